@@ -1,0 +1,194 @@
+package decision
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Fact is a named value that an answer rests on.
+type Fact struct {
+	Name  string
+	Value Value
+}
+
+// Value is a count, a text, a truth, a duration or an instant. The zero value is an empty text.
+type Value struct {
+	kind kind
+	n    int64 // count; truth as 0 or 1; duration in nanoseconds
+	s    string
+	t    time.Time
+}
+
+type kind uint8
+
+const (
+	kindText kind = iota
+	kindCount
+	kindTruth
+	kindDuration
+	kindInstant
+)
+
+var kindNames = [...]string{kindText: "text", kindCount: "count", kindTruth: "truth", kindDuration: "duration", kindInstant: "instant"}
+
+// Count is a fact that is a whole number.
+func Count(name string, n int64) Fact { return Fact{name, Value{kind: kindCount, n: n}} }
+
+// Text is a fact that is a name or another short string.
+func Text(name, s string) Fact { return Fact{name, Value{kind: kindText, s: s}} }
+
+// Truth is a fact that holds or does not.
+func Truth(name string, b bool) Fact {
+	v := Value{kind: kindTruth}
+	if b {
+		v.n = 1
+	}
+	return Fact{name, v}
+}
+
+// Duration is a fact that is a length of time.
+func Duration(name string, d time.Duration) Fact {
+	return Fact{name, Value{kind: kindDuration, n: int64(d)}}
+}
+
+// Instant is a fact that is a point in time.
+func Instant(name string, t time.Time) Fact {
+	return Fact{name, Value{kind: kindInstant, t: t.UTC().Round(0)}}
+}
+
+// Int returns the count and whether the value is one.
+func (v Value) Int() (int64, bool) { return v.n, v.kind == kindCount }
+
+// Time returns the instant and whether the value is one.
+func (v Value) Time() (time.Time, bool) { return v.t, v.kind == kindInstant }
+
+// Duration returns the length of time and whether the value is one.
+func (v Value) Duration() (time.Duration, bool) {
+	return time.Duration(v.n), v.kind == kindDuration
+}
+
+// Equal reports whether both are the same kind and value; instants compare as instants.
+func (v Value) Equal(w Value) bool {
+	return v.kind == w.kind && v.n == w.n && v.s == w.s && v.t.Equal(w.t)
+}
+
+// String prints the value for people: counts in digits, durations by Span, instants in UTC.
+func (v Value) String() string {
+	switch v.kind {
+	case kindCount:
+		return strconv.FormatInt(v.n, 10)
+	case kindTruth:
+		return word(v.n == 1)
+	case kindDuration:
+		return Span(time.Duration(v.n))
+	case kindInstant:
+		return v.t.Format("15:04:05")
+	default:
+		return v.s
+	}
+}
+
+type wireFact struct {
+	Name  string          `json:"name"`
+	Kind  string          `json:"kind,omitempty"`
+	Value json.RawMessage `json:"value"`
+}
+
+// MarshalJSON writes {"name","value"}; durations (nanoseconds) and instants also say their kind.
+func (f Fact) MarshalJSON() ([]byte, error) {
+	var value any
+	w := wireFact{Name: f.Name}
+	switch f.Value.kind {
+	case kindCount:
+		value = f.Value.n
+	case kindTruth:
+		value = f.Value.n == 1
+	case kindDuration:
+		w.Kind, value = kindNames[kindDuration], f.Value.n
+	case kindInstant:
+		w.Kind, value = kindNames[kindInstant], f.Value.t
+	default:
+		value = f.Value.s
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("fact %s: %w", f.Name, err)
+	}
+	w.Value = raw
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote and refuses anything else.
+func (f *Fact) UnmarshalJSON(data []byte) error {
+	var w wireFact
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("fact: %w", err)
+	}
+	value, err := parseValue(w)
+	if err != nil {
+		return fmt.Errorf("fact %q: %w", w.Name, err)
+	}
+	*f = Fact{w.Name, value}
+	return nil
+}
+
+func parseValue(w wireFact) (Value, error) {
+	switch w.Kind {
+	case kindNames[kindDuration]:
+		v := Value{kind: kindDuration}
+		return v, json.Unmarshal(w.Value, &v.n)
+	case kindNames[kindInstant]:
+		v := Value{kind: kindInstant}
+		return v, json.Unmarshal(w.Value, &v.t)
+	case "":
+		return parsePlain(w.Value)
+	default:
+		return Value{}, fmt.Errorf("unknown kind %q", w.Kind)
+	}
+}
+
+func parsePlain(raw json.RawMessage) (Value, error) {
+	if len(raw) == 0 {
+		return Value{}, fmt.Errorf("no value")
+	}
+	switch raw[0] {
+	case '"':
+		v := Value{kind: kindText}
+		return v, json.Unmarshal(raw, &v.s)
+	case 't', 'f':
+		var b bool
+		err := json.Unmarshal(raw, &b)
+		return Truth("", b).Value, err
+	default:
+		v := Value{kind: kindCount}
+		return v, json.Unmarshal(raw, &v.n)
+	}
+}
+
+// Span prints a length of time the way people read it on a page, with two units
+// at most: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h. Negative lengths print as 0s.
+func Span(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0s"
+	case d < time.Second:
+		return fmt.Sprintf("0.%ds", max(1, d/(100*time.Millisecond)))
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return two(d, time.Minute, "m", time.Second, "s")
+	case d < 24*time.Hour:
+		return two(d, time.Hour, "h", time.Minute, "m")
+	default:
+		return two(d, 24*time.Hour, "d", time.Hour, "h")
+	}
+}
+
+func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
+	if rest := d % big / small; rest > 0 {
+		return fmt.Sprintf("%d%s %d%s", d/big, bigName, rest, smallName)
+	}
+	return fmt.Sprintf("%d%s", d/big, bigName)
+}

@@ -1,0 +1,148 @@
+package decision
+
+import "time"
+
+// State is how one action ended.
+type State string
+
+// The states of an action.
+const (
+	// Written: the API server took it; RV is the new resourceVersion.
+	Written State = "written"
+	// Partly: some of several objects were written; see Done, Failed, Untried.
+	Partly State = "partly"
+	// Refused: the API server said no.
+	Refused State = "refused"
+	// Conflicted: another writer was first (409 on a guarded write).
+	Conflicted State = "conflict"
+	// Superseded: nothing was sent, as a newer write of ours to that object exists.
+	Superseded State = "superseded"
+	// Unknown: the reply was lost; a live read precedes the next decision.
+	Unknown State = "unknown"
+	// Tolerated: refused in a way the rules ignore (already gone).
+	Tolerated State = "tolerated"
+	// NotTried: an earlier failure ended the round.
+	NotTried State = "not-tried"
+)
+
+// Failure is an error as the record keeps it.
+type Failure struct {
+	// Code is the HTTP status, 0 where there was no reply.
+	Code int `json:"code,omitempty"`
+	// Reason is Kubernetes' machine-readable reason ("Forbidden", "Conflict").
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message"`
+	// Terminal marks an error that no retry mends (namespace terminating).
+	Terminal bool `json:"terminal,omitempty"`
+}
+
+// Writer names who else wrote an object.
+type Writer struct {
+	Manager string   `json:"manager,omitempty"`
+	RV      string   `json:"rv,omitempty"`
+	Fields  []string `json:"fields,omitempty"`
+}
+
+// Outcome is what became of Actions[i] of the same round.
+type Outcome struct {
+	State State `json:"state"`
+	// RV is the resourceVersion that the write returned.
+	RV string `json:"rv,omitempty"`
+	// Names are created or deleted objects, the first 50.
+	Names  []string `json:"names,omitempty"`
+	Done   int64    `json:"done,omitempty"`
+	Failed int64    `json:"failed,omitempty"`
+	// Untried is the number of objects never attempted after a failure.
+	Untried int64         `json:"untried,omitempty"`
+	Failure *Failure      `json:"failure,omitempty"`
+	Other   *Writer       `json:"other,omitempty"`
+	Took    time.Duration `json:"took,omitempty"`
+}
+
+// OK reports whether nothing stands in the way of going on.
+func (o Outcome) OK() bool { return o.State == Written || o.State == Tolerated }
+
+// Learnt is what acting can find out that lets the same Snapshot be decided
+// again. The set is closed. The zero value says that nothing was learnt.
+type Learnt struct {
+	// NameTaken: the name of the ReplicaSet to create exists already.
+	NameTaken *NameTaken `json:"nameTaken,omitempty"`
+	// Parent is "gone" or "deleting" by a live read before an adoption.
+	Parent string `json:"parent,omitempty"`
+	// ChildrenGone are UIDs that no longer exist (404 on adopt, 422 on release).
+	ChildrenGone []string `json:"childrenGone,omitempty"`
+	// NamespaceTerminating: nothing can be created any more.
+	NamespaceTerminating bool `json:"namespaceTerminating,omitempty"`
+}
+
+// NameTaken is the live answer to "who has that name?".
+type NameTaken struct {
+	Name         string `json:"name"`
+	UID          string `json:"uid"`
+	Mine         bool   `json:"mine"`
+	SameTemplate bool   `json:"sameTemplate"`
+}
+
+// Empty reports whether nothing was learnt.
+func (l Learnt) Empty() bool {
+	return l.NameTaken == nil && l.Parent == "" && len(l.ChildrenGone) == 0 && !l.NamespaceTerminating
+}
+
+// Round is one pass of decide and act.
+type Round struct {
+	// Learnt is what the round before had found out; empty in the first.
+	Learnt   Learnt    `json:"learnt,omitzero"`
+	Verdict  Verdict   `json:"verdict"`
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+}
+
+// Failed returns the first outcome that is not OK, nil if there is none.
+func (r Round) Failed() *Outcome {
+	for i := range r.Outcomes {
+		if !r.Outcomes[i].OK() {
+			return &r.Outcomes[i]
+		}
+	}
+	return nil
+}
+
+// Event is a Kubernetes Event that the sync publishes on its own object.
+type Event struct {
+	Type    string `json:"type"` // Normal or Warning
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Condition is a condition of a Deployment or ReplicaSet.
+type Condition struct {
+	Type       string    `json:"type"`
+	Status     string    `json:"status"`
+	Reason     string    `json:"reason,omitempty"`
+	Message    string    `json:"message,omitempty"`
+	Updated    time.Time `json:"updated,omitzero"`
+	Transition time.Time `json:"transition,omitzero"`
+}
+
+// Report is what settle returns for the record, whatever the loop's status type.
+type Report struct {
+	Path Path `json:"path,omitempty"`
+	// Publish is set where a status write is due.
+	Publish bool     `json:"publish"`
+	Changes []Change `json:"changes,omitempty"`
+	Events  []Event  `json:"events,omitempty"`
+	Timers  []Timer  `json:"timers,omitempty"`
+	// Outcome is how the status write ended; nil where there was none.
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// Try says where the worker stands with a key: pure packages put it into sentences.
+type Try struct {
+	// Number counts tries since the last success, from 1; 0 when the last one succeeded.
+	Number int64 `json:"number,omitempty"`
+	// Limit is the number after which the key is dropped; 0 for never.
+	Limit int64 `json:"limit,omitempty"`
+	// Next is when the key is tried again; zero when it is not.
+	Next time.Time `json:"next,omitzero"`
+	// Dropped is set when the limit was reached.
+	Dropped bool `json:"dropped,omitempty"`
+}

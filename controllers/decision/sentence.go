@@ -1,0 +1,139 @@
+package decision
+
+import (
+	"strings"
+	"time"
+)
+
+// Tone is the outcome of an object, for a person. There are five, each with a
+// glyph and a word on every page; an object has the first that holds.
+type Tone string
+
+// The tones, most urgent first.
+const (
+	ToneFailed  Tone = "failed"
+	ToneNeutral Tone = "neutral"
+	ToneMoving  Tone = "moving"
+	ToneWaiting Tone = "waiting"
+	ToneOK      Tone = "ok"
+)
+
+// PartKind says how a part of a sentence is set and checked.
+type PartKind string
+
+// The kinds of part. A Plain part holds no digit; every number is a Number
+// that names a fact of the same trace.
+const (
+	Plain  PartKind = ""       // words
+	Name   PartKind = "name"   // a name of an object, set in mono
+	Number PartKind = "number" // the value of the fact named by Fact
+	Quote  PartKind = "quote"  // words of somebody else: an image, a reason, a message
+	Until  PartKind = "until"  // time left until At, counting down, "now" when over
+	Since  PartKind = "since"  // time passed since At
+	Clock  PartKind = "clock"  // At as a time of day
+)
+
+// Part is a piece of a sentence.
+type Part struct {
+	Kind PartKind  `json:"kind,omitempty"`
+	Text string    `json:"text,omitempty"`
+	Fact string    `json:"fact,omitempty"`
+	N    int64     `json:"n,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+}
+
+// Words is a run of parts.
+type Words []Part
+
+// Say appends words. Digits do not belong here: use Count, Name or Quote.
+func (w Words) Say(text string) Words { return append(w, Part{Text: text}) }
+
+// Count appends a number with the name of the fact it is.
+func (w Words) Count(fact string, n int64) Words {
+	return append(w, Part{Kind: Number, Fact: fact, N: n})
+}
+
+// Name appends the name of an object.
+func (w Words) Name(name string) Words { return append(w, Part{Kind: Name, Text: name}) }
+
+// Quote appends somebody else's words.
+func (w Words) Quote(text string) Words { return append(w, Part{Kind: Quote, Text: text}) }
+
+// Until appends a countdown.
+func (w Words) Until(t time.Time) Words { return append(w, Part{Kind: Until, At: t.UTC().Round(0)}) }
+
+// Since appends an age.
+func (w Words) Since(t time.Time) Words { return append(w, Part{Kind: Since, At: t.UTC().Round(0)}) }
+
+// Clock appends a time of day.
+func (w Words) Clock(t time.Time) Words { return append(w, Part{Kind: Clock, At: t.UTC().Round(0)}) }
+
+// Sentence answers "why" for one object. Lead is the first sentence without its
+// subject and tone, Then the second: what unblocks it, and the clock.
+type Sentence struct {
+	// Namespace and Object name the subject.
+	Namespace string `json:"namespace,omitempty"`
+	Object    string `json:"object"`
+	Tone      Tone   `json:"tone"`
+	// Verb and State join subject and tone: "is" "waiting", "has" "failed", "was" "scaled before it rolled".
+	Verb  string `json:"verb"`
+	State string `json:"state"`
+	Lead  Words  `json:"lead"`
+	Then  Words  `json:"then,omitempty"`
+	// Since is when the object came into this tone, where that is known.
+	Since time.Time `json:"since,omitzero"`
+	// Turns is the instant at which the clock alone makes another sentence of
+	// it; zero where only an event can.
+	Turns time.Time `json:"turns,omitzero"`
+	// Code is the stable reason code of the situation, e.g. "image-pull".
+	Code string `json:"code"`
+}
+
+// Subject is "namespace/name".
+func (s Sentence) Subject() string {
+	if s.Namespace == "" {
+		return s.Object
+	}
+	return s.Namespace + "/" + s.Object
+}
+
+// At prints the whole sentence as plain text as of now.
+func (s Sentence) At(now time.Time) string {
+	text := s.Subject() + " " + s.Verb + " " + s.State
+	if lead := s.Lead.At(now); lead != "" {
+		text += ": " + lead
+	}
+	text += "."
+	if then := s.Then.At(now); then != "" {
+		text += " " + then + "."
+	}
+	return text
+}
+
+// At prints the words as plain text as of now.
+func (w Words) At(now time.Time) string {
+	var b strings.Builder
+	for _, p := range w {
+		b.WriteString(p.Print(now))
+	}
+	return b.String()
+}
+
+// Print is the part as plain text as of now.
+func (p Part) Print(now time.Time) string {
+	switch p.Kind {
+	case Number:
+		return Count("", p.N).Value.String()
+	case Until:
+		if !p.At.After(now) {
+			return "now"
+		}
+		return Span(p.At.Sub(now))
+	case Since:
+		return Span(now.Sub(p.At))
+	case Clock:
+		return p.At.Format("15:04:05")
+	default:
+		return p.Text
+	}
+}

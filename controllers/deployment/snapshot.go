@@ -1,0 +1,187 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// SnapshotVersion is written into every snapshot. A reader refuses a newer one.
+const SnapshotVersion = 1
+
+// Snapshot is everything a Deployment's sync decides on, and nothing else: no
+// annotation, env or argument value but the loop's own ones. It is immutable
+// and canonically ordered (ReplicaSets by creation time, then name; pods by
+// name), so that the same cluster gives the same bytes.
+type Snapshot struct {
+	Version int       `json:"v"`
+	Now     time.Time `json:"now"`
+
+	// Echo is our own writes that the caches do not show yet. While there are
+	// any, nothing is decided ([L-1] of the console).
+	Echo []Echo `json:"echo,omitempty"`
+	// Found is false where the cache holds no such Deployment ([D-1]).
+	Found bool `json:"found"`
+
+	Namespace  string    `json:"namespace"`
+	Name       string    `json:"name"`
+	UID        string    `json:"uid,omitempty"`
+	RV         string    `json:"rv,omitempty"`
+	Created    time.Time `json:"created,omitzero"`
+	Generation int64     `json:"generation,omitempty"`
+	Deleting   bool      `json:"deleting,omitempty"`
+	Selector   string    `json:"selector,omitempty"`
+	// SelectsAll is a present but empty selector ([D-3]).
+	SelectsAll bool `json:"selectsAll,omitempty"`
+	// SelectorError is why the selector cannot be read; "" if it can.
+	SelectorError string `json:"selectorError,omitempty"`
+
+	Paused         bool        `json:"paused,omitempty"`
+	Want           int64       `json:"want"`
+	Strategy       string      `json:"strategy,omitempty"`
+	MaxSurge       *IntOrShare `json:"maxSurge,omitempty"`
+	MaxUnavailable *IntOrShare `json:"maxUnavailable,omitempty"`
+	MinReady       int64       `json:"minReadySeconds,omitempty"`
+	// Deadline is progressDeadlineSeconds; nil for none (absent or MaxInt32).
+	Deadline *int64 `json:"progressDeadlineSeconds,omitempty"`
+	// HistoryLimit is revisionHistoryLimit; nil for none (absent or MaxInt32).
+	HistoryLimit *int64 `json:"revisionHistoryLimit,omitempty"`
+
+	// Revision is the Deployment's own revision annotation.
+	Revision string `json:"revision,omitempty"`
+	// RollbackTo is the deprecated rollback annotation.
+	RollbackTo string `json:"rollbackTo,omitempty"`
+	// Images are the images of the pod template.
+	Images []string `json:"images,omitempty"`
+
+	// NextHash and NextName are what a ReplicaSet for this template would be
+	// called, for the current collision count ([2.5.2]).
+	NextHash string `json:"nextHash,omitempty"`
+	NextName string `json:"nextName,omitempty"`
+	// CollisionHash and CollisionName are the same for one collision more.
+	CollisionHash string `json:"collisionHash,omitempty"`
+	CollisionName string `json:"collisionName,omitempty"`
+
+	// Status is the status in the cache: the last that was published.
+	Status Status `json:"status"`
+	// ReplicaSets are those that are ours by controller reference, and those
+	// that match the selector and have no controller.
+	ReplicaSets []ReplicaSet `json:"replicaSets,omitempty"`
+
+	// CountTerminating is the switch DeploymentReplicaSetTerminatingReplicas, read live.
+	CountTerminating bool `json:"countTerminating,omitempty"`
+	// Learnt is what an earlier round of this sync found out.
+	Learnt decision.Learnt `json:"learnt,omitzero"`
+	// LiveReads are the live reads done because an outcome was unknown.
+	LiveReads []string `json:"liveReads,omitempty"`
+	// LastProgress is when a size, readiness or availability last changed, as
+	// far as this process has seen; zero if it has not.
+	LastProgress time.Time `json:"lastProgress,omitzero"`
+}
+
+// Echo is a write of ours that its cache does not show yet.
+type Echo struct {
+	Object  string    `json:"object"` // "Deployment web", "ReplicaSet web-7d4b9c6f5x"
+	Written string    `json:"written"`
+	Cached  string    `json:"cached"`
+	Since   time.Time `json:"since"`
+	// Check is when to look again if no event comes.
+	Check time.Time `json:"check"`
+}
+
+// IntOrShare is an absolute number or a percentage as it stands in the spec.
+type IntOrShare struct {
+	Int   int64  `json:"int,omitempty"`
+	Share string `json:"share,omitempty"` // "25%"; wins over Int when not empty
+}
+
+// Status is a Deployment's status.
+type Status struct {
+	ObservedGeneration int64                `json:"observedGeneration"`
+	Replicas           int64                `json:"replicas"`
+	Updated            int64                `json:"updated"`
+	Ready              int64                `json:"ready"`
+	Available          int64                `json:"available"`
+	Unavailable        int64                `json:"unavailable"`
+	Terminating        *int64               `json:"terminating,omitempty"`
+	Collisions         *int64               `json:"collisions,omitempty"`
+	Conditions         []decision.Condition `json:"conditions,omitempty"`
+}
+
+// ReplicaSet is one candidate child.
+type ReplicaSet struct {
+	Name    string    `json:"name"`
+	UID     string    `json:"uid"`
+	RV      string    `json:"rv"`
+	Created time.Time `json:"created"`
+	// Mine is set when this Deployment is its controller; otherwise it has no controller.
+	Mine bool `json:"mine"`
+	// Matches is whether its labels match the Deployment's selector.
+	Matches  bool `json:"matches"`
+	Deleting bool `json:"deleting,omitempty"`
+	// SameTemplate is semantic equality with the Deployment's template, the hash label aside.
+	SameTemplate bool `json:"sameTemplate,omitempty"`
+	// CopyStale is set when an annotation of the Deployment would have to be copied ([2.5.1]).
+	CopyStale bool `json:"copyStale,omitempty"`
+
+	Replicas           int64 `json:"replicas"`
+	MinReady           int64 `json:"minReadySeconds,omitempty"`
+	Generation         int64 `json:"generation,omitempty"`
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	StatusReplicas int64  `json:"statusReplicas"`
+	Ready          int64  `json:"ready"`
+	Available      int64  `json:"available"`
+	Terminating    *int64 `json:"terminating,omitempty"`
+	// Failure is its ReplicaFailure condition.
+	Failure *decision.Condition `json:"failure,omitempty"`
+
+	// Revision, History, Desired and Max are its annotations as they stand.
+	Revision string   `json:"revision,omitempty"`
+	History  string   `json:"history,omitempty"`
+	Desired  string   `json:"desired,omitempty"`
+	Max      string   `json:"max,omitempty"`
+	Images   []string `json:"images,omitempty"`
+
+	// NonTerminal counts its pods in any phase but Succeeded and Failed,
+	// terminating ones included ([RC-3]).
+	NonTerminal int64 `json:"nonTerminal,omitempty"`
+	// Unavailable counts its active pods that are not available, and Blocking
+	// describes the first MaxBlocking of them.
+	Unavailable int64 `json:"unavailable,omitempty"`
+	Blocking    []Pod `json:"blocking,omitempty"`
+	// Ending counts its terminating pods.
+	Ending int64 `json:"ending,omitempty"`
+}
+
+// MaxBlocking bounds the pods that a snapshot describes one by one.
+const MaxBlocking = 50
+
+// Pod is an active pod that is not available, and why.
+type Pod struct {
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	Phase   string    `json:"phase,omitempty"`
+	// Node is empty while it is not scheduled.
+	Node  string `json:"node,omitempty"`
+	Ready bool   `json:"ready,omitempty"`
+	// ReadySince is set with Ready; available from ReadySince + minReadySeconds.
+	ReadySince time.Time `json:"readySince,omitzero"`
+	// Reason and Message say what it waits for: the container's waiting reason
+	// (ImagePullBackOff), Unschedulable, or ContainersNotReady.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Image is the image of the container that waits.
+	Image    string    `json:"image,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Restarts int64     `json:"restarts,omitempty"`
+}
+
+// Report is what settle returns: the generic part for the record, and the
+// status and annotation to publish in one status write.
+type Report struct {
+	decision.Report
+	Status Status `json:"status"`
+	// Revision is the revision annotation to publish with the status; "" leaves it.
+	Revision string `json:"revision,omitempty"`
+}

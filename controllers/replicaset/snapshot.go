@@ -1,0 +1,118 @@
+package replicaset
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// SnapshotVersion is written into every snapshot. A reader refuses a newer one.
+const SnapshotVersion = 1
+
+// Snapshot is everything a ReplicaSet's (or ReplicationController's) sync
+// decides on. It is immutable and canonically ordered (pods by name), so that
+// the same cluster gives the same bytes.
+type Snapshot struct {
+	Version int       `json:"v"`
+	Now     time.Time `json:"now"`
+	// Kind is "ReplicaSet" or "ReplicationController".
+	Kind string `json:"kind"`
+
+	// Echo is our own writes that the caches do not show yet ([RS-1]).
+	Echo  []Echo `json:"echo,omitempty"`
+	Found bool   `json:"found"`
+
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid,omitempty"`
+	RV         string `json:"rv,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+	Deleting   bool   `json:"deleting,omitempty"`
+	// Owner is the Deployment that controls it, "" for none.
+	Owner         string   `json:"owner,omitempty"`
+	Selector      string   `json:"selector,omitempty"`
+	SelectorError string   `json:"selectorError,omitempty"`
+	Want          int64    `json:"want"`
+	MinReady      int64    `json:"minReadySeconds,omitempty"`
+	Images        []string `json:"images,omitempty"`
+	// Burst bounds creations and deletions of one sync (upstream: 500).
+	Burst int64 `json:"burst"`
+
+	Status Status `json:"status"`
+
+	// Expect is the creations and deletions not seen yet, read before the pods were listed ([RS-3]).
+	Expect Expectations `json:"expect"`
+	// Pods are its own pods and the orphans that match, in any phase.
+	Pods []Pod `json:"pods,omitempty"`
+	// Siblings is the number of active pods of all ReplicaSets of the same
+	// owner on a node, by node name ([3.6] rule 5). Nil where there is no owner.
+	Siblings map[string]int64 `json:"siblings,omitempty"`
+
+	// CountTerminating and DeletionCost are the switches, read live.
+	CountTerminating bool            `json:"countTerminating,omitempty"`
+	DeletionCost     bool            `json:"deletionCost,omitempty"`
+	Learnt           decision.Learnt `json:"learnt,omitzero"`
+	LiveReads        []string        `json:"liveReads,omitempty"`
+}
+
+// Echo is a write of ours that its cache does not show yet.
+type Echo struct {
+	Object  string    `json:"object"`
+	Written string    `json:"written"`
+	Cached  string    `json:"cached"`
+	Since   time.Time `json:"since"`
+	Check   time.Time `json:"check"`
+}
+
+// Expectations is what we asked for and have not seen.
+type Expectations struct {
+	Creates int64     `json:"creates,omitempty"`
+	Deletes int64     `json:"deletes,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	// Expires is when they stop blocking (5 minutes after Since).
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Status is a ReplicaSet's status.
+type Status struct {
+	ObservedGeneration int64                `json:"observedGeneration"`
+	Replicas           int64                `json:"replicas"`
+	FullyLabeled       int64                `json:"fullyLabeled"`
+	Ready              int64                `json:"ready"`
+	Available          int64                `json:"available"`
+	Terminating        *int64               `json:"terminating,omitempty"`
+	Conditions         []decision.Condition `json:"conditions,omitempty"`
+}
+
+// Pod is one candidate child.
+type Pod struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+	RV   string `json:"rv"`
+	// Mine is set when the ReplicaSet is its controller; otherwise it has none.
+	Mine        bool      `json:"mine"`
+	Matches     bool      `json:"matches"`
+	FullLabels  bool      `json:"fullLabels,omitempty"`
+	Created     time.Time `json:"created"`
+	Phase       string    `json:"phase"`
+	Terminating bool      `json:"terminating,omitempty"`
+	Node        string    `json:"node,omitempty"`
+	Ready       bool      `json:"ready,omitempty"`
+	ReadySince  time.Time `json:"readySince,omitzero"`
+	// Cost is the pod-deletion-cost annotation, 0 if absent or invalid.
+	Cost int64 `json:"cost,omitempty"`
+	// Restarts is the highest restart count of a regular container,
+	// SidecarRestarts that of a sidecar.
+	Restarts        int64     `json:"restarts,omitempty"`
+	SidecarRestarts int64     `json:"sidecarRestarts,omitempty"`
+	Reason          string    `json:"reason,omitempty"`
+	Message         string    `json:"message,omitempty"`
+	Image           string    `json:"image,omitempty"`
+	Since           time.Time `json:"since,omitzero"`
+}
+
+// Report is what settle returns.
+type Report struct {
+	decision.Report
+	Status Status `json:"status"`
+}
