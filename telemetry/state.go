@@ -1,0 +1,87 @@
+package telemetry
+
+import "time"
+
+// KeyPhase is where a key of a work queue is.
+type KeyPhase string
+
+// The phases of a key.
+const (
+	KeyWaiting    KeyPhase = "waiting"    // for its due time
+	KeyReady      KeyPhase = "ready"      // for a worker
+	KeyProcessing KeyPhase = "processing" // at work
+	KeyDirty      KeyPhase = "dirty"      // at work, and queued again
+)
+
+// KeyState is one key of a queue as it stands now.
+type KeyState struct {
+	Key      string    `json:"key"`
+	Phase    KeyPhase  `json:"phase"`
+	Since    time.Time `json:"since"`        // in this phase
+	Due      time.Time `json:"due,omitzero"` // of a waiting key
+	Attempts int       `json:"attempts"`     // failures since the last success
+	Code     string    `json:"code,omitempty"`
+	// Backoff is the delay that the rate limiter gave last.
+	Backoff time.Duration `json:"backoff,omitempty"`
+	// Causes are those that the next sync will take.
+	Causes []Cause `json:"causes,omitempty"`
+	Folded int     `json:"folded,omitempty"`
+}
+
+// QueueState is a work queue as it stands now.
+type QueueState struct {
+	Name    string     `json:"name"`
+	Workers int        `json:"workers"`
+	Busy    int        `json:"busy"`
+	Ready   int        `json:"ready"`
+	Waiting int        `json:"waiting"`
+	Dirty   int        `json:"dirty"`
+	Adds    uint64     `json:"adds"`
+	Errors  uint64     `json:"errors"`
+	Timers  uint64     `json:"timers"`
+	Keys    []KeyState `json:"keys"` // sorted by key
+}
+
+// EchoState is a write of ours that its cache does not show yet.
+type EchoState struct {
+	Object  string    `json:"object"`
+	Written string    `json:"written"`
+	Cached  string    `json:"cached"`
+	Since   time.Time `json:"since"`
+	Check   time.Time `json:"check"`
+}
+
+// ExpectationState is the creations and deletions of a key that are not seen yet.
+type ExpectationState struct {
+	Key     string    `json:"key"`
+	Creates int64     `json:"creates"`
+	Deletes int64     `json:"deletes"`
+	Since   time.Time `json:"since"`
+	Expires time.Time `json:"expires"`
+}
+
+// CacheState is one informer's cache.
+type CacheState struct {
+	Resource string `json:"resource"`
+	Synced   bool   `json:"synced"`
+	Objects  int    `json:"objects"`
+	RV       string `json:"rv,omitempty"`
+}
+
+// LoopState is one control loop as it stands now.
+type LoopState struct {
+	Name         string             `json:"name"`
+	Mode         string             `json:"mode"` // act or watch
+	Running      bool               `json:"running"`
+	Queue        QueueState         `json:"queue"`
+	Echoes       []EchoState        `json:"echoes,omitempty"`
+	Expectations []ExpectationState `json:"expectations,omitempty"`
+	Caches       []CacheState       `json:"caches,omitempty"`
+}
+
+// ServerState is what is known of the API server.
+type ServerState struct {
+	Reachable bool      `json:"reachable"`
+	Since     time.Time `json:"since"` // of the present state
+	Error     string    `json:"error,omitempty"`
+}

@@ -1,0 +1,171 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// TraceVersion is the version of the Trace's JSON ("loopscope.trace.v1+json").
+const TraceVersion = 1
+
+// Loop names, as they stand in traces, URLs and metric labels.
+const (
+	LoopDeployment = "deployment"
+	LoopReplicaSet = "replicaset"
+)
+
+// Object names what a loop works on.
+type Object struct {
+	Loop      string `json:"loop"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Key is "namespace/name", as in the work queue.
+func (o Object) Key() string { return o.Namespace + "/" + o.Name }
+
+// Trace is the record of one sync. After it was recorded it is immutable and
+// shared by all readers: nobody may change it or what it points to.
+type Trace struct {
+	Version int    `json:"v"`
+	Epoch   string `json:"epoch"` // the run of the process; numbers start again with a new one
+	Seq     uint64 `json:"seq"`   // set by the journal, from 1
+
+	Object
+	UID string `json:"uid,omitempty"`
+	// Owner is the controller of the object, where it has one (the Deployment of a ReplicaSet).
+	Owner string `json:"owner,omitempty"`
+
+	// Causes is every coalesced cause since the last sync of this key, oldest
+	// first; Folded counts those beyond the bound.
+	Causes []Cause `json:"causes"`
+	Folded int     `json:"folded,omitempty"`
+	// TakenBy is the sync that took the causes, where this one found none.
+	TakenBy uint64 `json:"takenBy,omitempty"`
+
+	Worker int `json:"worker"`
+	// Queued is when the key became ready, Started when a worker took it.
+	Queued  time.Time `json:"queued"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	Phases  Phases    `json:"phases"`
+
+	Rounds []decision.Round `json:"rounds,omitempty"`
+	Report *decision.Report `json:"report,omitempty"`
+	// Timers is everything that will wake this key by the clock.
+	Timers []decision.Timer `json:"timers,omitempty"`
+
+	Result   Result            `json:"result"`
+	Try      decision.Try      `json:"try,omitzero"`
+	Sentence decision.Sentence `json:"sentence"`
+	Numbers  []decision.Fact   `json:"numbers,omitempty"`
+	// Failure is the error of the sync as a whole, a recovered panic included.
+	Failure *decision.Failure `json:"failure,omitempty"`
+	// Gone is set when the object no longer exists: the board forgets it.
+	Gone bool `json:"gone,omitempty"`
+
+	// Snapshot is the snapshot that was decided on, as versioned JSON of the loop's package.
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+}
+
+// Phases is how long each verb took. Act and publish are API time.
+type Phases struct {
+	Observe time.Duration `json:"observe"`
+	Decide  time.Duration `json:"decide"`
+	Act     time.Duration `json:"act"`
+	Settle  time.Duration `json:"settle"`
+	Publish time.Duration `json:"publish"`
+}
+
+// Result is how a sync ended.
+type Result string
+
+// The results. They are values of the metric label "outcome".
+const (
+	// ResultWrote: at least one write was taken by the API server.
+	ResultWrote Result = "wrote"
+	// ResultUnchanged: nothing to write.
+	ResultUnchanged Result = "unchanged"
+	// ResultWaiting: nothing decided, a write of our own is not in the cache yet.
+	ResultWaiting Result = "waiting"
+	// ResultSuperseded: a newer write of ours to the object exists; waits for its echo.
+	ResultSuperseded Result = "superseded"
+	// ResultStale: another writer was first.
+	ResultStale Result = "stale"
+	// ResultUnknown: a reply was lost.
+	ResultUnknown Result = "unknown"
+	// ResultFailed: an error, tried again later.
+	ResultFailed Result = "failed"
+	// ResultDropped: an error for the last allowed time.
+	ResultDropped Result = "dropped"
+	// ResultPanicked: a panic was recovered.
+	ResultPanicked Result = "panicked"
+)
+
+// Results lists every Result, for metrics that start at zero and for filters.
+var Results = []Result{ResultWrote, ResultUnchanged, ResultWaiting, ResultSuperseded, ResultStale, ResultUnknown, ResultFailed, ResultDropped, ResultPanicked}
+
+// Path is the questions of the last round followed by those of the report.
+func (t *Trace) Path() decision.Path {
+	var p decision.Path
+	if n := len(t.Rounds); n > 0 {
+		p = append(p, t.Rounds[n-1].Verdict.Path...)
+	}
+	if t.Report != nil {
+		p = append(p, t.Report.Path...)
+	}
+	return p
+}
+
+// Leaf is the id of the last question that was decided in the last round, "" if none was.
+func (t *Trace) Leaf() string {
+	if n := len(t.Rounds); n > 0 {
+		return t.Rounds[n-1].Verdict.Leaf()
+	}
+	return ""
+}
+
+// Wait is how long the key was ready before a worker took it.
+func (t *Trace) Wait() time.Duration { return t.Started.Sub(t.Queued) }
+
+// Took is how long the sync ran.
+func (t *Trace) Took() time.Duration { return t.Ended.Sub(t.Started) }
+
+// CauseKind says what made a key run.
+type CauseKind string
+
+// The kinds of cause.
+const (
+	CauseAdded     CauseKind = "added"
+	CauseModified  CauseKind = "modified"
+	CauseDeleted   CauseKind = "deleted"
+	CauseTombstone CauseKind = "tombstone" // deleted, final state unknown
+	CauseResync    CauseKind = "resync"
+	CauseBackoff   CauseKind = "back-off"
+	CauseTimer     CauseKind = "timer"
+	CausePodReason CauseKind = "pod-reason"
+	CauseStart     CauseKind = "start" // first list after start
+)
+
+// Cause is one reason for a sync. Field values are recorded for counters and
+// conditions of status alone.
+type Cause struct {
+	Kind CauseKind `json:"kind"`
+	At   time.Time `json:"at"`
+	// Object is what changed: "Deployment web", "ReplicaSet web-7d4b9c6f5x", "Pod ...".
+	Object string `json:"object,omitempty"`
+	OldRV  string `json:"oldRV,omitempty"`
+	NewRV  string `json:"newRV,omitempty"`
+	// Fields are the names of changed fields with their values where allowed.
+	Fields []decision.Change `json:"fields,omitempty"`
+	// Manager is the field manager that wrote NewRV, where it is known.
+	Manager string `json:"manager,omitempty"`
+	// Sync is our own sync that wrote NewRV: the event is our echo.
+	Sync uint64 `json:"sync,omitempty"`
+	// Code is the reason of a timer or back-off ("deadline", "min-ready", "echo").
+	Code string `json:"code,omitempty"`
+	// Due is when a timer or back-off was meant to ring.
+	Due time.Time `json:"due,omitzero"`
+}
