@@ -1,17 +1,167 @@
 package replicaset
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import (
+	"time"
 
-// Decide answers every question of one sync, in upstream's order.
-func Decide(s *Snapshot) decision.Verdict { return decision.Verdict{Stop: true} }
+	"github.com/loopscope/loopscope/controllers/decision"
+)
 
-// Settle computes the report after the last round.
-func Settle(s *Snapshot, rounds []decision.Round) Report { return Report{} }
+// parentRecheck is how soon a sync looks again after a live read contradicted
+// the cache about the object itself.
+const parentRecheck = time.Second
 
-// Say builds the sentence of the sync. report is nil where nothing was settled.
-func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
-	return decision.Sentence{}
+// Decide answers every question of one sync, in upstream's order. The claims
+// come first in the verdict's actions; pods they adopt already count, so acting
+// must not go on to create or delete where one of them failed ([RS-6]).
+func Decide(s *Snapshot) decision.Verdict {
+	t := turn{s: s, pods: canonical(s.Pods)}
+	for _, p := range t.pods {
+		if s.claimed(p) {
+			t.active = append(t.active, p)
+		}
+	}
+	t.decide()
+	return t.v
 }
 
-// Numbers are the key numbers of a ReplicaSet as facts of this sync.
-func Numbers(s *Snapshot) []decision.Fact { return nil }
+func (t *turn) decide() {
+	if !t.caughtUp() || !t.found() {
+		t.v.Stop = true
+		return
+	}
+	seen := t.requestsSeen()
+	if !t.selectorReadable() || !t.parentThere() {
+		t.v.Stop = true
+		return
+	}
+	t.release()
+	t.adopt()
+	switch {
+	case t.deleting():
+	case !seen:
+		t.hold("expectations", "RS-3", t.s.Expect.Expires)
+	default:
+		t.manage()
+	}
+}
+
+// caughtUp asks [RS-1]: deciding on a cache that lacks our own write would
+// repeat the write or take it back.
+func (t *turn) caughtUp() bool {
+	writes := int64(len(t.s.Echo))
+	if writes == 0 {
+		return t.v.Path.Ask("RS-1", true, decision.Count("writes", 0))
+	}
+	first := t.s.Echo[0]
+	for _, e := range t.s.Echo[1:] {
+		if e.Check.Before(first.Check) {
+			first = e
+		}
+	}
+	t.v.Path.Ask("RS-1", false, decision.Count("writes", writes),
+		decision.Text("object", first.Object), decision.Text("written", first.Written),
+		decision.Text("cached", first.Cached), decision.Instant("since", first.Since))
+	t.timer(first.Check, "echo", "RS-1")
+	if t.s.Found && !t.s.Deleting {
+		t.hold("echo", "RS-1", first.Check)
+	}
+	return false
+}
+
+// found asks [RS-2].
+func (t *turn) found() bool { return t.v.Path.Ask("RS-2", t.s.Found) }
+
+// requestsSeen asks [RS-3]. Too old a request no longer blocks, or a lost pod
+// event would stop the loop for ever.
+func (t *turn) requestsSeen() bool {
+	e := t.s.Expect
+	outstanding := e.Creates > 0 || e.Deletes > 0
+	facts := []decision.Fact{
+		decision.Count("creates", max(0, e.Creates)), decision.Count("deletes", max(0, e.Deletes)),
+	}
+	if outstanding {
+		facts = append(facts, decision.Duration("age", t.s.Now.Sub(e.Since)), decision.Instant("expires", e.Expires))
+	}
+	seen := t.v.Path.Ask("RS-3", !outstanding || !t.s.Now.Before(e.Expires), facts...)
+	if !seen {
+		t.timer(e.Expires, "expectations", "RS-3")
+	}
+	return seen
+}
+
+// selectorReadable asks [RS-4].
+func (t *turn) selectorReadable() bool {
+	t.v.Invalid = t.s.SelectorError
+	if t.s.SelectorError == "" {
+		return t.v.Path.Ask("RS-4", true)
+	}
+	return t.v.Path.Ask("RS-4", false, decision.Text("error", t.s.SelectorError))
+}
+
+// parentThere asks [RS-6] whether a live read still allows to adopt. Without a
+// pod to adopt upstream does not look, and neither does this.
+func (t *turn) parentThere() bool {
+	if t.s.Learnt.Parent == "" {
+		return true
+	}
+	orphans := t.those(t.s.orphan)
+	if len(orphans) == 0 {
+		return true
+	}
+	there := t.v.Path.Ask("RS-6.parent", false,
+		decision.Text("live", t.s.Learnt.Parent), decision.Count("orphans", int64(len(orphans))))
+	t.v.Path.Last().Holds = true
+	t.v.Held = append(t.v.Held, decision.Held{
+		Code: "parent", Question: "RS-6.parent", Kind: decision.Adopt, Target: t.s.ref(orphans[0]),
+		Unblocks: decision.Words{}.Say("the cache shows it too"),
+	})
+	t.timer(t.s.Now.Add(parentRecheck), "echo", "RS-6.parent")
+	return there
+}
+
+// release asks [RS-6] for its own pods that no longer match.
+func (t *turn) release() {
+	strays := t.those(t.s.stray)
+	if !t.v.Path.Ask("RS-6.release", len(strays) > 0, decision.Count("strays", int64(len(strays)))) {
+		return
+	}
+	for _, p := range strays {
+		t.claim(decision.Release, "RS-6.release", p, decision.Change{Field: "metadata.ownerReferences", From: t.s.Name})
+	}
+}
+
+// adopt asks [RS-6] for matching pods that nobody controls.
+func (t *turn) adopt() {
+	orphans := t.those(t.s.orphan)
+	if !t.v.Path.Ask("RS-6.adopt", len(orphans) > 0, decision.Count("orphans", int64(len(orphans)))) {
+		return
+	}
+	for _, p := range orphans {
+		t.claim(decision.Adopt, "RS-6.adopt", p, decision.Change{Field: "metadata.ownerReferences", To: t.s.Name})
+	}
+}
+
+func (t *turn) claim(kind decision.ActionKind, question string, p *Pod, change decision.Change) {
+	t.v.Actions = append(t.v.Actions, decision.Action{
+		Kind: kind, Target: t.s.ref(p), Discipline: decision.VisitAll, Question: question,
+		Changes: []decision.Change{change},
+	})
+}
+
+// deleting asks [RS-8] whether its pods are the garbage collector's already.
+func (t *turn) deleting() bool { return t.v.Path.Ask("RS-8.deleting", t.s.Deleting) }
+
+// those selects candidates in canonical order.
+func (t *turn) those(want func(*Pod) bool) []*Pod {
+	var found []*Pod
+	for _, p := range t.pods {
+		if want(p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func (t *turn) timer(at time.Time, code, question string) {
+	t.v.Timers = append(t.v.Timers, decision.Timer{At: at.UTC().Round(0), Code: code, Question: question})
+}

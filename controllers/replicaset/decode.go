@@ -1,0 +1,95 @@
+package replicaset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// The limits of a snapshot that comes from outside.
+const (
+	// MaxSnapshotBytes bounds the text of one snapshot.
+	MaxSnapshotBytes = 8 << 20
+	// MaxSnapshotPods bounds its candidate pods.
+	MaxSnapshotPods = 10_000
+)
+
+// Decode reads a snapshot that was recorded or written by hand. It refuses what
+// this version cannot decide on, and says what to change.
+func Decode(data []byte) (*Snapshot, error) {
+	if len(data) > MaxSnapshotBytes {
+		return nil, fmt.Errorf("decode snapshot: %d bytes are more than the %d that are read: record fewer pods", len(data), MaxSnapshotBytes)
+	}
+	if err := checkVersion(data); err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	var s Snapshot
+	reader := json.NewDecoder(bytes.NewReader(data))
+	reader.DisallowUnknownFields()
+	if err := reader.Decode(&s); err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("decode snapshot: there is text after the snapshot: give one snapshot at a time")
+	}
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	return &s, nil
+}
+
+// checkVersion comes before anything else, as a newer snapshot may have fields
+// that would otherwise be reported as unknown.
+func checkVersion(data []byte) error {
+	var head struct {
+		Version *int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.Version == nil:
+		return errors.New(`no version: a snapshot begins with "v": 1`)
+	case *head.Version != SnapshotVersion:
+		return fmt.Errorf("version %d, and this program reads version %d: use the release that wrote it", *head.Version, SnapshotVersion)
+	}
+	return nil
+}
+
+// check refuses values that the API server would never have let through.
+func (s *Snapshot) check() error {
+	switch {
+	case s.Kind != "ReplicaSet" && s.Kind != "ReplicationController":
+		return fmt.Errorf("kind %q: use ReplicaSet or ReplicationController", s.Kind)
+	case s.Now.IsZero():
+		return errors.New(`no "now": give the instant of the decision`)
+	case s.Found && s.Name == "":
+		return errors.New("found, but without a name")
+	case s.Want < 0 || s.Want > math.MaxInt32:
+		return fmt.Errorf("want %d: use 0 to %d", s.Want, math.MaxInt32)
+	case s.MinReady < 0 || s.MinReady > math.MaxInt32:
+		return fmt.Errorf("minReadySeconds %d: use 0 to %d", s.MinReady, math.MaxInt32)
+	case s.Burst < 1 || s.Burst > math.MaxInt32:
+		return fmt.Errorf("burst %d: use 1 or more, upstream uses 500", s.Burst)
+	case len(s.Pods) > MaxSnapshotPods:
+		return fmt.Errorf("%d pods are more than the %d that are read", len(s.Pods), MaxSnapshotPods)
+	}
+	return s.checkPods()
+}
+
+func (s *Snapshot) checkPods() error {
+	names, uids := map[string]bool{}, map[string]bool{}
+	for i, p := range s.Pods {
+		switch {
+		case p.Name == "" || p.UID == "":
+			return fmt.Errorf("pod %d has no name or no uid", i)
+		case names[p.Name] || uids[p.UID]:
+			return fmt.Errorf("pod %s (uid %s) is there twice", p.Name, p.UID)
+		}
+		names[p.Name], uids[p.UID] = true, true
+	}
+	return nil
+}

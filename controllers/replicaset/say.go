@@ -1,0 +1,220 @@
+package replicaset
+
+import "github.com/loopscope/loopscope/controllers/decision"
+
+// Codes are the situations that Say tells apart: the stable reason code of a
+// sentence, and what it means in one sentence.
+var Codes = map[string]string{
+	"gone":             "It is not in the cache any more.",
+	"echo":             "A cache does not show its own last write yet, so nothing is decided.",
+	"invalid-selector": "Its selector cannot be read, so nothing is decided until it changes.",
+	"parent":           "A live read said that it is gone or being deleted, which the cache does not show yet.",
+	"claim-refused":    "A pod could not be adopted or released, which ends the sync before anything else.",
+	"create-refused":   "The API server refused to create its pods.",
+	"delete-refused":   "The API server refused to delete its pods.",
+	"status-refused":   "The API server refused its status.",
+	"unknown":          "The reply to a write was lost, so the next sync reads live before it decides.",
+	"conflict":         "Another writer changed it first, so the next sync decides on that.",
+	"superseded":       "A newer write of this process to the same object made this one pointless.",
+	"namespace":        "Its namespace is being deleted, so nothing can be created.",
+	"deleting":         "It is being deleted, and its pods are left to the garbage collector.",
+	"creating":         "Pods were created by this sync.",
+	"deleting-pods":    "Pods were deleted by this sync.",
+	"claiming":         "Pods were adopted or released by this sync.",
+	"planned":          "A creation or deletion is decided but was not carried out.",
+	"expectations":     "Pods that it asked for have not been seen yet, so none are created or deleted.",
+	"image-pull":       "The image of its pods cannot be pulled.",
+	"crash-loop":       "A container of its pods keeps crashing.",
+	"unschedulable":    "No node takes its pods.",
+	"config":           "A container of its pods cannot be created as its configuration stands.",
+	"not-ready":        "Some of its pods are not ready.",
+	"min-ready":        "Some of its pods are ready, but not for minReadySeconds yet.",
+	"scaled-to-zero":   "It wants no pods and has none.",
+	"settled":          "It has the pods that it wants, and all are available.",
+}
+
+// Numbers are the key numbers of the object as facts of this sync.
+func Numbers(s *Snapshot) []decision.Fact {
+	t := count(s, decision.Round{})
+	return []decision.Fact{
+		decision.Count("wanted", s.Want),
+		decision.Count("pods", t.pods),
+		decision.Count("ready", t.ready),
+		decision.Count("available", t.available),
+		decision.Count("terminating", t.terminating),
+	}
+}
+
+// telling is what a sentence is made from.
+type telling struct {
+	s      *Snapshot
+	rounds []decision.Round
+	last   decision.Round
+	report *Report
+	try    decision.Try
+	tally  tally
+	out    decision.Sentence
+}
+
+// Say builds the sentence of the sync. report is nil where nothing was settled.
+// The situation is the first that holds, the most urgent one in front.
+func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
+	t := &telling{s: s, rounds: rounds, last: last(rounds), report: report, try: try}
+	t.out.Namespace, t.out.Object = s.Namespace, s.Name
+	seen := *s
+	seen.Learnt = merge(s.Learnt, t.last.Learnt)
+	t.s, t.tally = &seen, count(&seen, t.last)
+	for _, situation := range situations {
+		if situation(t) {
+			break
+		}
+	}
+	return t.out
+}
+
+// situations in the order in which they are tried; the last always holds.
+var situations = []func(*telling) bool{
+	(*telling).gone, (*telling).echo, (*telling).invalid, (*telling).parent,
+	(*telling).claimRefused, (*telling).manageRefused, (*telling).statusRefused,
+	(*telling).namespaceGoing, (*telling).beingDeleted,
+	(*telling).working, (*telling).expecting,
+	(*telling).blocked, (*telling).settling, (*telling).scaledToZero, (*telling).settled,
+}
+
+// is sets tone, code and the words that join them to the subject.
+func (t *telling) is(tone decision.Tone, code, state string) {
+	t.out.Tone, t.out.Code, t.out.Verb, t.out.State = tone, code, "is", state
+}
+
+// has sets a failure.
+func (t *telling) has(code string) {
+	t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, code, "has", "failed"
+}
+
+func (t *telling) gone() bool {
+	if t.s.Found || len(t.s.Echo) > 0 {
+		return false
+	}
+	t.is(decision.ToneNeutral, "gone", "gone")
+	t.out.Lead = decision.Words{}.Say("the cache does not hold it any more, so nothing is left to decide")
+	return true
+}
+
+func (t *telling) echo() bool {
+	if len(t.s.Echo) == 0 {
+		return false
+	}
+	e := t.s.Echo[0]
+	t.is(decision.ToneWaiting, "echo", "waiting to see its own write")
+	t.out.Lead = decision.Words{}.Say("the cache shows ").Quote(e.Object).Say(" at rv ").Quote(e.Cached).
+		Say(", written was rv ").Quote(e.Written).Say(", for ").Since(e.Since)
+	t.out.Then = decision.Words{}.Say("Looks again when it shows, or in ").Until(e.Check)
+	t.out.Since, t.out.Turns = e.Since, e.Check
+	return true
+}
+
+func (t *telling) invalid() bool {
+	if t.last.Verdict.Invalid == "" {
+		return false
+	}
+	t.has("invalid-selector")
+	t.out.Lead = decision.Words{}.Say("its selector cannot be read (").Quote(brief(t.last.Verdict.Invalid)).
+		Say("), so its pods are left alone")
+	t.out.Then = decision.Words{}.Say("Looks again when it changes; no timer runs")
+	return true
+}
+
+func (t *telling) parent() bool {
+	held := t.held("parent")
+	if held == nil {
+		return false
+	}
+	t.is(decision.ToneWaiting, "parent", "waiting")
+	t.out.Lead = decision.Words{}.Say("a live read says that it is ").Quote(t.s.Learnt.Parent).
+		Say(", so it does not adopt ").Name(held.Target.Name)
+	t.out.Then = decision.Words{}.Say("Continues when the cache shows it too")
+	if timers := t.last.Verdict.Timers; len(timers) > 0 {
+		t.out.Then = t.out.Then.Say(", or in ").Until(timers[0].At)
+		t.out.Turns = timers[0].At
+	}
+	return true
+}
+
+// held finds the write that was held back for that code.
+func (t *telling) held(code string) *decision.Held {
+	for i := range t.last.Verdict.Held {
+		if t.last.Verdict.Held[i].Code == code {
+			return &t.last.Verdict.Held[i]
+		}
+	}
+	return nil
+}
+
+// again says when the worker tries once more.
+func (t *telling) again(w decision.Words) decision.Words {
+	if t.try.Next.IsZero() {
+		return w
+	}
+	t.out.Turns = t.try.Next
+	if t.try.Number == 0 {
+		return w.Say("Tries again in ").Until(t.try.Next)
+	}
+	return w.Say("Try ").Count("try", t.try.Number).Say(" failed; the next is in ").Until(t.try.Next)
+}
+
+func (t *telling) namespaceGoing() bool {
+	if !t.s.Learnt.NamespaceTerminating && !t.terminal() {
+		return false
+	}
+	t.is(decision.ToneNeutral, "namespace", "stopped")
+	t.out.Lead = decision.Words{}.Say("its namespace is being deleted, so nothing can be created and nothing is retried")
+	return true
+}
+
+// terminal reports whether creating failed in a way that no retry mends.
+func (t *telling) terminal() bool {
+	_, o := failed(t.last, decision.CreatePods)
+	return o != nil && o.Failure != nil && o.Failure.Terminal
+}
+
+func (t *telling) beingDeleted() bool {
+	if !t.s.Deleting {
+		return false
+	}
+	t.is(decision.ToneNeutral, "deleting", "being deleted")
+	t.out.Lead = decision.Words{}.Say("only its status is kept up; its pods are left to the garbage collector")
+	return true
+}
+
+func (t *telling) scaledToZero() bool {
+	if t.s.Want > 0 || t.tally.pods > 0 {
+		return false
+	}
+	t.is(decision.ToneNeutral, "scaled-to-zero", "scaled to zero")
+	t.out.Lead = decision.Words{}.Say("it wants no pods and has none")
+	if n := t.tally.terminating; n > 0 {
+		t.out.Then = decision.Words{}.Count("terminating", n).Say(plural(n, " pod is", " pods are") + " still ending")
+	}
+	return true
+}
+
+func (t *telling) settled() bool {
+	t.is(decision.ToneOK, "settled", "settled")
+	t.out.Lead = decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
+		Say(podsAre(t.tally.available, t.s.Want) + " available")
+	t.out.Since = t.tally.since
+	return true
+}
+
+// podsAre goes after "n of total".
+func podsAre(n, total int64) string {
+	return plural(total, " pod", " pods") + plural(n, " is", " are")
+}
+
+// plural picks the word that goes with n.
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -1,0 +1,124 @@
+package replicaset
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// The answers of RS-8.size.
+const (
+	enough = "enough"
+	short  = "short"
+	over   = "over"
+)
+
+// size compares the pods it has with the pods it wants.
+func (t *turn) size() (answer string, e *decision.Equation) {
+	pods := decision.Term{Label: "pods", Value: int64(len(t.active)), Origin: "active pods, adopted ones included"}
+	wanted := decision.Term{Label: "wanted", Value: t.s.Want, Origin: "spec.replicas"}
+	switch {
+	case pods.Value < wanted.Value:
+		return short, decision.Subtract("missing", wanted, pods)
+	case pods.Value > wanted.Value:
+		return over, decision.Subtract("surplus", pods, wanted)
+	default:
+		return enough, nil
+	}
+}
+
+// manage asks [RS-8]: create what is missing, delete what is too many, never both.
+func (t *turn) manage() {
+	answer, e := t.size()
+	t.v.Path.Name("RS-8.size", answer,
+		decision.Count("pods", int64(len(t.active))), decision.Count("wanted", t.s.Want))
+	t.v.Path.Last().Equation = e
+	switch {
+	case answer == over:
+		t.remove(e.Result.Value)
+	case answer == short && t.namespaceOpen():
+		t.create(e.Result.Value)
+	}
+}
+
+// namespaceOpen asks whether creating can succeed at all. It is asked only
+// where a create of this sync was told that the namespace is being deleted.
+func (t *turn) namespaceOpen() bool {
+	if !t.s.Learnt.NamespaceTerminating {
+		return true
+	}
+	t.v.Path.Ask("RS-8.namespace", false)
+	t.hold("namespace", "RS-8.namespace", time.Time{})
+	return false
+}
+
+// create decides how many pods to create now.
+func (t *turn) create(missing int64) {
+	n := t.v.Path.Count("RS-8.create", min(missing, t.burst(missing)),
+		decision.Count("missing", missing), decision.Count("burst", t.s.Burst))
+	t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("creating", n))
+	t.v.Actions = append(t.v.Actions, decision.Action{
+		Kind: decision.CreatePods, Target: t.s.self(), Discipline: decision.SlowStart,
+		Question: "RS-8.create", Count: n,
+	})
+}
+
+// remove decides how many pods to delete now, and which.
+func (t *turn) remove(surplus int64) {
+	n := t.v.Path.Count("RS-8.delete", min(surplus, t.burst(surplus)),
+		decision.Count("surplus", surplus), decision.Count("burst", t.s.Burst))
+	t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("deleting", n))
+	var victims []decision.Victim
+	if t.v.Path.Ask("RS-8.rank", n < int64(len(t.active)),
+		decision.Count("deleting", n), decision.Count("pods", int64(len(t.active)))) {
+		victims = ranked(t.s, t.active, n)
+	} else {
+		victims = listed(t.active)
+	}
+	t.v.Actions = append(t.v.Actions, decision.Action{
+		Kind: decision.DeletePods, Target: t.s.self(), Discipline: decision.AllAtOnce,
+		Question: "RS-8.rank", Count: n, Victims: victims,
+	})
+}
+
+// burst bounds one sync; a snapshot without a bound has none.
+func (t *turn) burst(n int64) int64 {
+	if t.s.Burst <= 0 {
+		return n
+	}
+	return t.s.Burst
+}
+
+// hold records the creation or deletion that is refused for now, if there would
+// be one, and marks the question that refuses it.
+func (t *turn) hold(code, question string, until time.Time) {
+	answer, e := t.size()
+	if answer == enough {
+		return
+	}
+	kind := decision.CreatePods
+	if answer == over {
+		kind = decision.DeletePods
+	}
+	t.v.Held = append(t.v.Held, decision.Held{
+		Code: code, Question: question, Kind: kind, Target: t.s.self(),
+		Equation: e, Unblocks: unblocks(code, until),
+	})
+	for i := range t.v.Path {
+		if t.v.Path[i].Question == question {
+			t.v.Path[i].Holds = true
+		}
+	}
+}
+
+// unblocks says what releases a write that is held back for the code.
+func unblocks(code string, until time.Time) decision.Words {
+	switch code {
+	case "echo":
+		return decision.Words{}.Say("the cache shows its own write; it looks again in ").Until(until)
+	case "expectations":
+		return decision.Words{}.Say("the pods it asked for are seen, or in ").Until(until)
+	default:
+		return decision.Words{}.Say("nothing: its namespace is being deleted")
+	}
+}

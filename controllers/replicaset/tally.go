@@ -1,0 +1,183 @@
+package replicaset
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// tally is what the claimed pods add up to as of the snapshot's now.
+type tally struct {
+	pods, fullLabels, ready, available, terminating int64
+	// settling counts ready pods that have not been ready for long enough, and
+	// settledAt is when the first of them will have been; zero if unknown.
+	settling  int64
+	settledAt time.Time
+	// blocker is the pod that stands for those that are not ready: of the most
+	// frequent reason the one that waits longest. blocked counts that reason.
+	blocker *Pod
+	blocked int64
+	// since is when the youngest ready pod got ready.
+	since time.Time
+}
+
+// count adds up the pods that are claimed once the adoptions of the round are done.
+func count(s *Snapshot, r decision.Round) tally {
+	var t tally
+	reasons := map[string]int64{}
+	lost := lostClaims(r)
+	for _, p := range canonical(s.Pods) {
+		if p.ending() {
+			t.terminating++
+		}
+		if !s.claimed(p) || lost[p.UID] {
+			continue
+		}
+		t.add(p, s)
+		if !p.Ready {
+			reasons[reason(p)]++
+		}
+	}
+	t.findBlocker(s, lost, reasons)
+	return t
+}
+
+func (t *tally) add(p *Pod, s *Snapshot) {
+	t.pods++
+	if p.FullLabels {
+		t.fullLabels++
+	}
+	if !p.Ready {
+		return
+	}
+	t.ready++
+	if p.ReadySince.After(t.since) {
+		t.since = p.ReadySince
+	}
+	if p.available(s.MinReady, s.Now) {
+		t.available++
+		return
+	}
+	t.settling++
+	at := p.availableAt(s.MinReady)
+	if !p.ReadySince.IsZero() && (t.settledAt.IsZero() || at.Before(t.settledAt)) {
+		t.settledAt = at
+	}
+}
+
+// findBlocker picks the pod that the sentence names.
+func (t *tally) findBlocker(s *Snapshot, lost map[string]bool, reasons map[string]int64) {
+	for _, p := range canonical(s.Pods) {
+		if !s.claimed(p) || lost[p.UID] || p.Ready {
+			continue
+		}
+		n := reasons[reason(p)]
+		if t.blocker == nil || n > t.blocked || n == t.blocked && p.waitsLonger(t.blocker) {
+			t.blocker, t.blocked = p, n
+		}
+	}
+}
+
+// waitsLonger reports whether the pod has waited longer than the other one. A
+// pod that does not say since when is taken to have waited since it was created.
+func (p *Pod) waitsLonger(q *Pod) bool { return p.waitsSince().Before(q.waitsSince()) }
+
+func (p *Pod) waitsSince() time.Time {
+	if p.Since.IsZero() {
+		return p.Created
+	}
+	return p.Since
+}
+
+// reason is why the pod is not ready, in Kubernetes' word where there is one.
+func reason(p *Pod) string {
+	switch {
+	case p.Reason != "":
+		return p.Reason
+	case p.Node == "":
+		return "NotScheduled"
+	case p.Phase == "Pending":
+		return "Pending"
+	default:
+		return "NotReady"
+	}
+}
+
+// lostClaims are the pods whose adoption found them gone.
+func lostClaims(r decision.Round) map[string]bool {
+	lost := map[string]bool{}
+	for i, a := range r.Verdict.Actions {
+		if a.Kind == decision.Adopt && i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
+			lost[a.Target.UID] = true
+		}
+	}
+	return lost
+}
+
+// last is the round that the sync ended with.
+func last(rounds []decision.Round) decision.Round {
+	if len(rounds) == 0 {
+		return decision.Round{Verdict: decision.Verdict{Stop: true}}
+	}
+	return rounds[len(rounds)-1]
+}
+
+// failed finds the outcome of the round's first failed action of the kinds asked for.
+func failed(r decision.Round, kinds ...decision.ActionKind) (decision.Action, *decision.Outcome) {
+	for i, a := range r.Verdict.Actions {
+		if i >= len(r.Outcomes) || r.Outcomes[i].OK() || r.Outcomes[i].State == decision.NotTried {
+			continue
+		}
+		for _, k := range kinds {
+			if a.Kind == k {
+				return a, &r.Outcomes[i]
+			}
+		}
+	}
+	return decision.Action{}, nil
+}
+
+// failure is the error that a refused creation or deletion is reported with.
+// An error that no retry mends (the namespace is going) counts as none ([3.5]).
+func failure(o *decision.Outcome) *decision.Failure {
+	switch {
+	case o == nil || o.State == decision.Superseded:
+		return nil
+	case o.Failure == nil:
+		return &decision.Failure{Message: string(o.State)}
+	case o.Failure.Terminal:
+		return nil
+	default:
+		return o.Failure
+	}
+}
+
+// manageError is the sync's error of creating or deleting, the condition reason
+// that belongs to it and its text ([RS-8], [3.7]); "" for none.
+func manageError(r decision.Round) (reason, message string) {
+	a, o := failed(r, decision.CreatePods, decision.DeletePods)
+	f := failure(o)
+	switch {
+	case f == nil:
+		return "", ""
+	case a.Kind == decision.CreatePods:
+		return "FailedCreate", f.Message
+	default:
+		return "FailedDelete", "unable to delete pods: " + f.Message
+	}
+}
+
+// brief cuts somebody else's message to its first line and a bearable length.
+func brief(message string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	const limit = 160
+	if len(line) <= limit {
+		return line
+	}
+	cut := strings.LastIndexByte(line[:limit], ' ')
+	if cut < limit/2 {
+		cut = limit
+	}
+	return strings.ToValidUTF8(line[:cut], "") + " …"
+}
