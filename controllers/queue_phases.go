@@ -1,0 +1,180 @@
+package controllers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// adding is called before client-go's Add.
+func (t *keyTable) adding() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inAdd, t.landed = true, false
+}
+
+// touched is called during an Add that found the key in the line.
+func (t *keyTable) touched() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.landed = true
+}
+
+// added is called after client-go's Add. One that did not reach the line found
+// the key at work, and it will be queued again; or the queue was shutting down.
+func (t *keyTable) added(key string, shutdown bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inAdd = false
+	e := t.keys[key]
+	switch {
+	case e == nil || t.landed:
+	case shutdown:
+		e.next = causeList{}
+		t.tidy(key, e)
+	case e.phase == telemetry.KeyProcessing:
+		t.adds++
+		e.enter(telemetry.KeyDirty, t.clock.Now())
+	}
+}
+
+// pushed is called when a key joins the line: by an Add, or by the Done of a dirty key.
+func (t *keyTable) pushed(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.inAdd {
+		t.landed = true
+		t.adds++
+	}
+	e := t.entry(key)
+	e.enter(telemetry.KeyReady, t.clock.Now())
+	e.queued = e.since
+}
+
+// popped is called when a worker takes the key, and with it every cause so far.
+func (t *keyTable) popped(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.entry(key)
+	e.enter(telemetry.KeyProcessing, t.clock.Now())
+	e.taken, e.next = e.next, causeList{}
+}
+
+// done is called before client-go's Done, which pushes a dirty key.
+func (t *keyTable) done(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.keys[key]
+	if e == nil {
+		return
+	}
+	e.taken = causeList{}
+	if e.phase == telemetry.KeyProcessing {
+		e.enter("", t.clock.Now())
+		t.tidy(key, e)
+	}
+}
+
+func (e *keyEntry) enter(phase telemetry.KeyPhase, now time.Time) {
+	e.phase, e.since = phase, now
+}
+
+// taken is what the sync of a key that was just popped has taken.
+func (t *keyTable) taken(key string) work {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.entry(key)
+	w := work{Key: key, Causes: e.taken.kept, Folded: e.taken.folded, Queued: e.queued, Attempts: e.attempts}
+	if len(w.Causes) == 0 {
+		w.TakenBy = e.takenBy
+	}
+	e.taken = causeList{}
+	return w
+}
+
+func (t *keyTable) takenBy(key string, seq uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.keys[key]; e != nil {
+		e.takenBy = seq
+	}
+}
+
+// state is the whole table, its keys in no order.
+func (t *keyTable) state() telemetry.QueueState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := telemetry.QueueState{
+		Adds: t.adds, Errors: t.errors, Timers: t.timers,
+		Keys: make([]telemetry.KeyState, 0, len(t.keys)),
+	}
+	for key, e := range t.keys {
+		k, ok := e.state(key)
+		if !ok {
+			continue
+		}
+		s.Keys = append(s.Keys, k)
+		count(&s, k)
+	}
+	return s
+}
+
+// count adds a key to the totals. A dirty key is at work too, and a key that
+// waits for a time may be anywhere.
+func count(s *telemetry.QueueState, k telemetry.KeyState) {
+	switch k.Phase {
+	case telemetry.KeyReady:
+		s.Ready++
+	case telemetry.KeyProcessing:
+		s.Busy++
+	case telemetry.KeyDirty:
+		s.Busy++
+		s.Dirty++
+	}
+	if !k.Due.IsZero() {
+		s.Waiting++
+	}
+}
+
+func (t *keyTable) keyState(key string) (telemetry.KeyState, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.keys[key]
+	if e == nil {
+		return telemetry.KeyState{Key: key}, false
+	}
+	return e.state(key)
+}
+
+// state is false for a key that is nowhere and remembered for its failures alone.
+func (e *keyEntry) state(key string) (telemetry.KeyState, bool) {
+	k := telemetry.KeyState{
+		Key: key, Phase: e.phase, Since: e.since, Due: e.due,
+		Attempts: e.attempts, Backoff: e.backoff, Code: e.code,
+	}
+	causes := e.next
+	switch {
+	case e.early:
+		k.Phase = telemetry.KeyReady
+	case e.phase == "" && !e.due.IsZero():
+		k.Phase, k.Since, causes = telemetry.KeyWaiting, e.armedSince, e.armed
+		k.Code = soonest(e.armed.kept, k.Code)
+	}
+	k.Causes, k.Folded = slices.Clone(causes.kept), causes.folded
+	return k, k.Phase != ""
+}
+
+// soonest is the code of the timer that will ring first.
+func soonest(timers []telemetry.Cause, none string) string {
+	if len(timers) == 0 {
+		return none
+	}
+	return slices.MinFunc(timers, func(a, b telemetry.Cause) int { return a.Due.Compare(b.Due) }).Code
+}
+
+func sortedByKey(s telemetry.QueueState) telemetry.QueueState {
+	slices.SortFunc(s.Keys, func(a, b telemetry.KeyState) int { return strings.Compare(a.Key, b.Key) })
+	return s
+}

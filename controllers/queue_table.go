@@ -1,0 +1,248 @@
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// maxCauses bounds the causes that are kept for one sync of a key; the newest
+// beyond it are counted only. The first causes are kept because they are what
+// woke the key.
+const maxCauses = 64
+
+// keyTable is what the queue knows of every key that it holds. Keys that are
+// idle, wait for nothing and have not failed are not in it, so it is as small
+// as the queue.
+//
+// A timer that is armed in the instant in which an earlier one of the same key
+// rings may be shown as rung, although client-go still holds it: its channel
+// cannot be looked into. That costs a sync whose causes were taken by the one
+// before, and it says so.
+type keyTable struct {
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	keys  map[string]*keyEntry
+	order []string // of first mention, until the replay
+	live  bool     // after the replay
+
+	// inAdd and landed answer what became of the one Add under way.
+	inAdd, landed bool
+	// failing is the cause of the one Retry under way, due its time.
+	failing *telemetry.Cause
+	due     time.Time
+
+	adds, errors, timers uint64
+}
+
+// keyEntry is one key.
+type keyEntry struct {
+	phase  telemetry.KeyPhase // "" for not in the line and not at work
+	since  time.Time          // in this phase
+	queued time.Time          // became ready last
+	early  bool               // enqueued before Start
+
+	next  causeList // of the next sync
+	armed causeList // wait for due
+	due   time.Time
+	// armedSince is when the key began to wait.
+	armedSince time.Time
+	taken      causeList // by the sync under way
+	takenBy    uint64
+
+	attempts int
+	backoff  time.Duration
+	code     string // of the last failure
+}
+
+// causeList is a bounded list of causes.
+type causeList struct {
+	kept   []telemetry.Cause
+	folded int
+}
+
+func (l *causeList) add(c telemetry.Cause) {
+	if len(l.kept) >= maxCauses {
+		l.folded++
+		return
+	}
+	l.kept = append(l.kept, c)
+}
+
+func (l *causeList) addAll(m causeList) {
+	for _, c := range m.kept {
+		l.add(c)
+	}
+	l.folded += m.folded
+}
+
+// addTimer leaves out a timer that is in the list already: every sync arms all
+// its timers again, so they would fill it with copies.
+func (l *causeList) addTimer(c telemetry.Cause) {
+	for _, old := range l.kept {
+		if old.Kind == c.Kind && old.Code == c.Code && old.Due.Equal(c.Due) {
+			return
+		}
+	}
+	l.add(c)
+}
+
+func newKeyTable(c clock.PassiveClock) *keyTable {
+	return &keyTable{clock: c, keys: map[string]*keyEntry{}}
+}
+
+// entry finds or makes the entry of a key. The table is locked.
+func (t *keyTable) entry(key string) *keyEntry {
+	e := t.keys[key]
+	if e == nil {
+		e = &keyEntry{}
+		t.keys[key] = e
+		if !t.live {
+			t.order = append(t.order, key)
+		}
+	}
+	return e
+}
+
+// tidy drops the entry of a key of which there is nothing left to say.
+func (t *keyTable) tidy(key string, e *keyEntry) {
+	if e.phase == "" && !e.early && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
+		delete(t.keys, key)
+	}
+}
+
+func (t *keyTable) stamp(c telemetry.Cause) telemetry.Cause {
+	if c.At.IsZero() {
+		c.At = t.clock.Now()
+	}
+	return c
+}
+
+// early records an Enqueue before Start.
+func (t *keyTable) early(key string, c telemetry.Cause) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.entry(key)
+	if !e.early {
+		e.early, e.since = true, t.clock.Now()
+	}
+	e.next.add(t.stamp(c))
+}
+
+// replayed is a key that Start has to add, to be run at due, or both.
+type replayed struct {
+	key string
+	add bool
+	due time.Time
+}
+
+// replay lists what was recorded before Start and ends that time.
+func (t *keyTable) replay() []replayed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []replayed
+	for _, key := range t.order {
+		if e := t.keys[key]; e != nil && (e.early || !e.due.IsZero()) {
+			list = append(list, replayed{key: key, add: e.early, due: e.due})
+			e.early = false
+		}
+	}
+	t.order, t.live = nil, true
+	return list
+}
+
+// wants records the cause of an Enqueue.
+func (t *keyTable) wants(key string, c telemetry.Cause) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.entry(key)
+	e.next.add(t.stamp(c))
+}
+
+// arm records the cause of a timer.
+func (t *keyTable) arm(key string, c telemetry.Cause, wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timers++
+	c = t.stamp(c)
+	if c.Due.IsZero() {
+		c.Due = t.clock.Now().Add(wait)
+	}
+	t.waits(t.entry(key), c, wait)
+}
+
+// waits is client-go's rule: no wait is an Add, and of two times the earlier stays.
+func (t *keyTable) waits(e *keyEntry, c telemetry.Cause, wait time.Duration) {
+	if wait <= 0 {
+		e.next.add(c)
+		return
+	}
+	now := t.clock.Now()
+	due := now.Add(wait)
+	if e.due.IsZero() {
+		e.armedSince = now
+	}
+	if e.due.IsZero() || due.Before(e.due) {
+		e.due = due
+	}
+	e.armed.addTimer(c)
+}
+
+// rings is the end of a wait. An Add without a wait comes here too: then the
+// time of the key has not come and its timers stay.
+func (t *keyTable) rings(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.entry(key)
+	if e.due.IsZero() || e.due.After(t.clock.Now()) {
+		return
+	}
+	e.next.addAll(e.armed)
+	e.armed, e.due, e.armedSince = causeList{}, time.Time{}, time.Time{}
+}
+
+// fails keeps the cause of a Retry for the rate limiter's answer.
+func (t *keyTable) fails(c telemetry.Cause) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.errors++
+	c = t.stamp(c)
+	t.failing = &c
+}
+
+// backsOff records the rate limiter's answer.
+func (t *keyTable) backsOff(key string, wait time.Duration, attempts int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.entry(key)
+	e.backoff, e.attempts = wait, attempts
+	t.due = t.clock.Now().Add(wait)
+	if t.failing == nil {
+		return
+	}
+	c := *t.failing
+	t.failing = nil
+	c.Due, e.code = t.due, c.Code
+	t.waits(e, c, wait)
+}
+
+// retryDue is the time that backsOff recorded last.
+func (t *keyTable) retryDue() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.due
+}
+
+// forgets records that the failures of a key are cleared.
+func (t *keyTable) forgets(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.keys[key]; e != nil {
+		e.attempts, e.backoff, e.code = 0, 0, ""
+		t.tidy(key, e)
+	}
+}
