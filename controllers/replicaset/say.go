@@ -35,7 +35,7 @@ var Codes = map[string]string{
 
 // Numbers are the key numbers of the object as facts of this sync.
 func Numbers(s *Snapshot) []decision.Fact {
-	t := count(s, decision.Round{})
+	t := count(s)
 	return []decision.Fact{
 		decision.Count("wanted", s.Want),
 		decision.Count("pods", t.pods),
@@ -59,11 +59,9 @@ type telling struct {
 // Say builds the sentence of the sync. report is nil where nothing was settled.
 // The situation is the first that holds, the most urgent one in front.
 func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
-	t := &telling{s: s, rounds: rounds, last: last(rounds), report: report, try: try}
+	s = s.knowing(rounds)
+	t := &telling{s: s, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
 	t.out.Namespace, t.out.Object = s.Namespace, s.Name
-	seen := *s
-	seen.Learnt = merge(s.Learnt, t.last.Learnt)
-	t.s, t.tally = &seen, count(&seen, t.last)
 	for _, situation := range situations {
 		if situation(t) {
 			break
@@ -173,7 +171,7 @@ func (t *telling) namespaceGoing() bool {
 
 // terminal reports whether creating failed in a way that no retry mends.
 func (t *telling) terminal() bool {
-	_, o := failed(t.last, decision.CreatePods)
+	_, o := managed(t.rounds)
 	return o != nil && o.Failure != nil && o.Failure.Terminal
 }
 

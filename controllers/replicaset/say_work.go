@@ -31,7 +31,7 @@ func told(o *decision.Outcome) string {
 }
 
 func (t *telling) manageRefused() bool {
-	a, o := failed(t.last, decision.CreatePods, decision.DeletePods)
+	a, o := managed(t.rounds)
 	if failure(o) == nil {
 		return false
 	}
@@ -95,20 +95,23 @@ func otherWriter(o *decision.Outcome) string {
 	return ", so it decides again on what that one wrote"
 }
 
-// working tells what this sync wrote or, where nobody acted, would write.
+// working tells what this sync wrote or, where nobody acted, would write. Pods
+// that come and go are told before claims.
 func (t *telling) working() bool {
 	for _, kind := range []decision.ActionKind{decision.CreatePods, decision.DeletePods, decision.Adopt, decision.Release} {
-		for i, a := range t.last.Verdict.Actions {
-			if a.Kind == kind {
-				t.tellWork(a, i < len(t.last.Outcomes) && t.last.Outcomes[i].State != decision.NotTried)
-				return true
+		for _, r := range t.rounds {
+			for i, a := range r.Verdict.Actions {
+				if a.Kind == kind {
+					t.tellWork(a, r, i < len(r.Outcomes) && r.Outcomes[i].State != decision.NotTried)
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-func (t *telling) tellWork(a decision.Action, done bool) {
+func (t *telling) tellWork(a decision.Action, r decision.Round, done bool) {
 	switch a.Kind {
 	case decision.CreatePods:
 		t.is(decision.ToneMoving, "creating", "moving")
@@ -121,12 +124,14 @@ func (t *telling) tellWork(a decision.Action, done bool) {
 		}
 	case decision.Adopt:
 		t.is(decision.ToneMoving, "claiming", "moving")
-		t.out.Lead = decision.Words{}.Count("orphans", t.claims(decision.Adopt)).
-			Say(" without a controller " + tense(done, "adopted", "to be adopted"))
+		n := claims(r, a.Kind)
+		t.out.Lead = decision.Words{}.Count("orphans", n).
+			Say(plural(n, " pod", " pods") + " without a controller " + tense(done, "adopted", "to be adopted"))
 	default:
 		t.is(decision.ToneMoving, "claiming", "moving")
-		t.out.Lead = decision.Words{}.Count("strays", t.claims(decision.Release)).
-			Say(" that no longer match " + tense(done, "released", "to be released"))
+		n := claims(r, a.Kind)
+		t.out.Lead = decision.Words{}.Count("strays", n).
+			Say(plural(n, " pod that no longer matches ", " pods that no longer match ") + tense(done, "released", "to be released"))
 	}
 	if !done {
 		t.out.Code = "planned"
@@ -147,9 +152,10 @@ func tense(done bool, past, future string) string {
 	return future
 }
 
-func (t *telling) claims(kind decision.ActionKind) int64 {
+// claims counts the actions of the kind in the round.
+func claims(r decision.Round, kind decision.ActionKind) int64 {
 	var n int64
-	for _, a := range t.last.Verdict.Actions {
+	for _, a := range r.Verdict.Actions {
 		if a.Kind == kind {
 			n++
 		}

@@ -25,31 +25,30 @@ func Settle(s *Snapshot, rounds []decision.Round) Report {
 	if _, claim := failed(r, decision.Adopt, decision.Release); r.Verdict.Stop || claim != nil {
 		return report
 	}
-	seen := *s
-	seen.Learnt = merge(s.Learnt, r.Learnt)
-	t := count(&seen, r)
-	report.Status = status(&seen, r, t)
-	report.Path = settlePath(&seen, r, t)
+	s = s.knowing(rounds)
+	t := count(s)
+	report.Status = status(s, rounds, t)
+	report.Path = settlePath(s, rounds, t)
 	report.Changes = changes(s.Status, report.Status)
-	report.Publish = report.Path.Ask("RS-9.status", publish(s.Status, report.Status),
+	report.Publish = report.Path.Ask("RS-9.status", publish(report.Changes),
 		decision.Count("changes", int64(len(report.Changes))))
-	report.Timers = timers(&seen, rounds, t, &report.Path)
+	report.Timers = timers(s, rounds, t, &report.Path)
 	return report
 }
 
 // publish decides whether the status is written now. It is the one place for
 // that decision: whatever differs from the last published status is written.
-func publish(published, computed Status) bool { return len(changes(published, computed)) > 0 }
+func publish(changes []decision.Change) bool { return len(changes) > 0 }
 
 // status computes [3.7].
-func status(s *Snapshot, r decision.Round, t tally) Status {
+func status(s *Snapshot, rounds []decision.Round, t tally) Status {
 	st := Status{
 		ObservedGeneration: s.Generation,
 		Replicas:           t.pods,
 		FullyLabeled:       t.fullLabels,
 		Ready:              t.ready,
 		Available:          t.available,
-		Conditions:         conditions(s, r),
+		Conditions:         conditions(s, rounds),
 	}
 	if s.countsTerminating() {
 		st.Terminating = &t.terminating
@@ -65,29 +64,29 @@ func (s *Snapshot) countsTerminating() bool {
 
 // conditions keeps a ReplicaFailure as it is while creating or deleting fails,
 // adds it where there was none and removes it where nothing failed.
-func conditions(s *Snapshot, r decision.Round) []decision.Condition {
+func conditions(s *Snapshot, rounds []decision.Round) []decision.Condition {
 	isFailure := func(c decision.Condition) bool { return c.Type == replicaFailure }
-	reason, message := manageError(r)
+	why, message := manageError(rounds)
 	switch {
-	case reason == "":
+	case why == "":
 		return slices.DeleteFunc(slices.Clone(s.Status.Conditions), isFailure)
 	case slices.ContainsFunc(s.Status.Conditions, isFailure):
 		return s.Status.Conditions
 	default:
 		return append(slices.Clone(s.Status.Conditions), decision.Condition{
-			Type: replicaFailure, Status: "True", Reason: reason, Message: message,
+			Type: replicaFailure, Status: "True", Reason: why, Message: message,
 			Transition: s.Now.UTC().Round(0),
 		})
 	}
 }
 
 // settlePath asks what the status rests on.
-func settlePath(s *Snapshot, r decision.Round, t tally) decision.Path {
+func settlePath(s *Snapshot, rounds []decision.Round, t tally) decision.Path {
 	var p decision.Path
 	p.Ask("RS-7", s.countsTerminating(), decision.Count("terminating", t.terminating))
-	reason, message := manageError(r)
-	if p.Ask("RS-9.failure", reason != "") {
-		p.Last().Facts = append(p.Last().Facts, decision.Text("reason", reason), decision.Text("message", brief(message)))
+	why, message := manageError(rounds)
+	if p.Ask("RS-9.failure", why != "") {
+		p.Last().Facts = append(p.Last().Facts, decision.Text("reason", why), decision.Text("message", brief(message)))
 	}
 	p.Ask("RS-9.available", t.available == t.pods,
 		decision.Count("pods", t.pods), decision.Count("ready", t.ready), decision.Count("available", t.available),
@@ -95,12 +94,10 @@ func settlePath(s *Snapshot, r decision.Round, t tally) decision.Path {
 		decision.Count("settling", t.settling), decision.Count("blocked", t.blocked))
 	if t.blocker != nil {
 		p.Last().Facts = append(p.Last().Facts,
-			decision.Text("blocker", t.blocker.Name), decision.Text("reason", reasonOf(t)))
+			decision.Text("blocker", t.blocker.Name), decision.Text("reason", reason(t.blocker)))
 	}
 	return p
 }
-
-func reasonOf(t tally) string { return reason(t.blocker) }
 
 // changes lists the fields in which the statuses differ.
 func changes(from, to Status) []decision.Change {

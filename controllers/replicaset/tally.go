@@ -22,24 +22,24 @@ type tally struct {
 	since time.Time
 }
 
-// count adds up the pods that are claimed once the adoptions of the round are done.
-func count(s *Snapshot, r decision.Round) tally {
+// count adds up the pods that are claimed, orphans that are to be adopted included.
+func count(s *Snapshot) tally {
 	var t tally
-	reasons := map[string]int64{}
-	lost := lostClaims(r)
-	for _, p := range canonical(s.Pods) {
+	waiting := map[string]int64{}
+	for i := range s.Pods {
+		p := &s.Pods[i]
 		if p.ending() {
 			t.terminating++
 		}
-		if !s.claimed(p) || lost[p.UID] {
+		if !s.claimed(p) {
 			continue
 		}
 		t.add(p, s)
 		if !p.Ready {
-			reasons[reason(p)]++
+			waiting[reason(p)]++
 		}
 	}
-	t.findBlocker(s, lost, reasons)
+	t.findBlocker(s, waiting)
 	return t
 }
 
@@ -67,12 +67,15 @@ func (t *tally) add(p *Pod, s *Snapshot) {
 }
 
 // findBlocker picks the pod that the sentence names.
-func (t *tally) findBlocker(s *Snapshot, lost map[string]bool, reasons map[string]int64) {
+func (t *tally) findBlocker(s *Snapshot, waiting map[string]int64) {
+	if len(waiting) == 0 {
+		return
+	}
 	for _, p := range canonical(s.Pods) {
-		if !s.claimed(p) || lost[p.UID] || p.Ready {
+		if !s.claimed(p) || p.Ready {
 			continue
 		}
-		n := reasons[reason(p)]
+		n := waiting[reason(p)]
 		if t.blocker == nil || n > t.blocked || n == t.blocked && p.waitsLonger(t.blocker) {
 			t.blocker, t.blocked = p, n
 		}
@@ -102,17 +105,6 @@ func reason(p *Pod) string {
 	default:
 		return "NotReady"
 	}
-}
-
-// lostClaims are the pods whose adoption found them gone.
-func lostClaims(r decision.Round) map[string]bool {
-	lost := map[string]bool{}
-	for i, a := range r.Verdict.Actions {
-		if a.Kind == decision.Adopt && i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
-			lost[a.Target.UID] = true
-		}
-	}
-	return lost
 }
 
 // last is the round that the sync ended with.
@@ -153,10 +145,20 @@ func failure(o *decision.Outcome) *decision.Failure {
 	}
 }
 
+// managed finds the creation or deletion of the sync that was tried last and failed.
+func managed(rounds []decision.Round) (decision.Action, *decision.Outcome) {
+	for i := len(rounds) - 1; i >= 0; i-- {
+		if a, o := failed(rounds[i], decision.CreatePods, decision.DeletePods); o != nil {
+			return a, o
+		}
+	}
+	return decision.Action{}, nil
+}
+
 // manageError is the sync's error of creating or deleting, the condition reason
 // that belongs to it and its text ([RS-8], [3.7]); "" for none.
-func manageError(r decision.Round) (reason, message string) {
-	a, o := failed(r, decision.CreatePods, decision.DeletePods)
+func manageError(rounds []decision.Round) (reason, message string) {
+	a, o := managed(rounds)
 	f := failure(o)
 	switch {
 	case f == nil:

@@ -1,0 +1,109 @@
+package replicaset
+
+import (
+	"slices"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// After returns the snapshot for the next round of the same sync. What acting
+// learnt is merged in, pods that the round adopted are its own, and pods that it
+// released are not there any more. Pods that it created or deleted are expected
+// ([RS-3]), so that no second round asks for them once more. The receiver is not
+// changed. Decide must be given After's result, and never the first snapshot
+// with another Learnt, in every round but the first.
+func (s *Snapshot) After(r decision.Round, learnt decision.Learnt) *Snapshot {
+	next := *s
+	next.Learnt = merge(s.Learnt, learnt)
+	adopted, released := map[string]bool{}, map[string]bool{}
+	for i, a := range r.Verdict.Actions {
+		if i >= len(r.Outcomes) {
+			break
+		}
+		next.expect(a, r.Outcomes[i])
+		if r.Outcomes[i].State != decision.Written {
+			continue
+		}
+		switch a.Kind {
+		case decision.Adopt:
+			adopted[a.Target.UID] = true
+		case decision.Release:
+			released[a.Target.UID] = true
+		}
+	}
+	next.Pods = make([]Pod, 0, len(s.Pods))
+	for _, p := range s.Pods {
+		if !released[p.UID] {
+			p.Mine = p.Mine || adopted[p.UID]
+			next.Pods = append(next.Pods, p)
+		}
+	}
+	return &next
+}
+
+// expect notes the pods that an action asked for and whose events are to come.
+// Where the reply was lost nobody knows, so all of them may be.
+func (s *Snapshot) expect(a decision.Action, o decision.Outcome) {
+	n := o.Done
+	if n == 0 && (o.State == decision.Written || o.State == decision.Unknown) {
+		n = a.Count
+	}
+	if n == 0 {
+		return
+	}
+	switch a.Kind {
+	case decision.CreatePods:
+		s.Expect.Creates = max(0, s.Expect.Creates) + n
+	case decision.DeletePods:
+		s.Expect.Deletes = max(0, s.Expect.Deletes) + n
+	default:
+		return
+	}
+	s.Expect.Since, s.Expect.Expires = s.Now, s.Now.Add(ExpectationsTimeout)
+}
+
+// knowing returns the snapshot with all that the rounds learnt. It is the same
+// whether it is given the first snapshot of the sync or the last.
+func (s *Snapshot) knowing(rounds []decision.Round) *Snapshot {
+	known := *s
+	for _, r := range rounds {
+		known.Learnt = merge(known.Learnt, r.Learnt)
+	}
+	for uid := range lostClaims(rounds) {
+		known.Learnt = merge(known.Learnt, decision.Learnt{ChildrenGone: []string{uid}})
+	}
+	return &known
+}
+
+// lostClaims are the pods whose adoption found them gone.
+func lostClaims(rounds []decision.Round) map[string]bool {
+	lost := map[string]bool{}
+	for _, r := range rounds {
+		for i, a := range r.Verdict.Actions {
+			if a.Kind == decision.Adopt && i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
+				lost[a.Target.UID] = true
+			}
+		}
+	}
+	return lost
+}
+
+// merge adds what was learnt later to what was known.
+func merge(known, later decision.Learnt) decision.Learnt {
+	known.NamespaceTerminating = known.NamespaceTerminating || later.NamespaceTerminating
+	if later.Parent != "" {
+		known.Parent = later.Parent
+	}
+	if later.NameTaken != nil {
+		known.NameTaken = later.NameTaken
+	}
+	gone := slices.Clone(known.ChildrenGone)
+	for _, uid := range later.ChildrenGone {
+		if !slices.Contains(gone, uid) {
+			gone = append(gone, uid)
+		}
+	}
+	slices.Sort(gone)
+	known.ChildrenGone = gone
+	return known
+}
