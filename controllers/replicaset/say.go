@@ -10,6 +10,7 @@ var Codes = map[string]string{
 	"invalid-selector": "Its selector cannot be read, so nothing is decided until it changes.",
 	"parent":           "A live read said that it is gone or being deleted, which the cache does not show yet.",
 	"claim-refused":    "A pod could not be adopted or released, which ends the sync before anything else.",
+	"quota":            "A quota of its namespace has no room for its pods.",
 	"create-refused":   "The API server refused to create its pods.",
 	"delete-refused":   "The API server refused to delete its pods.",
 	"status-refused":   "The API server refused its status.",
@@ -27,6 +28,7 @@ var Codes = map[string]string{
 	"crash-loop":       "A container of its pods keeps crashing.",
 	"unschedulable":    "No node takes its pods.",
 	"config":           "A container of its pods cannot be created as its configuration stands.",
+	"starting":         "Some of its pods are starting.",
 	"not-ready":        "Some of its pods are not ready.",
 	"min-ready":        "Some of its pods are ready, but not for minReadySeconds yet.",
 	"scaled-to-zero":   "It wants no pods and has none.",
@@ -148,16 +150,22 @@ func (t *telling) held(code string) *decision.Held {
 	return nil
 }
 
-// again says when the worker tries once more.
-func (t *telling) again(w decision.Words) decision.Words {
-	if t.try.Next.IsZero() {
-		return w
+// tryAgain says when the worker tries once more after a failure.
+func (t *telling) tryAgain() decision.Words {
+	if t.try.Next.IsZero() || t.try.Number == 0 {
+		return t.decideAgain()
 	}
 	t.out.Turns = t.try.Next
-	if t.try.Number == 0 {
-		return w.Say("Tries again in ").Until(t.try.Next)
+	return decision.Words{}.Say("Try ").Count("try", t.try.Number).Say(" failed; the next is in ").Until(t.try.Next)
+}
+
+// decideAgain says when the worker looks again after something that is nobody's failure.
+func (t *telling) decideAgain() decision.Words {
+	if t.try.Next.IsZero() {
+		return nil
 	}
-	return w.Say("Try ").Count("try", t.try.Number).Say(" failed; the next is in ").Until(t.try.Next)
+	t.out.Turns = t.try.Next
+	return decision.Words{}.Say("Decides again in ").Until(t.try.Next)
 }
 
 func (t *telling) namespaceGoing() bool {
@@ -206,7 +214,10 @@ func (t *telling) settled() bool {
 
 // podsAre goes after "n of total".
 func podsAre(n, total int64) string {
-	return plural(total, " pod", " pods") + plural(n, " is", " are")
+	if total == 1 {
+		return " pod is"
+	}
+	return " pods" + plural(n, " is", " are")
 }
 
 // plural picks the word that goes with n.

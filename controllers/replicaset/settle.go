@@ -86,7 +86,12 @@ func settlePath(s *Snapshot, rounds []decision.Round, t tally) decision.Path {
 	p.Ask("RS-7", s.countsTerminating(), decision.Count("terminating", t.terminating))
 	why, message := manageError(rounds)
 	if p.Ask("RS-9.failure", why != "") {
-		p.Last().Facts = append(p.Last().Facts, decision.Text("reason", why), decision.Text("message", brief(message)))
+		_, o := managed(rounds)
+		p.Last().Facts = []decision.Fact{
+			decision.Text("reason", why), decision.Text("message", brief(message)),
+			decision.Count("done", o.Done), decision.Count("failed", o.Failed),
+			decision.Count("untried", o.Untried), decision.Count("left", left(s, t, o)),
+		}
 	}
 	p.Ask("RS-9.available", t.available == t.pods,
 		decision.Count("pods", t.pods), decision.Count("ready", t.ready), decision.Count("available", t.available),

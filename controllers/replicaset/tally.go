@@ -170,9 +170,20 @@ func manageError(rounds []decision.Round) (reason, message string) {
 	}
 }
 
+// left is how many pods are still missing or too many after a creation or
+// deletion that went only so far.
+func left(s *Snapshot, t tally, o *decision.Outcome) int64 {
+	off := s.Want - t.pods
+	if off < 0 {
+		off = -off
+	}
+	return max(0, off-o.Done)
+}
+
 // brief cuts somebody else's message to its first line and a bearable length.
 func brief(message string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	line = strings.TrimRight(line, ". \r")
 	const limit = 160
 	if len(line) <= limit {
 		return line

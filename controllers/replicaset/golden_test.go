@@ -1,0 +1,407 @@
+package replicaset_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+)
+
+var update = flag.Bool("update", false, "write what the code says into testdata/golden")
+
+// golden is one recorded sync: its inputs, and its outputs as text.
+type golden struct {
+	comment  string
+	snapshot []byte
+	rounds   []roundInput
+	publish  *decision.Outcome
+	try      decision.Try
+	want     map[string]string
+}
+
+// roundInput is what acting answered in one round, and what it learnt from it.
+type roundInput struct {
+	Outcomes []decision.Outcome `json:"outcomes"`
+	Learnt   decision.Learnt    `json:"learnt"`
+}
+
+// played is what the code makes of a golden.
+type played struct {
+	snapshot *replicaset.Snapshot
+	rounds   []decision.Round
+	report   *replicaset.Report
+	sentence decision.Sentence
+	try      decision.Try
+}
+
+// outputs in the order in which a golden shows them.
+var outputs = []string{"path", "actions", "held", "report", "sentence"}
+
+func TestGoldens(t *testing.T) {
+	for _, file := range goldenFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			g := readGolden(t, file)
+			p := play(t, g)
+			checkNumbers(t, p)
+			checkDeclared(t, p)
+			got := render(p)
+			if *update {
+				writeGolden(t, file, got)
+				return
+			}
+			for _, name := range outputs {
+				if diff := cmp.Diff(g.want[name], got[name]); diff != "" {
+					t.Errorf("%s differs (-want +got), run with -update to accept:\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestGoldensCover keeps the goldens whole: every question is seen with each
+// answer that it declares, and every code that Say knows is said.
+func TestGoldensCover(t *testing.T) {
+	answers, codes := map[string]bool{}, map[string]bool{}
+	for _, file := range goldenFiles(t) {
+		p := play(t, readGolden(t, file))
+		codes[p.sentence.Code] = true
+		for _, step := range p.steps() {
+			q, _ := replicaset.Catalogue.Find(step.Question)
+			a, _ := q.Answer(step.Answer)
+			answers[q.ID+" "+a.Is] = true
+		}
+	}
+	// These answers are declared so that a page can draw the way not taken; the
+	// question is only asked where the other answer is known already.
+	unasked := map[string]bool{"RS-6.parent yes": true, "RS-8.namespace yes": true}
+	for _, q := range replicaset.Catalogue.Questions {
+		for _, a := range q.Answers {
+			if key := q.ID + " " + a.Is; answers[key] == unasked[key] {
+				t.Errorf("%s: seen in a golden = %v, excused = %v", key, answers[key], unasked[key])
+			}
+		}
+	}
+	for code := range replicaset.Codes {
+		if !codes[code] {
+			t.Errorf("no golden says %q", code)
+		}
+	}
+	for code := range codes {
+		if replicaset.Codes[code] == "" {
+			t.Errorf("code %q is said but not declared in Codes", code)
+		}
+	}
+}
+
+func goldenFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/golden/*.txtar")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("found %d goldens (%v), want at least 30", len(files), err)
+	}
+	return files
+}
+
+func readGolden(t *testing.T, file string) golden {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := golden{comment: string(archive.Comment), want: map[string]string{}}
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "snapshot.json":
+			g.snapshot = f.Data
+		case "rounds.json":
+			unmarshal(t, f.Data, &g.rounds)
+		case "publish.json":
+			unmarshal(t, f.Data, &g.publish)
+		case "try.json":
+			unmarshal(t, f.Data, &g.try)
+		default:
+			g.want[f.Name] = string(f.Data)
+		}
+	}
+	return g
+}
+
+func unmarshal(t *testing.T, data []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeGolden(t *testing.T, file string, got map[string]string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return slices.Contains(outputs, f.Name) })
+	for _, name := range outputs {
+		if got[name] != "" {
+			archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(got[name])})
+		}
+	}
+	if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// play runs a sync the way the loop does: rounds while something was learnt,
+// no settling where the last round stopped.
+func play(t *testing.T, g golden) played {
+	t.Helper()
+	first, err := replicaset.Decode(g.snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := played{snapshot: first, try: g.try}
+	now, learnt := first, decision.Learnt{}
+	for i := 0; i == 0 || !learnt.Empty(); i++ {
+		round := decision.Round{Learnt: learnt, Verdict: replicaset.Decide(now)}
+		learnt = decision.Learnt{}
+		if i < len(g.rounds) {
+			round.Outcomes, learnt = g.rounds[i].Outcomes, g.rounds[i].Learnt
+		}
+		if n := len(round.Outcomes); n != 0 && n != len(round.Verdict.Actions) {
+			t.Fatalf("round %d has %d outcomes for %d actions", i+1, n, len(round.Verdict.Actions))
+		}
+		p.rounds = append(p.rounds, round)
+		now = now.After(round, learnt)
+	}
+	if last := p.rounds[len(p.rounds)-1]; !last.Verdict.Stop {
+		report := replicaset.Settle(first, p.rounds)
+		if diff := cmp.Diff(report, replicaset.Settle(now, p.rounds), compareFacts); diff != "" {
+			t.Errorf("settling the first and the last snapshot differs (-first +last):\n%s", diff)
+		}
+		report.Outcome = g.publish
+		p.report = &report
+	}
+	p.sentence = replicaset.Say(first, p.rounds, p.report, g.try)
+	return p
+}
+
+var compareFacts = cmp.Comparer(func(a, b decision.Value) bool { return a.Equal(b) })
+
+// steps are all questions of the sync.
+func (p played) steps() []decision.Step {
+	var all []decision.Step
+	for _, r := range p.rounds {
+		all = append(all, r.Verdict.Path...)
+	}
+	if p.report != nil {
+		all = append(all, p.report.Path...)
+	}
+	return all
+}
+
+// checkNumbers proves that each number of the sentence is a fact of the sync,
+// and that plain words hold none.
+func checkNumbers(t *testing.T, p played) {
+	t.Helper()
+	known := map[string][]int64{"try": {p.try.Number}}
+	note := func(name string, n int64) { known[name] = append(known[name], n) }
+	for _, f := range replicaset.Numbers(p.snapshot) {
+		if n, ok := f.Value.Int(); ok {
+			note(f.Name, n)
+		}
+	}
+	for _, step := range p.steps() {
+		for _, f := range step.Facts {
+			if n, ok := f.Value.Int(); ok {
+				note(f.Name, n)
+			}
+		}
+		if step.Equation != nil {
+			note(step.Equation.Result.Label, step.Equation.Result.Value)
+		}
+	}
+	for _, part := range slices.Concat(p.sentence.Lead, p.sentence.Then) {
+		switch {
+		case part.Kind == decision.Number && !slices.Contains(known[part.Fact], part.N):
+			t.Errorf("the sentence says %d, but the facts named %q are %v", part.N, part.Fact, known[part.Fact])
+		case part.Kind == decision.Plain && strings.ContainsAny(part.Text, "0123456789"):
+			t.Errorf("plain words hold a digit: %q", part.Text)
+		case (part.Kind == decision.Until || part.Kind == decision.Since || part.Kind == decision.Clock) && part.At.IsZero():
+			t.Errorf("the sentence has a time part without a time: %+v", part)
+		}
+	}
+}
+
+// checkDeclared proves that every answer is in the catalogue and that no write
+// comes from an answer that does not declare it.
+func checkDeclared(t *testing.T, p played) {
+	t.Helper()
+	for _, step := range p.steps() {
+		q, ok := replicaset.Catalogue.Find(step.Question)
+		if !ok {
+			t.Errorf("question %s is not in the catalogue", step.Question)
+		} else if _, ok := q.Answer(step.Answer); !ok {
+			t.Errorf("question %s does not declare the answer %q", step.Question, step.Answer)
+		}
+	}
+	for _, r := range p.rounds {
+		for _, problem := range undeclared(r.Verdict) {
+			t.Error(problem)
+		}
+	}
+}
+
+// undeclared lists writes of a verdict without a declared reason.
+func undeclared(v decision.Verdict) (problems []string) {
+	for _, a := range v.Actions {
+		i := slices.IndexFunc(v.Path, func(s decision.Step) bool { return s.Question == a.Question })
+		if i < 0 {
+			problems = append(problems, fmt.Sprintf("%s names question %q, which was not asked", a.Kind, a.Question))
+			continue
+		}
+		q, _ := replicaset.Catalogue.Find(a.Question)
+		answer, _ := q.Answer(v.Path[i].Answer)
+		if !slices.Contains(answer.Writes, a.Kind) {
+			problems = append(problems, fmt.Sprintf("%s follows from %s %s, which declares %v", a.Kind, a.Question, answer.Is, answer.Writes))
+		}
+	}
+	for _, h := range v.Held {
+		if !slices.ContainsFunc(v.Path, func(s decision.Step) bool { return s.Question == h.Question && s.Holds }) {
+			problems = append(problems, fmt.Sprintf("held %s names question %q, which does not hold", h.Kind, h.Question))
+		}
+	}
+	return problems
+}
+
+func render(p played) map[string]string {
+	var path, actions, held strings.Builder
+	for i, r := range p.rounds {
+		if i > 0 {
+			learnt, _ := json.Marshal(r.Learnt)
+			fmt.Fprintf(&path, "round %d, learnt %s\n", i+1, learnt)
+			fmt.Fprintf(&actions, "round %d\n", i+1)
+		}
+		renderPath(&path, r.Verdict.Path)
+		for _, a := range r.Verdict.Actions {
+			renderAction(&actions, a)
+		}
+		for _, h := range r.Verdict.Held {
+			fmt.Fprintf(&held, "%s %s %s [%s] unblocks: %s\n", h.Code, h.Kind, h.Target.Name, h.Question, h.Unblocks.At(p.snapshot.Now))
+		}
+		renderTimers(&held, p, r.Verdict.Timers)
+		if r.Verdict.Stop {
+			fmt.Fprintf(&path, "stop %s\n", r.Verdict.Invalid)
+		}
+	}
+	return map[string]string{
+		"path": path.String(), "actions": actions.String(), "held": held.String(),
+		"report": renderReport(p), "sentence": renderSentence(p),
+	}
+}
+
+func renderPath(b *strings.Builder, path decision.Path) {
+	for _, step := range path {
+		fmt.Fprintf(b, "%s %s", step.Question, step.Answer)
+		for _, f := range step.Facts {
+			fmt.Fprintf(b, " %s=%s", f.Name, f.Value)
+		}
+		if e := step.Equation; e != nil {
+			fmt.Fprintf(b, " (%s %d", e.Result.Label, e.Result.Value)
+			for i, term := range e.Terms {
+				fmt.Fprintf(b, " %s %s %d", [2]string{"=", "-"}[min(i, 1)], term.Label, term.Value)
+			}
+			b.WriteString(")")
+		}
+		if step.Holds {
+			b.WriteString(" holds")
+		}
+		b.WriteString("\n")
+	}
+}
+
+func renderAction(b *strings.Builder, a decision.Action) {
+	fmt.Fprintf(b, "%s %s %s uid=%s rv=%s %s [%s]", a.Kind, a.Target.Kind, a.Target.Name, a.Target.UID, a.Target.RV, a.Discipline, a.Question)
+	if a.Count > 0 {
+		fmt.Fprintf(b, " count=%d", a.Count)
+	}
+	for _, c := range a.Changes {
+		fmt.Fprintf(b, " %s: %q -> %q", c.Field, c.From, c.To)
+	}
+	b.WriteString("\n")
+	for _, v := range a.Victims {
+		fmt.Fprintf(b, "  %d %s", v.Rank, v.Name)
+		for _, f := range v.Facts {
+			fmt.Fprintf(b, " %s=%s", f.Name, f.Value)
+		}
+		b.WriteString("\n")
+	}
+}
+
+func renderTimers(b *strings.Builder, p played, timers []decision.Timer) {
+	for _, timer := range timers {
+		fmt.Fprintf(b, "timer %s in %s [%s]\n", timer.Code, decision.Span(timer.At.Sub(p.snapshot.Now)), timer.Question)
+	}
+}
+
+func renderReport(p played) string {
+	if p.report == nil {
+		return ""
+	}
+	var b strings.Builder
+	renderPath(&b, p.report.Path)
+	fmt.Fprintf(&b, "publish %v\n", p.report.Publish)
+	for _, c := range p.report.Changes {
+		fmt.Fprintf(&b, "change %s: %s -> %s\n", c.Field, c.From, c.To)
+	}
+	for _, c := range p.report.Status.Conditions {
+		fmt.Fprintf(&b, "condition %s %s %s %q\n", c.Type, c.Status, c.Reason, c.Message)
+	}
+	for _, e := range p.report.Events {
+		fmt.Fprintf(&b, "event %s %s %q\n", e.Type, e.Reason, e.Message)
+	}
+	renderTimers(&b, p, p.report.Timers)
+	return b.String()
+}
+
+func renderSentence(p played) string {
+	s := p.sentence
+	text := s.At(p.snapshot.Now) + "\n" + string(s.Tone) + " " + s.Code
+	if !s.Since.IsZero() {
+		text += " since " + decision.Span(p.snapshot.Now.Sub(s.Since))
+	}
+	if !s.Turns.IsZero() {
+		text += " turns in " + decision.Span(s.Turns.Sub(p.snapshot.Now))
+	}
+	return text + "\n"
+}
+
+// TestGoldenSnapshotsRoundTrip proves that a recorded snapshot is read back whole.
+func TestGoldenSnapshotsRoundTrip(t *testing.T) {
+	for _, file := range goldenFiles(t) {
+		first, err := replicaset.Decode(readGolden(t, file).snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := replicaset.Decode(data)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if !reflect.DeepEqual(first, second) {
+			t.Errorf("%s differs after a round trip:\n%s", file, cmp.Diff(first, second))
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package replicaset
+
+import (
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+func (t *telling) claimRefused() bool {
+	a, o := failed(t.last, decision.Adopt, decision.Release)
+	if o == nil {
+		return false
+	}
+	t.has("claim-refused")
+	verb := "pod cannot be adopted: "
+	if a.Kind == decision.Release {
+		verb = "pod cannot be released: "
+	}
+	t.out.Lead = told(decision.Words{}.Say(verb).Name(a.Target.Name), o).Say(", so nothing is created or deleted")
+	t.out.Then = t.tryAgain()
+	return true
+}
+
+// told appends the message of a failed outcome, where there is one.
+func told(w decision.Words, o *decision.Outcome) decision.Words {
+	if o.Failure == nil || o.Failure.Message == "" {
+		return w
+	}
+	return w.Say(" (").Quote(brief(o.Failure.Message)).Say(")")
+}
+
+func (t *telling) manageRefused() bool {
+	a, o := managed(t.rounds)
+	switch {
+	case failure(o) == nil:
+		return false
+	case o.State == decision.Unknown:
+		t.replyLost(a, o)
+	case a.Kind == decision.CreatePods:
+		t.createRefused(o)
+	default:
+		t.has("delete-refused")
+		t.out.Lead = told(t.leftOver(o).Say(" of ").Count("pods", t.tally.pods).
+			Say(plural(t.tally.pods, " pod", " pods")+" cannot be deleted"), o)
+		t.out.Then = t.tryAgain()
+	}
+	return true
+}
+
+// leftOver counts the pods that are still missing or too many after what was done.
+func (t *telling) leftOver(o *decision.Outcome) decision.Words {
+	return decision.Words{}.Count("left", left(t.s, t.tally, o))
+}
+
+func (t *telling) replyLost(a decision.Action, o *decision.Outcome) {
+	t.is(decision.ToneWaiting, "unknown", "waiting")
+	work := "creating"
+	if a.Kind == decision.DeletePods {
+		work = "deleting"
+	}
+	t.out.Lead = told(decision.Words{}.Say("the reply to "+work+" pods was lost"), o).
+		Say(", so the next sync reads them live before it decides")
+	t.out.Then = t.decideAgain()
+}
+
+// createRefused tells a quota by its name and numbers, anything else in the API
+// server's own words.
+func (t *telling) createRefused(o *decision.Outcome) {
+	t.has("create-refused")
+	if name, use, ok := quota(o.Failure); ok {
+		t.out.Code = "quota"
+		t.out.Lead = append(decision.Words{}.Say("quota ").Name(name).Say(" refuses "), t.leftOver(o)...).
+			Say(" of ").Count("wanted", t.s.Want).Say(plural(t.s.Want, " pod", " pods") + " (").Quote(use).Say(")")
+	} else {
+		t.out.Lead = told(t.leftOver(o).Say(" of ").Count("wanted", t.s.Want).
+			Say(plural(t.s.Want, " pod", " pods")+" cannot be created"), o)
+	}
+	t.out.Then = t.tryAgain()
+}
+
+// quota reads the name and the use of a quota out of the message with which the
+// API server refuses a pod.
+func quota(f *decision.Failure) (name, use string, ok bool) {
+	if f == nil {
+		return "", "", false
+	}
+	_, after, found := strings.Cut(f.Message, "exceeded quota: ")
+	name, after, named := strings.Cut(after, ", ")
+	_, use, used := strings.Cut(after, "used: ")
+	return name, brief("used: " + use), found && named && used && name != ""
+}
+
+func (t *telling) statusRefused() bool {
+	if t.report == nil || t.report.Outcome == nil || t.report.Outcome.OK() {
+		return false
+	}
+	switch o := t.report.Outcome; o.State {
+	case decision.Conflicted:
+		t.is(decision.ToneWaiting, "conflict", "waiting")
+		t.out.Lead = otherWriter(o.Other)
+		t.out.Then = t.decideAgain()
+	case decision.Superseded:
+		t.is(decision.ToneWaiting, "superseded", "waiting")
+		t.out.Lead = decision.Words{}.Say("a newer write of this process to it is on its way back, so its status was not written")
+		t.out.Then = t.decideAgain()
+	case decision.Unknown:
+		t.is(decision.ToneWaiting, "unknown", "waiting")
+		t.out.Lead = told(decision.Words{}.Say("the reply to its status was lost"), o)
+		t.out.Then = t.decideAgain()
+	default:
+		t.has("status-refused")
+		t.out.Lead = told(decision.Words{}.Say("its status could not be written"), o)
+		t.out.Then = t.tryAgain()
+	}
+	return true
+}
+
+// otherWriter names who wrote first, as far as that is known.
+func otherWriter(other *decision.Writer) decision.Words {
+	var w decision.Words
+	if other == nil || other.Manager == "" {
+		return w.Say("another writer was first")
+	}
+	w = w.Quote(other.Manager).Say(" wrote it first")
+	if other.RV != "" {
+		w = w.Say(", at rv ").Quote(other.RV)
+	}
+	return w
+}
