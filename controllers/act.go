@@ -1,0 +1,111 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// act carries out the actions in order, in runs that share a discipline, and
+// stops after the first run that failed. It merges what was learnt.
+func (l *Loop) act(ctx context.Context, t turn, actions []decision.Action) ([]decision.Outcome, decision.Learnt) {
+	if l.opts.Mode == Watch || len(actions) == 0 {
+		return nil, decision.Learnt{}
+	}
+	outcomes := make([]decision.Outcome, len(actions))
+	for i := range outcomes {
+		outcomes[i].State = decision.NotTried
+	}
+	var learnt decision.Learnt
+	for start := 0; start < len(actions); {
+		end := start + 1
+		for end < len(actions) && actions[end].Discipline == actions[start].Discipline {
+			end++
+		}
+		ok := l.run(ctx, t, actions[start:end], outcomes[start:end], &learnt)
+		if !ok {
+			break
+		}
+		start = end
+	}
+	return outcomes, learnt
+}
+
+// run carries out actions of one discipline and reports whether all went well.
+// Slow start and all-at-once hold for the many pods inside one action.
+func (l *Loop) run(ctx context.Context, t turn, actions []decision.Action, outcomes []decision.Outcome, learnt *decision.Learnt) bool {
+	all := true
+	for i, a := range actions {
+		clock := l.stopwatch()
+		o, found := t.do(ctx, a)
+		o.Took = clock()
+		outcomes[i] = o
+		merge(learnt, found)
+		if o.OK() {
+			continue
+		}
+		all = false
+		if a.Discipline == decision.StopAtFirst {
+			return false
+		}
+	}
+	return all
+}
+
+// merge adds what one action learnt to what the round learnt.
+func merge(into *decision.Learnt, l decision.Learnt) {
+	if l.NameTaken != nil {
+		into.NameTaken = l.NameTaken
+	}
+	if l.Parent != "" {
+		into.Parent = l.Parent
+	}
+	into.ChildrenGone = append(into.ChildrenGone, l.ChildrenGone...)
+	into.NamespaceTerminating = into.NamespaceTerminating || l.NamespaceTerminating
+}
+
+// outcomeOf turns an API reply into an outcome. A reply that never came, or a
+// server that gave up in the middle, leaves the outcome unknown.
+func outcomeOf(rv string, err error) decision.Outcome {
+	switch {
+	case err == nil:
+		return decision.Outcome{State: decision.Written, RV: rv}
+	case apierrors.IsConflict(err):
+		return decision.Outcome{State: decision.Conflicted, Failure: failureOf(err)}
+	case lost(err):
+		return decision.Outcome{State: decision.Unknown, Failure: failureOf(err)}
+	default:
+		return decision.Outcome{State: decision.Refused, Failure: failureOf(err)}
+	}
+}
+
+// lost reports whether a write may have been committed although it failed.
+func lost(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return !utilnet.IsConnectionRefused(err) // Refused: nothing was sent.
+	}
+	code := status.Status().Code
+	return code == http.StatusInternalServerError || code == http.StatusGatewayTimeout || code == http.StatusBadGateway
+}
+
+// failureOf keeps of an error what the record may hold.
+func failureOf(err error) *decision.Failure {
+	f := &decision.Failure{Message: err.Error(), Reason: string(apierrors.ReasonForError(err))}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		f.Code = int(status.Status().Code)
+	}
+	f.Terminal = namespaceTerminating(err)
+	return f
+}
+
+func namespaceTerminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}

@@ -1,0 +1,115 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// parentCheck is the live look at a parent before it adopts, done at most once
+// in a sync. Its zero value has not looked.
+type parentCheck struct {
+	done  bool
+	state string
+	err   error
+}
+
+// check returns "gone", "deleting" or "", or the error of the read.
+func (c *parentCheck) check(uid string, read func() (metav1.Object, error)) (string, error) {
+	if !c.done {
+		live, err := read()
+		c.done, c.state = true, parentState(uid, live, err)
+		if c.state == "" {
+			c.err = err
+		}
+	}
+	return c.state, c.err
+}
+
+// cannotAdopt words a failed look the way Kubernetes does ([0.3]).
+func cannotAdopt(a decision.Action, err error) error {
+	return fmt.Errorf("can't adopt %s %s/%s (%s): can't recheck DeletionTimestamp: %w", a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.UID, err)
+}
+
+// parentState is "gone" or "deleting" where a live read says that a parent may
+// not adopt any more, and "" otherwise ([0.3]).
+func parentState(uid string, live metav1.Object, err error) string {
+	switch {
+	case apierrors.IsNotFound(err):
+		return "gone"
+	case err != nil:
+		return ""
+	case string(live.GetUID()) != uid:
+		return "gone"
+	case live.GetDeletionTimestamp() != nil:
+		return "deleting"
+	default:
+		return ""
+	}
+}
+
+// adoptPatch adds a controller reference, on the condition that the child is
+// still the one that was decided on.
+func adoptPatch(childUID string, ref *metav1.OwnerReference) []byte {
+	return patchOf(childUID, []any{ref})
+}
+
+// releasePatch removes the reference to a parent under the same condition.
+func releasePatch(childUID, parentUID string) []byte {
+	return patchOf(childUID, []any{map[string]string{"$patch": "delete", "uid": parentUID}})
+}
+
+func patchOf(childUID string, refs []any) []byte {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": childUID, "ownerReferences": refs}})
+	if err != nil {
+		panic(err) // Strings and bools always marshal.
+	}
+	return body
+}
+
+// claimOutcome is what a refused adoption or release means: a child that is
+// gone, or no longer the same, is simply not claimed.
+func claimOutcome(a decision.Action, err error) (decision.Outcome, decision.Learnt) {
+	o := outcomeOf("", err)
+	gone := apierrors.IsNotFound(err) || a.Kind == decision.Release && apierrors.IsInvalid(err)
+	if !gone {
+		return o, decision.Learnt{}
+	}
+	o.State = decision.Tolerated
+	return o, decision.Learnt{ChildrenGone: []string{a.Target.UID}}
+}
+
+// otherDeploymentWriter names who wrote a Deployment before us, by one live read.
+func (b *deploymentBody) otherDeploymentWriter(ctx context.Context, d *appsv1.Deployment) *decision.Writer {
+	live, err := b.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil // It is named if it can be; the conflict stands either way.
+	}
+	return writer(live, names(deploymentFields(d, live)))
+}
+
+func (l *Loop) otherReplicaSetWriter(ctx context.Context, rs *appsv1.ReplicaSet) *decision.Writer {
+	live, err := l.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return writer(live, names(replicaSetFields(rs, live)))
+}
+
+func writer(live metav1.Object, changed []string) *decision.Writer {
+	return &decision.Writer{Manager: newest(live.GetManagedFields()).manager, RV: live.GetResourceVersion(), Fields: changed}
+}
+
+func names(changes []decision.Change) []string {
+	list := make([]string, 0, len(changes))
+	for _, c := range changes {
+		list = append(list, c.Field)
+	}
+	return list
+}

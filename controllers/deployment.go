@@ -1,0 +1,293 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// deploymentTries is how often a failing Deployment is tried before it is
+// dropped until something changes ([2.3]).
+const deploymentTries = 15
+
+// Kinds, as they stand in owner references, causes and refs.
+const (
+	kindDeployment            = "Deployment"
+	kindReplicaSet            = "ReplicaSet"
+	kindReplicationController = "ReplicationController"
+	kindPod                   = "Pod"
+)
+
+// Resources, as the ledger and the debug pages call them.
+const (
+	resourceDeployments = "deployments"
+	resourceReplicaSets = "replicasets"
+	resourcePods        = "pods"
+)
+
+// deploymentBody is the Deployment loop's part of a Loop.
+type deploymentBody struct {
+	*Loop
+	deployments appslisters.DeploymentLister
+	replicaSets appslisters.ReplicaSetLister
+	pods        cache.Indexer
+	stores      map[string]versioned
+	progress    progress
+	lost        lostKeys
+	reasons     podReasons
+}
+
+// NewDeployment builds the Deployment loop on shared informers, registers its
+// handlers and starts nothing. The informers may be started before Run.
+func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
+	opts = opts.withDefaults()
+	l := &Loop{name: telemetry.LoopDeployment, component: "deployment-controller", limit: deploymentTries, opts: opts, client: client}
+	l.queue = newQueue(queueOptions{Name: l.name, Metrics: opts.Metrics, Clock: opts.Clock})
+	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
+		return nil, err
+	}
+	b := &deploymentBody{
+		Loop:        l,
+		deployments: deployments.Lister(),
+		replicaSets: replicaSets.Lister(),
+		pods:        pods.Informer().GetIndexer(),
+		stores: map[string]versioned{
+			resourceDeployments: deployments.Informer().GetStore(),
+			resourceReplicaSets: replicaSets.Informer().GetStore(),
+		},
+	}
+	l.body = b
+	if err := l.register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
+		return nil, err
+	}
+	if err := l.register(resourceReplicaSets, replicaSets.Informer(), b.replicaSetHandler()); err != nil {
+		return nil, err
+	}
+	return l, l.register(resourcePods, pods.Informer(), b.podHandler())
+}
+
+func (b *deploymentBody) now() time.Time { return b.opts.Clock.Now() }
+
+func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// deploymentHandler enqueues every event of a Deployment ([2.2]).
+func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			if d, ok := obj.(*appsv1.Deployment); ok {
+				b.Enqueue(keyOf(d), added(kindDeployment, d, initial, b.now()))
+			}
+		},
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*appsv1.Deployment)
+			d, is := newObj.(*appsv1.Deployment)
+			if ok && is {
+				b.Enqueue(keyOf(d), modified(kindDeployment, old, d, deploymentFields(old, d), b.opts.Managers.last(d.UID), b.now()))
+			}
+		},
+		DeleteFunc: func(obj any) {
+			d, tombstone, ok := unwrap[*appsv1.Deployment](obj)
+			if !ok {
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindDeployment)
+				return
+			}
+			b.opts.Managers.forget(d.UID)
+			b.opts.Ledger.forget(d.UID)
+			b.progress.forget(keyOf(d))
+			b.lost.forget(keyOf(d))
+			b.reasons.forget(keyOf(d))
+			b.Enqueue(keyOf(d), deleted(kindDeployment, d, tombstone, b.now()))
+		},
+	}
+}
+
+// replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([2.2]).
+func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			rs, ok := obj.(*appsv1.ReplicaSet)
+			switch {
+			case !ok:
+			case rs.DeletionTimestamp != nil:
+				b.replicaSetDeleted(rs, false)
+			default:
+				b.concerns(rs, added(kindReplicaSet, rs, initial, b.now()))
+			}
+		},
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*appsv1.ReplicaSet)
+			rs, is := newObj.(*appsv1.ReplicaSet)
+			if ok && is && old.ResourceVersion != rs.ResourceVersion {
+				b.replicaSetUpdated(old, rs)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			rs, tombstone, ok := unwrap[*appsv1.ReplicaSet](obj)
+			if !ok {
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindReplicaSet)
+				return
+			}
+			b.opts.Ledger.forget(rs.UID)
+			b.replicaSetDeleted(rs, tombstone)
+		},
+	}
+}
+
+func (b *deploymentBody) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
+	cause := modified(kindReplicaSet, old, rs, replicaSetFields(old, rs), b.opts.Managers.last(rs.UID), b.now())
+	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
+	moved := !sameRef(before, after)
+	if moved && before != nil {
+		if d := b.resolve(rs.Namespace, before); d != nil {
+			b.Enqueue(keyOf(d), cause)
+		}
+	}
+	if after != nil {
+		if d := b.resolve(rs.Namespace, after); d != nil {
+			b.Enqueue(keyOf(d), cause)
+		}
+		return
+	}
+	if moved || !labels.Equals(old.Labels, rs.Labels) {
+		b.matching(rs, cause)
+	}
+}
+
+func (b *deploymentBody) replicaSetDeleted(rs *appsv1.ReplicaSet, tombstone bool) {
+	if d := b.resolve(rs.Namespace, metav1.GetControllerOf(rs)); d != nil {
+		b.Enqueue(keyOf(d), deleted(kindReplicaSet, rs, tombstone, b.now()))
+	}
+}
+
+// concerns enqueues the owner, or for an orphan every Deployment that could adopt it.
+func (b *deploymentBody) concerns(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+	ref := metav1.GetControllerOf(rs)
+	if ref == nil {
+		b.matching(rs, cause)
+		return
+	}
+	if d := b.resolve(rs.Namespace, ref); d != nil {
+		b.Enqueue(keyOf(d), cause)
+	}
+}
+
+func (b *deploymentBody) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+	if len(rs.Labels) == 0 {
+		return
+	}
+	all, err := b.deployments.Deployments(rs.Namespace).List(labels.Everything())
+	if err != nil {
+		return // A lister over a cache does not fail.
+	}
+	for _, d := range all {
+		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+		if err == nil && !selector.Empty() && selector.Matches(labels.Set(rs.Labels)) {
+			b.Enqueue(keyOf(d), cause)
+		}
+	}
+}
+
+// resolve finds the Deployment that a controller reference names, nil if it is
+// another kind, gone, or another object of that name.
+func (b *deploymentBody) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.Deployment {
+	if ref == nil || ref.Kind != kindDeployment {
+		return nil
+	}
+	d, err := b.deployments.Deployments(namespace).Get(ref.Name)
+	if err != nil || d.UID != ref.UID {
+		return nil
+	}
+	return d
+}
+
+// podHandler wakes a Deployment by pods in two cases: the last pod of a
+// Recreate went ([2.2]), or a pod's reason for not being ready changed, which
+// is a registered departure and never causes a write by itself.
+func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*corev1.Pod)
+			pod, is := newObj.(*corev1.Pod)
+			if ok && is && waiting(old).reason != waiting(pod).reason {
+				b.podReason(old, pod)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if pod, tombstone, ok := unwrap[*corev1.Pod](obj); ok {
+				b.podGone(pod, tombstone)
+			}
+		},
+	}
+}
+
+// podReason wakes the pod's Deployment, at most once a second for each.
+func (b *deploymentBody) podReason(old, pod *corev1.Pod) {
+	d := b.deploymentOf(pod)
+	if d == nil {
+		return
+	}
+	cause := modified(kindPod, old, pod, podFields(old, pod), "", b.now())
+	cause.Kind = telemetry.CausePodReason
+	if delay := b.reasons.delay(keyOf(d), b.now()); delay > 0 {
+		b.queue.EnqueueAfter(keyOf(d), cause, delay)
+		return
+	}
+	b.Enqueue(keyOf(d), cause)
+}
+
+func (b *deploymentBody) podGone(pod *corev1.Pod, tombstone bool) {
+	d := b.deploymentOf(pod)
+	if d == nil || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || b.podsLeft(d) {
+		return
+	}
+	b.Enqueue(keyOf(d), deleted(kindPod, pod, tombstone, b.now()))
+}
+
+// podsLeft reports whether any ReplicaSet of a Deployment still has a pod. A
+// cache is enough, where upstream lists live: a pod that the cache does not
+// show yet wakes the Deployment when it goes.
+func (b *deploymentBody) podsLeft(d *appsv1.Deployment) bool {
+	all, err := b.replicaSets.ReplicaSets(d.Namespace).List(labels.Everything())
+	if err != nil {
+		return true
+	}
+	for _, rs := range all {
+		if metav1.IsControlledBy(rs, d) && len(podsOf(b.pods, rs.Namespace, kindReplicaSet, rs.Name, string(rs.UID))) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// deploymentOf follows pod -> ReplicaSet -> Deployment by controller references.
+func (b *deploymentBody) deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
+	ref := metav1.GetControllerOf(pod)
+	if ref == nil || ref.Kind != kindReplicaSet {
+		return nil
+	}
+	rs, err := b.replicaSets.ReplicaSets(pod.Namespace).Get(ref.Name)
+	if err != nil || rs.UID != ref.UID {
+		return nil
+	}
+	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))
+}
+
+func sameRef(a, b *metav1.OwnerReference) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID && a.Kind == b.Kind && a.Name == b.Name && a.APIVersion == b.APIVersion
+}
+
+func (b *deploymentBody) unknown(key string) { b.lost.add(key) }

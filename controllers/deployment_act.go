@@ -1,0 +1,365 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// deploymentTurn is one sync of one Deployment.
+type deploymentTurn struct {
+	body   *deploymentBody
+	key    string
+	d      *appsv1.Deployment // from the cache: never changed; nil where it is gone
+	s      deployment.Snapshot
+	report deployment.Report
+	parent parentCheck
+}
+
+func (t *deploymentTurn) decide() decision.Verdict { return deployment.Decide(&t.s) }
+func (t *deploymentTurn) numbers() []decision.Fact { return deployment.Numbers(&t.s) }
+func (t *deploymentTurn) snapshot() any            { return &t.s }
+
+func (t *deploymentTurn) learn(_ decision.Round, l decision.Learnt) { merge(&t.s.Learnt, l) }
+
+func (t *deploymentTurn) settle(rounds []decision.Round) *decision.Report {
+	t.report = deployment.Settle(&t.s, rounds)
+	return &t.report.Report
+}
+
+func (t *deploymentTurn) say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
+	if report == nil {
+		return deployment.Say(&t.s, rounds, nil, try)
+	}
+	return deployment.Say(&t.s, rounds, &t.report, try)
+}
+
+func (t *deploymentTurn) object() runtime.Object {
+	if t.d == nil {
+		return nil
+	}
+	return t.d
+}
+
+func (t *deploymentTurn) identity() identity {
+	return identity{uid: t.s.UID, found: t.s.Found, waiting: len(t.s.Echo) > 0}
+}
+
+// do carries out one action.
+func (t *deploymentTurn) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	switch a.Kind {
+	case decision.CreateReplicaSet:
+		return t.create(ctx, a)
+	case decision.UpdateReplicaSet:
+		return t.update(ctx, a), decision.Learnt{}
+	case decision.DeleteReplicaSet:
+		return t.delete(ctx, a), decision.Learnt{}
+	case decision.UpdateDeployment:
+		return t.restore(ctx, a), decision.Learnt{}
+	case decision.Adopt:
+		return t.adopt(ctx, a)
+	case decision.Release:
+		return t.release(ctx, a)
+	}
+	return undone(a), decision.Learnt{}
+}
+
+// undone is the outcome of an action nobody carries out: a defect of ours that
+// must be seen, not guessed around.
+func undone(a decision.Action) decision.Outcome {
+	return decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Reason: "Unsupported", Message: fmt.Sprintf("no code carries out %s", a.Kind)}}
+}
+
+func (t *deploymentTurn) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	rs := t.newReplicaSet(a)
+	made, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).Create(ctx, rs, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		t.body.wroteReplicaSet(made)
+		o := outcomeOf(made.ResourceVersion, nil)
+		o.Names = []string{made.Name}
+		return o, decision.Learnt{}
+	case apierrors.IsAlreadyExists(err):
+		return t.nameTaken(ctx, rs, err)
+	case namespaceTerminating(err):
+		return outcomeOf("", err), decision.Learnt{NamespaceTerminating: true}
+	default:
+		return outcomeOf("", err), decision.Learnt{}
+	}
+}
+
+// newReplicaSet builds the object of a create from the Deployment it belongs to ([2.5]).
+func (t *deploymentTurn) newReplicaSet(a decision.Action) *appsv1.ReplicaSet {
+	d := t.d
+	template := *d.Spec.Template.DeepCopy()
+	template.Labels = withLabel(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey, a.Hash)
+	selector := d.Spec.Selector.DeepCopy()
+	selector.MatchLabels = withLabel(selector.MatchLabels, appsv1.DefaultDeploymentUniqueLabelKey, a.Hash)
+	rs := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: a.Target.Name, Namespace: d.Namespace, Labels: template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind(kindDeployment))},
+		},
+		Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, MinReadySeconds: d.Spec.MinReadySeconds},
+	}
+	t.apply(rs, a)
+	return rs
+}
+
+// nameTaken asks the API server who has the name.
+func (t *deploymentTurn) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, taken error) (decision.Outcome, decision.Learnt) {
+	live, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
+	if err != nil {
+		return outcomeOf("", taken), decision.Learnt{} // Gone again, or unreachable: the next try will tell.
+	}
+	found := &decision.NameTaken{
+		Name: live.Name, UID: string(live.UID),
+		Mine: metav1.IsControlledBy(live, t.d), SameTemplate: sameTemplate(&t.d.Spec.Template, &live.Spec.Template),
+	}
+	if found.Mine {
+		t.body.wroteReplicaSet(live)
+	}
+	return outcomeOf("", taken), decision.Learnt{NameTaken: found}
+}
+
+// update writes size, annotations and minReadySeconds of a ReplicaSet.
+func (t *deploymentTurn) update(ctx context.Context, a decision.Action) decision.Outcome {
+	cached, err := t.body.replicaSets.ReplicaSets(a.Target.Namespace).Get(a.Target.Name)
+	if err != nil || string(cached.UID) != a.Target.UID || cached.ResourceVersion != a.Target.RV {
+		return decision.Outcome{State: decision.Superseded} // The cache moved on; its event brings the next sync.
+	}
+	rs := cached.DeepCopy()
+	t.apply(rs, a)
+	var o decision.Outcome
+	superseded := t.body.opts.Ledger.guarded(rs.UID, rs.ResourceVersion, func() {
+		written, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
+		if err == nil {
+			t.body.wroteReplicaSet(written)
+			o = outcomeOf(written.ResourceVersion, nil)
+			return
+		}
+		o = outcomeOf("", err)
+		if o.State == decision.Conflicted {
+			o.Other = t.body.otherReplicaSetWriter(ctx, rs)
+		}
+	})
+	if superseded {
+		return decision.Outcome{State: decision.Superseded}
+	}
+	return o
+}
+
+// apply puts an action's size, stamp and minReadySeconds on a ReplicaSet of ours.
+func (t *deploymentTurn) apply(rs *appsv1.ReplicaSet, a decision.Action) {
+	if a.Size != nil {
+		n := int32(a.Size.To)
+		rs.Spec.Replicas = &n
+	}
+	if a.MinReadySeconds != nil {
+		rs.Spec.MinReadySeconds = int32(*a.MinReadySeconds)
+	}
+	if a.Stamp == nil {
+		return
+	}
+	if rs.Annotations == nil {
+		rs.Annotations = map[string]string{}
+	}
+	if a.Stamp.Copy {
+		copyAnnotations(t.d.Annotations, rs.Annotations)
+	}
+	stamp(rs.Annotations, a.Stamp)
+}
+
+func copyAnnotations(from, to map[string]string) {
+	for k, v := range from {
+		if !isOwnAnnotation(k) {
+			to[k] = v
+		}
+	}
+}
+
+func isOwnAnnotation(key string) bool {
+	for _, own := range ownAnnotations {
+		if key == own {
+			return true
+		}
+	}
+	return false
+}
+
+func stamp(annotations map[string]string, s *decision.Stamp) {
+	if s.Revision != "" {
+		annotations[annotationRevision] = s.Revision
+	}
+	if s.History != "" {
+		annotations[annotationHistory] = s.History
+	}
+	if s.Desired != nil {
+		annotations[annotationDesired] = strconv.FormatInt(*s.Desired, 10)
+	}
+	if s.Max != nil {
+		annotations[annotationMax] = strconv.FormatInt(*s.Max, 10)
+	}
+}
+
+func (t *deploymentTurn) delete(ctx context.Context, a decision.Action) decision.Outcome {
+	uid, rv := types.UID(a.Target.UID), a.Target.RV
+	var o decision.Outcome
+	superseded := t.body.opts.Ledger.guarded(uid, rv, func() {
+		err := t.body.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv},
+		})
+		o = outcomeOf("", err)
+		if apierrors.IsNotFound(err) {
+			o.State = decision.Tolerated
+		}
+	})
+	if superseded {
+		return decision.Outcome{State: decision.Superseded}
+	}
+	return o
+}
+
+// restore writes the template of an earlier revision back and clears the
+// rollback request ([2.9]).
+func (t *deploymentTurn) restore(ctx context.Context, a decision.Action) decision.Outcome {
+	d := t.d.DeepCopy()
+	if a.Restore != nil {
+		rs, err := t.body.replicaSets.ReplicaSets(a.Restore.Namespace).Get(a.Restore.Name)
+		if err != nil || string(rs.UID) != a.Restore.UID {
+			return decision.Outcome{State: decision.Superseded}
+		}
+		d.Spec.Template = *withoutHash(rs.Spec.Template.DeepCopy())
+		d.Annotations = restoredAnnotations(d.Annotations, rs.Annotations)
+	}
+	delete(d.Annotations, annotationRollback)
+	return t.write(func() (*appsv1.Deployment, error) {
+		return t.body.client.AppsV1().Deployments(d.Namespace).Update(ctx, d, metav1.UpdateOptions{})
+	})
+}
+
+// restoredAnnotations keeps the Deployment's own ones and takes the others from
+// the ReplicaSet that is restored.
+func restoredAnnotations(from, restored map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range from {
+		if isOwnAnnotation(k) {
+			out[k] = v
+		}
+	}
+	copyAnnotations(restored, out)
+	return out
+}
+
+// publish writes the status, and with it the revision annotation, in one PUT:
+// the status endpoint takes annotations and keeps spec and labels.
+func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
+	clock := t.body.stopwatch()
+	d := t.d.DeepCopy()
+	setDeploymentStatus(&d.Status, &t.report.Status)
+	if t.report.Revision != "" {
+		if d.Annotations == nil {
+			d.Annotations = map[string]string{}
+		}
+		d.Annotations[annotationRevision] = t.report.Revision
+	}
+	o := t.write(func() (*appsv1.Deployment, error) {
+		return t.body.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
+	})
+	if o.State == decision.Conflicted {
+		o.Other = t.body.otherDeploymentWriter(ctx, t.d)
+	}
+	o.Took = clock()
+	return o
+}
+
+// write sends a guarded write of the Deployment itself.
+func (t *deploymentTurn) write(send func() (*appsv1.Deployment, error)) decision.Outcome {
+	var o decision.Outcome
+	superseded := t.body.opts.Ledger.guarded(t.d.UID, t.d.ResourceVersion, func() {
+		written, err := send()
+		if err == nil {
+			t.body.opts.Ledger.written(entry{uid: written.UID, resource: resourceDeployments, object: kindDeployment + " " + written.Name, rv: written.ResourceVersion})
+			o = outcomeOf(written.ResourceVersion, nil)
+			return
+		}
+		o = outcomeOf("", err)
+		if apierrors.IsNotFound(err) {
+			o.State = decision.Tolerated // Gone meanwhile: its delete event ends the matter.
+		}
+	})
+	if superseded {
+		return decision.Outcome{State: decision.Superseded}
+	}
+	return o
+}
+
+// adopt makes an orphan ours, after one live look at whether we still exist ([0.3]).
+func (t *deploymentTurn) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	state, err := t.parent.check(string(t.d.UID), func() (metav1.Object, error) {
+		return t.body.client.AppsV1().Deployments(t.d.Namespace).Get(ctx, t.d.Name, metav1.GetOptions{})
+	})
+	if err != nil {
+		return decision.Outcome{State: decision.Refused, Failure: failureOf(cannotAdopt(a, err))}, decision.Learnt{}
+	}
+	if state != "" {
+		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}
+	}
+	ref := metav1.NewControllerRef(t.d, appsv1.SchemeGroupVersion.WithKind(kindDeployment))
+	return t.patch(ctx, a, adoptPatch(a.Target.UID, ref))
+}
+
+func (t *deploymentTurn) release(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	return t.patch(ctx, a, releasePatch(a.Target.UID, string(t.d.UID)))
+}
+
+func (t *deploymentTurn) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
+	rs, err := t.body.client.AppsV1().ReplicaSets(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
+	if err == nil {
+		t.body.opts.Ledger.written(entry{uid: rs.UID, owner: t.d.UID, resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion})
+		return outcomeOf(rs.ResourceVersion, nil), decision.Learnt{}
+	}
+	return claimOutcome(a, err)
+}
+
+// waits is what the ledger holds for Deployments and their ReplicaSets.
+func (b *deploymentBody) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+	var list []telemetry.EchoState
+	for _, e := range b.opts.Ledger.all() {
+		list = append(list, telemetry.EchoState{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
+	}
+	return list, nil
+}
+
+func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status) {
+	st.ObservedGeneration = s.ObservedGeneration
+	st.Replicas, st.UpdatedReplicas = int32(s.Replicas), int32(s.Updated)
+	st.ReadyReplicas, st.AvailableReplicas, st.UnavailableReplicas = int32(s.Ready), int32(s.Available), int32(s.Unavailable)
+	st.TerminatingReplicas, st.CollisionCount = narrow(s.Terminating), narrow(s.Collisions)
+	st.Conditions = nil
+	for _, c := range s.Conditions {
+		st.Conditions = append(st.Conditions, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Transition),
+		})
+	}
+}
+
+func narrow(n *int64) *int32 {
+	if n == nil {
+		return nil
+	}
+	v := int32(*n)
+	return &v
+}

@@ -1,0 +1,327 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+)
+
+// The annotations by which a Deployment and its ReplicaSets are tied ([2.1]).
+const (
+	annotationRevision = "deployment.kubernetes.io/revision"
+	annotationHistory  = "deployment.kubernetes.io/revision-history"
+	annotationDesired  = "deployment.kubernetes.io/desired-replicas"
+	annotationMax      = "deployment.kubernetes.io/max-replicas"
+	annotationRollback = "deprecated.deployment.rollback.to"
+)
+
+// ownAnnotations are never copied from a Deployment to its ReplicaSets ([2.5.1]).
+var ownAnnotations = []string{corev1.LastAppliedConfigAnnotation, annotationRevision, annotationHistory, annotationDesired, annotationMax, annotationRollback}
+
+// observe takes the snapshot of one Deployment from the caches.
+func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("key %q: %w", key, err)
+	}
+	t := &deploymentTurn{body: b, key: key}
+	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: b.now().UTC(), Namespace: namespace, Name: name}
+	t.d, err = b.deployments.Deployments(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return t, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read cache: %w", err)
+	}
+	if b.lost.has(key) {
+		if err := b.readLive(ctx, t); err != nil {
+			return nil, err
+		}
+		b.lost.forget(key)
+	}
+	t.fill()
+	return t, nil
+}
+
+// readLive finds out what became of a write whose reply was lost: the caches
+// have to catch up with everything that a live read shows.
+func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error {
+	live, err := b.client.AppsV1().Deployments(t.d.Namespace).Get(ctx, t.d.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // The cache will see it go.
+	}
+	if err != nil {
+		return fmt.Errorf("live read after a lost reply: %w", err)
+	}
+	b.opts.Ledger.written(entry{uid: live.UID, resource: resourceDeployments, object: kindDeployment + " " + live.Name, rv: live.ResourceVersion})
+	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.d.Spec.Selector)})
+	if err != nil {
+		return fmt.Errorf("live read of ReplicaSets after a lost reply: %w", err)
+	}
+	for i := range children.Items {
+		if rs := &children.Items[i]; metav1.IsControlledBy(rs, live) {
+			b.wroteReplicaSet(rs)
+		}
+	}
+	t.s.LiveReads = []string{kindDeployment + " " + live.Name, fmt.Sprintf("%d ReplicaSets", len(children.Items))}
+	return nil
+}
+
+func (b *deploymentBody) wroteReplicaSet(rs *appsv1.ReplicaSet) {
+	e := entry{uid: rs.UID, resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion}
+	if ref := metav1.GetControllerOf(rs); ref != nil {
+		e.owner = ref.UID
+	}
+	b.opts.Ledger.written(e)
+}
+
+// fill copies what is decided on out of the cached objects.
+func (t *deploymentTurn) fill() {
+	d, s := t.d, &t.s
+	s.Found, s.UID, s.RV, s.Created = true, string(d.UID), d.ResourceVersion, d.CreationTimestamp.UTC()
+	s.Generation, s.Deleting, s.Paused = d.Generation, d.DeletionTimestamp != nil, d.Spec.Paused
+	s.Want, s.MinReady = int64(orOne(d.Spec.Replicas)), int64(d.Spec.MinReadySeconds)
+	s.Deadline, s.HistoryLimit = limited(d.Spec.ProgressDeadlineSeconds), limited(d.Spec.RevisionHistoryLimit)
+	s.Strategy = string(d.Spec.Strategy.Type)
+	if r := d.Spec.Strategy.RollingUpdate; r != nil {
+		s.MaxSurge, s.MaxUnavailable = intOrShare(r.MaxSurge), intOrShare(r.MaxUnavailable)
+	}
+	s.Revision, s.RollbackTo = d.Annotations[annotationRevision], d.Annotations[annotationRollback]
+	s.Images = images(&d.Spec.Template.Spec)
+	s.Status = deploymentStatus(&d.Status)
+	s.CountTerminating = t.body.opts.TerminatingReplicas()
+	t.nameNext()
+	selector := t.selector()
+	t.fillReplicaSets(selector)
+	s.Echo = t.echoes()
+	s.LastProgress = t.lastProgress()
+}
+
+// nameNext computes what a new ReplicaSet would be called, now and after one
+// more collision.
+func (t *deploymentTurn) nameNext() {
+	d, s := t.d, &t.s
+	s.NextHash = templateHash(&d.Spec.Template, d.Status.CollisionCount)
+	s.NextName = replicaSetName(d.Name, s.NextHash)
+	next := int32(1)
+	if d.Status.CollisionCount != nil {
+		next = *d.Status.CollisionCount + 1
+	}
+	s.CollisionHash = templateHash(&d.Spec.Template, &next)
+	s.CollisionName = replicaSetName(d.Name, s.CollisionHash)
+}
+
+func (t *deploymentTurn) selector() labels.Selector {
+	d, s := t.d, &t.s
+	s.SelectsAll = d.Spec.Selector != nil && equality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{})
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
+		s.SelectorError = err.Error()
+		return labels.Nothing()
+	}
+	s.Selector = selector.String()
+	return selector
+}
+
+// fillReplicaSets adds the candidates: our own, and orphans that match.
+func (t *deploymentTurn) fillReplicaSets(selector labels.Selector) {
+	all, err := t.body.replicaSets.ReplicaSets(t.d.Namespace).List(labels.Everything())
+	if err != nil {
+		return // A lister over a cache does not fail.
+	}
+	for _, rs := range all {
+		ref := metav1.GetControllerOf(rs)
+		mine := ref != nil && ref.UID == t.d.UID
+		matches := selector.Matches(labels.Set(rs.Labels))
+		if mine || ref == nil && matches {
+			t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, mine, matches))
+		}
+	}
+	slices.SortFunc(t.s.ReplicaSets, func(a, b deployment.ReplicaSet) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) deployment.ReplicaSet {
+	out := deployment.ReplicaSet{
+		Name: rs.Name, UID: string(rs.UID), RV: rs.ResourceVersion, Created: rs.CreationTimestamp.UTC(),
+		Mine: mine, Matches: matches, Deleting: rs.DeletionTimestamp != nil,
+		SameTemplate: sameTemplate(&t.d.Spec.Template, &rs.Spec.Template),
+		CopyStale:    copyStale(t.d.Annotations, rs.Annotations),
+		Replicas:     int64(orOne(rs.Spec.Replicas)), MinReady: int64(rs.Spec.MinReadySeconds),
+		Generation: rs.Generation, ObservedGeneration: rs.Status.ObservedGeneration,
+		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
+		Terminating: widen(rs.Status.TerminatingReplicas),
+		Failure:     replicaFailure(rs),
+		Revision:    rs.Annotations[annotationRevision], History: rs.Annotations[annotationHistory],
+		Desired: rs.Annotations[annotationDesired], Max: rs.Annotations[annotationMax],
+		Images: images(&rs.Spec.Template.Spec),
+	}
+	if mine {
+		t.fillPods(&out)
+	}
+	return out
+}
+
+// fillPods counts the pods of a ReplicaSet and describes those that block.
+func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
+	for _, p := range podsOf(t.body.pods, t.d.Namespace, kindReplicaSet, rs.Name, rs.UID) {
+		if podFinished(p) {
+			continue
+		}
+		rs.NonTerminal++
+		if p.DeletionTimestamp != nil {
+			rs.Ending++
+			continue
+		}
+		if !podAvailable(p, rs.MinReady, t.s.Now) {
+			rs.Unavailable++
+			rs.Blocking = append(rs.Blocking, blockingPod(p))
+		}
+	}
+	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
+	if len(rs.Blocking) > deployment.MaxBlocking {
+		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]
+	}
+}
+
+func blockingPod(p *corev1.Pod) deployment.Pod {
+	w := waiting(p)
+	restarted, _ := restarts(p)
+	return deployment.Pod{
+		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Node: p.Spec.NodeName,
+		Ready: podReady(p), ReadySince: podReadySince(p),
+		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, Restarts: restarted,
+	}
+}
+
+// echoes are our writes to this Deployment and its ReplicaSets that the caches
+// do not show yet.
+func (t *deploymentTurn) echoes() []deployment.Echo {
+	var list []deployment.Echo
+	for _, e := range t.body.opts.Ledger.pending(t.d.UID, t.body.stores, t.cached) {
+		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
+		if e.overdue {
+			t.body.lost.add(t.key)
+		}
+	}
+	slices.SortFunc(list, func(a, b deployment.Echo) int { return strings.Compare(a.Object, b.Object) })
+	return list
+}
+
+func (t *deploymentTurn) cached(resource string, uid types.UID) string {
+	if resource == resourceDeployments {
+		return t.d.ResourceVersion
+	}
+	for i := range t.s.ReplicaSets {
+		if t.s.ReplicaSets[i].UID == string(uid) {
+			return t.s.ReplicaSets[i].RV
+		}
+	}
+	return ""
+}
+
+func (t *deploymentTurn) lastProgress() time.Time {
+	var counts [4]int64
+	for _, rs := range t.s.ReplicaSets {
+		counts[0] += rs.Replicas
+		counts[1] += rs.StatusReplicas
+		counts[2] += rs.Ready
+		counts[3] += rs.Available
+	}
+	var updated time.Time
+	for _, c := range t.d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionTrue {
+			updated = c.LastUpdateTime.UTC()
+		}
+	}
+	return t.body.progress.note(t.key, counts, updated, t.s.Now)
+}
+
+// copyStale reports whether an annotation of the Deployment is missing or
+// different on the ReplicaSet.
+func copyStale(from, to map[string]string) bool {
+	for k, v := range from {
+		if have, ok := to[k]; !slices.Contains(ownAnnotations, k) && (!ok || have != v) {
+			return true
+		}
+	}
+	return false
+}
+
+func deploymentStatus(st *appsv1.DeploymentStatus) deployment.Status {
+	out := deployment.Status{
+		ObservedGeneration: st.ObservedGeneration, Replicas: int64(st.Replicas), Updated: int64(st.UpdatedReplicas),
+		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Unavailable: int64(st.UnavailableReplicas),
+		Terminating: widen(st.TerminatingReplicas), Collisions: widen(st.CollisionCount),
+	}
+	for _, c := range st.Conditions {
+		out.Conditions = append(out.Conditions, decision.Condition{
+			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+			Updated: c.LastUpdateTime.UTC(), Transition: c.LastTransitionTime.UTC(),
+		})
+	}
+	return out
+}
+
+func replicaFailure(rs *appsv1.ReplicaSet) *decision.Condition {
+	for _, c := range rs.Status.Conditions {
+		if c.Type == appsv1.ReplicaSetReplicaFailure {
+			return &decision.Condition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Transition: c.LastTransitionTime.UTC()}
+		}
+	}
+	return nil
+}
+
+func orOne(n *int32) int32 {
+	if n == nil {
+		return 1 // The API server's default; only an object that passed it by lacks it.
+	}
+	return *n
+}
+
+// limited is nil for "no limit": absent, or the largest int32 ([2.1]).
+func limited(n *int32) *int64 {
+	if n == nil || *n == math.MaxInt32 {
+		return nil
+	}
+	return widen(n)
+}
+
+func widen(n *int32) *int64 {
+	if n == nil {
+		return nil
+	}
+	w := int64(*n)
+	return &w
+}
+
+func intOrShare(v *intstr.IntOrString) *deployment.IntOrShare {
+	switch {
+	case v == nil:
+		return nil
+	case v.Type == intstr.String:
+		return &deployment.IntOrShare{Share: v.StrVal}
+	default:
+		return &deployment.IntOrShare{Int: int64(v.IntVal)}
+	}
+}

@@ -1,0 +1,112 @@
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/controllers/replicaset"
+)
+
+// expectationLife is how long creations and deletions are waited for.
+const expectationLife = 5 * time.Minute
+
+// expectations counts the pod creations and deletions that a key asked for and
+// has not seen ([3.3]). They stand where there is no resourceVersion to compare:
+// a create has none before it returns, and a delete none after. Safe for
+// concurrent use.
+type expectations struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	keys  map[string]*expectation
+}
+
+type expectation struct {
+	creates int64
+	deletes map[types.UID]struct{}
+	since   time.Time
+}
+
+func newExpectations(c clock.PassiveClock) *expectations {
+	return &expectations{clock: c, keys: map[string]*expectation{}}
+}
+
+// expectCreates replaces what a key waits for with n creations.
+func (e *expectations) expectCreates(key string, n int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.keys[key] = &expectation{creates: n, since: e.clock.Now()}
+}
+
+// expectDeletes replaces what a key waits for with the deletion of these pods.
+func (e *expectations) expectDeletes(key string, uids []types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x := &expectation{deletes: map[types.UID]struct{}{}, since: e.clock.Now()}
+	for _, uid := range uids {
+		x.deletes[uid] = struct{}{}
+	}
+	e.keys[key] = x
+}
+
+// created notes that n creations were seen, or will never be.
+func (e *expectations) created(key string, n int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x := e.keys[key]; x != nil {
+		x.creates -= n
+	}
+}
+
+// deleted notes that a deletion was seen, or will never be. It counts once for
+// each pod: the first sight of a deletion timestamp counts, the removal does not.
+func (e *expectations) deleted(key string, uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x := e.keys[key]; x != nil {
+		delete(x.deletes, uid)
+	}
+}
+
+// forget drops a key that is gone.
+func (e *expectations) forget(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.keys, key)
+}
+
+// outstanding is what a key still waits for; zero when satisfied. One that has
+// outlived expectationLife no longer blocks and is reported as satisfied.
+func (e *expectations) outstanding(key string) replicaset.Expectations {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x := e.keys[key]
+	if x == nil || x.creates <= 0 && len(x.deletes) == 0 || e.clock.Since(x.since) > expectationLife {
+		return replicaset.Expectations{}
+	}
+	return x.view()
+}
+
+func (x *expectation) view() replicaset.Expectations {
+	return replicaset.Expectations{
+		Creates: max(x.creates, 0),
+		Deletes: int64(len(x.deletes)),
+		Since:   x.since,
+		Expires: x.since.Add(expectationLife),
+	}
+}
+
+// all lists what every key waits for, for the debug pages.
+func (e *expectations) all() map[string]replicaset.Expectations {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := map[string]replicaset.Expectations{}
+	for key, x := range e.keys {
+		if v := x.view(); v.Creates > 0 || v.Deletes > 0 {
+			list[key] = v
+		}
+	}
+	return list
+}

@@ -1,0 +1,91 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// ExplainDeployment observes one Deployment of a live cluster, decides once and
+// writes nothing: what comes back is the trace that a sync would leave now. It
+// reads the Deployment, and the ReplicaSets and pods of its namespace. An error
+// is that of the first read that failed, a missing Deployment included.
+func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespace, name string, opts Options) (*telemetry.Trace, error) {
+	opts = opts.withDefaults()
+	opts.Mode = Watch
+	l := &Loop{name: telemetry.LoopDeployment, opts: opts, client: client, queue: newQueue(queueOptions{Clock: opts.Clock})}
+	stores, err := readOnce(ctx, client, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	l.body = &deploymentBody{
+		Loop:        l,
+		deployments: appslisters.NewDeploymentLister(stores.deployments),
+		replicaSets: appslisters.NewReplicaSetLister(stores.replicaSets),
+		pods:        stores.pods,
+	}
+	t := &telemetry.Trace{
+		Version: telemetry.TraceVersion,
+		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
+		Started: opts.Clock.Now(),
+	}
+	t.Queued = t.Started
+	turn := l.attempt(ctx, t)
+	t.Result = result(t, turn)
+	t.Ended = opts.Clock.Now()
+	l.describe(t, turn)
+	return t, nil
+}
+
+// once is what one read of a namespace found, in the shape of caches.
+type once struct {
+	deployments, replicaSets, pods cache.Indexer
+}
+
+func newIndexer(more cache.Indexers) cache.Indexer {
+	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	for name, f := range more {
+		indexers[name] = f
+	}
+	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+}
+
+func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name string) (*once, error) {
+	d, err := client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read Deployment: %w", err)
+	}
+	o := &once{deployments: newIndexer(nil), replicaSets: newIndexer(nil), pods: newIndexer(cache.Indexers{podController: indexPod})}
+	if err := o.deployments.Add(d); err != nil {
+		return nil, fmt.Errorf("keep Deployment: %w", err)
+	}
+	sets, err := client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list ReplicaSets: %w", err)
+	}
+	for i := range sets.Items {
+		if err := o.replicaSets.Add(&sets.Items[i]); err != nil {
+			return nil, fmt.Errorf("keep ReplicaSet: %w", err)
+		}
+	}
+	return o, o.readPods(ctx, client, namespace)
+}
+
+func (o *once) readPods(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	for i := range pods.Items {
+		if err := o.pods.Add(&pods.Items[i]); err != nil {
+			return fmt.Errorf("keep pod: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+)
+
+// Echoes are checked again after echoFirst, doubling up to echoMost, and by a
+// live read once they are older than echoLive.
+const (
+	echoFirst = time.Second
+	echoMost  = 30 * time.Second
+	echoLive  = 5 * time.Minute
+)
+
+// versioned is the part of an informer's store that the ledger compares with.
+type versioned interface {
+	LastStoreSyncResourceVersion() string
+}
+
+// Ledger remembers the newest resourceVersion that this process wrote to each
+// object until the object's cache shows it. It is shared by all loops of a
+// process, because two loops write the same ReplicaSet: the one that decided on
+// an older version must not send its write. Safe for concurrent use.
+type Ledger struct {
+	clock clock.PassiveClock
+
+	mu      sync.Mutex
+	entries map[types.UID]*entry
+	owned   map[types.UID]map[types.UID]*entry
+	locks   map[types.UID]*objectLock
+	highest map[string]string // by resource: the newest version its store has shown
+}
+
+// entry is one write that is not known to be in its cache.
+type entry struct {
+	uid, owner       types.UID
+	resource, object string
+	rv               string
+	since, check     time.Time
+	delay            time.Duration
+}
+
+type objectLock struct {
+	sync.Mutex
+	users int
+}
+
+// NewLedger returns an empty ledger.
+func NewLedger(c clock.PassiveClock) *Ledger {
+	return &Ledger{
+		clock:   c,
+		entries: map[types.UID]*entry{},
+		owned:   map[types.UID]map[types.UID]*entry{},
+		locks:   map[types.UID]*objectLock{},
+		highest: map[string]string{},
+	}
+}
+
+// written notes that an object stands at rv by our own hand, or by a live read
+// that the cache has yet to catch up with.
+func (l *Ledger) written(e entry) {
+	if e.uid == "" || e.rv == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if old := l.entries[e.uid]; old != nil && !older(old.rv, e.rv) {
+		return
+	}
+	e.since = l.clock.Now()
+	e.delay = echoFirst
+	e.check = e.since.Add(e.delay)
+	l.drop(e.uid)
+	l.entries[e.uid] = &e
+	if e.owner != "" {
+		if l.owned[e.owner] == nil {
+			l.owned[e.owner] = map[types.UID]*entry{}
+		}
+		l.owned[e.owner][e.uid] = &e
+	}
+}
+
+// forget clears what is remembered of an object that is gone, and of its children.
+func (l *Ledger) forget(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(uid)
+	for child := range l.owned[uid] {
+		l.drop(child)
+	}
+}
+
+// drop removes one entry. Callers hold the mutex.
+func (l *Ledger) drop(uid types.UID) {
+	e := l.entries[uid]
+	if e == nil {
+		return
+	}
+	delete(l.entries, uid)
+	if children := l.owned[e.owner]; children != nil {
+		delete(children, uid)
+		if len(children) == 0 {
+			delete(l.owned, e.owner)
+		}
+	}
+}
+
+// echo is an entry as a sync sees it.
+type echo struct {
+	object, written, cached string
+	since, check            time.Time
+	overdue                 bool // old enough for a live read
+}
+
+// pending returns the writes to an object and its children that the caches do
+// not show yet, and forgets those they do. cached returns the version of the
+// object in its cache, "" if it is not there.
+func (l *Ledger) pending(uid types.UID, stores map[string]versioned, cached func(resource string, uid types.UID) string) []echo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noticeRestore(stores)
+	var waits []echo
+	for _, e := range l.of(uid) {
+		store := stores[e.resource]
+		if store == nil {
+			continue
+		}
+		have := cached(e.resource, e.uid)
+		if shown(have, e.rv) || shown(store.LastStoreSyncResourceVersion(), e.rv) {
+			l.drop(e.uid)
+			continue
+		}
+		waits = append(waits, l.wait(e, have))
+	}
+	return waits
+}
+
+// of lists the entries of an object and its children. Callers hold the mutex.
+func (l *Ledger) of(uid types.UID) []*entry {
+	var all []*entry
+	if e := l.entries[uid]; e != nil {
+		all = append(all, e)
+	}
+	for _, e := range l.owned[uid] {
+		all = append(all, e)
+	}
+	return all
+}
+
+// wait describes an entry that is still pending and doubles its next check when
+// the last one has passed. Callers hold the mutex.
+func (l *Ledger) wait(e *entry, have string) echo {
+	now := l.clock.Now()
+	if !e.check.After(now) {
+		e.delay = min(2*e.delay, echoMost)
+		e.check = now.Add(e.delay)
+	}
+	return echo{object: e.object, written: e.rv, cached: have, since: e.since, check: e.check, overdue: now.Sub(e.since) >= echoLive}
+}
+
+// noticeRestore forgets everything of a resource whose store has fallen behind
+// what it showed before: its etcd was restored, so our versions mean nothing.
+// Callers hold the mutex.
+func (l *Ledger) noticeRestore(stores map[string]versioned) {
+	for resource, store := range stores {
+		rv := store.LastStoreSyncResourceVersion()
+		if rv == "" {
+			continue
+		}
+		if older(rv, l.highest[resource]) {
+			for uid, e := range l.entries {
+				if e.resource == resource {
+					l.drop(uid)
+				}
+			}
+		}
+		l.highest[resource] = rv
+	}
+}
+
+// guarded runs write while no other write of ours to the object is under way,
+// and only if the version decided on is not older than our own last one.
+// superseded is true when nothing was sent.
+func (l *Ledger) guarded(uid types.UID, decidedOn string, write func()) (superseded bool) {
+	lock := l.lock(uid)
+	lock.Lock()
+	defer l.unlock(uid, lock)
+	l.mu.Lock()
+	e := l.entries[uid]
+	superseded = e != nil && older(decidedOn, e.rv)
+	l.mu.Unlock()
+	if !superseded {
+		write()
+	}
+	return superseded
+}
+
+func (l *Ledger) lock(uid types.UID) *objectLock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lock := l.locks[uid]
+	if lock == nil {
+		lock = &objectLock{}
+		l.locks[uid] = lock
+	}
+	lock.users++
+	return lock
+}
+
+func (l *Ledger) unlock(uid types.UID, lock *objectLock) {
+	lock.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lock.users--; lock.users == 0 {
+		delete(l.locks, uid)
+	}
+}
+
+// all lists every pending entry, for the debug pages.
+func (l *Ledger) all() []echo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]echo, 0, len(l.entries))
+	for _, e := range l.entries {
+		list = append(list, echo{object: e.object, written: e.rv, since: e.since, check: e.check})
+	}
+	return list
+}
+
+// older reports whether a is an older version than b of the same resource.
+// Versions that cannot be compared are not older: the API server decides.
+func older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}
+
+// shown reports whether a cache at have shows what was written at rv.
+func shown(have, rv string) bool {
+	order, err := resourceversion.CompareResourceVersion(have, rv)
+	return err == nil && order >= 0
+}

@@ -1,0 +1,188 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// body is what one kind of loop adds to the common one.
+type body interface {
+	// observe takes the snapshot of a key. It may do a live read where an
+	// earlier outcome is unknown, and reads caches otherwise.
+	observe(ctx context.Context, key string) (turn, error)
+	// unknown notes that a write's outcome is unknown: the next observe of the
+	// key does a live read.
+	unknown(key string)
+	// waits is the state behind the debug pages.
+	waits() ([]telemetry.EchoState, []telemetry.ExpectationState)
+}
+
+// turn is one sync of one key: its snapshot and the typed functions of its loop.
+type turn interface {
+	decide() decision.Verdict
+	// learn overlays the snapshot with what acting found out in a round.
+	learn(decision.Round, decision.Learnt)
+	// do carries out one action; it never chooses.
+	do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt)
+	settle(rounds []decision.Round) *decision.Report
+	// publish writes the report's status once.
+	publish(ctx context.Context) decision.Outcome
+	say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence
+	numbers() []decision.Fact
+	// snapshot is the value that was decided on, for the record.
+	snapshot() any
+	// object is what events are about, nil where it is gone.
+	object() runtime.Object
+	identity() identity
+}
+
+// identity is what the record says of the object, whatever its kind.
+type identity struct {
+	uid, owner string
+	found      bool
+	// waiting is set where a write of our own is not in the cache yet.
+	waiting bool
+}
+
+// Loop is one control loop. Its constructor has registered the handlers; Run
+// runs it. A Loop runs once. All other methods are safe at any time.
+type Loop struct {
+	name      string // of the queue: "deployment"
+	component string // of its events: "deployment-controller"
+	limit     int64  // tries before a key is dropped; 0 for never
+	opts      Options
+	client    kubernetes.Interface
+	queue     *queue
+	body      body
+	caches    []namedCache
+	running   atomic.Bool
+	workers   atomic.Int64
+	recorder  record.EventRecorder
+}
+
+// namedCache is an informer the loop reads, and the handler it registered there.
+type namedCache struct {
+	resource string
+	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandlerRegistration
+}
+
+// Name is the loop's name in traces, metrics and URLs.
+func (l *Loop) Name() string { return l.name }
+
+// Enqueue asks for a sync of namespace/name. Before Run it is only noted.
+func (l *Loop) Enqueue(key string, cause telemetry.Cause) { l.queue.Enqueue(key, cause) }
+
+// Synced reports whether every cache the loop reads has been filled and handled.
+func (l *Loop) Synced() bool {
+	for _, c := range l.caches {
+		if !c.handler.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// Run works until ctx ends, with that many workers. It returns only after all
+// of them, the queue and the event broadcaster have ended.
+func (l *Loop) Run(ctx context.Context, workers int) error {
+	if workers < 1 {
+		return fmt.Errorf("%s loop: %d workers given, at least 1 is needed", l.name, workers)
+	}
+	if !l.running.CompareAndSwap(false, true) {
+		return fmt.Errorf("%s loop: it runs already, or has run", l.name)
+	}
+	broadcaster := l.broadcast(ctx)
+	defer broadcaster.Shutdown()
+	if !cache.WaitForCacheSync(ctx.Done(), l.Synced) {
+		return nil // Ended before the caches were full; there was nothing to do yet.
+	}
+	l.queue.Start()
+	l.workers.Store(int64(workers))
+	defer l.workers.Store(0)
+	var group sync.WaitGroup
+	for n := range workers {
+		group.Go(func() { l.work(ctx, n) })
+	}
+	<-ctx.Done()
+	l.queue.ShutDown()
+	group.Wait()
+	return nil
+}
+
+// broadcast starts the event pipeline. In watch mode events go nowhere.
+func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
+	b := record.NewBroadcaster(record.WithContext(ctx))
+	if l.opts.Mode == Act {
+		b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
+	}
+	l.recorder = b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: l.component})
+	return b
+}
+
+func (l *Loop) work(ctx context.Context, worker int) {
+	for {
+		w, shutdown := l.queue.Get()
+		if shutdown {
+			return
+		}
+		l.sync(ctx, w, worker)
+	}
+}
+
+// State is the loop as it stands now.
+func (l *Loop) State() telemetry.LoopState {
+	s := telemetry.LoopState{Name: l.name, Mode: string(l.opts.Mode), Running: l.running.Load(), Queue: l.queue.State()}
+	s.Queue.Workers = int(l.workers.Load())
+	s.Echoes, s.Expectations = l.body.waits()
+	sort.Slice(s.Echoes, func(i, j int) bool { return s.Echoes[i].Object < s.Echoes[j].Object })
+	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })
+	for _, c := range l.caches {
+		s.Caches = append(s.Caches, telemetry.CacheState{
+			Resource: c.resource,
+			Synced:   c.handler.HasSynced(),
+			Objects:  len(c.informer.GetStore().ListKeys()),
+			RV:       c.informer.GetStore().LastStoreSyncResourceVersion(),
+		})
+	}
+	return s
+}
+
+// register adds a handler and notes the cache it belongs to.
+func (l *Loop) register(resource string, informer cache.SharedIndexInformer, h cache.ResourceEventHandler) error {
+	registration, err := informer.AddEventHandler(h)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", resource, err)
+	}
+	l.caches = append(l.caches, namedCache{resource, informer, registration})
+	return nil
+}
+
+// addIndex adds an index that another loop may have added before.
+func addIndex(informer cache.SharedIndexInformer, name string, f cache.IndexFunc) error {
+	if _, have := informer.GetIndexer().GetIndexers()[name]; have {
+		return nil
+	}
+	if err := informer.AddIndexers(cache.Indexers{name: f}); err != nil {
+		return fmt.Errorf("add index %s: %w", name, err)
+	}
+	return nil
+}
+
+// errGone is returned by a live read of an object that is not there.
+var errGone = errors.New("gone")

@@ -1,0 +1,268 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// controllerUID is the name of the ReplicaSet index by the UID of its controller.
+const controllerUID = "controllerUID"
+
+// replicaSetBody is the ReplicaSet loop's part of a Loop.
+type replicaSetBody struct {
+	*Loop
+	replicaSets appslisters.ReplicaSetLister
+	siblings    cache.Indexer
+	podLister   corelisters.PodLister
+	pods        cache.Indexer
+	stores      map[string]versioned
+	expect      *expectations
+	lost        lostKeys
+}
+
+// NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
+// handlers and starts nothing. The informers may be started before Run.
+func NewReplicaSet(_ context.Context, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
+	opts = opts.withDefaults()
+	l := &Loop{name: telemetry.LoopReplicaSet, component: "replicaset-controller", opts: opts, client: client}
+	l.queue = newQueue(queueOptions{Name: l.name, Metrics: opts.Metrics, Clock: opts.Clock})
+	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
+		return nil, err
+	}
+	if err := addIndex(replicaSets.Informer(), controllerUID, indexController); err != nil {
+		return nil, err
+	}
+	b := &replicaSetBody{
+		Loop:        l,
+		replicaSets: replicaSets.Lister(),
+		siblings:    replicaSets.Informer().GetIndexer(),
+		podLister:   pods.Lister(),
+		pods:        pods.Informer().GetIndexer(),
+		stores: map[string]versioned{
+			resourceReplicaSets: replicaSets.Informer().GetStore(),
+			resourcePods:        pods.Informer().GetStore(),
+		},
+		expect: newExpectations(opts.Clock),
+	}
+	l.body = b
+	if err := l.register(resourceReplicaSets, replicaSets.Informer(), b.replicaSetHandler()); err != nil {
+		return nil, err
+	}
+	return l, l.register(resourcePods, pods.Informer(), b.podHandler())
+}
+
+// indexController files an object under the UID of its controller.
+func indexController(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, nil
+	}
+	if ref := metav1.GetControllerOf(o); ref != nil {
+		return []string{string(ref.UID)}, nil
+	}
+	return nil, nil
+}
+
+func (b *replicaSetBody) now() time.Time { return b.opts.Clock.Now() }
+
+// replicaSetHandler enqueues every event of a ReplicaSet ([3.2]).
+func (b *replicaSetBody) replicaSetHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			if rs, ok := obj.(*appsv1.ReplicaSet); ok {
+				b.Enqueue(keyOf(rs), added(kindReplicaSet, rs, initial, b.now()))
+			}
+		},
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*appsv1.ReplicaSet)
+			rs, is := newObj.(*appsv1.ReplicaSet)
+			if !ok || !is {
+				return
+			}
+			if old.UID != rs.UID { // Deleted and created again between two looks.
+				b.replicaSetGone(old, false)
+			}
+			b.Enqueue(keyOf(rs), modified(kindReplicaSet, old, rs, replicaSetFields(old, rs), b.opts.Managers.last(rs.UID), b.now()))
+		},
+		DeleteFunc: func(obj any) {
+			rs, tombstone, ok := unwrap[*appsv1.ReplicaSet](obj)
+			if !ok {
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindReplicaSet)
+				return
+			}
+			b.replicaSetGone(rs, tombstone)
+		},
+	}
+}
+
+func (b *replicaSetBody) replicaSetGone(rs *appsv1.ReplicaSet, tombstone bool) {
+	b.opts.Managers.forget(rs.UID)
+	b.opts.Ledger.forget(rs.UID)
+	b.expect.forget(keyOf(rs))
+	b.lost.forget(keyOf(rs))
+	b.Enqueue(keyOf(rs), deleted(kindReplicaSet, rs, tombstone, b.now()))
+}
+
+// podHandler wakes the ReplicaSets that a pod concerns and keeps their
+// expectations ([3.2]).
+func (b *replicaSetBody) podHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			if pod, ok := obj.(*corev1.Pod); ok {
+				b.podAdded(pod, initial)
+			}
+		},
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*corev1.Pod)
+			pod, is := newObj.(*corev1.Pod)
+			if ok && is && old.ResourceVersion != pod.ResourceVersion {
+				b.podUpdated(old, pod)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if pod, tombstone, ok := unwrap[*corev1.Pod](obj); ok {
+				b.podDeleted(pod, deleted(kindPod, pod, tombstone, b.now()))
+				return
+			}
+			b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindPod)
+		},
+	}
+}
+
+func (b *replicaSetBody) podAdded(pod *corev1.Pod, initial bool) {
+	cause := added(kindPod, pod, initial, b.now())
+	if pod.DeletionTimestamp != nil {
+		b.podDeleted(pod, cause)
+		return
+	}
+	ref := metav1.GetControllerOf(pod)
+	if ref == nil {
+		b.matching(pod, cause)
+		return
+	}
+	if rs := b.resolve(pod.Namespace, ref); rs != nil {
+		b.expect.created(keyOf(rs), 1)
+		b.Enqueue(keyOf(rs), cause)
+	}
+}
+
+func (b *replicaSetBody) podUpdated(old, pod *corev1.Pod) {
+	cause := modified(kindPod, old, pod, podFields(old, pod), "", b.now())
+	relabelled := !labels.Equals(old.Labels, pod.Labels)
+	if pod.DeletionTimestamp != nil {
+		b.podDeleted(pod, cause)
+		if relabelled {
+			b.podDeleted(old, cause)
+		}
+		return
+	}
+	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(pod)
+	moved := !sameRef(before, after)
+	if moved && before != nil {
+		if rs := b.resolve(pod.Namespace, before); rs != nil {
+			b.Enqueue(keyOf(rs), cause)
+		}
+	}
+	if after != nil {
+		b.ownedPodUpdated(old, pod, after, cause)
+		return
+	}
+	if moved || relabelled {
+		b.matching(pod, cause)
+	}
+}
+
+// ownedPodUpdated also sets a timer for the moment when a pod that has just
+// become ready will have been so for long enough.
+func (b *replicaSetBody) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1.OwnerReference, cause telemetry.Cause) {
+	rs := b.resolve(pod.Namespace, ref)
+	if rs == nil {
+		return
+	}
+	b.Enqueue(keyOf(rs), cause)
+	if !podReady(old) && podReady(pod) && rs.Spec.MinReadySeconds > 0 {
+		wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
+		b.queue.EnqueueAfter(keyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: "min-ready", Due: b.now().Add(wait)}, wait)
+	}
+}
+
+// podDeleted counts a deletion at the first sight of its timestamp.
+func (b *replicaSetBody) podDeleted(pod *corev1.Pod, cause telemetry.Cause) {
+	rs := b.resolve(pod.Namespace, metav1.GetControllerOf(pod))
+	if rs == nil {
+		return
+	}
+	b.expect.deleted(keyOf(rs), pod.UID)
+	b.Enqueue(keyOf(rs), cause)
+}
+
+// matching enqueues every ReplicaSet that could adopt an orphan.
+func (b *replicaSetBody) matching(pod *corev1.Pod, cause telemetry.Cause) {
+	if len(pod.Labels) == 0 {
+		return
+	}
+	all, err := b.replicaSets.ReplicaSets(pod.Namespace).List(labels.Everything())
+	if err != nil {
+		return // A lister over a cache does not fail.
+	}
+	for _, rs := range all {
+		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+		if err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels)) {
+			b.Enqueue(keyOf(rs), cause)
+		}
+	}
+}
+
+// resolve finds the ReplicaSet that a controller reference names, nil if it is
+// another kind, gone, or another object of that name.
+func (b *replicaSetBody) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.ReplicaSet {
+	if ref == nil || ref.Kind != kindReplicaSet {
+		return nil
+	}
+	rs, err := b.replicaSets.ReplicaSets(namespace).Get(ref.Name)
+	if err != nil || rs.UID != ref.UID {
+		return nil
+	}
+	return rs
+}
+
+func (b *replicaSetBody) unknown(key string) { b.lost.add(key) }
+
+// readLive finds out what became of a write whose reply was lost: the caches
+// have to catch up with every pod that a live list shows.
+func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error {
+	live, err := b.client.AppsV1().ReplicaSets(t.rs.Namespace).Get(ctx, t.rs.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("live read after a lost reply: %w", err)
+	}
+	b.opts.Ledger.written(entry{uid: live.UID, owner: ownerUID(live), resource: resourceReplicaSets, object: kindReplicaSet + " " + live.Name, rv: live.ResourceVersion})
+	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.rs.Spec.Selector)})
+	if err != nil {
+		return fmt.Errorf("live read of pods after a lost reply: %w", err)
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; metav1.IsControlledBy(p, live) {
+			b.wrotePod(p, live)
+		}
+	}
+	t.s.LiveReads = []string{kindReplicaSet + " " + live.Name, fmt.Sprintf("%d pods", len(pods.Items))}
+	return nil
+}
+
+func (b *replicaSetBody) wrotePod(pod *corev1.Pod, rs *appsv1.ReplicaSet) {
+	b.opts.Ledger.written(entry{uid: pod.UID, owner: rs.UID, resource: resourcePods, object: kindPod + " " + pod.Name, rv: pod.ResourceVersion})
+}

@@ -1,0 +1,283 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// maxNames bounds the pods an outcome names.
+const maxNames = 50
+
+// replicaSetTurn is one sync of one ReplicaSet.
+type replicaSetTurn struct {
+	body   *replicaSetBody
+	key    string
+	rs     *appsv1.ReplicaSet // from the cache: never changed; nil where it is gone
+	s      replicaset.Snapshot
+	later  *replicaset.Snapshot // s with what the rounds so far learnt; nil in the first
+	report replicaset.Report
+	parent parentCheck
+}
+
+// current is the snapshot of the present round; s stays the one recorded.
+func (t *replicaSetTurn) current() *replicaset.Snapshot {
+	if t.later != nil {
+		return t.later
+	}
+	return &t.s
+}
+
+func (t *replicaSetTurn) decide() decision.Verdict { return replicaset.Decide(t.current()) }
+func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
+	t.later = t.current().After(r, l)
+}
+func (t *replicaSetTurn) numbers() []decision.Fact { return replicaset.Numbers(t.current()) }
+func (t *replicaSetTurn) snapshot() any            { return &t.s }
+
+func (t *replicaSetTurn) settle(rounds []decision.Round) *decision.Report {
+	t.report = replicaset.Settle(t.current(), rounds)
+	return &t.report.Report
+}
+
+func (t *replicaSetTurn) say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
+	if report == nil {
+		return replicaset.Say(t.current(), rounds, nil, try)
+	}
+	return replicaset.Say(t.current(), rounds, &t.report, try)
+}
+
+func (t *replicaSetTurn) object() runtime.Object {
+	if t.rs == nil {
+		return nil
+	}
+	return t.rs
+}
+
+func (t *replicaSetTurn) identity() identity {
+	return identity{uid: t.s.UID, owner: t.s.Owner, found: t.s.Found, waiting: len(t.s.Echo) > 0}
+}
+
+// do carries out one action.
+func (t *replicaSetTurn) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	switch a.Kind {
+	case decision.CreatePods:
+		return t.create(ctx, a)
+	case decision.DeletePods:
+		return t.delete(ctx, a), decision.Learnt{}
+	case decision.Adopt:
+		return t.adopt(ctx, a)
+	case decision.Release:
+		return t.patch(ctx, a, releasePatch(a.Target.UID, string(t.rs.UID)))
+	}
+	return undone(a), decision.Learnt{}
+}
+
+// pods collects the replies of many requests that run at once.
+type pods struct {
+	mu          sync.Mutex
+	outcome     decision.Outcome
+	unknown     bool
+	terminating bool
+}
+
+func (p *pods) done(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outcome.Done++
+	if len(p.outcome.Names) < maxNames {
+		p.outcome.Names = append(p.outcome.Names, name)
+	}
+}
+
+// failed keeps the first failure.
+func (p *pods) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outcome.Failed++
+	p.unknown = p.unknown || lost(err)
+	p.terminating = p.terminating || namespaceTerminating(err)
+	if p.outcome.Failure == nil {
+		p.outcome.Failure = failureOf(err)
+	}
+}
+
+// sum is the outcome of all of them.
+func (p *pods) sum() decision.Outcome {
+	o := p.outcome
+	switch {
+	case o.Failed == 0:
+		o.State = decision.Written
+	case p.unknown:
+		o.State = decision.Unknown
+	case o.Done > 0:
+		o.State = decision.Partly
+	default:
+		o.State = decision.Refused
+	}
+	return o
+}
+
+// create starts slowly: batches of 1, 2, 4, ..., and none after one with a
+// failure, so that a refusing quota costs one request and not five hundred ([3.5]).
+func (t *replicaSetTurn) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	t.body.expect.expectCreates(t.key, a.Count)
+	var all pods
+	left := a.Count
+	for batch := int64(1); left > 0 && all.outcome.Failed == 0; batch *= 2 {
+		n := min(batch, left)
+		atOnce(n, func(int64) { t.createPod(ctx, &all) })
+		left -= n
+	}
+	all.outcome.Untried = left
+	// What failed or was never tried will not be seen.
+	t.body.expect.created(t.key, a.Count-all.outcome.Done)
+	return all.sum(), decision.Learnt{NamespaceTerminating: all.terminating}
+}
+
+func (t *replicaSetTurn) createPod(ctx context.Context, all *pods) {
+	pod, err := t.body.client.CoreV1().Pods(t.rs.Namespace).Create(ctx, t.newPod(), metav1.CreateOptions{})
+	if err != nil {
+		all.failed(err)
+		return
+	}
+	all.done(pod.Name)
+}
+
+// newPod builds a pod from the template ([3.5]).
+func (t *replicaSetTurn) newPod() *corev1.Pod {
+	template := t.rs.Spec.Template.DeepCopy()
+	prefix := t.rs.Name + "-"
+	if len(validation.NameIsDNSSubdomain(prefix, true)) > 0 {
+		prefix = t.rs.Name
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: prefix, Namespace: t.rs.Namespace,
+			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.rs, appsv1.SchemeGroupVersion.WithKind(kindReplicaSet))},
+		},
+		Spec: template.Spec,
+	}
+}
+
+// delete removes all victims at once, each only if it is still the pod that was ranked.
+func (t *replicaSetTurn) delete(ctx context.Context, a decision.Action) decision.Outcome {
+	uids := make([]types.UID, 0, len(a.Victims))
+	for _, v := range a.Victims {
+		uids = append(uids, types.UID(v.UID))
+	}
+	t.body.expect.expectDeletes(t.key, uids)
+	var all pods
+	atOnce(int64(len(a.Victims)), func(i int64) { t.deletePod(ctx, a.Victims[i], &all) })
+	return all.sum()
+}
+
+func (t *replicaSetTurn) deletePod(ctx context.Context, v decision.Victim, all *pods) {
+	uid := types.UID(v.UID)
+	err := t.body.client.CoreV1().Pods(t.rs.Namespace).Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	switch {
+	case err == nil:
+		all.done(v.Name)
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // Gone, or another pod of that name.
+		t.body.expect.deleted(t.key, uid)
+	default:
+		t.body.expect.deleted(t.key, uid)
+		all.failed(fmt.Errorf("unable to delete pods: %w", err))
+	}
+}
+
+// atOnce runs f for 0 to n-1, all at the same time, and waits for them.
+func atOnce(n int64, f func(i int64)) {
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { f(i) })
+	}
+	group.Wait()
+}
+
+// adopt makes an orphan ours, after one live look at whether we still exist ([0.3]).
+func (t *replicaSetTurn) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	state, err := t.parent.check(string(t.rs.UID), func() (metav1.Object, error) {
+		return t.body.client.AppsV1().ReplicaSets(t.rs.Namespace).Get(ctx, t.rs.Name, metav1.GetOptions{})
+	})
+	if err != nil {
+		return decision.Outcome{State: decision.Refused, Failure: failureOf(cannotAdopt(a, err))}, decision.Learnt{}
+	}
+	if state != "" {
+		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}
+	}
+	return t.patch(ctx, a, adoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, appsv1.SchemeGroupVersion.WithKind(kindReplicaSet))))
+}
+
+func (t *replicaSetTurn) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
+	pod, err := t.body.client.CoreV1().Pods(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
+	if err != nil {
+		return claimOutcome(a, err)
+	}
+	t.body.wrotePod(pod, t.rs)
+	return outcomeOf(pod.ResourceVersion, nil), decision.Learnt{}
+}
+
+// publish writes the status, once and guarded: the Deployment loop writes the same object.
+func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
+	clock := t.body.stopwatch()
+	rs := t.rs.DeepCopy()
+	setReplicaSetStatus(&rs.Status, &t.report.Status)
+	var o decision.Outcome
+	superseded := t.body.opts.Ledger.guarded(rs.UID, rs.ResourceVersion, func() {
+		written, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
+		if err == nil {
+			t.body.opts.Ledger.written(entry{uid: written.UID, owner: ownerUID(written), resource: resourceReplicaSets, object: kindReplicaSet + " " + written.Name, rv: written.ResourceVersion})
+			o = outcomeOf(written.ResourceVersion, nil)
+			return
+		}
+		o = outcomeOf("", err)
+		if apierrors.IsNotFound(err) {
+			o.State = decision.Tolerated // Gone meanwhile: its delete event ends the matter.
+		}
+	})
+	if superseded {
+		o = decision.Outcome{State: decision.Superseded}
+	}
+	if o.State == decision.Conflicted {
+		o.Other = t.body.otherReplicaSetWriter(ctx, t.rs)
+	}
+	o.Took = clock()
+	return o
+}
+
+// waits is what the ledger and the expectations hold.
+func (b *replicaSetBody) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+	var list []telemetry.ExpectationState
+	for key, x := range b.expect.all() {
+		list = append(list, telemetry.ExpectationState{Key: key, Creates: x.Creates, Deletes: x.Deletes, Since: x.Since, Expires: x.Expires})
+	}
+	return nil, list // The ledger is shared; the Deployment loop lists it.
+}
+
+func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status) {
+	st.ObservedGeneration = s.ObservedGeneration
+	st.Replicas, st.FullyLabeledReplicas = int32(s.Replicas), int32(s.FullyLabeled)
+	st.ReadyReplicas, st.AvailableReplicas = int32(s.Ready), int32(s.Available)
+	st.TerminatingReplicas = narrow(s.Terminating)
+	st.Conditions = nil
+	for _, c := range s.Conditions {
+		st.Conditions = append(st.Conditions, appsv1.ReplicaSetCondition{
+			Type: appsv1.ReplicaSetConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: metav1.NewTime(c.Transition),
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+)
+
+// observe takes the snapshot of one ReplicaSet from the caches. Expectations
+// are read before the pods are listed: the other way round, a pod seen in
+// between would be missing from the list and no longer be waited for ([RS-3]).
+func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("key %q: %w", key, err)
+	}
+	t := &replicaSetTurn{body: b, key: key}
+	t.s = replicaset.Snapshot{
+		Version: replicaset.SnapshotVersion, Now: b.now().UTC(), Kind: kindReplicaSet,
+		Namespace: namespace, Name: name, Burst: b.opts.Burst,
+	}
+	t.rs, err = b.replicaSets.ReplicaSets(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		b.expect.forget(key)
+		return t, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read cache: %w", err)
+	}
+	if b.lost.has(key) {
+		if err := b.readLive(ctx, t); err != nil {
+			return nil, err
+		}
+		b.lost.forget(key)
+	}
+	t.s.Expect = b.expect.outstanding(key)
+	t.fill()
+	return t, nil
+}
+
+// fill copies what is decided on out of the cached objects.
+func (t *replicaSetTurn) fill() {
+	rs, s := t.rs, &t.s
+	s.Found, s.UID, s.RV, s.Generation = true, string(rs.UID), rs.ResourceVersion, rs.Generation
+	s.Deleting = rs.DeletionTimestamp != nil
+	if ref := metav1.GetControllerOf(rs); ref != nil {
+		s.Owner = ref.Name
+	}
+	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
+	s.Images = images(&rs.Spec.Template.Spec)
+	s.Status = replicaSetStatus(&rs.Status)
+	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+	if err != nil {
+		s.SelectorError = err.Error()
+		return
+	}
+	s.Selector = selector.String()
+	t.fillPods(selector)
+	t.fillSiblings()
+	s.Echo = t.echoes()
+}
+
+// fillPods adds the candidates: our own, and orphans that match.
+func (t *replicaSetTurn) fillPods(selector labels.Selector) {
+	rs := t.rs
+	own := podsOf(t.body.pods, rs.Namespace, kindReplicaSet, rs.Name, string(rs.UID))
+	for _, p := range own {
+		t.addPod(p, true, selector.Matches(labels.Set(p.Labels)))
+	}
+	for _, p := range podsIn(t.body.pods, rs.Namespace) {
+		if selector.Matches(labels.Set(p.Labels)) {
+			t.addPod(p, false, true)
+		}
+	}
+	slices.SortFunc(t.s.Pods, func(a, b replicaset.Pod) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (t *replicaSetTurn) addPod(p *corev1.Pod, mine, matches bool) {
+	w := waiting(p)
+	out := replicaset.Pod{
+		Name: p.Name, UID: string(p.UID), RV: p.ResourceVersion, Mine: mine, Matches: matches,
+		FullLabels: labels.SelectorFromSet(t.rs.Spec.Template.Labels).Matches(labels.Set(p.Labels)),
+		Created:    p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Terminating: p.DeletionTimestamp != nil,
+		Node: p.Spec.NodeName, Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
+		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since,
+	}
+	out.Restarts, out.SidecarRestarts = restarts(p)
+	t.s.Pods = append(t.s.Pods, out)
+}
+
+// deletionCost reads the annotation the way the API server validates it: an
+// int32 without a plus sign or leading zeros; anything else counts as 0 ([3.6]).
+func deletionCost(p *corev1.Pod) int64 {
+	value := p.Annotations[corev1.PodDeletionCost]
+	cost, err := strconv.ParseInt(value, 10, 32)
+	if err != nil || strconv.FormatInt(cost, 10) != value {
+		return 0
+	}
+	return cost
+}
+
+// fillSiblings counts active pods on each node over all ReplicaSets of the same
+// owner, which only a ranking needs: so only when there are too many pods.
+func (t *replicaSetTurn) fillSiblings() {
+	ref := metav1.GetControllerOf(t.rs)
+	if ref == nil || int64(len(t.s.Pods)) <= t.s.Want {
+		return
+	}
+	family, err := t.body.siblings.ByIndex(controllerUID, string(ref.UID))
+	if err != nil {
+		return // The constructor added the index: it exists.
+	}
+	t.s.Siblings = map[string]int64{}
+	counted := map[types.UID]bool{}
+	for _, obj := range family {
+		if sibling, ok := obj.(*appsv1.ReplicaSet); ok {
+			t.countSibling(sibling, counted)
+		}
+	}
+}
+
+func (t *replicaSetTurn) countSibling(sibling *appsv1.ReplicaSet, counted map[types.UID]bool) {
+	selector, err := metav1.LabelSelectorAsSelector(sibling.Spec.Selector)
+	if err != nil {
+		return
+	}
+	pods, err := t.body.podLister.Pods(t.rs.Namespace).List(selector)
+	if err != nil {
+		return // A lister over a cache does not fail.
+	}
+	for _, p := range pods {
+		if podActive(p) && p.Spec.NodeName != "" && !counted[p.UID] {
+			counted[p.UID] = true
+			t.s.Siblings[p.Spec.NodeName]++
+		}
+	}
+}
+
+// echoes are our writes to this ReplicaSet and its pods that the caches do not show yet.
+func (t *replicaSetTurn) echoes() []replicaset.Echo {
+	var list []replicaset.Echo
+	for _, e := range t.body.opts.Ledger.pending(t.rs.UID, t.body.stores, t.cached) {
+		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
+		if e.overdue {
+			t.body.lost.add(t.key)
+		}
+	}
+	slices.SortFunc(list, func(a, b replicaset.Echo) int { return strings.Compare(a.Object, b.Object) })
+	return list
+}
+
+func (t *replicaSetTurn) cached(resource string, uid types.UID) string {
+	if resource == resourceReplicaSets {
+		return t.rs.ResourceVersion
+	}
+	for i := range t.s.Pods {
+		if t.s.Pods[i].UID == string(uid) {
+			return t.s.Pods[i].RV
+		}
+	}
+	return ""
+}
+
+func replicaSetStatus(st *appsv1.ReplicaSetStatus) replicaset.Status {
+	out := replicaset.Status{
+		ObservedGeneration: st.ObservedGeneration, Replicas: int64(st.Replicas), FullyLabeled: int64(st.FullyLabeledReplicas),
+		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Terminating: widen(st.TerminatingReplicas),
+	}
+	for _, c := range st.Conditions {
+		out.Conditions = append(out.Conditions, decision.Condition{
+			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Transition: c.LastTransitionTime.UTC(),
+		})
+	}
+	return out
+}
+
+func ownerUID(o metav1.Object) types.UID {
+	if ref := metav1.GetControllerOf(o); ref != nil {
+		return ref.UID
+	}
+	return ""
+}

@@ -1,0 +1,295 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// maxRounds bounds how often one sync decides on the same snapshot.
+const maxRounds = 3
+
+// sync is one sync of one key, from taking it to giving it back: run it, see
+// how it ended, ask for the next one, record it. The record comes last so that
+// it says when the key is looked at again, and it never blocks.
+func (l *Loop) sync(ctx context.Context, w work, worker int) {
+	defer l.queue.Done(w.Key)
+	namespace, name, _ := strings.Cut(w.Key, "/")
+	t := &telemetry.Trace{
+		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
+		Causes:  w.Causes,
+		Folded:  w.Folded,
+		TakenBy: w.TakenBy,
+		Worker:  worker,
+		Queued:  w.Queued,
+		Started: l.opts.Clock.Now(),
+	}
+	turn := l.attempt(ctx, t)
+	t.Result = result(t, turn)
+	l.again(t)
+	t.Ended = l.opts.Clock.Now()
+	l.describe(t, turn)
+	l.record(t)
+}
+
+// attempt runs the four verbs and recovers a panic into the trace, so that one
+// broken object cannot stop the loop for all others.
+func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.Failure = &decision.Failure{Reason: "Panic", Message: fmt.Sprint(p)}
+			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	clock := l.stopwatch()
+	turn, err := l.body.observe(ctx, t.Key())
+	t.Phases.Observe = clock()
+	if err != nil {
+		t.Failure = failureOf(fmt.Errorf("observe: %w", err))
+		return nil
+	}
+	l.rounds(ctx, t, turn)
+	if last := t.Rounds[len(t.Rounds)-1]; last.Verdict.Stop {
+		t.Timers = last.Verdict.Timers
+		return turn
+	}
+	clock()
+	t.Report = turn.settle(t.Rounds)
+	t.Phases.Settle = clock()
+	l.publish(ctx, t, turn)
+	t.Phases.Publish = clock()
+	return turn
+}
+
+// rounds decides and acts, and again while acting learns something new.
+func (l *Loop) rounds(ctx context.Context, t *telemetry.Trace, turn turn) {
+	var learnt decision.Learnt
+	for range maxRounds {
+		clock := l.stopwatch()
+		round := decision.Round{Learnt: learnt, Verdict: turn.decide()}
+		t.Phases.Decide += clock()
+		round.Outcomes, learnt = l.act(ctx, turn, round.Verdict.Actions)
+		t.Phases.Act += clock()
+		t.Rounds = append(t.Rounds, round)
+		if learnt.Empty() {
+			return
+		}
+		turn.learn(round, learnt)
+	}
+}
+
+// publish writes the status, once, and then the events.
+func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
+	t.Timers = append(t.Timers, t.Rounds[len(t.Rounds)-1].Verdict.Timers...)
+	t.Timers = append(t.Timers, t.Report.Timers...)
+	if l.opts.Mode == Watch {
+		return
+	}
+	if t.Report.Publish {
+		outcome := turn.publish(ctx)
+		t.Report.Outcome = &outcome
+	}
+	if object := turn.object(); object != nil {
+		for _, e := range t.Report.Events {
+			l.recorder.Event(object, e.Type, e.Reason, e.Message)
+		}
+	}
+}
+
+// result is how the sync ended: the worst that happened to any write.
+func result(t *telemetry.Trace, turn turn) telemetry.Result {
+	if t.Failure != nil {
+		if t.Failure.Reason == "Panic" {
+			return telemetry.ResultPanicked
+		}
+		return telemetry.ResultFailed
+	}
+	if turn.identity().waiting {
+		return telemetry.ResultWaiting
+	}
+	worst := telemetry.ResultUnchanged
+	for _, o := range lastOutcomes(t) {
+		worst = worse(worst, resultOf(o))
+		if t.Failure == nil && !o.OK() && o.Failure != nil {
+			t.Failure = o.Failure
+		}
+	}
+	if invalid := t.Rounds[len(t.Rounds)-1].Verdict.Invalid; invalid != "" {
+		// The object itself is wrong: no retry mends that, and its next change wakes the key.
+		t.Failure = &decision.Failure{Reason: "Invalid", Message: invalid, Terminal: true}
+		worst = telemetry.ResultFailed
+	}
+	return worst
+}
+
+// lastOutcomes are the outcomes that stand: those of the last round, what
+// earlier rounds wrote, and the status write.
+func lastOutcomes(t *telemetry.Trace) []decision.Outcome {
+	var all []decision.Outcome
+	for i, r := range t.Rounds {
+		for _, o := range r.Outcomes {
+			// What failed in an earlier round was answered by the next one.
+			if i == len(t.Rounds)-1 || o.State == decision.Written {
+				all = append(all, o)
+			}
+		}
+	}
+	if t.Report != nil && t.Report.Outcome != nil {
+		all = append(all, *t.Report.Outcome)
+	}
+	return all
+}
+
+func resultOf(o decision.Outcome) telemetry.Result {
+	switch o.State {
+	case decision.Written:
+		return telemetry.ResultWrote
+	case decision.Superseded:
+		return telemetry.ResultSuperseded
+	case decision.Conflicted:
+		return telemetry.ResultStale
+	case decision.Unknown:
+		return telemetry.ResultUnknown
+	case decision.Refused, decision.Partly:
+		return telemetry.ResultFailed
+	default:
+		return telemetry.ResultUnchanged
+	}
+}
+
+// severity orders results; a sync has the most severe of its writes.
+var severity = map[telemetry.Result]int{
+	telemetry.ResultWrote:      1,
+	telemetry.ResultSuperseded: 2,
+	telemetry.ResultStale:      3,
+	telemetry.ResultFailed:     4,
+	telemetry.ResultUnknown:    5,
+}
+
+func worse(a, b telemetry.Result) telemetry.Result {
+	if severity[b] > severity[a] {
+		return b
+	}
+	return a
+}
+
+// again asks for the next sync of the key: by back-off after an error, at the
+// armed timers otherwise. An error that no retry mends ends it.
+func (l *Loop) again(t *telemetry.Trace) {
+	key := t.Key()
+	l.arm(t)
+	switch t.Result {
+	case telemetry.ResultFailed, telemetry.ResultPanicked, telemetry.ResultStale, telemetry.ResultUnknown:
+	case telemetry.ResultWaiting, telemetry.ResultSuperseded:
+		return // Not a try: the echo brings the next sync, its timer otherwise.
+	default:
+		l.queue.Forget(key)
+		return
+	}
+	if t.Result == telemetry.ResultUnknown {
+		l.body.unknown(key)
+	}
+	if t.Failure != nil && t.Failure.Terminal {
+		l.queue.Forget(key)
+		return
+	}
+	l.retry(t)
+}
+
+func (l *Loop) retry(t *telemetry.Trace) {
+	key := t.Key()
+	tries := int64(l.queue.NumRequeues(key)) + 1
+	t.Try = decision.Try{Number: tries, Limit: l.limit}
+	if l.limit > 0 && tries > l.limit {
+		t.Try.Dropped = true
+		t.Result = telemetry.ResultDropped
+		l.queue.Forget(key)
+		l.opts.Logger.Error("Dropped after its last try", "controller", l.name, "key", key, "tries", tries-1, "error", message(t.Failure))
+		return
+	}
+	t.Try.Next = l.queue.Retry(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: string(t.Result)})
+	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: "back-off"})
+	l.opts.Logger.Info("Sync failed, will try again", "controller", l.name, "key", key, "try", tries, "next", t.Try.Next, "error", message(t.Failure))
+}
+
+// arm sets every timer of the sync; the queue keeps the earliest.
+func (l *Loop) arm(t *telemetry.Trace) {
+	now := l.opts.Clock.Now()
+	for _, timer := range t.Timers {
+		l.queue.EnqueueAfter(t.Key(), telemetry.Cause{
+			Kind: telemetry.CauseTimer, At: now, Code: timer.Code, Due: timer.At,
+		}, timer.At.Sub(now))
+	}
+}
+
+// describe adds what a person reads: the sentence, the numbers, the snapshot.
+func (l *Loop) describe(t *telemetry.Trace, turn turn) {
+	if turn == nil {
+		t.Sentence = unobserved(t)
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil { // Words must never stop a loop.
+			t.Sentence = unobserved(t)
+			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
+		}
+	}()
+	id := turn.identity()
+	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
+	t.Numbers = turn.numbers()
+	t.Sentence = turn.say(t.Rounds, t.Report, t.Try)
+	raw, err := json.Marshal(turn.snapshot())
+	if err != nil {
+		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
+		return
+	}
+	t.Snapshot = raw
+}
+
+// unobserved is the sentence of a sync that has no snapshot to speak of.
+func unobserved(t *telemetry.Trace) decision.Sentence {
+	s := decision.Sentence{
+		Namespace: t.Namespace, Object: t.Name, Tone: decision.ToneFailed, Verb: "has", State: "failed", Code: "unobserved",
+		Lead: decision.Words{}.Say("the sync ended before it could decide (").Quote(message(t.Failure)).Say(")"),
+	}
+	if !t.Try.Next.IsZero() {
+		s.Then = decision.Words{}.Say("Tries again in ").Until(t.Try.Next)
+	}
+	return s
+}
+
+// record links echoes to the syncs that wrote them and hands the trace over.
+func (l *Loop) record(t *telemetry.Trace) {
+	for i, c := range t.Causes {
+		kind, name, _ := strings.Cut(c.Object, " ")
+		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok && c.NewRV != "" {
+			t.Causes[i].Sync = seq
+		}
+	}
+	l.opts.Recorder.Record(t)
+	l.queue.Taken(t.Key(), t.Seq)
+}
+
+// stopwatch returns a function that gives the time since it was called last.
+func (l *Loop) stopwatch() func() time.Duration {
+	last := l.opts.Clock.Now()
+	return func() time.Duration {
+		now := l.opts.Clock.Now()
+		took := now.Sub(last)
+		last = now
+		return took
+	}
+}
+
+func message(f *decision.Failure) string {
+	if f == nil {
+		return ""
+	}
+	return f.Message
+}
