@@ -1,0 +1,153 @@
+package telemetry
+
+// history is the kept traces of one object, linked from old to new, so that
+// one in the middle can leave without a search. It lives as long as a trace of
+// the object is kept: objects come and go by the thousand.
+type history struct {
+	oldest, newest *kept
+	folded         uint64
+}
+
+func (j *Journal) historyOf(o Object) *history {
+	h := j.objects[o]
+	if h == nil {
+		h = &history{}
+		j.objects[o] = h
+	}
+	return h
+}
+
+func (h *history) append(k *kept) {
+	k.history, k.older = h, h.newest
+	if h.newest != nil {
+		h.newest.newer = k
+	} else {
+		h.oldest = k
+	}
+	h.newest = k
+}
+
+func (h *history) remove(k *kept) {
+	if k.older != nil {
+		k.older.newer = k.newer
+	} else {
+		h.oldest = k.newer
+	}
+	if k.newer != nil {
+		k.newer.older = k.older
+	} else {
+		h.newest = k.older
+	}
+	k.older, k.newer = nil, nil
+}
+
+// Get returns the trace with that number, if it is kept.
+func (j *Journal) Get(seq uint64) (*Trace, bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if k := j.upTo(seq); k != nil && k.trace.Seq == seq {
+		return k.trace, true
+	}
+	return nil, false
+}
+
+// Nearest returns the newest kept trace with that number or a lower one.
+func (j *Journal) Nearest(seq uint64) (*Trace, bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if k := j.upTo(seq); k != nil {
+		return k.trace, true
+	}
+	return nil, false
+}
+
+// upTo finds the newest kept trace with that number or a lower one. The
+// journal is locked for reading at least.
+func (j *Journal) upTo(seq uint64) *kept {
+	seq = min(seq, j.last.Load())
+	if seq >= j.oldest {
+		return j.recent[seq%uint64(len(j.recent))].Load()
+	}
+	var best *kept
+	for i := range j.shelves {
+		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.trace.Seq > best.trace.Seq) {
+			best = k
+		}
+	}
+	return best
+}
+
+// Of returns the newest kept traces of an object, limit at most, oldest first.
+func (j *Journal) Of(o Object, limit int) []*Trace {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	h := j.objects[o]
+	if h == nil {
+		return nil
+	}
+	var list []*Trace
+	for k := h.newest; k != nil && len(list) < limit; k = k.older {
+		list = append(list, k.trace)
+	}
+	for a, b := 0, len(list)-1; a < b; a, b = a+1, b-1 {
+		list[a], list[b] = list[b], list[a]
+	}
+	return list
+}
+
+// Folded is how many unremarkable traces of an object are kept as a count alone.
+func (j *Journal) Folded(o Object) uint64 {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if h := j.objects[o]; h != nil {
+		return h.folded
+	}
+	return 0
+}
+
+// Prev returns the kept trace of an object before that number.
+func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
+	return j.beside(o, seq, func(h *history, at *kept) *kept {
+		if at != nil {
+			return at.older
+		}
+		k := h.newest
+		for k != nil && k.trace.Seq >= seq {
+			k = k.older
+		}
+		return k
+	})
+}
+
+// After returns the kept trace of an object after that number.
+func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
+	return j.beside(o, seq, func(h *history, at *kept) *kept {
+		if at != nil {
+			return at.newer
+		}
+		k := h.oldest
+		for k != nil && k.trace.Seq <= seq {
+			k = k.newer
+		}
+		return k
+	})
+}
+
+// beside calls find with the history of the object and its trace of that
+// number, which is nil if it is not kept.
+func (j *Journal) beside(o Object, seq uint64, find func(*history, *kept) *kept) (*Trace, bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	h := j.objects[o]
+	if h == nil {
+		return nil, false
+	}
+	at := j.upTo(seq)
+	if at != nil && (at.trace.Seq != seq || at.history != h) {
+		at = nil
+	}
+	if k := find(h, at); k != nil {
+		return k.trace, true
+	}
+	return nil, false
+}

@@ -1,0 +1,290 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxBatch bounds what one Next returns, so that a reader that fell behind
+// writes and checks its deadline in between.
+const maxBatch = 256
+
+// ErrEnded is returned by Next when the journal's Run has ended and nothing newer is there.
+var ErrEnded = errors.New("journal: ended")
+
+// ErrAhead is returned by Next for a number that was not given out yet. The
+// reader's number is of another run of the process: compare Epoch and start again.
+var ErrAhead = errors.New("journal: number is ahead of the newest trace; it belongs to another epoch")
+
+// JournalOptions bounds what a journal keeps. The zero value of a field is its default.
+type JournalOptions struct {
+	// Recent is how many of the newest traces are kept whatever they are, and
+	// how far a reader may fall behind. Default 8192.
+	Recent int
+	// Wrote (default 8192), Failed, Conflicted (2048 each) and Slow (1024) are
+	// how many traces of a class are kept beyond those.
+	Wrote, Failed, Conflicted, Slow int
+	// Bytes bounds all of them together, by the estimated size of their traces.
+	// Default 256 MiB. The class that uses most gives up its oldest.
+	Bytes int64
+	// SlowAfter is how long a sync has to run to be of the class slow. Default 1 s.
+	SlowAfter time.Duration
+	// Spacing is the least time between two wake-ups of the readers. A burst of
+	// traces reaches them as one batch. Default 2 ms.
+	Spacing time.Duration
+	// Writes is how many resourceVersions SyncOf remembers. Default 65536.
+	Writes int
+	// Epoch names the run of the process. Default random.
+	Epoch string
+	// Clock is read when the journal begins. Default time.Now.
+	Clock func() time.Time
+	// Observe is called once for every trace after it was stored, by the
+	// goroutine that recorded it: it must be quick. Calls may be concurrent.
+	Observe func(*Trace)
+}
+
+func (o JournalOptions) withDefaults() JournalOptions {
+	orInt := func(n *int, d int) {
+		if *n <= 0 {
+			*n = d
+		}
+	}
+	orInt(&o.Recent, 8192)
+	orInt(&o.Wrote, 8192)
+	orInt(&o.Failed, 2048)
+	orInt(&o.Conflicted, 2048)
+	orInt(&o.Slow, 1024)
+	orInt(&o.Writes, 1<<16)
+	if o.Bytes <= 0 {
+		o.Bytes = 256 << 20
+	}
+	if o.SlowAfter <= 0 {
+		o.SlowAfter = time.Second
+	}
+	if o.Spacing <= 0 {
+		o.Spacing = 2 * time.Millisecond
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Epoch == "" {
+		o.Epoch = randomEpoch()
+	}
+	return o
+}
+
+func randomEpoch() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails, by its documentation
+	return hex.EncodeToString(b[:])
+}
+
+// Journal is the record of the newest syncs, numbered from 1 within an epoch.
+//
+// There are no subscriptions: a reader is an integer, the number of the last
+// trace it has seen, and asks for the Next ones. Recording stores the trace and
+// nudges a channel with one slot; one goroutine, Run, wakes the readers. Readers
+// take the newest traces without a lock, so the cost of recording does not
+// depend on how many there are or what they do.
+//
+// A reader that first looks at the Board and then follows misses nothing if it
+// asks in this order: n := Last(), then the Board, then Next(ctx, n). A trace is
+// on the board before its number is the last one. What was recorded in between
+// is seen twice.
+//
+// All methods are safe for concurrent use.
+type Journal struct {
+	opts  JournalOptions
+	began time.Time
+	board *Board
+	wrote *writes
+
+	// recent holds trace n in slot n modulo its length.
+	recent []atomic.Pointer[kept]
+	last   atomic.Uint64
+	nudge  chan struct{}
+	wake   atomic.Pointer[chan struct{}]
+	ended  atomic.Bool
+
+	// mu guards what is below. Record and look-ups take it, Next never does.
+	mu      sync.RWMutex
+	oldest  uint64 // in recent; Recent traces back or fewer
+	shelves [shelfCount]shelf
+	objects map[Object]*history
+	bytes   int64
+	shelved int64 // of bytes, what stands on a shelf
+	folded  uint64
+}
+
+// NewJournal returns an empty journal. Traces can be recorded at once; readers
+// that wait are woken while Run runs.
+func NewJournal(o JournalOptions) *Journal {
+	o = o.withDefaults()
+	j := &Journal{
+		opts:    o,
+		began:   o.Clock(),
+		board:   newBoard(),
+		wrote:   newWrites(o.Writes),
+		recent:  make([]atomic.Pointer[kept], o.Recent),
+		nudge:   make(chan struct{}, 1),
+		oldest:  1,
+		objects: map[Object]*history{},
+	}
+	for class, limit := range map[int]int{shelfWrote: o.Wrote, shelfFailed: o.Failed, shelfConflicted: o.Conflicted, shelfSlow: o.Slow} {
+		j.shelves[class].limit = limit
+	}
+	wake := make(chan struct{})
+	j.wake.Store(&wake)
+	return j
+}
+
+// Record sets Version, Epoch and Seq and keeps the trace, which nobody may
+// change from then on. It never waits for a reader and never panics: a trace
+// that cannot be recorded must not stop a sync.
+func (j *Journal) Record(t *Trace) {
+	if t == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	j.store(t)
+	select {
+	case j.nudge <- struct{}{}:
+	default: // The pump has not come round to the last nudge yet and will see this trace too.
+	}
+	if j.opts.Observe != nil {
+		j.opts.Observe(t)
+	}
+}
+
+// store gives the trace its number. That the number is the last one is said at
+// the end, when everything else can be seen.
+func (j *Journal) store(t *Trace) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seq := j.last.Load() + 1
+	t.Version, t.Epoch, t.Seq = TraceVersion, j.opts.Epoch, seq
+	j.wrote.note(t)
+	j.keep(t)
+	j.board.put(t)
+	j.last.Store(seq)
+}
+
+// Run wakes waiting readers when there is something new, until ctx ends. Then
+// readers get what is left and ErrEnded. It is called once.
+func (j *Journal) Run(ctx context.Context) {
+	defer func() {
+		j.ended.Store(true)
+		j.wakeAll()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-j.nudge:
+		}
+		j.wakeAll()
+		select { // Let a burst gather.
+		case <-ctx.Done():
+			return
+		case <-time.After(j.opts.Spacing):
+		}
+	}
+}
+
+// wakeAll puts up a new channel before it closes the old one, so that a reader
+// that finds nothing new after it took a channel cannot miss its closing.
+func (j *Journal) wakeAll() {
+	next := make(chan struct{})
+	close(*j.wake.Swap(&next))
+}
+
+// Next returns the traces after that number, oldest first and a few hundred at
+// most, and how many of them were missed because they are kept no longer. It
+// waits until there is one. The next call asks after the last one's Seq.
+func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, missed uint64, err error) {
+	for {
+		wake := *j.wake.Load()
+		ended := j.ended.Load()
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		switch last := j.last.Load(); {
+		case after > last:
+			return nil, 0, ErrAhead
+		case after < last:
+			batch, missed := j.collect(after, last)
+			if len(batch) > 0 {
+				return batch, missed, nil
+			}
+			continue // Overtaken while reading; begin again further on.
+		case ended:
+			return nil, 0, ErrEnded
+		}
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		}
+	}
+}
+
+// collect reads the slots after that number. A slot that holds another trace
+// was overwritten; an empty one was given up for its size.
+func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {
+	slots := uint64(len(j.recent))
+	from := after + 1
+	if last > slots && from <= last-slots {
+		missed = last - slots + 1 - from
+		from += missed
+	}
+	batch = make([]*Trace, 0, min(maxBatch, last-from+1))
+	reported := missed
+	for seq := from; seq <= last && len(batch) < maxBatch; seq++ {
+		k := j.recent[seq%slots].Load()
+		if k == nil || k.trace.Seq != seq {
+			missed++
+			continue
+		}
+		batch = append(batch, k.trace)
+		reported = missed // What is missing behind the last one is for the next call to say.
+	}
+	return batch, reported
+}
+
+// Last is the number of the newest trace, 0 before the first.
+func (j *Journal) Last() uint64 { return j.last.Load() }
+
+// Epoch names the run of the process that the numbers belong to.
+func (j *Journal) Epoch() string { return j.opts.Epoch }
+
+// Board is the newest trace of every live object.
+func (j *Journal) Board() *Board { return j.board }
+
+// Window says how many traces were recorded since when, and how many of them
+// were unremarkable and are kept as a count alone.
+func (j *Journal) Window() (total uint64, since time.Time, folded uint64) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return j.last.Load(), j.began, j.folded
+}
+
+// SyncOf finds the sync that wrote a resourceVersion of an object: an event
+// with it is the echo of our own write. Versions of long ago are forgotten. A
+// sync is found once it was recorded, and an echo can be faster than that: ask
+// again when the echo's own sync is recorded.
+func (j *Journal) SyncOf(kind, namespace, name, rv string) (seq uint64, ok bool) {
+	if rv == "" {
+		return 0, false
+	}
+	return j.wrote.find(written{kind, namespace, name, rv})
+}
+
+// Named finds the newest sync that created or deleted an object of which the
+// record has a name and no resourceVersion, as it is with pods.
+func (j *Journal) Named(kind, namespace, name string) (seq uint64, ok bool) {
+	return j.wrote.find(written{kind: kind, namespace: namespace, name: name})
+}

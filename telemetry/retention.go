@@ -1,0 +1,274 @@
+package telemetry
+
+import (
+	"sort"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Class is why a trace is kept longer than the newest ones.
+type Class string
+
+// The classes.
+const (
+	ClassWrote      Class = "wrote"
+	ClassFailed     Class = "failed"
+	ClassConflicted Class = "conflicted"
+	ClassSlow       Class = "slow"
+	// ClassQuiet is kept while it is new, and then counted.
+	ClassQuiet Class = "quiet"
+)
+
+// Classes lists every Class, for metrics that start at zero.
+var Classes = []Class{ClassWrote, ClassFailed, ClassConflicted, ClassSlow, ClassQuiet}
+
+const (
+	shelfWrote = iota
+	shelfFailed
+	shelfConflicted
+	shelfSlow
+	shelfCount
+)
+
+// Class is the first class that the trace belongs to, a conflict before a
+// failure before a write. Quiet also stands for slow, which depends on a limit
+// that the journal knows.
+func (t *Trace) Class() Class {
+	switch {
+	case t.conflicted():
+		return ClassConflicted
+	case t.Failure != nil:
+		return ClassFailed
+	}
+	switch t.Result {
+	case ResultFailed, ResultDropped, ResultPanicked, ResultUnknown:
+		return ClassFailed
+	}
+	if t.Wrote() {
+		return ClassWrote
+	}
+	return ClassQuiet
+}
+
+// Class is the first class that the trace belongs to.
+func (j *Journal) Class(t *Trace) Class {
+	if c := t.Class(); c != ClassQuiet || t.Took() < j.opts.SlowAfter {
+		return c
+	}
+	return ClassSlow
+}
+
+// Wrote reports whether anything of this sync was taken by the API server, also
+// if the sync failed afterwards.
+func (t *Trace) Wrote() bool {
+	if t.Result == ResultWrote {
+		return true
+	}
+	found := false
+	t.outcomes(func(_ *decision.Action, o *decision.Outcome) { found = found || took(o) })
+	return found
+}
+
+// WroteSize reports whether this sync changed how many of something there
+// should be or are: it scaled, or created or deleted pods.
+func (t *Trace) WroteSize() bool {
+	found := false
+	t.outcomes(func(a *decision.Action, o *decision.Outcome) {
+		found = found || took(o) && a != nil && (a.Size != nil || a.Count > 0)
+	})
+	return found
+}
+
+func took(o *decision.Outcome) bool {
+	return o.State == decision.Written || o.State == decision.Partly
+}
+
+func (t *Trace) conflicted() bool {
+	if t.Result == ResultStale {
+		return true
+	}
+	found := false
+	t.outcomes(func(_ *decision.Action, o *decision.Outcome) { found = found || o.State == decision.Conflicted })
+	return found
+}
+
+// outcomes visits every outcome with its action, and the status write's with nil.
+func (t *Trace) outcomes(visit func(*decision.Action, *decision.Outcome)) {
+	for r := range t.Rounds {
+		round := &t.Rounds[r]
+		for i := range min(len(round.Outcomes), len(round.Verdict.Actions)) {
+			visit(&round.Verdict.Actions[i], &round.Outcomes[i])
+		}
+	}
+	if t.Report != nil && t.Report.Outcome != nil {
+		visit(nil, t.Report.Outcome)
+	}
+}
+
+// kept is a trace and what holds it: the recent ring and shelves.
+type kept struct {
+	trace   *Trace
+	size    int64
+	recent  bool
+	shelves int
+	quiet   bool
+	// The history of the trace's object, and its neighbours there.
+	history      *history
+	older, newer *kept
+}
+
+// keep puts a trace into the recent ring, on its shelves and into the history
+// of its object, and lets go of what they have no room for. A trace can stand
+// on several shelves. The journal is locked.
+func (j *Journal) keep(t *Trace) {
+	k := &kept{trace: t, size: estimate(t), recent: true, quiet: true}
+	j.bytes += k.size
+	j.historyOf(t.Object).append(k)
+	slots := uint64(len(j.recent))
+	if t.Seq-j.oldest >= slots {
+		j.dropRecent()
+	}
+	j.recent[t.Seq%slots].Store(k)
+	class := t.Class()
+	j.shelve(k, shelfConflicted, class == ClassConflicted)
+	j.shelve(k, shelfFailed, class == ClassFailed)
+	j.shelve(k, shelfWrote, t.Wrote())
+	j.shelve(k, shelfSlow, t.Took() >= j.opts.SlowAfter)
+	for j.bytes > j.opts.Bytes && j.giveUp() {
+	}
+}
+
+func (j *Journal) shelve(k *kept, class int, belongs bool) {
+	if !belongs {
+		return
+	}
+	s := &j.shelves[class]
+	if len(s.items)-s.gone >= s.limit {
+		j.unshelve(s)
+	}
+	if k.shelves == 0 {
+		j.shelved += k.size
+	}
+	k.shelves++
+	k.quiet = false
+	s.push(k)
+}
+
+// unshelve lets go of the oldest of a shelf.
+func (j *Journal) unshelve(s *shelf) {
+	k := s.pop()
+	k.shelves--
+	if k.shelves == 0 {
+		j.shelved -= k.size
+	}
+	j.release(k)
+}
+
+// dropRecent lets go of the oldest of the recent ring.
+func (j *Journal) dropRecent() {
+	k := j.recent[j.oldest%uint64(len(j.recent))].Swap(nil)
+	j.oldest++
+	k.recent = false
+	j.release(k)
+}
+
+// giveUp drops the oldest of whichever holds most bytes, so that one class of
+// huge traces does not cost another its few. It is false when there is nothing
+// left to drop but the newest trace, which always stays.
+func (j *Journal) giveUp() bool {
+	greediest := &j.shelves[0]
+	for i := range j.shelves {
+		if j.shelves[i].bytes > greediest.bytes {
+			greediest = &j.shelves[i]
+		}
+	}
+	// What is on a shelf and in the ring as well is only freed by leaving both.
+	inRing := greediest.bytes == 0 || greediest.items[greediest.gone].recent
+	if inRing || j.bytes-j.shelved >= greediest.bytes {
+		if j.oldest <= j.last.Load() {
+			j.dropRecent()
+			return true
+		}
+		if inRing {
+			return false
+		}
+	}
+	j.unshelve(greediest)
+	return true
+}
+
+// release forgets a trace that nothing holds any more: it leaves its object's
+// history, and if it was quiet it is counted there. The count lives as long as
+// the object or a trace of it.
+func (j *Journal) release(k *kept) {
+	if k.recent || k.shelves > 0 {
+		return
+	}
+	j.bytes -= k.size
+	h := k.history
+	h.remove(k)
+	if k.quiet {
+		h.folded++
+		j.folded++
+	}
+	if h.newest == nil && !j.board.has(k.trace.Object) {
+		delete(j.objects, k.trace.Object)
+	}
+}
+
+// shelf is a first-in-first-out list of traces of one class, by number.
+type shelf struct {
+	limit int
+	items []*kept
+	gone  int // at the front of items
+	bytes int64
+}
+
+func (s *shelf) push(k *kept) {
+	if s.gone > 64 && s.gone > len(s.items)/2 {
+		s.items = append(s.items[:0:0], s.items[s.gone:]...)
+		s.gone = 0
+	}
+	s.items = append(s.items, k)
+	s.bytes += k.size
+}
+
+func (s *shelf) pop() *kept {
+	k := s.items[s.gone]
+	s.items[s.gone] = nil
+	s.gone++
+	s.bytes -= k.size
+	return k
+}
+
+// upTo is the newest trace of the shelf with that number or a lower one.
+func (s *shelf) upTo(seq uint64) *kept {
+	live := s.items[s.gone:]
+	i := sort.Search(len(live), func(i int) bool { return live[i].trace.Seq > seq })
+	if i == 0 {
+		return nil
+	}
+	return live[i-1]
+}
+
+// estimate is about how many bytes a trace keeps alive. It has to be cheap
+// rather than right: it is there so that large snapshots count as such.
+func estimate(t *Trace) int64 {
+	n := 1024 + len(t.Snapshot) + 256*len(t.Causes)
+	path := func(p decision.Path) {
+		n += 96 * len(p)
+		for i := range p {
+			n += 96 * len(p[i].Facts)
+		}
+	}
+	for i := range t.Rounds {
+		r := &t.Rounds[i]
+		path(r.Verdict.Path)
+		n += 384*len(r.Verdict.Actions) + 384*len(r.Verdict.Held) + 256*len(r.Outcomes)
+	}
+	if t.Report != nil {
+		path(t.Report.Path)
+		n += 128*len(t.Report.Changes) + 128*len(t.Report.Events)
+	}
+	return int64(n)
+}
