@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	_ "time/tzdata" // CronJobs name time zones
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics of the components
+	_ "k8s.io/component-base/metrics/prometheus/version"  // version metric of the components
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+)
+
+// childArgument as first argument makes this binary run one component. It is
+// hidden: only the sandbox itself starts its children.
+const childArgument = "__component"
+
+// parentPipe is the descriptor on which a child notices its parent's death.
+const parentPipe = 3
+
+// Names of the components, as printed and as given to "sandbox kill".
+const (
+	nameEtcd              = "etcd"
+	nameAPIServer         = "kube-apiserver"
+	nameScheduler         = "kube-scheduler"
+	nameControllerManager = "kube-controller-manager"
+	nameKwok              = "kwok"
+	nameLoops             = "loops"
+)
+
+// entryPoints maps a component's name to the function that runs it until it is
+// told to stop, and returns the exit code.
+var entryPoints = map[string]func(args []string) int{
+	nameEtcd:              runEtcd,
+	nameAPIServer:         cobraEntry(apiserver.NewAPIServerCommand),
+	nameScheduler:         cobraEntry(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	nameControllerManager: cobraEntry(controllermanager.NewControllerManagerCommand),
+	nameLoops:             cobraEntry(controllermanager.NewControllerManagerCommand),
+	nameKwok:              runKwok,
+}
+
+// cobraEntry adapts a Kubernetes command to an entry point.
+func cobraEntry(build func() *cobra.Command) func(args []string) int {
+	return func(args []string) int {
+		cmd := build()
+		cmd.SetArgs(args)
+		return cli.Run(cmd)
+	}
+}
+
+// runComponent is the whole life of a child process.
+func runComponent(args []string) int {
+	if len(args) == 0 {
+		fmt.Fprintln(os.Stderr, "sandbox: no component named; children are started by the sandbox itself")
+		return 2
+	}
+	entry, known := entryPoints[args[0]]
+	if !known {
+		fmt.Fprintf(os.Stderr, "sandbox: unknown component %q\n", args[0])
+		return 2
+	}
+	exitWithParent()
+	if err := stampKubernetesVersion(); err != nil {
+		fmt.Fprintf(os.Stderr, "sandbox: stamp the Kubernetes version: %v\n", err)
+		return 1
+	}
+	return entry(args[1:])
+}
+
+// exitWithParent ends this process when the parent's end of the pipe closes,
+// which the kernel does however the parent dies. A child that lives on would
+// keep ports, memory and a data directory that nobody cleans up.
+func exitWithParent() {
+	pipe := os.NewFile(parentPipe, "parent")
+	go func() {
+		_, _ = io.Copy(io.Discard, pipe)
+		fmt.Fprintln(os.Stderr, "sandbox: the parent process is gone; exiting")
+		os.Exit(1)
+	}()
+}

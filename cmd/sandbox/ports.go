@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+)
+
+// loopback is the one address anything of the sandbox listens on.
+const loopback = "127.0.0.1"
+
+// ports are the TCP ports of the children, all on loopback.
+type ports struct {
+	EtcdClient        int `json:"etcdClient"`
+	EtcdPeer          int `json:"etcdPeer"`
+	APIServer         int `json:"apiServer"`
+	Scheduler         int `json:"scheduler"`
+	ControllerManager int `json:"controllerManager"`
+	Loops             int `json:"loops"`
+}
+
+func (p *ports) all() []*int {
+	return []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.Scheduler, &p.ControllerManager, &p.Loops}
+}
+
+// choosePorts takes the ports of the last start again where they are free, so
+// that kubeconfigs copied from a kept state directory stay valid, and free
+// ones otherwise. It records the choice in file.
+func choosePorts(file string) (ports, error) {
+	var p ports
+	if data, err := os.ReadFile(file); err == nil {
+		// A file we cannot read only costs the old port numbers.
+		_ = json.Unmarshal(data, &p)
+	}
+	if err := p.fill(); err != nil {
+		return ports{}, err
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return ports{}, fmt.Errorf("encode ports: %w", err)
+	}
+	return p, writeSecret(file, data)
+}
+
+// fill holds every port open until all are chosen, so that none is chosen twice.
+func (p *ports) fill() error {
+	var open []net.Listener
+	defer func() {
+		for _, listener := range open {
+			_ = listener.Close()
+		}
+	}()
+	for _, port := range p.all() {
+		listener, err := listenLoopback(*port)
+		if err != nil {
+			return fmt.Errorf("find a free port: %w", err)
+		}
+		open = append(open, listener)
+		*port = listener.Addr().(*net.TCPAddr).Port
+	}
+	return nil
+}
+
+// listenLoopback listens on the wanted port or, when that is taken, on a free one.
+func listenLoopback(wanted int) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address(wanted))
+	if err == nil || wanted == 0 {
+		return listener, err
+	}
+	listener, free := net.Listen("tcp", address(0))
+	if free != nil {
+		return nil, errors.Join(err, free)
+	}
+	return listener, nil
+}
+
+// address is a port of ours as host:port.
+func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
