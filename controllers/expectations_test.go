@@ -1,0 +1,59 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// [RS-3] and [3.3].
+func TestExpectations(t *testing.T) {
+	const key = "shop/web"
+	for _, c := range []struct {
+		name             string
+		do               func(*expectations)
+		creates, deletes int64
+	}{
+		{"nothing expected", func(*expectations) {}, 0, 0},
+		{"creations", func(e *expectations) { e.expectCreates(key, 3); e.created(key, 1) }, 2, 0},
+		{"all seen", func(e *expectations) { e.expectCreates(key, 2); e.created(key, 1); e.created(key, 1) }, 0, 0},
+		{"more seen than asked for", func(e *expectations) { e.expectCreates(key, 1); e.created(key, 5) }, 0, 0},
+		{"deletions count each pod once", func(e *expectations) {
+			e.expectDeletes(key, []types.UID{"a", "b"})
+			e.deleted(key, "a")
+			e.deleted(key, "a")
+		}, 0, 1},
+		{"a pod nobody asked to delete", func(e *expectations) { e.expectDeletes(key, []types.UID{"a"}); e.deleted(key, "z") }, 0, 1},
+		{"a new request replaces the old", func(e *expectations) { e.expectCreates(key, 9); e.expectDeletes(key, []types.UID{"a"}) }, 0, 1},
+		{"forgotten", func(e *expectations) { e.expectCreates(key, 9); e.forget(key) }, 0, 0},
+		{"another key", func(e *expectations) { e.expectCreates("shop/other", 9) }, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newExpectations(testclock.NewFakeClock(time.Unix(0, 0)))
+			c.do(e)
+			got := e.outstanding(key)
+			if got.Creates != c.creates || got.Deletes != c.deletes {
+				t.Errorf("outstanding = %d creates, %d deletes, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
+			}
+		})
+	}
+}
+
+func TestExpectationsStopBlockingAfterFiveMinutes(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	e := newExpectations(clock)
+	e.expectCreates("k", 1)
+	clock.Step(expectationLife)
+	if e.outstanding("k").Creates != 1 {
+		t.Error("expired a moment too early")
+	}
+	clock.Step(time.Nanosecond)
+	if e.outstanding("k").Creates != 0 {
+		t.Error("still blocks after five minutes")
+	}
+	if e.all()["k"].Creates != 1 {
+		t.Error("what was never seen is not shown any more")
+	}
+}

@@ -1,0 +1,153 @@
+package controllers
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// store is a cache that has caught up to a resourceVersion.
+type store string
+
+func (s store) LastStoreSyncResourceVersion() string { return string(s) }
+
+func at(rv string) map[string]versioned {
+	return map[string]versioned{resourceReplicaSets: store(rv)}
+}
+
+func cachedAt(rv string) func(string, types.UID) string {
+	return func(string, types.UID) string { return rv }
+}
+
+func newTestLedger() (*Ledger, *testclock.FakeClock) {
+	c := testclock.NewFakeClock(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC))
+	return NewLedger(c), c
+}
+
+func write(l *Ledger, uid, owner, rv string) {
+	l.written(entry{uid: types.UID(uid), owner: types.UID(owner), resource: resourceReplicaSets, object: "ReplicaSet " + uid, rv: rv})
+}
+
+// [RS-1]: a write is waited for until its cache, or the object in it, shows it.
+func TestLedgerPending(t *testing.T) {
+	for _, c := range []struct {
+		name, store, cached string
+		waits               bool
+	}{
+		{"nothing seen", "", "", true},
+		{"store behind", "99", "99", true},
+		{"store there, object elsewhere", "100", "", false},
+		{"object there, store silent", "", "100", false},
+		{"store past it", "1000", "99", false},
+		{"versions that are no numbers", "abc", "def", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, _ := newTestLedger()
+			write(l, "child", "parent", "100")
+			for _, uid := range []types.UID{"child", "parent"} {
+				if got := len(l.pending(uid, at(c.store), cachedAt(c.cached))) > 0; got != c.waits {
+					t.Errorf("%s waits = %v, want %v", uid, got, c.waits)
+				}
+			}
+		})
+	}
+}
+
+func TestLedgerKeepsTheNewestWrite(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "a", "", "100")
+	write(l, "a", "", "99")
+	if waits := l.pending("a", at("99"), cachedAt("")); len(waits) != 1 || waits[0].written != "100" {
+		t.Errorf("pending = %+v, want one at 100", waits)
+	}
+}
+
+func TestLedgerChecksAgainEverSeldomer(t *testing.T) {
+	l, clock := newTestLedger()
+	write(l, "a", "", "100")
+	start := clock.Now()
+	var got []time.Duration
+	for range 7 {
+		w := l.pending("a", at("1"), cachedAt("1"))[0]
+		got = append(got, w.check.Sub(start))
+		clock.SetTime(w.check)
+	}
+	want := []time.Duration{1, 3, 7, 15, 31, 61, 91}
+	for i := range want {
+		if got[i] != want[i]*time.Second {
+			t.Fatalf("checks after %v, want %v seconds", got, want)
+		}
+	}
+	clock.SetTime(start.Add(echoLive))
+	if !l.pending("a", at("1"), cachedAt("1"))[0].overdue {
+		t.Error("a write unseen for five minutes does not ask for a live read")
+	}
+}
+
+func TestLedgerForgetsAfterARestore(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "a", "", "100")
+	if len(l.pending("a", at("90"), cachedAt("90"))) != 1 {
+		t.Fatal("not pending at 90")
+	}
+	if waits := l.pending("a", at("20"), cachedAt("20")); len(waits) != 0 {
+		t.Errorf("still waiting for %+v after the store fell from 90 to 20", waits)
+	}
+}
+
+func TestLedgerForgetsAnObjectAndItsChildren(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "parent", "", "100")
+	write(l, "child", "parent", "101")
+	l.forget("parent")
+	if all := l.all(); len(all) != 0 {
+		t.Errorf("kept %+v", all)
+	}
+	if len(l.owned) != 0 {
+		t.Errorf("kept owners %v", l.owned)
+	}
+}
+
+// Two loops write the same ReplicaSet: the one that decided on an older version
+// sends nothing, and their requests never overlap.
+func TestLedgerGuards(t *testing.T) {
+	l, _ := newTestLedger()
+	if l.guarded("a", "100", func() { write(l, "a", "", "101") }) {
+		t.Error("the first write was superseded by nothing")
+	}
+	if !l.guarded("a", "100", func() { t.Error("an outdated write was sent") }) {
+		t.Error("an outdated write was not superseded")
+	}
+	if l.guarded("a", "101", func() {}) {
+		t.Error("a write on the newest version was superseded")
+	}
+	if len(l.locks) != 0 {
+		t.Errorf("%d locks are left", len(l.locks))
+	}
+}
+
+func TestLedgerGuardsOneAtATime(t *testing.T) {
+	l, _ := newTestLedger()
+	var inside, most atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 200 {
+				l.guarded("a", "1", func() {
+					if n := inside.Add(1); n > most.Load() {
+						most.Store(n)
+					}
+					inside.Add(-1)
+				})
+			}
+		})
+	}
+	group.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d writes to one object at once", most.Load())
+	}
+}

@@ -1,0 +1,84 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func template(labels map[string]string, image string) *corev1.PodTemplateSpec {
+	return &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+	}
+}
+
+// [2.5.2]: the hash depends on the template and the collision count, and a
+// count of zero is not the same as none.
+func TestTemplateHash(t *testing.T) {
+	a := template(map[string]string{"app": "web"}, "nginx:1.27")
+	zero, one := int32(0), int32(1)
+	seen := map[string]string{}
+	for name, h := range map[string]string{
+		"no count": templateHash(a, nil), "zero": templateHash(a, &zero), "one": templateHash(a, &one),
+		"other image": templateHash(template(map[string]string{"app": "web"}, "nginx:1.28"), nil),
+	} {
+		if other, taken := seen[h]; taken {
+			t.Errorf("%s and %s have the same hash %s", name, other, h)
+		}
+		seen[h] = name
+		if strings.Trim(h, "bcdfghjklmnpqrstvwxz2456789") != "" {
+			t.Errorf("%s: hash %q has letters outside the safe alphabet", name, h)
+		}
+	}
+	if templateHash(a, nil) != templateHash(a.DeepCopy(), nil) {
+		t.Error("equal templates have different hashes")
+	}
+}
+
+func TestReplicaSetName(t *testing.T) {
+	if got := replicaSetName("web", "7d4b9c6f5x"); got != "web-7d4b9c6f5x" {
+		t.Errorf("name = %s", got)
+	}
+	long := replicaSetName(strings.Repeat("w", 253), "7d4b9c6f5x")
+	if len(long) != 253 || !strings.HasSuffix(long, "w-7d4b9c6f5x") {
+		t.Errorf("a long name is cut to %d characters: %s", len(long), long)
+	}
+}
+
+func TestSameTemplate(t *testing.T) {
+	base := template(map[string]string{"app": "web"}, "nginx:1.27")
+	hashed := template(map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: "x"}, "nginx:1.27")
+	empty := base.DeepCopy()
+	empty.Spec.Volumes = []corev1.Volume{}
+	quantity := func(s string) *corev1.PodTemplateSpec {
+		c := base.DeepCopy()
+		c.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(s)}
+		return c
+	}
+	onlyHash := template(map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "x"}, "i")
+	for _, c := range []struct {
+		name string
+		a, b *corev1.PodTemplateSpec
+		want bool
+	}{
+		{"itself", base, base, true},
+		{"the hash label aside", base, hashed, true},
+		{"a nil and an empty list", base, empty, true},
+		{"the same quantity written otherwise", quantity("1000m"), quantity("1"), true},
+		{"another quantity", quantity("1"), quantity("2"), false},
+		{"another image", base, template(map[string]string{"app": "web"}, "nginx:1.28"), false},
+		{"no labels but the hash", onlyHash, template(nil, "i"), true},
+	} {
+		if got := sameTemplate(c.a, c.b); got != c.want {
+			t.Errorf("%s: same = %v, want %v", c.name, got, c.want)
+		}
+	}
+	if len(hashed.Labels) != 2 {
+		t.Error("comparing changed the template")
+	}
+}
