@@ -1,0 +1,293 @@
+package deployment
+
+import (
+	"slices"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Catalogue declares every question of the Deployment loop in the order in
+// which they are asked.
+var Catalogue = decision.Catalogue{Loop: "deployment", Questions: slices.Concat(
+	guardQuestions, scalingQuestions, rollbackQuestions, strategyQuestions,
+	recreateQuestions, rollingQuestions, reportQuestions)}
+
+// The branches: questions that are asked behind one answer only.
+const (
+	branchScaling  = "scaling"
+	branchRollback = "rollback"
+	branchRecreate = "recreate"
+	branchRolling  = "rolling"
+)
+
+// passes is the ordinary way through a guard.
+func passes(is, then string) decision.Answer {
+	return decision.Answer{Is: is, Then: then, Passes: true}
+}
+
+// leads is an answer that may be followed by writes.
+func leads(is, then string, writes ...decision.ActionKind) decision.Answer {
+	return decision.Answer{Is: is, Then: then, Writes: writes}
+}
+
+var guardQuestions = []decision.Question{{
+	ID: qEcho, Tag: "L-1", Text: "Have I seen my own last write?",
+	Doc: "What a cache does not show yet cannot be decided on: the next decision would repeat or undo it. " +
+		"The echo of the write brings the next sync, and a timer breaks the wait if it does not come.",
+	Answers: []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "wait for the echo")},
+}, {
+	ID: qExists, Tag: "D-1", Text: "Does it still exist?",
+	Doc:      "A Deployment that is not in the cache needs nothing; its ReplicaSets are left to the garbage collector.",
+	Upstream: "syncDeployment",
+	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "forget it")},
+}, {
+	ID: qSelects, Tag: "D-3", Text: "Does it select every pod?",
+	Doc:      "An empty selector would claim every pod of the namespace. It is warned about and its generation is observed; no ReplicaSet is touched.",
+	Upstream: "syncDeployment",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "warn SelectingAll, stop")},
+}, {
+	ID: qParent, Tag: "D-4", Text: "Is it still there, read live?",
+	Doc:      "Only asked after a live read before an adoption: the cache is behind, so nothing may be adopted.",
+	Upstream: "getReplicaSetsForDeployment",
+	Answers:  []decision.Answer{leads(decision.Any, "wait for the cache")},
+}, {
+	ID: qOwn, Tag: "D-4", Text: "Which ReplicaSets are its own?",
+	Doc: "Those it controls and whose labels match. One that matches and has no controller is adopted, " +
+		"one that does not match any more is released.",
+	Upstream: "getReplicaSetsForDeployment",
+	Answers:  []decision.Answer{leads(unreadable, "report the selector, retry"), passes(decision.Any, "go on with them")},
+}, {
+	ID: qClaim, Tag: "D-4", Text: "Must any be adopted or released first?",
+	Doc:      "Claims come before everything else. They end the sync; their echo brings the next.",
+	Upstream: "getReplicaSetsForDeployment",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "adopt and release, stop", decision.Adopt, decision.Release)},
+}, {
+	ID: qDeleted, Tag: "D-6", Text: "Is it being deleted?",
+	Doc:      "While it is being deleted only its status is kept up: nothing is created, scaled, adopted or released.",
+	Upstream: "syncDeployment",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "publish status, stop")},
+}, {
+	ID: qPauseCondition, Tag: "D-7", Text: "Is the pause condition out of date?",
+	Doc: "A pause stops the progress deadline and a resume starts it anew. The condition goes into the one status write " +
+		"at the end of the sync; Kubernetes writes it at once.",
+	Upstream: "checkPausedConditions",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "write it with the status, go on")},
+}, {
+	ID: qPaused, Tag: "D-8", Text: "Is it paused?",
+	Doc:      "A paused Deployment is scaled and cleaned up, but a change of its template waits.",
+	Upstream: "syncDeployment",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "scale, clean up, stop")},
+}, {
+	ID: qRollback, Tag: "D-9", Text: "Is a rollback asked for?",
+	Doc:      "The deprecated annotation deprecated.deployment.rollback.to; kubectl rollout undo does not use it.",
+	Upstream: "syncDeployment",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "restore that template")},
+}, {
+	ID: qStamp, Tag: "2.5.1", Text: "Does the new ReplicaSet carry its revision and annotations?",
+	Doc: "The annotations of the Deployment are copied to the ReplicaSet of its template, its revision is kept the highest, " +
+		"and minReadySeconds follows. Asked before D-10, and also when deleting, paused or rolling back; not asked where there is no such ReplicaSet.",
+	Upstream: "getNewReplicaSet",
+	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "write them, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qScaled, Tag: "D-10", Text: "Was it scaled since?",
+	Doc: "Every ReplicaSet remembers in desired-replicas the number that was wanted when it was sized. " +
+		"Another number on an active one means that the Deployment was scaled, which is served before any rollout.",
+	Upstream: "isScalingEvent",
+	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "S-1 to S-3")},
+}}
+
+var scalingQuestions = []decision.Question{{
+	ID: qOneActive, Tag: "S-1", Branch: branchScaling, Text: "Is at most one ReplicaSet active?",
+	Doc:      "Then the whole change goes to it; where none is, to the new one or else the newest old one.",
+	Upstream: "scale",
+	Answers:  []decision.Answer{leads(decision.Yes, "S-1.size"), leads(decision.No, "S-2")},
+}, {
+	ID: qOneSize, Tag: "S-1", Branch: branchScaling, Text: "Has it the wanted size?",
+	Doc:      "If not it is given that size, whatever template it has.",
+	Upstream: "scale",
+	Answers:  []decision.Answer{leads(decision.Yes, "S-1.stale"), leads(decision.No, "scale it, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qOneStale, Tag: "S-1", Branch: branchScaling, Text: "Is its desired-replicas annotation stale?",
+	Doc: "Kubernetes does not ask: the annotation stays, every sync ends in the scaling branch, and the rollout never goes on. " +
+		"Here the annotation alone is written.",
+	Answers: []decision.Answer{leads(decision.No, "nothing"), leads(decision.Yes, "write the annotation", decision.UpdateReplicaSet)},
+}, {
+	ID: qSaturated, Tag: "S-2", Branch: branchScaling, Text: "Is the new one saturated?",
+	Doc:      "Where the new ReplicaSet has all wanted pods and all are available, the old ones are not needed.",
+	Upstream: "scale",
+	Answers:  []decision.Answer{leads(decision.Yes, "scale the old ones to zero", decision.UpdateReplicaSet), leads(decision.No, "S-3")},
+}, {
+	ID: qShare, Tag: "S-3", Branch: branchScaling, Text: "How many pods are shared out by size?",
+	Doc: "In a rolling update every active ReplicaSet takes its part of the change by size; what rounding leaves goes to the largest. " +
+		"The annotations are refreshed even where a size stays.",
+	Upstream: "scale",
+	Answers:  []decision.Answer{leads(decision.Any, "scale each, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qUnshared, Tag: "S-3", Branch: branchScaling, Text: "Is any annotation stale under Recreate?",
+	Doc: "Recreate shares nothing. Kubernetes does nothing here and stays in the scaling branch; " +
+		"here the annotations are written, so that the rollout sizes the ReplicaSets.",
+	Answers: []decision.Answer{leads(decision.No, "nothing"), leads(decision.Yes, "write the annotations", decision.UpdateReplicaSet)},
+}}
+
+var rollbackQuestions = []decision.Question{{
+	ID: qRBCurrent, Tag: "2.9", Branch: branchRollback, Text: "Has the current template a ReplicaSet?",
+	Doc:      "It is made first, so that the template that is left behind keeps a revision.",
+	Upstream: "rollback",
+	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "create it, stop", decision.CreateReplicaSet)},
+}, {
+	ID: qRBRevision, Tag: "2.9", Branch: branchRollback, Text: "Which revision is asked for?",
+	Doc:      "Zero in the annotation stands for the one before the highest.",
+	Upstream: "rollback",
+	Answers:  []decision.Answer{leads("0", "warn, clear the request", decision.UpdateDeployment), passes(decision.Any, "look for it")},
+}, {
+	ID: qRBSource, Tag: "2.9", Branch: branchRollback, Text: "Which ReplicaSet has that revision?",
+	Doc:      "Old ReplicaSets are searched first, oldest first, then the new one.",
+	Upstream: "rollback",
+	Answers:  []decision.Answer{leads(none, "warn, clear the request", decision.UpdateDeployment), passes(decision.Any, "compare its template")},
+}, {
+	ID: qRBSame, Tag: "2.9", Branch: branchRollback, Text: "Is its template the current one?",
+	Doc:      "If not it becomes the template of the Deployment, and the next sync rolls it out like any change. The write ends the sync without a status.",
+	Upstream: "rollbackToTemplate",
+	Answers: []decision.Answer{leads(decision.Yes, "warn, clear the request", decision.UpdateDeployment),
+		leads(decision.No, "restore it", decision.UpdateDeployment)},
+}}
+
+var strategyQuestions = []decision.Question{{
+	ID: qStrategy, Tag: "D-11", Text: "Which strategy?",
+	Doc: "A rolling update resolves its bounds here: surge is rounded up, unavailable down, " +
+		"and where both come to nothing one pod may be unavailable.",
+	Upstream: "syncDeployment",
+	Answers: []decision.Answer{passes(rollingUpdate, "RR-1 to RR-5"), leads(recreate, "RC-2 to RC-6"),
+		leads(unreadable, "report the bound, retry"), leads(decision.Any, "report the strategy, retry")},
+}, {
+	ID: qNamespace, Tag: "RR-1", Text: "Is the namespace being deleted?",
+	Doc:      "Only asked after a create was refused for that. Nothing can be created any more, so nothing is retried.",
+	Upstream: "handleErr",
+	Answers:  []decision.Answer{leads(decision.Yes, "stop"), passes(decision.No, "go on")},
+}, {
+	ID: qTaken, Tag: "RR-1", Text: "Is the taken name its own, with the same template?",
+	Doc: "Only asked after a create found the name taken. Its own is used as soon as the cache shows it; " +
+		"anything else is a collision of hashes, which is counted and gives the next name.",
+	Upstream: "getNewReplicaSet",
+	Answers: []decision.Answer{leads(decision.Yes, "wait for the cache"),
+		leads(decision.No, "count the collision, take the next name", decision.CreateReplicaSet)},
+}}
+
+var recreateQuestions = []decision.Question{{
+	ID: qOldActive, Tag: "RC-2", Branch: branchRecreate, Text: "Is any old ReplicaSet still active?",
+	Doc:      "Recreate takes everything down before it starts anything.",
+	Upstream: "rolloutRecreate",
+	Answers:  []decision.Answer{leads(decision.No, "RC-3"), leads(decision.Yes, "scale them to zero, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qOldRunning, Tag: "RC-3", Branch: branchRecreate, Text: "Are old pods still running?",
+	Doc:      "Any pod of another template that has not ended counts, terminating ones too. The deletion of the last one wakes the loop.",
+	Upstream: "rolloutRecreate",
+	Answers:  []decision.Answer{leads(decision.No, "RC-4"), leads(decision.Yes, "wait for them")},
+}, {
+	ID: qRCNew, Tag: "RC-4", Branch: branchRecreate, Text: "Is there a ReplicaSet for this template?",
+	Doc:      "The oldest one whose template is equal, the hash label aside.",
+	Upstream: "rolloutRecreate",
+	Answers:  []decision.Answer{leads(decision.Yes, "RC-5"), leads(decision.No, "create it, stop", decision.CreateReplicaSet)},
+}, {
+	ID: qRCSize, Tag: "RC-5", Branch: branchRecreate, Text: "Is the new one at its size?",
+	Doc:      "It gets all wanted pods at once.",
+	Upstream: "rolloutRecreate",
+	Answers:  []decision.Answer{leads(decision.Yes, "RC-6"), leads(decision.No, "scale it, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qRCComplete, Tag: "RC-6", Branch: branchRecreate, Text: "Is it complete?",
+	Doc:      "By the published status: updated, total and available pods are all the wanted number, and the generation is observed.",
+	Upstream: "rolloutRecreate",
+	Answers:  []decision.Answer{leads(decision.Yes, "H-1"), leads(decision.No, "RR-5")},
+}}
+
+var rollingQuestions = []decision.Question{{
+	ID: qNew, Tag: "RR-1", Branch: branchRolling, Text: "Is there a ReplicaSet for this template?",
+	Doc:      "The oldest one whose template is equal, the hash label aside. A new one starts with what fits under the ceiling.",
+	Upstream: "rolloutRolling",
+	Answers:  []decision.Answer{leads(decision.Yes, "RR-2"), leads(decision.No, "create it, stop", decision.CreateReplicaSet)},
+}, {
+	ID: qNewSize, Tag: "RR-2", Branch: branchRolling, Text: "Is the new one at its size?",
+	Doc:      "Its size is the wanted number in the end.",
+	Upstream: "reconcileNewReplicaSet",
+	Answers:  []decision.Answer{leads(decision.Yes, "RR-3"), leads(decision.No, "RR-2.size")},
+}, {
+	ID: qNewRoom, Tag: "RR-2", Branch: branchRolling, Text: "How many pods may it have now?",
+	Doc:      "Too large a one shrinks to the wanted number; too small a one grows by what the ceiling leaves. Without room it keeps its size.",
+	Upstream: "reconcileNewReplicaSet",
+	Answers:  []decision.Answer{leads(decision.Any, "scale it, stop; RR-3 if that is its size", decision.UpdateReplicaSet)},
+}, {
+	ID: qOldLeft, Tag: "RR-3", Branch: branchRolling, Text: "Are there old pods left?",
+	Doc:      "The sizes of all old ReplicaSets together.",
+	Upstream: "reconcileOldReplicaSets",
+	Answers:  []decision.Answer{leads("0", "RR-4"), leads(decision.Any, "may any go?")},
+}, {
+	ID: qMayGo, Tag: "RR-3", Branch: branchRolling, Text: "May any old pod go?",
+	Doc: "All pods less the floor less the new ones that are not available yet. " +
+		"New pods that never become available thus keep the old ones.",
+	Upstream: "reconcileOldReplicaSets",
+	Answers:  []decision.Answer{leads(decision.Yes, "RR-3a, RR-3b"), leads(decision.No, "hold them, RR-4")},
+}, {
+	ID: qCaughtUp, Tag: "RR-3", Branch: branchRolling, Text: "Has the status of every old one caught up?",
+	Doc: "A status that counts more available pods than the size is about pods that are going already. " +
+		"Kubernetes runs into an error here and swallows it; the effect, to wait, is the same.",
+	Upstream: "cleanupUnhealthyReplicas",
+	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "wait for the status")},
+}, {
+	ID: qUnhealthy, Tag: "RR-3a", Branch: branchRolling, Text: "Remove unhealthy old pods first?",
+	Doc:      "Old pods that are not available serve nobody. Oldest ReplicaSet first, as many as may go.",
+	Upstream: "cleanupUnhealthyReplicas",
+	Answers:  []decision.Answer{leads("0", "RR-3b"), leads(decision.Any, "scale down, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qHealthy, Tag: "RR-3b", Branch: branchRolling, Text: "Then how many healthy ones?",
+	Doc:      "The available pods above the floor. Oldest ReplicaSet first.",
+	Upstream: "scaleDownOldReplicaSetsForRollingUpdate",
+	Answers:  []decision.Answer{leads("0", "RR-4"), leads(decision.Any, "scale down, stop", decision.UpdateReplicaSet)},
+}, {
+	ID: qComplete, Tag: "RR-4", Branch: branchRolling, Text: "Is it complete?",
+	Doc:      "By the published status: updated, total and available pods are all the wanted number, and the generation is observed.",
+	Upstream: "rolloutRolling",
+	Answers:  []decision.Answer{leads(decision.Yes, "H-1"), leads(decision.No, "RR-5")},
+}}
+
+var reportQuestions = []decision.Question{{
+	ID: qHistory, Tag: "2.12", Text: "Clean up old revisions?",
+	Doc: "Of the old revisions beyond the limit, lowest first, those go that have no pods and whose last change is observed. " +
+		"One that cannot go is not made up for by a younger one. Asked when complete or paused.",
+	Upstream: "cleanupDeployment",
+	Answers:  []decision.Answer{leads(decision.No, "go on"), leads(decision.Yes, "delete them", decision.DeleteReplicaSet)},
+}, {
+	ID: qDoneBefore, Tag: "RR-5", Text: "Was this rollout complete before?",
+	Doc:      "Then Progressing is left alone: a pod that is lost later does not make it a rollout again, and no deadline runs.",
+	Upstream: "syncRolloutStatus",
+	Answers:  []decision.Answer{leads(decision.Yes, "leave Progressing alone"), leads(decision.No, "is it now?")},
+}, {
+	ID: qDoneNow, Tag: "RR-5", Text: "Is it complete by the new status?",
+	Doc:      "By the status as it follows from this sync.",
+	Upstream: "syncRolloutStatus",
+	Answers:  []decision.Answer{leads(decision.Yes, "NewReplicaSetAvailable"), leads(decision.No, "did it progress?")},
+}, {
+	ID: qProgressed, Tag: "RR-5", Text: "Did it progress since the last status?",
+	Doc:      "More updated, ready or available pods, or fewer old ones. The deadline counts from here.",
+	Upstream: "DeploymentProgressing",
+	Answers:  []decision.Answer{leads(decision.Yes, "ReplicaSetUpdated"), leads(decision.No, "is the deadline over?")},
+}, {
+	ID: qDeadline, Tag: "RR-5", Text: "Is the deadline over?",
+	Doc:      "It only marks: nothing is rolled back, and later progress takes the mark away.",
+	Upstream: "DeploymentTimedOut",
+	Answers:  []decision.Answer{leads(decision.Yes, "ProgressDeadlineExceeded"), leads(decision.No, "go on")},
+}, {
+	ID: qFailure, Tag: "RR-5", Text: "Does a ReplicaSet report a failure?",
+	Doc:      "ReplicaFailure of the new ReplicaSet, or else of the first that has it, is shown on the Deployment.",
+	Upstream: "syncRolloutStatus",
+	Answers:  []decision.Answer{passes(none, "drop ReplicaFailure"), leads(decision.Any, "copy it")},
+}, {
+	ID: qStatus, Tag: "RR-5", Text: "Does the status differ?",
+	Doc:      "From the published one, the revision annotation included. There is at most one status write a sync.",
+	Upstream: "syncRolloutStatus",
+	Answers:  []decision.Answer{leads(decision.Yes, "write it"), leads(decision.No, "R-1")},
+}, {
+	ID: qRequeue, Tag: "R-1", Text: "When to look again?",
+	Doc:      "One second after the progress deadline, if one is running. Anything else that matters comes as an event.",
+	Upstream: "requeueStuckDeployment",
+	Answers:  []decision.Answer{leads("never", "wait for an event"), leads(decision.Any, "or on any change before")},
+}}

@@ -1,0 +1,99 @@
+package deployment
+
+import (
+	"strconv"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+// hasNew asks whether there is a ReplicaSet for the template ([RR-1], [RC-4], and
+// first thing in a rollback).
+func (t *turn) hasNew(question string) bool {
+	if t.fresh == nil {
+		return t.ask(question, false, decision.Text("name", t.s.NextName),
+			decision.Count(fStart, t.freshStart()), decision.Count("newRevision", t.newRevision()))
+	}
+	return t.ask(question, true, decision.Text("replicaSet", t.fresh.Name), decision.Text("revision", t.fresh.Revision))
+}
+
+// create makes the ReplicaSet for the template, with what an earlier round of
+// this sync learnt about its name and namespace ([2.5]).
+func (t *turn) create(question string) {
+	switch {
+	case t.namespaceEnding():
+		t.stop()
+	case t.s.Learnt.NameTaken == nil:
+		t.createAs(question, t.s.NextName, t.s.NextHash)
+	case t.takenByOwn():
+		t.lookAgain("cache", qTaken)
+	case t.s.Learnt.NameTaken.Name == t.s.CollisionName:
+		// The next name is taken as well. Settle counts one collision, and
+		// the next sync starts from there.
+	default:
+		t.createAs(qTaken, t.s.CollisionName, t.s.CollisionHash)
+	}
+}
+
+// namespaceEnding is only asked after a refusal said so.
+func (t *turn) namespaceEnding() bool {
+	return t.s.Learnt.NamespaceTerminating && t.ask(qNamespace, true, decision.Text("namespace", t.s.Namespace))
+}
+
+// takenByOwn is asked where the name exists already: one of ours with the same
+// template will be in the cache soon, anything else is a collision of hashes.
+func (t *turn) takenByOwn() bool {
+	n := t.s.Learnt.NameTaken
+	facts := []decision.Fact{decision.Text("name", n.Name), decision.Truth("own", n.Mine), decision.Truth("sameTemplate", n.SameTemplate)}
+	own := n.Mine && n.SameTemplate
+	if !own {
+		facts = append(facts, decision.Count("collisions", collided(t.s)))
+	}
+	return t.ask(qTaken, own, facts...)
+}
+
+// collided is the collision count after one more collision.
+func collided(s *Snapshot) int64 {
+	if s.Status.Collisions == nil {
+		return 1
+	}
+	return *s.Status.Collisions + 1
+}
+
+func (t *turn) createAs(question, name, hash string) {
+	size := t.freshStart()
+	want, ceiling, minReady := t.s.Want, t.bounds.Ceiling(), t.s.MinReady
+	t.write(decision.Action{
+		Kind:       decision.CreateReplicaSet,
+		Target:     decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: name},
+		Discipline: decision.StopAtFirst,
+		Question:   question,
+		Size:       &decision.Size{To: size},
+		Stamp: &decision.Stamp{Revision: strconv.FormatInt(t.newRevision(), 10),
+			Desired: &want, Max: &ceiling, Copy: true},
+		MinReadySeconds: &minReady,
+		Hash:            hash,
+		Changes: []decision.Change{
+			{Field: "spec.replicas", To: digits(size)},
+			{Field: "metadata.annotations[" + annRevision + "]", To: digits(t.newRevision())},
+		},
+	})
+}
+
+// freshStart is the size a new ReplicaSet starts with ([2.8]): all of it for
+// Recreate, what fits under the ceiling for a rolling update.
+func (t *turn) freshStart() int64 {
+	if t.s.Strategy == rollingUpdate {
+		return t.bounds.NewSize(0, t.total)
+	}
+	return t.s.Want
+}
+
+// rollingSets are the active old ReplicaSets for the arithmetic, oldest first.
+func rollingSets(sets []*ReplicaSet) []rollingupdate.Set {
+	list := make([]rollingupdate.Set, len(sets))
+	for i, rs := range sets {
+		list[i] = rollingupdate.Set{Size: rs.Replicas, Available: rs.Available}
+	}
+	return list
+}

@@ -1,0 +1,61 @@
+package deployment
+
+import (
+	"fmt"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// events are the Kubernetes Events of the sync, in the order of its writes
+// ([2.14]). Only what was written is told.
+func (c *closing) events(rounds []decision.Round) []decision.Event {
+	var list []decision.Event
+	for _, r := range rounds {
+		for i, o := range r.Outcomes {
+			if i < len(r.Verdict.Actions) && o.State == decision.Written {
+				list = append(list, scalingEvents(r.Verdict.Actions[i])...)
+			}
+		}
+	}
+	switch {
+	case c.answered(qSelects, decision.Yes):
+		list = append(list, warning("SelectingAll", "This deployment is selecting all pods. A non-empty selector is required."))
+	case c.refusedCreate() != nil:
+		list = append(list, warning(reasonCreateError, c.refusedCreate().message()))
+	}
+	return append(list, c.rollbackEvents()...)
+}
+
+func scalingEvents(a decision.Action) []decision.Event {
+	if a.Size == nil || a.Size.From == a.Size.To {
+		return nil
+	}
+	direction := "up"
+	if a.Size.To < a.Size.From {
+		direction = "down"
+	}
+	return []decision.Event{{Type: "Normal", Reason: "ScalingReplicaSet",
+		Message: fmt.Sprintf("Scaled %s replica set %s from %d to %d", direction, a.Target.Name, a.Size.From, a.Size.To)}}
+}
+
+// rollbackEvents tell how a rollback ended ([2.9]).
+func (c *closing) rollbackEvents() []decision.Event {
+	switch {
+	case c.answered(qRBRevision, "0"):
+		return []decision.Event{warning("DeploymentRollbackRevisionNotFound", "Unable to find last revision.")}
+	case c.answered(qRBSource, none):
+		return []decision.Event{warning("DeploymentRollbackRevisionNotFound", "Unable to find the revision to rollback to.")}
+	case c.answered(qRBSame, decision.Yes):
+		return []decision.Event{warning("DeploymentRollbackTemplateUnchanged",
+			fmt.Sprintf("The rollback revision contains the same template as current deployment %q", c.s.Name))}
+	case c.answered(qRBSame, decision.No) && len(c.last.Outcomes) > 0 && c.last.Outcomes[0].State == decision.Written:
+		to, _ := c.last.Verdict.Path.Answer(qRBRevision)
+		return []decision.Event{{Type: "Normal", Reason: "DeploymentRollback",
+			Message: fmt.Sprintf("Rolled back deployment %q to revision %s", c.s.Name, to)}}
+	}
+	return nil
+}
+
+func warning(reason, message string) decision.Event {
+	return decision.Event{Type: "Warning", Reason: reason, Message: message}
+}

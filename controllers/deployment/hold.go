@@ -1,0 +1,211 @@
+package deployment
+
+import (
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// The codes of held writes.
+const (
+	heldFloor     = "floor"
+	heldReadiness = "readiness"
+	heldMinReady  = "min-ready"
+	heldQuota     = "quota"
+	heldFailure   = "replica-failure"
+	heldCeiling   = "ceiling"
+	heldBehind    = "status-behind"
+	heldEnding    = "pods-ending"
+	heldPaused    = "paused"
+	heldHistory   = "history-busy"
+)
+
+// maxBlockers bounds the blockers that a held write names one by one.
+const maxBlockers = 10
+
+// holdOld refuses to shrink the oldest old ReplicaSet at all.
+func (t *turn) holdOld(question string) {
+	rs := t.activeOld()[0]
+	t.holdSet(question, rs, rs.Replicas)
+}
+
+// holdRest refuses what is left of the old pods after some may go.
+func (t *turn) holdRest(sets []*ReplicaSet, to []int64, question string) {
+	for i, rs := range sets {
+		if to[i] > 0 {
+			t.holdSet(question, rs, to[i])
+			return
+		}
+	}
+}
+
+func (t *turn) holdSet(question string, rs *ReplicaSet, from int64) {
+	h := decision.Held{Code: t.holdCode(), Question: question, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
+		Size: &decision.Size{From: from}, Equation: t.mayGoEquation()}
+	h.Unblocks = t.oldUnblocks(h.Code)
+	if h.Code != heldFloor {
+		h.Blockers, h.BlockerCount = blockers(t.fresh), t.missing()
+	} else {
+		h.Blockers, h.BlockerCount = blockers(rs), rs.Unavailable
+	}
+	t.hold(h)
+}
+
+// holdCode says what keeps old pods: the new ones that are not available, or
+// the floor alone.
+func (v *view) holdCode() string {
+	f := v.fresh
+	switch {
+	case v.missing() <= 0:
+		return heldFloor
+	case f.Failure != nil && f.StatusReplicas < f.Replicas:
+		return failureCode(f.Failure)
+	case allReady(f):
+		return heldMinReady
+	default:
+		return heldReadiness
+	}
+}
+
+// failureCode tells a quota from every other refusal by the words of the API server.
+func failureCode(c *decision.Condition) string {
+	if strings.Contains(c.Message, "exceeded quota") {
+		return heldQuota
+	}
+	return heldFailure
+}
+
+// allReady is true where every pod that is not available is ready already, so
+// that only minReadySeconds is left.
+func allReady(rs *ReplicaSet) bool {
+	for _, p := range rs.Blocking {
+		if !p.Ready {
+			return false
+		}
+	}
+	return len(rs.Blocking) > 0
+}
+
+// needed is how many more pods must become available before one may go.
+func (v *view) needed() int64 {
+	return max(0, 1-v.bounds.MayGo(v.total, v.freshSize(), v.freshAvailable()))
+}
+
+func (v *view) oldUnblocks(code string) decision.Words {
+	var w decision.Words
+	missing, needed := v.missing(), max(1, v.needed())
+	switch code {
+	case heldFloor:
+		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(plural(needed, "pod becomes", "pods become")).Say(" available")
+	case heldMinReady:
+		w = w.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "has", "have")).
+			Say(" stayed ready for ").Count(fMinReady, v.fresh.MinReady).Say(" ").Say(plural(v.fresh.MinReady, "second", "seconds"))
+		if at := firstAvailable(v.fresh, v.s.Now); !at.IsZero() {
+			w = w.Say(", the first in ").Until(at)
+		}
+		return w
+	case heldQuota:
+		return w.Say("when the quota leaves room for a pod")
+	case heldFailure:
+		return w.Say("when its pods can be created")
+	}
+	if needed >= missing {
+		return w.Say("when all ").Count(fMissing, missing).Say(" become ready")
+	}
+	return w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).
+		Say(plural(needed, " becomes", " become")).Say(" ready")
+}
+
+// blockers describes the first pods that rs waits for.
+func blockers(rs *ReplicaSet) []decision.Blocker {
+	var list []decision.Blocker
+	for _, p := range rs.Blocking[:min(len(rs.Blocking), maxBlockers)] {
+		b := decision.Blocker{Kind: "Pod", Name: p.Name, Reason: p.Reason, Message: p.Message, Since: p.Since}
+		if b.Since.IsZero() {
+			b.Since = p.Created
+		}
+		if p.Ready {
+			b.Reason, b.Message, b.Since = "Ready", "", p.ReadySince
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// holdNew refuses to grow the new ReplicaSet: there is no room under the ceiling.
+func (t *turn) holdNew() {
+	var w decision.Words
+	t.hold(decision.Held{Code: heldCeiling, Question: qNewRoom, Kind: decision.UpdateReplicaSet, Target: t.ref(t.fresh),
+		Size: &decision.Size{From: t.fresh.Replicas, To: t.s.Want},
+		Equation: decision.Subtract("room",
+			decision.Term{Label: "ceiling", Value: t.bounds.Ceiling(), Origin: digits(t.s.Want) + " wanted + " + digits(t.bounds.Surge) + " surge"},
+			decision.Term{Label: "total", Value: t.total, Origin: digits(t.freshSize()) + " new + " + digits(t.oldTotal) + " old"}),
+		Unblocks: w.Say("when an old pod has gone")})
+}
+
+// holdBehind refuses to shrink old ReplicaSets on a status that is behind.
+func (t *turn) holdBehind(rs *ReplicaSet) {
+	var w decision.Words
+	t.hold(decision.Held{Code: heldBehind, Question: qCaughtUp, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
+		Size:     &decision.Size{From: rs.Replicas},
+		Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: rs.Name}}, BlockerCount: 1,
+		Unblocks: w.Say("when the status of ").Name(rs.Name).Say(" has caught up with its size")})
+}
+
+// holdRecreate refuses to start new pods while old ones have not ended ([RC-3]).
+func (t *turn) holdRecreate() {
+	var w decision.Words
+	_, running := t.oldRunningCounts()
+	h := decision.Held{Code: heldEnding, Question: qOldRunning, Kind: decision.CreateReplicaSet,
+		Target:       decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
+		Size:         &decision.Size{To: t.s.Want},
+		BlockerCount: running, Unblocks: w.Say("when the last old pod has ended")}
+	if t.fresh != nil {
+		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
+		if t.fresh.Replicas == t.s.Want {
+			return
+		}
+	}
+	for _, rs := range t.old {
+		if rs.NonTerminal > 0 || rs.StatusReplicas > 0 {
+			h.Blockers = append(h.Blockers, decision.Blocker{Kind: "ReplicaSet", Name: rs.Name})
+		}
+	}
+	t.hold(h)
+}
+
+// holdPaused refuses the rollout of a pending change ([D-8]).
+func (t *turn) holdPaused() {
+	if !t.changePending() {
+		return
+	}
+	var w decision.Words
+	h := decision.Held{Code: heldPaused, Question: qPaused, Kind: decision.CreateReplicaSet,
+		Target:   decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
+		Size:     &decision.Size{To: t.s.Want},
+		Unblocks: w.Say("when the Deployment is resumed")}
+	if t.fresh != nil {
+		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
+	}
+	t.hold(h)
+	for i := range t.verdict.Path {
+		if t.verdict.Path[i].Question == qPaused {
+			t.verdict.Path[i].Holds = true
+		}
+	}
+}
+
+// holdHistory refuses to delete revisions that still have pods or an
+// unobserved change ([2.12]).
+func (t *turn) holdHistory(over int64) {
+	var w decision.Words
+	t.hold(decision.Held{Code: heldHistory, Question: qHistory, Kind: decision.DeleteReplicaSet,
+		BlockerCount: over, Unblocks: w.Say("when its pods are gone and its size is observed")})
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

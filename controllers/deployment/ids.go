@@ -1,0 +1,57 @@
+package deployment
+
+// The questions of the loop; Catalogue says what each of them means.
+const (
+	qEcho           = "L-1"
+	qExists         = "D-1"
+	qSelects        = "D-3"
+	qParent         = "D-4.parent"
+	qOwn            = "D-4"
+	qClaim          = "D-4.claim"
+	qDeleted        = "D-6"
+	qPauseCondition = "D-7"
+	qPaused         = "D-8"
+	qRollback       = "D-9"
+	qStamp          = "G-1"
+	qScaled         = "D-10"
+
+	qOneActive  = "S-1"
+	qOneSize    = "S-1.size"
+	qOneStale   = "S-1.stale"
+	qSaturated  = "S-2"
+	qShare      = "S-3"
+	qUnshared   = "S-3.recreate"
+	qRBCurrent  = "RB-1"
+	qRBRevision = "RB-2"
+	qRBSource   = "RB-3"
+	qRBSame     = "RB-4"
+
+	qStrategy  = "D-11"
+	qTaken     = "RR-1.taken"
+	qNamespace = "RR-1.namespace"
+
+	qOldActive  = "RC-2"
+	qOldRunning = "RC-3"
+	qRCNew      = "RC-4"
+	qRCSize     = "RC-5"
+	qRCComplete = "RC-6"
+
+	qNew       = "RR-1"
+	qNewSize   = "RR-2"
+	qNewRoom   = "RR-2.size"
+	qOldLeft   = "RR-3.old-left"
+	qMayGo     = "RR-3.may-go"
+	qCaughtUp  = "RR-3.caught-up"
+	qUnhealthy = "RR-3a"
+	qHealthy   = "RR-3b"
+	qComplete  = "RR-4"
+	qHistory   = "H-1"
+
+	qDoneBefore = "RR-5.before"
+	qDoneNow    = "RR-5.complete"
+	qProgressed = "RR-5.progressed"
+	qDeadline   = "RR-5.deadline"
+	qFailure    = "RR-5.failure"
+	qStatus     = "RR-5.status"
+	qRequeue    = "R-1"
+)

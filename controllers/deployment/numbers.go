@@ -1,0 +1,161 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// The names of the facts that Numbers returns and sentences count with.
+const (
+	fWanted       = "wanted"
+	fNew          = "new"
+	fNewAvailable = "newAvailable"
+	fMissing      = "newUnavailable"
+	fOld          = "old"
+	fOldAvailable = "oldAvailable"
+	fTotal        = "total"
+	fCeiling      = "ceiling"
+	fAvailable    = "available"
+	fFloor        = "floor"
+	fWithout      = "withoutOne"
+	fNeeded       = "needed"
+	fMinReady     = "minReadySeconds"
+	fBlocking     = "blocking"
+	fUnborn       = "notCreated"
+	fEnding       = "ending"
+	fRunning      = "oldRunning"
+	fUpdated      = "updated"
+	fSurge        = "surge"
+	fUnavailable  = "unavailable"
+	fProgress     = "lastProgress"
+	fStart        = "size"
+)
+
+// Numbers are the key numbers of a Deployment as facts of this sync: those of
+// the page header first, then those that a sentence may count with. available
+// counts no pod that a size no longer asks for.
+func Numbers(s *Snapshot) []decision.Fact {
+	if !s.Found {
+		return nil
+	}
+	v := look(s)
+	facts := []decision.Fact{
+		decision.Count(fWanted, s.Want),
+		decision.Count(fNew, v.freshSize()),
+		decision.Count(fNewAvailable, v.freshAvailable()),
+		decision.Count(fOld, v.oldTotal),
+		decision.Count(fTotal, v.total),
+		decision.Count(fCeiling, v.bounds.Ceiling()),
+		decision.Count(fAvailable, v.available),
+		decision.Count(fFloor, v.floor()),
+		decision.Count(fUpdated, v.updated()),
+		decision.Count(fMissing, v.missing()),
+		decision.Count(fOldAvailable, v.oldAvailable),
+		decision.Count(fWithout, max(0, v.available-1)),
+		decision.Count(fNeeded, max(1, v.needed())),
+		decision.Count(fSurge, v.bounds.Surge),
+		decision.Count(fUnavailable, v.bounds.Missing()),
+		decision.Count(fBlocking, v.blocking().count),
+		decision.Count(fUnborn, v.unborn()),
+		decision.Count(fEnding, v.ending()),
+	}
+	_, running := v.oldRunningCounts()
+	facts = append(facts, decision.Count(fRunning, running), decision.Count(fMinReady, v.minReady()))
+	if !s.LastProgress.IsZero() {
+		facts = append(facts, decision.Instant(fProgress, s.LastProgress))
+	}
+	return facts
+}
+
+// updated is the number of pods of the new ReplicaSet that exist.
+func (v *view) updated() int64 {
+	if v.fresh == nil {
+		return 0
+	}
+	return v.fresh.StatusReplicas
+}
+
+// unborn is how many pods of the new ReplicaSet do not exist.
+func (v *view) unborn() int64 { return max(0, v.freshSize()-v.updated()) }
+
+// minReady is the seconds after which a ready pod of the new ReplicaSet counts.
+func (v *view) minReady() int64 {
+	if v.fresh == nil {
+		return v.s.MinReady
+	}
+	return v.fresh.MinReady
+}
+
+// blocked is the most frequent reason among the pods of the new ReplicaSet
+// that are not available.
+type blocked struct {
+	reason, message, image string
+	count                  int64
+}
+
+// blocking finds the reason that most pods give; ties go to the older pod.
+func (v *view) blocking() blocked {
+	var best blocked
+	if v.fresh == nil {
+		return best
+	}
+	pods := v.fresh.Blocking
+	for i := range pods {
+		n := int64(0)
+		for j := range pods {
+			if kindOfWait(pods[j]) == kindOfWait(pods[i]) && pods[j].Image == pods[i].Image {
+				n++
+			}
+		}
+		if n > best.count {
+			best = blocked{reason: kindOfWait(pods[i]), message: pods[i].Message, image: pods[i].Image, count: n}
+		}
+	}
+	return best
+}
+
+// kindOfWait folds the reasons that say the same: a pull alternates between
+// ErrImagePull and ImagePullBackOff. A ready pod only waits for time.
+func kindOfWait(p Pod) string {
+	switch {
+	case p.Ready:
+		return waitMinReady
+	case pullReasons[p.Reason]:
+		return waitImage
+	default:
+		return p.Reason
+	}
+}
+
+const (
+	waitMinReady = "ready"
+	waitImage    = "ImagePullBackOff"
+)
+
+var pullReasons = map[string]bool{"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true,
+	"ErrImageNeverPull": true, "ImageInspectError": true, "RegistryUnavailable": true}
+
+// firstAvailable is when the first ready pod of rs has been ready for long
+// enough; zero if none waits for that.
+func firstAvailable(rs *ReplicaSet, now time.Time) time.Time {
+	var first time.Time
+	if rs == nil {
+		return first
+	}
+	for _, p := range rs.Blocking {
+		if !p.Ready || p.ReadySince.IsZero() {
+			continue
+		}
+		at := p.ReadySince.Add(seconds(rs.MinReady))
+		if at.After(now) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// seconds is a length of time that cannot overflow, as an int32 holds it.
+func seconds(n int64) time.Duration {
+	return time.Duration(max(0, min(n, 1<<31-1))) * time.Second
+}

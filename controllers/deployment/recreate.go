@@ -1,0 +1,54 @@
+package deployment
+
+import "github.com/loopscope/loopscope/controllers/decision"
+
+// recreate takes everything down before it starts anything ([2.10]).
+func (t *turn) recreate() {
+	switch {
+	case t.oldActive(): // [RC-2]
+		for _, rs := range t.activeOld() {
+			t.resize(qOldActive, rs, 0)
+		}
+	case t.oldRunning(): // [RC-3]
+		t.holdRecreate()
+	case !t.hasNew(qRCNew): // [RC-4]
+		t.create(qRCNew)
+	case !t.newFull(): // [RC-5]
+		t.resize(qRCSize, t.fresh, t.s.Want)
+	default: // [RC-6]
+		t.finish(qRCComplete)
+	}
+}
+
+func (t *turn) oldActive() bool {
+	return t.ask(qOldActive, t.oldTotal > 0, moves(t.activeOld(), make([]int64, len(t.old)))...)
+}
+
+// oldRunning is true while any pod of another template has not ended, be it
+// that only its deletion is not over yet.
+func (t *turn) oldRunning() bool {
+	reported, running := t.oldRunningCounts()
+	return t.ask(qOldRunning, reported > 0 || running > 0,
+		decision.Count("reported", reported), decision.Count("running", running), decision.Count("ending", t.ending()))
+}
+
+func (v *view) oldRunningCounts() (reported, running int64) {
+	for _, rs := range v.old {
+		reported += rs.StatusReplicas
+		running += rs.NonTerminal
+	}
+	return reported, running
+}
+
+// ending counts the terminating pods of old ReplicaSets.
+func (v *view) ending() int64 {
+	n := int64(0)
+	for _, rs := range v.old {
+		n += rs.Ending
+	}
+	return n
+}
+
+func (t *turn) newFull() bool {
+	return t.ask(qRCSize, t.fresh.Replicas == t.s.Want, sizes(t.fresh, t.s.Want)...)
+}

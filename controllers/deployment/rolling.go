@@ -1,0 +1,171 @@
+package deployment
+
+import (
+	"fmt"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+// roll is a rolling update ([RR-1] to [RR-4]).
+func (t *turn) roll() {
+	switch {
+	case !t.hasNew(qNew): // [RR-1]
+		t.create(qNew)
+	case t.growsNew(): // [RR-2]
+	case t.retiresOld(): // [RR-3]
+	default: // [RR-4]
+		t.finish(qComplete)
+	}
+}
+
+// strategy is [D-11], with the bounds that follow from it.
+func (t *turn) strategy() string {
+	if t.s.Strategy != rollingUpdate {
+		t.verdict.Path.Name(qStrategy, t.s.Strategy)
+		return t.s.Strategy
+	}
+	if t.boundsErr != nil {
+		t.verdict.Path.Name(qStrategy, unreadable, decision.Text("error", t.boundsErr.Error()))
+		return unreadable
+	}
+	t.verdict.Path.Name(qStrategy, rollingUpdate, decision.Text("maxSurge", shown(t.s.MaxSurge)),
+		decision.Count("surge", t.bounds.Surge), decision.Text("maxUnavailable", shown(t.s.MaxUnavailable)),
+		decision.Count("unavailable", t.bounds.Missing()))
+	return rollingUpdate
+}
+
+func shown(v *IntOrShare) string {
+	switch {
+	case v == nil:
+		return "unset"
+	case v.Share != "":
+		return v.Share
+	default:
+		return digits(v.Int)
+	}
+}
+
+// growsNew is [RR-2]: it reports whether the new ReplicaSet is given another size.
+func (t *turn) growsNew() bool {
+	size, want := t.fresh.Replicas, t.s.Want
+	if t.ask(qNewSize, size == want, decision.Count("size", size), decision.Count("wanted", want)) {
+		return false
+	}
+	to := want
+	if size < want {
+		to = t.bounds.NewSize(size, t.total)
+	}
+	t.verdict.Path.Count(qNewRoom, to, decision.Count("total", t.total), decision.Count("ceiling", t.bounds.Ceiling()),
+		decision.Count("from", size), decision.Count("to", to))
+	if to == size {
+		t.holdNew()
+		return false
+	}
+	t.resize(qNewRoom, t.fresh, to)
+	return true
+}
+
+// retiresOld is [RR-3]: it reports whether an old ReplicaSet shrinks. It is asked in
+// upstream's order; pods that are not available go first, in a sync of their own.
+func (t *turn) retiresOld() bool {
+	switch {
+	case !t.oldLeft(), !t.mayGo(), !t.caughtUp():
+		return false
+	case t.unhealthyGo():
+		return true
+	default:
+		return t.healthyGo()
+	}
+}
+
+func (t *turn) oldLeft() bool {
+	return t.verdict.Path.Count(qOldLeft, t.oldTotal, decision.Count("replicaSets", int64(len(t.activeOld())))) > 0
+}
+
+// mayGo is the heart of a rolling update: pods in excess of the floor, less
+// the new ones that are not available yet.
+func (t *turn) mayGo() bool {
+	n := t.budget()
+	yes := t.ask(qMayGo, n > 0, decision.Count("mayGo", n), decision.Count(fOld, t.oldTotal), decision.Count(fNeeded, max(1, t.needed())))
+	t.verdict.Path.Last().Equation = t.mayGoEquation()
+	if !yes {
+		t.holdOld(qMayGo)
+	}
+	return yes
+}
+
+func (t *turn) budget() int64 { return t.bounds.MayGo(t.total, t.freshSize(), t.freshAvailable()) }
+
+func (t *turn) mayGoEquation() *decision.Equation {
+	return decision.Subtract("may go",
+		decision.Term{Label: "total", Value: t.total, Origin: fmt.Sprintf("%d new + %d old", t.freshSize(), t.oldTotal)},
+		decision.Term{Label: "floor", Value: t.bounds.Floor(), Origin: fmt.Sprintf("%d wanted − %d unavailable", t.s.Want, t.bounds.Missing())},
+		decision.Term{Label: "new not available", Value: t.missing(), Origin: fmt.Sprintf("%d − %d", t.freshSize(), t.freshAvailable())})
+}
+
+// caughtUp is false while the status of an old ReplicaSet counts more
+// available pods than it may have. Kubernetes runs into an error there and
+// swallows it; the effect is the same.
+func (t *turn) caughtUp() bool {
+	for _, rs := range t.activeOld() {
+		if rs.Available > rs.Replicas {
+			t.ask(qCaughtUp, false, decision.Text("replicaSet", rs.Name),
+				decision.Count("size", rs.Replicas), decision.Count("reported", rs.Available))
+			t.holdBehind(rs)
+			return false
+		}
+	}
+	return t.ask(qCaughtUp, true)
+}
+
+// unhealthyGo is [RR-3] a.
+func (t *turn) unhealthyGo() bool {
+	old := t.activeOld()
+	to, gone := rollingupdate.Unhealthy(rollingSets(old), t.budget())
+	t.verdict.Path.Count(qUnhealthy, gone, append(moves(old, to), decision.Count("size", t.oldTotal), decision.Count("available", t.oldAvailable))...)
+	t.shrink(qUnhealthy, old, to, gone)
+	return gone > 0
+}
+
+// healthyGo is [RR-3] b.
+func (t *turn) healthyGo() bool {
+	old, floor := t.activeOld(), t.bounds.Floor()
+	to, gone := rollingupdate.Healthy(rollingSets(old), t.available-floor)
+	t.verdict.Path.Count(qHealthy, gone, append(moves(old, to), decision.Count("available", t.available), decision.Count("floor", floor))...)
+	t.shrink(qHealthy, old, to, gone)
+	return gone > 0
+}
+
+// moves are the facts of every change of size.
+func moves(sets []*ReplicaSet, to []int64) []decision.Fact {
+	facts := make([]decision.Fact, 0, 3*len(sets)+2)
+	for i, rs := range sets {
+		if to[i] != rs.Replicas {
+			facts = append(facts, sizes(rs, to[i])...)
+		}
+	}
+	return facts
+}
+
+// shrink writes the planned sizes and refuses what is left of the old pods.
+func (t *turn) shrink(question string, sets []*ReplicaSet, to []int64, gone int64) {
+	for i, rs := range sets {
+		if to[i] != rs.Replicas {
+			t.resize(question, rs, to[i])
+		}
+	}
+	if gone > 0 && gone < t.oldTotal {
+		t.holdRest(sets, to, question)
+	}
+}
+
+// finish asks whether the published status shows a complete rollout, after
+// which old revisions are cleaned up ([RR-4], [RC-6]).
+func (t *turn) finish(question string) {
+	st := t.s.Status
+	if t.ask(question, t.complete(st), decision.Count("wanted", t.s.Want), decision.Count("updated", st.Updated),
+		decision.Count("replicas", st.Replicas), decision.Count("available", st.Available)) {
+		t.cleanUp()
+	}
+}

@@ -1,0 +1,174 @@
+package deployment
+
+import "github.com/loopscope/loopscope/controllers/decision"
+
+// paused is somebody's choice; a size written meanwhile is told as well.
+func (p *speaker) paused() bool {
+	if !p.s.Paused {
+		return false
+	}
+	if c := p.progressing(); c != nil && c.Reason == reasonPaused {
+		p.out.Since = c.Updated
+	}
+	then := words("Scaling still works")
+	if list := p.written(resized); len(list) > 0 {
+		then = p.steps(words("Scaling still works: "), list)
+	}
+	switch {
+	case p.fresh == nil:
+		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
+			words("the new template has no ReplicaSet yet"), then)
+	case p.oldTotal > 0:
+		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
+			decision.Words{}.Count(fNew, p.freshSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(" old pods stay as they are"), then)
+	default:
+		return p.say("paused", decision.ToneNeutral, "is", "paused", p.share(), then)
+	}
+}
+
+// share is "8 of 8 available".
+func (p *speaker) share() decision.Words {
+	return decision.Words{}.Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).Say(" available")
+}
+
+// collision is a name taken by another template, in the second round.
+func (p *speaker) collision() bool {
+	if !p.answered(qTaken, decision.No) {
+		return false
+	}
+	lead := words("the name ").Name(p.last.Learnt.NameTaken.Name).Say(" is taken by something else, so it counted collision ").
+		Count("collisions", collided(p.s))
+	made := p.written(func(a decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
+	if len(made) == 0 {
+		return p.moves("collision", lead, words("The next sync takes the next name"))
+	}
+	return p.moves("collision", lead.Say(" and created ").Name(made[0].Target.Name), nil)
+}
+
+// made is a new ReplicaSet.
+func (p *speaker) made() bool {
+	made := p.written(func(a decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
+	if len(made) == 0 {
+		return false
+	}
+	size := made[0].Size.To
+	lead := words("created ").Name(made[0].Target.Name).Say(" for the new template, ").
+		Count(fStart, size).Say(plural(size, " pod", " pods") + " to start with")
+	var then decision.Words
+	if p.oldTotal > 0 {
+		then = words("Old pods go as new ones become available")
+	}
+	return p.moves("created", lead, p.clock(then))
+}
+
+// usedAgain is a template that an older ReplicaSet has already.
+func (p *speaker) usedAgain() bool {
+	stamped := p.written(func(a decision.Action) bool {
+		return a.Question == qStamp && a.Stamp != nil && a.Stamp.Revision != "" && p.fresh != nil && p.fresh.Revision != ""
+	})
+	if len(stamped) == 0 {
+		return false
+	}
+	was, _ := revision(p.fresh)
+	lead := words("back to the template of revision ").Count("revision", was).Say(", so ").Name(p.fresh.Name).
+		Say(" is used again as revision ").Count("newRevision", p.newRevision())
+	return p.moves("used-again", lead, p.share())
+}
+
+// scaledFirst is an edit of size and template at once: scaling is asked first.
+func (p *speaker) scaledFirst() bool {
+	list := p.scalings()
+	if len(list) == 0 || !p.changePending() || p.freshSize() > 0 {
+		return false
+	}
+	lead := p.steps(words("scaling is asked first, so the old pods change now, "), list)
+	p.moves("scaled-before-roll", lead, words("The rollout follows"))
+	p.out.Verb, p.out.State = "was", "scaled before it rolled"
+	return true
+}
+
+// scalings are the sizes written because the wanted number changed.
+func (p *speaker) scalings() []decision.Action {
+	return p.written(func(a decision.Action) bool {
+		return resized(a) && (a.Question == qOneSize || a.Question == qSaturated || a.Question == qShare)
+	})
+}
+
+// scaledNow tells the sizes that this sync wrote.
+func (p *speaker) scaledNow() bool {
+	list := p.written(resized)
+	if len(list) == 0 {
+		return false
+	}
+	switch list[0].Question {
+	case qShare:
+		return p.moves("shared", p.steps(words("scaled during a rollout, shared by size, "), list), p.clock(words("The rollout goes on")))
+	case qOneSize:
+		return p.moves("scaled", p.steps(words("scaled, "), list), p.share())
+	}
+	lead := p.steps(p.ready().Say(plural(p.s.Want, " new pod is", " new pods are")+" available; "), list).Say(" just now")
+	return p.moves("rolling", lead, p.next())
+}
+
+// ready is "4 of 12".
+func (p *speaker) ready() decision.Words {
+	return decision.Words{}.Count(fNewAvailable, p.freshAvailable()).Say(" of ").Count(fWanted, p.s.Want)
+}
+
+// steps appends "old 6 → 5 and new 9 → 10", the first three of them.
+func (p *speaker) steps(w decision.Words, list []decision.Action) decision.Words {
+	for i, a := range list[:min(len(list), 3)] {
+		if i > 0 {
+			w = w.Say(" and ")
+		}
+		w = w.Say(p.side(a.Target.UID)+" ").Count("from", a.Size.From).Say(" → ").Count("to", a.Size.To)
+	}
+	return w
+}
+
+func (p *speaker) side(uid string) string {
+	if p.fresh != nil && p.fresh.UID == uid {
+		return "new"
+	}
+	return "old"
+}
+
+// next is what the rollout goes on with.
+func (p *speaker) next() decision.Words {
+	if p.missing() <= 0 || p.oldTotal == 0 {
+		return p.clock(nil)
+	}
+	n := max(1, p.needed())
+	return p.clock(words("Continues when ").Count(fNeeded, n).Say(" more " + plural(n, "becomes", "become") + " available"))
+}
+
+// restored is a rollback that was written.
+func (p *speaker) restored() bool {
+	list := p.written(func(a decision.Action) bool { return a.Kind == decision.UpdateDeployment })
+	if len(list) == 0 {
+		return false
+	}
+	if list[0].Restore == nil {
+		return p.moves("rollback-cleared", words("the rollback that was asked for cannot be done, and its request is cleared"), nil)
+	}
+	return p.moves("rolled-back", words("took back the template of ").Name(list[0].Restore.Name), words("It rolls out like any other change"))
+}
+
+// moving is progress within the last minute, while something is left to do.
+func (p *speaker) moving() bool {
+	at := p.s.LastProgress
+	if at.IsZero() || p.s.Now.Sub(at) >= recent || p.complete(p.status) || p.imagePull() {
+		return false
+	}
+	if p.fresh == nil {
+		return p.moves("rolling", p.share(), p.clock(nil))
+	}
+	lead := p.ready().Say(plural(p.s.Want, " new pod is", " new pods are") + " available")
+	if p.oldTotal > 0 {
+		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old one is", " old ones are") + " left")
+	}
+	return p.moves("rolling", lead, p.next())
+}
+
+// imagePull is true where the pods that block cannot get better by waiting.
+func (p *speaker) imagePull() bool { return p.blocking().reason == waitImage }

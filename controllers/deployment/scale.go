@@ -1,0 +1,183 @@
+package deployment
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+// scaled is [D-10]: does an active ReplicaSet remember another wanted number?
+func (t *turn) scaled() bool {
+	facts := append(make([]decision.Fact, 0, 4), decision.Count("wanted", t.s.Want))
+	event := false
+	for _, rs := range t.active() {
+		n, ok := desired(rs)
+		if !ok {
+			continue
+		}
+		event = event || n != t.s.Want
+		facts = append(facts, decision.Count("desired", n))
+	}
+	return t.ask(qScaled, event, facts...)
+}
+
+// scale is [S-1] to [S-3]. It reports whether anything is written.
+func (t *turn) scale() bool {
+	switch {
+	case t.oneActive(): // [S-1]
+		t.scaleOne()
+	case t.saturated(): // [S-2]
+		for _, rs := range t.activeOld() {
+			t.resize(qSaturated, rs, 0)
+		}
+	case t.s.Strategy == rollingUpdate: // [S-3]
+		t.share()
+	default:
+		t.refreshUnshared()
+	}
+	return len(t.verdict.Actions) > 0
+}
+
+func (t *turn) oneActive() bool {
+	active := t.active()
+	facts := []decision.Fact{decision.Count("active", int64(len(active)))}
+	if only := t.only(); only != nil && len(active) <= 1 {
+		facts = append(facts, decision.Text("replicaSet", only.Name))
+	}
+	return t.ask(qOneActive, len(active) <= 1, facts...)
+}
+
+// only is the ReplicaSet that [S-1] scales: the active one, or else the new
+// one, or else the newest old one; nil if there is none.
+func (t *turn) only() *ReplicaSet {
+	switch active := t.active(); {
+	case len(active) > 0:
+		return active[0]
+	case t.fresh != nil:
+		return t.fresh
+	case len(t.old) > 0:
+		return t.old[len(t.old)-1]
+	default:
+		return nil
+	}
+}
+
+func (t *turn) scaleOne() {
+	rs := t.only()
+	if rs == nil {
+		return
+	}
+	if !t.ask(qOneSize, rs.Replicas == t.s.Want, sizes(rs, t.s.Want)...) {
+		t.resize(qOneSize, rs, t.s.Want)
+		return
+	}
+	// Kubernetes stops here, and as the stale annotation keeps D-10 true, the
+	// rollout never goes on. Writing the annotation alone ends that.
+	n, known := desired(rs)
+	if t.ask(qOneStale, known && rs.Replicas > 0 && n != t.s.Want, decision.Text("desired", rs.Desired)) {
+		t.resize(qOneStale, rs, rs.Replicas)
+	}
+}
+
+// saturated is [S-2]: has the new ReplicaSet all the pods, available?
+func (t *turn) saturated() bool {
+	if t.fresh == nil {
+		return t.ask(qSaturated, false)
+	}
+	n, known := desired(t.fresh)
+	full := known && n == t.s.Want && t.fresh.Replicas == t.s.Want && t.freshAvailable() == t.s.Want
+	return t.ask(qSaturated, full, decision.Text("replicaSet", t.fresh.Name), decision.Count("size", t.fresh.Replicas),
+		decision.Count("available", t.freshAvailable()), decision.Count("wanted", t.s.Want))
+}
+
+// share is proportional scaling ([S-3]). Its writes refresh the annotations even
+// where the size stays, so that the next sync sees no scaling any more.
+func (t *turn) share() {
+	sets := t.active()
+	toAdd := -t.total
+	if t.s.Want > 0 {
+		toAdd += t.bounds.Ceiling()
+	}
+	orderForShare(sets, toAdd)
+	members := make([]rollingupdate.Member, len(sets))
+	for i, rs := range sets {
+		members[i] = rollingupdate.Member{Size: rs.Replicas, Base: t.base(rs)}
+	}
+	to := rollingupdate.Proportional(members, t.s.Want, t.bounds.Surge)
+	facts := []decision.Fact{decision.Count("wanted", t.s.Want), decision.Count("total", t.total), decision.Count("moved", max(toAdd, -toAdd))}
+	for i, rs := range sets {
+		facts = append(facts, sizes(rs, to[i])...)
+	}
+	t.verdict.Path.Count(qShare, toAdd, facts...)
+	for i, rs := range sets {
+		t.resize(qShare, rs, to[i])
+	}
+}
+
+// base is the whole that the size of rs was a part of.
+func (t *turn) base(rs *ReplicaSet) int64 {
+	if n, ok := annotated(rs.Max); ok && n > 0 {
+		return n
+	}
+	return t.s.Status.Replicas
+}
+
+// orderForShare puts the largest first; ties newest first where pods are
+// added and oldest first where they go, then by name.
+func orderForShare(sets []*ReplicaSet, toAdd int64) {
+	if toAdd == 0 {
+		return
+	}
+	slices.SortStableFunc(sets, func(a, b *ReplicaSet) int {
+		age := a.Created.Compare(b.Created)
+		if toAdd > 0 {
+			age = -age
+		}
+		return cmp.Or(cmp.Compare(b.Replicas, a.Replicas), age, cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// refreshUnshared ends a scaling of several ReplicaSets under Recreate.
+// Kubernetes does nothing there and stays in the scaling branch for ever; with
+// the annotations written the rollout sizes them.
+func (t *turn) refreshUnshared() {
+	var stale []*ReplicaSet
+	for _, rs := range t.active() {
+		if n, ok := desired(rs); ok && n != t.s.Want {
+			stale = append(stale, rs)
+		}
+	}
+	if t.ask(qUnshared, len(stale) > 0, decision.Count("stale", int64(len(stale)))) {
+		for _, rs := range stale {
+			t.resize(qUnshared, rs, rs.Replicas)
+		}
+	}
+}
+
+// sizes are the facts of one change of size.
+func sizes(rs *ReplicaSet, to int64) []decision.Fact {
+	return []decision.Fact{decision.Text("replicaSet", rs.Name), decision.Count("from", rs.Replicas), decision.Count("to", to)}
+}
+
+// resize writes the size of rs and the two annotations that go with it; it
+// writes nothing where all three stand already.
+func (t *turn) resize(question string, rs *ReplicaSet, to int64) {
+	want, ceiling := t.s.Want, t.bounds.Ceiling()
+	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(rs), Discipline: decision.StopAtFirst,
+		Question: question, Stamp: &decision.Stamp{Desired: new(want), Max: new(ceiling)}}
+	if to != rs.Replicas {
+		a.Size = &decision.Size{From: rs.Replicas, To: to}
+		a.Changes = append(a.Changes, decision.Change{Field: "spec.replicas", From: digits(rs.Replicas), To: digits(to)})
+	}
+	if rs.Desired != digits(want) {
+		a.Changes = append(a.Changes, decision.Change{Field: "metadata.annotations[" + annDesired + "]", From: rs.Desired, To: digits(want)})
+	}
+	if rs.Max != digits(ceiling) {
+		a.Changes = append(a.Changes, decision.Change{Field: "metadata.annotations[" + annMax + "]", From: rs.Max, To: digits(ceiling)})
+	}
+	if len(a.Changes) > 0 {
+		t.write(a)
+	}
+}

@@ -1,0 +1,103 @@
+package deployment
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// historyLimit bounds the revision-history annotation, in bytes ([2.5.1]).
+const historyLimit = 2000
+
+// keepRevision brings the annotations and minReadySeconds of the new
+// ReplicaSet up to date and reports whether that takes a write ([2.5], [2.5.1]). It
+// is not asked where there is no new ReplicaSet.
+func (t *turn) keepRevision() bool {
+	if t.fresh == nil {
+		return false
+	}
+	stamp, stale := t.stamp()
+	minReady := t.fresh.MinReady != t.s.MinReady
+	facts := []decision.Fact{decision.Text("replicaSet", t.fresh.Name)}
+	if was, err := revision(t.fresh); err != nil {
+		facts = append(facts, decision.Text("revision", t.fresh.Revision))
+	} else if facts = append(facts, decision.Count("revision", was)); stamp.Revision != "" {
+		facts = append(facts, decision.Count("newRevision", t.newRevision()))
+	}
+	if t.ask(qStamp, !stale && !minReady, facts...) {
+		return false
+	}
+	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(t.fresh),
+		Discipline: decision.StopAtFirst, Question: qStamp, Stamp: &stamp}
+	if minReady {
+		a.MinReadySeconds = new(t.s.MinReady)
+	}
+	a.Changes = t.stampChanges(stamp, minReady)
+	t.write(a)
+	return true
+}
+
+// stamp is what the annotations of the new ReplicaSet lack. A revision that is
+// no number is left alone, and nothing else is a reason to write then.
+func (v *view) stamp() (decision.Stamp, bool) {
+	rs := v.fresh
+	s := decision.Stamp{Copy: rs.CopyStale}
+	was, err := revision(rs)
+	if err != nil {
+		return s, false
+	}
+	if next := v.newRevision(); was < next {
+		s.Revision = strconv.FormatInt(next, 10)
+		if rs.Revision != "" {
+			s.History = appendHistory(rs.History, rs.Revision)
+		}
+	}
+	return s, s.Copy || s.Revision != ""
+}
+
+// appendHistory adds a revision to the list, dropping the oldest ones while it
+// is too long. It is empty where the list need not change.
+func appendHistory(history, revision string) string {
+	if history == "" {
+		return revision
+	}
+	list := strings.Split(history, ",")
+	length := len(history) + len(revision) + 1
+	for length > historyLimit && len(list) > 0 {
+		length -= len(list[0]) + 1
+		list = list[1:]
+	}
+	if length > historyLimit {
+		return ""
+	}
+	return strings.Join(append(list, revision), ",")
+}
+
+func (t *turn) stampChanges(s decision.Stamp, minReady bool) []decision.Change {
+	var list []decision.Change
+	if s.Revision != "" {
+		list = append(list, decision.Change{Field: "metadata.annotations[" + annRevision + "]", From: t.fresh.Revision, To: s.Revision})
+	}
+	if s.History != "" {
+		list = append(list, decision.Change{Field: "metadata.annotations[" + annHistory + "]", From: t.fresh.History, To: s.History})
+	}
+	if s.Copy {
+		list = append(list, decision.Change{Field: "metadata.annotations", To: "those of the Deployment"})
+	}
+	if minReady {
+		list = append(list, decision.Change{Field: "spec.minReadySeconds", From: digits(t.fresh.MinReady), To: digits(t.s.MinReady)})
+	}
+	return list
+}
+
+// The loop's own annotations ([2.1]).
+const (
+	annRevision = "deployment.kubernetes.io/revision"
+	annHistory  = "deployment.kubernetes.io/revision-history"
+	annDesired  = "deployment.kubernetes.io/desired-replicas"
+	annMax      = "deployment.kubernetes.io/max-replicas"
+	annRollback = "deprecated.deployment.rollback.to"
+)
+
+func digits(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,237 @@
+package deployment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+// strategies of a Deployment.
+const (
+	rollingUpdate = "RollingUpdate"
+	recreate      = "Recreate"
+)
+
+// The conditions of a Deployment that the loop owns, and their reasons ([2.13]).
+const (
+	condProgressing    = "Progressing"
+	condAvailable      = "Available"
+	condReplicaFailure = "ReplicaFailure"
+
+	reasonCreated     = "NewReplicaSetCreated"
+	reasonFound       = "FoundNewReplicaSet"
+	reasonUpdated     = "ReplicaSetUpdated"
+	reasonDone        = "NewReplicaSetAvailable"
+	reasonPaused      = "DeploymentPaused"
+	reasonResumed     = "DeploymentResumed"
+	reasonCreateError = "ReplicaSetCreateError"
+	reasonDeadline    = "ProgressDeadlineExceeded"
+	reasonMinimum     = "MinimumReplicasAvailable"
+	reasonBelow       = "MinimumReplicasUnavailable"
+)
+
+// view is a Snapshot with what every question needs: the claimed ReplicaSets
+// sorted into the new one and the old ones, and their sums. It never changes.
+type view struct {
+	s *Snapshot
+	// sets is every candidate in canonical order; children are those that are
+	// ours and match ([D-4]).
+	sets            []*ReplicaSet
+	children        []*ReplicaSet
+	adopt, release  []*ReplicaSet
+	fresh           *ReplicaSet // the new ReplicaSet: oldest with the same template ([2.5])
+	old             []*ReplicaSet
+	bounds          rollingupdate.Bounds
+	boundsErr       error
+	total, oldTotal int64
+	available       int64
+	oldAvailable    int64
+}
+
+// look sorts a snapshot out. It never fails: what is wrong with the object is
+// left for a question to find.
+func look(s *Snapshot) *view {
+	v := &view{s: s, sets: canonical(s.ReplicaSets)}
+	v.claim()
+	for _, rs := range v.children {
+		if v.fresh == nil && rs.SameTemplate {
+			v.fresh = rs
+			continue
+		}
+		v.old = append(v.old, rs)
+		v.oldTotal += rs.Replicas
+		v.oldAvailable += counted(rs)
+	}
+	v.total, v.available = v.oldTotal, v.oldAvailable
+	if v.fresh != nil {
+		v.total += v.fresh.Replicas
+		v.available += counted(v.fresh)
+	}
+	v.resolve()
+	return v
+}
+
+// Canonical puts the ReplicaSets in the order in which they are decided on: by
+// creation time, then name ([2.5]). Decide accepts any order and gives the
+// same verdict; a recorded snapshot is in this one.
+func (s *Snapshot) Canonical() { slices.SortFunc(s.ReplicaSets, byAge) }
+
+func byAge(a, b ReplicaSet) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
+func canonical(sets []ReplicaSet) []*ReplicaSet {
+	if !slices.IsSortedFunc(sets, byAge) {
+		sets = slices.SortedFunc(slices.Values(sets), byAge)
+	}
+	list := make([]*ReplicaSet, len(sets))
+	for i := range sets {
+		list[i] = &sets[i]
+	}
+	return list
+}
+
+// claim is the rules of ownership of [0.3], without the live read.
+func (v *view) claim() {
+	v.children = make([]*ReplicaSet, 0, len(v.sets))
+	for _, rs := range v.sets {
+		switch {
+		case slices.Contains(v.s.Learnt.ChildrenGone, rs.UID):
+		case rs.Mine && rs.Matches:
+			v.children = append(v.children, rs)
+		case v.s.Deleting:
+		case rs.Mine:
+			v.release = append(v.release, rs)
+		case rs.Matches && !rs.Deleting:
+			v.adopt = append(v.adopt, rs)
+		}
+	}
+}
+
+// resolve computes the bounds. Outside a rolling update there is no surge and
+// nothing may be unavailable ([2.8]).
+func (v *view) resolve() {
+	v.bounds.Want = v.s.Want
+	if v.s.Strategy == rollingUpdate {
+		v.bounds, v.boundsErr = rollingupdate.Resolve(v.s.Want, amount(v.s.MaxSurge), amount(v.s.MaxUnavailable))
+	}
+}
+
+func amount(v *IntOrShare) *rollingupdate.Amount {
+	if v == nil {
+		return nil
+	}
+	return &rollingupdate.Amount{Int: v.Int, Share: v.Share}
+}
+
+// counted is the number of pods of rs that count as available.
+func counted(rs *ReplicaSet) int64 { return rollingupdate.Counted(rs.Available, rs.Replicas) }
+
+// floor is the fewest pods that must stay available: none for Recreate, which
+// takes everything down.
+func (v *view) floor() int64 {
+	if v.s.Strategy != rollingUpdate {
+		return 0
+	}
+	return v.bounds.Floor()
+}
+
+// freshSize and freshAvailable are 0 where there is no new ReplicaSet yet.
+func (v *view) freshSize() int64 {
+	if v.fresh == nil {
+		return 0
+	}
+	return v.fresh.Replicas
+}
+
+func (v *view) freshAvailable() int64 { return v.available - v.oldAvailable }
+
+// missing is how many pods of the new ReplicaSet are not available.
+func (v *view) missing() int64 { return v.freshSize() - v.freshAvailable() }
+
+// active is every child with a size, old ones first ([2.1]: a deletion
+// timestamp makes no difference).
+func (v *view) active() []*ReplicaSet {
+	list := v.activeOld()
+	if v.fresh != nil && v.fresh.Replicas > 0 {
+		list = append(list, v.fresh)
+	}
+	return list
+}
+
+func (v *view) activeOld() []*ReplicaSet {
+	var list []*ReplicaSet
+	for _, rs := range v.old {
+		if rs.Replicas > 0 {
+			list = append(list, rs)
+		}
+	}
+	return list
+}
+
+// changePending is true while the pod template is not what runs.
+func (v *view) changePending() bool {
+	return v.fresh == nil || v.oldTotal > 0 || v.fresh.Replicas != v.s.Want
+}
+
+// complete is the rule of [2.13], for any status.
+func (v *view) complete(st Status) bool {
+	want := v.s.Want
+	return st.Updated == want && st.Replicas == want && st.Available == want &&
+		st.ObservedGeneration >= v.s.Generation
+}
+
+// newRevision is one more than the highest revision of an old ReplicaSet ([2.5]).
+func (v *view) newRevision() int64 {
+	highest := int64(0)
+	for _, rs := range v.old {
+		if n, err := revision(rs); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	if highest == math.MaxInt64 {
+		return highest
+	}
+	return highest + 1
+}
+
+// revision is the number in the revision annotation, 0 where there is none.
+func revision(rs *ReplicaSet) (int64, error) {
+	if rs.Revision == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(rs.Revision, 10, 64)
+}
+
+// desired is the desired-replicas annotation: an unsigned number that fits an
+// int32, or else it counts as missing ([2.6]).
+func desired(rs *ReplicaSet) (int64, bool) { return annotated(rs.Desired) }
+
+func annotated(text string) (int64, bool) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return int64(n), err == nil
+}
+
+// self names the Deployment as the target of a write.
+func (v *view) self() decision.Ref {
+	return decision.Ref{Kind: "Deployment", Namespace: v.s.Namespace, Name: v.s.Name, UID: v.s.UID, RV: v.s.RV}
+}
+
+// ref names a ReplicaSet as the target of a write.
+func (v *view) ref(rs *ReplicaSet) decision.Ref {
+	return decision.Ref{Kind: "ReplicaSet", Namespace: v.s.Namespace, Name: rs.Name, UID: rs.UID, RV: rs.RV}
+}
+
+// condition returns the condition of that type, nil if there is none.
+func condition(list []decision.Condition, kind string) *decision.Condition {
+	for i := range list {
+		if list[i].Type == kind {
+			return &list[i]
+		}
+	}
+	return nil
+}
