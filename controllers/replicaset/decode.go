@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
+	"time"
 )
 
 // The limits of a snapshot that comes from outside.
@@ -15,6 +18,8 @@ const (
 	MaxSnapshotBytes = 8 << 20
 	// MaxSnapshotPods bounds its candidate pods.
 	MaxSnapshotPods = 10_000
+	// latestYear leaves room for every timer that is counted from an instant.
+	latestYear = 9000
 )
 
 // Decode reads a snapshot that was recorded or written by hand. It refuses what
@@ -77,7 +82,26 @@ func (s *Snapshot) check() error {
 	case len(s.Pods) > MaxSnapshotPods:
 		return fmt.Errorf("%d pods are more than the %d that are read", len(s.Pods), MaxSnapshotPods)
 	}
-	return s.checkPods()
+	return errors.Join(s.checkTimes(), s.checkPods())
+}
+
+// checkTimes refuses instants that no clock shows, as adding to them would leave
+// the years that can be written down.
+func (s *Snapshot) checkTimes() error {
+	instants := map[string]time.Time{"now": s.Now, "expect.since": s.Expect.Since, "expect.expires": s.Expect.Expires}
+	for i, e := range s.Echo {
+		instants[fmt.Sprintf("echo %d since", i)], instants[fmt.Sprintf("echo %d check", i)] = e.Since, e.Check
+	}
+	for _, p := range s.Pods {
+		instants["pod "+p.Name+" created"], instants["pod "+p.Name+" readySince"] = p.Created, p.ReadySince
+		instants["pod "+p.Name+" since"] = p.Since
+	}
+	for _, name := range slices.Sorted(maps.Keys(instants)) {
+		if year := instants[name].Year(); year > latestYear {
+			return fmt.Errorf("%s is in the year %d: use one up to %d", name, year, latestYear)
+		}
+	}
+	return nil
 }
 
 func (s *Snapshot) checkPods() error {

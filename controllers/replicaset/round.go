@@ -41,23 +41,29 @@ func (s *Snapshot) After(r decision.Round, learnt decision.Learnt) *Snapshot {
 	return &next
 }
 
-// expect notes the pods that an action asked for and whose events are to come.
-// Where the reply was lost nobody knows, so all of them may be.
-func (s *Snapshot) expect(a decision.Action, o decision.Outcome) {
-	n := o.Done
-	if n == 0 && (o.State == decision.Written || o.State == decision.Unknown) {
-		n = a.Count
+// toCome is the number of pods whose events an action brings. Where the reply was
+// lost nobody knows, so all of them may be.
+func toCome(a decision.Action, o decision.Outcome) int64 {
+	switch {
+	case a.Kind != decision.CreatePods && a.Kind != decision.DeletePods:
+		return 0
+	case o.State == decision.Written, o.State == decision.Unknown:
+		return a.Count
+	default:
+		return o.Done
 	}
+}
+
+// expect notes the pods that an action asked for.
+func (s *Snapshot) expect(a decision.Action, o decision.Outcome) {
+	n := toCome(a, o)
 	if n == 0 {
 		return
 	}
-	switch a.Kind {
-	case decision.CreatePods:
+	if a.Kind == decision.CreatePods {
 		s.Expect.Creates = max(0, s.Expect.Creates) + n
-	case decision.DeletePods:
+	} else {
 		s.Expect.Deletes = max(0, s.Expect.Deletes) + n
-	default:
-		return
 	}
 	s.Expect.Since, s.Expect.Expires = s.Now, s.Now.Add(ExpectationsTimeout)
 }

@@ -219,12 +219,16 @@ func timers(s *Snapshot, rounds []decision.Round, t tally, p *decision.Path) []d
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
-// asked reports whether the sync created or deleted pods whose events are still to come.
+// asked reports whether the sync leaves expectations behind: pods whose events
+// are still to come, or those that a terminating namespace refused, which stay
+// expected so that nobody asks for them again soon ([3.5]).
 func asked(rounds []decision.Round) bool {
 	for _, r := range rounds {
 		for i, a := range r.Verdict.Actions {
-			managing := a.Kind == decision.CreatePods || a.Kind == decision.DeletePods
-			if managing && i < len(r.Outcomes) && r.Outcomes[i].State != decision.NotTried {
+			if i >= len(r.Outcomes) {
+				continue
+			}
+			if o := r.Outcomes[i]; toCome(a, o) > 0 || o.Failure != nil && o.Failure.Terminal {
 				return true
 			}
 		}
