@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -60,6 +61,7 @@ func newRootCommand() *cobra.Command {
 	flags.StringVar(&o.Loops, "loops", loopsOwn, "who runs the loops: own (Loopscope), upstream (kube-controller-manager) or none; the last two start no dashboard")
 	flags.BoolVar(&o.Audit, "audit", false, "record requests for Deployments, ReplicaSets, ReplicationControllers and Pods in STATE-DIR/audit.log")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print the components' logs, too (they are in STATE-DIR/logs)")
+	flags.BoolVar(&o.UntilStdinCloses, "until-stdin-closes", false, "stop when standard input ends, as it does when the program that started this one dies")
 	cmd.AddCommand(newKubectlCommand(), newKillCommand(), newStatusCommand())
 	return cmd
 }
@@ -102,10 +104,13 @@ func newKillCommand() *cobra.Command {
 }
 
 func newStatusCommand() *cobra.Command {
-	var stateDir string
+	var stateDir, format string
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the running sandbox and its components", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != "text" && format != "json" {
+				return fmt.Errorf("--output=%s: want text or json", format)
+			}
 			running, err := findRunning(stateDir)
 			if err != nil {
 				return err
@@ -114,9 +119,16 @@ func newStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if format == "json" {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+					record
+					Children []childStatus `json:"children"`
+				}{running, reply.Children})
+			}
 			return printStatus(cmd.OutOrStdout(), running, reply.Children, time.Now())
 		},
 	}
+	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
 	stateDirFlag(cmd, &stateDir)
 	return cmd
 }

@@ -24,14 +24,15 @@ const (
 
 // options are the flags of the sandbox.
 type options struct {
-	Listen         string
-	ListenExplicit bool // the user named the address, so no other will do
-	StateDir       string
-	Nodes          int
-	Demo           bool
-	Loops          string
-	Audit          bool
-	Verbose        bool
+	Listen           string
+	ListenExplicit   bool // the user named the address, so no other will do
+	StateDir         string
+	Nodes            int
+	Demo             bool
+	Loops            string
+	Audit            bool
+	Verbose          bool
+	UntilStdinCloses bool
 }
 
 // validate says what is wrong with the options and what to write instead.

@@ -31,6 +31,14 @@ func runSandbox(o options, out io.Writer) error {
 	progress := newProgress(out, real)
 	ctx, forced, release := watchSignals(progress.say)
 	defer release()
+	if o.UntilStdinCloses {
+		var closed context.CancelCauseFunc
+		ctx, closed = context.WithCancelCause(ctx)
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			closed(errInterrupted)
+		}()
+	}
 	sweepStale()
 	s := &sandbox{options: o, progress: progress, clock: real}
 	if o.Loops == loopsOwn {

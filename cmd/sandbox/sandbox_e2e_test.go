@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
+
+// TestSandboxRunsWorkloads boots the real thing with upstream's loops and goes
+// through what a user does: create, look, break, stop.
+func TestSandboxRunsWorkloads(t *testing.T) {
+	plane := testplane.Start(t, testplane.Options{Loops: loopsUpstream, Audit: true})
+	t.Logf("ready after %s", plane.StartTime.Round(10*time.Millisecond))
+	checkPrivate(t, plane.StateDir)
+
+	plane.Kubectl(t, "create", "deployment", "web", "--image=nginx:1.27", "--replicas=3")
+	plane.Kubectl(t, "rollout", "status", "deployment/web", "--timeout=60s")
+	if got := plane.Kubectl(t, "get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); got != "3" {
+		t.Errorf("available replicas of web: %s, want 3", got)
+	}
+	checkVersions(t, plane)
+	checkPods(t, plane)
+	checkKill(t, plane)
+	checkAudit(t, plane.AuditPath)
+	checkStop(t, plane)
+}
+
+// checkVersions sees that client and server call themselves what they are.
+func checkVersions(t *testing.T, plane *testplane.Plane) {
+	t.Helper()
+	out := plane.Kubectl(t, "version")
+	for _, want := range []string{"Client Version: " + kubernetesVersion, "Server Version: " + kubernetesVersion} {
+		if !strings.Contains(out, want) {
+			t.Errorf("kubectl version printed %q, want %q in it", out, want)
+		}
+	}
+}
+
+// podCases are pods that do not simply become ready, and the state they must show.
+var podCases = []struct {
+	name, image string
+	annotations map[string]string
+	want        []string // states seen in this order, each "phase/ready/reason/restarts"
+}{
+	{name: "missing", image: "nginx:404", want: []string{"Pending/false/ErrImagePull/0", "Pending/false/ImagePullBackOff/0"}},
+	{name: "bad", image: "localhost:5000/shop:bad-build", want: []string{"Pending/false/ImagePullBackOff/0"}},
+	{name: "digest", image: "nginx:404@sha256:" + strings.Repeat("a", 64), want: []string{"Running/true//0"}},
+	{name: "port", image: "localhost:404/shop", want: []string{"Running/true//0"}},
+	{name: "slow", image: "nginx:1", annotations: map[string]string{"sandbox.loopscope.dev/ready-after": "5s"},
+		want: []string{"Pending/false/ContainerCreating/0", "Running/true//0"}},
+	{name: "unready", image: "nginx:1", annotations: map[string]string{"sandbox.loopscope.dev/never-ready": "true"}, want: []string{"Running/false//0"}},
+	{name: "crash", image: "nginx:1", annotations: map[string]string{"sandbox.loopscope.dev/crash-loop": "true"},
+		want: []string{"Running/false/CrashLoopBackOff/0", "Running/false/CrashLoopBackOff/1", "Running/false/CrashLoopBackOff/2"}},
+}
+
+// checkPods creates every case at once and then waits for each in turn.
+func checkPods(t *testing.T, plane *testplane.Plane) {
+	t.Helper()
+	for _, c := range podCases {
+		annotations, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": c.annotations}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plane.Kubectl(t, "run", c.name, "--image="+c.image, "--override-type=merge", "--overrides="+string(annotations))
+	}
+	seen := map[string][]string{}
+	for _, c := range podCases {
+		testplane.Until(t, 60*time.Second, "pod "+c.name, func() error {
+			recordPods(t, plane, seen)
+			if !inOrder(seen[c.name], c.want) {
+				return fmt.Errorf("went through %q, want %q", seen[c.name], c.want)
+			}
+			return nil
+		})
+	}
+	message := plane.Kubectl(t, "get", "pod", "missing", "-o", "jsonpath={.status.containerStatuses[0].state.waiting.message}")
+	if !strings.HasPrefix(message, `Back-off pulling image "nginx:404": ErrImagePull: `) {
+		t.Errorf("message of the pod whose image does not exist: %q", message)
+	}
+	unready := plane.Kubectl(t, "get", "pod", "unready", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].message}`)
+	if want := "containers with unready status: [unready]"; unready != want {
+		t.Errorf("message of the pod that is never ready: %q, want %q", unready, want)
+	}
+	plane.Kubectl(t, "delete", "pods", "--all", "--timeout=30s")
+}
+
+// recordPods appends every pod's state, where it has changed, to seen.
+func recordPods(t *testing.T, plane *testplane.Plane, seen map[string][]string) {
+	t.Helper()
+	out := plane.Kubectl(t, "get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}{" "}{.status.phase}/`+
+		`{.status.containerStatuses[0].ready}/{.status.containerStatuses[0].state.waiting.reason}/{.status.containerStatuses[0].restartCount}{"\n"}{end}`)
+	for line := range strings.Lines(out) {
+		name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if states := seen[name]; len(states) == 0 || states[len(states)-1] != state {
+			seen[name] = append(states, state)
+		}
+	}
+}
+
+// inOrder reports whether want appears in got, in its order.
+func inOrder(got, want []string) bool {
+	for _, state := range got {
+		if len(want) > 0 && state == want[0] {
+			want = want[1:]
+		}
+	}
+	return len(want) == 0
+}
+
+// checkKill kills the API server for two seconds and sees it gone and back.
+func checkKill(t *testing.T, plane *testplane.Plane) {
+	t.Helper()
+	before := child(t, plane, nameAPIServer)
+	plane.Kill(t, nameAPIServer, 2*time.Second)
+	if _, err := plane.TryKubectl(t.Context(), "", "get", "namespaces", "--request-timeout=1s"); err == nil {
+		t.Error("the API server answers although it was killed for two seconds")
+	}
+	testplane.Until(t, 60*time.Second, "the API server's return", func() error {
+		_, err := plane.TryKubectl(t.Context(), "", "get", "--raw=/readyz", "--request-timeout=1s")
+		return err
+	})
+	after := child(t, plane, nameAPIServer)
+	if after.PID == before.PID || after.Restarts != before.Restarts+1 {
+		t.Errorf("the API server was process %d with %d restarts and is process %d with %d", before.PID, before.Restarts, after.PID, after.Restarts)
+	}
+	if want := nameAPIServer + " died (signal: killed); starting it again in 2s"; !strings.Contains(plane.Output(), want) {
+		t.Errorf("the sandbox printed\n%s\nwant a line %q", plane.Output(), want)
+	}
+	// The loops, nodes and scheduler must have found the new server, too.
+	plane.Kubectl(t, "create", "deployment", "after", "--image=nginx:1.27")
+	plane.Kubectl(t, "rollout", "status", "deployment/after", "--timeout=60s")
+
+	_, err := plane.Sandbox(t.Context(), "kill", "nobody", "--state-dir", plane.StateDir)
+	if err == nil || !strings.Contains(err.Error(), "etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, loops") {
+		t.Errorf("killing an unknown component: %v, want an error that lists the known ones", err)
+	}
+}
+
+func child(t *testing.T, plane *testplane.Plane, name string) testplane.Child {
+	t.Helper()
+	children := plane.Children(t)
+	at := slices.IndexFunc(children, func(c testplane.Child) bool { return c.Name == name })
+	if at < 0 {
+		t.Fatalf("no child %s among %v", name, children)
+	}
+	return children[at]
+}
+
+// checkAudit sees that the audit log holds whole requests for the loops'
+// objects and nothing about others.
+func checkAudit(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	resources := map[string]int{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var event struct {
+			Level     string
+			Verb      string
+			ObjectRef struct{ Resource, Subresource string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatalf("audit line %q: %v", lines.Text(), err)
+		}
+		if event.Level != "RequestResponse" {
+			t.Errorf("audit line of level %s: %s", event.Level, lines.Text())
+		}
+		resources[event.ObjectRef.Resource]++
+		resources[event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource+" "+event.Verb]++
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"deployments/ create", "deployments/status update", "replicasets/ create", "replicasets/status update", "pods/ create", "pods/binding create", "pods/status patch"} {
+		if resources[want] == 0 {
+			t.Errorf("the audit log has no %q; it has %v", want, resources)
+		}
+	}
+	for _, unwanted := range []string{"events", "leases", "secrets", "nodes"} {
+		if resources[unwanted] != 0 {
+			t.Errorf("the audit log has %d lines about %s", resources[unwanted], unwanted)
+		}
+	}
+}
+
+// checkStop stops the plane and sees that neither process nor file remains.
+func checkStop(t *testing.T, plane *testplane.Plane) {
+	t.Helper()
+	children := plane.Children(t)
+	if len(children) != 6 {
+		t.Errorf("children before the stop: %v, want six", children)
+	}
+	began := time.Now()
+	if err := plane.Stop(); err != nil {
+		t.Errorf("the sandbox ended with %v, want success", err)
+	}
+	t.Logf("stopped in %s", time.Since(began).Round(10*time.Millisecond))
+	for _, c := range children {
+		if c.PID != 0 && processExists(c.PID) {
+			t.Errorf("%s, process %d, lives on", c.Name, c.PID)
+		}
+	}
+	if _, err := os.Stat(plane.StateDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("temporary state directory %s remains (%v)", plane.StateDir, err)
+	}
+}
+
+// TestSandboxKeepsItsState starts the same state directory twice, and once
+// while it is in use.
+func TestSandboxKeepsItsState(t *testing.T) {
+	dir := t.TempDir()
+	first := testplane.Start(t, testplane.Options{StateDir: dir, Nodes: 1})
+	first.Kubectl(t, "create", "configmap", "kept", "--from-literal=a=b")
+	if out, err := first.Sandbox(t.Context(), "--state-dir", dir, "--loops=none"); err == nil || !strings.Contains(err.Error(), "in use by another sandbox") {
+		t.Errorf("a second sandbox in the same directory: %q, %v; want an error that says so", out, err)
+	}
+	kubeconfig := readFile(t, first.Kubeconfig)
+	if err := first.Stop(); err != nil {
+		t.Fatalf("stop: %v", err)
+	}
+	second := testplane.Start(t, testplane.Options{StateDir: dir, Nodes: 2})
+	if got := second.Kubectl(t, "get", "configmap", "kept", "-o", "jsonpath={.data.a}"); got != "b" {
+		t.Errorf("the configmap of the first start holds %q, want b", got)
+	}
+	if got := strings.Count(second.Kubectl(t, "get", "nodes", "-o", "name"), "node/"); got != 2 {
+		t.Errorf("%d nodes, want 2", got)
+	}
+	if got := readFile(t, second.Kubeconfig); got != kubeconfig {
+		t.Error("the kubeconfig of the first start does not work any more")
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestSandboxDiesWithItsParent kills the parent process, which can then do
+// nothing for its children, and sees them go.
+func TestSandboxDiesWithItsParent(t *testing.T) {
+	plane := testplane.Start(t, testplane.Options{StateDir: t.TempDir(), Nodes: 1})
+	children := plane.Children(t)
+	process, err := os.FindProcess(plane.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	testplane.Until(t, 10*time.Second, "the children's end", func() error {
+		for _, c := range children {
+			if processExists(c.PID) {
+				return fmt.Errorf("%s, process %d, lives on", c.Name, c.PID)
+			}
+		}
+		return nil
+	})
+}
