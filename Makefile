@@ -1,0 +1,81 @@
+# Loopscope. `make help` lists the targets; README.md says which two you need.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN      := bin
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+GO_FILES  = $$(git ls-files '*.go' | grep -v '_templ\.go$$')
+# The sandbox links Kubernetes itself: without debug information it links in half the time.
+SANDBOX_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+ARGS ?=
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: sandbox
+sandbox: $(BIN)/sandbox ## Run a real control plane with demo Deployments and the dashboard (ARGS="--help" for flags)
+	@exec $(BIN)/sandbox $(ARGS)
+
+.PHONY: test
+test: deps ## Everything CI runs: vet, lint, generated code, race tests, browser and end-to-end tests
+	@.ci/test
+
+.PHONY: check
+check: generated fmt vet ## Quick look for yourself: format, vet and the unit tests without a cluster or a browser
+	go test -short ./...
+
+.PHONY: build
+build: ## Build the loopscope binary into bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/loopscope ./cmd/loopscope
+
+# Always asks go, which knows better than make what is out of date.
+.PHONY: $(BIN)/sandbox
+$(BIN)/sandbox:
+	@if [ ! -x $@ ]; then echo "Building the sandbox. It links a whole Kubernetes: the first build takes about 5 minutes, later ones seconds."; fi
+	@$(SANDBOX_BUILD) -o $@ ./cmd/sandbox
+
+.PHONY: e2e
+e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane (about 10 minutes)
+	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope go test -count=1 -timeout 25m ./cmd/sandbox/...
+
+.PHONY: bench
+bench: ## Benchmarks: deciding, recording with and without readers
+	go test -run '^$$' -bench . -benchmem ./controllers/... ./telemetry/... ./web/...
+
+.PHONY: generate
+generate: ## Generate templates' code and DECISIONS.md
+	go tool templ generate -path views
+	go run ./controllers/internal/gendecisions
+
+.PHONY: generated
+generated: generate ## Fail if generated files are not what is committed
+	@git diff --exit-code --stat -- views controllers/DECISIONS.md || { echo "Generated files are out of date: run 'make generate' and commit the result."; exit 1; }
+
+.PHONY: fmt
+fmt: ## Fail if a Go file is not formatted
+	@bad=$$(gofmt -l $(GO_FILES)); [ -z "$$bad" ] || { echo "Not formatted: $$bad"; exit 1; }
+
+.PHONY: vet
+vet: ## go vet over both modules
+	go vet ./...
+	cd cmd/sandbox && go vet ./...
+
+.PHONY: lint
+lint: fmt ## Static analysis beyond vet
+	go tool staticcheck ./...
+
+.PHONY: image-check
+image-check: ## Run the Dockerfile's build in a scratch root and prove its binary static
+	@.ci/image-check
+
+.PHONY: deps
+deps: ## Install what the tests need (chromium, prometheus), or say what to install
+	@.ci/deps
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN)
