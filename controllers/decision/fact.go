@@ -2,6 +2,7 @@ package decision
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -135,6 +136,12 @@ func (f *Fact) UnmarshalJSON(data []byte) error {
 }
 
 func parseValue(w wireFact) (Value, error) {
+	if len(w.Value) == 0 {
+		return Value{}, errors.New("no value")
+	}
+	if string(w.Value) == "null" {
+		return Value{}, errors.New("null is no value")
+	}
 	switch w.Kind {
 	case kindNames[kindDuration]:
 		v := Value{kind: kindDuration}
@@ -150,9 +157,6 @@ func parseValue(w wireFact) (Value, error) {
 }
 
 func parsePlain(raw json.RawMessage) (Value, error) {
-	if len(raw) == 0 {
-		return Value{}, fmt.Errorf("no value")
-	}
 	switch raw[0] {
 	case '"':
 		v := Value{kind: kindText}

@@ -1,0 +1,205 @@
+package decision_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func TestFactJSON(t *testing.T) {
+	for _, tt := range []struct {
+		fact decision.Fact
+		json string
+		text string
+	}{
+		{decision.Count("want", 10), `{"name":"want","value":10}`, "10"},
+		{decision.Count("max", math.MaxInt64), `{"name":"max","value":9223372036854775807}`, "9223372036854775807"},
+		{decision.Count("min", math.MinInt64), `{"name":"min","value":-9223372036854775808}`, "-9223372036854775808"},
+		{decision.Text("node", "node-1"), `{"name":"node","value":"node-1"}`, "node-1"},
+		{decision.Text("true", "true"), `{"name":"true","value":"true"}`, "true"},
+		{decision.Text("", ""), `{"name":"","value":""}`, ""},
+		{decision.Fact{}, `{"name":"","value":""}`, ""},
+		{decision.Truth("ready", true), `{"name":"ready","value":true}`, "yes"},
+		{decision.Truth("ready", false), `{"name":"ready","value":false}`, "no"},
+		{decision.Duration("age", 288*time.Second), `{"name":"age","kind":"duration","value":288000000000}`, "4m 48s"},
+		{decision.Instant("since", noon), `{"name":"since","kind":"instant","value":"2026-03-14T12:00:00Z"}`, "12:00:00"},
+		{decision.Instant("since", time.Time{}), `{"name":"since","kind":"instant","value":"0001-01-01T00:00:00Z"}`, "00:00:00"},
+	} {
+		data, err := json.Marshal(tt.fact)
+		if err != nil || string(data) != tt.json {
+			t.Errorf("Marshal(%+v) = %s, %v, want %s", tt.fact, data, err, tt.json)
+		}
+		if got := tt.fact.Value.String(); got != tt.text {
+			t.Errorf("%s prints %q, want %q", tt.json, got, tt.text)
+		}
+		var back decision.Fact
+		if err := json.Unmarshal([]byte(tt.json), &back); err != nil || back.Name != tt.fact.Name || !back.Value.Equal(tt.fact.Value) {
+			t.Errorf("Unmarshal(%s) = %+v, %v, want %+v", tt.json, back, err, tt.fact)
+		}
+	}
+}
+
+func TestFactJSONRefuses(t *testing.T) {
+	for _, tt := range []struct{ json, want string }{
+		{`7`, "fact: "},
+		{`{"name":"a"}`, `fact "a": no value`},
+		{`{"name":"a","value":1.5}`, `fact "a": `},
+		{`{"name":"a","value":[1]}`, `fact "a": `},
+		{`{"name":"a","value":{}}`, `fact "a": `},
+		{`{"name":"a","value":9223372036854775808}`, `fact "a": `},
+		{`{"name":"a","value":null}`, `fact "a": null is no value`},
+		{`{"name":"a","kind":"duration"}`, `fact "a": no value`},
+		{`{"name":"a","kind":"duration","value":"4m"}`, `fact "a": `},
+		{`{"name":"a","kind":"duration","value":null}`, `fact "a": null is no value`},
+		{`{"name":"a","kind":"instant","value":7}`, `fact "a": `},
+		{`{"name":"a","kind":"instant","value":"noon"}`, `fact "a": `},
+		{`{"name":"a","kind":"mood","value":"calm"}`, `fact "a": unknown kind "mood"`},
+	} {
+		f := decision.Count("kept", 1)
+		err := json.Unmarshal([]byte(tt.json), &f)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("Unmarshal(%s) = %+v, %v, want an error that begins with %q", tt.json, f, err, tt.want)
+		}
+		if f.Name != "kept" {
+			t.Errorf("Unmarshal(%s) changed the fact to %+v although it failed", tt.json, f)
+		}
+	}
+}
+
+// genFact draws a fact of any kind.
+func genFact(t *rapid.T) decision.Fact {
+	name := rapid.String().Draw(t, "name")
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	case 0:
+		return decision.Count(name, rapid.Int64().Draw(t, "count"))
+	case 1:
+		return decision.Text(name, rapid.String().Draw(t, "text"))
+	case 2:
+		return decision.Truth(name, rapid.Bool().Draw(t, "truth"))
+	case 3:
+		return decision.Duration(name, time.Duration(rapid.Int64().Draw(t, "duration")))
+	default:
+		at := time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "seconds"), rapid.Int64Range(0, 1e9-1).Draw(t, "nanoseconds"))
+		return decision.Instant(name, at.In(time.FixedZone("somewhere", rapid.IntRange(-12, 12).Draw(t, "zone")*3600)))
+	}
+}
+
+func TestFactRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fact := genFact(t)
+		data, err := json.Marshal(fact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back decision.Fact
+		if err := json.Unmarshal(data, &back); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if back.Name != fact.Name || !back.Value.Equal(fact.Value) || back.Value.String() != fact.Value.String() {
+			t.Fatalf("%s came back as %+v, was %+v", data, back, fact)
+		}
+		again, err := json.Marshal(back)
+		if err != nil || string(again) != string(data) {
+			t.Fatalf("marshals to %s, then to %s (%v)", data, again, err)
+		}
+	})
+}
+
+// TestValueEqual compares every kind of value with every other one.
+func TestValueEqual(t *testing.T) {
+	facts := []decision.Fact{
+		decision.Count("", 1), decision.Count("", 2), decision.Text("", "1"), decision.Text("", ""), decision.Truth("", true),
+		decision.Truth("", false), decision.Count("", 0), decision.Duration("", 1), decision.Duration("", 0),
+		decision.Instant("", noon), decision.Instant("", time.Time{}),
+	}
+	for i, a := range facts {
+		for j, b := range facts {
+			if got := a.Value.Equal(b.Value); got != (i == j) {
+				t.Errorf("%+v equal to %+v = %v", a.Value, b.Value, got)
+			}
+		}
+	}
+	elsewhere := decision.Instant("", noon.In(time.FixedZone("", 3600)))
+	if !elsewhere.Value.Equal(decision.Instant("", noon).Value) {
+		t.Error("one instant in two zones is not equal")
+	}
+}
+
+func TestValueKinds(t *testing.T) {
+	for _, tt := range []struct {
+		fact                     decision.Fact
+		count, duration, instant bool
+	}{
+		{decision.Count("", 3), true, false, false},
+		{decision.Duration("", 3), false, true, false},
+		{decision.Instant("", noon), false, false, true},
+		{decision.Truth("", true), false, false, false},
+		{decision.Text("", "3"), false, false, false},
+	} {
+		n, count := tt.fact.Value.Int()
+		d, duration := tt.fact.Value.Duration()
+		at, instant := tt.fact.Value.Time()
+		if count != tt.count || duration != tt.duration || instant != tt.instant {
+			t.Errorf("%+v is a count %v, a duration %v, an instant %v", tt.fact, count, duration, instant)
+		}
+		if count && n != 3 || duration && d != 3 || instant && !at.Equal(noon) {
+			t.Errorf("%+v gives %d, %d, %v", tt.fact, n, d, at)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{math.MinInt64, "0s"}, {-time.Second, "0s"}, {0, "0s"},
+		{1, "0.1s"}, {99 * time.Millisecond, "0.1s"}, {449 * time.Millisecond, "0.4s"}, {time.Second - 1, "0.9s"},
+		{time.Second, "1s"}, {12*time.Second + 900*time.Millisecond, "12s"}, {time.Minute - 1, "59s"},
+		{time.Minute, "1m"}, {time.Minute + 999*time.Millisecond, "1m"}, {288 * time.Second, "4m 48s"}, {time.Hour - 1, "59m 59s"},
+		{time.Hour, "1h"}, {time.Hour + 59*time.Second, "1h"}, {130 * time.Minute, "2h 10m"}, {day - 1, "23h 59m"},
+		{day, "1d"}, {day + 59*time.Minute, "1d"}, {6*day + 3*time.Hour, "6d 3h"}, {math.MaxInt64, "106751d 23h"},
+	} {
+		if got := decision.Span(tt.d); got != tt.want {
+			t.Errorf("Span(%d) = %q, want %q", tt.d, got, tt.want)
+		}
+	}
+}
+
+// FuzzFactUnmarshal proves that what is accepted is written back so that it
+// reads the same, and that nothing else is accepted silently.
+func FuzzFactUnmarshal(f *testing.F) {
+	for _, seed := range []string{
+		`{"name":"want","value":10}`, `{"name":"node","value":"node-1"}`, `{"name":"ready","value":true}`,
+		`{"name":"age","kind":"duration","value":288000000000}`, `{"name":"since","kind":"instant","value":"2026-03-14T12:00:00Z"}`,
+		`{"name":"a","value":null}`, `{"name":"a","kind":"duration","value":null}`, `{"name":"a","kind":"mood","value":1}`, `{`, `7`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var fact decision.Fact
+		if json.Unmarshal(data, &fact) != nil {
+			return
+		}
+		first, err := json.Marshal(fact)
+		if err != nil {
+			t.Fatalf("accepted %q but cannot write it: %v", data, err)
+		}
+		var back decision.Fact
+		if err := json.Unmarshal(first, &back); err != nil {
+			t.Fatalf("wrote %s and cannot read it: %v", first, err)
+		}
+		if back.Name != fact.Name || !back.Value.Equal(fact.Value) {
+			t.Fatalf("%q reads as %+v, and %s as %+v", data, fact, first, back)
+		}
+	})
+}
