@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"sort"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -30,32 +31,28 @@ const (
 	shelfCount
 )
 
-// Class is the first class that the trace belongs to, a conflict before a
-// failure before a write. Quiet also stands for slow, which depends on a limit
-// that the journal knows.
-func (t *Trace) Class() Class {
+// Class is the first class that the trace belongs to: a conflict before a
+// failure, a write, and a sync that ran for slowAfter or longer.
+func (t *Trace) Class(slowAfter time.Duration) Class {
 	switch {
 	case t.conflicted():
 		return ClassConflicted
-	case t.Failure != nil:
+	case t.failed():
 		return ClassFailed
-	}
-	switch t.Result {
-	case ResultFailed, ResultDropped, ResultPanicked, ResultUnknown:
-		return ClassFailed
-	}
-	if t.Wrote() {
+	case t.Wrote():
 		return ClassWrote
+	case t.Took() >= slowAfter:
+		return ClassSlow
 	}
 	return ClassQuiet
 }
 
-// Class is the first class that the trace belongs to.
-func (j *Journal) Class(t *Trace) Class {
-	if c := t.Class(); c != ClassQuiet || t.Took() < j.opts.SlowAfter {
-		return c
+func (t *Trace) failed() bool {
+	switch t.Result {
+	case ResultFailed, ResultDropped, ResultPanicked, ResultUnknown:
+		return true
 	}
-	return ClassSlow
+	return t.Failure != nil
 }
 
 // Wrote reports whether anything of this sync was taken by the API server, also
@@ -129,9 +126,8 @@ func (j *Journal) keep(t *Trace) {
 		j.dropRecent()
 	}
 	j.recent[t.Seq%slots].Store(k)
-	class := t.Class()
-	j.shelve(k, shelfConflicted, class == ClassConflicted)
-	j.shelve(k, shelfFailed, class == ClassFailed)
+	j.shelve(k, shelfConflicted, t.conflicted())
+	j.shelve(k, shelfFailed, t.failed() && !t.conflicted())
 	j.shelve(k, shelfWrote, t.Wrote())
 	j.shelve(k, shelfSlow, t.Took() >= j.opts.SlowAfter)
 	for j.bytes > j.opts.Bytes && j.giveUp() {

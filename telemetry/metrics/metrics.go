@@ -1,0 +1,100 @@
+// Package metrics counts what the loops, their queues and their clients do, on
+// a registry that is handed in. It may not keep anything process-wide, start a
+// goroutine, or hold up a sync: what it counts, it counts in the goroutine that
+// did it, so that no count is ever lost.
+//
+// client-go offers two process-wide switches for this, the queue's SetProvider
+// and the rest client's Register, which only the first caller in a process gets.
+// They are left alone: queues take Metrics as their provider, clients take
+// InstrumentTransport and InstrumentLimiter.
+//
+// Names, labels and buckets of workqueue_* and rest_client_* are those of
+// kube-controller-manager (spec section 4), so that dashboards go on working.
+package metrics
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// Options says what the metrics cannot know by themselves.
+type Options struct {
+	// Controllers are the loops whose series exist from the start, at zero.
+	// Default: both loops.
+	Controllers []string
+	// SlowAfter is the journal's, for the class of a trace. Default 1 s.
+	SlowAfter time.Duration
+	// Version and Revision go into loopscope_build_info.
+	Version, Revision string
+}
+
+// Metrics is every metric of the process but those of other libraries. Its
+// methods are safe for concurrent use. Exemplars appear in the OpenMetrics
+// format alone: serve the registry with promhttp's EnableOpenMetrics.
+type Metrics struct {
+	slowAfter time.Duration
+	queues    queueVecs
+	client    clientVecs
+	syncs     syncVecs
+	readers   readerVecs
+	folded    atomic.Pointer[func() uint64]
+}
+
+// New makes the metrics and registers them, with those of the Go runtime and
+// the process. It fails where the registry has one of them already.
+func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
+	if len(o.Controllers) == 0 {
+		o.Controllers = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet}
+	}
+	if o.SlowAfter <= 0 {
+		o.SlowAfter = time.Second
+	}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs()}
+	all := []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		buildInfo(o),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "loopscope_traces_folded_total",
+			Help: "Unremarkable traces that the journal keeps as a count alone.",
+		}, m.foldedNow),
+	}
+	all = append(all, m.queues.collectors()...)
+	all = append(all, m.client.collectors()...)
+	all = append(all, m.syncs.collectors()...)
+	all = append(all, m.readers.collectors()...)
+	for _, c := range all {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func buildInfo(o Options) prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "loopscope_build_info",
+		Help:        "Always 1; the labels say what was built.",
+		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "goversion": runtime.Version()},
+	})
+	g.Set(1)
+	return g
+}
+
+// Folded says where loopscope_traces_folded_total is read from at a scrape: the
+// journal. Before it is called the metric is 0.
+func (m *Metrics) Folded(read func() uint64) { m.folded.Store(&read) }
+
+func (m *Metrics) foldedNow() float64 {
+	if read := m.folded.Load(); read != nil {
+		return float64((*read)())
+	}
+	return 0
+}
