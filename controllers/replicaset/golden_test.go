@@ -213,21 +213,14 @@ func (p played) steps() []decision.Step {
 // and that plain words hold none.
 func checkNumbers(t *testing.T, p played) {
 	t.Helper()
-	known := map[string][]int64{"try": {p.try.Number}}
-	note := func(name string, n int64) { known[name] = append(known[name], n) }
-	for _, f := range replicaset.Numbers(p.snapshot) {
-		if n, ok := f.Value.Int(); ok {
-			note(f.Name, n)
-		}
+	var report *decision.Report
+	if p.report != nil {
+		report = &p.report.Report
 	}
-	for _, step := range p.steps() {
-		for _, f := range step.Facts {
-			if n, ok := f.Value.Int(); ok {
-				note(f.Name, n)
-			}
-		}
-		if step.Equation != nil {
-			note(step.Equation.Result.Label, step.Equation.Result.Value)
+	known := map[string][]int64{}
+	for _, f := range decision.Facts(p.rounds, report, append(replicaset.Numbers(p.snapshot), p.try.Facts()...)...) {
+		if n, ok := f.Value.Int(); ok {
+			known[f.Name] = append(known[f.Name], n)
 		}
 	}
 	for _, part := range slices.Concat(p.sentence.Lead, p.sentence.Then) {
