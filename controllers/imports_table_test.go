@@ -1,0 +1,141 @@
+package controllers_test
+
+// allowance is a prefix of import paths that a package may use, and why. A
+// prefix ends at a slash: "k8s.io/api" does not cover "k8s.io/apimachinery".
+type allowance struct{ path, why string }
+
+// rule is what one package may import. Ours are paths within the module,
+// matched exactly; third are prefixes of other modules' paths. Whatever is not
+// allowed is forbidden, and so is a package without a rule.
+type rule struct {
+	pkg   string
+	why   string
+	ours  []allowance
+	third []allowance
+	// pure bans the standard library's doors to the world, and the clock.
+	pure bool
+	// later marks a package that the design names and that is not written yet.
+	later bool
+}
+
+// pureBans are the parts of the standard library that would make a decision
+// depend on anything but its snapshot.
+var pureBans = []allowance{
+	{"net", "a decision does no I/O"},
+	{"os", "a decision reads no file, no environment and no process state"},
+	{"io/fs", "a decision reads no file"},
+	{"syscall", "a decision does no I/O"},
+	{"context", "what cannot block needs no cancelling"},
+	{"log", "a decision is recorded, not logged (log/slog included)"},
+	{"math/rand", "the same snapshot gives the same verdict"},
+	{"crypto/rand", "the same snapshot gives the same verdict"},
+	{"runtime", "a decision does not depend on the machine"},
+	{"unsafe", "a value is recorded as what it is"},
+	{"sync", "a decision shares nothing, so that it has nothing to lock"},
+	{"flag", "a switch stands in the snapshot"},
+	{"testing", "test code stays out of the program"},
+}
+
+// clockBans are the functions of package time that read the clock or wait.
+var clockBans = map[string]string{
+	"Now": "time is an argument", "Since": "it reads the clock", "Until": "it reads the clock",
+	"After": "it waits", "AfterFunc": "it waits", "Sleep": "it waits", "Tick": "it waits",
+	"NewTimer": "it waits", "NewTicker": "it waits",
+}
+
+var (
+	vocabulary = allowance{"controllers/decision", "the vocabulary in which loops think"}
+	pureOnes   = []allowance{
+		vocabulary,
+		{"controllers/deployment", "questions, sentences and snapshots of Deployments"},
+		{"controllers/replicaset", "questions, sentences and snapshots of ReplicaSets"},
+		{"controllers/rollingupdate", "arithmetic of rollouts"},
+		{"controllers/sim", "verdicts folded over a model cluster"},
+	}
+	traces     = allowance{"telemetry", "traces and the journal"}
+	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
+	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
+)
+
+// rules is the import table of the architecture.
+var rules = []rule{
+	{pkg: "controllers/decision", pure: true, why: "the vocabulary stands below everything"},
+	{pkg: "controllers/rollingupdate", pure: true, why: "arithmetic needs no vocabulary but its own"},
+	{pkg: "controllers/replicaset", pure: true, why: "it decides by its snapshot alone", ours: []allowance{vocabulary}},
+	{
+		pkg: "controllers/deployment", pure: true, why: "it decides by its snapshot alone",
+		ours: []allowance{vocabulary, {"controllers/rollingupdate", "how many pods may come and go"}},
+	},
+	{pkg: "controllers/sim", pure: true, later: true, why: "a model cluster is a value", ours: pureOnes[:4]},
+	{
+		pkg: "controllers", why: "the parent acts: it alone talks to the API server",
+		ours: append([]allowance{traces}, pureOnes[:4]...),
+		third: []allowance{
+			{"k8s.io/client-go", "informers, queue, clients and events"},
+			{"k8s.io/apimachinery", "the meta types"},
+			{"k8s.io/api", "the types of the objects"},
+			{"k8s.io/utils/clock", "time is an argument"},
+		},
+	},
+	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary}},
+	{
+		pkg: "telemetry/metrics", why: "the metrics library is one exporter among others", ours: []allowance{traces},
+		third: []allowance{
+			prometheus,
+			{"k8s.io/client-go/util/workqueue", "its MetricsProvider interface is implemented here"},
+			{"k8s.io/client-go/util/flowcontrol", "the client's rate limiter is measured here"},
+			{"k8s.io/client-go/tools/metrics", "its request metric interfaces are implemented here"},
+		},
+	},
+	{pkg: "telemetry/history", later: true, why: "a reader of the journal that keeps it", ours: []allowance{traces}, third: []allowance{{"modernc.org/sqlite", "the store"}}},
+	{pkg: "telemetry/otlp", later: true, why: "a reader of the journal that exports it", ours: []allowance{traces}, third: []allowance{{"go.opentelemetry.io", "the protocol"}}},
+	{pkg: "views", why: "a view draws what its model says and knows nothing else", third: []allowance{templ}},
+	{pkg: "static", why: "files know nothing"},
+	{
+		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
+		ours: append([]allowance{traces, {"views", "what it renders"}, {"static", "what it serves"}}, pureOnes...),
+		third: []allowance{
+			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},
+			prometheus, templ,
+		},
+	},
+	{
+		pkg: "cmd/internal/app", why: "it wires everything, so that a program can embed it",
+		ours: append([]allowance{
+			traces, {"controllers", "the loops"}, {"telemetry/metrics", "it alone chooses the exporters"},
+			{"telemetry/history", "it alone chooses the exporters"}, {"telemetry/otlp", "it alone chooses the exporters"},
+			{"web", "the console"}, {"views", "what the console shows of the process"}, {"static", "its files"},
+		}, pureOnes...),
+		third: []allowance{
+			{"k8s.io/client-go", "the cluster to run against"}, {"k8s.io/apimachinery", "the meta types"},
+			{"k8s.io/api", "the types of the objects"}, {"k8s.io/utils/clock", "time is an argument"},
+			{"k8s.io/klog/v2", "client-go's log goes where ours goes"}, {"github.com/go-logr/logr", "client-go's log goes where ours goes"},
+			{"golang.org/x/sync", "parts that run and end together"}, prometheus,
+		},
+	},
+	{
+		pkg: "cmd/loopscope", why: "flags become options; the loops are reached through the app",
+		ours: append([]allowance{traces, {"cmd/internal/app", "the program itself"}}, pureOnes...),
+		third: []allowance{
+			{"github.com/spf13/cobra", "commands"}, {"github.com/spf13/pflag", "their flags"},
+			{"k8s.io/cli-runtime", "the usual kubeconfig flags"},
+			{"k8s.io/client-go/rest", "the configuration that those flags give"},
+			{"k8s.io/client-go/plugin/pkg/client/auth", "the usual logins"},
+			{"k8s.io/klog/v2", "client-go's log goes where ours goes"},
+			{"sigs.k8s.io/yaml", "output as YAML"},
+		},
+	},
+}
+
+// sandboxOurs is what the nested module may use of ours: it runs the app, and
+// reads traces; everything that Kubernetes is made of stays on its side.
+var sandboxOurs = []allowance{
+	{"cmd/internal/app", "the app that it runs"}, traces, {"controllers", "the loops under test"}, vocabulary,
+}
+
+// pureTestThird is what tests of pure packages may use: no Kubernetes, so that
+// they build and run in seconds.
+var pureTestThird = []allowance{
+	{"pgregory.net/rapid", "properties"}, {"github.com/google/go-cmp", "differences"},
+	{"golang.org/x/tools/txtar", "goldens"},
+}
