@@ -79,6 +79,8 @@ func (s *Snapshot) check() error {
 		return fmt.Errorf("minReadySeconds %d: use 0 to %d", s.MinReady, math.MaxInt32)
 	case s.Burst < 1 || s.Burst > math.MaxInt32:
 		return fmt.Errorf("burst %d: use 1 or more, upstream uses 500", s.Burst)
+	case s.Expect.Creates > math.MaxInt32 || s.Expect.Deletes > math.MaxInt32:
+		return fmt.Errorf("%d creations and %d deletions expected: use up to %d", s.Expect.Creates, s.Expect.Deletes, math.MaxInt32)
 	case len(s.Pods) > MaxSnapshotPods:
 		return fmt.Errorf("%d pods are more than the %d that are read", len(s.Pods), MaxSnapshotPods)
 	}

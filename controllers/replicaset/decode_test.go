@@ -61,6 +61,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"too great a want", with("want", 1<<31), "want 2147483648: use 0 to"},
 		{"negative minReadySeconds", with("minReadySeconds", -1), "minReadySeconds -1"},
 		{"no burst", with("burst", nil), "burst 0: use 1 or more, upstream uses 500"},
+		{"too much expected", with("expect", map[string]any{"creates": 1 << 31}), "2147483648 creations and 0 deletions expected"},
 		{"far future", with("now", "9500-01-01T00:00:00Z"), "now is in the year 9500"},
 		{"far future of a pod", text(t, pods(`{"name":"a","uid":"1","readySince":"9999-12-31T23:59:59Z"}`)), "pod a readySince is in the year 9999"},
 		{"pod without a name", text(t, pods(`{"uid":"1"}`)), "pod 0 has no name or no uid"},

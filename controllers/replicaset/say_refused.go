@@ -26,7 +26,7 @@ func told(w decision.Words, o *decision.Outcome) decision.Words {
 	if o.Failure == nil || o.Failure.Message == "" {
 		return w
 	}
-	return w.Say(" (").Quote(brief(o.Failure.Message)).Say(")")
+	return w.Say(" (").Quote(brief(cause(o.Failure))).Say(")")
 }
 
 func (t *telling) manageRefused() bool {

@@ -192,7 +192,7 @@ func eventsOf(a decision.Action, o *decision.Outcome) []decision.Event {
 		return out
 	}
 	if f := failure(o); f != nil {
-		bad.Message += f.Message
+		bad.Message += cause(f)
 		out = append(out, bad)
 	}
 	return out

@@ -145,6 +145,12 @@ func failure(o *decision.Outcome) *decision.Failure {
 	}
 }
 
+// deleteError begins the error of a refused deletion, but not its event ([3.8]).
+const deleteError = "unable to delete pods: "
+
+// cause is the API server's message, whether or not acting has wrapped it.
+func cause(f *decision.Failure) string { return strings.TrimPrefix(f.Message, deleteError) }
+
 // managed finds the creation or deletion of the sync that was tried last and failed.
 func managed(rounds []decision.Round) (decision.Action, *decision.Outcome) {
 	for i := len(rounds) - 1; i >= 0; i-- {
@@ -166,7 +172,7 @@ func manageError(rounds []decision.Round) (reason, message string) {
 	case a.Kind == decision.CreatePods:
 		return "FailedCreate", f.Message
 	default:
-		return "FailedDelete", "unable to delete pods: " + f.Message
+		return "FailedDelete", deleteError + cause(f)
 	}
 }
 
