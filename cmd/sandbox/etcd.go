@@ -69,6 +69,7 @@ func etcdConfig(args []string) (*embed.Config, error) {
 	config := embed.NewConfig()
 	config.Name, config.Dir, config.UnsafeNoFsync = "sandbox", *dir, *unsafe
 	config.LogLevel, config.LogOutputs = "warn", []string{"stderr"}
+	config.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // unset, every request is slow
 	config.EnableGRPCGateway = false
 	// There is nobody to lose an election to, so a short timeout only shortens the start.
 	config.TickMs, config.ElectionMs = 50, 250

@@ -118,7 +118,7 @@ func inOrder(got, want []string) bool {
 // checkKill kills the API server for two seconds and sees it gone and back.
 func checkKill(t *testing.T, plane *testplane.Plane) {
 	t.Helper()
-	before := child(t, plane, nameAPIServer)
+	before := childOf(t, plane, nameAPIServer)
 	plane.Kill(t, nameAPIServer, 2*time.Second)
 	if _, err := plane.TryKubectl(t.Context(), "", "get", "namespaces", "--request-timeout=1s"); err == nil {
 		t.Error("the API server answers although it was killed for two seconds")
@@ -127,7 +127,7 @@ func checkKill(t *testing.T, plane *testplane.Plane) {
 		_, err := plane.TryKubectl(t.Context(), "", "get", "--raw=/readyz", "--request-timeout=1s")
 		return err
 	})
-	after := child(t, plane, nameAPIServer)
+	after := childOf(t, plane, nameAPIServer)
 	if after.PID == before.PID || after.Restarts != before.Restarts+1 {
 		t.Errorf("the API server was process %d with %d restarts and is process %d with %d", before.PID, before.Restarts, after.PID, after.Restarts)
 	}
@@ -144,7 +144,7 @@ func checkKill(t *testing.T, plane *testplane.Plane) {
 	}
 }
 
-func child(t *testing.T, plane *testplane.Plane, name string) testplane.Child {
+func childOf(t *testing.T, plane *testplane.Plane, name string) testplane.Child {
 	t.Helper()
 	children := plane.Children(t)
 	at := slices.IndexFunc(children, func(c testplane.Child) bool { return c.Name == name })
