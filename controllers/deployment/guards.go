@@ -140,11 +140,11 @@ func (v *view) pauseReason() string {
 
 // pausedSync scales and cleans up, but rolls nothing out ([2.7]).
 func (t *turn) pausedSync() {
+	t.holdPaused()
 	if t.keepRevision() || t.scale() {
 		return
 	}
-	if _, pending := t.rollbackTo(); !pending && t.cleanUp() {
-		return
+	if _, pending := t.rollbackTo(); !pending {
+		t.cleanUp()
 	}
-	t.holdPaused()
 }

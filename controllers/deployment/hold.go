@@ -188,11 +188,6 @@ func (t *turn) holdPaused() {
 		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
 	}
 	t.hold(h)
-	for i := range t.verdict.Path {
-		if t.verdict.Path[i].Question == qPaused {
-			t.verdict.Path[i].Holds = true
-		}
-	}
 }
 
 // holdHistory refuses to delete revisions that still have pods or an

@@ -120,9 +120,12 @@ func sameCondition(a, b decision.Condition) bool {
 }
 
 // requeue is: when the deadline must be looked at if nothing happens. The
-// second on top lets the comparison find it past. Every exit of a rollout asks,
-// so that no write or restart can lose the timer.
+// second on top lets the comparison find it past. Every exit asks, so that no
+// write or restart can lose the timer; only while paused or deleted none runs.
 func (c *closing) requeue() {
+	if c.s.Paused || c.s.Deleting {
+		return
+	}
 	at := c.deadline()
 	if at.IsZero() {
 		c.report.Path.Name(qRequeue, "never")

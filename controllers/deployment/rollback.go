@@ -33,7 +33,6 @@ func (t *turn) rollback() {
 		t.create(qRBCurrent)
 		return
 	}
-	t.stop()
 	asked := t.rollbackRevision()
 	if asked == 0 {
 		t.clearRollback(qRBRevision, nil)

@@ -38,6 +38,7 @@ var situations = []func(*speaker) bool{
 	// neutral
 	(*speaker).paused,
 	// moving
+	(*speaker).planned,
 	(*speaker).collision,
 	(*speaker).made,
 	(*speaker).usedAgain,
@@ -103,9 +104,11 @@ func (p *speaker) waits(code string, lead, then decision.Words) bool {
 }
 
 func (p *speaker) moves(code string, lead, then decision.Words) bool {
-	if !p.s.LastProgress.IsZero() {
-		p.turns(p.s.LastProgress.Add(recent))
+	at := p.s.LastProgress
+	if len(p.written(func(decision.Action) bool { return true })) > 0 {
+		at = p.s.Now
 	}
+	p.turns(at.Add(recent))
 	return p.say(code, decision.ToneMoving, "is", "moving", lead, then)
 }
 

@@ -34,7 +34,7 @@ func (p *speaker) dropped() bool {
 	if !p.try.Dropped {
 		return false
 	}
-	lead := words("dropped after ").Count("try", p.try.Number).Say(plural(p.try.Number, " try", " tries"))
+	lead := words("dropped after ").Count("tries", p.try.Limit).Say(plural(p.try.Limit, " try", " tries"))
 	if f := p.last.Failed(); f != nil && f.Failure != nil {
 		lead = lead.Say(", the last error: ").Quote(clipped(f.Failure.Message, 70))
 	} else if p.last.Verdict.Invalid != "" {
@@ -55,7 +55,7 @@ func (p *speaker) invalid() bool {
 	if p.last.Verdict.Invalid == "" {
 		return false
 	}
-	return p.fails("invalid", decision.Words{}.Quote(clipped(p.last.Verdict.Invalid, 130)), p.tries())
+	return p.fails("invalid", decision.Words{}.Quote(clipped(p.last.Verdict.Invalid, 130)), words("Looks again when it changes"))
 }
 
 func (p *speaker) createRefused() bool {

@@ -1,6 +1,10 @@
 package deployment
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import (
+	"slices"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
 
 // paused is somebody's choice; a size written meanwhile is told as well.
 func (p *speaker) paused() bool {
@@ -29,6 +33,26 @@ func (p *speaker) paused() bool {
 // share is "8 of 8 available".
 func (p *speaker) share() decision.Words {
 	return decision.Words{}.Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).Say(" available")
+}
+
+// planned tells what would be written, where nobody acts.
+func (p *speaker) planned() bool {
+	actions := p.last.Verdict.Actions
+	if len(actions) == 0 || len(p.last.Outcomes) > 0 {
+		return false
+	}
+	then := words("Nothing was written")
+	switch a := actions[0]; {
+	case a.Kind == decision.CreateReplicaSet:
+		return p.moves("planned", words("the next write creates ").Name(a.Target.Name).Say(" with ").
+			Count(fStart, a.Size.To).Say(plural(a.Size.To, " pod", " pods")), then)
+	case resized(a):
+		return p.moves("planned", p.steps(words("the next write scales "), actions), then)
+	case a.Kind == decision.DeleteReplicaSet:
+		return false
+	default:
+		return p.moves("planned", words("the next write is of ").Name(a.Target.Name), then)
+	}
 }
 
 // collision is a name taken by another template, in the second round.
@@ -117,6 +141,7 @@ func (p *speaker) ready() decision.Words {
 
 // steps appends "old 6 → 5 and new 9 → 10", the first three of them.
 func (p *speaker) steps(w decision.Words, list []decision.Action) decision.Words {
+	list = slices.DeleteFunc(slices.Clone(list), func(a decision.Action) bool { return !resized(a) })
 	for i, a := range list[:min(len(list), 3)] {
 		if i > 0 {
 			w = w.Say(" and ")
@@ -171,4 +196,7 @@ func (p *speaker) moving() bool {
 }
 
 // imagePull is true where the pods that block cannot get better by waiting.
-func (p *speaker) imagePull() bool { return p.blocking().reason == waitImage }
+func (p *speaker) imagePull() bool {
+	b := p.blocking()
+	return b.reason == waitImage && b.count == p.missing()
+}

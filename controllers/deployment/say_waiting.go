@@ -275,4 +275,3 @@ func (p *speaker) short() bool {
 	}
 	return p.say("short", decision.ToneOK, "is", "settled", lead, then)
 }
-

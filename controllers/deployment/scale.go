@@ -88,8 +88,13 @@ func (t *turn) saturated() bool {
 	}
 	n, known := desired(t.fresh)
 	full := known && n == t.s.Want && t.fresh.Replicas == t.s.Want && t.freshAvailable() == t.s.Want
-	return t.ask(qSaturated, full, decision.Text("replicaSet", t.fresh.Name), decision.Count("size", t.fresh.Replicas),
-		decision.Count("available", t.freshAvailable()), decision.Count("wanted", t.s.Want))
+	facts := []decision.Fact{decision.Text("new", t.fresh.Name), decision.Count("size", t.fresh.Replicas),
+		decision.Count("available", t.freshAvailable()), decision.Count("wanted", t.s.Want)}
+	if full {
+		old := t.activeOld()
+		facts = append(facts, moves(old, make([]int64, len(old)))...)
+	}
+	return t.ask(qSaturated, full, facts...)
 }
 
 // share is proportional scaling ([S-3]). Its writes refresh the annotations even

@@ -33,7 +33,7 @@ type closing struct {
 
 func (c *closing) settle() {
 	switch {
-	case c.last.Verdict.Stop:
+	case c.last.Verdict.Stop, c.rollingBack():
 	case c.answered(qSelects, decision.Yes): // [D-3]
 		c.report.Status.ObservedGeneration = max(c.s.Generation, c.s.Status.ObservedGeneration)
 		c.publish()
@@ -41,6 +41,8 @@ func (c *closing) settle() {
 		c.createError(c.refusedCreate())
 		c.publish()
 	case c.failed():
+	case c.stamping():
+		c.requeue()
 	case c.rollout():
 		c.early()
 		c.calculate()
@@ -52,10 +54,19 @@ func (c *closing) settle() {
 		c.early()
 		c.calculate()
 		c.publish()
+		c.requeue()
 	}
 	if !c.last.Verdict.Stop {
 		c.minReadyTimer()
 	}
+}
+
+// rollingBack is true where the sync ended with a write of the Deployment
+// itself: its echo brings the sync that publishes a status, and this one has
+// only events to tell ([2.9]).
+func (c *closing) rollingBack() bool {
+	_, asked := c.last.Verdict.Path.Answer(qRBRevision)
+	return asked
 }
 
 // answered reports whether the last round answered a question with a word.
@@ -69,6 +80,14 @@ func (c *closing) answered(question, answer string) bool {
 func (c *closing) rollout() bool {
 	_, asked := c.last.Verdict.Path.Answer(qStrategy)
 	return asked
+}
+
+// stamping is true where the sync ended with the annotations of the new
+// ReplicaSet. Its status would observe the new generation beside a Progressing
+// condition of the template before, which kubectl takes for its failure; the
+// echo brings the sync that can tell.
+func (c *closing) stamping() bool {
+	return c.answered(qStamp, decision.No) && !c.s.Deleting && !c.s.Paused
 }
 
 // failed is true where a write failed that ends the sync without a status.

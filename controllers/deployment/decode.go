@@ -1,0 +1,195 @@
+package deployment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+)
+
+// The limits of a snapshot that comes from outside.
+const (
+	// MaxSnapshotBytes bounds the text of one snapshot.
+	MaxSnapshotBytes = 8 << 20
+	// MaxSnapshotSets bounds its candidate ReplicaSets.
+	MaxSnapshotSets = 2_000
+	// maxDepth bounds how deep its JSON nests; ours nests to 6.
+	maxDepth = 12
+	// latestYear leaves room for every timer that is counted from an instant.
+	latestYear = 9000
+)
+
+// Decode reads a snapshot that was recorded or written by hand. It refuses what
+// this version cannot decide on, and says what to change.
+func Decode(data []byte) (*Snapshot, error) {
+	s, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	return s, nil
+}
+
+func decode(data []byte) (*Snapshot, error) {
+	if len(data) > MaxSnapshotBytes {
+		return nil, fmt.Errorf("%d bytes are more than the %d that are read: record fewer ReplicaSets", len(data), MaxSnapshotBytes)
+	}
+	if err := checkDepth(data); err != nil {
+		return nil, err
+	}
+	if err := checkVersion(data); err != nil {
+		return nil, err
+	}
+	var s Snapshot
+	reader := json.NewDecoder(bytes.NewReader(data))
+	reader.DisallowUnknownFields()
+	if err := reader.Decode(&s); err != nil {
+		return nil, err
+	}
+	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is text after the snapshot: give one snapshot at a time")
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// checkDepth counts brackets outside strings, before anything is built.
+func checkDepth(data []byte) error {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("it nests deeper than %d: this is no snapshot of a Deployment", maxDepth)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// checkVersion comes before the fields, as a newer snapshot may have some that
+// would otherwise be reported as unknown.
+func checkVersion(data []byte) error {
+	var head struct {
+		Version *int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.Version == nil:
+		return errors.New(`no version: a snapshot begins with "v": 1`)
+	case *head.Version != SnapshotVersion:
+		return fmt.Errorf("version %d, and this program reads version %d: use the release that wrote it", *head.Version, SnapshotVersion)
+	}
+	return nil
+}
+
+// check refuses values that the API server would never have let through.
+func (s *Snapshot) check() error {
+	switch {
+	case s.Now.IsZero():
+		return errors.New(`no "now": give the instant of the decision`)
+	case s.Found && s.Name == "":
+		return errors.New("found, but without a name")
+	case len(s.ReplicaSets) > MaxSnapshotSets:
+		return fmt.Errorf("%d ReplicaSets are more than the %d that are read", len(s.ReplicaSets), MaxSnapshotSets)
+	}
+	l := limits{}
+	l.count("want", s.Want)
+	l.count("minReadySeconds", s.MinReady)
+	l.optional("progressDeadlineSeconds", s.Deadline)
+	l.optional("revisionHistoryLimit", s.HistoryLimit)
+	l.status(s.Status)
+	l.instant("now", s.Now)
+	l.instant("created", s.Created)
+	l.instant("lastProgress", s.LastProgress)
+	for _, e := range s.Echo {
+		l.instant("echo of "+e.Object+", since", e.Since)
+		l.instant("echo of "+e.Object+", check", e.Check)
+	}
+	for i := range s.ReplicaSets {
+		l.set(&s.ReplicaSets[i])
+	}
+	return l.err
+}
+
+// limits keeps the first value that is out of bounds.
+type limits struct {
+	err       error
+	name, uid map[string]bool
+}
+
+func (l *limits) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (l *limits) count(field string, n int64) {
+	if n < 0 || n > math.MaxInt32 {
+		l.fail("%s %d: use 0 to %d", field, n, math.MaxInt32)
+	}
+}
+
+func (l *limits) optional(field string, n *int64) {
+	if n != nil {
+		l.count(field, *n)
+	}
+}
+
+func (l *limits) instant(field string, t time.Time) {
+	if t.Year() > latestYear {
+		l.fail("%s is in the year %d: use one up to %d", field, t.Year(), latestYear)
+	}
+}
+
+func (l *limits) status(st Status) {
+	for _, n := range []int64{st.Replicas, st.Updated, st.Ready, st.Available, st.Unavailable} {
+		l.count("a number of the status", n)
+	}
+	l.optional("terminating of the status", st.Terminating)
+	l.optional("collisions of the status", st.Collisions)
+	for _, c := range st.Conditions {
+		l.instant("condition "+c.Type+", updated", c.Updated)
+		l.instant("condition "+c.Type+", transition", c.Transition)
+	}
+}
+
+func (l *limits) set(rs *ReplicaSet) {
+	if l.name == nil {
+		l.name, l.uid = map[string]bool{}, map[string]bool{}
+	}
+	switch {
+	case rs.Name == "" || rs.UID == "":
+		l.fail("ReplicaSet %q has no name or no uid", rs.Name)
+	case l.name[rs.Name] || l.uid[rs.UID]:
+		l.fail("ReplicaSet %s (uid %s) is there twice", rs.Name, rs.UID)
+	case len(rs.Blocking) > MaxBlocking:
+		l.fail("ReplicaSet %s describes %d pods, more than the %d that are read", rs.Name, len(rs.Blocking), MaxBlocking)
+	}
+	l.name[rs.Name], l.uid[rs.UID] = true, true
+	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.Ending} {
+		l.count("a number of ReplicaSet "+rs.Name, n)
+	}
+	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)
+	l.instant("created of ReplicaSet "+rs.Name, rs.Created)
+	if rs.Failure != nil {
+		l.instant("failure of ReplicaSet "+rs.Name, rs.Failure.Transition)
+	}
+	for _, p := range rs.Blocking {
+		l.instant("pod "+p.Name+", readySince", p.ReadySince)
+		l.instant("pod "+p.Name+", since", p.Since)
+	}
+}
