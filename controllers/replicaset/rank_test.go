@@ -83,6 +83,7 @@ func TestRankPairs(t *testing.T) {
 		{"7 then more restarts of sidecars", []change{sidecars(3), uid("b")}, []change{created(time.Minute), uid("a")}},
 		{"7 of pods that are not ready too", []change{unready, restarted(1), uid("b")}, []change{unready, uid("a")}},
 		{"8 created without a time first", []change{noCreation, uid("b")}, []change{created(time.Second), uid("a")}},
+		{"8 created without a time before just now", []change{noCreation, uid("b")}, []change{created(0), uid("a")}},
 		{"8 smaller bucket of age first", []change{created(time.Minute), uid("b")}, []change{uid("a")}},
 		{"8 equal bucket: lower uid first", []change{created(2*time.Hour + time.Second), uid("a")}, []change{uid("b")}},
 		{"nothing differs: lower uid first", []change{uid("a")}, []change{uid("b")}},

@@ -118,7 +118,7 @@ func changes(from, to Status) []decision.Change {
 	add("readyReplicas", from.Ready, to.Ready)
 	add("availableReplicas", from.Available, to.Available)
 	add("terminatingReplicas", pointed(from.Terminating), pointed(to.Terminating))
-	if !slices.EqualFunc(from.Conditions, to.Conditions, sameCondition) {
+	if !slices.Equal(from.Conditions, to.Conditions) {
 		out = append(out, decision.Change{
 			Field: "status.conditions", From: named(from.Conditions), To: named(to.Conditions),
 		})
@@ -131,11 +131,6 @@ func pointed(n *int64) string {
 		return "unset"
 	}
 	return fmt.Sprint(*n)
-}
-
-func sameCondition(a, b decision.Condition) bool {
-	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message &&
-		a.Updated.Equal(b.Updated) && a.Transition.Equal(b.Transition)
 }
 
 // named prints conditions by type, status and reason.
