@@ -228,28 +228,30 @@ func (l *Loop) arm(t *telemetry.Trace) {
 	}
 }
 
-// describe adds what a person reads: the sentence, the numbers, the snapshot.
+// describe adds what a person reads: the sentence, the numbers, the snapshot. A
+// sync that panicked keeps the snapshot that made it panic.
 func (l *Loop) describe(t *telemetry.Trace, turn turn) {
+	t.Sentence = unobserved(t)
 	if turn == nil {
-		t.Sentence = unobserved(t)
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.
-			t.Sentence = unobserved(t)
 			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
 		}
 	}()
 	id := turn.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
-	t.Numbers = turn.numbers()
-	t.Sentence = turn.say(t.Rounds, t.Report, t.Try)
 	raw, err := json.Marshal(turn.snapshot())
 	if err != nil {
 		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
-		return
 	}
 	t.Snapshot = raw
+	if t.Result == telemetry.ResultPanicked {
+		return
+	}
+	t.Numbers = turn.numbers()
+	t.Sentence = turn.say(t.Rounds, t.Report, t.Try)
 }
 
 // unobserved is the sentence of a sync that has no snapshot to speak of.

@@ -1,0 +1,341 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// script is a body and a turn that does what a test says: faults such as a
+// panic in the middle of a sync cannot be had from a real cluster.
+type script struct {
+	observeErr error
+	decideFunc func(round int) decision.Verdict
+	doFunc     func(a decision.Action) (decision.Outcome, decision.Learnt)
+	report     decision.Report
+	published  decision.Outcome
+	waiting    bool
+	sayFunc    func() decision.Sentence
+
+	rounds   int
+	done     []string
+	lostKeys []string
+}
+
+func (s *script) observe(context.Context, string) (turn, error) {
+	if s.observeErr != nil {
+		return nil, s.observeErr
+	}
+	s.rounds = 0
+	return s, nil
+}
+func (s *script) unknown(key string) { s.lostKeys = append(s.lostKeys, key) }
+func (s *script) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+	return nil, nil
+}
+func (s *script) decide() decision.Verdict {
+	s.rounds++
+	if s.decideFunc == nil {
+		return decision.Verdict{}
+	}
+	return s.decideFunc(s.rounds)
+}
+func (s *script) learn(decision.Round, decision.Learnt) {}
+func (s *script) do(_ context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	s.done = append(s.done, a.Target.Name)
+	if s.doFunc == nil {
+		return decision.Outcome{State: decision.Written}, decision.Learnt{}
+	}
+	return s.doFunc(a)
+}
+func (s *script) settle([]decision.Round) *decision.Report { r := s.report; return &r }
+func (s *script) publish(context.Context) decision.Outcome {
+	s.done = append(s.done, "status")
+	return s.published
+}
+func (s *script) numbers() []decision.Fact { return nil }
+func (s *script) snapshot() any            { return struct{}{} }
+func (s *script) object() runtime.Object   { return nil }
+func (s *script) identity() identity       { return identity{uid: "u", found: true, waiting: s.waiting} }
+func (s *script) say([]decision.Round, *decision.Report, decision.Try) decision.Sentence {
+	if s.sayFunc != nil {
+		return s.sayFunc()
+	}
+	return decision.Sentence{Object: "web", Tone: decision.ToneOK}
+}
+
+// recording keeps the traces of a loop.
+type recording struct {
+	mu     sync.Mutex
+	traces []*telemetry.Trace
+}
+
+func (r *recording) Record(t *telemetry.Trace) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.Seq = uint64(len(r.traces) + 1)
+	r.traces = append(r.traces, t)
+}
+func (r *recording) SyncOf(_, _, _, _ string) (uint64, bool) { return 0, false }
+
+func (r *recording) all() []*telemetry.Trace {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]*telemetry.Trace(nil), r.traces...)
+}
+
+// play runs a script's loop in fake time until it has been idle for that long.
+func play(t *testing.T, s *script, limit int64, mode Mode, idle time.Duration) (traces []*telemetry.Trace) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recording{}
+		opts := Options{Mode: mode, Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
+		l := &Loop{name: "test", limit: limit, opts: opts, client: fake.NewClientset(), body: s}
+		l.queue = newQueue(queueOptions{})
+		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx, 2) }()
+		time.Sleep(idle) // Fake time: it passes when nothing is left to do.
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		traces = r.all()
+	})
+	return traces
+}
+
+func results(traces []*telemetry.Trace) []telemetry.Result {
+	var list []telemetry.Result
+	for _, t := range traces {
+		list = append(list, t.Result)
+	}
+	return list
+}
+
+func action(name string, d decision.Discipline) decision.Action {
+	return decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: name}, Discipline: d}
+}
+
+// [2.3]: fifteen tries with growing back-off, then dropped until something changes.
+func TestDroppedAfterFifteenTries(t *testing.T) {
+	traces := play(t, &script{observeErr: errors.New("cache is broken")}, 15, Act, time.Hour)
+	if len(traces) != 16 {
+		t.Fatalf("%d syncs, want the first, 14 more tries and the one that drops: 16", len(traces))
+	}
+	for i, trace := range traces[:15] {
+		if trace.Result != telemetry.ResultFailed || trace.Try.Number != int64(i+1) || trace.Try.Next.IsZero() {
+			t.Errorf("sync %d: %s, try %+v", i, trace.Result, trace.Try)
+		}
+	}
+	if last := traces[15]; last.Result != telemetry.ResultDropped || !last.Try.Dropped {
+		t.Errorf("the last: %s, try %+v", last.Result, last.Try)
+	}
+	first := traces[1].Started.Sub(traces[0].Ended)
+	fourteenth := traces[15].Started.Sub(traces[14].Ended)
+	if first != 5*time.Millisecond || fourteenth != 5*time.Millisecond<<14 {
+		t.Errorf("back-off grew from %v to %v, want 5ms to %v", first, fourteenth, 5*time.Millisecond<<14)
+	}
+}
+
+func TestReplicaSetsAreNeverDropped(t *testing.T) {
+	traces := play(t, &script{observeErr: errors.New("no")}, 0, Act, time.Hour)
+	for _, trace := range traces {
+		if trace.Result != telemetry.ResultFailed {
+			t.Fatalf("result %s", trace.Result)
+		}
+	}
+	if len(traces) < 17 {
+		t.Errorf("%d tries in an hour", len(traces))
+	}
+}
+
+func TestPanicsAreRecordedAndTriedAgain(t *testing.T) {
+	s := &script{}
+	s.decideFunc = func(int) decision.Verdict {
+		if s.decideFunc != nil {
+			s.decideFunc = nil
+			panic("no such revision")
+		}
+		return decision.Verdict{}
+	}
+	traces := play(t, s, 15, Act, time.Minute)
+	if diff := cmp.Diff([]telemetry.Result{telemetry.ResultPanicked, telemetry.ResultUnchanged}, results(traces)); diff != "" {
+		t.Fatal(diff)
+	}
+	if traces[0].Failure.Message != "no such revision" || traces[0].Sentence.Tone != decision.ToneFailed {
+		t.Errorf("the panic is recorded as %+v", traces[0].Failure)
+	}
+}
+
+func TestPanickingWordsDoNotStopALoop(t *testing.T) {
+	traces := play(t, &script{sayFunc: func() decision.Sentence { panic("speechless") }}, 15, Act, time.Second)
+	if len(traces) != 1 || traces[0].Result != telemetry.ResultUnchanged || traces[0].Sentence.Code != "unobserved" {
+		t.Fatalf("traces %+v", results(traces))
+	}
+}
+
+// A wait for our own echo is no error and no try: a timer brings the next look.
+func TestWaitingIsNotATry(t *testing.T) {
+	s := &script{waiting: true}
+	s.decideFunc = func(int) decision.Verdict {
+		return decision.Verdict{Stop: true, Timers: []decision.Timer{{At: time.Now().Add(time.Second), Code: "echo"}}}
+	}
+	traces := play(t, s, 15, Act, 10*time.Second+500*time.Millisecond)
+	if len(traces) != 11 {
+		t.Errorf("%d looks in ten seconds, want 11", len(traces))
+	}
+	for i, trace := range traces {
+		if trace.Result != telemetry.ResultWaiting || trace.Try.Number != 0 || trace.Report != nil {
+			t.Errorf("sync %d: %s, try %+v, report %v", i, trace.Result, trace.Try, trace.Report)
+		}
+		if i > 0 && (trace.Causes[0].Kind != telemetry.CauseTimer || trace.Causes[0].Code != "echo") {
+			t.Errorf("sync %d was caused by %+v", i, trace.Causes)
+		}
+	}
+}
+
+func TestRounds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		learns int // rounds that learn something
+		want   int
+	}{
+		{"learns nothing", 0, 1}, {"learns once", 1, 2}, {"learns always", 99, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &script{published: decision.Outcome{State: decision.Written}}
+			s.decideFunc = func(int) decision.Verdict {
+				return decision.Verdict{Actions: []decision.Action{action("rs", decision.StopAtFirst)}}
+			}
+			s.doFunc = func(decision.Action) (decision.Outcome, decision.Learnt) {
+				if s.rounds <= c.learns {
+					return decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "taken"}}, decision.Learnt{NameTaken: &decision.NameTaken{Name: "x"}}
+				}
+				return decision.Outcome{State: decision.Written}, decision.Learnt{}
+			}
+			trace := play(t, s, 1, Act, time.Millisecond)[0]
+			if len(trace.Rounds) != c.want {
+				t.Fatalf("%d rounds, want %d", len(trace.Rounds), c.want)
+			}
+			if c.learns == 1 && (trace.Result != telemetry.ResultWrote || trace.Rounds[1].Learnt.NameTaken == nil) {
+				t.Errorf("after the second round: %s, learnt %+v", trace.Result, trace.Rounds[1].Learnt)
+			}
+		})
+	}
+}
+
+func TestDisciplines(t *testing.T) {
+	refuse := map[string]bool{}
+	for _, c := range []struct {
+		name    string
+		refused string
+		actions []decision.Action
+		want    []string
+	}{
+		{"all go", "", []decision.Action{action("a", decision.StopAtFirst), action("b", decision.StopAtFirst)}, []string{"a", "b"}},
+		{"stop at the first failure", "a", []decision.Action{action("a", decision.StopAtFirst), action("b", decision.StopAtFirst)}, []string{"a"}},
+		{"visit all", "a", []decision.Action{action("a", decision.VisitAll), action("b", decision.VisitAll)}, []string{"a", "b"}},
+		{"a failed claim ends the round", "a", []decision.Action{action("a", decision.VisitAll), action("b", decision.VisitAll), action("pods", decision.SlowStart)}, []string{"a", "b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clear(refuse)
+			refuse[c.refused] = true
+			s := &script{}
+			s.decideFunc = func(int) decision.Verdict { return decision.Verdict{Actions: c.actions} }
+			s.doFunc = func(a decision.Action) (decision.Outcome, decision.Learnt) {
+				if refuse[a.Target.Name] {
+					return decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "no"}}, decision.Learnt{}
+				}
+				return decision.Outcome{State: decision.Written}, decision.Learnt{}
+			}
+			trace := play(t, s, 1, Act, time.Millisecond)[0]
+			if diff := cmp.Diff(c.want, s.done[:len(c.want)]); diff != "" {
+				t.Error(diff)
+			}
+			for i, o := range trace.Rounds[0].Outcomes {
+				tried := i < len(c.want)
+				if (o.State == decision.NotTried) == tried {
+					t.Errorf("action %d: %s", i, o.State)
+				}
+			}
+		})
+	}
+}
+
+func TestResults(t *testing.T) {
+	failure := &decision.Failure{Message: "no"}
+	terminal := &decision.Failure{Message: "namespace", Terminal: true}
+	for _, c := range []struct {
+		outcome decision.Outcome
+		want    telemetry.Result
+		again   bool
+	}{
+		{decision.Outcome{State: decision.Written}, telemetry.ResultWrote, false},
+		{decision.Outcome{State: decision.Tolerated}, telemetry.ResultUnchanged, false},
+		{decision.Outcome{State: decision.Superseded}, telemetry.ResultSuperseded, false},
+		{decision.Outcome{State: decision.Conflicted, Failure: failure}, telemetry.ResultStale, true},
+		{decision.Outcome{State: decision.Refused, Failure: failure}, telemetry.ResultFailed, true},
+		{decision.Outcome{State: decision.Refused, Failure: terminal}, telemetry.ResultFailed, false},
+		{decision.Outcome{State: decision.Unknown, Failure: failure}, telemetry.ResultUnknown, true},
+		{decision.Outcome{State: decision.Partly, Failure: failure}, telemetry.ResultFailed, true},
+	} {
+		t.Run(fmt.Sprint(c.outcome.State, c.again), func(t *testing.T) {
+			s := &script{report: decision.Report{Publish: true}, published: c.outcome}
+			traces := play(t, s, 15, Act, 8*time.Millisecond)
+			if traces[0].Result != c.want {
+				t.Errorf("result %s, want %s", traces[0].Result, c.want)
+			}
+			if again := len(traces) > 1; again != c.again {
+				t.Errorf("tried again = %v, want %v", again, c.again)
+			}
+			if asked := len(s.lostKeys) > 0; asked != (c.outcome.State == decision.Unknown) {
+				t.Errorf("asked for a live read = %v", asked)
+			}
+		})
+	}
+}
+
+func TestWatchModeWritesNothing(t *testing.T) {
+	s := &script{report: decision.Report{Publish: true}}
+	s.decideFunc = func(int) decision.Verdict {
+		return decision.Verdict{Actions: []decision.Action{action("rs", decision.StopAtFirst)}}
+	}
+	traces := play(t, s, 15, Watch, time.Second)
+	if len(s.done) != 0 {
+		t.Errorf("watching did %v", s.done)
+	}
+	if len(traces) != 1 || traces[0].Result != telemetry.ResultUnchanged {
+		t.Errorf("traces %v", results(traces))
+	}
+}
+
+func TestRunRefusesNonsense(t *testing.T) {
+	opts := Options{}.withDefaults()
+	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), body: &script{}, queue: newQueue(queueOptions{})}
+	if err := l.Run(t.Context(), 0); err == nil {
+		t.Error("no workers were accepted")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Run(ctx, 1); err != nil {
+		t.Error(err)
+	}
+	if err := l.Run(ctx, 1); err == nil {
+		t.Error("a second run was accepted")
+	}
+}
