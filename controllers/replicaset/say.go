@@ -5,34 +5,34 @@ import "github.com/loopscope/loopscope/controllers/decision"
 // Codes are the situations that Say tells apart: the stable reason code of a
 // sentence, and what it means in one sentence.
 var Codes = map[string]string{
-	"gone":             "It is not in the cache any more.",
-	"echo":             "A cache does not show its own last write yet, so nothing is decided.",
-	"invalid-selector": "Its selector cannot be read, so nothing is decided until it changes.",
-	"parent":           "A live read said that it is gone or being deleted, which the cache does not show yet.",
-	"claim-refused":    "A pod could not be adopted or released, which ends the sync before anything else.",
-	"quota":            "A quota of its namespace has no room for its pods.",
-	"create-refused":   "The API server refused to create its pods.",
-	"delete-refused":   "The API server refused to delete its pods.",
-	"status-refused":   "The API server refused its status.",
-	"unknown":          "The reply to a write was lost, so the next sync reads live before it decides.",
-	"conflict":         "Another writer changed it first, so the next sync decides on that.",
-	"superseded":       "A newer write of this process to the same object made this one pointless.",
-	"namespace":        "Its namespace is being deleted, so nothing can be created.",
-	"deleting":         "It is being deleted, and its pods are left to the garbage collector.",
-	"creating":         "Pods were created by this sync.",
-	"deleting-pods":    "Pods were deleted by this sync.",
-	"claiming":         "Pods were adopted or released by this sync.",
-	"planned":          "A creation or deletion is decided but was not carried out.",
-	"expectations":     "Pods that it asked for have not been seen yet, so none are created or deleted.",
-	"image-pull":       "The image of its pods cannot be pulled.",
-	"crash-loop":       "A container of its pods keeps crashing.",
-	"unschedulable":    "No node takes its pods.",
-	"config":           "A container of its pods cannot be created as its configuration stands.",
-	"starting":         "Some of its pods are starting.",
-	"not-ready":        "Some of its pods are not ready.",
-	"min-ready":        "Some of its pods are ready, but not for minReadySeconds yet.",
-	"scaled-to-zero":   "It wants no pods and has none.",
-	"settled":          "It has the pods that it wants, and all are available.",
+	"gone":                  "It is not in the cache any more.",
+	"echo":                  "A cache does not show its own last write yet, so nothing is decided.",
+	"invalid-selector":      "Its selector cannot be read, so nothing is decided until it changes.",
+	"parent":                "A live read said that it is gone or being deleted, which the cache does not show yet.",
+	"claim-refused":         "A pod could not be adopted or released, which ends the sync before anything else.",
+	"quota":                 "A quota of its namespace has no room for its pods.",
+	"create-refused":        "The API server refused to create its pods.",
+	"delete-refused":        "The API server refused to delete its pods.",
+	"status-refused":        "The API server refused its status.",
+	"unknown-outcome":       "The reply to a write was lost, so the next sync reads live before it decides.",
+	"conflict":              "Another writer changed it first, so the next sync decides on that.",
+	"superseded":            "A newer write of this process to the same object made this one pointless.",
+	"namespace-terminating": "Its namespace is being deleted, so nothing can be created.",
+	"deleting":              "It is being deleted, and its pods are left to the garbage collector.",
+	"creating":              "Pods were created by this sync.",
+	"deleting-pods":         "Pods were deleted by this sync.",
+	"claiming":              "Pods were adopted or released by this sync.",
+	"planned":               "A creation or deletion is decided but was not carried out.",
+	"expectations":          "Pods that it asked for have not been seen yet, so none are created or deleted.",
+	"image-pull":            "The image of its pods cannot be pulled.",
+	"crash-loop":            "A container of its pods keeps crashing.",
+	"unschedulable":         "No node takes its pods.",
+	"config":                "A container of its pods cannot be created as its configuration stands.",
+	"starting":              "Some of its pods are starting.",
+	"readiness":             "Some of its pods are not ready.",
+	"min-ready":             "Some of its pods are ready, but not for minReadySeconds yet.",
+	"scaled-to-zero":        "It wants no pods and has none.",
+	"settled":               "It has the pods that it wants, and all are available.",
 }
 
 // Numbers are the key numbers of the object as facts of this sync.
@@ -78,7 +78,7 @@ var situations = []func(*telling) bool{
 	(*telling).claimRefused, (*telling).manageRefused, (*telling).statusRefused,
 	(*telling).namespaceGoing, (*telling).beingDeleted,
 	(*telling).working, (*telling).expecting,
-	(*telling).blocked, (*telling).settling, (*telling).scaledToZero, (*telling).settled,
+	(*telling).blocked, (*telling).settling, (*telling).scaledToZero, (*telling).unsettled, (*telling).settled,
 }
 
 // is sets tone, code and the words that join them to the subject.
@@ -105,10 +105,10 @@ func (t *telling) echo() bool {
 		return false
 	}
 	e := t.s.Echo[0]
-	t.is(decision.ToneWaiting, "echo", "waiting to see its own write")
-	t.out.Lead = decision.Words{}.Say("the cache shows ").Quote(e.Object).Say(" at rv ").Quote(e.Cached).
-		Say(", written was rv ").Quote(e.Written).Say(", for ").Since(e.Since)
-	t.out.Then = decision.Words{}.Say("Looks again when it shows, or in ").Until(e.Check)
+	t.is(decision.ToneWaiting, "echo", "waiting")
+	t.out.Lead = decision.Words{}.Say("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
+		Say(" is not seen yet, the cache is at ").Name(e.Cached).Say(", for ").Since(e.Since)
+	t.out.Then = decision.Words{}.Say("Decides when it is seen, or looks again in ").Until(e.Check)
 	t.out.Since, t.out.Turns = e.Since, e.Check
 	return true
 }
@@ -156,7 +156,7 @@ func (t *telling) tryAgain() decision.Words {
 		return t.decideAgain()
 	}
 	t.out.Turns = t.try.Next
-	return decision.Words{}.Say("Try ").Count("try", t.try.Number).Say(" failed; the next is in ").Until(t.try.Next)
+	return decision.Words{}.Say("Try ").Count("try", t.try.Number).Say(", again in ").Until(t.try.Next)
 }
 
 // decideAgain says when the worker looks again after something that is nobody's failure.
@@ -172,7 +172,7 @@ func (t *telling) namespaceGoing() bool {
 	if !t.s.Learnt.NamespaceTerminating && !t.terminal() {
 		return false
 	}
-	t.is(decision.ToneNeutral, "namespace", "stopped")
+	t.is(decision.ToneNeutral, "namespace-terminating", "stopped")
 	t.out.Lead = decision.Words{}.Say("its namespace is being deleted, so nothing can be created and nothing is retried")
 	return true
 }
@@ -201,6 +201,19 @@ func (t *telling) scaledToZero() bool {
 	if n := t.tally.terminating; n > 0 {
 		t.out.Then = decision.Words{}.Count("terminating", n).Say(plural(n, " pod is", " pods are") + " still ending")
 	}
+	return true
+}
+
+// unsettled is what is left where a claim came too late: the number is not
+// right, and only another look can mend it.
+func (t *telling) unsettled() bool {
+	if t.tally.pods == t.s.Want {
+		return false
+	}
+	t.is(decision.ToneWaiting, "claim-late", "waiting")
+	t.out.Lead = decision.Words{}.Say("it has ").Count("pods", t.tally.pods).Say(plural(t.tally.pods, " pod", " pods")+" and wants ").
+		Count("wanted", t.s.Want).Say(", as a pod was gone before it could be claimed")
+	t.out.Then = decision.Words{}.Say("Decides again when the cache shows it")
 	return true
 }
 

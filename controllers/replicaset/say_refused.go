@@ -53,7 +53,7 @@ func (t *telling) leftOver(o *decision.Outcome) decision.Words {
 }
 
 func (t *telling) replyLost(a decision.Action, o *decision.Outcome) {
-	t.is(decision.ToneWaiting, "unknown", "waiting")
+	t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
 	work := "creating"
 	if a.Kind == decision.DeletePods {
 		work = "deleting"
@@ -97,14 +97,14 @@ func (t *telling) statusRefused() bool {
 	switch o := t.report.Outcome; o.State {
 	case decision.Conflicted:
 		t.is(decision.ToneWaiting, "conflict", "waiting")
-		t.out.Lead = otherWriter(o.Other)
+		t.out.Lead = t.otherWriter(o.Other)
 		t.out.Then = t.decideAgain()
 	case decision.Superseded:
 		t.is(decision.ToneWaiting, "superseded", "waiting")
 		t.out.Lead = decision.Words{}.Say("a newer write of this process to it is on its way back, so its status was not written")
 		t.out.Then = t.decideAgain()
 	case decision.Unknown:
-		t.is(decision.ToneWaiting, "unknown", "waiting")
+		t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
 		t.out.Lead = told(decision.Words{}.Say("the reply to its status was lost"), o)
 		t.out.Then = t.decideAgain()
 	default:
@@ -115,15 +115,18 @@ func (t *telling) statusRefused() bool {
 	return true
 }
 
-// otherWriter names who wrote first, as far as that is known.
-func otherWriter(other *decision.Writer) decision.Words {
+// otherWriter names who wrote first, and what, as far as that is known.
+func (t *telling) otherWriter(other *decision.Writer) decision.Words {
 	var w decision.Words
 	if other == nil || other.Manager == "" {
-		return w.Say("another writer was first")
+		return w.Say("another writer wrote it first")
 	}
-	w = w.Quote(other.Manager).Say(" wrote it first")
+	w = w.Name(other.Manager).Say(" wrote it first")
 	if other.RV != "" {
-		w = w.Say(", at rv ").Quote(other.RV)
+		w = w.Say(", rv ").Name(t.s.RV).Say(" became ").Name(other.RV)
+	}
+	if len(other.Fields) > 0 {
+		w = w.Say(" (").Quote(brief(strings.Join(other.Fields, ", "))).Say(")")
 	}
 	return w
 }

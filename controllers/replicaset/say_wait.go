@@ -46,12 +46,12 @@ func plightOf(p *Pod) plight {
 	switch {
 	case p.Reason == "ContainerCreating", p.Reason == "PodInitializing", p.Reason == "" && p.Node != "" && p.Phase == "Pending":
 		return plight{"starting", w.Say("is starting"), then}
-	case p.Reason != "":
-		return plight{"not-ready", w.Say("is not ready (").Quote(p.Reason).Say(")"), then}
+	case p.Reason != "" && p.Reason != "ContainersNotReady":
+		return plight{"readiness", w.Say("is not ready (").Quote(p.Reason).Say(")"), then}
 	case p.Node == "":
-		return plight{"not-ready", w.Say("is not on a node yet"), then}
+		return plight{"readiness", w.Say("is not on a node yet"), then}
 	default:
-		return plight{"not-ready", w.Say("is not ready"), then}
+		return plight{"readiness", w.Say("is not ready"), then}
 	}
 }
 
@@ -63,11 +63,17 @@ func pull(p *Pod) decision.Words {
 	} else {
 		w = w.Quote(p.Image)
 	}
-	why := p.Reason
-	if strings.Contains(strings.ToLower(p.Message), "not found") {
-		why = "not found"
+	return w.Say(" (").Quote(pullReason(p)).Say(")")
+}
+
+// pullReason is the registry's own words where they are short and known.
+func pullReason(p *Pod) string {
+	for _, known := range []string{"not found", "unauthorized", "denied", "no such host", "connection refused", "timeout"} {
+		if strings.Contains(strings.ToLower(p.Message), known) {
+			return known
+		}
 	}
-	return w.Say(" (").Quote(why).Say(")")
+	return p.Reason
 }
 
 // because is the message of what the pod waits for, or the reason without one.

@@ -8,10 +8,11 @@ func (t *telling) working() bool {
 	for _, kind := range []decision.ActionKind{decision.CreatePods, decision.DeletePods, decision.Adopt, decision.Release} {
 		for _, r := range t.rounds {
 			for i, a := range r.Verdict.Actions {
-				if a.Kind == kind {
-					t.tellWork(a, r, i < len(r.Outcomes) && r.Outcomes[i].State != decision.NotTried)
-					return true
+				if a.Kind != kind || i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
+					continue
 				}
+				t.tellWork(a, r, i < len(r.Outcomes) && r.Outcomes[i].State != decision.NotTried)
+				return true
 			}
 		}
 	}
@@ -22,25 +23,19 @@ func (t *telling) tellWork(a decision.Action, r decision.Round, done bool) {
 	switch a.Kind {
 	case decision.CreatePods:
 		t.is(decision.ToneMoving, "creating", "moving")
-		t.out.Lead = decision.Words{}.Count("creating", a.Count).
-			Say(plural(a.Count, " pod ", " pods ") + tense(done, "created", "to be created"))
+		t.out.Lead = tense(done, "created ", "the next write creates ").Count("creating", a.Count).Say(plural(a.Count, " pod", " pods"))
 	case decision.DeletePods:
 		t.is(decision.ToneMoving, "deleting-pods", "moving")
-		t.out.Lead = decision.Words{}.Count("deleting", a.Count).
-			Say(plural(a.Count, " pod ", " pods ") + tense(done, "deleted", "to be deleted"))
+		t.out.Lead = tense(done, "deleted ", "the next write deletes ").Count("deleting", a.Count).Say(plural(a.Count, " pod", " pods"))
 		if len(a.Victims) > 0 {
 			t.out.Lead = t.out.Lead.Say(" (").Name(a.Victims[0].Name).Say(plural(a.Count, ")", " first)"))
 		}
 	case decision.Adopt:
 		t.is(decision.ToneMoving, "claiming", "moving")
-		n := claims(r, a.Kind)
-		t.out.Lead = decision.Words{}.Count("orphans", n).
-			Say(plural(n, " pod", " pods") + " without a controller " + tense(done, "adopted", "to be adopted"))
+		t.out.Lead = claimed(tense(done, "adopted ", "the next write adopts "), r, a, "orphans").Say(" without a controller")
 	default:
 		t.is(decision.ToneMoving, "claiming", "moving")
-		n := claims(r, a.Kind)
-		t.out.Lead = decision.Words{}.Count("strays", n).
-			Say(plural(n, " pod that no longer matches ", " pods that no longer match ") + tense(done, "released", "to be released"))
+		t.out.Lead = claimed(tense(done, "released ", "the next write releases "), r, a, "strays").Say(" with other labels than it selects")
 	}
 	managing := a.Kind == decision.CreatePods || a.Kind == decision.DeletePods
 	if managing {
@@ -54,22 +49,28 @@ func (t *telling) tellWork(a decision.Action, r decision.Round, done bool) {
 	}
 }
 
-func tense(done bool, past, future string) string {
+// tense begins with what was written or, where nobody acted, would be.
+func tense(done bool, past, future string) decision.Words {
 	if done {
-		return past
+		return decision.Words{}.Say(past)
 	}
-	return future
+	return decision.Words{}.Say(future)
 }
 
-// claims counts the actions of the kind in the round.
-func claims(r decision.Round, kind decision.ActionKind) int64 {
+// claimed counts the pods of one kind of claim, or names the first one where
+// some of them turned out to be gone.
+func claimed(w decision.Words, r decision.Round, first decision.Action, fact string) decision.Words {
 	var n int64
-	for _, a := range r.Verdict.Actions {
-		if a.Kind == kind {
+	for i, a := range r.Verdict.Actions {
+		switch {
+		case a.Kind != first.Kind:
+		case i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated:
+			return w.Say("pod ").Name(first.Target.Name)
+		default:
 			n++
 		}
 	}
-	return n
+	return w.Count(fact, n).Say(plural(n, " pod", " pods"))
 }
 
 func (t *telling) expecting() bool {

@@ -48,7 +48,7 @@ func (t *turn) namespaceOpen() bool {
 		return true
 	}
 	t.v.Path.Ask("RS-8.namespace", false)
-	t.hold("namespace", "RS-8.namespace", time.Time{})
+	t.hold("namespace-terminating", "RS-8.namespace", time.Time{})
 	return false
 }
 
