@@ -31,6 +31,7 @@ var Codes = map[string]string{
 	"starting":              "Some of its pods are starting.",
 	"readiness":             "Some of its pods are not ready.",
 	"min-ready":             "Some of its pods are ready, but not for minReadySeconds yet.",
+	"claim-late":            "A pod was gone before it could be claimed, so the number is not right yet.",
 	"scaled-to-zero":        "It wants no pods and has none.",
 	"settled":               "It has the pods that it wants, and all are available.",
 }
