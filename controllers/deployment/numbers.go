@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -94,13 +95,17 @@ type blocked struct {
 	count                  int64
 }
 
-// blocking finds the reason that most pods give; ties go to the older pod.
+// blocking finds the reason that most pods give; ties go to the first pod. A
+// ready pod only counts where all are: time alone releases it.
 func (v *view) blocking() blocked {
 	var best blocked
 	if v.fresh == nil {
 		return best
 	}
-	pods := v.fresh.Blocking
+	pods := slices.Clone(v.fresh.Blocking)
+	if !allReady(v.fresh) {
+		pods = slices.DeleteFunc(pods, func(p Pod) bool { return p.Ready })
+	}
 	for i := range pods {
 		n := int64(0)
 		for j := range pods {

@@ -52,6 +52,7 @@ var situations = []func(*speaker) bool{
 	(*speaker).uncertain,
 	(*speaker).claiming,
 	(*speaker).lookingAgain,
+	(*speaker).annotated,
 	(*speaker).podsEnding,
 	(*speaker).minReadyWait,
 	(*speaker).blockedRollout,

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -130,13 +131,18 @@ func (p *speaker) scaledNow() bool {
 	case qOneSize:
 		return p.moves("scaled", p.steps(words("scaled, "), list), p.share())
 	}
-	lead := p.steps(p.ready().Say(plural(p.s.Want, " new pod is", " new pods are")+" available; "), list).Say(" just now")
+	lead := p.steps(p.ready().Say("; "), list).Say(" just now")
 	return p.moves("rolling", lead, p.next())
 }
 
-// ready is "4 of 12".
+// ready is "4 of 12 new pods are available".
 func (p *speaker) ready() decision.Words {
-	return decision.Words{}.Count(fNewAvailable, p.freshAvailable()).Say(" of ").Count(fWanted, p.s.Want)
+	n, of := p.freshAvailable(), p.s.Want
+	w := decision.Words{}.Count(fNewAvailable, n)
+	if n > of {
+		return w.Say(plural(n, " new pod is", " new pods are") + " available")
+	}
+	return w.Say(" of ").Count(fWanted, of).Say(plural(of, " new pod is", " new pods are") + " available")
 }
 
 // steps appends "old 6 → 5 and new 9 → 10", the first three of them.
@@ -174,9 +180,23 @@ func (p *speaker) restored() bool {
 		return false
 	}
 	if list[0].Restore == nil {
-		return p.moves("rollback-cleared", words("the rollback that was asked for cannot be done, and its request is cleared"), nil)
+		return p.moves("rollback-cleared", p.whyCleared(), words("The request for the rollback was cleared"))
 	}
 	return p.moves("rolled-back", words("took back the template of ").Name(list[0].Restore.Name), words("It rolls out like any other change"))
+}
+
+// whyCleared is why a rollback cannot be done.
+func (p *speaker) whyCleared() decision.Words {
+	to, _ := p.last.Verdict.Path.Answer(qRBRevision)
+	n, _ := strconv.ParseInt(to, 10, 64)
+	switch {
+	case n == 0:
+		return words("there is no earlier revision to go back to")
+	case p.answered(qRBSource, none):
+		return words("no ReplicaSet has revision ").Count("revision", n).Say(" to go back to")
+	default:
+		return words("revision ").Count("revision", n).Say(" has the template that it has already")
+	}
 }
 
 // moving is progress within the last minute, while something is left to do.
@@ -188,7 +208,7 @@ func (p *speaker) moving() bool {
 	if p.fresh == nil {
 		return p.moves("rolling", p.share(), p.clock(nil))
 	}
-	lead := p.ready().Say(plural(p.s.Want, " new pod is", " new pods are") + " available")
+	lead := p.ready()
 	if p.oldTotal > 0 {
 		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old one is", " old ones are") + " left")
 	}

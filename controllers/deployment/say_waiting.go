@@ -78,9 +78,17 @@ func (p *speaker) claiming() bool {
 	if !p.answered(qClaim, decision.Yes) {
 		return false
 	}
-	lead := words("takes in ").Count("adopt", int64(len(p.adopt))).Say(" and lets go ").Count("release", int64(len(p.release))).
-		Say(" ReplicaSets by its selector")
-	return p.waits("claiming", lead, words("Goes on when their change is seen"))
+	var lead decision.Words
+	if n := int64(len(p.adopt)); n > 0 {
+		lead = lead.Say("adopts ").Count("adopt", n).Say(plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
+	}
+	if n := int64(len(p.release)); n > 0 {
+		if len(lead) > 0 {
+			lead = lead.Say(" and ")
+		}
+		lead = lead.Say("releases ").Count("release", n).Say(" that no longer " + plural(n, "does", "do"))
+	}
+	return p.waits("claiming", lead, words("Goes on when that is seen"))
 }
 
 // lookingAgain is a wait for a cache that a live read has overtaken.
@@ -100,6 +108,18 @@ func parentWord(parent string) string {
 		return "being deleted"
 	}
 	return "gone"
+}
+
+// annotated is a write of annotations alone: no size, but its echo has to come first.
+func (p *speaker) annotated() bool {
+	list := p.written(func(a decision.Action) bool {
+		return a.Kind == decision.UpdateReplicaSet && !resized(a)
+	})
+	if len(list) == 0 || !p.changePending() {
+		return false
+	}
+	lead := words("the annotations of ").Name(list[0].Target.Name).Say(" were out of date and came first")
+	return p.waits("annotations", lead, p.clock(words("The rollout goes on when that is seen")))
 }
 
 // podsEnding is Recreate between old and new ([RC-3]).
@@ -142,7 +162,7 @@ func (p *speaker) rolling() bool {
 
 // blockedRollout is every other rollout that waits.
 func (p *speaker) blockedRollout() bool {
-	if !p.rolling() || p.complete(p.status) || p.s.Want == 0 && p.total == 0 {
+	if !p.rolling() && !p.changePending() {
 		return false
 	}
 	switch {
@@ -152,10 +172,12 @@ func (p *speaker) blockedRollout() bool {
 		return p.waitsForPods()
 	case p.heldBack(heldBehind):
 		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod goes"), p.clock(nil))
-	case p.oldTotal > 0:
-		return p.waits("floor", p.stay(p.share().Say(", and ").Count(fFloor, p.floor()).Say(" is the floor")), p.clock(p.unblocks()))
 	}
-	return p.waits("status", p.share().Say(", and the status is not complete yet"), p.clock(nil))
+	lead := p.share()
+	if p.oldTotal > 0 {
+		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old pod", " old pods") + " left")
+	}
+	return p.waits("unfinished", lead, p.clock(words("Goes on when its last write is seen")))
 }
 
 func (p *speaker) heldBack(code string) bool {
@@ -167,13 +189,9 @@ func (p *speaker) heldBack(code string) bool {
 	return false
 }
 
-func (p *speaker) unblocks() decision.Words {
-	n := max(1, p.needed())
-	return words("Unblocks when ").Count(fNeeded, n).Say(" more " + plural(n, "becomes", "become") + " available")
-}
-
 // waitsForPods names the pods, their reason, and what would release them.
 func (p *speaker) waitsForPods() bool {
+	p.out.Since = p.s.LastProgress
 	lead := p.blockers()
 	if p.oldTotal > 0 {
 		lead = p.stay(lead)
@@ -182,7 +200,7 @@ func (p *speaker) waitsForPods() bool {
 		return p.waits("image-pull", lead, p.clock(words("Unblocks when that image exists or the template changes")))
 	}
 	if p.oldTotal > 0 && p.available == p.floor() {
-		lead = lead.Say(": without it ").Count(fWithout, max(0, p.available-1)).Say(" would be available, and ").
+		lead = lead.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).Say(" would be available, and ").
 			Count(fFloor, p.floor()).Say(" is the floor")
 	}
 	then := words("Completes when all are ready")
@@ -240,7 +258,7 @@ func pullReason(b blocked) string {
 
 // settled is everything wanted, updated and available, and seen.
 func (p *speaker) settled() bool {
-	if !p.complete(p.status) {
+	if p.changePending() || !p.complete(p.status) && (p.rolling() || p.available < p.s.Want) {
 		return false
 	}
 	since := p.unchangedSince()
@@ -249,7 +267,11 @@ func (p *speaker) settled() bool {
 		return p.say("settled", decision.ToneOK, "is", "settled", words("scaled to ").Count(fWanted, 0), nil)
 	}
 	lead := p.share()
-	if !since.IsZero() {
+	switch {
+	case since.IsZero():
+	case p.s.Now.Sub(since) < recent:
+		p.turns(since.Add(recent))
+	default:
 		lead = lead.Say(", unchanged for ").Since(since)
 	}
 	return p.say("settled", decision.ToneOK, "is", "settled", lead, nil)
