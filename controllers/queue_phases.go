@@ -60,6 +60,7 @@ func (t *keyTable) popped(key string) {
 	e := t.entry(key)
 	e.enter(telemetry.KeyProcessing, t.clock.Now())
 	e.taken, e.next = e.next, causeList{}
+	e.took = len(e.taken.kept) > 0
 }
 
 // done is called before client-go's Done, which pushes a dirty key.
@@ -97,7 +98,7 @@ func (t *keyTable) taken(key string) work {
 func (t *keyTable) takenBy(key string, seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := t.keys[key]; e != nil {
+	if e := t.keys[key]; e != nil && e.took {
 		e.takenBy = seq
 	}
 }

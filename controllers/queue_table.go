@@ -18,10 +18,12 @@ const maxCauses = 64
 // idle, wait for nothing and have not failed are not in it, so it is as small
 // as the queue.
 //
-// A timer that is armed in the instant in which an earlier one of the same key
-// rings may be shown as rung, although client-go still holds it: its channel
-// cannot be looked into. That costs a sync whose causes were taken by the one
-// before, and it says so.
+// Two things cannot be seen from outside: a cause is recorded a moment before
+// its key is added, and a timer that is armed in the instant in which an earlier
+// one of the same key rings may still lie in client-go's channel. Either way a
+// sync can take the causes of an add that is still to come. The table then shows
+// that key when it is added and not before, and its sync, which finds no causes,
+// says which one took them.
 type keyTable struct {
 	clock clock.PassiveClock
 
@@ -37,6 +39,8 @@ type keyTable struct {
 	due     time.Time
 
 	adds, errors, timers uint64
+
+	takers takers
 }
 
 // keyEntry is one key.
@@ -52,7 +56,8 @@ type keyEntry struct {
 	// armedSince is when the key began to wait.
 	armedSince time.Time
 	taken      causeList // by the sync under way
-	takenBy    uint64
+	took       bool      // the sync under way found causes
+	takenBy    uint64    // the last sync that did
 
 	attempts int
 	backoff  time.Duration
@@ -92,14 +97,14 @@ func (l *causeList) addTimer(c telemetry.Cause) {
 }
 
 func newKeyTable(c clock.PassiveClock) *keyTable {
-	return &keyTable{clock: c, keys: map[string]*keyEntry{}}
+	return &keyTable{clock: c, keys: map[string]*keyEntry{}, takers: takers{syncs: map[string]uint64{}}}
 }
 
 // entry finds or makes the entry of a key. The table is locked.
 func (t *keyTable) entry(key string) *keyEntry {
 	e := t.keys[key]
 	if e == nil {
-		e = &keyEntry{}
+		e = &keyEntry{takenBy: t.takers.of(key)}
 		t.keys[key] = e
 		if !t.live {
 			t.order = append(t.order, key)
@@ -112,7 +117,31 @@ func (t *keyTable) entry(key string) *keyEntry {
 func (t *keyTable) tidy(key string, e *keyEntry) {
 	if e.phase == "" && !e.early && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
 		delete(t.keys, key)
+		t.takers.remember(key, e.takenBy)
 	}
+}
+
+// takers remembers which sync took the last causes of the keys that left the
+// table last. An add that is late for its causes follows within microseconds,
+// so a few are enough.
+type takers struct {
+	syncs map[string]uint64
+	order [256]string
+	next  int
+}
+
+func (m *takers) of(key string) uint64 { return m.syncs[key] }
+
+func (m *takers) remember(key string, seq uint64) {
+	if seq == 0 {
+		return
+	}
+	if _, known := m.syncs[key]; !known {
+		delete(m.syncs, m.order[m.next])
+		m.order[m.next] = key
+		m.next = (m.next + 1) % len(m.order)
+	}
+	m.syncs[key] = seq
 }
 
 func (t *keyTable) stamp(c telemetry.Cause) telemetry.Cause {

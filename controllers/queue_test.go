@@ -1,0 +1,395 @@
+package controllers
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// saw is a cause that can be told from others.
+func saw(object string) telemetry.Cause {
+	return telemetry.Cause{Kind: telemetry.CauseModified, Object: object}
+}
+
+func timer(code string) telemetry.Cause {
+	return telemetry.Cause{Kind: telemetry.CauseTimer, Code: code}
+}
+
+// pass lets that much of the bubble's time go by, and everything that it wakes run.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// inBubble runs body on a started queue under a fake clock. Goroutines that the
+// queue leaves behind fail the test.
+func inBubble(t *testing.T, o queueOptions, body func(*testing.T, *queue)) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(o)
+		q.Start()
+		defer q.ShutDown()
+		body(t, q)
+	})
+}
+
+// mustGet takes a key that has to be ready.
+func mustGet(t *testing.T, q *queue) work {
+	t.Helper()
+	if q.Len() == 0 {
+		t.Fatalf("no key is ready: %+v", q.State())
+	}
+	w, shutdown := q.Get()
+	if shutdown {
+		t.Fatal("get: shut down")
+	}
+	return w
+}
+
+// told is the names of causes: the object, or the code of a timer.
+func told(causes []telemetry.Cause) []string {
+	list := []string{}
+	for _, c := range causes {
+		list = append(list, c.Object+c.Code)
+	}
+	return list
+}
+
+func wantTold(t *testing.T, what string, got []telemetry.Cause, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(append([]string{}, want...), told(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func wantKey(t *testing.T, q *queue, key string, phase telemetry.KeyPhase, since time.Time) telemetry.KeyState {
+	t.Helper()
+	k, _ := q.KeyState(key)
+	if k.Phase != phase || !k.Since.Equal(since) {
+		t.Errorf("%s is %q since %v, want %q since %v", key, k.Phase, k.Since, phase, since)
+	}
+	return k
+}
+
+func TestBeforeStartOnlyTheTableIsFilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // A goroutine would keep the bubble from ending.
+		start := time.Now()
+		q := newQueue(queueOptions{Name: "deployment"})
+		q.Enqueue("b", saw("b1"))
+		q.EnqueueAfter("later", timer("deadline"), 5*time.Second)
+		q.Enqueue("a", saw("a1"))
+		q.Enqueue("b", saw("b2"))
+		if due := q.Retry("failed", timer("refused")); !due.Equal(start.Add(5 * time.Millisecond)) {
+			t.Errorf("retry is due at %v", due)
+		}
+		if _, shutdown := q.Get(); !shutdown {
+			t.Error("Get handed out a key before Start")
+		}
+		s := q.State()
+		if s.Name != "deployment" || s.Ready != 2 || s.Waiting != 2 || q.Len() != 0 {
+			t.Errorf("state: %+v", s)
+		}
+		k := wantKey(t, q, "b", telemetry.KeyReady, start)
+		wantTold(t, "b", k.Causes, "b1", "b2")
+		q.ShutDown()
+		q.Start()
+		q.Enqueue("c", saw("c1"))
+		if n := len(q.State().Keys); n != 4 {
+			t.Errorf("%d keys after a shutdown, want the 4 from before", n)
+		}
+	})
+}
+
+func TestStartReplaysInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(queueOptions{})
+		q.Enqueue("b", saw("b1"))
+		q.EnqueueAfter("later", timer("deadline"), 5*time.Second)
+		q.EnqueueAfter("b", timer("check"), 4*time.Second)
+		q.Enqueue("a", saw("a1"))
+		q.Enqueue("b", saw("b2"))
+		pass(2 * time.Second)
+		q.Start()
+		defer q.ShutDown()
+		w := mustGet(t, q)
+		wantTold(t, w.Key, w.Causes, "b1", "b2")
+		if w.Key != "b" || !w.Queued.Equal(time.Now()) {
+			t.Errorf("first is %s, queued %v", w.Key, w.Queued)
+		}
+		q.Done("b")
+		w = mustGet(t, q)
+		wantTold(t, w.Key, w.Causes, "a1")
+		q.Done("a")
+		pass(2 * time.Second)
+		w = mustGet(t, q)
+		wantTold(t, w.Key, w.Causes, "check")
+		q.Done("b")
+		pass(time.Second)
+		w = mustGet(t, q)
+		wantTold(t, w.Key, w.Causes, "deadline")
+		q.Done("later")
+		if s := q.State(); len(s.Keys) != 0 || s.Adds != 4 {
+			t.Errorf("state at the end: %+v", s)
+		}
+	})
+}
+
+func TestPhasesOfAKey(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		start := time.Now()
+		q.Enqueue("web", saw("one"))
+		wantKey(t, q, "web", telemetry.KeyReady, start)
+		pass(time.Second)
+		q.Enqueue("web", saw("two")) // Joins the first: still ready since then.
+		wantKey(t, q, "web", telemetry.KeyReady, start)
+		w := mustGet(t, q)
+		wantTold(t, "first sync", w.Causes, "one", "two")
+		if !w.Queued.Equal(start) {
+			t.Errorf("queued %v, want %v", w.Queued, start)
+		}
+		wantKey(t, q, "web", telemetry.KeyProcessing, start.Add(time.Second))
+		pass(time.Second)
+		q.Enqueue("web", saw("three"))
+		pass(time.Second)
+		q.Enqueue("web", saw("four"))
+		k := wantKey(t, q, "web", telemetry.KeyDirty, start.Add(2*time.Second))
+		wantTold(t, "of a dirty key", k.Causes, "three", "four")
+		if s := q.State(); s.Busy != 1 || s.Dirty != 1 || s.Ready != 0 || s.Adds != 2 {
+			t.Errorf("state: %+v", s)
+		}
+		q.Done("web")
+		wantKey(t, q, "web", telemetry.KeyReady, start.Add(3*time.Second))
+		w = mustGet(t, q)
+		wantTold(t, "second sync", w.Causes, "three", "four")
+		if !w.Queued.Equal(start.Add(3 * time.Second)) {
+			t.Errorf("queued %v, want when the first sync was done", w.Queued)
+		}
+		q.Done("web")
+		if k, ok := q.KeyState("web"); ok {
+			t.Errorf("an idle key is remembered: %+v", k)
+		}
+	})
+}
+
+func TestEarlierOfTwoTimersHoldsForBoth(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		start := time.Now()
+		q.EnqueueAfter("web", timer("deadline"), 10*time.Minute)
+		pass(time.Second)
+		q.EnqueueAfter("web", timer("min-ready"), 9*time.Second)
+		q.EnqueueAfter("web", timer("echo"), 30*time.Second)
+		k := wantKey(t, q, "web", telemetry.KeyWaiting, start)
+		wantTold(t, "waiting", k.Causes, "deadline", "min-ready", "echo")
+		if !k.Due.Equal(start.Add(10*time.Second)) || k.Code != "min-ready" {
+			t.Errorf("due %v for %q", k.Due, k.Code)
+		}
+		pass(9*time.Second - 1)
+		wantKey(t, q, "web", telemetry.KeyWaiting, start)
+		pass(1)
+		wantKey(t, q, "web", telemetry.KeyReady, start.Add(10*time.Second))
+		w := mustGet(t, q)
+		wantTold(t, "sync", w.Causes, "deadline", "min-ready", "echo")
+		if due := w.Causes[0].Due; !due.Equal(start.Add(10 * time.Minute)) {
+			t.Errorf("the deadline was due at %v", due)
+		}
+		q.Done("web")
+		pass(time.Hour) // The later two are forgotten by client-go too.
+		if q.Len() != 0 || len(q.State().Keys) != 0 {
+			t.Errorf("state: %+v", q.State())
+		}
+	})
+}
+
+func TestAnEventDoesNotDisarmATimer(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		due := time.Now().Add(time.Minute)
+		for range 100 { // Every sync arms it again.
+			q.EnqueueAfter("web", telemetry.Cause{Kind: telemetry.CauseTimer, Code: "deadline", Due: due}, time.Until(due))
+			q.Enqueue("web", saw("event"))
+			w := mustGet(t, q)
+			wantTold(t, "sync by an event", w.Causes, "event")
+			if k, _ := q.KeyState("web"); !k.Due.Equal(due) || k.Phase != telemetry.KeyProcessing {
+				t.Fatalf("at work, and the timer: %+v", k)
+			}
+			q.Done("web")
+			pass(100 * time.Millisecond)
+		}
+		pass(time.Until(due))
+		w := mustGet(t, q)
+		wantTold(t, "sync by the clock", w.Causes, "deadline")
+		if w.Folded != 0 {
+			t.Errorf("%d copies of the timer were counted", w.Folded)
+		}
+		q.Done("web")
+	})
+}
+
+func TestRetryBacksOffUntilForgotten(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		for n, wait := range []time.Duration{5, 10, 20, 40, 80} {
+			now := time.Now()
+			wait *= time.Millisecond
+			if due := q.Retry("web", timer("refused")); !due.Equal(now.Add(wait)) {
+				t.Errorf("failure %d: due after %v, want %v", n, due.Sub(now), wait)
+			}
+			synctest.Wait()
+			k := wantKey(t, q, "web", telemetry.KeyWaiting, now)
+			if k.Attempts != n+1 || k.Backoff != wait || k.Code != "refused" || q.NumRequeues("web") != n+1 {
+				t.Errorf("failure %d: %+v, %d requeues", n, k, q.NumRequeues("web"))
+			}
+			pass(wait)
+			w := mustGet(t, q)
+			if w.Attempts != n+1 || !w.Causes[0].Due.Equal(now.Add(wait)) {
+				t.Errorf("failure %d: %+v", n, w)
+			}
+			q.Done("web")
+		}
+		q.Retry("web", timer("refused"))
+		q.Forget("web")
+		k := wantKey(t, q, "web", telemetry.KeyWaiting, time.Now())
+		if k.Attempts != 0 || k.Backoff != 0 || q.NumRequeues("web") != 0 {
+			t.Errorf("forgotten: %+v", k)
+		}
+		pass(160 * time.Millisecond)
+		q.Done(mustGet(t, q).Key)
+		if s := q.State(); len(s.Keys) != 0 || s.Errors != 6 || s.Timers != 0 {
+			t.Errorf("state: %+v", s)
+		}
+	})
+}
+
+// A worker takes the key between the record of a cause and its Add, so the
+// follow-up sync finds nothing and says who had it.
+func TestFollowUpWithoutCausesSaysWhoTookThem(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		q.Enqueue("web", saw("one"))
+		var w work
+		q.ready.put("web", func() {
+			q.table.wants("web", saw("two"))
+			w = mustGet(t, q)
+		})
+		wantTold(t, "the sync in between", w.Causes, "one", "two")
+		wantKey(t, q, "web", telemetry.KeyDirty, time.Now())
+		q.Taken("web", 41)
+		q.Done("web")
+		w = mustGet(t, q)
+		if len(w.Causes) != 0 || w.TakenBy != 41 {
+			t.Errorf("the follow-up: %+v", w)
+		}
+		q.Done("web")
+	})
+}
+
+func TestCausesAreBounded(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		for i := range maxCauses + 36 {
+			q.Enqueue("web", saw(fmt.Sprint(i)))
+		}
+		if k, _ := q.KeyState("web"); len(k.Causes) != maxCauses || k.Folded != 36 {
+			t.Errorf("%d causes and %d folded", len(k.Causes), k.Folded)
+		}
+		w := mustGet(t, q)
+		if len(w.Causes) != maxCauses || w.Folded != 36 || w.Causes[0].Object != "0" {
+			t.Errorf("%d causes and %d folded, the first %q", len(w.Causes), w.Folded, w.Causes[0].Object)
+		}
+		q.Done("web")
+		q.Enqueue("web", saw("next"))
+		if w := mustGet(t, q); len(w.Causes) != 1 || w.Folded != 0 {
+			t.Errorf("the next sync: %+v", w)
+		}
+		q.Done("web")
+	})
+}
+
+func TestShutDownDrainsAndDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(queueOptions{})
+		q.Start()
+		q.Enqueue("web", saw("one"))
+		waiting := make(chan bool)
+		q.ShutDown()
+		q.Enqueue("other", saw("two"))
+		q.EnqueueAfter("other", timer("three"), 0)
+		q.Retry("other", timer("four"))
+		if _, shutdown := q.Get(); shutdown {
+			t.Error("what was ready is lost")
+		}
+		q.Done("web")
+		go func() {
+			_, shutdown := q.Get()
+			waiting <- shutdown
+		}()
+		if !<-waiting {
+			t.Error("a key after the shutdown")
+		}
+		if s := q.State(); len(s.Keys) != 0 {
+			t.Errorf("state: %+v", s)
+		}
+		q.ShutDown()
+	})
+}
+
+// counted is a metrics provider that counts what it is told, for every queue by name.
+type counted struct {
+	mu  sync.Mutex
+	sum map[string]float64
+}
+
+type count1 struct {
+	all  *counted
+	name string
+}
+
+func (c count1) add(v float64)     { c.all.mu.Lock(); defer c.all.mu.Unlock(); c.all.sum[c.name] += v }
+func (c count1) Inc()              { c.add(1) }
+func (c count1) Dec()              { c.add(-1) }
+func (c count1) Set(float64)       {}
+func (c count1) Observe(v float64) { c.add(v) }
+
+func (c *counted) of(metric, queue string) count1 { return count1{c, metric + " " + queue} }
+func (c *counted) get(metric, queue string) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sum[metric+" "+queue]
+}
+func (c *counted) NewDepthMetric(n string) workqueue.GaugeMetric       { return c.of("depth", n) }
+func (c *counted) NewAddsMetric(n string) workqueue.CounterMetric      { return c.of("adds", n) }
+func (c *counted) NewLatencyMetric(n string) workqueue.HistogramMetric { return c.of("latency", n) }
+func (c *counted) NewRetriesMetric(n string) workqueue.CounterMetric   { return c.of("retries", n) }
+func (c *counted) NewWorkDurationMetric(n string) workqueue.HistogramMetric {
+	return c.of("work", n)
+}
+func (c *counted) NewUnfinishedWorkSecondsMetric(n string) workqueue.SettableGaugeMetric {
+	return c.of("unfinished", n)
+}
+func (c *counted) NewLongestRunningProcessorSecondsMetric(n string) workqueue.SettableGaugeMetric {
+	return c.of("longest", n)
+}
+
+func TestQueueTellsItsProvider(t *testing.T) {
+	c := &counted{sum: map[string]float64{}}
+	inBubble(t, queueOptions{Name: "deployment", Metrics: c}, func(t *testing.T, q *queue) {
+		q.Enqueue("web", saw("one"))
+		q.Enqueue("web", saw("two"))
+		q.EnqueueAfter("web", timer("deadline"), time.Minute)
+		q.Retry("other", timer("refused"))
+		pass(2 * time.Second)
+		q.Get()
+		pass(3 * time.Second)
+		q.Done("web")
+		got := map[string]float64{}
+		for _, m := range []string{"depth", "adds", "latency", "work", "retries"} {
+			got[m] = c.get(m, "deployment")
+		}
+		want := map[string]float64{"depth": 1, "adds": 2, "latency": 2, "work": 3, "retries": 2}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	})
+}
