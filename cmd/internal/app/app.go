@@ -1,15 +1,31 @@
-// Package app is the embeddable program: it turns Options into a running
-// controller manager with its console. It decides nothing itself; it wires.
+// Package app is the embeddable program: it turns Options into running loops
+// with their console. It may not decide or render anything itself; it wires.
 package app
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"sync"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/metrics"
+	"github.com/loopscope/loopscope/web"
 )
+
+// DefaultListen is where the console listens unless it is told otherwise.
+const DefaultListen = "127.0.0.1:8077"
 
 // Options says what to run and where. Config is required; every other zero
 // value has a working default.
@@ -18,7 +34,7 @@ type Options struct {
 	Config *rest.Config
 	// Cluster is the name the console shows for the cluster. Default "cluster".
 	Cluster string
-	// Listen is the console's address. Default 127.0.0.1:8077. Ignored when Listener is set.
+	// Listen is the console's address. Default DefaultListen. Ignored when Listener is set.
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
 	Listener net.Listener
@@ -33,28 +49,237 @@ type Options struct {
 	Version string
 }
 
-// App is one running program.
-type App struct{ opts Options }
+func (o Options) withDefaults() Options {
+	if o.Cluster == "" {
+		o.Cluster = "cluster"
+	}
+	if o.Listen == "" {
+		o.Listen = DefaultListen
+	}
+	if o.Workers == 0 {
+		o.Workers = 5
+	}
+	if o.QPS == 0 {
+		o.QPS = 20
+	}
+	if o.Burst == 0 {
+		o.Burst = 30
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	return o
+}
 
-// New validates the options and binds the listener; nothing runs before Start.
+// App is one running program. It is started and stopped once.
+type App struct {
+	opts     Options
+	listener net.Listener
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+	journal  *telemetry.Journal
+	cluster  *cluster
+	console  *web.Server
+
+	mu      sync.Mutex
+	started bool
+	stopped bool
+	// teardown is run last in, first out: what started last ends first.
+	teardown []step
+	// ended takes the first part that ended by itself.
+	ended chan error
+}
+
+// step is one named part of the teardown.
+type step struct {
+	name string
+	stop func(context.Context) error
+}
+
+// New checks the options, binds the listener and builds everything; nothing
+// runs before Start. On an error the listener is closed again.
 func New(opts Options) (*App, error) {
 	if opts.Config == nil {
 		return nil, errors.New("app: Options.Config is required")
 	}
-	return &App{opts: opts}, nil
+	opts = opts.withDefaults()
+	if opts.Workers < 1 {
+		return nil, fmt.Errorf("app: %d workers given, at least 1 is needed", opts.Workers)
+	}
+	listener, err := listen(opts)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{opts: opts, listener: listener, registry: prometheus.NewRegistry(), ended: make(chan error, 1)}
+	if err := a.build(); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return a, nil
 }
 
-// Start runs loops and console until Stop. It returns once both are running.
-func (a *App) Start(ctx context.Context) error { return nil }
+// listen binds the console's address, which has to be on loopback as long as
+// the console knows no users.
+func listen(opts Options) (net.Listener, error) {
+	listener := opts.Listener
+	if listener == nil {
+		if err := loopback(opts.Listen); err != nil {
+			return nil, err
+		}
+		var err error
+		if listener, err = net.Listen("tcp", opts.Listen); err != nil {
+			return nil, fmt.Errorf("console: %w; give another address with --listen", err)
+		}
+	}
+	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() {
+		return nil, errors.Join(notLoopback(addr.String()), listener.Close())
+	}
+	return listener, nil
+}
 
-// Stop ends everything Start began, in reverse order, within ctx.
-func (a *App) Stop(ctx context.Context) error { return nil }
+// loopback refuses an address that others than this machine could reach.
+func loopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("console: %q is not an address: give host:port, such as %s", address, DefaultListen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return notLoopback(address)
+	}
+	return nil
+}
+
+func notLoopback(address string) error {
+	return fmt.Errorf("console: %s is not a loopback address. The console has no sign-in yet, so it listens on this machine alone: use %s, and reach it from elsewhere through ssh -L", address, DefaultListen)
+}
+
+func (a *App) build() error {
+	var err error
+	if a.metrics, err = metrics.New(a.registry, metrics.Options{Version: a.opts.Version}); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Observe: a.metrics.Observe})
+	a.metrics.Folded(func() uint64 { _, _, folded := a.journal.Window(); return folded })
+	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
+		return err
+	}
+	a.console, err = web.New(web.Options{
+		Journal:    a.journal,
+		Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue},
+		Loops:      a.cluster.states,
+		Server:     a.cluster.server,
+		Ready:      a.cluster.ready,
+		Gatherer:   a.registry,
+		Readers:    readers{a.metrics},
+		Cluster:    a.opts.Cluster,
+		Version:    a.opts.Version,
+		Mode:       string(controllers.Act),
+		Started:    time.Now(),
+		Logger:     a.opts.Logger,
+	})
+	return err
+}
+
+// readers counts the console's websockets in the metrics.
+type readers struct{ m *metrics.Metrics }
+
+func (r readers) Opened()              { r.m.ReaderOpened() }
+func (r readers) Closed(reason string) { r.m.ReaderClosed(reason) }
+func (r readers) Missed(n uint64)      { r.m.ReaderMissed(n) }
+
+// Start runs loops and console until Stop. It returns once both are started;
+// Wait tells when a part ends by itself.
+func (a *App) Start(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.started || a.stopped {
+		return errors.New("app: it was started or stopped before; build a new one")
+	}
+	a.started = true
+	ctx = context.WithoutCancel(ctx) // Stop ends the parts, in order.
+	a.background(ctx, "journal", func(ctx context.Context) error { a.journal.Run(ctx); return nil })
+	a.serve()
+	a.background(ctx, "watch of the API server", a.cluster.probe)
+	a.background(ctx, "informers", a.cluster.informers)
+	for _, l := range a.cluster.loops {
+		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error { return l.Run(ctx, a.opts.Workers) })
+	}
+	return nil
+}
+
+// background runs a part in a goroutine of its own until its turn in the teardown.
+func (a *App) background(ctx context.Context, name string, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := run(ctx); err != nil {
+			a.end(fmt.Errorf("%s: %w", name, err))
+		}
+	}()
+	a.push(name, func(stopping context.Context) error {
+		cancel()
+		select {
+		case <-done:
+			return nil
+		case <-stopping.Done():
+			return stopping.Err()
+		}
+	})
+}
+
+func (a *App) serve() {
+	server := web.HTTPServer(a.console.Handler(), a.opts.Logger)
+	go func() {
+		if err := server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.end(fmt.Errorf("console: %w", err))
+		}
+	}()
+	a.push("console", server.Shutdown)
+	a.push("websockets", a.console.Shutdown)
+}
+
+func (a *App) push(name string, stop func(context.Context) error) {
+	a.teardown = append(a.teardown, step{name, stop})
+}
+
+// end notes the first part that ended by itself.
+func (a *App) end(err error) {
+	select {
+	case a.ended <- err:
+	default:
+	}
+}
+
+// Stop ends everything Start began, in reverse order, within ctx. It may be
+// called more than once, and before Start.
+func (a *App) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped {
+		return nil
+	}
+	a.stopped = true
+	if !a.started {
+		return a.listener.Close()
+	}
+	var errs []error
+	for i := len(a.teardown) - 1; i >= 0; i-- {
+		if err := a.teardown[i].stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", a.teardown[i].name, err))
+		}
+	}
+	a.end(nil)
+	return errors.Join(errs...)
+}
+
+// Wait blocks until Stop, or until a part has ended by itself, and returns why.
+func (a *App) Wait() error { return <-a.ended }
 
 // Addr is the address the console listens on.
-func (a *App) Addr() net.Addr { return nil }
+func (a *App) Addr() net.Addr { return a.listener.Addr() }
 
 // URL is the console's address for a browser.
-func (a *App) URL() string { return "" }
-
-// Wait blocks until a part of the app has ended by itself, and returns why.
-func (a *App) Wait() error { return nil }
+func (a *App) URL() string { return "http://" + a.Addr().String() }

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// checkWithin is how long a cluster may take to answer a first question.
+const checkWithin = 10 * time.Second
+
+// reader makes a client for a few reads, with a bound on each.
+func reader(config *rest.Config, version, part string) (kubernetes.Interface, error) {
+	if config == nil {
+		return nil, errors.New("no cluster is configured: give --kubeconfig, or set KUBECONFIG")
+	}
+	config = rest.CopyConfig(config)
+	config.UserAgent = "loopscope/" + version + " " + part
+	if config.Timeout == 0 {
+		config.Timeout = checkWithin
+	}
+	c, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	return c, nil
+}
+
+// Check asks the cluster for its version, and says what to do if it does not answer.
+func Check(config *rest.Config, version string) error {
+	c, err := reader(config, version, "check")
+	if err != nil {
+		return err
+	}
+	if _, err := c.Discovery().ServerVersion(); err != nil {
+		return unreachable(config, err)
+	}
+	return nil
+}
+
+func unreachable(config *rest.Config, err error) error {
+	return fmt.Errorf("the cluster at %s does not answer: %w\nIs it running? Check the address with `kubectl cluster-info`, or choose another one with --context or --kubeconfig", config.Host, err)
+}
+
+// Explain observes one Deployment of a live cluster, decides once and writes
+// nothing. The trace that comes back is what a sync would record now.
+func Explain(ctx context.Context, config *rest.Config, namespace, name, version string) (*telemetry.Trace, error) {
+	c, err := reader(config, version, "explain")
+	if err != nil {
+		return nil, err
+	}
+	t, err := controllers.ExplainDeployment(ctx, c, namespace, name, controllers.Options{})
+	switch {
+	case err == nil:
+		return t, nil
+	case apierrors.IsNotFound(err):
+		return nil, notFound(ctx, c, namespace, name)
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return nil, fmt.Errorf("%w\nexplain needs to get Deployments, and to list ReplicaSets and pods, in namespace %s", err, namespace)
+	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
+		return nil, unreachable(config, err)
+	default:
+		return nil, err
+	}
+}
+
+// notFound names what is there instead.
+func notFound(ctx context.Context, c kubernetes.Interface, namespace, name string) error {
+	list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{Limit: 100})
+	if err != nil || len(list.Items) == 0 {
+		return fmt.Errorf("there is no Deployment %s in namespace %s, nor any other there; give the namespace with -n", name, namespace)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	sort.Slice(names, func(i, j int) bool { return shared(names[i], name) > shared(names[j], name) })
+	return fmt.Errorf("there is no Deployment %s in namespace %s; there is %s", name, namespace, strings.Join(names[:min(5, len(names))], ", "))
+}
+
+// shared is the length of the common prefix, by which the likeliest names come first.
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,21 @@
+// Command loopscope runs the Deployment and ReplicaSet loops with a console
+// that shows why each of them did what it did, and explains single Deployments.
+// It may not do more than turn flags into options and values into text.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newRoot(streams{out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/klog/v2"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+)
+
+// stopWithin is how long running syncs may take to end after a signal.
+const stopWithin = 10 * time.Second
+
+type managerOptions struct {
+	listen     string
+	workers    int
+	qps        float32
+	burst      int
+	kubeconfig *genericclioptions.ConfigFlags
+}
+
+func newManager(s streams) *cobra.Command {
+	o := managerOptions{kubeconfig: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "Run the loops and the console against a cluster",
+		Long: `Runs the Deployment and ReplicaSet loops against the cluster of the current
+kubeconfig context, and serves the console on this machine.
+
+The cluster must not run these two loops elsewhere: start its
+kube-controller-manager with
+  --controllers=*,-deployment-controller,-replicaset-controller
+Two sets of loops on one cluster fight over every ReplicaSet.`,
+		Example: `  # The cluster of the current context; console on http://127.0.0.1:8077
+  loopscope manager
+
+  # Another context, another port
+  loopscope manager --context dev --listen 127.0.0.1:9000`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+	}
+	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
+	cmd.Flags().IntVar(&o.workers, "workers", 5, "syncs that each loop runs at once")
+	cmd.Flags().Float32Var(&o.qps, "kube-api-qps", 20, "requests a second that each loop may send")
+	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "requests that each loop may send at once")
+	o.kubeconfig.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *managerOptions) run(ctx context.Context, s streams) error {
+	if o.workers < 1 || o.qps <= 0 || o.burst < 1 {
+		return errors.New("--workers, --kube-api-qps and --kube-api-burst have to be positive")
+	}
+	config, err := restConfig(o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := app.Check(config, stamped()); err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(s.err, nil))
+	klog.SetSlogLogger(logger)
+	program, err := app.New(app.Options{
+		Config: config, Cluster: o.clusterName(), Listen: o.listen, Workers: o.workers,
+		QPS: o.qps, Burst: o.burst, Logger: logger, Version: stamped(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := program.Start(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "dashboard: %s\n", program.URL())
+	return until(ctx, program)
+}
+
+// until waits for a signal or for a part that ends by itself, and stops the rest.
+func until(ctx context.Context, program *app.App) error {
+	ended := make(chan error, 1)
+	go func() { ended <- program.Wait() }()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+	}
+	stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	return errors.Join(err, program.Stop(stopping))
+}
+
+// clusterName is what the kubeconfig calls the cluster.
+func (o *managerOptions) clusterName() string {
+	raw, err := o.kubeconfig.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	name := raw.CurrentContext
+	if o.kubeconfig.Context != nil && *o.kubeconfig.Context != "" {
+		name = *o.kubeconfig.Context
+	}
+	if c := raw.Contexts[name]; c != nil {
+		return c.Cluster
+	}
+	return name
+}

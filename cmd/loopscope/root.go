@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // exec and other credential plugins of kubeconfigs
+	"k8s.io/client-go/rest"
+)
+
+// version is stamped by the linker: -X main.version=v1.2.3.
+var version string
+
+// streams is where commands print.
+type streams struct{ out, err io.Writer }
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "loopscope",
+		Short: "An oscilloscope for Kubernetes control loops",
+		Long: `Loopscope shows why a Deployment does what it does: the questions its control loop
+asked, the values it compared, what it wrote, what it held back and what would
+unblock it.`,
+		Example: `  # Why is this rollout stuck?
+  loopscope explain deployment/web -n shop
+
+  # Run the loops and the console against the cluster of the current context
+  loopscope manager`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArguments,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nSee '%s --help' for the flags there are", err, cmd.CommandPath())
+	})
+	root.AddCommand(newManager(s), newExplain(s), newVersion(s))
+	return root
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q is not a command of %s\nSee '%s --help' for those there are", args[0], cmd.CommandPath(), cmd.CommandPath())
+}
+
+func newVersion(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and the Kubernetes release whose rules it follows",
+		Example: "  loopscope version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.out, "loopscope %s (%s %s/%s), rules of Kubernetes v1.36.3\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// stamped is the linker's version, or the module's for `go install …@version`.
+func stamped() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// restConfig finds the cluster by the usual rules: --kubeconfig, then
+// $KUBECONFIG, then ~/.kube/config, then the pod's own service account.
+func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	config, err := flags.ToRESTConfig()
+	if err == nil {
+		return config, nil
+	}
+	if errors.Is(err, genericclioptions.ErrEmptyConfig) {
+		err = errors.New("no cluster is configured")
+	}
+	return nil, fmt.Errorf("%w\nGive one with --kubeconfig, set KUBECONFIG, or start a cluster to try with `make sandbox`", err)
+}
