@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootLong = `Starts a real Kubernetes control plane on this machine: etcd, kube-apiserver,
@@ -40,6 +41,9 @@ const rootExample = `  # A control plane with a few Deployments that tell a stor
   sandbox kill kube-apiserver --for 10s`
 
 func newRootCommand() *cobra.Command {
+	// The linked components register flags of their own in this global set,
+	// which cobra would mix into ours. Only component processes want them.
+	pflag.CommandLine = pflag.NewFlagSet("sandbox", pflag.ContinueOnError)
 	var o options
 	cmd := &cobra.Command{
 		Use: "sandbox", Short: "A real Kubernetes control plane with Loopscope as its loops",

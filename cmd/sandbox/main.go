@@ -10,17 +10,12 @@ package main
 import (
 	"fmt"
 	"os"
-
-	"github.com/spf13/pflag"
 )
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == childArgument {
 		os.Exit(runComponent(os.Args[2:]))
 	}
-	// The linked components register flags of their own in this global set,
-	// which cobra would mix into ours. Only component processes want them.
-	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ContinueOnError)
 	if err := stampKubernetesVersion(); err != nil {
 		fmt.Fprintf(os.Stderr, "sandbox: stamp the Kubernetes version: %v\n", err)
 		os.Exit(1)

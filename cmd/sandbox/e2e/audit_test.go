@@ -1,0 +1,200 @@
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// request is one line of the audit log.
+type request struct {
+	Stage     string
+	Verb      string
+	UserAgent string
+	ObjectRef struct {
+		Resource, Subresource, Namespace, Name, UID string
+	}
+	ResponseStatus struct{ Code int }
+	RequestObject  body
+	ResponseObject body
+	StageTimestamp time.Time
+}
+
+// body is what the tests read of a request's or a response's object.
+type body struct {
+	Metadata struct {
+		Name, Namespace, UID, ResourceVersion string
+	}
+	Spec struct {
+		Replicas *int64
+	}
+	Preconditions struct {
+		ResourceVersion string
+	}
+}
+
+// ours reports whether Loopscope sent it.
+func (r *request) ours() bool { return strings.HasPrefix(r.UserAgent, "loopscope") }
+
+// write reports whether it was meant to change something.
+func (r *request) write() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb)
+}
+
+func (r *request) taken() bool { return r.ResponseStatus.Code >= 200 && r.ResponseStatus.Code < 300 }
+
+// resource is "deployments" or "deployments/status".
+func (r *request) resource() string {
+	if r.ObjectRef.Subresource != "" {
+		return r.ObjectRef.Resource + "/" + r.ObjectRef.Subresource
+	}
+	return r.ObjectRef.Resource
+}
+
+// object is "deployments shop/web": subresources are of the same object.
+func (r *request) object() string {
+	name := r.ObjectRef.Name
+	if name == "" {
+		name = r.ResponseObject.Metadata.Name
+	}
+	return r.ObjectRef.Resource + " " + r.ObjectRef.Namespace + "/" + name
+}
+
+// rv is the resourceVersion that the write returned; 0 where there was none.
+func (r *request) rv() uint64 { return parseRV(r.ResponseObject.Metadata.ResourceVersion) }
+
+// basis is the resourceVersion that the write was guarded by; 0 for none.
+func (r *request) basis() uint64 {
+	if rv := parseRV(r.RequestObject.Preconditions.ResourceVersion); rv != 0 {
+		return rv
+	}
+	return parseRV(r.RequestObject.Metadata.ResourceVersion)
+}
+
+func parseRV(text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0 // most often empty
+	}
+	return n
+}
+
+// readAudit returns every finished request of the log so far.
+func readAudit(t testing.TB, path string) []request {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatalf("open audit log: %v", err)
+	}
+	defer file.Close()
+	var all []request
+	lines := bufio.NewReaderSize(file, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return all // what has no line end is still being written
+		}
+		var r request
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("audit line %s: %v", line, err)
+		}
+		if r.Stage == "ResponseComplete" {
+			all = append(all, r)
+		}
+	}
+}
+
+// of keeps the requests that match.
+func of(all []request, keep func(*request) bool) []request {
+	var kept []request
+	for i := range all {
+		if keep(&all[i]) {
+			kept = append(kept, all[i])
+		}
+	}
+	return kept
+}
+
+func inNamespace(namespace string) func(*request) bool {
+	return func(r *request) bool { return r.ObjectRef.Namespace == namespace }
+}
+
+// tabulate counts requests by resource, verb and code.
+func tabulate(all []request) string {
+	type row struct {
+		resource, verb string
+		code           int
+	}
+	counts := map[row]int{}
+	for i := range all {
+		counts[row{all[i].resource(), all[i].Verb, all[i].ResponseStatus.Code}]++
+	}
+	rows := make([]row, 0, len(counts))
+	for r := range counts {
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return strings.Compare(fmt.Sprint(a.resource, " ", a.verb, a.code), fmt.Sprint(b.resource, " ", b.verb, b.code))
+	})
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "RESOURCE\tVERB\tCODE\tREQUESTS")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", r.resource, r.verb, r.code, counts[r])
+	}
+	_ = table.Flush() // into memory
+	return text.String()
+}
+
+// conflicts are the writes of ours that were answered 409, and whether somebody
+// else had written the object since the resourceVersion we knew.
+func conflicts(all []request) (explained, ownMaking []request) {
+	foreign := map[string][]uint64{}
+	for i := range all {
+		if r := &all[i]; r.write() && r.taken() && !r.ours() {
+			foreign[r.object()] = append(foreign[r.object()], r.rv())
+		}
+	}
+	for i := range all {
+		r := &all[i]
+		if !r.ours() || !r.write() || r.ResponseStatus.Code != 409 {
+			continue
+		}
+		basis := r.basis()
+		if basis != 0 && slices.ContainsFunc(foreign[r.object()], func(rv uint64) bool { return rv > basis }) {
+			explained = append(explained, *r)
+		} else {
+			ownMaking = append(ownMaking, *r)
+		}
+	}
+	return explained, ownMaking
+}
+
+// explainConflicts holds a namespace in which somebody else wrote at any moment
+// to this: every 409 of ours is due to another writer.
+func explainConflicts(t *testing.T, path, namespace string) {
+	t.Helper()
+	explained, ownMaking := conflicts(of(readAudit(t, path), inNamespace(namespace)))
+	t.Logf("%d conflicts with another writer, %d of our own making", len(explained), len(ownMaking))
+	for i := range ownMaking {
+		t.Errorf("conflict of our own making: %s %s of %s on rv %d, at %s", ownMaking[i].Verb, ownMaking[i].resource(),
+			ownMaking[i].object(), ownMaking[i].basis(), ownMaking[i].StageTimestamp)
+	}
+}
+
+// noConflicts holds a namespace in which others wrote only to what was settled
+// to this: no 409 at all.
+func noConflicts(t *testing.T, path, namespace string) {
+	t.Helper()
+	explained, ownMaking := conflicts(of(readAudit(t, path), inNamespace(namespace)))
+	for _, r := range append(explained, ownMaking...) {
+		t.Errorf("conflict in a quiet namespace: %s %s of %s on rv %d, at %s", r.Verb, r.resource(), r.object(), r.basis(), r.StageTimestamp)
+	}
+}

@@ -1,0 +1,138 @@
+// Package e2e_test runs the programs that users run, sandbox and loopscope,
+// against a real control plane. It may not reach into them: it knows what they
+// print, what they serve, what the API server shows and what its audit log
+// says. Only the deliberately wrong loop runs inside the test.
+//
+// Environment: LOOPSCOPE_SANDBOX and LOOPSCOPE name binaries that are built
+// already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 12)
+// and LOOPSCOPE_E2E_SEED the seed of the first.
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
+
+// atOnce is how many parallel tests run at once. They mostly wait, so there may
+// be more of them than processors; what measures time is not parallel and runs first.
+const atOnce = "4"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(2)
+	}
+	code := m.Run()
+	process.failed = code != 0
+	process.end()
+	os.Exit(code)
+}
+
+// process is the life of this test process.
+var process = &suite{}
+
+// suite is a testing.TB that ends with the test process, for the planes that
+// several tests share. It has only what testplane asks of a TB.
+type suite struct {
+	testing.TB // nil: anything else is a mistake and panics
+
+	mu       sync.Mutex
+	cleanups []func()
+	failed   bool
+}
+
+// fatal is what Fatal panics with; shared turns it into every asking test's failure.
+type fatal struct{ error }
+
+func (s *suite) Helper()                  {}
+func (s *suite) Context() context.Context { return context.Background() }
+func (s *suite) Failed() bool             { return s.failed }
+func (s *suite) Fatal(args ...any)        { panic(fatal{errors.New(fmt.Sprint(args...))}) }
+func (s *suite) Fatalf(format string, args ...any) {
+	panic(fatal{fmt.Errorf(format, args...)})
+}
+func (s *suite) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+func (s *suite) Cleanup(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cleanups = append(s.cleanups, f)
+}
+
+func (s *suite) TempDir() string {
+	dir, err := os.MkdirTemp("", "loopscope-e2e-")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (s *suite) end() {
+	for i := len(s.cleanups) - 1; i >= 0; i-- {
+		s.cleanups[i]()
+	}
+}
+
+// shared starts something once, for every test that asks for it.
+func shared[T any](start func(*suite) T) func(testing.TB) T {
+	once := sync.OnceValues(func() (value T, err error) {
+		defer func() {
+			if f, ok := recover().(fatal); ok {
+				err = f
+			}
+		}()
+		return start(process), nil
+	})
+	return func(t testing.TB) T {
+		t.Helper()
+		value, err := once()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// demo is the sandbox as a newcomer starts it, with the audit log besides.
+type demo struct {
+	*testplane.Plane
+	firstReady time.Duration // from the start of the process to the first Ready demo pod
+}
+
+// ownPlane is shared by all tests that only look and create things of their own.
+var ownPlane = shared(func(s *suite) *demo {
+	began := time.Now()
+	d := &demo{Plane: testplane.Start(s, testplane.Options{Loops: "own", Demo: true, Audit: true})}
+	d.firstReady = firstReady(s, d.Plane, began)
+	return d
+})
+
+// loopscopeBinary is `loopscope`: what LOOPSCOPE names, or one built from this source.
+var loopscopeBinary = shared(func(s *suite) string {
+	if path := os.Getenv("LOOPSCOPE"); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			s.Fatalf("LOOPSCOPE: %v", err)
+		}
+		return path
+	}
+	path := filepath.Join(s.TempDir(), "loopscope")
+	build := exec.Command("go", "build", "-o", path, "./cmd/loopscope")
+	build.Dir = filepath.Join("..", "..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		s.Fatalf("build loopscope: %v: %s", err, out)
+	}
+	return path
+})

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
+
+// Tiny children of the tests: this test binary starts itself for them.
+var testChildren = map[string]func(){
+	"steady": func() {
+		fmt.Println("steady is up")
+		select {}
+	},
+	"polite": func() {
+		stop := make(chan os.Signal, 1)
+		signal.Notify(stop, syscall.SIGTERM)
+		fmt.Println("polite is up")
+		<-stop
+		fmt.Println("polite says goodbye")
+	},
+	"deaf": func() {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("deaf is up")
+		select {}
+	},
+	"failing": func() { os.Exit(3) },
+}
+
+// TestMain turns the process into a child when the supervisor has started it.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == childArgument {
+		exitWithParent()
+		testChildren[os.Args[2]]()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// lines collects what a supervisor reports.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, line)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.all, "\n")
+}
+
+// supervised is a supervisor with children that have said that they are up.
+func supervised(t *testing.T, names ...string) (*supervisor, *lines, string) {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reported, dir := &lines{}, t.TempDir()
+	s, err := newSupervisor(executable, clock.RealClock{}, reported.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.stopping {
+			s.stop(t.Context(), 0)
+		}
+	})
+	for _, name := range names {
+		s.start(childSpec{Name: name, Log: filepath.Join(dir, name)})
+	}
+	for _, name := range names {
+		if name != "failing" {
+			awaitLog(t, filepath.Join(dir, name), name+" is up", 1)
+		}
+	}
+	return s, reported, dir
+}
+
+// awaitLog waits until a log holds text at least count times.
+func awaitLog(t *testing.T, path, text string, count int) {
+	t.Helper()
+	testplane.Until(t, 20*time.Second, fmt.Sprintf("%q in %s", text, filepath.Base(path)), func() error {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if got := bytes.Count(data, []byte(text)); got < count {
+			return fmt.Errorf("there %d times, want %d", got, count)
+		}
+		return nil
+	})
+}
+
+func statusOf(t *testing.T, s *supervisor, name string) childStatus {
+	t.Helper()
+	c, err := s.find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.snapshot()
+}
+
+func TestSupervisorRestartsWhatDies(t *testing.T) {
+	s, reported, dir := supervised(t, "steady")
+	before := statusOf(t, s, "steady")
+	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitLog(t, filepath.Join(dir, "steady"), "steady is up", 2)
+	after := statusOf(t, s, "steady")
+	if after.PID == before.PID || after.PID == 0 || after.Restarts != 1 {
+		t.Errorf("process %d with %d restarts, was %d; want another process and one restart", after.PID, after.Restarts, before.PID)
+	}
+	if want := "steady died (signal: killed); starting it again in 500ms\nsteady is being started again"; reported.text() != want {
+		t.Errorf("reported %q, want %q", reported.text(), want)
+	}
+}
+
+func TestSupervisorBacksOff(t *testing.T) {
+	_, reported, _ := supervised(t, "failing")
+	for _, want := range []string{"failing died (exit status 3); starting it again in 500ms", "starting it again in 1s", "starting it again in 2s"} {
+		testplane.Until(t, 20*time.Second, want, func() error {
+			if !strings.Contains(reported.text(), want) {
+				return fmt.Errorf("reported %q", reported.text())
+			}
+			return nil
+		})
+	}
+}
+
+func TestSupervisorKillDelaysTheRestart(t *testing.T) {
+	s, reported, dir := supervised(t, "steady")
+	before := statusOf(t, s, "steady")
+	killed := time.Now()
+	pid, err := s.kill("steady", 2*time.Second)
+	if err != nil || pid != before.PID {
+		t.Fatalf("killed process %d (%v), want %d", pid, err, before.PID)
+	}
+	awaitLog(t, filepath.Join(dir, "steady"), "steady is up", 2)
+	if took := time.Since(killed); took < 2*time.Second {
+		t.Errorf("back after %s, want 2s at least", took)
+	}
+	if !strings.Contains(reported.text(), "starting it again in 2s") {
+		t.Errorf("reported %q, want the delay", reported.text())
+	}
+	if _, err := s.kill("nobody", 0); err == nil {
+		t.Error("killing an unknown child succeeded")
+	}
+}
+
+func TestSupervisorKillMovesAPendingRestart(t *testing.T) {
+	s, _, dir := supervised(t, "steady")
+	if _, err := s.kill("steady", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	testplane.Until(t, 20*time.Second, "death", func() error {
+		if status := statusOf(t, s, "steady"); status.PID != 0 || status.Restarts != 1 {
+			return fmt.Errorf("process %d", status.PID)
+		}
+		return nil
+	})
+	pid, err := s.kill("steady", 0)
+	if err != nil || pid != 0 {
+		t.Errorf("killing what is dead: process %d, %v; want neither", pid, err)
+	}
+	awaitLog(t, filepath.Join(dir, "steady"), "steady is up", 2)
+}
+
+func TestSupervisorStops(t *testing.T) {
+	s, reported, dir := supervised(t, "steady", "polite", "deaf")
+	statuses := s.statuses()
+	began := time.Now()
+	s.stop(t.Context(), 300*time.Millisecond)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	for _, status := range statuses {
+		if status.PID == 0 || processExists(status.PID) {
+			t.Errorf("%s, process %d, lives on or never lived", status.Name, status.PID)
+		}
+	}
+	awaitLog(t, filepath.Join(dir, "polite"), "polite says goodbye", 1)
+	if reported.text() != "" {
+		t.Errorf("reported %q, want nothing about deaths that were asked for", reported.text())
+	}
+	if _, err := s.kill("steady", 0); err == nil {
+		t.Error("killing a child after the stop succeeded")
+	}
+}
+
+func TestSupervisorStopIsForced(t *testing.T) {
+	s, _, _ := supervised(t, "deaf")
+	forced, force := context.WithCancel(t.Context())
+	force()
+	began := time.Now()
+	s.stop(forced, time.Hour)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the forced stop took %s", took)
+	}
+}
+
+func TestSupervisorStopsWhatRests(t *testing.T) {
+	s, _, _ := supervised(t, "steady")
+	if _, err := s.kill("steady", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	testplane.Until(t, 20*time.Second, "death", func() error {
+		if statusOf(t, s, "steady").PID != 0 {
+			return fmt.Errorf("alive")
+		}
+		return nil
+	})
+	began := time.Now()
+	s.stop(t.Context(), time.Hour)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the stop took %s, although nothing was running", took)
+	}
+}
