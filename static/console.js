@@ -1,0 +1,323 @@
+// Keeps a page up to date over one websocket, and gives it keys. A page without
+// it is complete, only still. The server renders; this swaps what has changed.
+const root = document.documentElement
+const body = document.body
+const $ = (q, e = document) => e.querySelector(q)
+const $$ = (q, e = document) => [...e.querySelectorAll(q)]
+const args = new URLSearchParams(location.search)
+
+// Theme: stored when chosen with the key, never by an address.
+const themes = ['light', 'dark']
+const theme = args.get('theme') || localStorage.getItem('theme')
+if (themes.includes(theme)) root.dataset.theme = theme
+const otherTheme = () => {
+  const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme:dark)').matches
+  root.dataset.theme = themes[+!dark]
+  localStorage.setItem('theme', root.dataset.theme)
+}
+
+// Time: the server's clock decides, however this one is set.
+let offset = body.dataset.now - Date.now()
+let still = args.has('still')
+const now = () => Date.now() + offset
+const two = (n, a, m, b) => n + a + (m ? ' ' + m + b : '')
+const span = ms => {
+  const s = Math.floor(ms / 1e3)
+  if (ms <= 0) return '0s'
+  if (ms < 1e3) return '0.' + Math.max(1, Math.floor(ms / 100)) + 's'
+  if (s < 60) return s + 's'
+  if (s < 3600) return two(Math.floor(s / 60), 'm', s % 60, 's')
+  if (s < 86400) return two(Math.floor(s / 3600), 'h', Math.floor(s % 3600 / 60), 'm')
+  return two(Math.floor(s / 86400), 'd', Math.floor(s % 86400 / 3600), 'h')
+}
+const put = (e, text) => { if (e.textContent !== text) e.textContent = text }
+const tell = (e, at) => {
+  const {until, since} = e.dataset
+  put(e, until ? (until > at ? span(until - at) : 'now') : span(at - since))
+}
+const clocks = (e, at = now()) => $$('[data-until],[data-since]', e).forEach(x => tell(x, at))
+const shown = e => $$('.js', e).forEach(x => { x.hidden = false })
+
+// State of the stream.
+let page = body.dataset.page
+let {epoch, v} = body.dataset
+let seq = +body.dataset.seq
+let socket, timer, tries = 0, heard = 0, lastUpdate = now(), state = 'live', following = null
+const button = $('#live'), told = $('#told'), say = $('#say'), resort = $('#resort')
+
+const words = {live: 'live', paused: 'paused', broken: 'not live'}
+const become = to => {
+  if (state === to || !button) return
+  state = to
+  button.dataset.state = to
+  put($('span', button), words[to])
+  for (const e of $$('[data-past]')) {
+    e.dataset.is ||= e.textContent
+    put(e, to === 'broken' ? e.dataset.past : e.dataset.is)
+  }
+}
+
+const notice = (tone, title, text, action, act) => {
+  told.className = 'notice ' + tone
+  told.replaceChildren()
+  const add = (tag, s) => told.appendChild(Object.assign(document.createElement(tag), {textContent: s}))
+  const head = add('b', '')
+  head.innerHTML = `<svg class="glyph" aria-hidden="true"><use href="#g-${tone}"></use></svg>`
+  head.append(title)
+  const line = add('span', text)
+  if (action) add('button', action).onclick = act
+  told.hidden = false
+  $('#f-notice').hidden = true
+  return line
+}
+const unnotice = () => {
+  told.hidden = true
+  $('#f-notice').hidden = false
+}
+
+// Swapping: what the reader holds (focus, open folds, a selection) stays.
+const pending = new Map()
+const selecting = e => {
+  const s = getSelection()
+  return s && !s.isCollapsed && s.rangeCount && s.getRangeAt(0).intersectsNode(e)
+}
+const place = e => {
+  const a = document.activeElement
+  if (!a || a === e || !e.contains(a)) return null
+  const all = $$('a,button,input,summary,[tabindex]', e)
+  return {i: all.indexOf(a), href: a.getAttribute('href'), rel: a.getAttribute('rel')}
+}
+const back = (e, p) => {
+  const all = $$('a,button,input,summary,[tabindex]', e)
+  const to = all.find(x => p.rel && x.getAttribute('rel') === p.rel) || all.find(x => p.href && x.getAttribute('href') === p.href) || all[p.i]
+  to?.focus({preventScroll: true})
+}
+const fold = e => e.dataset.k || $('summary', e)?.textContent
+const cursorIn = e => e.matches('.at') ? 0 : $$('[data-row]', e).findIndex(x => x.matches('.at'))
+
+let announced = 0, waiting = null
+const announce = text => {
+  clearTimeout(waiting)
+  waiting = setTimeout(() => { announced = Date.now(); put(say, text) }, Math.max(0, announced + 5e3 - Date.now()))
+}
+
+const swap = (id, html) => {
+  const old = document.getElementById(id)
+  if (!old) return
+  if (selecting(old)) return pending.set(id, html)
+  const t = document.createElement('template')
+  t.innerHTML = html
+  const neu = t.content.firstElementChild
+  clocks(neu)
+  shown(neu)
+  if (old.isEqualNode(neu)) return
+  const open = new Map($$('details', old).map(d => [fold(d), d.open]))
+  for (const d of $$('details', neu)) if (open.has(fold(d))) d.open = open.get(fold(d))
+  const before = new Map($$('[data-n]', old).map(x => [x.dataset.n, x.textContent]))
+  for (const x of $$('[data-n]', neu)) if (before.get(x.dataset.n) !== x.textContent && !/[a-z]$/.test(x.textContent)) x.classList.add('new')
+  if (neu.matches('tr')) neu.classList.add('new')
+  const scroll = $$('.scroll', old).map(x => x.scrollLeft)
+  const tones = e => e.matches('[data-tone]') ? e : $('[data-tone]', e)
+  const a = tones(old), b = tones(neu)
+  if (a && b && a.dataset.tone !== b.dataset.tone) announce(b.dataset.says)
+  const focus = place(old), at = cursorIn(old)
+  old.replaceWith(neu)
+  if (focus) back(neu, focus)
+  if (at >= 0) (neu.matches('[data-row]') ? neu : $$('[data-row]', neu)[at])?.classList.add('at', 'cursor')
+  $$('.scroll', neu).forEach((x, i) => { x.scrollLeft = scroll[i] || 0 })
+}
+document.addEventListener('selectionchange', () => {
+  if (!pending.size || !getSelection().isCollapsed) return
+  const list = [...pending]
+  pending.clear()
+  list.forEach(x => swap(...x))
+})
+
+// Rows never move by themselves: the reader is told that they would.
+const sorted = order => {
+  if (!resort) return
+  const rows = $$('tr[data-row]')
+  const ids = rows.map(r => r.id)
+  const moved = rows.filter(r => r.dataset.g !== r.parentElement.dataset.g).length
+  const fresh = order.filter(id => !ids.includes(id)).length
+  const parts = []
+  if (moved) parts.push(moved + ' changed group')
+  if (fresh) parts.push(fresh + (fresh > 1 ? ' are' : ' is') + ' new here')
+  const gone = ids.filter(id => !order.includes(id)).length - fresh
+  if (gone > 0) parts.push(gone + (gone > 1 ? ' are' : ' is') + ' no longer here')
+  resort.hidden = !parts.length
+  const link = Object.assign(document.createElement('a'), {href: page, textContent: 'sort again'})
+  resort.replaceChildren(parts.join(', ') + ', ', link)
+  if (!rows.length && fresh) location.reload()
+}
+let order = null
+
+const receive = m => {
+  heard = Date.now()
+  offset = m.now - Date.now()
+  lastUpdate = m.now
+  if (m.gone) return notice('wait', 'This page ended', m.gone, 'Reload', () => location.reload())
+  if (m.restarted) notice('idle', 'New start', 'Loopscope was started again, so its numbers begin at 1. What is shown is of this start.', 'Close', unnotice)
+  if (m.missed) notice('wait', m.missed + ' traces missed', 'This page fell behind. What it shows now is right; the steps in between are not shown.', 'Close', unnotice)
+  seq = m.seq
+  epoch = m.epoch
+  for (const f of m.frags || []) swap(f.id, f.html)
+  if (m.order) order = m.order
+  if (order) sorted(order)
+}
+
+const subscribe = () => {
+  const rows = $$('tr[id^="r-"]').map(r => r.id).slice(0, 100)
+  socket.send(JSON.stringify({page, after: seq, epoch, v, rows}))
+  v = ''
+}
+
+const connect = () => {
+  clearTimeout(timer)
+  if (!page || state === 'paused' || socket) return
+  const s = socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live', 'loopscope.page.v1')
+  s.onopen = () => {
+    if (s !== socket) return
+    tries = 0
+    heard = Date.now()
+    if (state === 'broken') unnotice()
+    become('live')
+    subscribe()
+  }
+  s.onmessage = e => { if (s === socket) receive(JSON.parse(e.data)) }
+  s.onclose = () => { if (s === socket) lost() }
+}
+const drop = () => {
+  const s = socket
+  socket = null
+  s?.close()
+}
+let line, due = 0
+const lost = () => {
+  drop()
+  if (state === 'paused') return
+  v = ''
+  become('broken')
+  const wait = Math.min(30, 2 ** tries++)
+  due = Date.now() + wait * 1e3
+  timer = setTimeout(connect, wait * 1e3)
+  line = notice('wait', 'Not live', '', 'Try now', () => { tries = 0; connect() })
+  broken()
+}
+const broken = () => put(line, `Last update ${new Date(lastUpdate).toISOString().slice(11, 19)}, ${span(now() - lastUpdate)} ago. Next try in ${span(Math.max(0, due - Date.now()))}.`)
+
+const pause = () => {
+  if (state === 'paused') {
+    become('live')
+    still = false
+    connect()
+  } else {
+    clearTimeout(timer)
+    unnotice()
+    become('paused')
+    drop()
+    v = ''
+  }
+}
+
+// Steps from sync to sync stay on the page where the stream can follow.
+const step = (href, push = true) => {
+  if (state !== 'live' || socket?.readyState !== 1) return location.assign(href)
+  const u = new URL(href, location)
+  page = u.pathname + u.search
+  if (push) history.pushState(null, '', href)
+  v = ''
+  subscribe()
+}
+addEventListener('popstate', () => {
+  if (page && location.pathname === page.split('?')[0]) step(location.pathname + location.search, false)
+  else location.reload()
+})
+document.addEventListener('click', e => {
+  const a = e.target.closest?.('a[data-step]')
+  if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return
+  e.preventDefault()
+  step(a.href)
+})
+
+setInterval(() => {
+  if (state === 'broken') return broken()
+  if (still || state === 'paused') return
+  clocks(document)
+  if (socket?.readyState === 1 && Date.now() - heard > 25e3) lost()
+}, 1e3)
+
+// Keys.
+const sheet = $('#keys')
+const help = () => {
+  sheet.hidden = !sheet.hidden
+  if (!sheet.hidden) sheet.focus()
+}
+const at = () => $('[data-row].at')
+const move = by => {
+  const rows = $$('[data-row]').filter(r => r.offsetParent)
+  const was = rows.indexOf(at())
+  const to = rows[Math.max(0, Math.min(rows.length - 1, was < 0 ? (by > 0 ? 0 : rows.length - 1) : was + by))]
+  at()?.classList.remove('at', 'cursor')
+  to?.classList.add('at', 'cursor')
+  to?.scrollIntoView({block: 'nearest'})
+}
+const press = q => $(q)?.click()
+const copy = () => {
+  const permalink = $('#permalink')
+  const u = new URL(permalink ? permalink.href : page || '', location)
+  navigator.clipboard?.writeText(u.href).then(() => announce('Link copied'))
+}
+const open = () => press(at()?.matches('tr') ? '[data-row].at a.row' : '#permalink')
+const keys = {
+  '/': () => $('input[type=search]')?.focus(),
+  '?': help,
+  j: () => move(1),
+  k: () => move(-1),
+  o: open,
+  h: () => press('a[rel=prev]'),
+  l: () => press('a[rel=next][data-step]'),
+  ArrowLeft: () => press('a[rel=prev]'),
+  ArrowRight: () => press('a[rel=next][data-step]'),
+  Home: () => press('a[rel=first]'),
+  End: () => press('a[rel=last]'),
+  n: () => press('a[data-next]'),
+  u: () => press('a[rel=up]'),
+  p: () => button && pause(),
+  t: otherTheme,
+  c: copy,
+  gd: () => location.assign('/deployments'),
+  gq: () => location.assign('/queues'),
+}
+let chord = ''
+addEventListener('keydown', e => {
+  if (e.key === 'Escape') {
+    sheet.hidden = true
+    if (e.target.matches('input')) e.target.blur()
+  }
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest('input,select,textarea,[contenteditable]')) return
+  if (e.key === 'Enter' && e.target === body && at()) return open()
+  const key = chord + e.key
+  chord = ''
+  if (e.key === 'g') return void (chord = 'g')
+  if (/^[1-5]$/.test(key)) return $$('.tally a')[key - 1]?.click()
+  if (!keys[key] || e.target.closest('.scroll,pre') && key.startsWith('Arrow')) return
+  if (/^(Home|End)$/.test(key) && !$('a[data-step]')) return
+  e.preventDefault()
+  keys[key]()
+})
+
+shown(document)
+clocks(document)
+if (button) {
+  button.hidden = false
+  button.onclick = pause
+  const c = $('#copy')
+  if (navigator.clipboard) {
+    c.hidden = false
+    c.onclick = copy
+  }
+}
+if (still) become('paused')
+connect()
+addEventListener('pageshow', e => { if (e.persisted) { drop(); v = ''; connect() } })

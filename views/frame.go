@@ -1,0 +1,70 @@
+package views
+
+import "time"
+
+// Frame is what surrounds every page.
+type Frame struct {
+	Title string
+	// Tab is the current entry of the main navigation: "deployments", "queues" or none.
+	Tab    string
+	Assets Assets
+	// Mode says what this program is to the cluster, Cluster which one it is.
+	Mode    Text
+	Cluster string
+	Window  Window
+	Notice  *Notice
+	Crumbs  []Link
+	// About is what stands beside the crumbs: revision, strategy.
+	About []Text
+	// Up is the page above this one, Twin this page as JSON.
+	Up, Twin string
+	Live     Live
+	Keys     []Key
+	Rules    string
+}
+
+// Assets are the addresses of the static files.
+type Assets struct{ Style, Script, Icon string }
+
+// Window is what the numbers of a page cover.
+type Window struct {
+	Syncs uint64    `json:"syncs"`
+	Since time.Time `json:"since"`
+}
+
+// Live is what the script needs to keep the page up to date. A page without
+// Page is not kept up to date.
+type Live struct {
+	Page  string
+	Epoch string
+	Seq   uint64
+	// Version is a digest of the live parts as they were rendered.
+	Version string
+	Now     time.Time
+}
+
+// Notice is one line under the header. There is at most one.
+type Notice struct {
+	Tone  Tone   `json:"tone"`
+	Title string `json:"title"`
+	Text  Text   `json:"text"`
+}
+
+// Link is a place within the console.
+type Link struct {
+	Text string `json:"text"`
+	Href string `json:"href,omitempty"`
+}
+
+// Key is a key of the page and what it does.
+type Key struct{ Keys, Does string }
+
+// Problem is a page that cannot be shown: what is so, what still works, one next step.
+type Problem struct {
+	Status  int    `json:"status"`
+	Code    string `json:"code"`
+	Heading string `json:"heading"`
+	Lines   []Text `json:"lines,omitempty"`
+	Try     string `json:"try,omitempty"`
+	Links   []Link `json:"links,omitempty"`
+}

@@ -1,0 +1,232 @@
+package views
+
+import "time"
+
+// Object is what the pages of a Deployment and of a ReplicaSet share: what is
+// now, what the loop last refused, and one of its syncs in full.
+type Object struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Head      Head   `json:"head"`
+	Held      []Held `json:"held"`
+	Scope     *Scope `json:"scope,omitempty"`
+	// Sync is the one under the cursor: the newest unless the address names one.
+	Sync  Sync      `json:"sync"`
+	Step  Stepper   `json:"-"`
+	Syncs []SyncRow `json:"syncs"`
+	// SyncsNote says how much of the past the list covers.
+	SyncsNote string `json:"syncsNote,omitempty"`
+	Shows     Shows  `json:"kubernetes"`
+}
+
+// Head is the sentence and the numbers in it.
+type Head struct {
+	// Sentence is the whole of it in plain words, as of the time of the answer.
+	Sentence string `json:"sentence"`
+	Code     string `json:"code,omitempty"`
+	State    Mark   `json:"outcome"`
+	Owner    string `json:"-"`
+	Own      string `json:"-"`
+	Verb     string `json:"-"`
+	// Past is the verb for a page that is no longer live.
+	Past    string     `json:"-"`
+	Lead    Text       `json:"-"`
+	Then    Text       `json:"-"`
+	Turns   *time.Time `json:"turns,omitempty"`
+	Numbers []Number   `json:"numbers"`
+	Gone    bool       `json:"gone,omitempty"`
+}
+
+// Number is a key number with its bound beside it.
+type Number struct {
+	Label string `json:"label"`
+	Value Text   `json:"value"`
+	Note  Text   `json:"note,omitempty"`
+	Tone  Tone   `json:"tone,omitempty"`
+}
+
+// Held is a write that was refused.
+type Held struct {
+	Question string    `json:"question"`
+	Code     string    `json:"code"`
+	What     Text      `json:"write"`
+	Equation string    `json:"equation,omitempty"`
+	Unblocks Text      `json:"unblocks,omitempty"`
+	Blockers []Blocker `json:"blockers,omitempty"`
+	More     string    `json:"more,omitempty"`
+}
+
+// Blocker is an object that stands in the way.
+type Blocker struct {
+	Kind  string `json:"kind"`
+	Owner string `json:"owner"`
+	Own   string `json:"own"`
+	Why   Text   `json:"why"`
+}
+
+// Stepper is where the cursor stands among the kept syncs.
+type Stepper struct {
+	Seq                     uint64
+	At                      time.Time
+	First, Prev, Next, Last *Link
+	// Newer is the count of newer syncs behind a pinned cursor.
+	Newer     int
+	Pinned    bool
+	Result    Mark
+	Took      string
+	Permalink string
+}
+
+// Sync is one sync in full.
+type Sync struct {
+	Seq     uint64    `json:"seq"`
+	Epoch   string    `json:"epoch"`
+	Loop    string    `json:"loop"`
+	At      time.Time `json:"at"`
+	Result  Mark      `json:"result"`
+	Took    string    `json:"took"`
+	Rounds  []Round   `json:"rounds"`
+	Report  []Node    `json:"report,omitempty"`
+	Why     Why       `json:"why"`
+	Wrote   Wrote     `json:"wrote"`
+	Next    []Look    `json:"next"`
+	Failure Text      `json:"failure,omitempty"`
+}
+
+// Round is one pass of deciding and acting.
+type Round struct {
+	Number int    `json:"round"`
+	Learnt Text   `json:"learnt,omitempty"`
+	Path   []Node `json:"path"`
+}
+
+// NodeState is how a question stands on the path.
+type NodeState string
+
+// The states of a question.
+const (
+	Passed    NodeState = "pass" // answered in the ordinary way
+	Taken     NodeState = "on"   // decided something
+	Stopped   NodeState = "stop" // held a write back
+	NotAsked  NodeState = "off"
+	NotNeeded NodeState = "fold" // a branch that was not entered
+)
+
+// Node is one question of the path.
+type Node struct {
+	State    NodeState `json:"-"`
+	StateIs  string    `json:"state"`
+	ID       string    `json:"id,omitempty"`
+	Question string    `json:"question,omitempty"`
+	Answer   string    `json:"answer,omitempty"`
+	Facts    []Fact    `json:"facts,omitempty"`
+	// Exits are the ways out that were not taken.
+	Exits    []string  `json:"exits,omitempty"`
+	Equation *Equation `json:"equation,omitempty"`
+	// Title and Fold are set for NotNeeded.
+	Title string `json:"title,omitempty"`
+	Fold  []Link `json:"fold,omitempty"`
+}
+
+// Fact is a value that an answer rests on.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Equation is a subtraction to check.
+type Equation struct {
+	Terms  []Term `json:"terms"`
+	Result Term   `json:"result"`
+	Stops  bool   `json:"-"`
+}
+
+// Term is one number and where it came from.
+type Term struct {
+	Label  string `json:"label"`
+	Value  string `json:"value"`
+	Origin string `json:"origin,omitempty"`
+}
+
+// Why is every cause of a sync.
+type Why struct {
+	Note   string  `json:"note"`
+	Causes []Cause `json:"causes"`
+	More   Text    `json:"more,omitempty"`
+}
+
+// Cause is one reason for a sync.
+type Cause struct {
+	Kind   string    `json:"kind"`
+	Object string    `json:"object,omitempty"`
+	At     time.Time `json:"at"`
+	RV     string    `json:"rv,omitempty"`
+	Fields []string  `json:"fields,omitempty"`
+	By     Text      `json:"by,omitempty"`
+}
+
+// Wrote is what a sync wrote.
+type Wrote struct {
+	Note   string  `json:"note"`
+	Writes []Write `json:"writes"`
+	// Last is the newest write before this sync, where this one wrote nothing.
+	Last Text `json:"last,omitempty"`
+}
+
+// Write is one write and what became of it.
+type Write struct {
+	What      Text     `json:"write"`
+	Changes   []string `json:"changes,omitempty"`
+	DecidedOn string   `json:"decidedOn,omitempty"`
+	Result    Mark     `json:"result"`
+	RV        string   `json:"rv,omitempty"`
+	Took      string   `json:"took,omitempty"`
+	Detail    Text     `json:"detail,omitempty"`
+	Names     []string `json:"names,omitempty"`
+	Victims   []Victim `json:"victims,omitempty"`
+	// Back is the syncs that its event caused.
+	Back Text `json:"cameBackAs,omitempty"`
+}
+
+// Victim is a pod chosen for deletion and why it came before others.
+type Victim struct {
+	Rank  string `json:"rank"`
+	Owner string `json:"owner"`
+	Own   string `json:"own"`
+	Facts []Fact `json:"facts"`
+}
+
+// Look is a moment at which the loop looks again.
+type Look struct {
+	At       time.Time `json:"at"`
+	Why      Text      `json:"why"`
+	Question string    `json:"question,omitempty"`
+}
+
+// Shows is the status that Kubernetes shows.
+type Shows struct {
+	Note  string `json:"note,omitempty"`
+	Lines []Line `json:"lines"`
+}
+
+// Line is a label and what stands beside it.
+type Line struct {
+	Label string `json:"label"`
+	Text  Text   `json:"text"`
+}
+
+// SyncRow is a line in the list of syncs. A row with Quiet set stands for that
+// many syncs that changed nothing.
+type SyncRow struct {
+	At     time.Time `json:"at"`
+	Seqs   string    `json:"seqs"`
+	Href   string    `json:"href"`
+	Why    string    `json:"why"`
+	Causes int       `json:"causes"`
+	Did    Mark      `json:"did"`
+	Detail string    `json:"detail,omitempty"`
+	Took   string    `json:"took"`
+	Cursor bool      `json:"-"`
+	Quiet  int       `json:"quiet,omitempty"`
+}

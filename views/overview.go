@@ -1,0 +1,88 @@
+package views
+
+import "time"
+
+// Overview is the list of all Deployments, attention first.
+type Overview struct {
+	Headline string  `json:"headline"`
+	Tally    []Tally `json:"tally"`
+	Filter   Filter  `json:"filter"`
+	Groups   []Group `json:"groups"`
+	// Shown says which rows of how many stand on this page; Next is the page after it.
+	Shown string `json:"shown,omitempty"`
+	Next  string `json:"next,omitempty"`
+	// Empty stands in for the table when there is nothing to list.
+	Empty *Problem `json:"empty,omitempty"`
+}
+
+// Tally is the count of one outcome, a link to the list of it.
+type Tally struct {
+	Mark
+	Count   int    `json:"count"`
+	Href    string `json:"href"`
+	Current bool   `json:"-"`
+}
+
+// Filter is the filter box with its terms.
+type Filter struct {
+	Query string `json:"query,omitempty"`
+	Chips []Chip `json:"terms,omitempty"`
+	// Known is shown beside an unknown term.
+	Known string `json:"known,omitempty"`
+}
+
+// Chip is one term and the address without it.
+type Chip struct {
+	Text    string `json:"term"`
+	Without string `json:"-"`
+	Unknown bool   `json:"unknown,omitempty"`
+}
+
+// Group is the rows of one outcome.
+type Group struct {
+	Name string `json:"name"`
+	Note string `json:"note"`
+	Rows []Row  `json:"rows"`
+}
+
+// Row is one Deployment of the list.
+type Row struct {
+	ID        string `json:"-"`
+	Group     string `json:"group"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Href      string `json:"href"`
+	State     Mark   `json:"state"`
+	Since     Text   `json:"since,omitempty"`
+	Revision  string `json:"revision,omitempty"`
+	// Quiet rows have one line and no meter: silence is the signal.
+	Quiet bool `json:"-"`
+	Why   Text `json:"why"`
+	// Asked is the deciding question with its answer or arithmetic.
+	Asked     string    `json:"asked,omitempty"`
+	Available string    `json:"available,omitempty"`
+	Meter     *Meter    `json:"meter,omitempty"`
+	LastAt    time.Time `json:"lastAt"`
+	LastDid   string    `json:"lastDid"`
+	Queue     string    `json:"queue"`
+	QueueNote Text      `json:"queueNote,omitempty"`
+}
+
+// Meter is the bar of a row, in pods: from nothing to the ceiling.
+type Meter struct {
+	New     int64 `json:"newAvailable"`
+	Old     int64 `json:"oldAvailable"`
+	Not     int64 `json:"notAvailable"`
+	Floor   int64 `json:"floor"`
+	Ceiling int64 `json:"ceiling"`
+	Ticked  bool  `json:"-"`
+	Tone    Tone  `json:"-"`
+}
+
+// share is n of the ceiling on a scale of 100.
+func (m Meter) share(n int64) float64 {
+	if m.Ceiling <= 0 {
+		return 0
+	}
+	return min(100, 100*float64(n)/float64(m.Ceiling))
+}

@@ -1,0 +1,62 @@
+package views
+
+// Queues is the work queues as they stand now.
+type Queues struct {
+	Headline string     `json:"headline"`
+	Then     Text       `json:"then,omitempty"`
+	Queues   []Queue    `json:"queues"`
+	Groups   []KeyGroup `json:"keys"`
+	KeysNote string     `json:"-"`
+	Unseen   []Unseen   `json:"notSeenYet"`
+	Caches   []Cache    `json:"caches"`
+}
+
+// Queue is one work queue.
+type Queue struct {
+	Name    string `json:"name"`
+	Mode    string `json:"mode"`
+	Workers string `json:"workers"`
+	Ready   int    `json:"ready"`
+	Waiting int    `json:"waiting"`
+	Dirty   int    `json:"dirty"`
+	Adds    uint64 `json:"adds"`
+	Errors  uint64 `json:"errors"`
+	Timers  uint64 `json:"timers"`
+}
+
+// KeyGroup is the keys that wait for the same kind of thing.
+type KeyGroup struct {
+	Name string   `json:"name"`
+	Note string   `json:"note"`
+	Keys []KeyRow `json:"keys"`
+	More string   `json:"more,omitempty"`
+}
+
+// KeyRow is one key.
+type KeyRow struct {
+	State Mark   `json:"state"`
+	Queue string `json:"queue"`
+	Owner string `json:"namespace"`
+	Own   string `json:"name"`
+	Href  string `json:"href,omitempty"`
+	For   Text   `json:"for"`
+	Try   string `json:"try"`
+	Why   Text   `json:"why"`
+	More  Text   `json:"more,omitempty"`
+}
+
+// Unseen is something a loop asked for and has not seen.
+type Unseen struct {
+	Owner string `json:"owner"`
+	Waits Text   `json:"waits"`
+	For   Text   `json:"for"`
+}
+
+// Cache is one informer's cache.
+type Cache struct {
+	Loop    string `json:"loop"`
+	Kind    string `json:"kind"`
+	Objects int    `json:"objects"`
+	RV      string `json:"rv,omitempty"`
+	State   Mark   `json:"state"`
+}

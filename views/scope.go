@@ -1,0 +1,59 @@
+package views
+
+// Scope is the sizes of a Deployment over one time base. All positions are
+// computed by the presenter from recorded facts; paths are in the units of Box.
+type Scope struct {
+	Label string `json:"label"` // the finding, for who cannot see the plot
+	Span  string `json:"span"`  // "02:50 to 03:13"
+	// Width and Height are the box of the paths.
+	Width, Height int           `json:"-"`
+	Grid          string        `json:"-"`
+	Ticks         []ScopeTick   `json:"-"`
+	Old           string        `json:"-"`
+	New           string        `json:"-"`
+	Available     string        `json:"-"`
+	Limits        string        `json:"-"`
+	Bounds        []ScopeBound  `json:"-"`
+	HeldFrom      string        `json:"-"`
+	HeldTo        string        `json:"-"`
+	HeldWidth     string        `json:"-"`
+	Now           string        `json:"-"`
+	Cursor        string        `json:"-"`
+	Deadline      string        `json:"-"`
+	Legend        []ScopeLegend `json:"legend"`
+	Points        []ScopePoint  `json:"points"`
+	Lanes         []ScopeLane   `json:"lanes,omitempty"`
+	NowAt         string        `json:"-"` // in percent of the width
+	CursorAt      string        `json:"-"`
+	CursorText    string        `json:"-"`
+}
+
+// ScopeTick is a time on the axis.
+type ScopeTick struct{ At, Text string }
+
+// ScopeBound is the name of a horizontal line.
+type ScopeBound struct{ Y, Text string }
+
+// ScopeLegend is a channel's colour, name and newest value.
+type ScopeLegend struct {
+	Class string `json:"channel"`
+	Name  string `json:"-"`
+	Value string `json:"value"`
+	Note  string `json:"note,omitempty"`
+}
+
+// ScopePoint is the sizes from one moment on.
+type ScopePoint struct {
+	At        int64  `json:"at"` // Unix milliseconds
+	Seq       uint64 `json:"seq"`
+	New       int64  `json:"new"`
+	Old       int64  `json:"old"`
+	Available int64  `json:"available"`
+}
+
+// ScopeLane is the syncs of one loop as ticks: nothing, status, size.
+type ScopeLane struct {
+	Name                  string `json:"name"`
+	Nothing, Status, Size string `json:"-"`
+	Note                  string `json:"note"`
+}

@@ -1,0 +1,269 @@
+package views
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+// Tone is how a mark is coloured; it is never shown without its word.
+type Tone string
+
+// The tones, named by their glyph in the sprite and their class in the style sheet.
+const (
+	Failed  Tone = "fail"
+	Waiting Tone = "wait"
+	Moving  Tone = "move"
+	Idle    Tone = "idle"
+	OK      Tone = "ok"
+)
+
+// Mark is a glyph and the word that says the same.
+type Mark struct {
+	Tone Tone   `json:"tone"`
+	Word string `json:"word"`
+}
+
+// RunKind says how a Run is set.
+type RunKind uint8
+
+// The kinds of Run.
+const (
+	Plain  RunKind = iota
+	Strong         // a number or word that matters
+	Code           // a name, a value, somebody else's words
+	Until          // the time left until At, counting down
+	Since          // the time passed since At
+	Clock          // At as a time of day, with the date on hover
+	Jump           // a link to Href
+	Faint          // an aside
+)
+
+// Run is a stretch of text that is set in one way.
+type Run struct {
+	Kind RunKind
+	Text string
+	At   time.Time
+	Href string
+}
+
+// Text is what a page says somewhere, as runs.
+type Text []Run
+
+// Say makes a Text of plain words.
+func Say(s string) Text { return Text{{Text: s}} }
+
+// Sayf makes a Text of formatted plain words.
+func Sayf(format string, args ...any) Text { return Say(fmt.Sprintf(format, args...)) }
+
+// Plain appends words.
+func (t Text) Plain(s string) Text { return append(t, Run{Text: s}) }
+
+// Strong appends words that matter.
+func (t Text) Strong(s string) Text { return append(t, Run{Kind: Strong, Text: s}) }
+
+// Faint appends an aside.
+func (t Text) Faint(s string) Text { return append(t, Run{Kind: Faint, Text: s}) }
+
+// Code appends a name or a value.
+func (t Text) Code(s string) Text { return append(t, Run{Kind: Code, Text: s}) }
+
+// Link appends a link within the console.
+func (t Text) Link(text, href string) Text {
+	return append(t, Run{Kind: Jump, Text: text, Href: href})
+}
+
+// Until appends a countdown, Since an age, Clock a time of day.
+func (t Text) Until(at time.Time) Text { return append(t, Run{Kind: Until, At: at}) }
+
+// Since appends an age.
+func (t Text) Since(at time.Time) Text { return append(t, Run{Kind: Since, At: at}) }
+
+// Clock appends a time of day.
+func (t Text) Clock(at time.Time) Text { return append(t, Run{Kind: Clock, At: at}) }
+
+// Join appends other text.
+func (t Text) Join(more Text) Text { return append(t, more...) }
+
+// String is the text without ages and countdowns, for titles and announcements.
+func (t Text) String() string { return t.At(time.Time{}) }
+
+// At is the text in plain words as of now; a zero now leaves the moving times out.
+func (t Text) At(now time.Time) string {
+	var b strings.Builder
+	for _, r := range t {
+		b.WriteString(r.at(now))
+	}
+	return b.String()
+}
+
+func (r Run) at(now time.Time) string {
+	switch {
+	case r.Kind == Clock:
+		return r.At.UTC().Format("15:04:05")
+	case r.Kind != Until && r.Kind != Since:
+		return r.Text
+	case now.IsZero():
+		return ""
+	case r.Kind == Until:
+		return Left(r.At, now)
+	default:
+		return Span(now.Sub(r.At))
+	}
+}
+
+type wireRun struct {
+	Text  string     `json:"text,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	At    *time.Time `json:"at,omitempty"`
+	Href  string     `json:"href,omitempty"`
+}
+
+// MarshalJSON writes a string where the words stand still, and otherwise a list
+// of their parts, so that a program reads instants and not somebody's "5m 12s".
+func (t Text) MarshalJSON() ([]byte, error) {
+	still := true
+	wire := make([]wireRun, 0, len(t))
+	for _, r := range t {
+		w := wireRun{Text: r.Text, Href: r.Href}
+		switch r.Kind {
+		case Until:
+			still, w.Until = false, &r.At
+		case Since:
+			still, w.Since = false, &r.At
+		case Clock:
+			still, w.At = false, &r.At
+		}
+		wire = append(wire, w)
+	}
+	if still {
+		return json.Marshal(t.String())
+	}
+	return json.Marshal(wire)
+}
+
+type clockKey struct{}
+
+// WithNow lets ages and countdowns print as of now. Without it they print
+// nothing, which keeps a live fragment equal while only the clock has moved;
+// the script fills them in.
+func WithNow(ctx context.Context, now time.Time) context.Context {
+	return context.WithValue(ctx, clockKey{}, now)
+}
+
+func nowOf(ctx context.Context) time.Time {
+	now, _ := ctx.Value(clockKey{}).(time.Time)
+	return now
+}
+
+// Words places a Text. It is written by hand because every space counts in it.
+func Words(t Text) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		now := nowOf(ctx)
+		var b strings.Builder
+		for _, r := range t {
+			r.write(&b, now)
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+func (r Run) write(b *strings.Builder, now time.Time) {
+	text := templ.EscapeString(r.at(now))
+	switch r.Kind {
+	case Strong:
+		b.WriteString("<b>" + text + "</b>")
+	case Code:
+		b.WriteString("<code>" + text + "</code>")
+	case Faint:
+		b.WriteString(`<span class="dim">` + text + "</span>")
+	case Until:
+		fmt.Fprintf(b, `<span class="one" data-until="%d" title="%s">%s</span>`, r.At.UnixMilli(), absolute(r.At), text)
+	case Since:
+		fmt.Fprintf(b, `<span class="one" data-since="%d" title="%s">%s</span>`, r.At.UnixMilli(), absolute(r.At), text)
+	case Clock:
+		fmt.Fprintf(b, `<time datetime="%s" title="%[1]s">%s</time>`, absolute(r.At), text)
+	case Jump:
+		fmt.Fprintf(b, `<a href="%s">%s</a>`, templ.EscapeString(string(templ.URL(r.Href))), text)
+	default:
+		b.WriteString(text)
+	}
+}
+
+func absolute(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Left prints the time until at, "now" when it is over: never a negative.
+func Left(at, now time.Time) string {
+	if !at.After(now) {
+		return "now"
+	}
+	return Span(at.Sub(now))
+}
+
+// Span prints a length of time with at most two units, as the loops' own
+// sentences do: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h. console.js prints the same.
+func Span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d <= 0:
+		return "0s"
+	case d < time.Second:
+		return fmt.Sprintf("0.%ds", max(1, d/(100*time.Millisecond)))
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return pair(d/time.Minute, "m", d%time.Minute/time.Second, "s")
+	case d < day:
+		return pair(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
+	default:
+		return pair(d/day, "d", d%day/time.Hour, "h")
+	}
+}
+
+func pair(n time.Duration, unit string, rest time.Duration, small string) string {
+	if rest == 0 {
+		return fmt.Sprintf("%d%s", n, unit)
+	}
+	return fmt.Sprintf("%d%s %d%s", n, unit, rest, small)
+}
+
+// Took prints how long something lasted: 0.4 ms, 9 ms, 1.2 s.
+func Took(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d/time.Millisecond)
+	default:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+}
+
+// Thousands prints a count with commas: 12,113.
+func Thousands[N ~int | ~int64 | ~uint64](n N) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural joins a count and its noun: 1 cause, 3 causes.
+func Plural[N ~int | ~int64 | ~uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Thousands(n) + " " + noun + "s"
+}
+
+// pct prints a coordinate with one decimal at most.
+func pct(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64) }

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"net/http"
+	"sort"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// verdictLine is the newest verdict of an object, for a program or a shell.
+type verdictLine struct {
+	Object   string           `json:"object"`
+	Seq      uint64           `json:"seq"`
+	Ended    time.Time        `json:"ended"`
+	Result   telemetry.Result `json:"result"`
+	Leaf     string           `json:"leaf,omitempty"`
+	Sentence string           `json:"sentence"`
+	Href     string           `json:"href"`
+}
+
+// debugList is the index of /debug/controllers.
+type debugList struct {
+	Epoch string       `json:"epoch"`
+	Last  uint64       `json:"last"`
+	Loops []debugEntry `json:"controllers"`
+}
+
+type debugEntry struct {
+	Name    string `json:"name"`
+	Href    string `json:"href"`
+	Mode    string `json:"mode"`
+	Running bool   `json:"running"`
+	Keys    int    `json:"keys"`
+	Objects int    `json:"objects"`
+}
+
+// debugIndex lists the loops, as /debug/controllers of kube-controller-manager does.
+func (s *Server) debugIndex(q *query) (*page, error) {
+	d := debugList{Epoch: s.journal.Epoch(), Last: s.journal.Last()}
+	v := views.Debug{Headline: "Debug endpoints of the loops"}
+	for _, l := range s.opts.Loops() {
+		e := debugEntry{Name: l.Name, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running, Keys: len(l.Queue.Keys),
+			Objects: len(s.journal.Board().List(l.Name))}
+		d.Loops = append(d.Loops, e)
+		v.Lines = append(v.Lines, views.Line{Label: l.Name, Text: views.Text{}.Link(e.Href, e.Href).
+			Plain(" " + views.Plural(e.Keys, "key") + ", " + views.Plural(e.Objects, "object"))})
+	}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Debug"), body: views.DebugBody(v), data: d}
+	p.frame.Crumbs, p.frame.Keys = []views.Link{{Text: "debug"}, {Text: "controllers"}}, commonKeys
+	return p, nil
+}
+
+// debugLoop is the state of a loop and its newest verdicts, always as JSON.
+func (s *Server) debugLoop(q *query) (*page, error) {
+	q.twin = true
+	state, err := s.loop(q.loop)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := []verdictLine{}
+	for _, t := range s.journal.Board().List(q.loop) {
+		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), t.Sentence.At(q.now), "/debug/controllers/" + q.loop + "/" + t.Key()})
+	}
+	return &page{frame: s.frame(q, "Debug"), data: struct {
+		State    telemetry.LoopState `json:"state"`
+		Verdicts []verdictLine       `json:"verdicts"`
+	}{*state, verdicts}}, nil
+}
+
+// debugObject is the key and the kept syncs of one object, the newest in full.
+func (s *Server) debugObject(q *query) (*page, error) {
+	q.twin = true
+	state, err := s.loop(q.loop)
+	if err != nil {
+		return nil, err
+	}
+	o := telemetry.Object{Loop: q.loop, Namespace: q.namespace, Name: q.name}
+	kept := s.journal.Of(o, historyRows)
+	row, ok := s.journal.Board().Row(o)
+	if !ok && len(kept) == 0 {
+		return nil, s.unknownObject(o)
+	}
+	newest := row.Trace
+	if newest == nil {
+		newest = kept[len(kept)-1]
+	}
+	syncs := make([]uint64, 0, len(kept))
+	for _, t := range kept {
+		syncs = append(syncs, t.Seq)
+	}
+	return &page{frame: s.frame(q, "Debug"), data: struct {
+		Key    *telemetry.KeyState `json:"key"`
+		Newest *telemetry.Trace    `json:"newest"`
+		Syncs  []uint64            `json:"syncs"`
+		Folded uint64              `json:"folded"`
+	}{keyIn(state, o.Key()), newest, syncs, s.journal.Folded(o)}}, nil
+}
+
+func keyIn(l *telemetry.LoopState, key string) *telemetry.KeyState {
+	for i := range l.Queue.Keys {
+		if l.Queue.Keys[i].Key == key {
+			return &l.Queue.Keys[i]
+		}
+	}
+	return nil
+}
+
+func (s *Server) loop(name string) (*telemetry.LoopState, error) {
+	loops := s.opts.Loops()
+	names := make([]string, 0, len(loops))
+	for i := range loops {
+		if loops[i].Name == name {
+			return &loops[i], nil
+		}
+		names = append(names, loops[i].Name)
+	}
+	sort.Strings(names)
+	e := problem(http.StatusNotFound, "unknown-loop", "There is no loop of that name here.", views.Say("Asked for ").Code(clip(name, 60)).Plain("."))
+	for _, n := range names {
+		e = e.link(n, "/debug/controllers/"+n)
+	}
+	return nil, e.link("index", "/debug/controllers")
+}

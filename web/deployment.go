@@ -1,0 +1,132 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"sort"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// deploymentSnapshot reads what a Deployment's sync decided on.
+func deploymentSnapshot(t *telemetry.Trace) (*deployment.Snapshot, error) {
+	if t.Loop != telemetry.LoopDeployment || len(t.Snapshot) == 0 {
+		return nil, errSnapshot
+	}
+	var s deployment.Snapshot
+	if err := json.Unmarshal(t.Snapshot, &s); err != nil {
+		return nil, errSnapshot
+	}
+	return &s, nil
+}
+
+// revisionOf is the revision that a Deployment's sync saw.
+func revisionOf(t *telemetry.Trace) string {
+	s, err := deploymentSnapshot(t)
+	if err != nil {
+		return ""
+	}
+	return s.Revision
+}
+
+// deployment is the page of one Deployment.
+func (s *Server) deployment(q *query) (*page, error) {
+	x, err := s.subject(q, telemetry.LoopDeployment)
+	if err != nil {
+		return nil, err
+	}
+	v := views.Deployment{Object: s.objectView(q, x)}
+	if snap, err := deploymentSnapshot(x.newest); err == nil {
+		v.Revision, v.Strategy = snap.Revision, snap.Strategy
+		v.Sets = s.sets(snap)
+	}
+	v.SetsNote = setsNote(v.Sets)
+	v.Shows = deploymentShows(x.cursor)
+	v.Scope = s.scope(q, x)
+	return s.deploymentPage(q, x, v), nil
+}
+
+func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page {
+	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v.Object)), body: views.DeploymentBody(v), data: v}
+	p.frame.Tab, p.frame.Up = "deployments", "/deployments"
+	p.frame.Crumbs = crumbs(x.object.Namespace, x.object.Name)
+	if v.Revision != "" {
+		p.frame.About = append(p.frame.About, views.Say("revision "+v.Revision))
+	}
+	if v.Strategy != "" {
+		p.frame.About = append(p.frame.About, views.Say(v.Strategy))
+	}
+	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
+	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
+		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
+		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})
+	p.turns = sooner(q.now, p.turns, x.newest.Sentence.Turns)
+	p.touches = func(t *telemetry.Trace) bool {
+		return t.Object == x.object || t.Loop == telemetry.LoopReplicaSet && t.Namespace == x.object.Namespace && t.Owner == x.object.Name
+	}
+	return p
+}
+
+func titleOf(v views.Object) string {
+	return v.Namespace + "/" + v.Name + " " + v.Head.Verb + " " + v.Head.State.Word
+}
+
+// sets are the ReplicaSets that the newest sync saw, the newest revision first,
+// each with its own newest outcome.
+func (s *Server) sets(snap *deployment.Snapshot) []views.Set {
+	states := map[string]*telemetry.Trace{}
+	for _, t := range s.journal.Board().Children(telemetry.LoopReplicaSet, snap.Namespace, snap.Name) {
+		states[t.Name] = t
+	}
+	list := make([]views.Set, 0, len(snap.ReplicaSets))
+	for i := range snap.ReplicaSets {
+		list = append(list, setOf(snap, &snap.ReplicaSets[i], states[snap.ReplicaSets[i].Name]))
+	}
+	sort.SliceStable(list, func(i, j int) bool { return revisionLess(list[j].Revision, list[i].Revision) })
+	return list
+}
+
+func setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet, own *telemetry.Trace) views.Set {
+	owner, name := split(rs.Name)
+	v := views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(telemetry.LoopReplicaSet, snap.Namespace, rs.Name),
+		Images: clip(strings.Join(rs.Images, ", "), 300), Size: rs.Replicas, Available: rs.Available, New: rs.SameTemplate}
+	if own != nil {
+		o, _ := outcomeOf(own.Sentence.Tone)
+		v.State = &views.Mark{Tone: o.view, Word: own.Sentence.State}
+	}
+	return v
+}
+
+// revisionLess compares revisions as numbers, which may have any length.
+func revisionLess(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	return a < b
+}
+
+func setsNote(sets []views.Set) string {
+	var pods int64
+	for _, x := range sets {
+		pods += x.Size
+	}
+	return digits(len(sets)) + " kept, " + views.Plural(pods, "pod") + " wanted of them"
+}
+
+// deploymentShows is the status that the sync under the cursor saw, and the
+// Events that it published.
+func deploymentShows(t *telemetry.Trace) views.Shows {
+	snap, err := deploymentSnapshot(t)
+	if err != nil {
+		return views.Shows{Note: "not recorded"}
+	}
+	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + orNone(snap.RV)}
+	st := snap.Status
+	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d updated, %d ready, %d available", st.Replicas, st.Updated, st.Ready, st.Available)},
+		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
+	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), eventLines(t)...)
+	return v
+}

@@ -1,0 +1,56 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/loopscope/loopscope/views"
+)
+
+// firstSteps is what a newcomer can type.
+const firstSteps = `kubectl create deployment web --image=nginx --replicas=3
+kubectl set image deployment/web nginx=nginx:1.27   # a good rollout
+kubectl set image deployment/web nginx=nginx:404    # one that gets stuck
+kubectl scale deployment/web --replicas=6           # scaling in the middle`
+
+// empty says why the list is empty, and what would fill it.
+func (s *Server) empty(all []entry, terms []term) *views.Problem {
+	if len(all) == 0 {
+		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
+			Lines: []views.Text{views.Say("No Deployment was looked at since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},
+			Try:   firstSteps}
+	}
+	p := &views.Problem{Code: "no-match", Heading: "Nothing is " + joinTerms(terms) + "."}
+	for i, t := range terms {
+		n := 0
+		rest := without(terms, i)
+		for _, e := range all {
+			if holds(rest, e.traits) {
+				n++
+			}
+		}
+		if n > 0 {
+			p.Links = append(p.Links, views.Link{Text: "drop " + chipText(t) + ", " + views.Thousands(n) + " left", Href: filterHref(rest)})
+		}
+	}
+	p.Lines = []views.Text{views.Say(views.Plural(len(all), "Deployment") + " are here without a filter.")}
+	p.Links = append(p.Links, views.Link{Text: "show all", Href: "/deployments"})
+	return p
+}
+
+// joinTerms says a filter in words.
+func joinTerms(terms []term) string {
+	var words []string
+	for _, t := range terms {
+		if !t.unknown {
+			words = append(words, chipText(t))
+		}
+	}
+	switch len(words) {
+	case 0:
+		return "here"
+	case 1:
+		return words[0]
+	default:
+		return "both " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	}
+}

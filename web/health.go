@@ -1,0 +1,62 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// healthz says that the process answers: no more is meant by it, as a probe
+// that fails restarts the program, and no restart mends an API server.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+	s.check(w, r, []check{{"ping", nil}})
+}
+
+// readyz says whether the loops work on current caches.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	var server error
+	if st := s.opts.Server(); !st.Reachable {
+		server = fmt.Errorf("not reachable since %s", st.Since.UTC().Format("15:04:05"))
+	}
+	s.check(w, r, []check{{"ping", nil}, {"api-server", server}, {"loops", s.opts.Ready()}})
+}
+
+type check struct {
+	name string
+	err  error
+}
+
+// check answers as Kubernetes' own components do: ok, or the list with ?verbose
+// or where something fails.
+func (s *Server) check(w http.ResponseWriter, r *http.Request, checks []check) {
+	var b strings.Builder
+	status := http.StatusOK
+	for _, c := range checks {
+		if c.err != nil {
+			status = http.StatusServiceUnavailable
+			fmt.Fprintf(&b, "[-]%s failed: %s\n", c.name, c.err)
+			continue
+		}
+		fmt.Fprintf(&b, "[+]%s ok\n", c.name)
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	switch {
+	case status != http.StatusOK:
+		fmt.Fprintf(&b, "%s check failed\n", name)
+	case r.URL.Query().Has("verbose"):
+		fmt.Fprintf(&b, "%s check passed\n", name)
+	default:
+		b.Reset()
+		b.WriteString("ok")
+	}
+	s.send(w, r, status, "text/plain; charset=utf-8", []byte(b.String()))
+}
+
+// promLog hands errors of /metrics to the log.
+type promLog struct {
+	log interface{ Error(string, ...any) }
+}
+
+func (p promLog) Println(v ...any) {
+	p.log.Error("metrics", "err", strings.TrimSpace(fmt.Sprintln(v...)))
+}

@@ -1,0 +1,375 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// The subprotocols of /live. PROTOCOL.md describes both.
+const (
+	pageProtocol  = "loopscope.page.v1"
+	traceProtocol = "loopscope.trace.v1+json"
+)
+
+const (
+	// maxMessage bounds what a reader may send: it only ever says what it looks at.
+	maxMessage = 4 << 10
+	// swapEvery is the least time between two swaps of one fragment, windowEvery
+	// that of the counter in the header, which every trace changes.
+	swapEvery, windowEvery = 250 * time.Millisecond, time.Second
+	// drawEvery is the least time between two drawings of one page, for all its readers.
+	drawEvery = 40 * time.Millisecond
+	// lookEvery is how often a page is drawn without a trace: queues and the
+	// reach of the API server change without one.
+	lookEvery = time.Second
+	// pulseEvery is how often a page hears something, so that it can tell a quiet
+	// stream from a broken one.
+	pulseEvery = 10 * time.Second
+	pingEvery  = 15 * time.Second
+)
+
+// Why a websocket was closed, as ReaderMetrics counts it.
+const (
+	closedByClient = "client"
+	closedSlow     = "slow"
+	closedProtocol = "protocol"
+	closedOversize = "oversize"
+	closedSilent   = "silent"
+	closedShutdown = "shutdown"
+	closedError    = "error"
+)
+
+// serveLive accepts a websocket. The guard has looked at Host and Origin already.
+func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
+	protocol, e := wanted(r)
+	if e != nil {
+		s.fail(w, r, true, e)
+		return
+	}
+	start, e := s.startOf(r)
+	if e != nil {
+		s.fail(w, r, true, e)
+		return
+	}
+	if !s.sit() {
+		w.Header().Set("Retry-After", "5")
+		s.fail(w, r, true, problem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
+			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.opts.MaxReaders)))
+		return
+	}
+	defer s.rise()
+	up := websocket.Upgrader{HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
+		Subprotocols: []string{protocol}, CheckOrigin: s.guard.origin}
+	conn, err := up.Upgrade(w, r, nil)
+	if err != nil {
+		s.opts.Logger.Debug("websocket not accepted", "err", err)
+		return
+	}
+	s.serveConn(conn, protocol, start)
+}
+
+func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position) {
+	s.opts.Readers.Opened()
+	ctx, cancel := context.WithCancelCause(s.live)
+	c := &reader{s: s, conn: conn, cancel: cancel, position: start}
+	c.bound()
+	var reading sync.WaitGroup
+	reading.Add(1)
+	go func() { defer reading.Done(); c.read() }()
+	var err error
+	if protocol == traceProtocol {
+		err = c.sendTraces(ctx)
+	} else {
+		err = c.sendPage(ctx)
+	}
+	cancel(err)
+	reason := c.bye(context.Cause(ctx))
+	_ = conn.Close() // ends the reader too
+	reading.Wait()
+	s.opts.Readers.Closed(reason)
+}
+
+// wanted is the subprotocol that was asked for.
+func wanted(r *http.Request) (string, *asked) {
+	if !websocket.IsWebSocketUpgrade(r) {
+		return "", problem(http.StatusUpgradeRequired, "no-websocket", "This is a websocket.",
+			views.Say("Connect with the subprotocol ").Code(traceProtocol).Plain(" to read traces; pages use ").Code(pageProtocol).Plain("."))
+	}
+	for _, p := range websocket.Subprotocols(r) {
+		if p == pageProtocol || p == traceProtocol {
+			return p, nil
+		}
+	}
+	return "", problem(http.StatusBadRequest, "unknown-subprotocol", "No known subprotocol was asked for.",
+		views.Say("Send Sec-WebSocket-Protocol: ").Code(traceProtocol).Plain("."))
+}
+
+// position is where a reader of traces begins.
+type position struct {
+	after     uint64
+	restarted bool
+}
+
+// startOf reads after and epoch. A number of another epoch means nothing here,
+// so such a reader begins with the first trace of this one, and is told.
+func (s *Server) startOf(r *http.Request) (position, *asked) {
+	args := r.URL.Query()
+	text, epoch := args.Get("after"), args.Get("epoch")
+	if epoch != "" && epoch != s.journal.Epoch() {
+		return position{restarted: true}, nil
+	}
+	if text == "" {
+		return position{after: s.journal.Last()}, nil
+	}
+	after, err := number(text)
+	if err != nil && text != "0" {
+		return position{}, problem(http.StatusBadRequest, "bad-after", "after is not the number of a trace.",
+			views.Say("Give the seq of the last trace you have, or 0 for all that are kept."))
+	}
+	if after > s.journal.Last() {
+		return position{}, problem(http.StatusBadRequest, "ahead", "after is ahead of the newest trace.",
+			views.Sayf("The newest is %d. A number of another run needs its epoch beside it.", s.journal.Last()))
+	}
+	return position{after: after}, nil
+}
+
+func (s *Server) sit() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	select {
+	case s.seats <- struct{}{}:
+		s.open.Add(1)
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Server) rise() { <-s.seats; s.open.Done() }
+
+// reader is one websocket: one goroutine reads from it, one writes to it.
+type reader struct {
+	s      *Server
+	conn   *websocket.Conn
+	cancel context.CancelCauseFunc
+	position
+
+	// mu guards what the reading goroutine leaves for the writing one.
+	mu   sync.Mutex
+	next *subscribe
+	wake context.CancelFunc
+}
+
+// subscribe is the only message that a page sends: what it looks at, and what
+// it has of that.
+type subscribe struct {
+	Page  string `json:"page"`
+	After uint64 `json:"after"`
+	Epoch string `json:"epoch"`
+	// V is the digest of the parts as the page has them.
+	V string `json:"v"`
+	// Rows are the ids of the rows on the screen.
+	Rows []string `json:"rows"`
+}
+
+// errors by which the two goroutines end each other.
+var (
+	errClient   = errors.New("closed by the client")
+	errSilent   = errors.New("no sign of life")
+	errSlow     = errors.New("the client does not read")
+	errOversize = fmt.Errorf("a message may have %d bytes", maxMessage)
+)
+
+// malformed is what was wrong with a message.
+type malformed struct{ why string }
+
+func (e malformed) Error() string { return e.why }
+
+// bound sets the limits of the connection.
+func (c *reader) bound() {
+	c.conn.SetReadLimit(maxMessage)
+	alive := func() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.opts.SilentAfter)) }
+	alive()
+	c.conn.SetPongHandler(func(string) error { alive(); return nil })
+	// A client that never reads must not fill megabytes of kernel memory first.
+	if tcp, ok := c.conn.NetConn().(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(256 << 10)
+	}
+}
+
+func (c *reader) read() {
+	for {
+		kind, message, err := c.conn.ReadMessage()
+		if err != nil {
+			c.cancel(readError(err))
+			return
+		}
+		sub, err := parseSubscribe(kind, message)
+		if err != nil {
+			c.cancel(err)
+			return
+		}
+		c.leave(sub)
+	}
+}
+
+func readError(err error) error {
+	switch {
+	case errors.Is(err, websocket.ErrReadLimit):
+		return errOversize
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSilent
+	case websocket.IsCloseError(err, websocket.CloseProtocolError, websocket.CloseInvalidFramePayloadData):
+		return malformed{"not a websocket message"}
+	default:
+		return errClient
+	}
+}
+
+func parseSubscribe(kind int, message []byte) (*subscribe, error) {
+	if kind != websocket.TextMessage {
+		return nil, malformed{"send text, not bytes"}
+	}
+	var sub subscribe
+	d := json.NewDecoder(strings.NewReader(string(message)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&sub); err != nil {
+		return nil, malformed{"not a subscribe message"}
+	}
+	if !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*maxQuery {
+		return nil, malformed{"page must be a path of the console"}
+	}
+	if len(sub.Rows) > pageRows {
+		return nil, malformed{fmt.Sprintf("at most %d rows", pageRows)}
+	}
+	return &sub, nil
+}
+
+// leave puts a subscription where the writer finds it and wakes the writer.
+func (c *reader) leave(sub *subscribe) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = sub
+	if c.wake != nil {
+		c.wake()
+	}
+}
+
+func (c *reader) take() *subscribe {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sub := c.next
+	c.next = nil
+	return sub
+}
+
+// wait reads the journal until something is there, the time is due, or the page
+// has changed its mind. Only the end of the connection and of the journal are errors.
+func (c *reader) wait(ctx context.Context, due time.Time) (batch []*telemetry.Trace, missed uint64, err error) {
+	until, cancel := context.WithDeadline(ctx, due)
+	defer cancel()
+	c.mu.Lock()
+	c.wake = cancel
+	waiting := c.next == nil
+	c.mu.Unlock()
+	if !waiting {
+		return nil, 0, nil
+	}
+	batch, missed, err = c.s.journal.Next(until, c.after)
+	switch {
+	case ctx.Err() != nil:
+		return nil, 0, context.Cause(ctx)
+	case until.Err() != nil && err != nil:
+		return nil, 0, nil
+	case errors.Is(err, telemetry.ErrAhead):
+		c.after = c.s.journal.Last()
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	c.after = batch[len(batch)-1].Seq
+	if missed > 0 {
+		c.s.opts.Readers.Missed(missed)
+	}
+	return batch, missed, nil
+}
+
+func (c *reader) write(message []byte) error {
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.opts.WriteTimeout))
+	return writeError(c.conn.WriteMessage(websocket.TextMessage, message))
+}
+
+func (c *reader) ping() error {
+	return writeError(c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.s.opts.WriteTimeout)))
+}
+
+func writeError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlow
+	default:
+		return errClient
+	}
+}
+
+// bye tells the client why, where it may still listen, and names the reason.
+func (c *reader) bye(cause error) string {
+	code, text, reason := websocket.CloseInternalServerErr, "defect", closedError
+	var bad malformed
+	switch {
+	case errors.Is(cause, errClient):
+		return closedByClient
+	case errors.Is(cause, errSlow):
+		return closedSlow
+	case errors.Is(cause, errSilent):
+		code, text, reason = websocket.CloseGoingAway, errSilent.Error(), closedSilent
+	case errors.Is(cause, errOversize):
+		code, text, reason = websocket.CloseMessageTooBig, errOversize.Error(), closedOversize
+	case errors.As(cause, &bad):
+		code, text, reason = websocket.ClosePolicyViolation, bad.why, closedProtocol
+	case errors.Is(cause, context.Canceled), errors.Is(cause, telemetry.ErrEnded):
+		code, text, reason = websocket.CloseGoingAway, "the console is stopping", closedShutdown
+	default:
+		c.s.opts.Logger.Error("live page", "err", cause)
+	}
+	_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
+	return reason
+}
+
+// find is the builder of an address, which the page itself sent.
+func (s *Server) find(address string) (*query, builder, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
+		return nil, nil, malformed{"page must be a path of the console"}
+	}
+	route := chi.NewRouteContext()
+	path := u.EscapedPath()
+	if !s.handler.Match(route, http.MethodGet, path) {
+		return nil, nil, malformed{"there is no such page"}
+	}
+	build, ok := s.builders[route.RoutePattern()]
+	if !ok {
+		return nil, nil, malformed{"that page is not live"}
+	}
+	return s.query(u, route, false), build, nil
+}

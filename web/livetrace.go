@@ -1,0 +1,115 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// The messages of loopscope.trace.v1+json: each is an object with one key.
+type (
+	helloMessage struct {
+		Hello hello `json:"hello"`
+	}
+	hello struct {
+		API   string `json:"api"`
+		Epoch string `json:"epoch"`
+		// Last is the newest trace, After the one before the first that follows.
+		Last  uint64 `json:"last"`
+		After uint64 `json:"after"`
+		// Restarted is set where the reader's epoch is over: it begins anew.
+		Restarted bool   `json:"restarted,omitempty"`
+		Cluster   string `json:"cluster"`
+		Version   string `json:"version"`
+	}
+	gapMessage struct {
+		Gap gap `json:"gap"`
+	}
+	gap struct {
+		Missed uint64 `json:"missed"`
+		// Next is the number of the trace that follows.
+		Next uint64 `json:"next"`
+	}
+)
+
+// sendTraces sends every trace from the reader's position on, one message each.
+func (c *reader) sendTraces(ctx context.Context) error {
+	j := c.s.journal
+	if err := c.encode(helloMessage{hello{API: traceProtocol, Epoch: j.Epoch(), Last: j.Last(), After: c.after,
+		Restarted: c.restarted, Cluster: c.s.opts.Cluster, Version: c.s.opts.Version}}); err != nil {
+		return err
+	}
+	ping := time.Now().Add(pingEvery)
+	for {
+		if c.take() != nil {
+			return malformed{"a reader of traces sends nothing"}
+		}
+		batch, missed, err := c.wait(ctx, ping)
+		if err != nil {
+			return err
+		}
+		if missed > 0 {
+			if err := c.encode(gapMessage{gap{missed, batch[0].Seq}}); err != nil {
+				return err
+			}
+		}
+		for _, t := range batch {
+			if err := c.sendTrace(t); err != nil {
+				return err
+			}
+		}
+		if now := time.Now(); !now.Before(ping) {
+			ping = now.Add(pingEvery)
+			if err := c.ping(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *reader) encode(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	return c.write(raw)
+}
+
+func (c *reader) sendTrace(t *telemetry.Trace) error {
+	raw, err := c.s.encoded.of(t)
+	if err != nil {
+		return err
+	}
+	return c.write(raw)
+}
+
+// encoded keeps the newest traces as they are sent, so that two hundred readers
+// do not encode each of them two hundred times.
+type encoded struct {
+	mu  sync.Mutex
+	raw [256]struct {
+		seq   uint64
+		bytes []byte
+	}
+}
+
+func (e *encoded) of(t *telemetry.Trace) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	slot := &e.raw[t.Seq%uint64(len(e.raw))]
+	if slot.seq == t.Seq {
+		return slot.bytes, nil
+	}
+	raw, err := json.Marshal(struct {
+		Trace *telemetry.Trace `json:"trace"`
+	}{t})
+	if err != nil {
+		return nil, fmt.Errorf("encode trace %d: %w", t.Seq, err)
+	}
+	slot.seq, slot.bytes = t.Seq, raw
+	return raw, nil
+}

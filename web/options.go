@@ -1,0 +1,195 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// ReaderMetrics counts the websockets. Its methods must be safe for concurrent use.
+type ReaderMetrics interface {
+	// Opened is called for every websocket that was accepted.
+	Opened()
+	// Closed is called when it has ended: "client", "slow", "protocol",
+	// "oversize", "silent", "shutdown" or "error".
+	Closed(reason string)
+	// Missed counts traces that a reader did not get because it fell behind.
+	Missed(n uint64)
+}
+
+// Options says what the console shows. Journal is required; every other zero
+// value has a working default.
+type Options struct {
+	Journal *telemetry.Journal
+	// Catalogues are the questions of every loop.
+	Catalogues []decision.Catalogue
+	// Loops returns the loops as they stand now; nil for none.
+	Loops func() []telemetry.LoopState
+	// Server returns what is known of the API server; nil for "reachable".
+	Server func() telemetry.ServerState
+	// Ready returns why the program is not ready, nil once it is.
+	Ready func() error
+	// Gatherer is what /metrics shows; nil for nothing.
+	Gatherer prometheus.Gatherer
+	Readers  ReaderMetrics
+
+	// Cluster is the name of the cluster, Version that of this program.
+	Cluster, Version string
+	// Mode is "act", "watch" or "standby"; Leader is who leads, where there is an election.
+	Mode, Leader string
+	Started      time.Time
+	// Hosts are host names, with or without a port, that the console may be
+	// asked by beside loopback.
+	Hosts  []string
+	Logger *slog.Logger
+	Now    func() time.Time
+
+	// MaxReaders bounds the open websockets. Default 512.
+	MaxReaders int
+	// WriteTimeout is how long a websocket may take to accept one message. Default 5 s.
+	WriteTimeout time.Duration
+	// SilentAfter is how long a websocket may be without any sign of life. Default 45 s.
+	SilentAfter time.Duration
+}
+
+const (
+	defaultReaders      = 512
+	defaultWriteTimeout = 5 * time.Second
+	defaultSilentAfter  = 45 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	if o.Loops == nil {
+		o.Loops = func() []telemetry.LoopState { return nil }
+	}
+	if o.Server == nil {
+		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Reachable: true} }
+	}
+	if o.Ready == nil {
+		o.Ready = func() error { return nil }
+	}
+	if o.Gatherer == nil {
+		o.Gatherer = prometheus.NewRegistry()
+	}
+	if o.Readers == nil {
+		o.Readers = nobodyCounts{}
+	}
+	if o.Cluster == "" {
+		o.Cluster = "cluster"
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Mode == "" {
+		o.Mode = "act"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Started.IsZero() {
+		o.Started = o.Now()
+	}
+	if o.MaxReaders <= 0 {
+		o.MaxReaders = defaultReaders
+	}
+	if o.WriteTimeout <= 0 {
+		o.WriteTimeout = defaultWriteTimeout
+	}
+	if o.SilentAfter <= 0 {
+		o.SilentAfter = defaultSilentAfter
+	}
+	return o
+}
+
+type nobodyCounts struct{}
+
+func (nobodyCounts) Opened()       {}
+func (nobodyCounts) Closed(string) {}
+func (nobodyCounts) Missed(uint64) {}
+
+// Server is the console. It is safe for concurrent use.
+type Server struct {
+	opts    Options
+	journal *telemetry.Journal
+	guard   guard
+	handler chi.Router
+	// builders are the pages that can be live, by their route.
+	builders map[string]builder
+	draws    drawings
+	list     listing
+	encoded  encoded
+
+	// seats bounds the open websockets; live ends them.
+	seats   chan struct{}
+	live    context.Context //nolint:containedctx // ends with Shutdown, not with a call
+	endLive context.CancelFunc
+	// mu makes sure that nobody is seated once Shutdown waits for the last to leave.
+	mu     sync.Mutex
+	closed bool
+	open   sync.WaitGroup
+}
+
+// New returns a console for the options. It starts nothing; websockets that are
+// opened through its Handler run until Shutdown.
+func New(o Options) (*Server, error) {
+	if o.Journal == nil {
+		return nil, errors.New("web: Options.Journal is required")
+	}
+	o = o.withDefaults()
+	live, end := context.WithCancel(context.Background())
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, seats: make(chan struct{}, o.MaxReaders), live: live, endLive: end}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Handler serves the console.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Shutdown closes every websocket and waits for it, as long as ctx lasts.
+// Requests that are being answered are the http.Server's to wait for.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.endLive()
+	done := make(chan struct{})
+	go func() { s.open.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// HTTPServer returns an http.Server with a bound on everything that a client
+// could make it wait for or remember. Websockets leave its care when they are
+// accepted and have deadlines of their own.
+func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return context.Background() },
+	}
+}

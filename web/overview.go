@@ -1,0 +1,310 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// pageRows is how many rows one page of the list has.
+const pageRows = 100
+
+// entry is a row of the list before it is filtered and placed.
+type entry struct {
+	telemetry.Row
+	id    string
+	place int // of its outcome
+	traits
+}
+
+// listing is every Deployment in the order of the list. It is made once for
+// each new trace, however many readers there are.
+type listing struct {
+	mu      sync.Mutex
+	seq     uint64
+	made    time.Time
+	entries []entry
+}
+
+// staleList is how long a listing may be shown while only queues have changed.
+const staleList = 900 * time.Millisecond
+
+func (s *Server) entries() []entry {
+	l := &s.list
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seq, now := s.journal.Last(), s.opts.Now()
+	if l.entries != nil && l.seq == seq && now.Sub(l.made) < staleList {
+		return l.entries
+	}
+	rows := s.journal.Board().Rows(telemetry.LoopDeployment)
+	keys := s.keys(telemetry.LoopDeployment)
+	entries := make([]entry, len(rows))
+	for i, r := range rows {
+		entries[i] = entryOf(r, keys[r.Trace.Key()])
+	}
+	slices.SortFunc(entries, attentionFirst)
+	l.seq, l.made, l.entries = seq, now, entries
+	return entries
+}
+
+// keys is what a queue holds, by key.
+func (s *Server) keys(loop string) map[string]telemetry.KeyState {
+	keys := map[string]telemetry.KeyState{}
+	for _, l := range s.opts.Loops() {
+		if l.Name != loop {
+			continue
+		}
+		for _, k := range l.Queue.Keys {
+			keys[k.Key] = k
+		}
+	}
+	return keys
+}
+
+func entryOf(r telemetry.Row, key telemetry.KeyState) entry {
+	t := r.Trace
+	o, place := outcomeOf(t.Sentence.Tone)
+	e := entry{Row: r, id: rowID(t.Object), place: place}
+	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
+	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(key)}
+	e.reasons = reasonsOf(t)
+	return e
+}
+
+// rowID is the id of a row on the page. Names of objects may be long.
+func rowID(o telemetry.Object) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(o.Loop + "/" + o.Key())) // hashes take everything
+	return "r-" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+// attentionFirst sorts by outcome, then those that have been so for longest,
+// then by name. Settled rows are sorted by name alone: there nothing is urgent.
+func attentionFirst(a, b entry) int {
+	if c := cmp.Compare(a.place, b.place); c != 0 {
+		return c
+	}
+	if outcomes[a.place].tone != decision.ToneOK {
+		if c := a.SinceTone.Compare(b.SinceTone); c != 0 {
+			return c
+		}
+	}
+	if c := strings.Compare(a.namespace, b.namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(a.name, b.name)
+}
+
+// reasonsOf are the words that Kubernetes and the loop have for the situation.
+func reasonsOf(t *telemetry.Trace) []string {
+	reasons := []string{t.Sentence.Code}
+	if t.Failure != nil {
+		reasons = append(reasons, t.Failure.Reason)
+	}
+	for _, h := range held(t) {
+		reasons = append(reasons, h.Code)
+		for _, b := range h.Blockers {
+			reasons = append(reasons, b.Reason)
+		}
+	}
+	for _, p := range append(slices.Clone(t.Sentence.Lead), t.Sentence.Then...) {
+		if p.Kind == decision.Quote {
+			reasons = append(reasons, p.Text)
+		}
+	}
+	return reasons
+}
+
+// overview is the page of all Deployments, attention first.
+func (s *Server) overview(q *query) (*page, error) {
+	all := s.entries()
+	terms := parseFilter(q.url.Query().Get("q"))
+	matching := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return !holds(terms, e.traits) })
+	shown, next, from, err := cut(matching, q.url.Query().Get("after"))
+	if err != nil {
+		return nil, err
+	}
+	v := views.Overview{Filter: filterView(terms), Headline: headline(all), Tally: s.tally(all, terms)}
+	keys := s.keys(telemetry.LoopDeployment)
+	v.Groups = s.groups(shown, matching, keys)
+	if len(matching) > 0 && (next != "" || from > 0) {
+		v.Shown = fmt.Sprintf("%s to %s of %s.", views.Thousands(from+1), views.Thousands(from+len(shown)), views.Thousands(len(matching)))
+	}
+	if next != "" {
+		v.Next = nextHref(q, next)
+	}
+	if len(matching) == 0 {
+		v.Empty = s.empty(all, terms)
+	}
+	return s.overviewPage(q, v, shown, keys), nil
+}
+
+func (s *Server) overviewPage(q *query, v views.Overview, shown []entry, keys map[string]telemetry.KeyState) *page {
+	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v}
+	p.frame.Tab = "deployments"
+	p.frame.Crumbs = []views.Link{{Text: "Deployments"}}
+	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
+	parts := []part{{"f-head", views.OverviewHead(v)}}
+	for _, g := range v.Groups {
+		for _, r := range g.Rows {
+			parts = append(parts, part{r.ID, views.OverviewRow(r)})
+			p.order = append(p.order, r.ID)
+		}
+	}
+	p.goLive(q, parts...)
+	p.turns = turns(q.now, shown)
+	p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
+	p.row = func(id string) (templ.Component, bool) { return s.lostRow(id, keys) }
+	return p
+}
+
+// lostRow renders a row that is on a reader's screen and no longer on the page.
+func (s *Server) lostRow(id string, keys map[string]telemetry.KeyState) (templ.Component, bool) {
+	for _, e := range s.entries() {
+		if e.id == id {
+			return views.OverviewRow(s.row(e, keys[e.Trace.Key()])), true
+		}
+	}
+	return nil, false
+}
+
+// turns is when the clock alone changes the next sentence of the list.
+func turns(now time.Time, shown []entry) time.Time {
+	var soonest time.Time
+	for _, e := range shown {
+		soonest = sooner(now, soonest, e.Trace.Sentence.Turns)
+	}
+	return soonest
+}
+
+// sooner is the earlier of two instants that are still to come.
+func sooner(now, a, b time.Time) time.Time {
+	if b.IsZero() || !b.After(now) || !a.IsZero() && a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// cut is the page of rows after a key.
+func cut(list []entry, after string) (shown []entry, next string, from int, err error) {
+	if after != "" {
+		from = 1 + slices.IndexFunc(list, func(e entry) bool { return e.Trace.Key() == after })
+		if from == 0 {
+			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
+				views.Say("Nothing called ").Code(clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
+				link("The first page", "/deployments")
+		}
+	}
+	shown = list[from:min(len(list), from+pageRows)]
+	if from+len(shown) < len(list) {
+		next = shown[len(shown)-1].Trace.Key()
+	}
+	return shown, next, from, nil
+}
+
+func nextHref(q *query, after string) string {
+	args := url.Values{"after": {after}}
+	if f := q.url.Query().Get("q"); f != "" {
+		args.Set("q", f)
+	}
+	return "/deployments?" + args.Encode()
+}
+
+// headline counts what needs a person.
+func headline(all []entry) string {
+	counts := count(all)
+	failed, waiting := counts[0], counts[1]
+	rest := len(all) - failed - waiting
+	switch {
+	case len(all) == 0:
+		return "No Deployments yet."
+	case failed == 0 && waiting == 0 && len(all) == 1:
+		return "The only Deployment needs nothing from you."
+	case failed == 0 && waiting == 0:
+		return "All " + views.Thousands(len(all)) + " Deployments need nothing from you."
+	case failed == 0:
+		return views.Plural(waiting, "Deployment") + be(waiting, " is", " are") + " waiting." + others(rest)
+	case waiting == 0:
+		return views.Plural(failed, "Deployment") + " failed." + others(rest)
+	default:
+		return views.Plural(failed, "Deployment") + " failed and " + views.Thousands(waiting) + be(waiting, " is", " are") + " waiting." + others(rest)
+	}
+}
+
+func others(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " The other one needs nothing from you."
+	default:
+		return " The other " + views.Thousands(n) + " need nothing from you."
+	}
+}
+
+func be(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func count(all []entry) []int {
+	counts := make([]int, len(outcomes))
+	for _, e := range all {
+		counts[e.place]++
+	}
+	return counts
+}
+
+// tally is the five counts. They count what every other term of the filter
+// lets through, and each is the list of its outcome.
+func (s *Server) tally(all []entry, terms []term) []views.Tally {
+	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
+	counts := make([]int, len(outcomes))
+	for _, e := range all {
+		if holds(rest, e.traits) {
+			counts[e.place]++
+		}
+	}
+	list := make([]views.Tally, len(outcomes))
+	for i, o := range outcomes {
+		word := "is:" + strings.TrimPrefix(o.word, "on ")
+		current := slices.ContainsFunc(terms, func(t term) bool { return t.text == word })
+		list[i] = views.Tally{Mark: views.Mark{Tone: o.view, Word: o.word}, Count: counts[i], Current: current,
+			Href: filterHref(append(slices.Clone(rest), term{text: word}))}
+		if current { // A second press takes the filter away.
+			list[i].Href = filterHref(rest)
+		}
+	}
+	return list
+}
+
+// groups puts the rows of one page under their heads, which count all that match.
+func (s *Server) groups(shown, matching []entry, keys map[string]telemetry.KeyState) []views.Group {
+	totals := count(matching)
+	var groups []views.Group
+	for _, e := range shown {
+		o := outcomes[e.place]
+		if len(groups) == 0 || groups[len(groups)-1].Name != o.group {
+			groups = append(groups, views.Group{Name: o.group, Note: views.Thousands(totals[e.place]) + ", " + o.note})
+		}
+		g := &groups[len(groups)-1]
+		g.Rows = append(g.Rows, s.row(e, keys[e.Trace.Key()]))
+	}
+	return groups
+}

@@ -1,0 +1,300 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/loopscope/loopscope/static"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// maxQuery bounds the address of a page: a filter is words, not a program.
+const maxQuery = 1024
+
+// query is what a page was asked for.
+type query struct {
+	url                    *url.URL
+	route                  string
+	namespace, name        string
+	loop, epoch, seq, path string
+	// twin asks for the JSON of the page.
+	twin bool
+	now  time.Time
+}
+
+// builder turns a query into a page. It reads states and writes nothing.
+type builder func(q *query) (*page, error)
+
+// page is a page before it is rendered.
+type page struct {
+	status int
+	frame  views.Frame
+	body   templ.Component
+	// data is what the JSON twin holds: the view model that body places.
+	data any
+	// parts are the components that change while the page is being read.
+	parts []part
+	// touches reports whether a trace can change the page; nil for any.
+	touches func(*telemetry.Trace) bool
+	// turns is when the clock alone changes a sentence of it; zero for never.
+	turns time.Time
+	// order is the ids of the rows as they would be sorted now, and row renders
+	// one that is on the reader's screen and may be no longer in order.
+	order []string
+	row   func(id string) (templ.Component, bool)
+}
+
+// part is a component with its id.
+type part struct {
+	id   string
+	view templ.Component
+}
+
+// ask reads a query from a request.
+func (s *Server) ask(r *http.Request) *query {
+	return s.query(r.URL, chi.RouteContext(r.Context()), strings.HasPrefix(r.Header.Get("Accept"), "application/json"))
+}
+
+func (s *Server) query(u *url.URL, route *chi.Context, twin bool) *query {
+	q := &query{url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
+		namespace: route.URLParam("namespace"), name: route.URLParam("name"),
+		loop: route.URLParam("loop"), epoch: route.URLParam("epoch"), seq: route.URLParam("seq")}
+	if strings.HasSuffix(q.path, ".json") && !s.namedSo(q) {
+		q.twin = true
+		q.path = strings.TrimSuffix(q.path, ".json")
+		switch {
+		case q.seq != "":
+			q.seq = strings.TrimSuffix(q.seq, ".json")
+		case q.name != "":
+			q.name = strings.TrimSuffix(q.name, ".json")
+		}
+	}
+	return q
+}
+
+// namedSo reports whether there is an object whose own name ends in .json, as
+// Kubernetes allows: its page must be reachable, and its twin by Accept.
+func (s *Server) namedSo(q *query) bool {
+	if q.name == "" || q.seq != "" {
+		return false
+	}
+	_, found := s.journal.Board().Get(telemetry.Object{Loop: loopOf(q.route), Namespace: q.namespace, Name: q.name})
+	return found
+}
+
+// loopOf is the loop whose pages are under that route.
+func loopOf(route string) string {
+	if strings.HasPrefix(route, "/replicasets/") {
+		return telemetry.LoopReplicaSet
+	}
+	return telemetry.LoopDeployment
+}
+
+// page serves what a builder makes, as a page or as its JSON twin. Nothing is
+// sent before all of it is rendered.
+func (s *Server) page(build builder) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := s.ask(r)
+		if err := s.respond(w, r, q, build); err != nil {
+			s.fail(w, r, q.twin, err)
+		}
+	}
+}
+
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, q *query, build builder) error {
+	if len(r.URL.RawQuery) > maxQuery {
+		return problem(http.StatusRequestURITooLong, "query-too-long",
+			"That address is too long.", views.Sayf("A query may have %d characters. Use fewer filter terms.", maxQuery))
+	}
+	p, err := build(q)
+	if err != nil {
+		return err
+	}
+	if q.twin {
+		return s.sendJSON(w, r, p.status, s.twin(p, q))
+	}
+	return s.sendPage(w, r, p, q)
+}
+
+// twin is the envelope of every JSON page.
+type twin struct {
+	API     string        `json:"api"`
+	Cluster string        `json:"cluster"`
+	Epoch   string        `json:"epoch"`
+	Seq     uint64        `json:"seq"`
+	Now     time.Time     `json:"now"`
+	Window  views.Window  `json:"window"`
+	Notice  *views.Notice `json:"notice,omitempty"`
+	Page    any           `json:"page"`
+}
+
+func (s *Server) twin(p *page, q *query) twin {
+	return twin{API: pageProtocol + "+json", Cluster: s.opts.Cluster, Epoch: s.journal.Epoch(), Seq: p.frame.Live.Seq,
+		Now: q.now.UTC(), Window: p.frame.Window, Notice: p.frame.Notice, Page: p.data}
+}
+
+// sendPage renders the page with the digest of its live parts, by which the
+// stream later knows that the reader has them as they are.
+func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, p *page, q *query) error {
+	if p.frame.Live.Page != "" {
+		d, err := draw(r.Context(), p)
+		if err != nil {
+			return err
+		}
+		p.frame.Live.Version = d.digest
+	}
+	var b bytes.Buffer
+	ctx := views.WithNow(r.Context(), q.now)
+	if err := views.Page(p.frame, p.body).Render(ctx, &b); err != nil {
+		return fmt.Errorf("render %s: %w", q.path, err)
+	}
+	s.send(w, r, p.status, "text/html; charset=utf-8", b.Bytes())
+	return nil
+}
+
+// frame is the frame of a page of which nothing else is known.
+func (s *Server) frame(q *query, title string) views.Frame {
+	seq := s.journal.Last()
+	return views.Frame{
+		Title:   title,
+		Assets:  views.Assets{Style: static.Style.Path, Script: static.Script.Path, Icon: static.Icon.Path},
+		Mode:    s.mode(),
+		Cluster: s.opts.Cluster,
+		Window:  s.window(),
+		Notice:  s.notice(),
+		Live:    views.Live{Epoch: s.journal.Epoch(), Seq: seq, Now: q.now},
+		Rules:   "rules of Kubernetes v1.36, Loopscope " + s.opts.Version,
+	}
+}
+
+// goLive makes a page follow the journal.
+func (p *page) goLive(q *query, parts ...part) {
+	p.frame.Live.Page = q.address()
+	p.parts = append([]part{{"f-notice", views.NoticeBar(p.frame.Notice)}, {"f-window", views.WindowLine(p.frame.Window)}}, parts...)
+}
+
+// address is the page's own address, without what is only about its looks.
+func (q *query) address() string {
+	v := q.url.Query()
+	v.Del("theme")
+	v.Del("still")
+	u := url.URL{Path: q.path, RawQuery: v.Encode()}
+	return u.String()
+}
+
+// twinHref is the address of the JSON twin.
+func (q *query) twinHref() string {
+	u, _, _ := strings.Cut(q.address(), "?")
+	if _, args, ok := strings.Cut(q.address(), "?"); ok {
+		return u + ".json?" + args
+	}
+	return u + ".json"
+}
+
+func (s *Server) window() views.Window {
+	total, since, _ := s.journal.Window()
+	return views.Window{Syncs: total, Since: since.UTC()}
+}
+
+func (s *Server) mode() views.Text {
+	switch s.opts.Mode {
+	case "watch":
+		return views.Text{}.Strong("watching").Plain(", read-only beside kube-controller-manager")
+	case "standby":
+		return views.Text{}.Strong("standing by").Plain(leads(s.opts.Leader))
+	}
+	return views.Text{}.Strong("acting").Plain(leads(s.opts.Leader)).Plain(" since " + s.opts.Started.UTC().Format("15:04"))
+}
+
+func leads(who string) string {
+	if who == "" {
+		return ""
+	}
+	return ", " + who + " leads"
+}
+
+// notice says what every reader has to know before anything else.
+func (s *Server) notice() *views.Notice {
+	st := s.opts.Server()
+	if st.Reachable {
+		return nil
+	}
+	text := views.Say("Since ").Clock(st.Since).Plain(", for ").Since(st.Since).
+		Plain(". Nothing is decided or written until it answers; what is shown is the last known state.")
+	if st.Error != "" {
+		text = text.Plain(" ").Code(clip(st.Error, 200))
+	}
+	return &views.Notice{Tone: views.Failed, Title: "The API server does not answer", Text: text}
+}
+
+// clip shortens somebody else's text, which may be of any length.
+func clip(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n]) + "…"
+	}
+	return s
+}
+
+// fragment is a part as it is sent, and its digest.
+type fragment struct {
+	id   string
+	html string
+	sum  uint64
+}
+
+// drawing is the live parts of a page, rendered.
+type drawing struct {
+	page   *page
+	frags  []fragment
+	digest string
+}
+
+// draw renders the parts without the time of day, so that two drawings differ
+// only where something has changed.
+func draw(ctx context.Context, p *page) (*drawing, error) {
+	d := &drawing{page: p}
+	all := fnv.New64a()
+	for _, x := range p.parts {
+		f, err := paint(ctx, x.id, x.view)
+		if err != nil {
+			return nil, err
+		}
+		d.frags = append(d.frags, f)
+		if x.id != "f-window" {
+			fmt.Fprintf(all, "%x ", f.sum)
+		}
+	}
+	d.digest = strconv.FormatUint(all.Sum64(), 36)
+	return d, nil
+}
+
+func paint(ctx context.Context, id string, view templ.Component) (fragment, error) {
+	var b bytes.Buffer
+	if err := view.Render(ctx, &b); err != nil {
+		return fragment{}, fmt.Errorf("render %s: %w", id, err)
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(b.Bytes()) // hashes take everything
+	return fragment{id: id, html: b.String(), sum: sum.Sum64()}, nil
+}
+
+// number reads a positive number of a query.
+func number(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return 0, errors.New("not a number from 1")
+	}
+	return n, nil
+}

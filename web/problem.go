@@ -1,0 +1,181 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/loopscope/loopscope/views"
+)
+
+// asked is an error that the reader can do something about: it becomes a page,
+// or JSON where JSON was asked for.
+type asked struct{ views.Problem }
+
+func (e *asked) Error() string { return e.Code + ": " + e.Heading }
+
+func problem(status int, code, heading string, lines ...views.Text) *asked {
+	return &asked{views.Problem{Status: status, Code: code, Heading: heading, Lines: lines}}
+}
+
+func (e *asked) link(text, href string) *asked {
+	e.Links = append(e.Links, views.Link{Text: text, Href: href})
+	return e
+}
+
+// wire is an error as programs get it.
+type wire struct {
+	Error wireProblem `json:"error"`
+}
+
+type wireProblem struct {
+	Status  int          `json:"status"`
+	Code    string       `json:"code"`
+	Message string       `json:"message"`
+	Links   []views.Link `json:"links,omitempty"`
+}
+
+func wireOf(p views.Problem) wire {
+	text := p.Heading
+	for _, l := range p.Lines {
+		text += " " + l.String()
+	}
+	return wire{wireProblem{p.Status, p.Code, text, p.Links}}
+}
+
+// fail answers a request whose builder returned an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, twin bool, err error) {
+	var e *asked
+	if !errors.As(err, &e) {
+		e = s.broken(r, err.Error())
+	}
+	if twin {
+		if s.sendJSON(w, r, e.Status, wireOf(e.Problem)) == nil {
+			return
+		}
+	}
+	q := &query{url: r.URL, path: r.URL.Path, now: s.opts.Now()}
+	f := s.frame(q, e.Heading)
+	f.Crumbs = []views.Link{{Text: "Deployments", Href: "/deployments"}, {Text: strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)}}
+	f.Keys = commonKeys
+	var b bytes.Buffer
+	if err := views.Page(f, views.ProblemBody(e.Problem)).Render(views.WithNow(r.Context(), q.now), &b); err != nil {
+		s.opts.Logger.Error("render error page", "err", err)
+		s.send(w, r, e.Status, "text/plain; charset=utf-8", []byte(e.Heading+"\n"))
+		return
+	}
+	s.send(w, r, e.Status, "text/html; charset=utf-8", b.Bytes())
+}
+
+// broken is the page of a defect. Its id ties the page to the log.
+func (s *Server) broken(r *http.Request, why string) *asked {
+	id := make([]byte, 4)
+	_, _ = rand.Read(id) // never fails, by its documentation
+	request := hex.EncodeToString(id)
+	s.opts.Logger.Error("page could not be drawn", "request", request, "path", r.URL.Path, "err", why)
+	lines := []views.Text{views.Say("The loops are not affected" + s.lastSync() + ".")}
+	if why != "" {
+		lines = append(lines, views.Text{}.Code(clip(why, 300)))
+	}
+	lines = append(lines, views.Say("Request ").Code(request).Plain("; the log of loopscope says more."))
+	return problem(http.StatusInternalServerError, "broken", "This page could not be drawn.", lines...).
+		link("Try again", r.URL.Path).link("All Deployments", "/deployments")
+}
+
+func (s *Server) lastSync() string {
+	t, ok := s.journal.Get(s.journal.Last())
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(": the last sync was %s ago", views.Span(s.opts.Now().Sub(t.Ended)))
+}
+
+// refuse turns a request away before any page is looked for, in few words: who
+// asks may be anybody.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, code, why, instead string) {
+	p := views.Problem{Status: status, Code: code, Heading: why, Lines: []views.Text{views.Say(instead)}}
+	if strings.HasSuffix(r.URL.Path, ".json") || strings.HasPrefix(r.Header.Get("Accept"), "application/json") {
+		if s.sendJSON(w, r, status, wireOf(p)) == nil {
+			return
+		}
+	}
+	s.send(w, r, status, "text/plain; charset=utf-8", []byte(why+"\n"+instead+"\n"))
+}
+
+// recoverer turns a panic into a page. The loops run elsewhere.
+func (s *Server) recoverer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				s.opts.Logger.Error("panic in the console", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+				s.fail(w, r, false, s.broken(r, ""))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) notFound(q *query) (*page, error) {
+	return nil, problem(http.StatusNotFound, "not-found", "There is no such page.",
+		views.Say("Nothing is at ").Code(clip(q.url.Path, 120)).Plain(".")).
+		link("All Deployments", "/deployments").link("Queues", "/queues").link("Debug", "/debug/controllers")
+}
+
+func (s *Server) sendJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(true)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("encode %s: %w", r.URL.Path, err)
+	}
+	s.send(w, r, status, "application/json", b.Bytes())
+	return nil
+}
+
+var squeezers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// smallest is the size from which compressing pays.
+const smallest = 1024
+
+func (s *Server) send(w http.ResponseWriter, r *http.Request, status int, mediaType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Add("Vary", "Accept-Encoding, Accept")
+	if len(body) >= smallest && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		body = squeeze(body)
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if status == 0 {
+		status = http.StatusOK
+	}
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a reader that went away is no error of ours
+	}
+}
+
+// squeeze compresses into memory, which cannot fail.
+func squeeze(body []byte) []byte {
+	var b bytes.Buffer
+	z := squeezers.Get().(*gzip.Writer)
+	defer squeezers.Put(z)
+	z.Reset(&b)
+	_, _ = z.Write(body)
+	_ = z.Close()
+	return b.Bytes()
+}

@@ -1,0 +1,258 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// shownKeys is how many keys a group of the page lists.
+const shownKeys = 50
+
+// keyGroup is what keys have in common that wait for the same kind of thing.
+type keyGroup struct {
+	name, note string
+	has        func(telemetry.KeyState) bool
+}
+
+var keyGroups = []keyGroup{
+	{"At work", "a worker has them", func(k telemetry.KeyState) bool {
+		return k.Phase == telemetry.KeyProcessing || k.Phase == telemetry.KeyDirty
+	}},
+	{"Ready", "for the next free worker", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyReady }},
+	{"Waiting to try again", "soonest first", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyWaiting && k.Attempts > 0 }},
+	{"Waiting for a time", "soonest first", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyWaiting && k.Attempts == 0 }},
+}
+
+// loopKey is a key with its loop.
+type loopKey struct {
+	loop string
+	telemetry.KeyState
+}
+
+// queues is the page of the work queues as they stand now.
+func (s *Server) queues(q *query) (*page, error) {
+	loops := s.opts.Loops()
+	v := views.Queues{}
+	var keys []loopKey
+	for _, l := range loops {
+		v.Queues = append(v.Queues, queueView(l))
+		for _, k := range l.Queue.Keys {
+			keys = append(keys, loopKey{l.Name, k})
+		}
+		v.Unseen = append(v.Unseen, unseen(l)...)
+		for _, c := range l.Caches {
+			v.Caches = append(v.Caches, cacheView(l.Name, c))
+		}
+	}
+	sort.SliceStable(keys, func(i, j int) bool { return keyBefore(keys[i], keys[j]) })
+	v.Groups = s.keyViews(keys)
+	v.KeysNote = fmt.Sprintf("%s with something to do", views.Thousands(len(keys)))
+	v.Headline, v.Then = queuesHeadline(loops, keys), queuesThen(loops)
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Queues"), body: views.QueuesBody(v), data: v}
+	p.frame.Tab, p.frame.Twin, p.frame.Keys = "queues", q.twinHref(), queuesKeys
+	p.frame.Crumbs = []views.Link{{Text: "Queues"}}
+	p.goLive(q, part{"f-head", views.QueuesHead(v)}, part{"f-queues", views.QueuesTable(v)}, part{"f-keys", views.KeysPart(v)},
+		part{"f-unseen", views.UnseenPart(v)})
+	return p, nil
+}
+
+// keyBefore sorts by when something happens next, then by name.
+func keyBefore(a, b loopKey) bool {
+	if !a.Due.Equal(b.Due) {
+		return a.Due.Before(b.Due)
+	}
+	if a.Key != b.Key {
+		return a.Key < b.Key
+	}
+	return a.loop < b.loop
+}
+
+func queueView(l telemetry.LoopState) views.Queue {
+	q := l.Queue
+	mode := l.Mode
+	if !l.Running {
+		mode += ", not running"
+	}
+	return views.Queue{Name: l.Name, Mode: mode, Workers: fmt.Sprintf("%d of %d", q.Busy, q.Workers), Ready: q.Ready, Waiting: q.Waiting,
+		Dirty: q.Dirty, Adds: q.Adds, Errors: q.Errors, Timers: q.Timers}
+}
+
+func (s *Server) keyViews(keys []loopKey) []views.KeyGroup {
+	var groups []views.KeyGroup
+	for _, g := range keyGroups {
+		v := views.KeyGroup{Name: g.name}
+		n := 0
+		for _, k := range keys {
+			if !g.has(k.KeyState) {
+				continue
+			}
+			if n++; n <= shownKeys {
+				v.Keys = append(v.Keys, s.keyView(k))
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		v.Note = views.Thousands(n) + ", " + g.note
+		if n > shownKeys {
+			v.More = "and " + views.Thousands(n-shownKeys) + " more"
+		}
+		groups = append(groups, v)
+	}
+	return groups
+}
+
+func (s *Server) keyView(k loopKey) views.KeyRow {
+	namespace, name, _ := strings.Cut(k.Key, "/")
+	v := views.KeyRow{State: keyMark(k.KeyState), Queue: k.loop, Owner: namespace + "/", Own: name, Try: "first try"}
+	if k.Attempts > 0 {
+		v.Try = "try " + digits(k.Attempts+1)
+	}
+	if t, ok := s.journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
+		v.Href = hrefOf(t.Object)
+		if t.Try.Limit > 0 && k.Attempts > 0 {
+			v.Try += " of " + digits(t.Try.Limit)
+		}
+		if t.Failure != nil && k.Attempts > 0 {
+			v.More = views.Text{}.Code(clip(t.Failure.Message, 240))
+		}
+	}
+	if k.Phase == telemetry.KeyWaiting {
+		v.For = views.Say("in ").Until(k.Due)
+	} else {
+		v.For = views.Say("for ").Since(k.Since)
+	}
+	v.Why = keyWhy(k.KeyState)
+	return v
+}
+
+func keyMark(k telemetry.KeyState) views.Mark {
+	switch {
+	case k.Phase == telemetry.KeyProcessing || k.Phase == telemetry.KeyDirty:
+		return views.Mark{Tone: views.Moving, Word: "at work"}
+	case k.Phase == telemetry.KeyReady:
+		return views.Mark{Tone: views.Moving, Word: "ready"}
+	case k.Attempts > 0 && k.Code == "conflict":
+		return views.Mark{Tone: views.Waiting, Word: "back-off"}
+	case k.Attempts > 0:
+		return views.Mark{Tone: views.Failed, Word: "back-off"}
+	case k.Code == "echo":
+		return views.Mark{Tone: views.Waiting, Word: "echo"}
+	default:
+		return views.Mark{Tone: views.Idle, Word: "timer"}
+	}
+}
+
+// keyWhy is the causes that the next sync will take, or what its timer is for.
+func keyWhy(k telemetry.KeyState) views.Text {
+	var t views.Text
+	if k.Phase == telemetry.KeyWaiting {
+		t = t.Plain(timerWord(k.Code))
+		if k.Backoff > 0 && k.Attempts > 0 {
+			t = t.Plain(", " + views.Span(k.Backoff) + " after the last try")
+		}
+	}
+	if n := len(k.Causes) + k.Folded; n > 0 && k.Phase != telemetry.KeyWaiting {
+		t = t.Plain(views.Plural(n, "cause") + ": ")
+		for i, c := range k.Causes[:min(2, len(k.Causes))] {
+			if i > 0 {
+				t = t.Plain(", ")
+			}
+			t = t.Plain(causeWord(c.Kind) + " " + c.Object)
+			if c.NewRV != "" {
+				t = t.Plain(" rv " + c.NewRV)
+			}
+		}
+	}
+	if len(t) == 0 {
+		return views.Say("its causes were taken")
+	}
+	return t
+}
+
+func unseen(l telemetry.LoopState) []views.Unseen {
+	var list []views.Unseen
+	for _, e := range l.Echoes {
+		list = append(list, views.Unseen{Owner: e.Object, For: views.Text{}.Since(e.Since),
+			Waits: views.Say("own write at rv ").Strong(e.Written).Plain(", cache at " + orNone(e.Cached) + "; looks again in ").Until(e.Check)})
+	}
+	for _, e := range l.Expectations {
+		waits := views.Text{}
+		if e.Creates > 0 {
+			waits = waits.Strong(views.Plural(e.Creates, "creation"))
+		}
+		if e.Creates > 0 && e.Deletes > 0 {
+			waits = waits.Plain(" and ")
+		}
+		if e.Deletes > 0 {
+			waits = waits.Strong(views.Plural(e.Deletes, "deletion"))
+		}
+		list = append(list, views.Unseen{Owner: e.Key, For: views.Text{}.Since(e.Since), Waits: waits.Plain("; stops waiting in ").Until(e.Expires)})
+	}
+	return list
+}
+
+func cacheView(loop string, c telemetry.CacheState) views.Cache {
+	v := views.Cache{Loop: loop, Kind: c.Resource, Objects: c.Objects, RV: c.RV, State: views.Mark{Tone: views.OK, Word: "synced"}}
+	if !c.Synced {
+		v.State = views.Mark{Tone: views.Waiting, Word: "listing"}
+	}
+	return v
+}
+
+// queuesHeadline counts what is to do, and names the keys that keep failing.
+func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
+	if len(loops) == 0 {
+		return "No loop runs here."
+	}
+	active, waiting := 0, 0
+	var failing []string
+	for _, k := range keys {
+		if k.Phase == telemetry.KeyWaiting {
+			waiting++
+		} else {
+			active++
+		}
+		if k.Attempts > 1 {
+			failing = append(failing, k.Key)
+		}
+	}
+	text := views.Plural(active, "key") + be(active, " is", " are") + " busy or ready and " + views.Thousands(waiting) + be(waiting, " waits.", " wait.")
+	switch n := len(failing); {
+	case n == 0:
+		return text
+	case n <= 3:
+		return text + " " + be(n, "One keeps", views.Thousands(n)+" keep") + " failing: " + strings.Join(failing, ", ") + "."
+	default:
+		return text + " " + views.Thousands(n) + " keep failing, " + strings.Join(failing[:2], " and ") + " among them."
+	}
+}
+
+// queuesThen says what a loop waits to see.
+func queuesThen(loops []telemetry.LoopState) views.Text {
+	echoes, expectations := 0, 0
+	var since time.Time
+	for _, l := range loops {
+		echoes += len(l.Echoes)
+		expectations += len(l.Expectations)
+		for _, e := range l.Echoes {
+			if since.IsZero() || e.Since.Before(since) {
+				since = e.Since
+			}
+		}
+	}
+	var t views.Text
+	if echoes > 0 {
+		t = t.Plain(views.Plural(echoes, "own write") + be(echoes, " is", " are") + " not in the caches yet, the oldest for ").Since(since).Plain(". ")
+	}
+	if expectations > 0 {
+		t = t.Plain(views.Plural(expectations, "ReplicaSet") + be(expectations, " waits", " wait") + " to see pods it asked for.")
+	}
+	return t
+}

@@ -1,0 +1,189 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// shownPods is how many pods the page of a ReplicaSet lists, those that are not
+// available first.
+const shownPods = 60
+
+func replicaSetSnapshot(t *telemetry.Trace) (*replicaset.Snapshot, error) {
+	if t.Loop != telemetry.LoopReplicaSet || len(t.Snapshot) == 0 {
+		return nil, errSnapshot
+	}
+	var s replicaset.Snapshot
+	if err := json.Unmarshal(t.Snapshot, &s); err != nil {
+		return nil, errSnapshot
+	}
+	return &s, nil
+}
+
+// replicaSet is the page of one ReplicaSet.
+func (s *Server) replicaSet(q *query) (*page, error) {
+	x, err := s.subject(q, telemetry.LoopReplicaSet)
+	if err != nil {
+		return nil, err
+	}
+	v := views.ReplicaSet{Object: s.objectView(q, x)}
+	if owner := x.newest.Owner; owner != "" {
+		v.Owner = &views.Link{Text: owner, Href: href(telemetry.LoopDeployment, x.object.Namespace, owner)}
+	}
+	if snap, err := replicaSetSnapshot(x.newest); err == nil {
+		v.Images = strings.Join(snap.Images, ", ")
+		v.Expects = expects(snap)
+		v.Pods, v.PodsNote = podsOf(snap)
+	}
+	v.Victims, v.VictimsNote = s.victimsOf(x)
+	v.Shows = replicaSetShows(x.cursor)
+	return s.replicaSetPage(q, x, v), nil
+}
+
+func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page {
+	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v.Object)), body: views.ReplicaSetBody(v), data: v}
+	p.frame.Tab, p.frame.Up = "deployments", "/deployments"
+	p.frame.Crumbs = crumbs(x.object.Namespace, x.object.Name)
+	if v.Owner != nil {
+		p.frame.Up = v.Owner.Href
+		at := len(p.frame.Crumbs) - 1
+		p.frame.Crumbs = append(p.frame.Crumbs[:at:at], *v.Owner, p.frame.Crumbs[at])
+	}
+	if v.Images != "" {
+		p.frame.About = append(p.frame.About, views.Text{}.Code(clip(v.Images, 200)))
+	}
+	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
+	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
+		part{"f-side", views.SidePart(v.Object)}, part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)},
+		part{"f-syncs", views.SyncsPart(v.Object)})
+	p.turns = sooner(q.now, p.turns, x.newest.Sentence.Turns)
+	p.touches = func(t *telemetry.Trace) bool { return t.Object == x.object }
+	return p
+}
+
+// expects is the creations and deletions that the newest sync had not seen.
+func expects(snap *replicaset.Snapshot) views.Text {
+	e := snap.Expect
+	if e.Creates <= 0 && e.Deletes <= 0 {
+		return views.Say("None: every pod that it asked for, or asked to go, has been seen.")
+	}
+	t := views.Say("Waits to see ")
+	switch {
+	case e.Creates > 0 && e.Deletes > 0:
+		t = t.Strong(views.Plural(e.Creates, "creation")).Plain(" and ").Strong(views.Plural(e.Deletes, "deletion"))
+	case e.Creates > 0:
+		t = t.Strong(views.Plural(e.Creates, "creation"))
+	default:
+		t = t.Strong(views.Plural(e.Deletes, "deletion"))
+	}
+	if !e.Since.IsZero() {
+		t = t.Plain(", for ").Since(e.Since)
+	}
+	if !e.Expires.IsZero() {
+		t = t.Plain("; stops waiting in ").Until(e.Expires)
+	}
+	return t.Plain(".")
+}
+
+// podsOf lists the pods that the newest sync saw.
+func podsOf(snap *replicaset.Snapshot) ([]views.Pod, string) {
+	var rest, good []views.Pod
+	for i := range snap.Pods {
+		p, available := podOf(snap, &snap.Pods[i])
+		if available {
+			good = append(good, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	list := append(rest, good...)
+	note := views.Plural(len(list), "pod")
+	if len(list) > shownPods {
+		note += ", the first " + digits(shownPods) + " shown"
+		list = list[:shownPods]
+	}
+	return list, note
+}
+
+// podOf says what a pod is, in the words of the tones; the answers are those
+// that the snapshot holds, as of its own moment.
+func podOf(snap *replicaset.Snapshot, p *replicaset.Pod) (v views.Pod, available bool) {
+	owner, own := split(p.Name)
+	v = views.Pod{Owner: owner, Own: own, Node: p.Node, Age: views.Text{}.Since(p.Created)}
+	minReady := time.Duration(snap.MinReady) * time.Second
+	switch {
+	case p.Terminating:
+		v.State = views.Mark{Tone: views.Idle, Word: "ending"}
+	case p.Phase == "Failed" || p.Phase == "Succeeded":
+		v.State = views.Mark{Tone: views.Idle, Word: strings.ToLower(p.Phase)}
+	case p.Ready && p.ReadySince.Add(minReady).After(snap.Now):
+		v.State = views.Mark{Tone: views.Waiting, Word: "ready"}
+		v.Why = views.Say("available in ").Until(p.ReadySince.Add(minReady))
+	case p.Ready:
+		v.State, available = views.Mark{Tone: views.OK, Word: "available"}, true
+	case p.Node == "":
+		v.State = views.Mark{Tone: views.Waiting, Word: "not scheduled"}
+	default:
+		v.State = views.Mark{Tone: views.Waiting, Word: "not ready"}
+	}
+	if p.Reason != "" && !p.Ready {
+		v.Why = views.Text{}.Code(p.Reason)
+		if !p.Since.IsZero() {
+			v.Why = v.Why.Plain(" for ").Since(p.Since)
+		}
+		if p.Message != "" {
+			v.Why = v.Why.Plain(", " + clip(p.Message, 200))
+		}
+	}
+	if !p.Mine {
+		v.Why = v.Why.Plain(" an orphan that matches")
+	}
+	return v, available
+}
+
+// victimsOf finds the newest sync, up to the one under the cursor, that chose
+// pods for deletion.
+func (s *Server) victimsOf(x *subject) ([]views.Victim, views.Text) {
+	for i := len(x.kept) - 1; i >= 0; i-- {
+		t := x.kept[i]
+		if t.Seq > x.cursor.Seq {
+			continue
+		}
+		for _, r := range t.Rounds {
+			for _, a := range r.Verdict.Actions {
+				if a.Kind == decision.DeletePods && len(a.Victims) > 0 {
+					return victimViews(a.Victims), views.Say("By ").Link("sync "+digits(t.Seq), syncHref(t)).Plain(", ").Since(t.Ended).Plain(" ago.")
+				}
+			}
+		}
+	}
+	return nil, views.Say("No kept sync chose a pod for deletion.")
+}
+
+func victimViews(victims []decision.Victim) []views.Victim {
+	list := make([]views.Victim, 0, len(victims))
+	for _, v := range victims {
+		list = append(list, victimOf(v))
+	}
+	return list
+}
+
+func replicaSetShows(t *telemetry.Trace) views.Shows {
+	snap, err := replicaSetSnapshot(t)
+	if err != nil {
+		return views.Shows{Note: "not recorded"}
+	}
+	st := snap.Status
+	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + orNone(snap.RV)}
+	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d ready, %d available", st.Replicas, st.Ready, st.Available)},
+		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
+	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), eventLines(t)...)
+	return v
+}

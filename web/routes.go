@@ -1,0 +1,59 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/loopscope/loopscope/static"
+)
+
+// routes is every address that the console answers, and nothing else is
+// answered. The order of the wrappers matters: a panic anywhere becomes a page,
+// a foreign host is turned away before anything is looked up, and nothing but
+// GET and HEAD comes through.
+func (s *Server) routes() chi.Router {
+	r := chi.NewRouter()
+	r.Use(s.recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
+	r.NotFound(s.page(s.notFound))
+	get := func(pattern string, b builder) {
+		s.builders[pattern] = b
+		r.Get(pattern, s.page(b))
+	}
+
+	r.Method(http.MethodGet, "/", http.RedirectHandler("/deployments", http.StatusFound))
+	get("/deployments", s.overview)
+	get("/deployments.json", s.overview)
+	get("/deployments/{namespace}/{name}", s.deployment)
+	get("/deployments/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
+	get("/replicasets/{namespace}/{name}", s.replicaSet)
+	get("/replicasets/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
+	get("/queues", s.queues)
+	get("/queues.json", s.queues)
+	r.Get("/live", s.serveLive)
+
+	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: 4, ErrorLog: promLog{s.opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
+	}))
+	r.Get("/healthz", s.healthz)
+	r.Get("/livez", s.healthz)
+	r.Get("/readyz", s.readyz)
+
+	r.Get("/debug/controllers", s.page(s.debugIndex))
+	r.Get("/debug/controllers/{loop}", s.page(s.debugLoop))
+	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.page(s.debugObject))
+
+	r.Get(static.Prefix+"{file}", s.staticFile)
+	return r
+}
+
+func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {
+	f, ok := static.Find(chi.URLParam(r, "file"))
+	if !ok {
+		s.page(s.notFound)(w, r)
+		return
+	}
+	f.ServeHTTP(w, r)
+}

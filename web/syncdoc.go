@@ -1,0 +1,193 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// maxRaw bounds the JSON that is placed on a page; the twin has all of it.
+const maxRaw = 96 << 10
+
+// syncDoc is the permalink of one sync.
+func (s *Server) syncDoc(q *query) (*page, error) {
+	loop := loopOf(q.route)
+	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
+	seq, err := number(q.seq)
+	if err != nil {
+		return nil, badSync(q.seq, hrefOf(o))
+	}
+	if q.epoch != s.journal.Epoch() {
+		return nil, s.otherEpoch(q.epoch, hrefOf(o))
+	}
+	t, err := s.syncNumber(o, seq)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.syncView(q, t)
+	if err != nil {
+		return nil, err
+	}
+	data := struct {
+		views.SyncDoc
+		Trace *telemetry.Trace `json:"trace"`
+	}{v, t}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Sync "+digits(t.Seq)+" of "+t.Key()), body: views.SyncBody(v), data: data}
+	s.syncFrame(q, p, t, v)
+	return p, nil
+}
+
+func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDoc) {
+	f := &p.frame
+	f.Tab, f.Up, f.Twin, f.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
+	f.Crumbs = crumbs(t.Namespace, t.Name)
+	f.Crumbs[len(f.Crumbs)-1].Href = v.Object.Href
+	f.Crumbs = append(f.Crumbs, views.Link{Text: "sync " + digits(t.Seq)})
+	for _, l := range []*views.Link{v.Prev, v.Next, v.Newest} {
+		if l != nil {
+			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))
+		}
+	}
+}
+
+func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
+	v := views.SyncDoc{Headline: s.syncHeadline(t), Sentence: t.Sentence.At(t.Ended), Then: syncThen(t),
+		Object: views.Link{Text: kindOf(t.Loop) + " " + t.Key(), Href: hrefOf(t.Object)},
+		Sync:   s.syncOf(t), Held: heldViews(t), Report: reportOf(t), Observed: observed(t)}
+	v.Phases, v.PhasesIn = phases(t)
+	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
+	if x, ok := s.journal.Prev(t.Object, t.Seq); ok {
+		v.Prev = &views.Link{Text: "before it: " + digits(x.Seq), Href: syncHref(x)}
+	}
+	if x, ok := s.journal.After(t.Object, t.Seq); ok {
+		v.Next = &views.Link{Text: "after it: " + digits(x.Seq), Href: syncHref(x)}
+	}
+	if row, ok := s.journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+digits(row.Trace.Seq))) {
+		v.Newest = &views.Link{Text: "the newest: " + digits(row.Trace.Seq), Href: syncHref(row.Trace)}
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return v, fmt.Errorf("encode trace %d: %w", t.Seq, err)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return v, fmt.Errorf("indent trace %d: %w", t.Seq, err)
+	}
+	v.Raw, v.RawSize = b.String(), fmt.Sprintf("%.1f KB", float64(len(raw))/1024)
+	if len(v.Raw) > maxRaw {
+		v.Raw = v.Raw[:maxRaw] + "\n… the JSON twin of this page has all of it"
+	}
+	return v, nil
+}
+
+// syncHeadline says what the sync did, from its outcomes.
+func (s *Server) syncHeadline(t *telemetry.Trace) views.Text {
+	text := views.Say("Sync " + digits(t.Seq) + " of ").Code(t.Key()).Plain(" ")
+	switch {
+	case t.Wrote():
+		text = text.Plain("wrote: " + did(t))
+	case t.Failure != nil:
+		text = text.Plain(resultMark(t.Result).Word)
+	case t.Result == telemetry.ResultUnchanged:
+		text = text.Plain("had nothing to write")
+	default:
+		text = text.Plain("wrote nothing: " + resultMark(t.Result).Word)
+	}
+	if n := len(held(t)); n > 0 {
+		text = text.Plain(", and held " + views.Plural(n, "write") + " back")
+	}
+	return text.Plain(".")
+}
+
+// syncThen is what it said of its object, as of its own end.
+func syncThen(t *telemetry.Trace) views.Text {
+	said := t.Sentence.At(t.Ended)
+	if t.Sentence.State == "" {
+		said = ""
+	}
+	text := views.Say("At ").Clock(t.Started).Plain(" UTC, with the caches as they were then.")
+	if said != "" {
+		text = text.Plain(" It said: “" + said + "”")
+	}
+	return text
+}
+
+func waitLines(t *telemetry.Trace) []views.Line {
+	lines := []views.Line{
+		{Label: "ready", Text: views.Say("at " + t.Queued.UTC().Format("15:04:05.000"))},
+		{Label: "taken", Text: views.Sayf("at %s by worker %d", t.Started.UTC().Format("15:04:05.000"), t.Worker)},
+	}
+	try := "first, nothing to forget"
+	if t.Try.Number > 0 {
+		try = digits(t.Try.Number)
+		if t.Try.Limit > 0 {
+			try += " of " + digits(t.Try.Limit)
+		}
+		if t.Try.Dropped {
+			try += ", the last: dropped"
+		}
+	}
+	return append(lines, views.Line{Label: "attempt", Text: views.Say(try)})
+}
+
+// observed is what the caches held, in a few lines.
+func observed(t *telemetry.Trace) []views.Line {
+	if snap, err := deploymentSnapshot(t); err == nil {
+		lines := []views.Line{{Label: "Deployment", Text: views.Sayf("rv %s, generation %d, wanted %d", orNone(snap.RV), snap.Generation, snap.Want)}}
+		empty := 0
+		for i := range snap.ReplicaSets {
+			rs := &snap.ReplicaSets[i]
+			if rs.Replicas == 0 && rs.StatusReplicas == 0 && !rs.SameTemplate {
+				empty++
+				continue
+			}
+			label := "old"
+			if rs.SameTemplate {
+				label = "new"
+			}
+			lines = append(lines, views.Line{Label: label, Text: views.Text{}.Code(rs.Name).
+				Plain(fmt.Sprintf(" rv %s, size %d, %d available", rs.RV, rs.Replicas, rs.Available))})
+		}
+		if empty > 0 {
+			lines = append(lines, views.Line{Label: "others", Text: views.Say(views.Plural(empty, "ReplicaSet") + " of size 0")})
+		}
+		return lines
+	}
+	if snap, err := replicaSetSnapshot(t); err == nil {
+		return []views.Line{
+			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", orNone(snap.RV), snap.Generation, snap.Want)},
+			{Label: "pods", Text: views.Say(views.Plural(len(snap.Pods), "pod") + ", of which it or nobody is the controller")},
+			{Label: "expects", Text: expects(snap)},
+		}
+	}
+	return []views.Line{{Label: "snapshot", Text: views.Say("not recorded")}}
+}
+
+// reportOf is the status and the events that the sync published.
+func reportOf(t *telemetry.Trace) views.ReportDoc {
+	if t.Report == nil {
+		return views.ReportDoc{Note: "none", Nothing: views.Say("The sync ended before there was anything to report.")}
+	}
+	r := views.ReportDoc{Note: "no status write"}
+	if o := t.Report.Outcome; o != nil {
+		r.Note = stateMark(o.State).Word
+		if o.State == decision.Written {
+			r.Note = "rv " + o.RV + ", " + views.Took(o.Took)
+		}
+	} else {
+		r.Nothing = views.Say("The status in the cache is right already.")
+	}
+	for _, c := range t.Report.Changes {
+		r.Changes = append(r.Changes, changeText(c))
+	}
+	for _, e := range t.Report.Events {
+		r.Events = append(r.Events, views.Line{Label: e.Type + " " + e.Reason, Text: views.Say(e.Message)})
+	}
+	return r
+}

@@ -1,0 +1,163 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// outcome is a tone with the words that stand for it in lists.
+type outcome struct {
+	tone  decision.Tone
+	view  views.Tone
+	word  string // of one row
+	group string // of the group head
+	note  string // what that group has in common
+}
+
+// outcomes in the order of a list, attention first.
+var outcomes = []outcome{
+	{decision.ToneFailed, views.Failed, "failed", "Failed", "will not get better alone"},
+	{decision.ToneWaiting, views.Waiting, "waiting", "Waiting", "longest first"},
+	{decision.ToneMoving, views.Moving, "moving", "Moving", "a write or progress in the last minute"},
+	{decision.ToneNeutral, views.Idle, "on hold", "On hold", "somebody chose it"},
+	{decision.ToneOK, views.OK, "settled", "Settled", "nothing to do"},
+}
+
+// outcomeOf finds the outcome of a tone and its place in a list. A sync without
+// a sentence, as after a panic, is listed with the failed.
+func outcomeOf(tone decision.Tone) (outcome, int) {
+	for i, o := range outcomes {
+		if o.tone == tone {
+			return o, i
+		}
+	}
+	return outcomes[0], 0
+}
+
+// wording places what a Sentence says. Numbers stand out in the second
+// sentence and not in the first, which is strong as a whole.
+func wording(w decision.Words, strong bool) views.Text {
+	var t views.Text
+	for _, p := range w {
+		switch p.Kind {
+		case decision.Name, decision.Quote:
+			t = t.Code(p.Text)
+		case decision.Until:
+			t = t.Until(p.At)
+		case decision.Since:
+			t = t.Since(p.At)
+		case decision.Clock:
+			t = t.Clock(p.At)
+		case decision.Number:
+			if strong {
+				t = t.Strong(p.Print(time.Time{}))
+			} else {
+				t = t.Plain(p.Print(time.Time{}))
+			}
+		default:
+			t = t.Plain(p.Text)
+		}
+	}
+	return t
+}
+
+// first sets the first letter of a text large, where it begins with words.
+func first(t views.Text) views.Text {
+	if len(t) == 0 || t[0].Kind != views.Plain || t[0].Text == "" {
+		return t
+	}
+	c := append(views.Text(nil), t...)
+	c[0].Text = strings.ToUpper(c[0].Text[:1]) + c[0].Text[1:]
+	return c
+}
+
+// stop ends a sentence.
+func stop(t views.Text) views.Text {
+	if len(t) == 0 {
+		return t
+	}
+	return t.Plain(".")
+}
+
+// pasts are the verbs of sentences that are no longer live.
+var pasts = map[string]string{"is": "was", "has": "had", "was": "was", "had": "had"}
+
+func past(verb string) string {
+	if p, ok := pasts[verb]; ok {
+		return p
+	}
+	return verb
+}
+
+// resultMarks say how a sync ended.
+var resultMarks = map[telemetry.Result]views.Mark{
+	telemetry.ResultWrote:      {Tone: views.OK, Word: "written"},
+	telemetry.ResultUnchanged:  {Tone: views.Idle, Word: "nothing to write"},
+	telemetry.ResultWaiting:    {Tone: views.Waiting, Word: "waits for its own write"},
+	telemetry.ResultSuperseded: {Tone: views.Waiting, Word: "superseded by a newer write"},
+	telemetry.ResultStale:      {Tone: views.Waiting, Word: "conflict"},
+	telemetry.ResultUnknown:    {Tone: views.Waiting, Word: "reply lost"},
+	telemetry.ResultFailed:     {Tone: views.Failed, Word: "failed"},
+	telemetry.ResultDropped:    {Tone: views.Failed, Word: "dropped"},
+	telemetry.ResultPanicked:   {Tone: views.Failed, Word: "panicked"},
+}
+
+func resultMark(r telemetry.Result) views.Mark {
+	if m, ok := resultMarks[r]; ok {
+		return m
+	}
+	return views.Mark{Tone: views.Idle, Word: string(r)}
+}
+
+// stateMarks say how one write ended.
+var stateMarks = map[decision.State]views.Mark{
+	decision.Written:    {Tone: views.OK, Word: "written"},
+	decision.Partly:     {Tone: views.Waiting, Word: "partly written"},
+	decision.Refused:    {Tone: views.Failed, Word: "refused"},
+	decision.Conflicted: {Tone: views.Waiting, Word: "conflict"},
+	decision.Superseded: {Tone: views.Waiting, Word: "not sent, superseded"},
+	decision.Unknown:    {Tone: views.Waiting, Word: "reply lost"},
+	decision.Tolerated:  {Tone: views.OK, Word: "already so"},
+	decision.NotTried:   {Tone: views.Idle, Word: "not tried"},
+}
+
+func stateMark(s decision.State) views.Mark {
+	if m, ok := stateMarks[s]; ok {
+		return m
+	}
+	return views.Mark{Tone: views.Idle, Word: string(s)}
+}
+
+// href is the page of an object.
+func href(loop, namespace, name string) string {
+	return "/" + loop + "s/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+}
+
+func hrefOf(o telemetry.Object) string { return href(o.Loop, o.Namespace, o.Name) }
+
+// syncHref is the permalink of a sync.
+func syncHref(t *telemetry.Trace) string {
+	return hrefOf(t.Object) + "/syncs/" + url.PathEscape(t.Epoch) + "/" + digits(t.Seq)
+}
+
+// kindOf is what a loop works on, as a person says it.
+func kindOf(loop string) string {
+	if loop == telemetry.LoopReplicaSet {
+		return "ReplicaSet"
+	}
+	return "Deployment"
+}
+
+// split cuts the name of an object into the part that belongs to its owner and
+// its own part: web-7d4b9c6f5x-jtzz9 is jtzz9 of web-7d4b9c6f5x.
+func split(name string) (owner, own string) {
+	if i := strings.LastIndexByte(name, '-'); i > 0 && i < len(name)-1 {
+		return name[:i+1], name[i+1:]
+	}
+	return "", name
+}
