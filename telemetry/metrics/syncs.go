@@ -17,6 +17,8 @@ type syncVecs struct {
 	total    *prometheus.CounterVec
 	phases   *prometheus.HistogramVec
 	recorded *prometheus.CounterVec
+	// known saves a look-up by labels for each phase of each sync.
+	known map[string][]prometheus.Observer
 }
 
 // phaseNames are the label values of loopscope_sync_phase_duration_seconds.
@@ -39,7 +41,23 @@ func newSyncVecs(controllers []string) syncVecs {
 		}, []string{"class"}),
 	}
 	v.zero(controllers)
+	v.known = map[string][]prometheus.Observer{}
+	for _, c := range controllers {
+		v.known[c] = v.phasesOf(c)
+	}
 	return v
+}
+
+// phasesOf is the histograms of a loop, in the order of phaseNames.
+func (v syncVecs) phasesOf(controller string) []prometheus.Observer {
+	if known, ok := v.known[controller]; ok {
+		return known
+	}
+	list := make([]prometheus.Observer, len(phaseNames))
+	for i, phase := range phaseNames {
+		list[i] = v.phases.WithLabelValues(controller, phase)
+	}
+	return list
 }
 
 // zero makes the series exist before anything happened: a rate over a series
@@ -65,17 +83,28 @@ func (v syncVecs) collectors() []prometheus.Collector {
 // Observe counts a sync. It is made to be the journal's Observe: called once
 // for every trace, so that counts are exact, and quick.
 func (m *Metrics) Observe(t *telemetry.Trace) {
+	class := t.Class(m.slowAfter)
 	m.syncs.total.WithLabelValues(t.Loop, string(t.Result), t.Leaf()).Inc()
-	m.syncs.recorded.WithLabelValues(string(t.Class(m.slowAfter))).Inc()
-	exemplar := syncID(t)
+	m.syncs.recorded.WithLabelValues(string(class)).Inc()
+	// An exemplar costs more than all the rest. The many quick syncs that wrote
+	// nothing leave that room to those that somebody would look up.
+	worth := time.Duration(1)
+	if class == telemetry.ClassQuiet {
+		worth = time.Millisecond
+	}
+	var exemplar prometheus.Labels
+	phases := m.syncs.phasesOf(t.Loop)
 	for i, d := range [...]time.Duration{t.Wait(), t.Phases.Observe, t.Phases.Decide, t.Phases.Act, t.Phases.Settle, t.Phases.Publish} {
-		observe(m.syncs.phases.WithLabelValues(t.Loop, phaseNames[i]), d, exemplar)
+		if d >= worth && exemplar == nil {
+			exemplar = syncID(t)
+		}
+		observe(phases[i], d, d >= worth, exemplar)
 	}
 }
 
-// observe leaves out the exemplar of a phase that the sync did not have.
-func observe(o prometheus.Observer, d time.Duration, exemplar prometheus.Labels) {
-	if e, ok := o.(prometheus.ExemplarObserver); ok && d > 0 && exemplar != nil {
+// observe leaves out an exemplar that is not worth it or too long.
+func observe(o prometheus.Observer, d time.Duration, worth bool, exemplar prometheus.Labels) {
+	if e, ok := o.(prometheus.ExemplarObserver); ok && worth && exemplar != nil {
 		e.ObserveWithExemplar(d.Seconds(), exemplar)
 		return
 	}

@@ -1,0 +1,328 @@
+package metrics
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+func newMetrics(t testing.TB) (*Metrics, *prometheus.Registry) {
+	reg := prometheus.NewPedanticRegistry()
+	m, err := New(reg, Options{Version: "v0.1.0", Revision: "cc69513"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, reg
+}
+
+// compare checks whole metrics, help and type included.
+func compare(t *testing.T, reg *prometheus.Registry, want string, names ...string) {
+	t.Helper()
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+}
+
+// sync1 is a sync that scaled a ReplicaSet and took 5 ms at the API server.
+func sync1(seq uint64) *telemetry.Trace {
+	start := time.Date(2026, 11, 21, 1, 12, 0, 0, time.UTC)
+	return &telemetry.Trace{
+		Epoch: "7c41", Seq: seq,
+		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+		Result: telemetry.ResultWrote, Queued: start, Started: start.Add(2 * time.Millisecond), Ended: start.Add(9 * time.Millisecond),
+		Phases: telemetry.Phases{Observe: 50 * time.Microsecond, Decide: 20 * time.Microsecond, Act: 5 * time.Millisecond, Settle: time.Microsecond},
+		Rounds: []decision.Round{{Verdict: decision.Verdict{Path: decision.Path{{Question: "RR-3.may-go"}}}}},
+	}
+}
+
+func TestEverySeriesThatIsPromisedExists(t *testing.T) {
+	m, reg := newMetrics(t)
+	use(t, m)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, f := range families {
+		got[f.GetName()] = true
+	}
+	for _, name := range []string{
+		"workqueue_depth", "workqueue_adds_total", "workqueue_queue_duration_seconds", "workqueue_work_duration_seconds",
+		"workqueue_unfinished_work_seconds", "workqueue_longest_running_processor_seconds", "workqueue_retries_total",
+		"rest_client_requests_total", "rest_client_request_duration_seconds", "rest_client_rate_limiter_duration_seconds",
+		"rest_client_request_retries_total", "rest_client_request_size_bytes", "rest_client_response_size_bytes",
+		"loopscope_syncs_total", "loopscope_sync_phase_duration_seconds", "loopscope_traces_recorded_total", "loopscope_traces_folded_total",
+		"loopscope_readers", "loopscope_reader_missed_total", "loopscope_reader_closed_total", "loopscope_build_info",
+		"go_goroutines", "go_gc_duration_seconds", "process_cpu_seconds_total", "process_start_time_seconds",
+	} {
+		if !got[name] {
+			t.Errorf("%s is not there", name)
+		}
+	}
+	if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+}
+
+// use makes a queue, a request and a sync happen.
+func use(t *testing.T, m *Metrics) {
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "deployment", MetricsProvider: m})
+	defer q.ShutDown()
+	workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Name: "deployment", MetricsProvider: m, Queue: q}).ShutDown()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client := &http.Client{Transport: m.InstrumentTransport(http.DefaultTransport)}
+	send(t, client, http.MethodPost, server.URL, "hello")
+	client.CloseIdleConnections()
+	m.InstrumentLimiter(flowcontrol.NewFakeAlwaysRateLimiter(), "here").Accept()
+	m.Observe(sync1(1))
+}
+
+func send(t *testing.T, c *http.Client, method, url, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOutcomesStartAtZero(t *testing.T) {
+	_, reg := newMetrics(t)
+	var b strings.Builder
+	b.WriteString("# HELP loopscope_syncs_total Syncs by how they ended and by the question that was answered last.\n# TYPE loopscope_syncs_total counter\n")
+	for _, c := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet} {
+		for _, r := range telemetry.Results {
+			fmt.Fprintf(&b, "loopscope_syncs_total{controller=%q,leaf=\"\",outcome=%q} 0\n", c, r)
+		}
+	}
+	compare(t, reg, b.String(), "loopscope_syncs_total")
+	compare(t, reg, `
+# HELP loopscope_reader_closed_total Readers that were closed, by reason.
+# TYPE loopscope_reader_closed_total counter
+loopscope_reader_closed_total{reason="deadline"} 0
+loopscope_reader_closed_total{reason="left"} 0
+loopscope_reader_closed_total{reason="protocol"} 0
+loopscope_reader_closed_total{reason="shutdown"} 0
+`, "loopscope_reader_closed_total")
+}
+
+func TestObserve(t *testing.T) {
+	m, reg := newMetrics(t)
+	j := telemetry.NewJournal(telemetry.JournalOptions{Recent: 2, Observe: m.Observe})
+	m.Folded(func() uint64 { _, _, folded := j.Window(); return folded })
+	slow := sync1(0)
+	slow.Result, slow.Ended = telemetry.ResultUnchanged, slow.Started.Add(time.Second)
+	quiet := func() *telemetry.Trace {
+		return &telemetry.Trace{Object: slow.Object, Result: telemetry.ResultUnchanged}
+	}
+	for _, tr := range []*telemetry.Trace{sync1(0), slow, quiet(), quiet(), quiet(), {Object: slow.Object, Result: telemetry.ResultStale}} {
+		j.Record(tr)
+	}
+	compare(t, reg, `
+# HELP loopscope_traces_recorded_total Traces by the first class they belong to.
+# TYPE loopscope_traces_recorded_total counter
+loopscope_traces_recorded_total{class="conflicted"} 1
+loopscope_traces_recorded_total{class="failed"} 0
+loopscope_traces_recorded_total{class="quiet"} 3
+loopscope_traces_recorded_total{class="slow"} 1
+loopscope_traces_recorded_total{class="wrote"} 1
+# HELP loopscope_traces_folded_total Unremarkable traces that the journal keeps as a count alone.
+# TYPE loopscope_traces_folded_total counter
+loopscope_traces_folded_total 2
+`, "loopscope_traces_recorded_total", "loopscope_traces_folded_total")
+	for result, want := range map[telemetry.Result]float64{telemetry.ResultWrote: 1, telemetry.ResultUnchanged: 1} {
+		if got := testutil.ToFloat64(m.syncs.total.WithLabelValues(telemetry.LoopDeployment, string(result), "RR-3.may-go")); got != want {
+			t.Errorf("%s at RR-3.may-go: %v, want %v", result, got, want)
+		}
+	}
+}
+
+// Counts are exact whoever records: nothing is sampled or passed through a
+// buffer that could be full.
+func TestCountsAreExactUnderConcurrency(t *testing.T) {
+	m, _ := newMetrics(t)
+	j := telemetry.NewJournal(telemetry.JournalOptions{Recent: 16, Observe: m.Observe})
+	var recording sync.WaitGroup
+	for range 8 {
+		recording.Go(func() {
+			for range 500 {
+				j.Record(sync1(0))
+			}
+		})
+	}
+	recording.Wait()
+	if got := testutil.ToFloat64(m.syncs.total.WithLabelValues(telemetry.LoopDeployment, "wrote", "RR-3.may-go")); got != 4000 {
+		t.Errorf("%v syncs, want 4000", got)
+	}
+}
+
+func TestExemplarsLeadToTheSync(t *testing.T) {
+	m, reg := newMetrics(t)
+	m.Observe(sync1(11781))
+	long := sync1(1)
+	long.Epoch = strings.Repeat("x", 200) // No exemplar may be that long; the sync still counts.
+	long.Loop = "long"
+	m.Observe(long)
+	quick := sync1(2)
+	quick.Result = telemetry.ResultUnchanged
+	quick.Phases = telemetry.Phases{Decide: 30 * time.Microsecond, Publish: 3 * time.Second}
+	m.Observe(quick)
+	server := httptest.NewServer(promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	defer server.Close()
+	text := scrape(t, server.URL)
+	if !strings.HasSuffix(text, "# EOF\n") {
+		t.Error("not the OpenMetrics format")
+	}
+	for phase, want := range map[string]string{
+		"act":     `le="0.005"} 2 # {sync_id="7c41/11781"} 0.005`,
+		"wait":    `le="0.005"} 2 # {sync_id="7c41/2"} 0.002`,
+		"publish": `le="5.0"} 2 # {sync_id="7c41/2"} 3`,
+		"decide":  `le="0.0001"} 2 # {sync_id="7c41/11781"}`, // the quick one wrote nothing
+		"settle":  `le="1e-05"} 2 # {sync_id="7c41/11781"}`,
+	} {
+		if line := fmt.Sprintf(`loopscope_sync_phase_duration_seconds_bucket{controller="deployment",phase=%q,%s`, phase, want); !strings.Contains(text, line) {
+			t.Errorf("no %s", line)
+		}
+	}
+	if strings.Contains(text, "xxx") || !strings.Contains(text, `loopscope_sync_phase_duration_seconds_count{controller="long",phase="act"} 1`) {
+		t.Error("the sync with the long epoch")
+	}
+}
+
+func scrape(t *testing.T, url string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestQueueMetricsAreUpstreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, reg := newMetrics(t)
+		q := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "replicaset", MetricsProvider: m})
+		q.Add("shop/web")
+		q.Add("shop/web")
+		q.AddAfter("shop/api", time.Second)
+		<-time.After(2 * time.Second)
+		q.Get()
+		<-time.After(2*time.Second + 100*time.Millisecond)
+		compare(t, reg, `
+# HELP workqueue_adds_total Adds that were not merged into one before.
+# TYPE workqueue_adds_total counter
+workqueue_adds_total{name="replicaset"} 2
+# HELP workqueue_depth Keys that are ready for a worker.
+# TYPE workqueue_depth gauge
+workqueue_depth{name="replicaset"} 1
+# HELP workqueue_longest_running_processor_seconds How long the key longest at work has been so, twice a second.
+# TYPE workqueue_longest_running_processor_seconds gauge
+workqueue_longest_running_processor_seconds{name="replicaset"} 2
+# HELP workqueue_queue_duration_seconds How long a key was ready before a worker took it.
+# TYPE workqueue_queue_duration_seconds histogram
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="1e-08"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="1e-07"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="1e-06"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="9.999999999999999e-06"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="9.999999999999999e-05"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="0.001"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="0.01"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="0.1"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="1"} 0
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="10"} 1
+workqueue_queue_duration_seconds_bucket{name="replicaset",le="+Inf"} 1
+workqueue_queue_duration_seconds_sum{name="replicaset"} 2
+workqueue_queue_duration_seconds_count{name="replicaset"} 1
+# HELP workqueue_retries_total Delayed adds: after failures, and by timers too.
+# TYPE workqueue_retries_total counter
+workqueue_retries_total{name="replicaset"} 1
+# HELP workqueue_unfinished_work_seconds Sum of how long the keys at work have been so, twice a second.
+# TYPE workqueue_unfinished_work_seconds gauge
+workqueue_unfinished_work_seconds{name="replicaset"} 2
+`, "workqueue_adds_total", "workqueue_depth", "workqueue_longest_running_processor_seconds",
+			"workqueue_queue_duration_seconds", "workqueue_retries_total", "workqueue_unfinished_work_seconds")
+		q.ShutDown()
+	})
+}
+
+func TestReaders(t *testing.T) {
+	m, reg := newMetrics(t)
+	m.ReaderOpened()
+	m.ReaderOpened()
+	m.ReaderMissed(90)
+	m.ReaderClosed(ReasonDeadline)
+	compare(t, reg, `
+# HELP loopscope_readers Open readers of the journal.
+# TYPE loopscope_readers gauge
+loopscope_readers 1
+# HELP loopscope_reader_missed_total Traces that readers were too slow for, summed over readers.
+# TYPE loopscope_reader_missed_total counter
+loopscope_reader_missed_total 90
+`, "loopscope_readers", "loopscope_reader_missed_total")
+	if got := testutil.ToFloat64(m.readers.closed.WithLabelValues(ReasonDeadline)); got != 1 {
+		t.Errorf("%v closed", got)
+	}
+}
+
+func TestNothingIsRegisteredTwice(t *testing.T) {
+	_, reg := newMetrics(t)
+	if _, err := New(reg, Options{}); err == nil || !strings.HasPrefix(err.Error(), "register metrics: ") {
+		t.Errorf("the second time: %v", err)
+	}
+	newMetrics(t) // Another registry, the same process.
+}
+
+// BenchmarkObserve is what counting adds to the end of each sync.
+func BenchmarkObserve(b *testing.B) {
+	quick := sync1(1)
+	quick.Result, quick.Started, quick.Phases.Act = telemetry.ResultUnchanged, quick.Queued, 0
+	for name, tr := range map[string]*telemetry.Trace{"wrote": sync1(1), "quiet": quick} {
+		b.Run(name, func(b *testing.B) {
+			m, _ := newMetrics(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Observe(tr)
+			}
+		})
+	}
+}
