@@ -2,13 +2,11 @@ package controllers
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -264,28 +262,6 @@ func TestRetryBacksOffUntilForgotten(t *testing.T) {
 	})
 }
 
-// A worker takes the key between the record of a cause and its Add, so the
-// follow-up sync finds nothing and says who had it.
-func TestFollowUpWithoutCausesSaysWhoTookThem(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
-		q.Enqueue("web", saw("one"))
-		var w work
-		q.ready.put("web", func() {
-			q.table.wants("web", saw("two"))
-			w = mustGet(t, q)
-		})
-		wantTold(t, "the sync in between", w.Causes, "one", "two")
-		wantKey(t, q, "web", telemetry.KeyDirty, time.Now())
-		q.Taken("web", 41)
-		q.Done("web")
-		w = mustGet(t, q)
-		if len(w.Causes) != 0 || w.TakenBy != 41 {
-			t.Errorf("the follow-up: %+v", w)
-		}
-		q.Done("web")
-	})
-}
-
 func TestCausesAreBounded(t *testing.T) {
 	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
 		for i := range maxCauses + 36 {
@@ -332,64 +308,5 @@ func TestShutDownDrainsAndDrops(t *testing.T) {
 			t.Errorf("state: %+v", s)
 		}
 		q.ShutDown()
-	})
-}
-
-// counted is a metrics provider that counts what it is told, for every queue by name.
-type counted struct {
-	mu  sync.Mutex
-	sum map[string]float64
-}
-
-type count1 struct {
-	all  *counted
-	name string
-}
-
-func (c count1) add(v float64)     { c.all.mu.Lock(); defer c.all.mu.Unlock(); c.all.sum[c.name] += v }
-func (c count1) Inc()              { c.add(1) }
-func (c count1) Dec()              { c.add(-1) }
-func (c count1) Set(float64)       {}
-func (c count1) Observe(v float64) { c.add(v) }
-
-func (c *counted) of(metric, queue string) count1 { return count1{c, metric + " " + queue} }
-func (c *counted) get(metric, queue string) float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sum[metric+" "+queue]
-}
-func (c *counted) NewDepthMetric(n string) workqueue.GaugeMetric       { return c.of("depth", n) }
-func (c *counted) NewAddsMetric(n string) workqueue.CounterMetric      { return c.of("adds", n) }
-func (c *counted) NewLatencyMetric(n string) workqueue.HistogramMetric { return c.of("latency", n) }
-func (c *counted) NewRetriesMetric(n string) workqueue.CounterMetric   { return c.of("retries", n) }
-func (c *counted) NewWorkDurationMetric(n string) workqueue.HistogramMetric {
-	return c.of("work", n)
-}
-func (c *counted) NewUnfinishedWorkSecondsMetric(n string) workqueue.SettableGaugeMetric {
-	return c.of("unfinished", n)
-}
-func (c *counted) NewLongestRunningProcessorSecondsMetric(n string) workqueue.SettableGaugeMetric {
-	return c.of("longest", n)
-}
-
-func TestQueueTellsItsProvider(t *testing.T) {
-	c := &counted{sum: map[string]float64{}}
-	inBubble(t, queueOptions{Name: "deployment", Metrics: c}, func(t *testing.T, q *queue) {
-		q.Enqueue("web", saw("one"))
-		q.Enqueue("web", saw("two"))
-		q.EnqueueAfter("web", timer("deadline"), time.Minute)
-		q.Retry("other", timer("refused"))
-		pass(2 * time.Second)
-		q.Get()
-		pass(3 * time.Second)
-		q.Done("web")
-		got := map[string]float64{}
-		for _, m := range []string{"depth", "adds", "latency", "work", "retries"} {
-			got[m] = c.get(m, "deployment")
-		}
-		want := map[string]float64{"depth": 1, "adds": 2, "latency": 2, "work": 3, "retries": 2}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("metrics (-want +got):\n%s", diff)
-		}
 	})
 }

@@ -1,0 +1,90 @@
+package controllers
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// A worker takes the key between the record of a cause and its Add, so the
+// follow-up sync finds nothing and says who had it.
+func TestFollowUpWithoutCausesSaysWhoTookThem(t *testing.T) {
+	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		q.Enqueue("web", saw("one"))
+		var w work
+		q.ready.put("web", func() {
+			q.table.wants("web", saw("two"))
+			w = mustGet(t, q)
+		})
+		wantTold(t, "the sync in between", w.Causes, "one", "two")
+		wantKey(t, q, "web", telemetry.KeyDirty, time.Now())
+		q.Taken("web", 41)
+		q.Done("web")
+		w = mustGet(t, q)
+		if len(w.Causes) != 0 || w.TakenBy != 41 {
+			t.Errorf("the follow-up: %+v", w)
+		}
+		q.Done("web")
+	})
+}
+
+// Three moments that a scheduler finds once in a thousand runs, held still.
+func TestTheTableBetweenTwoSteps(t *testing.T) {
+	t.Run("a worker takes a key that an add has just joined", func(t *testing.T) {
+		table := newKeyTable(clock.RealClock{})
+		table.adding()
+		table.pushed("web")
+		table.added("web", false)
+		table.adding()
+		table.touched()
+		table.popped("web")
+		table.added("web", false)
+		if s := table.state(); s.Busy != 1 || s.Dirty != 0 || s.Adds != 1 {
+			t.Errorf("state: %+v", s)
+		}
+	})
+	t.Run("a key is forgotten before its add", func(t *testing.T) {
+		inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+			q.ready.put("web", func() {
+				q.table.wants("web", saw("one"))
+				q.Forget("web")
+			})
+			wantTold(t, "sync", mustGet(t, q).Causes, "one")
+			q.Done("web")
+		})
+	})
+	t.Run("an add follows a key that has left the table", func(t *testing.T) {
+		inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+			q.table.arm("web", timer("late"), 0)
+			q.Enqueue("web", saw("one"))
+			wantTold(t, "first sync", mustGet(t, q).Causes, "late", "one")
+			q.Taken("web", 7)
+			q.Done("web")
+			if _, known := q.KeyState("web"); known {
+				t.Error("the key has not left the table")
+			}
+			for range 2 { // A sync that found nothing has taken nothing.
+				q.live.AddAfter("web", 0)
+				if w := mustGet(t, q); len(w.Causes) != 0 || w.TakenBy != 7 {
+					t.Errorf("the late one: %+v", w)
+				}
+				q.Taken("web", 8)
+				q.Done("web")
+			}
+		})
+	})
+}
+
+func TestTakersAreBounded(t *testing.T) {
+	m := takers{syncs: map[string]uint64{}}
+	for i := range uint64(10_000) {
+		m.remember(fmt.Sprint(i), i)
+	}
+	if m.of("9999") != 9999 || m.of("1") != 0 || len(m.syncs) > len(m.order) {
+		t.Errorf("%d remembered, the newest is %d", len(m.syncs), m.of("9999"))
+	}
+}
