@@ -80,13 +80,18 @@ func (t *turn) createAs(question, name, hash string) {
 	})
 }
 
-// freshStart is the size a new ReplicaSet starts with ([2.8]): all of it for
-// Recreate, what fits under the ceiling for a rolling update.
+// freshStart is the size a new ReplicaSet starts with ([2.8]): what fits under the
+// ceiling for a rolling update, all of it for Recreate. Before a rollback
+// Kubernetes starts all pods of a Recreate beside the old ones; here none.
 func (t *turn) freshStart() int64 {
-	if t.s.Strategy == rollingUpdate {
+	switch {
+	case t.s.Strategy == rollingUpdate:
 		return t.bounds.NewSize(0, t.total)
+	case t.total > 0:
+		return 0
+	default:
+		return t.s.Want
 	}
-	return t.s.Want
 }
 
 // rollingSets are the active old ReplicaSets for the arithmetic, oldest first.
