@@ -33,6 +33,7 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 	t := &telemetry.Trace{
 		Version: telemetry.TraceVersion,
 		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
+		Causes:  []telemetry.Cause{}, // Nobody asked but the reader.
 		Started: opts.Clock.Now(),
 	}
 	t.Queued = t.Started

@@ -32,7 +32,7 @@ It writes nothing, and needs no running loopscope.`,
   loopscope explain deployment/web -n shop
 
   # The same for a script
-  loopscope explain deployment/web -n shop -o json | jq .sentence`,
+  loopscope explain deployment/web -n shop -o json | jq -r .text`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
@@ -77,20 +77,28 @@ func deploymentName(args []string) (string, error) {
 	return "", fmt.Errorf("explain knows Deployments, not %q; write deployment/NAME", kind)
 }
 
+// explained is the trace with its sentence as plain text beside it.
+type explained struct {
+	Text string `json:"text"`
+	*telemetry.Trace
+}
+
 func (o *explainOptions) print(s streams, t *telemetry.Trace) error {
+	now := time.Now()
+	out := explained{t.Sentence.At(now), t}
 	switch o.output {
 	case "json":
 		encoder := json.NewEncoder(s.out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(t)
+		return encoder.Encode(out)
 	case "yaml":
-		raw, err := yaml.Marshal(t)
+		raw, err := yaml.Marshal(out)
 		if err != nil {
 			return fmt.Errorf("print trace: %w", err)
 		}
 		_, err = s.out.Write(raw)
 		return err
 	default:
-		return explainText(s.out, t, time.Now())
+		return explainText(s.out, t, now)
 	}
 }

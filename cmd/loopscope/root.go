@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
@@ -80,11 +81,18 @@ func stamped() string {
 // $KUBECONFIG, then ~/.kube/config, then the pod's own service account.
 func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	config, err := flags.ToRESTConfig()
-	if err == nil {
-		return config, nil
-	}
-	if errors.Is(err, genericclioptions.ErrEmptyConfig) {
+	if err == nil && unconfigured(flags) {
 		err = errors.New("no cluster is configured")
 	}
-	return nil, fmt.Errorf("%w\nGive one with --kubeconfig, set KUBECONFIG, or start a cluster to try with `make sandbox`", err)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nGive a kubeconfig with --kubeconfig, set KUBECONFIG, or start a cluster to try with `make sandbox`", err)
+	}
+	return config, nil
+}
+
+// unconfigured reports whether nothing names a cluster, where the library would
+// go on and try a port of this machine.
+func unconfigured(flags *genericclioptions.ConfigFlags) bool {
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+	return err == nil && len(raw.Clusters) == 0 && *flags.APIServer == "" && os.Getenv("KUBERNETES_SERVICE_HOST") == ""
 }

@@ -43,12 +43,30 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
+// headline is the numbers of the page's header, in its order and with its bounds.
+var headline = []struct{ label, fact, bound, limit string }{
+	{"wanted", "wanted", "", ""},
+	{"new", "new", "", ""},
+	{"old", "old", "", ""},
+	{"total", "total", "<=", "ceiling"},
+	{"available", "available", ">=", "floor"},
+}
+
 func (p *printer) numbers(facts []decision.Fact) {
-	var parts []string
+	value := map[string]string{}
 	for _, f := range facts {
-		if _, count := f.Value.Int(); count {
-			parts = append(parts, fmt.Sprintf("%s %s", f.Name, f.Value))
+		value[f.Name] = f.Value.String()
+	}
+	var parts []string
+	for _, h := range headline {
+		if value[h.fact] == "" {
+			continue
 		}
+		text := h.label + " " + value[h.fact]
+		if value[h.limit] != "" {
+			text += " " + h.bound + " " + value[h.limit]
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) > 0 {
 		p.line("%s", strings.Join(parts, ", "))
@@ -61,15 +79,15 @@ func (p *printer) held(held []decision.Held) {
 	}
 	p.line("\nHELD BACK")
 	for _, h := range held {
-		p.line("  %s\t%s", describe(h.Kind, h.Target, h.Size), h.Question)
+		p.line("  %s  (%s)", describe(h.Kind, h.Target, h.Size), h.Question)
 		if h.Equation != nil {
 			p.line("    %s", equation(h.Equation))
 		}
 		if len(h.Unblocks) > 0 {
-			p.line("    unblocks when %s", h.Unblocks.At(p.now))
+			p.line("    unblocks %s", h.Unblocks.At(p.now))
 		}
 		for _, b := range h.Blockers {
-			p.line("    %s\t%s", b.Name, blocker(b, p.now))
+			p.line("    %s  %s", b.Name, blocker(b, p.now))
 		}
 		if more := h.BlockerCount - int64(len(h.Blockers)); more > 0 {
 			p.line("    and %d more", more)
@@ -95,7 +113,7 @@ func (p *printer) actions(actions []decision.Action) {
 	}
 	p.line("\nWOULD WRITE")
 	for _, a := range actions {
-		p.line("  %s\t%s", describe(a.Kind, a.Target, a.Size), a.Question)
+		p.line("  %s  (%s)", describe(a.Kind, a.Target, a.Size), a.Question)
 		for _, c := range a.Changes {
 			p.line("    %s %s -> %s", c.Field, c.From, c.To)
 		}
@@ -104,11 +122,14 @@ func (p *printer) actions(actions []decision.Action) {
 
 func describe(kind decision.ActionKind, target decision.Ref, size *decision.Size) string {
 	verb, _, _ := strings.Cut(string(kind), "-")
-	text := verb + " " + target.Kind + " " + target.Name
-	if size != nil {
-		text = fmt.Sprintf("%s, size %d -> %d", text, size.From, size.To)
+	switch {
+	case size == nil:
+		return verb + " " + target.Kind + " " + target.Name
+	case kind == decision.UpdateReplicaSet:
+		return fmt.Sprintf("scale %s from %d to %d", target.Name, size.From, size.To)
+	default:
+		return fmt.Sprintf("%s %s %s with %d", verb, target.Kind, target.Name, size.To)
 	}
-	return text
 }
 
 func equation(e *decision.Equation) string {

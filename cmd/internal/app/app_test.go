@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// nowhere is a cluster that does not answer: nothing listens on the port.
+func nowhere(t *testing.T) *rest.Config {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return &rest.Config{Host: "http://" + l.Addr().String()}
+}
+
+func TestNewRefuses(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for _, c := range []struct {
+		name string
+		opts Options
+		want string
+	}{
+		{"no cluster", Options{}, "Config is required"},
+		{"an address others can reach", Options{Config: nowhere(t), Listen: "0.0.0.0:0"}, "not a loopback address"},
+		{"every address", Options{Config: nowhere(t), Listen: ":0"}, "not a loopback address"},
+		{"a name that is not this machine", Options{Config: nowhere(t), Listen: "example.org:80"}, "not a loopback address"},
+		{"no port", Options{Config: nowhere(t), Listen: "127.0.0.1"}, "give host:port"},
+		{"a busy port", Options{Config: nowhere(t), Listen: busy.Addr().String()}, "give another address with --listen"},
+		{"no workers", Options{Config: nowhere(t), Listen: "127.0.0.1:0", Workers: -1}, "at least 1 is needed"},
+		{"a config that makes no client", Options{Config: &rest.Config{Host: "http://[broken"}, Listen: "127.0.0.1:0"}, "client for informers"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := New(c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error = %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// With no cluster the console still comes up and says what is missing, and
+// everything ends again.
+func TestStartAndStopWithoutACluster(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err == nil {
+		t.Error("a second start was accepted")
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	defer client.CloseIdleConnections()
+	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/deployments": 200, "/metrics": 200} {
+		code, body := get(t, client, a.URL()+path)
+		if code != want {
+			t.Errorf("%s: %d, want %d: %s", path, code, want, body)
+		}
+	}
+	stop(t, a)
+	if err := a.Wait(); err != nil {
+		t.Errorf("Wait after Stop = %v", err)
+	}
+	stop(t, a)
+}
+
+func TestStopBeforeStart(t *testing.T) {
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, a)
+	if err := a.Start(t.Context()); err == nil {
+		t.Error("a stopped app was started")
+	}
+	if l, err := net.Listen("tcp", a.Addr().String()); err != nil {
+		t.Errorf("the address is still taken: %v", err)
+	} else {
+		l.Close()
+	}
+}
+
+// A part that ends by itself is told by Wait.
+func TestWaitTellsWhatEnded(t *testing.T) {
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, a)
+	a.listener.Close()
+	if err := a.Wait(); err == nil || !strings.HasPrefix(err.Error(), "console: ") {
+		t.Errorf("Wait = %v, want the console's error", err)
+	}
+}
+
+func TestExplainSaysWhatToDo(t *testing.T) {
+	_, err := Explain(t.Context(), nowhere(t), "shop", "web", "dev")
+	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "--context") {
+		t.Errorf("error = %v", err)
+	}
+	if err := Check(nil, "dev"); err == nil || !strings.Contains(err.Error(), "--kubeconfig") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func stop(t *testing.T, a *App) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := a.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func get(t *testing.T, c *http.Client, url string) (int, string) {
+	t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// run is the command line as a user meets it.
+func run(t *testing.T, args ...string) (stdout string, err error) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var out, errOut bytes.Buffer
+	root := newRoot(streams{out: &out, err: &errOut})
+	root.SetArgs(args)
+	err = root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	garbage := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(garbage, []byte("not: [a kubeconfig"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"unknown command", []string{"bogus"}, []string{`"bogus" is not a command`, "--help"}},
+		{"unknown flag", []string{"manager", "--bogus"}, []string{"--bogus", "loopscope manager --help"}},
+		{"a flag's value", []string{"manager", "--workers", "many"}, []string{"many", "loopscope manager --help"}},
+		{"too few workers", []string{"manager", "--workers", "0"}, []string{"have to be positive"}},
+		{"arguments nobody takes", []string{"manager", "now"}, []string{"unknown command \"now\""}},
+		{"no cluster", []string{"manager"}, []string{"no cluster is configured", "--kubeconfig", "make sandbox"}},
+		{"a kubeconfig that is not there", []string{"manager", "--kubeconfig", "/does/not/exist"}, []string{"/does/not/exist", "--kubeconfig"}},
+		{"a kubeconfig that is none", []string{"explain", "deployment/web", "--kubeconfig", garbage}, []string{garbage}},
+		{"a context that is not there", []string{"explain", "deployment/web", "--context", "prod"}, []string{"prod"}},
+		{"nothing to explain", []string{"explain"}, []string{"accepts between 1 and 2 arg(s)"}},
+		{"no name", []string{"explain", "web"}, []string{"deployment/NAME"}},
+		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod"`, "deployment/NAME"}},
+		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := run(t, c.args...)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestHelpHasExamples(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"manager", "--help"}, {"explain", "--help"}, {"version", "--help"}} {
+		out, err := run(t, args...)
+		if err != nil || !strings.Contains(out, "Examples:") {
+			t.Errorf("%v: error %v, help %q", args, err, out)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out, err := run(t, "version")
+	if err != nil || !strings.HasPrefix(out, "loopscope ") || !strings.Contains(out, "Kubernetes v1.36") {
+		t.Errorf("version prints %q, error %v", out, err)
+	}
+}
+
+func TestDeploymentName(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"deployment/web"}, "web"}, {[]string{"deploy/web"}, "web"}, {[]string{"Deployments.apps/web"}, "web"},
+		{[]string{"deployment", "web"}, "web"}, {[]string{"web"}, ""}, {[]string{"deployment/"}, ""}, {[]string{"deployment/a/b"}, ""}, {[]string{"rs/web"}, ""},
+	} {
+		got, err := deploymentName(c.args)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%v: %q, %v, want %q", c.args, got, err, c.want)
+		}
+	}
+}
+
+// stuck is a rollout to an image that does not exist.
+func stuck(now time.Time) *deployment.Snapshot {
+	deadline := int64(600)
+	return &deployment.Snapshot{
+		Version: deployment.SnapshotVersion, Now: now, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "9",
+		Created: now.Add(-time.Hour), Generation: 2, Selector: "app=web", Want: 3, Strategy: "RollingUpdate",
+		MaxSurge: &deployment.IntOrShare{Share: "25%"}, MaxUnavailable: &deployment.IntOrShare{Share: "25%"}, Deadline: &deadline,
+		Revision: "2", NextName: "web-new", NextHash: "new", CollisionName: "web-other", CollisionHash: "other",
+		Status: deployment.Status{
+			ObservedGeneration: 2, Replicas: 4, Updated: 1, Ready: 3, Available: 3, Unavailable: 1,
+			Conditions: []decision.Condition{
+				{Type: "Available", Status: "True", Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability."},
+				{Type: "Progressing", Status: "True", Reason: "ReplicaSetUpdated", Message: `ReplicaSet "web-new" is progressing.`, Updated: now.Add(-5 * time.Minute), Transition: now.Add(-time.Hour)},
+			},
+		},
+		ReplicaSets: []deployment.ReplicaSet{
+			{Name: "web-old", UID: "o", RV: "5", Created: now.Add(-time.Hour), Mine: true, Matches: true, Replicas: 3, StatusReplicas: 3, Ready: 3, Available: 3, Revision: "1", Desired: "3", Max: "4", NonTerminal: 3},
+			{
+				Name: "web-new", UID: "n", RV: "8", Created: now.Add(-5 * time.Minute), Mine: true, Matches: true, SameTemplate: true,
+				Replicas: 1, StatusReplicas: 1, Revision: "2", Desired: "3", Max: "4", NonTerminal: 1, Unavailable: 1,
+				Blocking: []deployment.Pod{{Name: "web-new-x7", Phase: "Pending", Node: "n1", Reason: "ImagePullBackOff", Message: `Back-off pulling image "web:404": not found`, Image: "web:404", Created: now.Add(-5 * time.Minute), Since: now.Add(-5 * time.Minute)}},
+			},
+		},
+		LastProgress: now.Add(-5 * time.Minute),
+	}
+}
+
+func TestExplainText(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
+	s := stuck(now)
+	round := decision.Round{Verdict: deployment.Decide(s)}
+	report := deployment.Settle(s, []decision.Round{round})
+	trace := &telemetry.Trace{
+		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+		Rounds: []decision.Round{round}, Report: &report.Report, Numbers: deployment.Numbers(s),
+		Sentence: deployment.Say(s, []decision.Round{round}, &report, decision.Try{}),
+	}
+	var out bytes.Buffer
+	if err := explainText(&out, trace, now); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/explain-stuck.txt", out.Bytes())
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; write it with -update", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
