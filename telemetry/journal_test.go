@@ -104,6 +104,22 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// Slots that are overwritten while a reader is at them are missed once: in the
+// call whose batch goes on behind them.
+func TestMissedIsSaidOnce(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 8})
+	for range 6 {
+		j.Record(quiet("web"))
+	}
+	for _, overwritten := range []int{2, 5, 6} {
+		j.recent[overwritten].Store(&kept{trace: &Trace{Seq: uint64(overwritten) + 8}})
+	}
+	batch, missed := j.collect(0, 6)
+	if diff := cmp.Diff([]uint64{1, 3, 4}, seqs(batch)); diff != "" || missed != 1 {
+		t.Errorf("missed %d, want 1 (-want +got):\n%s", missed, diff)
+	}
+}
+
 func TestNextWaitsAndIsWokenByThePump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := NewJournal(JournalOptions{})

@@ -80,9 +80,11 @@ func TestQuietResyncsEvictNothingRemarkable(t *testing.T) {
 
 func TestEachClassHasItsOwnRoom(t *testing.T) {
 	j := NewJournal(JournalOptions{Recent: 1, Wrote: 3, Failed: 2, Conflicted: 2, Slow: 1})
-	for _, r := range []Result{ResultStale, ResultFailed} {
+	for _, r := range []Result{ResultFailed, ResultStale} {
 		for range 4 {
-			j.Record(ended(r, "web"))
+			tr := ended(r, "web")
+			tr.Failure = &decision.Failure{Message: "no"}
+			j.Record(tr)
 		}
 	}
 	for range 50 {
@@ -164,6 +166,55 @@ func TestBytesAreBounded(t *testing.T) {
 	j.Record(huge)
 	if batch, _, err := j.Next(t.Context(), 502); err != nil || len(batch) != 1 {
 		t.Errorf("a trace larger than the bound does not reach readers: %v, %v", seqs(batch), err)
+	}
+}
+
+// big is a sync with a snapshot of 100 KiB.
+func big(result Result) *Trace {
+	t := ended(result, "web")
+	t.Snapshot = json.RawMessage(strings.Repeat("x", 100<<10))
+	return t
+}
+
+// Whoever takes most room pays: a class gives up what it has, not what another has.
+func TestTheGreediestPays(t *testing.T) {
+	t.Run("quiet traces do not cost a small conflict", func(t *testing.T) {
+		j := NewJournal(JournalOptions{Bytes: 1 << 20})
+		j.Record(ended(ResultStale, "web"))
+		for range 100 {
+			j.Record(big(ResultUnchanged))
+		}
+		if _, ok := j.Get(1); !ok {
+			t.Error("the conflict is gone")
+		}
+	})
+	t.Run("a class keeps what fits when the quiet ones come", func(t *testing.T) {
+		j := NewJournal(JournalOptions{Bytes: 1 << 20, Recent: 100})
+		for range 100 {
+			j.Record(big(ResultWrote))
+		}
+		for range 100 {
+			j.Record(ended(ResultUnchanged, "other"))
+		}
+		if n := len(j.Of(object("web"), 100)); n != 9 {
+			t.Errorf("%d writes are kept; beside 100 small ones 1 MiB has room for 9", n)
+		}
+	})
+}
+
+func TestCountOfALiveObjectSurvivesItsTraces(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 2})
+	for range 3 {
+		record(j, quiet("web"), quiet("other"), quiet("other"), quiet("other"))
+	}
+	if n := j.Folded(object("web")); n != 3 {
+		t.Errorf("folded %d, want 3", n)
+	}
+	gone := quiet("web")
+	gone.Gone = true
+	record(j, gone, quiet("other"), quiet("other"))
+	if n := j.Folded(object("web")); n != 0 || len(j.objects) != 1 {
+		t.Errorf("folded %d of an object that is gone, %d objects indexed", n, len(j.objects))
 	}
 }
 
