@@ -1,76 +1,55 @@
-package decision_test
+package decision
 
 import (
-	"slices"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/google/go-cmp/cmp"
 )
 
-// TestFactsOfASync proves that every place where a sync keeps a number is found.
-func TestFactsOfASync(t *testing.T) {
-	count := func(name string, n int64) decision.Term { return decision.Term{Label: name, Value: n} }
-	rounds := []decision.Round{
-		{Verdict: decision.Verdict{Path: decision.Path{{Question: "Q-1", Answer: "yes", Facts: []decision.Fact{decision.Count("first", 1)}}}}},
-		{Verdict: decision.Verdict{
-			Path: decision.Path{{Question: "Q-2", Answer: "no", Equation: decision.Subtract("room", count("total", 5), count("floor", 3))}},
-			Held: []decision.Held{{Equation: decision.Subtract("left", count("have", 9), count("need", 4))}, {Code: "no equation"}},
-		}},
+func TestFactsCollectsWhatASentenceMaySay(t *testing.T) {
+	var path, reported Path
+	path.Ask("Q-1", true, Count("total", 11))
+	path.Last().Equation = Subtract("may go", Term{Label: "total", Value: 11}, Term{Label: "floor", Value: 8})
+	reported.Count("Q-2", 4, Count("ready", 4))
+	held := Held{Equation: Subtract("room", Term{Label: "ceiling", Value: 13})}
+	rounds := []Round{{Verdict: Verdict{Path: path, Held: []Held{held, {}}}}}
+	facts := Facts(rounds, &Report{Path: reported}, append(Try{Number: 2, Limit: 15}.Facts(), Count("wanted", 10))...)
+	for _, tc := range []struct {
+		fact string
+		n    int64
+		is   bool
+	}{
+		{"total", 11, true}, {"floor", 8, true}, {"may go", 3, true}, {"ceiling", 13, true}, {"room", 13, true},
+		{"ready", 4, true}, {"try", 2, true}, {"tries", 15, true}, {"wanted", 10, true},
+		{"total", 12, false}, {"Total", 11, false}, {"Q-2", 4, false},
+	} {
+		if got := len(Words{}.Count(tc.fact, tc.n).Strays(facts)) == 0; got != tc.is {
+			t.Errorf("%s %d is a fact: %v, want %v", tc.fact, tc.n, got, tc.is)
+		}
 	}
-	report := &decision.Report{Path: decision.Path{{Question: "Q-3", Facts: []decision.Fact{decision.Count("settled", 7)}}}}
-	var got []string
-	for _, f := range decision.Facts(rounds, report, decision.Count("besides", 8)) {
-		got = append(got, f.Name+"="+f.Value.String())
-	}
-	slices.Sort(got)
-	want := []string{"besides=8", "first=1", "floor=3", "have=9", "left=5", "need=4", "room=2", "settled=7", "total=5"}
-	if !slices.Equal(got, want) {
-		t.Errorf("facts are %v, want %v", got, want)
-	}
-	if got := decision.Facts(nil, nil); len(got) != 0 {
-		t.Errorf("facts of nothing are %v", got)
+	if got := Facts(nil, nil, Try{}.Facts()...); len(got) != 0 {
+		t.Errorf("nothing has facts: %v", got)
 	}
 }
 
-func TestTryFacts(t *testing.T) {
-	if got := (decision.Try{}).Facts(); got != nil {
-		t.Errorf("a worker that stands nowhere has the facts %v", got)
-	}
-	got := decision.Try{Number: 3, Limit: 15}.Facts()
-	if len(got) != 2 || got[0] != decision.Count("try", 3) || got[1] != decision.Count("tries", 15) {
-		t.Errorf("facts are %v, want try 3 and tries 15", got)
+func TestStraysFindsDigitsInPlainWords(t *testing.T) {
+	w := Words{}.Say("3 pods").Name("web-7d4").Quote("http 503").Say(" wait").Count("pods", 3)
+	if diff := cmp.Diff([]string{"3 pods", "pods 3"}, w.Strays(nil)); diff != "" {
+		t.Errorf("strays (-want +got):\n%s", diff)
 	}
 }
 
 func TestPathAnswer(t *testing.T) {
-	p := decision.Path{{Question: "Q-1", Answer: "yes"}, {Question: "Q-2", Answer: "web-1"}}
-	for _, tt := range []struct {
-		id, answer string
-		asked      bool
-	}{{"Q-1", "yes", true}, {"Q-2", "web-1", true}, {"Q-3", "", false}} {
-		if answer, asked := p.Answer(tt.id); answer != tt.answer || asked != tt.asked {
-			t.Errorf("%s was answered %q (%v), want %q (%v)", tt.id, answer, asked, tt.answer, tt.asked)
+	var p Path
+	p.Ask("Q-1", false)
+	p.Name("Q-2", "first")
+	p.Name("Q-2", "second")
+	for id, want := range map[string]string{"Q-1": "no", "Q-2": "first"} {
+		if got, ok := p.Answer(id); got != want || !ok {
+			t.Errorf("%s is answered %q (%v), want %q", id, got, ok, want)
 		}
 	}
-}
-
-func TestStrays(t *testing.T) {
-	facts := []decision.Fact{decision.Count("pods", 3), decision.Text("old", "4")}
-	w := decision.Words{}
-	for _, tt := range []struct {
-		name  string
-		words decision.Words
-		want  []string
-	}{
-		{"a fact", w.Count("pods", 3).Say(" pods"), nil},
-		{"another value", w.Count("pods", 4), []string{"pods 4"}},
-		{"another name", w.Count("old", 3), []string{"old 3"}},
-		{"a text is no number", w.Count("old", 4), []string{"old 4"}},
-		{"a digit in plain words", w.Say("3 pods"), []string{"3 pods"}},
-		{"digits of others", w.Name("web-1").Quote("nginx:404").Until(noon), nil},
-	} {
-		if got := tt.words.Strays(facts); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: strays are %q, want %q", tt.name, got, tt.want)
-		}
+	if got, ok := p.Answer("Q-3"); ok || got != "" {
+		t.Errorf("Q-3 was not asked, but answered %q", got)
 	}
 }

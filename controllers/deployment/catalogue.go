@@ -12,8 +12,10 @@ var Catalogue = decision.Catalogue{Loop: "deployment", Questions: slices.Concat(
 	guardQuestions, scalingQuestions, rollbackQuestions, strategyQuestions,
 	recreateQuestions, rollingQuestions, reportQuestions)}
 
-// The branches: questions that are asked behind one answer only.
+// The branches: questions that are asked behind one answer only, and those of a
+// second round, asked where acting has learnt something.
 const (
+	branchLearnt   = "learnt"
 	branchScaling  = "scaling"
 	branchRollback = "rollback"
 	branchRecreate = "recreate"
@@ -46,7 +48,7 @@ var guardQuestions = []decision.Question{{
 	Upstream: "syncDeployment",
 	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "warn SelectingAll, stop")},
 }, {
-	ID: qParent, Tag: "D-4", Text: "Is it still there, read live?",
+	ID: qParent, Tag: "D-4", Branch: branchLearnt, Text: "Is it still there, read live?",
 	Doc:      "Only asked after a live read before an adoption: the cache is behind, so nothing may be adopted.",
 	Upstream: "getReplicaSetsForDeployment",
 	Answers:  []decision.Answer{leads(decision.Any, "wait for the cache")},
@@ -159,18 +161,6 @@ var strategyQuestions = []decision.Question{{
 	Upstream: "syncDeployment",
 	Answers: []decision.Answer{passes(rollingUpdate, "RR-1 to RR-5"), leads(recreate, "RC-2 to RC-6"),
 		leads(unreadable, "report the bound, retry"), leads(decision.Any, "report the strategy, retry")},
-}, {
-	ID: qNamespace, Tag: "RR-1", Text: "Is the namespace being deleted?",
-	Doc:      "Only asked after a create was refused for that. Nothing can be created any more, so nothing is retried.",
-	Upstream: "handleErr",
-	Answers:  []decision.Answer{leads(decision.Yes, "stop"), passes(decision.No, "go on")},
-}, {
-	ID: qTaken, Tag: "RR-1", Text: "Is the taken name its own, with the same template?",
-	Doc: "Only asked after a create found the name taken. Its own is used as soon as the cache shows it; " +
-		"anything else is a collision of hashes, which is counted and gives the next name.",
-	Upstream: "getNewReplicaSet",
-	Answers: []decision.Answer{leads(decision.Yes, "wait for the cache"),
-		leads(decision.No, "count the collision, take the next name", decision.CreateReplicaSet)},
 }}
 
 var recreateQuestions = []decision.Question{{
@@ -205,6 +195,18 @@ var rollingQuestions = []decision.Question{{
 	Doc:      "The oldest one whose template is equal, the hash label aside. A new one starts with what fits under the ceiling.",
 	Upstream: "rolloutRolling",
 	Answers:  []decision.Answer{leads(decision.Yes, "RR-2"), leads(decision.No, "create it, stop", decision.CreateReplicaSet)},
+}, {
+	ID: qNamespace, Tag: "RR-1", Branch: branchLearnt, Text: "Is the namespace being deleted?",
+	Doc:      "Only asked after a create was refused for that. Nothing can be created any more, so nothing is retried.",
+	Upstream: "handleErr",
+	Answers:  []decision.Answer{leads(decision.Yes, "stop"), passes(decision.No, "go on")},
+}, {
+	ID: qTaken, Tag: "RR-1", Branch: branchLearnt, Text: "Is the taken name its own, with the same template?",
+	Doc: "Only asked after a create found the name taken. Its own is used as soon as the cache shows it; " +
+		"anything else is a collision of hashes, which is counted and gives the next name.",
+	Upstream: "getNewReplicaSet",
+	Answers: []decision.Answer{leads(decision.Yes, "wait for the cache"),
+		leads(decision.No, "count the collision, take the next name", decision.CreateReplicaSet)},
 }, {
 	ID: qNewSize, Tag: "RR-2", Branch: branchRolling, Text: "Is the new one at its size?",
 	Doc:      "Its size is the wanted number in the end.",

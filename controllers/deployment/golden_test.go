@@ -256,8 +256,26 @@ func (p played) problems() []string {
 	}
 	for _, r := range p.rounds {
 		list = append(list, undeclared(r.Verdict)...)
+		list = append(list, disordered(r.Verdict.Path)...)
+	}
+	if p.report != nil {
+		list = append(list, disordered(slices.Concat(p.rounds[len(p.rounds)-1].Verdict.Path, p.report.Path))...)
 	}
 	return list
+}
+
+// disordered lists questions that are asked before one that the catalogue has
+// earlier: pages draw the path in the order of the catalogue.
+func disordered(path decision.Path) (problems []string) {
+	place := func(id string) int {
+		return slices.IndexFunc(deployment.Catalogue.Questions, func(q decision.Question) bool { return q.ID == id })
+	}
+	for i := 1; i < len(path); i++ {
+		if place(path[i].Question) <= place(path[i-1].Question) {
+			problems = append(problems, fmt.Sprintf("%s is asked after %s", path[i].Question, path[i-1].Question))
+		}
+	}
+	return problems
 }
 
 // undeclared lists writes of a verdict without a declared reason.

@@ -1,0 +1,56 @@
+package decision
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMarkdown(t *testing.T) {
+	got := Markdown(Catalogue{Loop: "demo", Questions: []Question{{
+		ID: "Q-1.a", Tag: "Q-1", Text: "Is it a|b?", Doc: "Why not.", Upstream: "syncDemo", Branch: "some",
+		Answers: []Answer{{Is: Yes, Then: "write", Writes: []ActionKind{CreatePods, DeletePods}}, {Is: Any, Then: "go on"}},
+	}, {
+		ID: "Q-2", Tag: "Q-2", Text: "And then?", Doc: "Then.", Answers: []Answer{{Is: No, Then: "stop"}},
+	}}})
+	want := `# Decisions
+
+Every question the loops ask, in their order, with what follows from each answer.
+Generated from the catalogues by ` + "`go generate ./controllers/...`" + `; do not edit.
+
+## demo
+
+| id | tag | question | branch |
+| --- | --- | --- | --- |
+| [` + "`Q-1.a`" + `](#demo-q-1-a) | Q-1 | Is it a\|b? | some |
+| [` + "`Q-2`" + `](#demo-q-2) | Q-2 | And then? |  |
+
+<a id="demo-q-1-a"></a>
+
+### Q-1.a Is it a|b?
+
+Why not.
+
+Upstream: ` + "`syncDemo`" + `.
+
+| answer | then | may write |
+| --- | --- | --- |
+| yes | write | ` + "`create-pods`, `delete-pods`" + ` |
+| (any other) | go on |  |
+
+<a id="demo-q-2"></a>
+
+### Q-2 And then?
+
+Then.
+
+Upstream does not ask this.
+
+| answer | then | may write |
+| --- | --- | --- |
+| no | stop |  |
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("markdown (-want +got):\n%s", diff)
+	}
+}
