@@ -13,7 +13,8 @@ import (
 )
 
 // act carries out the actions in order, in runs that share a discipline, and
-// stops after the first run that failed. It merges what was learnt.
+// stops after the first run that failed or learnt something: what was learnt is
+// decided on before anything else is done.
 func (l *Loop) act(ctx context.Context, t turn, actions []decision.Action) ([]decision.Outcome, decision.Learnt) {
 	if l.opts.Mode == Watch || len(actions) == 0 {
 		return nil, decision.Learnt{}
@@ -29,7 +30,7 @@ func (l *Loop) act(ctx context.Context, t turn, actions []decision.Action) ([]de
 			end++
 		}
 		ok := l.run(ctx, t, actions[start:end], outcomes[start:end], &learnt)
-		if !ok {
+		if !ok || !learnt.Empty() {
 			break
 		}
 		start = end

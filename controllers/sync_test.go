@@ -277,6 +277,25 @@ func TestDisciplines(t *testing.T) {
 	}
 }
 
+// A claim of a pod that is gone is no failure, but what it teaches is decided on
+// before any pod is created.
+func TestLearningEndsTheRound(t *testing.T) {
+	s := &script{}
+	s.decideFunc = func(round int) decision.Verdict {
+		if round > 1 {
+			return decision.Verdict{}
+		}
+		return decision.Verdict{Actions: []decision.Action{action("orphan", decision.VisitAll), action("pods", decision.SlowStart)}}
+	}
+	s.doFunc = func(decision.Action) (decision.Outcome, decision.Learnt) {
+		return decision.Outcome{State: decision.Tolerated}, decision.Learnt{ChildrenGone: []string{"u"}}
+	}
+	trace := play(t, s, 1, Act, time.Millisecond)[0]
+	if len(trace.Rounds) != 2 || trace.Rounds[0].Outcomes[1].State != decision.NotTried {
+		t.Errorf("%d rounds; the first ended with %+v", len(trace.Rounds), trace.Rounds[0].Outcomes)
+	}
+}
+
 func TestResults(t *testing.T) {
 	failure := &decision.Failure{Message: "no"}
 	terminal := &decision.Failure{Message: "namespace", Terminal: true}
