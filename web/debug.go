@@ -48,7 +48,7 @@ func (s *Server) debugIndex(q *query) (*page, error) {
 			Plain(" " + views.Plural(e.Keys, "key") + ", " + views.Plural(e.Objects, "object"))})
 	}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Debug"), body: views.DebugBody(v), data: d}
-	p.frame.Crumbs, p.frame.Keys = []views.Link{{Text: "debug"}, {Text: "controllers"}}, commonKeys
+	p.frame.Crumbs, p.frame.Keys = []views.Link{{Text: "debug", Href: "/debug/controllers"}, {Text: "controllers"}}, commonKeys
 	return p, nil
 }
 

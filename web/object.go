@@ -134,17 +134,21 @@ func (s *Server) unknownObject(o telemetry.Object) error {
 	return e.link("All Deployments", "/deployments")
 }
 
-// closest are objects of the same name elsewhere, or whose name begins alike.
+// closest are up to three objects of the same name elsewhere, or whose name
+// begins alike, the likeliest first.
 func (s *Server) closest(o telemetry.Object) []*telemetry.Trace {
-	var list []*telemetry.Trace
-	for _, t := range s.journal.Board().List(o.Loop) {
-		same := t.Name == o.Name
-		alike := t.Namespace == o.Namespace && common(t.Name, o.Name) >= 2
-		if (same || alike) && len(list) < 3 {
-			list = append(list, t)
+	likeness := func(t *telemetry.Trace) int {
+		n := common(t.Name, o.Name) - max(len(t.Name), len(o.Name))
+		if t.Namespace != o.Namespace {
+			n--
 		}
+		return n
 	}
-	return list
+	list := slices.DeleteFunc(s.journal.Board().List(o.Loop), func(t *telemetry.Trace) bool {
+		return t.Name != o.Name && (t.Namespace != o.Namespace || common(t.Name, o.Name) == 0)
+	})
+	slices.SortStableFunc(list, func(a, b *telemetry.Trace) int { return likeness(b) - likeness(a) })
+	return list[:min(3, len(list))]
 }
 
 func common(a, b string) int {

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestParseFilter(t *testing.T) {
+	cases := []struct {
+		text    string
+		matches bool // namespace shop, name web, waiting, at RR-3.may-go, ImagePullBackOff
+		unknown int
+	}{
+		{"", true, 0},
+		{"we", true, 0},
+		{"shop/w", true, 0},
+		{"-we", false, 0},
+		{"ns:shop", true, 0},
+		{"NS:Shop", true, 0},
+		{"ns:sho", false, 0},
+		{"-ns:shop", false, 0},
+		{"-ns:other", true, 0},
+		{"is:waiting", true, 0},
+		{"is:waiting is:failed", false, 0},
+		{"is:timer", true, 0},
+		{"at:RR-3", true, 0},
+		{"at:rr-3.may-go", true, 0},
+		{"at:RR", false, 0},
+		{"reason:pull", true, 0},
+		{"reason:quota", false, 0},
+		{"image:3", true, 1},
+		{"ns:", true, 1},
+		{"is:blue", true, 1},
+		{"-", false, 0},
+		{strings.Repeat("web ", 40), true, 1},
+	}
+	row := traits{namespace: "shop", name: "web", is: []string{"waiting", "timer"}, at: "RR-3.may-go", reasons: []string{"ImagePullBackOff"}}
+	for _, c := range cases {
+		terms := parseFilter(c.text)
+		unknown := 0
+		for _, x := range terms {
+			if x.unknown {
+				unknown++
+			}
+		}
+		if got := holds(terms, row); got != c.matches || unknown != c.unknown {
+			t.Errorf("%q: matches %v with %d unknown, want %v with %d", c.text, got, unknown, c.matches, c.unknown)
+		}
+	}
+}
+
+// FuzzFilter proves that no filter can break the page, and that its own address
+// reads as the same filter.
+func FuzzFilter(f *testing.F) {
+	for _, s := range []string{"", "web", "ns:shop is:waiting -at:RR-3 reason:x", "-", "::", "-:a", "is:", "\x00\xff", "a:b:c", "<b>", "\u202e", strings.Repeat("-", 300)} {
+		f.Add(s)
+	}
+	row := traits{namespace: "shop", name: "web", is: []string{"waiting"}, at: "RR-3", reasons: []string{"x"}}
+	f.Fuzz(func(t *testing.T, s string) {
+		terms := parseFilter(s)
+		holds(terms, row)
+		if len(terms) > maxTerms+1 {
+			t.Fatalf("%d terms", len(terms))
+		}
+		view := filterView(terms)
+		if len(view.Chips) != len(terms) {
+			t.Fatalf("%d chips for %d terms", len(view.Chips), len(terms))
+		}
+		u, err := url.Parse(filterHref(terms))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := parseFilter(u.Query().Get("q"))
+		if len(again) != len(terms) {
+			t.Fatalf("%q reads as %d terms, then as %d", s, len(terms), len(again))
+		}
+		for i := range terms {
+			if terms[i] != again[i] {
+				t.Fatalf("%+v becomes %+v", terms[i], again[i])
+			}
+		}
+	})
+}
