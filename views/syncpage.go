@@ -39,14 +39,26 @@ type ReportDoc struct {
 	Nothing Text     `json:"nothing,omitempty"`
 }
 
-// Quiet is the passed questions at the head of a path, which fold into one line.
+// Quiet is the head of a path up to the first question that decided something:
+// it folds into one line.
 func (r Round) Quiet() []Node {
 	for i, n := range r.Path {
-		if n.State != Passed && n.State != NotNeeded {
+		if n.State == Taken || n.State == Stopped {
 			return r.Path[:i]
 		}
 	}
 	return nil
+}
+
+// QuietCount is how many of them were asked.
+func (r Round) QuietCount() int {
+	n := 0
+	for _, x := range r.Quiet() {
+		if x.State == Passed {
+			n++
+		}
+	}
+	return n
 }
 
 // Rest is the path without its Quiet head.
