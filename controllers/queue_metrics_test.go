@@ -15,18 +15,18 @@ type counted struct {
 	sum map[string]float64
 }
 
-type count1 struct {
+type tally struct {
 	all  *counted
 	name string
 }
 
-func (c count1) add(v float64)     { c.all.mu.Lock(); defer c.all.mu.Unlock(); c.all.sum[c.name] += v }
-func (c count1) Inc()              { c.add(1) }
-func (c count1) Dec()              { c.add(-1) }
-func (c count1) Set(float64)       {}
-func (c count1) Observe(v float64) { c.add(v) }
+func (c tally) add(v float64)     { c.all.mu.Lock(); defer c.all.mu.Unlock(); c.all.sum[c.name] += v }
+func (c tally) Inc()              { c.add(1) }
+func (c tally) Dec()              { c.add(-1) }
+func (c tally) Set(float64)       {}
+func (c tally) Observe(v float64) { c.add(v) }
 
-func (c *counted) of(metric, queue string) count1 { return count1{c, metric + " " + queue} }
+func (c *counted) of(metric, queue string) tally { return tally{c, metric + " " + queue} }
 func (c *counted) get(metric, queue string) float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

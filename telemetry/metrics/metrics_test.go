@@ -39,8 +39,8 @@ func compare(t *testing.T, reg *prometheus.Registry, want string, names ...strin
 	}
 }
 
-// sync1 is a sync that scaled a ReplicaSet and took 5 ms at the API server.
-func sync1(seq uint64) *telemetry.Trace {
+// scaling is a sync that scaled a ReplicaSet and took 5 ms at the API server.
+func scaling(seq uint64) *telemetry.Trace {
 	start := time.Date(2026, 11, 21, 1, 12, 0, 0, time.UTC)
 	return &telemetry.Trace{
 		Epoch: "7c41", Seq: seq,
@@ -94,7 +94,7 @@ func use(t *testing.T, m *Metrics) {
 	send(t, client, http.MethodPost, server.URL, "hello")
 	client.CloseIdleConnections()
 	m.InstrumentLimiter(flowcontrol.NewFakeAlwaysRateLimiter(), "here").Accept()
-	m.Observe(sync1(1))
+	m.Observe(scaling(1))
 }
 
 func send(t *testing.T, c *http.Client, method, url, body string) {
@@ -139,12 +139,12 @@ func TestObserve(t *testing.T) {
 	m, reg := newMetrics(t)
 	j := telemetry.NewJournal(telemetry.JournalOptions{Recent: 2, Observe: m.Observe})
 	m.Folded(func() uint64 { _, _, folded := j.Window(); return folded })
-	slow := sync1(0)
+	slow := scaling(0)
 	slow.Result, slow.Ended = telemetry.ResultUnchanged, slow.Started.Add(time.Second)
 	quiet := func() *telemetry.Trace {
 		return &telemetry.Trace{Object: slow.Object, Result: telemetry.ResultUnchanged}
 	}
-	for _, tr := range []*telemetry.Trace{sync1(0), slow, quiet(), quiet(), quiet(), {Object: slow.Object, Result: telemetry.ResultStale}} {
+	for _, tr := range []*telemetry.Trace{scaling(0), slow, quiet(), quiet(), quiet(), {Object: slow.Object, Result: telemetry.ResultStale}} {
 		j.Record(tr)
 	}
 	compare(t, reg, `
@@ -175,7 +175,7 @@ func TestCountsAreExactUnderConcurrency(t *testing.T) {
 	for range 8 {
 		recording.Go(func() {
 			for range 500 {
-				j.Record(sync1(0))
+				j.Record(scaling(0))
 			}
 		})
 	}
@@ -187,12 +187,12 @@ func TestCountsAreExactUnderConcurrency(t *testing.T) {
 
 func TestExemplarsLeadToTheSync(t *testing.T) {
 	m, reg := newMetrics(t)
-	m.Observe(sync1(11781))
-	long := sync1(1)
+	m.Observe(scaling(11781))
+	long := scaling(1)
 	long.Epoch = strings.Repeat("x", 200) // No exemplar may be that long; the sync still counts.
 	long.Loop = "long"
 	m.Observe(long)
-	quick := sync1(2)
+	quick := scaling(2)
 	quick.Result = telemetry.ResultUnchanged
 	quick.Phases = telemetry.Phases{Decide: 30 * time.Microsecond, Publish: 3 * time.Second}
 	m.Observe(quick)
@@ -314,9 +314,9 @@ func TestNothingIsRegisteredTwice(t *testing.T) {
 
 // BenchmarkObserve is what counting adds to the end of each sync.
 func BenchmarkObserve(b *testing.B) {
-	quick := sync1(1)
+	quick := scaling(1)
 	quick.Result, quick.Started, quick.Phases.Act = telemetry.ResultUnchanged, quick.Queued, 0
-	for name, tr := range map[string]*telemetry.Trace{"wrote": sync1(1), "quiet": quick} {
+	for name, tr := range map[string]*telemetry.Trace{"wrote": scaling(1), "quiet": quick} {
 		b.Run(name, func(b *testing.B) {
 			m, _ := newMetrics(b)
 			b.ReportAllocs()
