@@ -31,7 +31,8 @@ func (t *turn) waitForEcho() {
 			check = e.Check
 		}
 	}
-	if check.IsZero() {
+	// A check that is over would ring at once, and again after it: not before a second.
+	if !check.After(t.s.Now) {
 		check = t.s.Now.Add(time.Second)
 	}
 	t.wake("echo", qEcho, check)
@@ -58,6 +59,9 @@ func (t *turn) exists() bool {
 
 // selectsEverything is [D-3]. The warning and the observed generation are settle's.
 func (t *turn) selectsEverything() bool {
+	if t.s.Selector == "" {
+		return t.ask(qSelects, t.s.SelectsAll)
+	}
 	return t.ask(qSelects, t.s.SelectsAll, decision.Text("selector", t.s.Selector))
 }
 

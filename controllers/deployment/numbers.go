@@ -102,19 +102,22 @@ func (v *view) blocking() blocked {
 	if v.fresh == nil {
 		return best
 	}
-	pods := slices.Clone(v.fresh.Blocking)
-	if !allReady(v.fresh) {
-		pods = slices.DeleteFunc(pods, func(p Pod) bool { return p.Ready })
-	}
-	for i := range pods {
-		n := int64(0)
-		for j := range pods {
-			if kindOfWait(pods[j]) == kindOfWait(pods[i]) && pods[j].Image == pods[i].Image {
-				n++
-			}
+	onlyReady := allReady(v.fresh)
+	groups := make([]blocked, 0, 4)
+	for _, p := range v.fresh.Blocking {
+		if p.Ready && !onlyReady {
+			continue
 		}
-		if n > best.count {
-			best = blocked{reason: kindOfWait(pods[i]), message: pods[i].Message, image: pods[i].Image, count: n}
+		reason := kindOfWait(p)
+		g := slices.IndexFunc(groups, func(b blocked) bool { return b.reason == reason && b.image == p.Image })
+		if g < 0 {
+			g, groups = len(groups), append(groups, blocked{reason: reason, message: p.Message, image: p.Image})
+		}
+		groups[g].count++
+	}
+	for _, g := range groups {
+		if g.count > best.count {
+			best = g
 		}
 	}
 	return best

@@ -16,10 +16,14 @@ func (v *view) rollbackTo() (int64, bool) {
 // rollbackWanted is [D-9].
 func (t *turn) rollbackWanted() bool {
 	n, ok := t.rollbackTo()
-	if !ok {
+	switch {
+	case ok:
+		return t.ask(qRollback, true, decision.Count("revision", n))
+	case t.s.RollbackTo != "":
 		return t.ask(qRollback, false, decision.Text("annotation", t.s.RollbackTo))
+	default:
+		return t.ask(qRollback, false)
 	}
-	return t.ask(qRollback, true, decision.Count("revision", n))
 }
 
 // rollback restores the template of an earlier revision, or says why it

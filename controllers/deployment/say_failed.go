@@ -7,7 +7,7 @@ import (
 )
 
 func (p *speaker) gone() bool {
-	if p.s.Found || len(p.s.Echo) > 0 {
+	if p.s.Found {
 		return false
 	}
 	return p.say("gone", decision.ToneNeutral, "is", "gone",

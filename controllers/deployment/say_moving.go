@@ -127,9 +127,11 @@ func (p *speaker) scaledNow() bool {
 	}
 	switch list[0].Question {
 	case qShare:
-		return p.moves("shared", p.steps(words("scaled during a rollout, shared by size, "), list), p.clock(words("The rollout goes on")))
+		lead := words("scaled ").Count("desired", p.wantedBefore()).Say(" → ").Count(fWanted, p.s.Want)
+		return p.moves("shared", p.steps(lead.Say(" during a rollout, shared by size: "), list), p.clock(words("The rollout goes on")))
 	case qOneSize:
-		return p.moves("scaled", p.steps(words("scaled, "), list), p.share())
+		size := list[0].Size
+		return p.moves("scaled", words("scaled ").Count("from", size.From).Say(" → ").Count("to", size.To), p.share())
 	}
 	lead := p.steps(p.ready().Say("; "), list).Say(" just now")
 	return p.moves("rolling", lead, p.next())
@@ -162,6 +164,16 @@ func (p *speaker) side(uid string) string {
 		return "new"
 	}
 	return "old"
+}
+
+// wantedBefore is the number that the ReplicaSets were sized for.
+func (p *speaker) wantedBefore() int64 {
+	for _, rs := range p.active() {
+		if n, ok := desired(rs); ok && n != p.s.Want {
+			return n
+		}
+	}
+	return p.s.Want
 }
 
 // next is what the rollout goes on with.
