@@ -175,6 +175,7 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch) (*watch,
 		return w, nil
 	}
 	_, err = c.sendChanges(ctx, w, d)
+	clear(w.sentAt) // What was just placed may be swapped at once by the first change.
 	return w, err
 }
 
