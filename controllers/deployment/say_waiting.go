@@ -60,17 +60,24 @@ func (p *speaker) conflict(target decision.Ref, o decision.Outcome) bool {
 // uncertain is a write whose reply was lost, or that was not sent since a
 // newer one of ours exists.
 func (p *speaker) uncertain() bool {
-	return p.each(func(a decision.Action, o decision.Outcome) bool {
-		switch o.State {
-		case decision.Unknown:
-			return p.waits("unknown-outcome", words("the reply to its write of ").Name(a.Target.Name).Say(" was lost"),
-				words("Reads it live before it decides again"))
-		case decision.Superseded:
-			return p.waits("superseded", words("a newer write of its own to ").Name(a.Target.Name).Say(" is not seen yet, so nothing was sent"),
-				words("Decides when it is seen"))
-		}
+	said := p.each(func(a decision.Action, o decision.Outcome) bool { return p.unsure(a.Target, o) })
+	if !said && p.report != nil && p.report.Outcome != nil {
+		return p.unsure(p.self(), *p.report.Outcome)
+	}
+	return said
+}
+
+func (p *speaker) unsure(target decision.Ref, o decision.Outcome) bool {
+	switch o.State {
+	case decision.Unknown:
+		return p.waits("unknown-outcome", words("the reply to its write of ").Name(target.Name).Say(" was lost"),
+			words("Reads it live before it decides again"))
+	case decision.Superseded:
+		return p.waits("superseded", words("a newer write of its own to ").Name(target.Name).Say(" is not seen yet, so nothing was sent"),
+			words("Decides when it is seen"))
+	default:
 		return false
-	})
+	}
 }
 
 // claiming is the adoption or release of ReplicaSets ([D-4]).

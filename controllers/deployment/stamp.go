@@ -59,10 +59,10 @@ func (v *view) stamp() (decision.Stamp, bool) {
 // appendHistory adds a revision to the list, dropping the oldest ones while it
 // is too long. It is empty where the list need not change.
 func appendHistory(history, revision string) string {
-	if history == "" {
+	list := strings.Split(history, ",")
+	if list[0] == "" {
 		return revision
 	}
-	list := strings.Split(history, ",")
 	length := len(history) + len(revision) + 1
 	for length > historyLimit && len(list) > 0 {
 		length -= len(list[0]) + 1

@@ -1,0 +1,215 @@
+package deployment
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+var at = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+// TestSetCondition holds the rule of [2.13]: what stands is left alone, what is
+// replaced goes last, and only another status moves the transition.
+func TestSetCondition(t *testing.T) {
+	old := func(kind, status, reason string) decision.Condition {
+		return decision.Condition{Type: kind, Status: status, Reason: reason, Message: "old", Updated: at, Transition: at}
+	}
+	later := at.Add(time.Minute)
+	next := func(status, reason string, transition time.Time) decision.Condition {
+		return decision.Condition{Type: "Progressing", Status: status, Reason: reason, Message: "new", Updated: later, Transition: transition}
+	}
+	available := old("Available", "True", "MinimumReplicasAvailable")
+	for name, tc := range map[string]struct {
+		before []decision.Condition
+		set    decision.Condition
+		after  []decision.Condition
+	}{
+		"same status and reason": {[]decision.Condition{old("Progressing", "True", "A"), available}, next("True", "A", later),
+			[]decision.Condition{old("Progressing", "True", "A"), available}},
+		"another reason keeps the transition and goes last": {[]decision.Condition{old("Progressing", "True", "A"), available}, next("True", "B", later),
+			[]decision.Condition{available, next("True", "B", at)}},
+		"another status moves it": {[]decision.Condition{old("Progressing", "True", "A"), available}, next("False", "A", later),
+			[]decision.Condition{available, next("False", "A", later)}},
+		"a new one goes last": {[]decision.Condition{available}, next("True", "A", later),
+			[]decision.Condition{available, next("True", "A", later)}},
+	} {
+		st := Status{Conditions: tc.before}
+		setCondition(&st, tc.set)
+		if diff := cmp.Diff(tc.after, st.Conditions); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestAppendHistory holds [2.5.1]: oldest entries go first, and what is still too
+// long is not appended.
+func TestAppendHistory(t *testing.T) {
+	long := strings.TrimSuffix(strings.Repeat("1234567890123456789,", 100), ",")
+	for _, tc := range []struct{ name, history, revision, want string }{
+		{"first", "", "7", "7"},
+		{"next", "5", "7", "5,7"},
+		{"one entry makes room", long, "7", strings.TrimPrefix(long, "1234567890123456789,") + ",7"},
+		{"exactly 2000 fits", strings.Repeat("1", 1998), "7", strings.Repeat("1", 1998) + ",7"},
+		{"empty entries start anew", ",5", "7", "7"},
+		{"2001 drops the long one", strings.Repeat("1", 1999), "7", "7"},
+		{"a revision that can never fit", "5", strings.Repeat("9", 2001), ""},
+	} {
+		got := appendHistory(tc.history, tc.revision)
+		if got != tc.want || len(got) > historyLimit {
+			t.Errorf("%s: %d characters %.40q, want %.40q", tc.name, len(got), got, tc.want)
+		}
+	}
+}
+
+// TestTerminating holds [2.13]: never observed counts as none, any other unknown
+// number makes the sum unknown, and without the switch there is none.
+func TestTerminating(t *testing.T) {
+	set := func(observed int64, n *int64) ReplicaSet {
+		return ReplicaSet{Mine: true, Matches: true, ObservedGeneration: observed, Terminating: n}
+	}
+	for name, tc := range map[string]struct {
+		on   bool
+		sets []ReplicaSet
+		want *int64
+	}{
+		"off":            {false, []ReplicaSet{set(1, new(int64(3)))}, nil},
+		"sum":            {true, []ReplicaSet{set(1, new(int64(3))), set(2, new(int64(1)))}, new(int64(4))},
+		"never observed": {true, []ReplicaSet{set(1, new(int64(3))), set(0, nil)}, new(int64(3))},
+		"unknown":        {true, []ReplicaSet{set(1, new(int64(3))), set(1, nil)}, nil},
+		"none":           {true, nil, new(int64(0))},
+	} {
+		c := closing{view: look(&Snapshot{CountTerminating: tc.on, ReplicaSets: tc.sets})}
+		if diff := cmp.Diff(tc.want, c.terminating()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPauseReason holds [D-7].
+func TestPauseReason(t *testing.T) {
+	for _, tc := range []struct {
+		paused   bool
+		deadline *int64
+		reason   string
+		want     string
+	}{
+		{true, new(int64(600)), "", reasonPaused},
+		{true, new(int64(600)), reasonUpdated, reasonPaused},
+		{true, new(int64(600)), reasonPaused, ""},
+		{true, new(int64(600)), reasonDeadline, ""},
+		{true, nil, reasonUpdated, ""},
+		{false, new(int64(600)), reasonPaused, reasonResumed},
+		{false, new(int64(600)), reasonUpdated, ""},
+		{false, new(int64(600)), "", ""},
+		{false, nil, reasonPaused, ""},
+	} {
+		s := &Snapshot{Paused: tc.paused, Deadline: tc.deadline}
+		if tc.reason != "" {
+			s.Status.Conditions = []decision.Condition{{Type: condProgressing, Reason: tc.reason}}
+		}
+		if got := look(s).pauseReason(); got != tc.want {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}
+
+// TestSurplus holds the order and the exceptions of [2.12].
+func TestSurplus(t *testing.T) {
+	set := func(name, revision string, change func(*ReplicaSet)) ReplicaSet {
+		rs := ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, Revision: revision, Created: at, Generation: 1, ObservedGeneration: 1}
+		if change != nil {
+			change(&rs)
+		}
+		return rs
+	}
+	for name, tc := range map[string]struct {
+		limit int64
+		sets  []ReplicaSet
+		over  int64
+		may   []string
+	}{
+		"within the limit":        {2, []ReplicaSet{set("a", "1", nil), set("b", "2", nil)}, 0, nil},
+		"lowest revision first":   {1, []ReplicaSet{set("a", "10", nil), set("b", "9", nil), set("c", "2", nil)}, 2, []string{"c", "b"}},
+		"missing counts as 0":     {1, []ReplicaSet{set("a", "1", nil), set("b", "", nil)}, 1, []string{"b"}},
+		"unreadable: by age":      {1, []ReplicaSet{set("b", "x", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},
+		"deleting does not count": {1, []ReplicaSet{set("a", "1", func(rs *ReplicaSet) { rs.Deleting = true }), set("b", "2", nil)}, 0, nil},
+		"busy ones are not made up for": {1, []ReplicaSet{
+			set("a", "1", func(rs *ReplicaSet) { rs.StatusReplicas = 1 }),
+			set("b", "2", func(rs *ReplicaSet) { rs.Replicas = 1 }),
+			set("c", "3", func(rs *ReplicaSet) { rs.Generation = 2 }),
+			set("d", "4", nil), set("e", "5", nil)}, 4, []string{"d"}},
+	} {
+		over, may := look(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
+		var names []string
+		for _, rs := range may {
+			names = append(names, rs.Name)
+		}
+		if diff := cmp.Diff(tc.may, names); over != tc.over || diff != "" {
+			t.Errorf("%s: %d over, want %d; may go (-want +got):\n%s", name, over, tc.over, diff)
+		}
+	}
+}
+
+// TestLastRevision: revision 0 of a rollback is the second highest ([2.9]).
+func TestLastRevision(t *testing.T) {
+	for _, tc := range []struct {
+		revisions []string
+		want      int64
+	}{
+		{nil, 0}, {[]string{"1"}, 0}, {[]string{"1", "2"}, 1}, {[]string{"7", "3", "9", "x", ""}, 7}, {[]string{"4", "4"}, 4},
+	} {
+		s := &Snapshot{}
+		for i, r := range tc.revisions {
+			s.ReplicaSets = append(s.ReplicaSets, ReplicaSet{Name: digits(int64(i)), Mine: true, Matches: true, Revision: r})
+		}
+		if got := look(s).lastRevision(); got != tc.want {
+			t.Errorf("%v: %d, want %d", tc.revisions, got, tc.want)
+		}
+	}
+}
+
+// TestNewIsTheOldestEqual holds [2.5]: of several ReplicaSets with the template
+// the oldest is the new one, ties by name, and the highest revision grows.
+func TestNewIsTheOldestEqual(t *testing.T) {
+	set := func(name string, age time.Duration, same bool, revision string) ReplicaSet {
+		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: same, Created: at.Add(-age), Revision: revision}
+	}
+	v := look(&Snapshot{ReplicaSets: []ReplicaSet{set("c", time.Hour, true, "9"), set("b", time.Hour, true, "3"), set("a", 0, true, "4"), set("z", 2*time.Hour, false, "12")}})
+	if v.fresh.Name != "b" || len(v.old) != 3 || v.newRevision() != 13 {
+		t.Errorf("new is %s, %d are old, the next revision is %d", v.fresh.Name, len(v.old), v.newRevision())
+	}
+}
+
+// TestRequeue holds: the deadline and a second, never in the past, and
+// only while one is running.
+func TestRequeue(t *testing.T) {
+	for name, tc := range map[string]struct {
+		deadline *int64
+		reason   string
+		updated  time.Duration
+		want     time.Duration
+	}{
+		"running":             {new(int64(600)), reasonUpdated, 100 * time.Second, 501 * time.Second},
+		"due":                 {new(int64(600)), reasonUpdated, 600 * time.Second, time.Second},
+		"over, not marked":    {new(int64(600)), reasonUpdated, 700 * time.Second, time.Second},
+		"complete before":     {new(int64(600)), reasonDone, 100 * time.Second, 0},
+		"marked":              {new(int64(600)), reasonDeadline, 100 * time.Second, 0},
+		"no deadline":         {nil, reasonUpdated, 100 * time.Second, 0},
+		"longest that exists": {new(int64(1<<31 - 1)), reasonUpdated, 0, (1<<31 - 1 + 1) * time.Second},
+	} {
+		c := &closing{view: look(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
+		c.report.Status.Conditions = []decision.Condition{{Type: condProgressing, Status: "True", Reason: tc.reason, Updated: at.Add(-tc.updated)}}
+		c.requeue()
+		got := time.Duration(0)
+		if len(c.report.Timers) > 0 {
+			got = c.report.Timers[0].At.Sub(at)
+		}
+		if got != tc.want {
+			t.Errorf("%s: looks again in %s, want %s", name, got, tc.want)
+		}
+	}
+}
