@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -84,6 +85,9 @@ func kwokConfig(kubeconfig string) (controllers.Config, error) {
 	if err != nil {
 		return controllers.Config{}, fmt.Errorf("read kubeconfig: %w", err)
 	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &persistentTransport{next: next, clock: clock.RealClock{}}
+	})
 	raw, err1 := rest.RESTClientFor(config)
 	typed, err2 := kubernetes.NewForConfig(config)
 	stages, err3 := versioned.NewForConfig(config)

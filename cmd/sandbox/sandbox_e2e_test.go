@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -272,4 +273,99 @@ func TestSandboxDiesWithItsParent(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestSandboxSurvivesEveryDeath kills each component in the middle of a
+// rollout, which must be completed all the same.
+func TestSandboxSurvivesEveryDeath(t *testing.T) {
+	plane := testplane.Start(t, testplane.Options{Loops: loopsUpstream})
+	plane.Kubectl(t, "create", "deployment", "web", "--image=nginx:v0", "--replicas=10")
+	plane.Kubectl(t, "rollout", "status", "deployment/web", "--timeout=60s")
+	for i, name := range []string{nameEtcd, nameAPIServer, nameScheduler, nameControllerManager, nameKwok, nameLoops} {
+		image := fmt.Sprintf("nginx:v%d", i+1)
+		plane.Kubectl(t, "set", "image", "deployment/web", "nginx="+image)
+		plane.Kill(t, name, 3*time.Second)
+		began := time.Now()
+		testplane.Until(t, 2*time.Minute, "rollout after the death of "+name, func() error {
+			out, err := plane.TryKubectl(t.Context(), "", "get", "pods", "--request-timeout=2s", "-o",
+				`jsonpath={range .items[*]}{.spec.containers[0].image}/{.status.containerStatuses[0].ready} {end}`)
+			if want := strings.Repeat(image+"/true ", 10); err == nil && out != want {
+				return fmt.Errorf("pods %q, want ten of %s", out, image)
+			}
+			return err
+		})
+		t.Logf("%s dead for 3s: rolled out after %s", name, time.Since(began).Round(100*time.Millisecond))
+		if c := childOf(t, plane, name); c.Restarts != 1 {
+			t.Errorf("%s died %d times, want once", name, c.Restarts)
+		}
+	}
+	for _, c := range plane.Children(t) {
+		if c.Restarts > 1 {
+			t.Errorf("%s died %d times; it should outlive the others' deaths", c.Name, c.Restarts)
+		}
+	}
+}
+
+// TestSandboxRunsTheDashboard boots as a newcomer does, with Loopscope's own
+// loops and the demo, and follows the demo's story.
+func TestSandboxRunsTheDashboard(t *testing.T) {
+	plane := testplane.Start(t, testplane.Options{Loops: loopsOwn, Demo: true})
+	checkURL(t, plane.Dashboard)
+	testplane.Until(t, 20*time.Second, "the first ready pod of the demo", func() error {
+		if !strings.Contains(plane.Output(), "demo: first pod ready after ") {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	t.Log(plane.Output())
+	for _, c := range []struct{ namespace, deployment, path, want string }{
+		{demoNamespace, "healthy", "{.status.availableReplicas}", "3"},
+		{demoNamespace, "stuck", "{.spec.template.spec.containers[0].image}/{.status.updatedReplicas}/{.status.availableReplicas}", "nginx:404/1/3"},
+		{demoNamespace, "paused", `{.spec.paused}/{.status.conditions[?(@.type=="Progressing")].reason}/{.status.availableReplicas}`, "true/DeploymentPaused/2"},
+		{quotaNamespace, "quota", `{.status.availableReplicas}/{.status.conditions[?(@.type=="ReplicaFailure")].status}`, "3/True"},
+		{demoNamespace, "rolling", "{.spec.template.spec.containers[0].image}/{.status.availableReplicas}", "shop:v2/6"},
+	} {
+		testplane.Until(t, time.Minute, "the state of "+c.deployment, func() error {
+			got, err := plane.TryKubectl(t.Context(), "", "-n", c.namespace, "get", "deployment", c.deployment, "-o", "jsonpath="+c.path)
+			if err == nil && got != c.want {
+				err = fmt.Errorf("%s is %q, want %q", c.path, got, c.want)
+			}
+			return err
+		})
+	}
+	checkRights(t, plane)
+	if err := plane.Stop(); err != nil {
+		t.Errorf("the sandbox ended with %v, want success", err)
+	}
+}
+
+func checkURL(t *testing.T, url string) {
+	t.Helper()
+	if !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Fatalf("dashboard at %q, want a loopback address", url)
+	}
+	client := &http.Client{Timeout: 10 * time.Second}
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("the dashboard answers %s", response.Status)
+	}
+}
+
+// checkRights sees that the user Loopscope acts as can do its work and no more.
+func checkRights(t *testing.T, plane *testplane.Plane) {
+	t.Helper()
+	for ask, want := range map[string]string{
+		"update deployments/status": "yes", "create replicasets": "yes", "delete pods": "yes", "patch events": "yes",
+		"list secrets": "no", "create deployments": "no", "delete deployments": "no", "list nodes": "no", "get configmaps": "no",
+	} {
+		args := append([]string{"auth", "can-i", "--kubeconfig", plane.LoopscopeKubeconfig}, strings.Fields(ask)...)
+		out, err := plane.TryKubectl(t.Context(), "", args...) // fails where the answer is no
+		if got := strings.TrimSpace(out); got != want {
+			t.Errorf("may user loopscope %s: %q (%v), want %s", ask, got, err, want)
+		}
+	}
 }
