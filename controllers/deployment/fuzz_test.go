@@ -11,8 +11,8 @@ import (
 // refuse in words; what it accepts must be decided, settled and said without a
 // panic, twice the same, with every answer and write declared.
 func FuzzSync(f *testing.F) {
-	for _, file := range goldenFiles(f)[:40] {
-		f.Add(readGolden(f, file).snapshot, uint8(0))
+	for i, file := range goldenFiles(f) {
+		f.Add(readGolden(f, file).snapshot, uint8(i))
 	}
 	states := []decision.State{decision.Written, decision.Refused, decision.Conflicted, decision.Unknown, decision.Superseded, decision.Tolerated, decision.NotTried, decision.Partly}
 	f.Fuzz(func(t *testing.T, data []byte, how uint8) {

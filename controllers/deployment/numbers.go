@@ -92,6 +92,7 @@ func (v *view) minReady() int64 {
 // that are not available.
 type blocked struct {
 	reason, message, image string
+	first                  string // the name of the first pod
 	count                  int64
 }
 
@@ -111,7 +112,7 @@ func (v *view) blocking() blocked {
 		reason := kindOfWait(p)
 		g := slices.IndexFunc(groups, func(b blocked) bool { return b.reason == reason && b.image == p.Image })
 		if g < 0 {
-			g, groups = len(groups), append(groups, blocked{reason: reason, message: p.Message, image: p.Image})
+			g, groups = len(groups), append(groups, blocked{reason: reason, message: p.Message, image: p.Image, first: p.Name})
 		}
 		groups[g].count++
 	}

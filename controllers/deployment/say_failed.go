@@ -91,20 +91,25 @@ func (p *speaker) deadlineOver() bool {
 		return false
 	}
 	since := p.s.LastProgress
-	if since.IsZero() {
+	if since.IsZero() && !c.Updated.IsZero() {
 		since = c.Updated.Add(-seconds(*p.s.Deadline))
 	}
 	p.out.Since = c.Updated
-	lead := words("no progress for ").Since(since)
+	lead := words("no progress before its deadline")
+	if !since.IsZero() {
+		lead = words("no progress for ").Since(since)
+	}
 	if p.missing() > 0 {
 		lead = append(lead.Say(", "), p.blockers()...)
 	}
-	then := words("Nothing is rolled back, and no timer runs")
-	if p.oldTotal > 0 {
-		then = decision.Words{}.Count(fOld, p.oldTotal).
-			Say(plural(p.oldTotal, " old pod stays", " old pods stay") + "; nothing is rolled back, and no timer runs")
+	then := words("Unblocks when they become ready or the template changes")
+	if p.imagePull() {
+		then = words("Unblocks when that image exists or the template changes")
 	}
-	return p.fails("deadline", lead, then)
+	if p.oldTotal > 0 {
+		then = then.Say("; ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old pod stays", " old pods stay"))
+	}
+	return p.fails("deadline", lead, then.Say("; nothing is rolled back, no timer runs"))
 }
 
 // podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods.

@@ -14,7 +14,10 @@ func (p *speaker) ownWrite() bool {
 	e := p.s.Echo[0]
 	p.out.Since = e.Since
 	lead := words("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
-		Say(" is not seen yet, the cache is at ").Name(e.Cached).Say(", for ").Since(e.Since)
+		Say(" is not seen yet, the cache is at ").Name(e.Cached)
+	if !e.Since.IsZero() {
+		lead = lead.Say(", for ").Since(e.Since)
+	}
 	return p.waits("echo", lead, words("Decides when it is seen"))
 }
 
@@ -225,31 +228,40 @@ func (p *speaker) stay(w decision.Words) decision.Words {
 	return w.Say(", so ").Count(fOld, p.oldTotal).Say(" old pods stay")
 }
 
-// blockers is "3 new pods cannot pull X (not found)".
+// blockers is "3 new pods cannot pull X (not found)"; a single pod is named.
 func (p *speaker) blockers() decision.Words {
-	b := p.blocking()
-	if b.count == 0 {
-		n := p.missing()
-		return decision.Words{}.Count(fMissing, n).Say(plural(n, " new pod is", " new pods are") + " not ready")
+	b, kind := p.blocking(), "new "
+	if !p.rolling() {
+		kind = ""
 	}
-	w := decision.Words{}.Count(fBlocking, b.count)
-	one := func(singular, many string) decision.Words { return w.Say(plural(b.count, singular, many)) }
+	switch n := p.missing(); b.count {
+	case 0:
+		return decision.Words{}.Count(fMissing, n).Say(" " + kind + plural(n, "pod is", "pods are") + " not ready")
+	case 1:
+		return p.wait(words(kind+"pod ").Name(b.first).Say(" "), b)
+	default:
+		return p.wait(decision.Words{}.Count(fBlocking, b.count).Say(" "+kind+"pods "), b)
+	}
+}
+
+// wait says what the pods wait for, in Kubernetes' own word second.
+func (p *speaker) wait(w decision.Words, b blocked) decision.Words {
+	do := func(one, many string) decision.Words { return w.Say(plural(b.count, one, many)) }
 	switch b.reason {
 	case waitImage:
-		w = one(" new pod cannot pull ", " new pods cannot pull ").Quote(clipped(b.image, 60))
-		return w.Say(" (").Quote(pullReason(b)).Say(")")
+		return w.Say("cannot pull ").Quote(clipped(b.image, 60)).Say(" (").Quote(pullReason(b)).Say(")")
 	case "CrashLoopBackOff":
-		return one(" new pod keeps crashing", " new pods keep crashing").Say(" (").Quote(b.reason).Say(")")
+		return do("keeps crashing", "keep crashing").Say(" (").Quote(b.reason).Say(")")
 	case "Unschedulable":
-		return one(" new pod fits no node", " new pods fit no node").Say(" (").Quote(clipped(b.message, 60)).Say(")")
+		return do("fits no node", "fit no node").Say(" (").Quote(clipped(b.message, 60)).Say(")")
 	case "ContainerCreating", "PodInitializing", "Pending":
-		return one(" new pod is still starting", " new pods are still starting").Say(" (").Quote(b.reason).Say(")")
+		return do("is still starting", "are still starting").Say(" (").Quote(b.reason).Say(")")
 	case waitMinReady:
-		return one(" new pod is ready but not for long enough", " new pods are ready but not for long enough")
+		return do("is ready but not for long enough", "are ready but not for long enough")
 	case "", "ContainersNotReady":
-		return one(" new pod is not ready", " new pods are not ready")
+		return do("is not ready", "are not ready")
 	default:
-		return one(" new pod is not ready", " new pods are not ready").Say(" (").Quote(clipped(b.reason, 40)).Say(")")
+		return do("is not ready", "are not ready").Say(" (").Quote(clipped(b.reason, 40)).Say(")")
 	}
 }
 
