@@ -89,19 +89,21 @@ func (t *turn) parentGone() bool {
 }
 
 // claims is [D-4]: which ReplicaSets are ours, and must any be taken or let go?
-// In a second round the claims of the first were made, so that only the wait
-// for their echo is left.
 func (t *turn) claims() bool {
 	t.verdict.Path.Count(qOwn, int64(len(t.children)),
 		decision.Count("adopt", int64(len(t.adopt))), decision.Count("release", int64(len(t.release))))
 	return t.ask(qClaim, len(t.adopt)+len(t.release) > 0)
 }
 
+// adoptAndRelease makes the claims and ends the sync. In a second round those of
+// the first were tried: what is left then is to look again, when the caches
+// show what became of each.
 func (t *turn) adoptAndRelease() {
-	t.stop()
 	if len(t.s.Learnt.ChildrenGone) > 0 {
+		t.lookAgain("cache", qClaim)
 		return
 	}
+	t.stop()
 	for _, rs := range t.adopt {
 		t.write(decision.Action{Kind: decision.Adopt, Target: t.ref(rs), Discipline: decision.VisitAll, Question: qClaim,
 			Changes: []decision.Change{{Field: "metadata.ownerReferences", To: "Deployment " + t.s.Name}}})

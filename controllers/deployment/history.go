@@ -13,12 +13,12 @@ func (t *turn) cleanUp() bool {
 	if t.s.HistoryLimit == nil {
 		return t.ask(qHistory, false, decision.Text("limit", none))
 	}
-	over, may := t.surplus()
+	over, may, busy := t.surplus()
 	facts := []decision.Fact{decision.Count("old", int64(len(t.old))), decision.Count("limit", *t.s.HistoryLimit),
 		decision.Count("over", over), decision.Count("mayGo", int64(len(may)))}
 	if !t.ask(qHistory, len(may) > 0, facts...) {
-		if over > 0 {
-			t.holdHistory(over)
+		if len(busy) > 0 {
+			t.holdHistory(busy)
 		}
 		return false
 	}
@@ -30,8 +30,8 @@ func (t *turn) cleanUp() bool {
 }
 
 // surplus is how many old revisions are beyond the limit, and which of exactly
-// those can go. One that cannot is not made up for by a younger one.
-func (v *view) surplus() (over int64, may []*ReplicaSet) {
+// those can go or are busy. A busy one is not made up for by a younger one.
+func (v *view) surplus() (over int64, may, busy []*ReplicaSet) {
 	var list []*ReplicaSet
 	for _, rs := range v.old {
 		if !rs.Deleting {
@@ -43,9 +43,11 @@ func (v *view) surplus() (over int64, may []*ReplicaSet) {
 	for _, rs := range list[:min(over, int64(len(list)))] {
 		if rs.StatusReplicas == 0 && rs.Replicas == 0 && rs.Generation <= rs.ObservedGeneration {
 			may = append(may, rs)
+		} else {
+			busy = append(busy, rs)
 		}
 	}
-	return over, may
+	return over, may, busy
 }
 
 // byRevision sorts by revision; by age where they tie or one is no number.

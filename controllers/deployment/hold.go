@@ -192,10 +192,14 @@ func (t *turn) holdPaused() {
 
 // holdHistory refuses to delete revisions that still have pods or an
 // unobserved change ([2.12]).
-func (t *turn) holdHistory(over int64) {
+func (t *turn) holdHistory(busy []*ReplicaSet) {
 	var w decision.Words
-	t.hold(decision.Held{Code: heldHistory, Question: qHistory, Kind: decision.DeleteReplicaSet,
-		BlockerCount: over, Unblocks: w.Say("when its pods are gone and its size is observed")})
+	h := decision.Held{Code: heldHistory, Question: qHistory, Kind: decision.DeleteReplicaSet, Target: t.ref(busy[0]),
+		BlockerCount: int64(len(busy)), Unblocks: w.Say("when its pods are gone and its size is observed")}
+	for _, rs := range busy[:min(len(busy), maxBlockers)] {
+		h.Blockers = append(h.Blockers, decision.Blocker{Kind: "ReplicaSet", Name: rs.Name})
+	}
+	t.hold(h)
 }
 
 func plural(n int64, one, many string) string {

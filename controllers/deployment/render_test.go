@@ -94,7 +94,11 @@ func renderHeld(b *strings.Builder, p played, h decision.Held) {
 	}
 	fmt.Fprintf(b, " %s\n  unblocks %s\n", equation(h.Equation), h.Unblocks.At(p.snapshot.Now))
 	for _, blocker := range h.Blockers {
-		fmt.Fprintf(b, "  %s %s %s %q %s\n", blocker.Kind, blocker.Name, blocker.Reason, blocker.Message, decision.Span(p.snapshot.Now.Sub(blocker.Since)))
+		fmt.Fprintf(b, "  %s %s %s %q", blocker.Kind, blocker.Name, blocker.Reason, blocker.Message)
+		if !blocker.Since.IsZero() {
+			fmt.Fprintf(b, " %s", decision.Span(p.snapshot.Now.Sub(blocker.Since)))
+		}
+		b.WriteString("\n")
 	}
 	if h.BlockerCount != int64(len(h.Blockers)) {
 		fmt.Fprintf(b, "  of %d\n", h.BlockerCount)

@@ -143,13 +143,13 @@ func TestSurplus(t *testing.T) {
 			set("c", "3", func(rs *ReplicaSet) { rs.Generation = 2 }),
 			set("d", "4", nil), set("e", "5", nil)}, 4, []string{"d"}},
 	} {
-		over, may := look(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
+		over, may, busy := look(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
 		var names []string
 		for _, rs := range may {
 			names = append(names, rs.Name)
 		}
-		if diff := cmp.Diff(tc.may, names); over != tc.over || diff != "" {
-			t.Errorf("%s: %d over, want %d; may go (-want +got):\n%s", name, over, tc.over, diff)
+		if diff := cmp.Diff(tc.may, names); over != tc.over || diff != "" || int64(len(may)+len(busy)) != over {
+			t.Errorf("%s: %d over, want %d, %d busy; may go (-want +got):\n%s", name, over, tc.over, len(busy), diff)
 		}
 	}
 }
