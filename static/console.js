@@ -6,13 +6,10 @@ const $ = (q, e = document) => e.querySelector(q)
 const $$ = (q, e = document) => [...e.querySelectorAll(q)]
 const args = new URLSearchParams(location.search)
 
-// Theme: stored when chosen with the key, never by an address.
-const themes = ['light', 'dark']
-const theme = args.get('theme') || localStorage.getItem('theme')
-if (themes.includes(theme)) root.dataset.theme = theme
+// Theme: stored when chosen with the key, never by an address; theme.js sets it.
 const otherTheme = () => {
   const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme:dark)').matches
-  root.dataset.theme = themes[+!dark]
+  root.dataset.theme = dark ? 'light' : 'dark'
   localStorage.setItem('theme', root.dataset.theme)
 }
 

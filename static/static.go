@@ -26,6 +26,9 @@ var consoleCSS []byte
 //go:embed console.js
 var consoleJS []byte
 
+//go:embed theme.js
+var themeJS []byte
+
 //go:embed icon.svg
 var iconSVG []byte
 
@@ -43,13 +46,16 @@ type File struct {
 var (
 	Style  = load("console.css", "text/css; charset=utf-8", consoleCSS)
 	Script = load("console.js", "text/javascript; charset=utf-8", consoleJS)
-	Icon   = load("icon.svg", "image/svg+xml", iconSVG)
+	// Theme is run before the first paint, Script after the page is there.
+	Theme = load("theme.js", "text/javascript; charset=utf-8", themeJS)
+	Icon  = load("icon.svg", "image/svg+xml", iconSVG)
 )
 
 // files finds a File by the last element of its Path.
 var files = map[string]File{
 	path.Base(Style.Path):  Style,
 	path.Base(Script.Path): Script,
+	path.Base(Theme.Path):  Theme,
 	path.Base(Icon.Path):   Icon,
 }
 

@@ -24,7 +24,7 @@ type Frame struct {
 }
 
 // Assets are the addresses of the static files.
-type Assets struct{ Style, Script, Icon string }
+type Assets struct{ Style, Script, Theme, Icon string }
 
 // Window is what the numbers of a page cover.
 type Window struct {

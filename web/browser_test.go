@@ -114,7 +114,7 @@ func TestBrowserPictures(t *testing.T) {
 		for _, look := range []struct {
 			theme string
 			width int64
-		}{{"light", 1440}, {"dark", 1440}, {"light", 400}, {"light", 1024}} {
+		}{{"light", 1440}, {"dark", 1440}, {"light", 400}, {"light", 1024}, {"dark", 320}} {
 			do(t, ctx, chromedp.EmulateViewport(look.width, 900), chromedp.Navigate(h.URL+path+"still=1&theme="+look.theme))
 			png := run(t, ctx, chromedp.FullScreenshot(100))
 			if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {

@@ -91,6 +91,7 @@ type watch struct {
 	next      time.Time // when to draw again, if no trace comes
 	missed    uint64
 	restarted bool
+	gone      string // what the reader was told last about that
 }
 
 // sendPage keeps one page up to date. It draws at once when a trace touches the
@@ -187,6 +188,10 @@ func (c *reader) cannot(w *watch, err error) error {
 	}
 	w.next = time.Now().Add(lookEvery)
 	w.touched = false
+	if w.gone == e.Heading {
+		return nil
+	}
+	w.gone = e.Heading
 	return c.send(update{Gone: e.Heading})
 }
 

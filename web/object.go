@@ -16,7 +16,7 @@ import (
 // many lines of them it shows.
 const (
 	historyRows = 400
-	listRows    = 40
+	listRows    = 30
 )
 
 // subject is an object with the syncs that are kept of it, oldest first, and
@@ -270,7 +270,13 @@ func heldView(h decision.Held) views.Held {
 	if h.Equation != nil {
 		v.Equation = equationLong(h.Equation)
 	}
+	said := ""
 	for _, b := range h.Blockers[:min(len(h.Blockers), shownBlockers)] {
+		if b.Message == said { // Pods of one template mostly wait for the same.
+			b.Message = ""
+		} else {
+			said = b.Message
+		}
 		v.Blockers = append(v.Blockers, blockerOf(b))
 	}
 	if n := max(h.BlockerCount, int64(len(h.Blockers))) - int64(len(v.Blockers)); n > 0 && len(v.Blockers) > 0 {

@@ -169,7 +169,7 @@ func (s *Server) frame(q *query, title string) views.Frame {
 	seq := s.journal.Last()
 	return views.Frame{
 		Title:   title,
-		Assets:  views.Assets{Style: static.Style.Path, Script: static.Script.Path, Icon: static.Icon.Path},
+		Assets:  views.Assets{Style: static.Style.Path, Script: static.Script.Path, Theme: static.Theme.Path, Icon: static.Icon.Path},
 		Mode:    s.mode(),
 		Cluster: s.opts.Cluster,
 		Window:  s.window(),

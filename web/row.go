@@ -88,7 +88,8 @@ func meterOf(n numbers, tone views.Tone) *views.Meter {
 	}
 	m := &views.Meter{New: n.or("newAvailable"), Old: n.or("oldAvailable"), Ceiling: ceiling, Tone: tone}
 	m.Not = max(0, n.or("total")-m.New-m.Old)
-	m.Floor, m.Ticked = n.count("floor")
+	m.Floor = n.or("floor")
+	m.Ticked = m.Floor > 0 // Recreate has none.
 	return m
 }
 

@@ -67,9 +67,10 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 		Span: box.from.UTC().Format("15:04") + " to " + box.to.UTC().Format("15:04")}
 	v.Label = fmt.Sprintf("Pods over time. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", last.fresh, last.old, last.available, last.floor, last.ceiling)
 	v.Ticks, v.Grid = box.ticks()
-	v.New = box.area(points, now, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
-	v.Old = box.area(points, now, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
-	v.Available = box.steps(points, now, func(p scopePoint) int64 { return p.available })
+	drawn := box.calm(points)
+	v.New = box.area(drawn, now, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
+	v.Old = box.area(drawn, now, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
+	v.Available = box.steps(drawn, now, func(p scopePoint) int64 { return p.available })
 	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.ceiling), scopeWidth)
 	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: fmt.Sprintf("ceiling %d", last.ceiling)}, {Y: "168", Text: "0"}}
 	if last.floor > 0 && last.floor != last.ceiling {
@@ -77,8 +78,8 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.floor)), Text: fmt.Sprintf("floor %d", last.floor)})
 	}
 	box.marks(v, x, points, now, deadline)
-	v.Legend = legend(last)
-	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points)}
+	v.Legend = legend(last, numbersOf(x.newest))
+	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, points[0].at))}
 	for _, p := range points {
 		v.Points = append(v.Points, views.ScopePoint{At: p.at.UnixMilli(), Seq: p.seq, New: p.fresh, Old: p.old, Available: p.available})
 	}
@@ -161,6 +162,33 @@ func (b scopeBox) still(at time.Time) time.Time {
 	return b.from.Add(at.Sub(b.from) / step * step)
 }
 
+// calm leaves of each burst of syncs what it ended with: the sizes between are
+// held for milliseconds and would stand as spikes.
+func (b scopeBox) calm(points []scopePoint) []scopePoint {
+	step := b.to.Sub(b.from) / 600
+	var list []scopePoint
+	for i, p := range points {
+		if i+1 < len(points) && points[i+1].at.Sub(p.at) < step && i > 0 {
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// childPoints are the syncs of its ReplicaSets since then.
+func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
+	var points []scopePoint
+	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
+		for _, t := range s.journal.Of(child.Object, historyRows) {
+			if !t.Ended.Before(since) {
+				points = append(points, scopePoint{at: t.Ended, wrote: t.WroteSize(), status: t.Wrote()})
+			}
+		}
+	}
+	return points
+}
+
 // ticks are round times on the axis.
 func (b scopeBox) ticks() ([]views.ScopeTick, string) {
 	every := b.to.Sub(b.from) / 5
@@ -239,12 +267,12 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 	}
 }
 
-func legend(last scopePoint) []views.ScopeLegend {
+func legend(last scopePoint, n numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
 		{Class: "p-lim", Name: "total", Value: digits(last.fresh + last.old), Note: "≤ " + digits(last.ceiling)},
 		{Class: "p-av", Name: "available", Value: digits(last.available), Note: "≥ " + digits(last.floor)},
-		{Class: "p-new", Name: "new", Value: digits(last.fresh)},
-		{Class: "p-old", Name: "old", Value: digits(last.old)},
+		{Class: "p-new", Name: "new", Value: digits(last.fresh), Note: digits(n.or("newAvailable")) + " available"},
+		{Class: "p-old", Name: "old", Value: digits(last.old), Note: digits(n.or("oldAvailable")) + " available"},
 	}
 }
 
@@ -265,5 +293,5 @@ func (b scopeBox) lane(name string, points []scopePoint) views.ScopeLane {
 		}
 	}
 	return views.ScopeLane{Name: name, Nothing: nothing.String(), Status: status.String(), Size: size.String(),
-		Note: fmt.Sprintf("%d, %d wrote a size", len(points), sizes)}
+		Note: fmt.Sprintf("%d, of which %d changed a size", len(points), sizes)}
 }

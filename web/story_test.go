@@ -278,6 +278,9 @@ func (w *world) finish(t *telemetry.Trace) *telemetry.Trace {
 	if last.Verdict.Stop && t.Result == telemetry.ResultUnchanged && t.Leaf() == "L-1" {
 		t.Result = telemetry.ResultWaiting
 	}
+	if last.Verdict.Invalid != "" {
+		t.Result, t.Failure = telemetry.ResultFailed, &decision.Failure{Reason: "Invalid", Message: last.Verdict.Invalid, Terminal: true}
+	}
 	if t.Try.Dropped {
 		t.Result = telemetry.ResultDropped
 	}

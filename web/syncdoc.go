@@ -93,7 +93,7 @@ func (s *Server) syncHeadline(t *telemetry.Trace) views.Text {
 	case t.Wrote():
 		text = text.Plain("wrote: " + did(t))
 	case t.Failure != nil:
-		text = text.Plain(resultMark(t.Result).Word)
+		text = text.Plain(resultMark(t.Result).Word + ": ").Code(clip(t.Failure.Message, 160))
 	case t.Result == telemetry.ResultUnchanged:
 		text = text.Plain("had nothing to write")
 	default:

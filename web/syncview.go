@@ -167,7 +167,7 @@ func lookWhy(t decision.Timer) views.Text {
 	if !ok {
 		why = t.Code
 	}
-	return views.Say("in ").Until(t.At).Plain(": " + why + ".")
+	return views.Text{}.Until(t.At).Plain(": " + why + ".")
 }
 
 // wroteOf is what a sync wrote, with the resourceVersion of every write.

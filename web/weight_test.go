@@ -38,7 +38,7 @@ func TestWeight(t *testing.T) {
 		}
 		return int(res.ContentLength)
 	}
-	style, script := size(static.Style.Path), size(static.Script.Path)
+	style, script := size(static.Style.Path), size(static.Script.Path)+len(static.Theme.Gzip)
 	overview, page := size("/deployments"), size("/deployments/shop/web")
 	t.Logf("gzip: style %d, script %d, overview of 100 rows %d, Deployment %d, first load at most %d", style, script, overview, page, style+script+max(overview, page))
 	for name, x := range map[string][2]int{"style": {style, maxStyle}, "script": {script, maxScript}, "overview": {overview, maxNext}, "Deployment": {page, maxNext},
