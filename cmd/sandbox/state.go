@@ -57,6 +57,9 @@ func (s *state) create() error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("create --state-dir: %w", err)
 	}
+	if err := s.refuseForeign(); err != nil {
+		return err
+	}
 	// An existing directory may be open to others; the keys inside must not be.
 	if err := os.Chmod(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("close --state-dir to others: %w", err)
@@ -64,9 +67,22 @@ func (s *state) create() error {
 	return nil
 }
 
+// refuseForeign keeps us from spreading over, and closing to others, a
+// directory that holds something else, such as a home directory.
+func (s *state) refuseForeign() error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return fmt.Errorf("read --state-dir: %w", err)
+	}
+	if _, err := os.Stat(s.lockPath()); len(entries) > 0 && err != nil {
+		return fmt.Errorf("--state-dir %s holds other files and was not made by a sandbox; choose a new or an empty directory", s.Dir)
+	}
+	return nil
+}
+
 // acquire takes the directory's lock, which ends with the process.
 func (s *state) acquire() error {
-	file, err := os.OpenFile(filepath.Join(s.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(s.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open lock of state directory: %w", err)
 	}
@@ -108,6 +124,7 @@ func (s *state) kubeconfig() string           { return s.path("kubeconfig") }
 func (s *state) kubeconfigOf(u string) string { return s.path(u + ".kubeconfig") }
 func (s *state) auditLog() string             { return s.path("audit.log") }
 func (s *state) auditPolicy() string          { return s.path("audit-policy.yaml") }
+func (s *state) lockPath() string             { return s.path("sandbox.lock") }
 func (s *state) portsFile() string            { return s.path("ports.json") }
 
 // socketPath is where the control socket lies.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
@@ -233,5 +234,12 @@ func TestSupervisorStopsWhatRests(t *testing.T) {
 	s.stop(t.Context(), time.Hour)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the stop took %s, although nothing was running", took)
+	}
+}
+
+func TestChildEnvironmentLeavesOthersClustersOut(t *testing.T) {
+	got := childEnvironment([]string{"PATH=/bin", "KUBECONFIG=/x", "https_proxy=http://x", "HTTP_PROXY=y", "KUBERNETES_SERVICE_HOST=1", "GOGC=50"})
+	if diff := cmp.Diff([]string{"PATH=/bin", "GOGC=50"}, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 }

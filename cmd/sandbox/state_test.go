@@ -1,0 +1,144 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPortsAreTakenAgainWhileFree(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ports.json")
+	first, err := choosePorts(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, port := range first.all() {
+		if *port == 0 || seen[*port] {
+			t.Errorf("port %d chosen twice or not at all in %+v", *port, first)
+		}
+		seen[*port] = true
+	}
+	holder, err := net.Listen("tcp", address(first.Scheduler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	second, err := choosePorts(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.Scheduler == first.Scheduler {
+		t.Errorf("took port %d although it is busy", second.Scheduler)
+	}
+	second.Scheduler = first.Scheduler
+	if first != second {
+		t.Errorf("ports %+v the second time, want %+v but for the scheduler's", second, first)
+	}
+}
+
+func TestPortsSurviveAMalformedFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ports.json")
+	if err := os.WriteFile(file, []byte("not JSON"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := choosePorts(file); err != nil || p.APIServer == 0 {
+		t.Errorf("ports %+v, %v; want free ones", p, err)
+	}
+}
+
+func TestStateIsLockedAndPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "deep")
+	first, err := openState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openState(dir); err == nil || !strings.Contains(err.Error(), "in use by another sandbox") {
+		t.Errorf("opening it twice: %v, want an error that says who has it", err)
+	}
+	checkPrivate(t, dir)
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openState(dir)
+	if err != nil {
+		t.Fatalf("opening it after the close: %v", err)
+	}
+	if err := again.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStateLeavesForeignDirectoriesAlone(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "letter.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openState(dir); err == nil || !strings.Contains(err.Error(), "choose a new or an empty directory") {
+		t.Errorf("opening a directory of somebody else's: %v, want an error with advice", err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("its mode is now %v (%v), want it unchanged", info.Mode(), err)
+	}
+}
+
+func TestTemporaryStateIsRemoved(t *testing.T) {
+	s, err := openState("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeSecret(s.path("secret"), []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
+		t.Errorf("%s remains (%v)", s.Dir, err)
+	}
+}
+
+// TestSweepRemovesWhatTheDeadLeft: and nothing that is not ours.
+func TestSweepRemovesWhatTheDeadLeft(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	const nobody = 1 << 30 // above any process id
+	ours, err := os.MkdirTemp("", temporaryPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, foreign := t.TempDir(), filepath.Join(os.TempDir(), "foreign")
+	if err := os.Mkdir(foreign, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	records := []*record{
+		{PID: nobody, StateDir: ours, Temporary: true},
+		{PID: nobody + 1, StateDir: kept},
+		{PID: nobody + 2, StateDir: foreign, Temporary: true},
+		{PID: os.Getpid(), StateDir: kept},
+	}
+	for _, r := range records {
+		if err := r.save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweepStale()
+	exists := map[string]bool{}
+	for _, dir := range []string{ours, kept, foreign} {
+		_, err := os.Stat(dir)
+		exists[dir] = err == nil
+	}
+	if diff := cmp.Diff(map[string]bool{ours: false, kept: true, foreign: true}, exists); diff != "" {
+		t.Errorf("directories (-want +got):\n%s", diff)
+	}
+	if left := readRecords(); len(left) != 1 || left[0].PID != os.Getpid() {
+		t.Errorf("records left: %+v, want that of the living process", left)
+	}
+}
