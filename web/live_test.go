@@ -58,8 +58,8 @@ func eventually(t testing.TB, what string, holds func() bool) {
 func (w *world) pump() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); w.journal.Run(ctx) }()
+	done, j := make(chan struct{}), w.journal
+	go func() { defer close(done); j.Run(ctx) }()
 	w.t.Cleanup(func() { cancel(); <-done })
 }
 
@@ -93,7 +93,6 @@ type traceMessage struct {
 
 func TestTraceStream(t *testing.T) {
 	w := newWorld(t, storyNow)
-	w.pump()
 	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 8})
 	w.pump()
 	for range 3 {

@@ -1,0 +1,93 @@
+package views
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+var at = time.Date(2026, 11, 21, 3, 2, 54, 925e6, time.UTC)
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", time.Millisecond: "0.1s", 449 * time.Millisecond: "0.4s", 999 * time.Millisecond: "0.9s",
+		time.Second: "1s", 59*time.Second + 999*time.Millisecond: "59s", time.Minute: "1m", 4*time.Minute + 48*time.Second: "4m 48s",
+		time.Hour: "1h", 2*time.Hour + 10*time.Minute + 59*time.Second: "2h 10m", 24 * time.Hour: "1d", 147 * time.Hour: "6d 3h",
+	} {
+		if got := Span(d); got != want {
+			t.Errorf("Span(%s) is %q, want %q", d, got, want)
+		}
+	}
+	if Left(at, at) != "now" || Left(at, at.Add(time.Hour)) != "now" || Left(at.Add(5*time.Minute+12*time.Second), at) != "5m 12s" {
+		t.Error("a countdown is never negative, and says now when it is due")
+	}
+}
+
+func TestCounts(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 12113: "12,113", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+		if got := Thousands(n); got != want {
+			t.Errorf("Thousands(%d) is %q, want %q", n, got, want)
+		}
+	}
+	if Plural(1, "cause") != "1 cause" || Plural(0, "cause") != "0 causes" || Plural(1200, "cause") != "1,200 causes" {
+		t.Error("plurals")
+	}
+	if Took(400*time.Microsecond) != "0.4 ms" || Took(41*time.Millisecond) != "41 ms" || Took(1200*time.Millisecond) != "1.2 s" {
+		t.Error("lengths of phases")
+	}
+}
+
+// TestWordsEscape proves that no run lets markup through, whatever its kind.
+func TestWordsEscape(t *testing.T) {
+	evil := `<b onclick="x">&'`
+	for kind := Plain; kind <= Faint; kind++ {
+		var b bytes.Buffer
+		if err := Words(Text{{Kind: kind, Text: evil, Href: `javascript:alert(1)"><script>`, At: at}}).Render(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); strings.Contains(got, "onclick=\"") || strings.Contains(got, "<script") || strings.Contains(got, `"javascript:`) {
+			t.Errorf("kind %d renders %s", kind, got)
+		}
+	}
+}
+
+// TestWordsStandStill proves that what is sent live does not depend on the
+// time of day, and that a page read without a script does say it.
+func TestWordsStandStill(t *testing.T) {
+	text := Say("deadline in ").Until(at.Add(31 * time.Second)).Plain(", last ").Since(at.Add(-time.Minute)).Plain(" ago at ").Clock(at)
+	render := func(ctx context.Context) string {
+		var b bytes.Buffer
+		if err := Words(text).Render(ctx, &b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	still, shown := render(context.Background()), render(WithNow(context.Background(), at))
+	if strings.Contains(still, "31s") || !strings.Contains(still, `data-until="1795230205925"`) {
+		t.Errorf("a live fragment says %s", still)
+	}
+	for _, want := range []string{">31s<", ">1m<", ">03:02:54<"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("a page lacks %s: %s", want, shown)
+		}
+	}
+	if got := text.At(at); got != "deadline in 31s, last 1m ago at 03:02:54" {
+		t.Errorf("in plain words: %q", got)
+	}
+}
+
+func TestTextAsJSON(t *testing.T) {
+	for want, text := range map[string]Text{
+		`"plain and code"`: Say("plain and ").Code("code"),
+		`[{"text":"in "},{"until":"2026-11-21T03:02:54.925Z"}]`: Say("in ").Until(at),
+		`""`: nil,
+	} {
+		got, err := json.Marshal(text)
+		if err != nil || string(got) != want {
+			t.Errorf("%v becomes %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
