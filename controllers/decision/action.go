@@ -113,7 +113,8 @@ type Held struct {
 	Target   Ref        `json:"target"`
 	Size     *Size      `json:"size,omitempty"`
 	Equation *Equation  `json:"equation,omitempty"`
-	// Unblocks says in words what would release it.
+	// Unblocks says in words what would release it, to be read after "unblocks":
+	// "when any 1 of the 3 becomes ready".
 	Unblocks Words `json:"unblocks,omitempty"`
 	// Blockers are the objects that hold it, the first few of BlockerCount.
 	Blockers     []Blocker `json:"blockers,omitempty"`
@@ -145,8 +146,8 @@ type Verdict struct {
 	Actions []Action `json:"actions,omitempty"`
 	Held    []Held   `json:"held,omitempty"`
 	Timers  []Timer  `json:"timers,omitempty"`
-	// Stop is set where the sync ends without a status (gone, waiting for an
-	// echo, rollback): settle then publishes nothing.
+	// Stop is set where the sync ends without a report (gone, waiting for an
+	// echo, unreadable): nothing is settled or published.
 	Stop bool `json:"stop,omitempty"`
 	// Invalid is an error of the object itself, which a retry will meet again.
 	Invalid string `json:"invalid,omitempty"`

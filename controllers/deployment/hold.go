@@ -109,7 +109,10 @@ func (v *view) oldUnblocks(code string) decision.Words {
 	case heldFailure:
 		return w.Say("when its pods can be created")
 	}
-	if needed >= missing {
+	switch {
+	case missing == 1:
+		return w.Say("when it becomes ready")
+	case needed >= missing:
 		return w.Say("when all ").Count(fMissing, missing).Say(" become ready")
 	}
 	return w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).

@@ -113,7 +113,7 @@ func (t *turn) parentThere() bool {
 	t.v.Path.Last().Holds = true
 	t.v.Held = append(t.v.Held, decision.Held{
 		Code: "parent", Question: "RS-6.parent", Kind: decision.Adopt, Target: t.s.ref(orphans[0]),
-		Unblocks: decision.Words{}.Say("the cache shows it too"),
+		Unblocks: decision.Words{}.Say("when the cache shows it too"),
 	})
 	t.timer(t.s.Now.Add(parentRecheck), "echo", "RS-6.parent")
 	return there

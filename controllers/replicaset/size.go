@@ -115,10 +115,10 @@ func (t *turn) hold(code, question string, until time.Time) {
 func unblocks(code string, until time.Time) decision.Words {
 	switch code {
 	case "echo":
-		return decision.Words{}.Say("the cache shows its own write; it looks again in ").Until(until)
+		return decision.Words{}.Say("when the cache shows its own write; it looks again in ").Until(until)
 	case "expectations":
-		return decision.Words{}.Say("the pods it asked for are seen, or in ").Until(until)
+		return decision.Words{}.Say("when the pods it asked for are seen, or in ").Until(until)
 	default:
-		return decision.Words{}.Say("nothing: its namespace is being deleted")
+		return decision.Words{}.Say("never: its namespace is being deleted")
 	}
 }

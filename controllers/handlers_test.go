@@ -1,0 +1,234 @@
+package controllers
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+// caches are informers that nobody started: a test fills their stores itself
+// and calls the handlers as an informer would.
+type caches struct {
+	factory     informers.SharedInformerFactory
+	deployments *deploymentBody
+	replicaSets *replicaSetBody
+}
+
+func newCaches(t *testing.T) *caches {
+	t.Helper()
+	client := fake.NewClientset()
+	f := informers.NewSharedInformerFactory(client, 0)
+	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &caches{factory: f, deployments: d.body.(*deploymentBody), replicaSets: r.body.(*replicaSetBody)}
+}
+
+func (c *caches) add(t *testing.T, objects ...any) {
+	t.Helper()
+	for _, o := range objects {
+		var store cache.Store
+		switch o.(type) {
+		case *appsv1.Deployment:
+			store = c.factory.Apps().V1().Deployments().Informer().GetStore()
+		case *appsv1.ReplicaSet:
+			store = c.factory.Apps().V1().ReplicaSets().Informer().GetStore()
+		case *corev1.Pod:
+			store = c.factory.Core().V1().Pods().Informer().GetStore()
+		}
+		if err := store.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// queued are the keys that wait for a sync.
+func queued(l *Loop) []string {
+	var keys []string
+	for _, k := range l.State().Queue.Keys {
+		keys = append(keys, k.Key)
+	}
+	return keys
+}
+
+func object(name, uid, rv string, labels map[string]string, owner *metav1.OwnerReference) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), ResourceVersion: rv, Labels: labels}
+	if owner != nil {
+		m.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return m
+}
+
+func ownedBy(kind, name, uid string) *metav1.OwnerReference {
+	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: name, UID: types.UID(uid)}, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind})
+}
+
+func deploymentNamed(name, uid string, strategy appsv1.DeploymentStrategyType) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: object(name, uid, "1", nil, nil), Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Strategy: appsv1.DeploymentStrategy{Type: strategy},
+	}}
+}
+
+// [2.2]: which Deployments a ReplicaSet's event concerns.
+func TestReplicaSetEventsWakeDeployments(t *testing.T) {
+	app := func(name string) map[string]string { return map[string]string{"app": name} }
+	rs := func(rv string, labels map[string]string, owner *metav1.OwnerReference) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: object("rs", "r", rv, labels, owner)}
+	}
+	dying := rs("1", app("web"), ownedBy("Deployment", "web", "d"))
+	now := metav1.Now()
+	dying.DeletionTimestamp = &now
+	for _, c := range []struct {
+		name string
+		send func(h cache.ResourceEventHandler)
+		want []string
+	}{
+		{"added, owned", func(h cache.ResourceEventHandler) { h.OnAdd(rs("1", nil, ownedBy("Deployment", "web", "d")), false) }, []string{"shop/web"}},
+		{"added, of another object of that name", func(h cache.ResourceEventHandler) {
+			h.OnAdd(rs("1", nil, ownedBy("Deployment", "web", "other")), false)
+		}, nil},
+		{"added, of another kind", func(h cache.ResourceEventHandler) {
+			h.OnAdd(rs("1", app("web"), ownedBy("Rollout", "web", "d")), false)
+		}, nil},
+		{"added, orphan that matches one", func(h cache.ResourceEventHandler) { h.OnAdd(rs("1", app("web"), nil), false) }, []string{"shop/web"}},
+		{"added, orphan without labels", func(h cache.ResourceEventHandler) { h.OnAdd(rs("1", nil, nil), false) }, nil},
+		{"added, being deleted", func(h cache.ResourceEventHandler) { h.OnAdd(dying, false) }, []string{"shop/web"}},
+		{"resync", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("1", nil, ownedBy("Deployment", "web", "d")))
+		}, nil},
+		{"changed", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d")))
+		}, []string{"shop/web"}},
+		{"moved from one owner to another", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "api", "e")))
+		}, []string{"shop/api", "shop/web"}},
+		{"released", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", app("api"), ownedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
+		}, []string{"shop/api", "shop/web"}},
+		{"orphan, same labels", func(h cache.ResourceEventHandler) { h.OnUpdate(rs("1", app("web"), nil), rs("2", app("web"), nil)) }, nil},
+		{"orphan, new labels", func(h cache.ResourceEventHandler) { h.OnUpdate(rs("1", nil, nil), rs("2", app("web"), nil)) }, []string{"shop/web"}},
+		{"deleted", func(h cache.ResourceEventHandler) { h.OnDelete(rs("1", nil, ownedBy("Deployment", "web", "d"))) }, []string{"shop/web"}},
+		{"deleted orphan", func(h cache.ResourceEventHandler) { h.OnDelete(rs("1", app("web"), nil)) }, nil},
+		{"tombstone", func(h cache.ResourceEventHandler) {
+			h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/rs", Obj: rs("1", nil, ownedBy("Deployment", "web", "d"))})
+		}, []string{"shop/web"}},
+		{"tombstone of something else", func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: "?"}) }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			caches := newCaches(t)
+			caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), deploymentNamed("api", "e", "RollingUpdate"))
+			c.send(caches.deployments.replicaSetHandler())
+			if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// [2.2]: the last pod of a Recreate wakes its Deployment, an earlier one does not.
+func TestPodsLeft(t *testing.T) {
+	for _, c := range []struct {
+		strategy appsv1.DeploymentStrategyType
+		left     int
+		want     []string
+	}{
+		{"Recreate", 0, []string{"shop/web"}}, {"Recreate", 1, nil}, {"RollingUpdate", 0, nil},
+	} {
+		t.Run(fmt.Sprint(c.strategy, c.left), func(t *testing.T) {
+			caches := newCaches(t)
+			caches.add(t, deploymentNamed("web", "d", c.strategy), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
+			for i := range c.left {
+				caches.add(t, &corev1.Pod{ObjectMeta: object(fmt.Sprint("left", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r"))})
+			}
+			caches.deployments.podHandler().OnDelete(&corev1.Pod{ObjectMeta: object("gone", "g", "1", nil, ownedBy("ReplicaSet", "web-1", "r"))})
+			if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// [3.2] and [3.3]: which ReplicaSets a pod's event wakes, and what it counts for.
+func TestPodEventsWakeReplicaSets(t *testing.T) {
+	owner := ownedBy("ReplicaSet", "web", "r")
+	labels := map[string]string{"app": "web"}
+	pod := func(rv string, labels map[string]string, owner *metav1.OwnerReference, dying bool) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: object("p", "p", rv, labels, owner)}
+		if dying {
+			now := metav1.Now()
+			p.DeletionTimestamp = &now
+		}
+		return p
+	}
+	for _, c := range []struct {
+		name             string
+		send             func(h cache.ResourceEventHandler)
+		want             []string
+		creates, deletes int64 // still expected, of one each
+	}{
+		{"added", func(h cache.ResourceEventHandler) { h.OnAdd(pod("1", labels, owner, false), false) }, []string{"shop/web"}, 0, 1},
+		{"added while going", func(h cache.ResourceEventHandler) { h.OnAdd(pod("1", labels, owner, true), false) }, []string{"shop/web"}, 1, 0},
+		{"orphan added", func(h cache.ResourceEventHandler) { h.OnAdd(pod("1", labels, nil, false), false) }, []string{"shop/web"}, 1, 1},
+		{"orphan that matches nobody", func(h cache.ResourceEventHandler) { h.OnAdd(pod("1", nil, nil, false), false) }, nil, 1, 1},
+		{"resync", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("1", labels, owner, false))
+		}, nil, 1, 1},
+		{"changed", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, owner, false))
+		}, []string{"shop/web"}, 1, 1},
+		{"first seen going", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, owner, true))
+		}, []string{"shop/web"}, 1, 0},
+		{"orphan relabelled", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", nil, nil, false), pod("2", labels, nil, false))
+		}, []string{"shop/web"}, 1, 1},
+		{"gone", func(h cache.ResourceEventHandler) { h.OnDelete(pod("1", labels, owner, false)) }, []string{"shop/web"}, 1, 0},
+		{"orphan gone", func(h cache.ResourceEventHandler) { h.OnDelete(pod("1", labels, nil, false)) }, nil, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			caches := newCaches(t)
+			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", labels, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
+			e := caches.replicaSets.expect
+			e.expectDeletes("shop/web", []types.UID{"p"})
+			e.keys["shop/web"].creates = 1
+			c.send(caches.replicaSets.podHandler())
+			if diff := cmp.Diff(c.want, queued(caches.replicaSets.Loop)); diff != "" {
+				t.Error(diff)
+			}
+			if got := e.outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
+				t.Errorf("%d creates and %d deletes expected, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
+			}
+		})
+	}
+}
+
+// [3.2]: a ReplicaSet that was deleted and made again between two looks keeps
+// nothing of the old one.
+func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
+	caches := newCaches(t)
+	b := caches.replicaSets
+	b.expect.expectCreates("shop/web", 5)
+	b.opts.Ledger.written(entry{uid: "old", resource: resourceReplicaSets, rv: "9"})
+	old := &appsv1.ReplicaSet{ObjectMeta: object("web", "old", "1", nil, nil)}
+	b.replicaSetHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: object("web", "new", "2", nil, nil)})
+	if b.expect.outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.all()) != 0 {
+		t.Error("expectations or writes of the old ReplicaSet are kept")
+	}
+	if diff := cmp.Diff([]string{"shop/web"}, queued(b.Loop)); diff != "" {
+		t.Error(diff)
+	}
+}
