@@ -409,6 +409,12 @@ func whyShort(t *telemetry.Trace) string {
 		return "not recorded"
 	}
 	c := t.Causes[0]
+	for _, x := range t.Causes {
+		if !early(t, x) {
+			c = x
+			break
+		}
+	}
 	text := causeWord(c.Kind)
 	if c.Object != "" {
 		kind, name, _ := strings.Cut(c.Object, " ")

@@ -153,9 +153,13 @@ func keyMark(k telemetry.KeyState) views.Mark {
 func keyWhy(k telemetry.KeyState) views.Text {
 	var t views.Text
 	if k.Phase == telemetry.KeyWaiting {
-		t = t.Plain(timerWord(k.Code))
-		if k.Backoff > 0 && k.Attempts > 0 {
-			t = t.Plain(", " + views.Span(k.Backoff) + " after the last try")
+		switch {
+		case k.Attempts > 0 && k.Backoff > 0:
+			t = t.Plain("tries again " + views.Span(k.Backoff) + " after the last try")
+		case k.Attempts > 0:
+			t = t.Plain("tries again after an error")
+		default:
+			t = t.Plain(timerWord(k.Code))
 		}
 	}
 	if n := len(k.Causes) + k.Folded; n > 0 && k.Phase != telemetry.KeyWaiting {
@@ -224,6 +228,12 @@ func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
 		}
 	}
 	text := views.Plural(active, "key") + be(active, " is", " are") + " busy or ready and " + views.Thousands(waiting) + be(waiting, " waits.", " wait.")
+	switch {
+	case active == 0 && waiting == 0:
+		return "No key has anything to do."
+	case active == 0:
+		text = "No key is busy or ready, and " + views.Thousands(waiting) + be(waiting, " waits.", " wait.")
+	}
 	switch n := len(failing); {
 	case n == 0:
 		return text

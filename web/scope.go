@@ -62,11 +62,11 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	}
 	last := points[len(points)-1]
 	deadline := deadlineOf(x.newest)
-	box, now := scopeBase(points, q.now, deadline)
+	box, now := scopeBase(points, q.now)
 	v := &views.Scope{Width: scopeWidth, Height: scopeHeight, Now: box.x(now), NowAt: box.percent(now),
 		Span: box.from.UTC().Format("15:04") + " to " + box.to.UTC().Format("15:04")}
 	v.Label = fmt.Sprintf("Pods over time. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", last.fresh, last.old, last.available, last.floor, last.ceiling)
-	v.Ticks, v.Grid = box.ticks()
+	v.Ticks, v.Grid = box.ticks(now)
 	drawn := box.calm(points)
 	v.New = box.area(drawn, now, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
 	v.Old = box.area(drawn, now, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
@@ -120,9 +120,9 @@ func deadlineOf(t *telemetry.Trace) time.Time {
 	return time.Time{}
 }
 
-// scopeBase chooses the time base. It ends with the rollout, or with what is
-// still to come of it, and moves in steps.
-func scopeBase(points []scopePoint, now, deadline time.Time) (scopeBox, time.Time) {
+// scopeBase chooses the time base. It ends with the rollout, or some time after
+// now, and grows in steps.
+func scopeBase(points []scopePoint, now time.Time) (scopeBox, time.Time) {
 	first, last := points[0], points[len(points)-1]
 	begin := first.at
 	if len(points) > 1 && points[1].at.Sub(first.at) > time.Minute {
@@ -132,12 +132,9 @@ func scopeBase(points []scopePoint, now, deadline time.Time) (scopeBox, time.Tim
 	if done := last.old == 0 && !last.held && last.fresh == last.available; done && now.Sub(last.at) > 2*time.Minute {
 		end = last.at.Add(time.Minute)
 	}
-	if deadline.After(end) && deadline.Sub(end) < 15*time.Minute {
-		end = deadline
-	}
 	span := scopeSpans[len(scopeSpans)-1]
 	for _, x := range scopeSpans {
-		if end.Sub(begin) <= x {
+		if end.Sub(begin) <= x*9/10 { // Some of the future is always drawn.
 			span = x
 			break
 		}
@@ -190,7 +187,7 @@ func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
 }
 
 // ticks are round times on the axis.
-func (b scopeBox) ticks() ([]views.ScopeTick, string) {
+func (b scopeBox) ticks(now time.Time) ([]views.ScopeTick, string) {
 	every := b.to.Sub(b.from) / 5
 	for _, x := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
 		if x >= every {
@@ -205,7 +202,9 @@ func (b scopeBox) ticks() ([]views.ScopeTick, string) {
 	var ticks []views.ScopeTick
 	var grid strings.Builder
 	for at := b.from.Truncate(every).Add(every); at.Before(b.to); at = at.Add(every) {
-		ticks = append(ticks, views.ScopeTick{At: b.percent(at), Text: at.UTC().Format(layout)})
+		if room := b.to.Sub(b.from) / 14; at.Sub(now) > room/2 || now.Sub(at) > room {
+			ticks = append(ticks, views.ScopeTick{At: b.percent(at), Text: at.UTC().Format(layout)})
+		}
 		fmt.Fprintf(&grid, "M%s 0V%d", b.x(at), scopeHeight)
 	}
 	return ticks, grid.String()

@@ -40,7 +40,7 @@ func failureText(f *decision.Failure) views.Text {
 var causeWords = map[telemetry.CauseKind]string{
 	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
 	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
-	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "a pod waits for another reason", telemetry.CauseStart: "first list after start",
+	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "news of", telemetry.CauseStart: "first list after start",
 }
 
 func causeWord(k telemetry.CauseKind) string {
@@ -72,11 +72,18 @@ func (s *Server) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
 	if c.Code != "" {
 		v.Kind += ": " + timerWord(c.Code)
 	}
+	if early(t, c) {
+		v.Kind += ", not due yet"
+	}
 	for _, f := range c.Fields {
 		v.Fields = append(v.Fields, changeText(f))
 	}
 	return v
 }
+
+// early reports whether a cause is a timer that had not rung: something else
+// woke the key, and the timer was taken with it.
+func early(t *telemetry.Trace, c telemetry.Cause) bool { return c.Due.After(t.Started) }
 
 // causedBy says whose write the event is: our own, by its sync, or that of a manager.
 func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
@@ -84,7 +91,7 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	if kind, name, ok := strings.Cut(c.Object, " "); ok && seq == 0 {
 		if found, ok := s.journal.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
 			seq = found
-		} else if found, ok := s.journal.Named(kind, t.Namespace, name); ok && kind == "Pod" && c.Kind != telemetry.CauseModified {
+		} else if found, ok := s.journal.Named(kind, t.Namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
 			seq = found
 		}
 	}
@@ -94,7 +101,7 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	case c.Manager != "":
 		return views.Say(" by ").Code(c.Manager)
 	case !c.Due.IsZero() && !c.Due.Equal(c.At):
-		return views.Say(" set for ").Clock(c.Due)
+		return views.Say(" for ").Clock(c.Due)
 	}
 	return nil
 }
