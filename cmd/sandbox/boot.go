@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 )
 
 // auditPolicyYAML says what --audit records.
@@ -36,7 +38,7 @@ type sandbox struct {
 	clock      clock.Clock
 	state      *state
 	ports      ports
-	supervisor *supervisor
+	supervisor *supervise.Supervisor
 	client     kubernetes.Interface // the administrator's
 	listener   net.Listener         // the dashboard's; nil without one
 	dashboard  *dashboard           // nil without one
@@ -120,8 +122,8 @@ func (s *sandbox) bootRest(ctx context.Context, plan blueprint) error {
 		ready probe
 	}
 	var waits []waiting
-	launch := func(spec childSpec, ready probe) {
-		s.supervisor.start(spec)
+	launch := func(spec supervise.Spec, ready probe) {
+		s.supervisor.Start(spec)
 		waits = append(waits, waiting{spec.Name, ready})
 	}
 	began := s.clock.Now()
@@ -160,16 +162,16 @@ func (s *sandbox) step(ctx context.Context, name string, work func(context.Conte
 	return nil
 }
 
-func (s *sandbox) bootChild(ctx context.Context, spec childSpec, ready probe) error {
+func (s *sandbox) bootChild(ctx context.Context, spec supervise.Spec, ready probe) error {
 	began := s.clock.Now()
-	s.supervisor.start(spec)
+	s.supervisor.Start(spec)
 	return s.awaitChild(ctx, spec.Name, began, ready)
 }
 
 // awaitChild waits until a child is ready, or has died too often to hope.
 func (s *sandbox) awaitChild(ctx context.Context, name string, began time.Time, ready probe) error {
 	err := s.await(ctx, name, began, ready, func() error {
-		if deaths := s.supervisor.failures(name); deaths >= bootDeaths {
+		if deaths := s.supervisor.Failures(name); deaths >= bootDeaths {
 			return fmt.Errorf("died %d times", deaths)
 		}
 		return nil

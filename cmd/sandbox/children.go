@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 )
 
 // loopControllers are the three loops that Loopscope is about.
@@ -12,13 +14,6 @@ var loopControllers = []string{"deployment-controller", "replicaset-controller",
 // otherControllers is everything kube-controller-manager runs by default but the loops.
 var otherControllers = "*,-" + strings.Join(loopControllers, ",-")
 
-// childSpec says how to run one component.
-type childSpec struct {
-	Name string
-	Args []string
-	Log  string // file that takes its output
-}
-
 // blueprint derives the children's arguments from where the state lies.
 type blueprint struct {
 	state *state
@@ -26,11 +21,11 @@ type blueprint struct {
 	audit bool
 }
 
-func (b blueprint) spec(name string, args ...string) childSpec {
-	return childSpec{Name: name, Args: args, Log: b.state.log(name)}
+func (b blueprint) spec(name string, args ...string) supervise.Spec {
+	return supervise.Spec{Name: name, Args: args, Log: b.state.log(name)}
 }
 
-func (b blueprint) etcd() childSpec {
+func (b blueprint) etcd() supervise.Spec {
 	return b.spec(nameEtcd,
 		"--data-dir="+b.state.path("etcd"),
 		"--client="+address(b.ports.EtcdClient), "--peer="+address(b.ports.EtcdPeer),
@@ -40,7 +35,7 @@ func (b blueprint) etcd() childSpec {
 		"--no-fsync="+strconv.FormatBool(b.state.Temporary))
 }
 
-func (b blueprint) apiServer() childSpec {
+func (b blueprint) apiServer() supervise.Spec {
 	pki := b.state.pkiFile
 	args := []string{
 		"--bind-address=" + loopback, "--secure-port=" + strconv.Itoa(b.ports.APIServer),
@@ -67,13 +62,13 @@ func (b blueprint) apiServer() childSpec {
 	return b.spec(nameAPIServer, args...)
 }
 
-func (b blueprint) scheduler() childSpec {
+func (b blueprint) scheduler() supervise.Spec {
 	kubeconfig := b.state.kubeconfigOf(nameScheduler)
 	return b.spec(nameScheduler, append(b.serving(b.ports.Scheduler, kubeconfig),
 		"--kube-api-qps=500", "--kube-api-burst=1000")...)
 }
 
-func (b blueprint) controllerManager() childSpec {
+func (b blueprint) controllerManager() supervise.Spec {
 	return b.spec(nameControllerManager, append(b.managing(b.ports.ControllerManager, otherControllers),
 		// The start, some forty service accounts long, is most of what the rate limit would slow.
 		"--kube-api-qps=500", "--kube-api-burst=1000",
@@ -83,7 +78,7 @@ func (b blueprint) controllerManager() childSpec {
 }
 
 // loops runs upstream's three loops, with upstream's own limits, by themselves.
-func (b blueprint) loops() childSpec {
+func (b blueprint) loops() supervise.Spec {
 	return b.spec(nameLoops, b.managing(b.ports.Loops, strings.Join(loopControllers, ","))...)
 }
 
@@ -105,6 +100,6 @@ func (b blueprint) serving(port int, kubeconfig string) []string {
 	}
 }
 
-func (b blueprint) kwok() childSpec {
+func (b blueprint) kwok() supervise.Spec {
 	return b.spec(nameKwok, "--kubeconfig="+b.state.kubeconfigOf(nameKwok))
 }

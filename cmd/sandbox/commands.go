@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 )
 
 const rootLong = `Starts a real Kubernetes control plane on this machine: etcd, kube-apiserver,
@@ -126,7 +128,7 @@ func newStatusCommand() *cobra.Command {
 			if format == "json" {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 					record
-					Children []childStatus `json:"children"`
+					Children []supervise.Status `json:"children"`
 				}{running, reply.Children})
 			}
 			return printStatus(cmd.OutOrStdout(), running, reply.Children, time.Now())
@@ -142,7 +144,7 @@ func stateDirFlag(cmd *cobra.Command, dir *string) {
 }
 
 // printStatus prints a sandbox and its children as they are at now.
-func printStatus(out io.Writer, r record, children []childStatus, now time.Time) error {
+func printStatus(out io.Writer, r record, children []supervise.Status, now time.Time) error {
 	lines := []string{
 		fmt.Sprintf("process:    %d, up %s", r.PID, now.Sub(r.Started).Round(time.Second)),
 		"state:      " + r.StateDir,
@@ -172,7 +174,7 @@ func number(n int64, unit string) string {
 	return fmt.Sprintf("%d%s", n, unit)
 }
 
-func stateOf(c childStatus, now time.Time) string {
+func stateOf(c supervise.Status, now time.Time) string {
 	since := now.Sub(c.Since).Round(time.Second)
 	if c.PID != 0 {
 		return fmt.Sprintf("running for %s", since)

@@ -10,14 +10,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 )
 
 // controlled is a supervisor with its control socket and record, as in a
 // running sandbox, found by the commands of this test alone.
-func controlled(t *testing.T, names ...string) (*supervisor, *record) {
+func controlled(t *testing.T, names ...string) (*supervise.Supervisor, *record) {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	s, _, _ := supervised(t, names...)
+	s := supervised(t, names...)
 	st := newTestState(t)
 	// Test names make long paths; the socket must then lie elsewhere.
 	st.Dir = filepath.Join(st.Dir, strings.Repeat("long", 30))
@@ -63,13 +65,13 @@ func TestCommandsTalkToTheRunningSandbox(t *testing.T) {
 	if err != nil || !strings.Contains(out, "polite") || !strings.Contains(out, r.Kubeconfig) {
 		t.Errorf("status printed %q, %v; want the children and the kubeconfig", out, err)
 	}
-	pid := statusOf(t, s, "steady").PID
+	pid := s.Statuses()[0].PID
 	out, err = execute(t, "kill", "steady", "--for", "1h")
 	if want := fmt.Sprintf("killed steady (process %d); it is started again in 1h0m0s\n", pid); err != nil || out != want {
 		t.Errorf("kill printed %q, %v; want %q", out, err, want)
 	}
 	out, err = execute(t, "status", "-o", "json")
-	var status struct{ Children []childStatus }
+	var status struct{ Children []supervise.Status }
 	if err != nil || json.Unmarshal([]byte(out), &status) != nil || len(status.Children) != 2 {
 		t.Errorf("status as JSON: %q, %v; want two children", out, err)
 	}

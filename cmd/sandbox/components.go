@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	_ "time/tzdata" // CronJobs name time zones
 
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics of the components
@@ -18,9 +18,6 @@ import (
 // childArgument as first argument makes this binary run one component. It is
 // hidden: only the sandbox itself starts its children.
 const childArgument = "__component"
-
-// parentPipe is the descriptor on which a child notices its parent's death.
-const parentPipe = 3
 
 // Names of the components, as printed and as given to "sandbox kill".
 const (
@@ -63,22 +60,10 @@ func runComponent(args []string) int {
 		fmt.Fprintf(os.Stderr, "sandbox: unknown component %q\n", args[0])
 		return 2
 	}
-	exitWithParent()
+	supervise.ExitWithParent()
 	if err := stampKubernetesVersion(); err != nil {
 		fmt.Fprintf(os.Stderr, "sandbox: stamp the Kubernetes version: %v\n", err)
 		return 1
 	}
 	return entry(args[1:])
-}
-
-// exitWithParent ends this process when the parent's end of the pipe closes,
-// which the kernel does however the parent dies. A child that lives on would
-// keep ports, memory and a data directory that nobody cleans up.
-func exitWithParent() {
-	pipe := os.NewFile(parentPipe, "parent")
-	go func() {
-		_, _ = io.Copy(io.Discard, pipe)
-		fmt.Fprintln(os.Stderr, "sandbox: the parent process is gone; exiting")
-		os.Exit(1)
-	}()
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 )
 
 const (
@@ -33,18 +35,18 @@ type controlRequest struct {
 
 // controlReply answers it.
 type controlReply struct {
-	Error    string        `json:"error,omitempty"`
-	PID      int           `json:"pid,omitempty"`
-	Children []childStatus `json:"children,omitempty"`
+	Error    string             `json:"error,omitempty"`
+	PID      int                `json:"pid,omitempty"`
+	Children []supervise.Status `json:"children,omitempty"`
 }
 
 // controlServer answers commands of the same user on a unix socket.
 type controlServer struct {
 	listener   net.Listener
-	supervisor *supervisor
+	supervisor *supervise.Supervisor
 }
 
-func serveControl(path string, supervisor *supervisor) (*controlServer, error) {
+func serveControl(path string, supervisor *supervise.Supervisor) (*controlServer, error) {
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on the control socket: %w", err)
@@ -85,11 +87,11 @@ func (c *controlServer) answer(connection net.Conn) {
 func (c *controlServer) reply(request controlRequest) controlReply {
 	switch request.Operation {
 	case operationStatus:
-		return controlReply{Children: c.supervisor.statuses()}
+		return controlReply{Children: c.supervisor.Statuses()}
 	case operationKill:
-		pid, err := c.supervisor.kill(request.Name, request.For)
+		pid, err := c.supervisor.Kill(request.Name, request.For)
 		if err != nil {
-			return controlReply{Error: fmt.Sprintf("%v; there are: %s", err, strings.Join(c.supervisor.names(), ", "))}
+			return controlReply{Error: fmt.Sprintf("%v; there are: %s", err, strings.Join(c.supervisor.Names(), ", "))}
 		}
 		return controlReply{PID: pid}
 	default:

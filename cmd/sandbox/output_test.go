@@ -9,19 +9,6 @@ import (
 	"k8s.io/utils/clock"
 )
 
-func TestPrefixerWritesWholeLines(t *testing.T) {
-	var out bytes.Buffer
-	p := &prefixer{to: &out, prefix: "[x] "}
-	for _, part := range []string{"one", " line\nand a", "nother\n", "half"} {
-		if n, err := p.Write([]byte(part)); n != len(part) || err != nil {
-			t.Errorf("Write(%q) = %d, %v", part, n, err)
-		}
-	}
-	if want := "[x] one line\n[x] and another\n"; out.String() != want {
-		t.Errorf("wrote %q, want %q", out.String(), want)
-	}
-}
-
 func TestProgressCountsFromTheStart(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, clock.RealClock{})

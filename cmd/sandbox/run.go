@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/supervise"
 )
 
 // Grace that a child gets between being asked to stop and being killed. What
@@ -99,11 +101,12 @@ func (s *sandbox) supervise() error {
 	if err != nil {
 		return fmt.Errorf("find this program's own file: %w", err)
 	}
-	if s.supervisor, err = newSupervisor(executable, s.clock, s.progress.say); err != nil {
-		return err
-	}
+	children := supervise.Options{Command: []string{executable, childArgument}, Clock: s.clock, Report: s.progress.say}
 	if s.options.Verbose {
-		s.supervisor.verbose = os.Stderr
+		children.Verbose = os.Stderr
+	}
+	if s.supervisor, err = supervise.New(children); err != nil {
+		return err
 	}
 	if err := s.state.prepareSocket(); err != nil {
 		return err
@@ -149,7 +152,7 @@ func (s *sandbox) stop(forced context.Context) error {
 	if s.state.Temporary {
 		grace = graceTemporary
 	}
-	s.supervisor.stop(forced, grace)
+	s.supervisor.Stop(forced, grace)
 	if s.record != nil {
 		errs = append(errs, s.record.remove())
 	}
@@ -162,7 +165,7 @@ func (s *sandbox) logTo(file io.Writer) io.Writer {
 	if !s.options.Verbose {
 		return file
 	}
-	return io.MultiWriter(file, &prefixer{to: os.Stderr, prefix: "[" + userLoopscope + "] "})
+	return io.MultiWriter(file, &supervise.Prefixer{To: os.Stderr, Prefix: "[" + userLoopscope + "] "})
 }
 
 // watchSignals returns a context that the first signal ends and one that the

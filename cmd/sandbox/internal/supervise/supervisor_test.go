@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"bytes"
@@ -15,9 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
-
-	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
+
+// childArgument makes this test binary one of the tiny children below.
+const childArgument = "__child"
 
 // Tiny children of the tests: this test binary starts itself for them.
 var testChildren = map[string]func(){
@@ -43,7 +44,7 @@ var testChildren = map[string]func(){
 // TestMain turns the process into a child when the supervisor has started it.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childArgument {
-		exitWithParent()
+		ExitWithParent()
 		testChildren[os.Args[2]]()
 		os.Exit(0)
 	}
@@ -62,6 +63,12 @@ func (l *lines) add(line string) {
 	l.all = append(l.all, line)
 }
 
+// Write makes lines a terminal.
+func (l *lines) Write(data []byte) (int, error) {
+	l.add(string(data))
+	return len(data), nil
+}
+
 func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,24 +76,20 @@ func (l *lines) text() string {
 }
 
 // supervised is a supervisor with children that have said that they are up.
-func supervised(t *testing.T, names ...string) (*supervisor, *lines, string) {
+func supervised(t *testing.T, names ...string) (*Supervisor, *lines, string) {
 	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	reported, dir := &lines{}, t.TempDir()
-	s, err := newSupervisor(executable, clock.RealClock{}, reported.add)
+	s, err := New(Options{Command: []string{executable, childArgument}, Clock: clock.RealClock{}, Report: reported.add})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if !s.stopping {
-			s.stop(t.Context(), 0)
-		}
-	})
+	t.Cleanup(func() { s.Stop(t.Context(), 0) })
 	for _, name := range names {
-		s.start(childSpec{Name: name, Log: filepath.Join(dir, name)})
+		s.Start(Spec{Name: name, Log: filepath.Join(dir, name)})
 	}
 	for _, name := range names {
 		if name != "failing" {
@@ -96,10 +99,28 @@ func supervised(t *testing.T, names ...string) (*supervisor, *lines, string) {
 	return s, reported, dir
 }
 
+// until asks check again and again, and fails the test with its last error if
+// it is not satisfied in time.
+func until(t *testing.T, limit time.Duration, what string, check func() error) {
+	t.Helper()
+	deadline := time.After(limit)
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for err := check(); err != nil; err = check() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("%s: not within %s: %v", what, limit, err)
+		}
+	}
+}
+
+func processExists(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
 // awaitLog waits until a log holds text at least count times.
 func awaitLog(t *testing.T, path, text string, count int) {
 	t.Helper()
-	testplane.Until(t, 20*time.Second, fmt.Sprintf("%q in %s", text, filepath.Base(path)), func() error {
+	until(t, 20*time.Second, fmt.Sprintf("%q in %s", text, filepath.Base(path)), func() error {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -111,7 +132,7 @@ func awaitLog(t *testing.T, path, text string, count int) {
 	})
 }
 
-func statusOf(t *testing.T, s *supervisor, name string) childStatus {
+func statusOf(t *testing.T, s *Supervisor, name string) Status {
 	t.Helper()
 	c, err := s.find(name)
 	if err != nil {
@@ -139,7 +160,7 @@ func TestSupervisorRestartsWhatDies(t *testing.T) {
 func TestSupervisorBacksOff(t *testing.T) {
 	_, reported, _ := supervised(t, "failing")
 	for _, want := range []string{"failing died (exit status 3); starting it again in 500ms", "starting it again in 1s", "starting it again in 2s"} {
-		testplane.Until(t, 20*time.Second, want, func() error {
+		until(t, 20*time.Second, want, func() error {
 			if !strings.Contains(reported.text(), want) {
 				return fmt.Errorf("reported %q", reported.text())
 			}
@@ -152,7 +173,7 @@ func TestSupervisorKillDelaysTheRestart(t *testing.T) {
 	s, reported, dir := supervised(t, "steady")
 	before := statusOf(t, s, "steady")
 	killed := time.Now()
-	pid, err := s.kill("steady", 2*time.Second)
+	pid, err := s.Kill("steady", 2*time.Second)
 	if err != nil || pid != before.PID {
 		t.Fatalf("killed process %d (%v), want %d", pid, err, before.PID)
 	}
@@ -163,23 +184,23 @@ func TestSupervisorKillDelaysTheRestart(t *testing.T) {
 	if !strings.Contains(reported.text(), "starting it again in 2s") {
 		t.Errorf("reported %q, want the delay", reported.text())
 	}
-	if _, err := s.kill("nobody", 0); err == nil {
+	if _, err := s.Kill("nobody", 0); err == nil {
 		t.Error("killing an unknown child succeeded")
 	}
 }
 
 func TestSupervisorKillMovesAPendingRestart(t *testing.T) {
 	s, _, dir := supervised(t, "steady")
-	if _, err := s.kill("steady", time.Hour); err != nil {
+	if _, err := s.Kill("steady", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	testplane.Until(t, 20*time.Second, "death", func() error {
+	until(t, 20*time.Second, "death", func() error {
 		if status := statusOf(t, s, "steady"); status.PID != 0 || status.Restarts != 1 {
 			return fmt.Errorf("process %d", status.PID)
 		}
 		return nil
 	})
-	pid, err := s.kill("steady", 0)
+	pid, err := s.Kill("steady", 0)
 	if err != nil || pid != 0 {
 		t.Errorf("killing what is dead: process %d, %v; want neither", pid, err)
 	}
@@ -188,9 +209,9 @@ func TestSupervisorKillMovesAPendingRestart(t *testing.T) {
 
 func TestSupervisorStops(t *testing.T) {
 	s, reported, dir := supervised(t, "steady", "polite", "deaf")
-	statuses := s.statuses()
+	statuses := s.Statuses()
 	began := time.Now()
-	s.stop(t.Context(), 300*time.Millisecond)
+	s.Stop(t.Context(), 300*time.Millisecond)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the stop took %s", took)
 	}
@@ -203,7 +224,7 @@ func TestSupervisorStops(t *testing.T) {
 	if reported.text() != "" {
 		t.Errorf("reported %q, want nothing about deaths that were asked for", reported.text())
 	}
-	if _, err := s.kill("steady", 0); err == nil {
+	if _, err := s.Kill("steady", 0); err == nil {
 		t.Error("killing a child after the stop succeeded")
 	}
 }
@@ -213,7 +234,7 @@ func TestSupervisorStopIsForced(t *testing.T) {
 	forced, force := context.WithCancel(t.Context())
 	force()
 	began := time.Now()
-	s.stop(forced, time.Hour)
+	s.Stop(forced, time.Hour)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the forced stop took %s", took)
 	}
@@ -221,17 +242,17 @@ func TestSupervisorStopIsForced(t *testing.T) {
 
 func TestSupervisorStopsWhatRests(t *testing.T) {
 	s, _, _ := supervised(t, "steady")
-	if _, err := s.kill("steady", time.Hour); err != nil {
+	if _, err := s.Kill("steady", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	testplane.Until(t, 20*time.Second, "death", func() error {
+	until(t, 20*time.Second, "death", func() error {
 		if statusOf(t, s, "steady").PID != 0 {
 			return fmt.Errorf("alive")
 		}
 		return nil
 	})
 	began := time.Now()
-	s.stop(t.Context(), time.Hour)
+	s.Stop(t.Context(), time.Hour)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the stop took %s, although nothing was running", took)
 	}
@@ -241,5 +262,43 @@ func TestChildEnvironmentLeavesOthersClustersOut(t *testing.T) {
 	got := childEnvironment([]string{"PATH=/bin", "KUBECONFIG=/x", "https_proxy=http://x", "HTTP_PROXY=y", "KUBERNETES_SERVICE_HOST=1", "GOGC=50"})
 	if diff := cmp.Diff([]string{"PATH=/bin", "GOGC=50"}, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestPrefixerWritesWholeLines(t *testing.T) {
+	var out bytes.Buffer
+	p := &Prefixer{To: &out, Prefix: "[x] "}
+	for _, part := range []string{"one", " line\nand a", "nother\n", "half"} {
+		if n, err := p.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("Write(%q) = %d, %v", part, n, err)
+		}
+	}
+	if want := "[x] one line\n[x] and another\n"; out.String() != want {
+		t.Errorf("wrote %q, want %q", out.String(), want)
+	}
+}
+
+func TestVerboseOutputIsCopied(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var terminal lines
+	log := filepath.Join(t.TempDir(), "polite")
+	s, err := New(Options{Command: []string{executable, childArgument}, Clock: clock.RealClock{}, Report: func(string) {}, Verbose: &terminal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start(Spec{Name: "polite", Log: log})
+	awaitLog(t, log, "polite is up", 1)
+	s.Stop(t.Context(), 10*time.Second)
+	if want := "[polite] polite is up\n\n[polite] polite says goodbye\n"; terminal.text() != want {
+		t.Errorf("the terminal shows %q, want %q", terminal.text(), want)
+	}
+}
+
+func TestNewWantsItsOptions(t *testing.T) {
+	if _, err := New(Options{}); err == nil {
+		t.Error("a supervisor without command, clock and report was made")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// childStatus is what can be told about a child.
-type childStatus struct {
+// Status is what can be told about a child.
+type Status struct {
 	Name     string    `json:"name"`
 	PID      int       `json:"pid"`             // 0 while it is not running
 	Restarts int       `json:"restarts"`        // deaths since the first start
@@ -24,8 +24,8 @@ type childStatus struct {
 // child keeps one component running. Its goroutine (keep) alone starts and
 // reaps processes; everybody else only sends signals and sets times.
 type child struct {
-	spec       childSpec
-	supervisor *supervisor
+	spec       Spec
+	supervisor *Supervisor
 	wake       chan struct{} // a kill moved the time of the restart
 	quit       chan struct{} // closed by retire
 	done       chan struct{} // closed when keep has returned
@@ -147,10 +147,10 @@ func (c *child) kill(after time.Duration) (int, error) {
 	return c.process.Pid, nil
 }
 
-func (c *child) snapshot() childStatus {
+func (c *child) snapshot() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	status := childStatus{Name: c.spec.Name, Restarts: c.restarts, Since: c.since, Until: c.until}
+	status := Status{Name: c.spec.Name, Restarts: c.restarts, Since: c.since, Until: c.until}
 	if c.process != nil {
 		status.PID = c.process.Pid
 		status.Memory = residentMemory(status.PID)

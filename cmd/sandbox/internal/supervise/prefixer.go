@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"bytes"
@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// prefixer writes whole lines, each behind a prefix. It may be shared by
+// Prefixer writes whole lines, each behind a prefix. It may be shared by
 // standard output and standard error of one process.
-type prefixer struct {
-	to     io.Writer
-	prefix string
+type Prefixer struct {
+	To     io.Writer
+	Prefix string
 
 	mu      sync.Mutex
 	pending []byte
 }
 
 // Write never fails: a closed terminal must not stop a child.
-func (p *prefixer) Write(data []byte) (int, error) {
+func (p *Prefixer) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pending = append(p.pending, data...)
@@ -26,7 +26,7 @@ func (p *prefixer) Write(data []byte) (int, error) {
 		if end < 0 {
 			return len(data), nil
 		}
-		_, _ = io.WriteString(p.to, p.prefix+string(p.pending[:end+1]))
+		_, _ = io.WriteString(p.To, p.Prefix+string(p.pending[:end+1]))
 		p.pending = p.pending[end+1:]
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package supervise
 
 import (
 	"context"
@@ -23,16 +23,36 @@ const (
 	steadyAfter  = 30 * time.Second
 )
 
-// supervisor starts children, restarts those that die and stops all of them.
+// Options say how children are started and where news of them goes. All but
+// Verbose are required.
+type Options struct {
+	// Command starts a child when the child's name and arguments are appended.
+	// The process must call ExitWithParent first.
+	Command []string
+	// Clock gives the times of restarts.
+	Clock clock.Clock
+	// Report takes a line that a user should see. Several goroutines call it.
+	Report func(line string)
+	// Verbose takes the children's output, prefixed by their names, beside their logs.
+	Verbose io.Writer
+}
+
+// Spec says how to run one child.
+type Spec struct {
+	Name string
+	Args []string
+	Log  string // file that takes its output; created 0600, appended to
+}
+
+// Supervisor starts children, restarts those that die and stops all of them.
 // Its methods may be called from several goroutines.
-type supervisor struct {
-	executable string
-	clock      clock.Clock
-	report     func(line string) // what a user should know; called from several goroutines
-	verbose    io.Writer         // takes the children's output as well, when not nil
-	spawns     chan spawn
-	parentEnd  *os.File // closes with this process, which tells the children
-	childEnd   *os.File
+type Supervisor struct {
+	options   Options
+	clock     clock.Clock
+	report    func(line string)
+	spawns    chan spawn
+	parentEnd *os.File // closes with this process, which tells the children
+	childEnd  *os.File
 
 	mu       sync.Mutex
 	children []*child // in the order of their start
@@ -45,13 +65,17 @@ type spawn struct {
 	result chan error
 }
 
-func newSupervisor(executable string, clock clock.Clock, report func(string)) (*supervisor, error) {
+// New returns a supervisor without children. Stop releases what it holds.
+func New(o Options) (*Supervisor, error) {
+	if len(o.Command) == 0 || o.Clock == nil || o.Report == nil {
+		return nil, errors.New("supervise: Command, Clock and Report are required")
+	}
 	childEnd, parentEnd, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("create pipe to the children: %w", err)
 	}
-	s := &supervisor{
-		executable: executable, clock: clock, report: report,
+	s := &Supervisor{
+		options: o, clock: o.Clock, report: o.Report,
 		spawns: make(chan spawn), parentEnd: parentEnd, childEnd: childEnd,
 	}
 	go s.spawner()
@@ -61,16 +85,16 @@ func newSupervisor(executable string, clock clock.Clock, report func(string)) (*
 // spawner starts all children from one thread that lives as long as the
 // supervisor: the kernel's parent-death signal follows the thread, not the
 // process, and Go ends threads as it likes.
-func (s *supervisor) spawner() {
+func (s *Supervisor) spawner() {
 	runtime.LockOSThread()
 	for request := range s.spawns {
 		request.result <- request.cmd.Start()
 	}
 }
 
-// start runs the child described by spec and keeps it running, unless the
+// Start runs the child described by spec and keeps it running, unless the
 // supervisor is being stopped.
-func (s *supervisor) start(spec childSpec) {
+func (s *Supervisor) Start(spec Spec) {
 	c := &child{spec: spec, supervisor: s, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +105,8 @@ func (s *supervisor) start(spec childSpec) {
 	go c.keep()
 }
 
-// names lists the children in the order of their start.
-func (s *supervisor) names() []string {
+// Names lists the children in the order of their start.
+func (s *Supervisor) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names := make([]string, 0, len(s.children))
@@ -92,7 +116,7 @@ func (s *supervisor) names() []string {
 	return names
 }
 
-func (s *supervisor) find(name string) (*child, error) {
+func (s *Supervisor) find(name string) (*child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.children {
@@ -103,10 +127,10 @@ func (s *supervisor) find(name string) (*child, error) {
 	return nil, fmt.Errorf("no child is called %q", name)
 }
 
-// kill ends a child with SIGKILL and starts it again after the given time. It
+// Kill ends a child with SIGKILL and starts it again after the given time. It
 // returns the killed process's id, or 0 if the child was not running; the
 // restart is delayed either way.
-func (s *supervisor) kill(name string, after time.Duration) (int, error) {
+func (s *Supervisor) Kill(name string, after time.Duration) (int, error) {
 	c, err := s.find(name)
 	if err != nil {
 		return 0, err
@@ -114,8 +138,8 @@ func (s *supervisor) kill(name string, after time.Duration) (int, error) {
 	return c.kill(after)
 }
 
-// failures is how often a child died since it was first started.
-func (s *supervisor) failures(name string) int {
+// Failures is how often a child died since it was first started.
+func (s *Supervisor) Failures(name string) int {
 	c, err := s.find(name)
 	if err != nil {
 		return 0
@@ -123,23 +147,28 @@ func (s *supervisor) failures(name string) int {
 	return c.snapshot().Restarts
 }
 
-// statuses describes every child, in the order of their start.
-func (s *supervisor) statuses() []childStatus {
+// Statuses describes every child, in the order of their start.
+func (s *Supervisor) Statuses() []Status {
 	s.mu.Lock()
 	children := slices.Clone(s.children)
 	s.mu.Unlock()
-	statuses := make([]childStatus, 0, len(children))
+	statuses := make([]Status, 0, len(children))
 	for _, c := range children {
 		statuses = append(statuses, c.snapshot())
 	}
 	return statuses
 }
 
-// stop ends the children in the reverse order of their start: it asks, waits up
+// Stop ends the children in the reverse order of their start: it asks, waits up
 // to grace for each and then kills. It returns when every child is gone, at the
-// latest a moment after ctx has ended, which takes away the grace.
-func (s *supervisor) stop(ctx context.Context, grace time.Duration) {
+// latest a moment after ctx has ended, which takes away the grace. A second call
+// does nothing.
+func (s *Supervisor) Stop(ctx context.Context, grace time.Duration) {
 	s.mu.Lock()
+	if s.stopping {
+		s.mu.Unlock()
+		return
+	}
 	s.stopping = true
 	children := slices.Clone(s.children)
 	s.mu.Unlock()
@@ -156,15 +185,16 @@ func (s *supervisor) stop(ctx context.Context, grace time.Duration) {
 
 // launch starts one process, with its output going to its log and, if asked
 // for, to the terminal. The caller waits for it and then closes the log.
-func (s *supervisor) launch(spec childSpec) (*process, error) {
+func (s *Supervisor) launch(spec Spec) (*process, error) {
 	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	cmd := exec.Command(s.executable, append([]string{childArgument, spec.Name}, spec.Args...)...)
+	args := slices.Concat(s.options.Command[1:], []string{spec.Name}, spec.Args)
+	cmd := exec.Command(s.options.Command[0], args...)
 	cmd.Stdout = log
-	if s.verbose != nil {
-		cmd.Stdout = io.MultiWriter(log, &prefixer{to: s.verbose, prefix: "[" + spec.Name + "] "})
+	if s.options.Verbose != nil {
+		cmd.Stdout = io.MultiWriter(log, &Prefixer{To: s.options.Verbose, Prefix: "[" + spec.Name + "] "})
 	}
 	cmd.Stderr = cmd.Stdout
 	cmd.Env = childEnvironment(os.Environ())
