@@ -290,7 +290,7 @@ func TestReaders(t *testing.T) {
 	m.ReaderOpened()
 	m.ReaderOpened()
 	m.ReaderMissed(90)
-	m.ReaderClosed(ReasonDeadline)
+	m.ReaderClosed("slow")
 	compare(t, reg, `
 # HELP loopscope_readers Open readers of the journal.
 # TYPE loopscope_readers gauge
@@ -299,7 +299,7 @@ loopscope_readers 1
 # TYPE loopscope_reader_missed_total counter
 loopscope_reader_missed_total 90
 `, "loopscope_readers", "loopscope_reader_missed_total")
-	if got := testutil.ToFloat64(m.readers.closed.WithLabelValues(ReasonDeadline)); got != 1 {
+	if got := testutil.ToFloat64(m.readers.closed.WithLabelValues("slow")); got != 1 {
 		t.Errorf("%v closed", got)
 	}
 }

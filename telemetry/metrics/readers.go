@@ -2,20 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// The reasons why a reader of the journal was closed.
-const (
-	// ReasonLeft: the other side ended it.
-	ReasonLeft = "left"
-	// ReasonDeadline: a write was not taken in time.
-	ReasonDeadline = "deadline"
-	// ReasonProtocol: the other side sent what it may not.
-	ReasonProtocol = "protocol"
-	// ReasonShutdown: the program ends.
-	ReasonShutdown = "shutdown"
-)
-
-// Reasons lists every reason.
-var Reasons = []string{ReasonLeft, ReasonDeadline, ReasonProtocol, ReasonShutdown}
+// Reasons lists every reason why a reader is closed, as the console gives them:
+// it left, it did not take a write in time, it sent what it may not, too much,
+// or nothing for too long, the program ended, or a defect of ours.
+var Reasons = []string{"client", "slow", "protocol", "oversize", "silent", "shutdown", "error"}
 
 // readerVecs is the metrics of the journal's readers.
 type readerVecs struct {
