@@ -128,10 +128,13 @@ func TestOutcomesStartAtZero(t *testing.T) {
 	compare(t, reg, `
 # HELP loopscope_reader_closed_total Readers that were closed, by reason.
 # TYPE loopscope_reader_closed_total counter
-loopscope_reader_closed_total{reason="deadline"} 0
-loopscope_reader_closed_total{reason="left"} 0
+loopscope_reader_closed_total{reason="client"} 0
+loopscope_reader_closed_total{reason="error"} 0
+loopscope_reader_closed_total{reason="oversize"} 0
 loopscope_reader_closed_total{reason="protocol"} 0
 loopscope_reader_closed_total{reason="shutdown"} 0
+loopscope_reader_closed_total{reason="silent"} 0
+loopscope_reader_closed_total{reason="slow"} 0
 `, "loopscope_reader_closed_total")
 }
 
