@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"sync"
@@ -183,6 +182,3 @@ func addIndex(informer cache.SharedIndexInformer, name string, f cache.IndexFunc
 	}
 	return nil
 }
-
-// errGone is returned by a live read of an object that is not there.
-var errGone = errors.New("gone")
