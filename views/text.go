@@ -236,9 +236,11 @@ func pair(n time.Duration, unit string, rest time.Duration, small string) string
 	return fmt.Sprintf("%d%s %d%s", n, unit, rest, small)
 }
 
-// Took prints how long something lasted: 0.4 ms, 9 ms, 1.2 s.
+// Took prints how long something lasted: 40 µs, 0.4 ms, 9 ms, 1.2 s.
 func Took(d time.Duration) string {
 	switch {
+	case d > 0 && d < 100*time.Microsecond:
+		return fmt.Sprintf("%d µs", max(1, d/time.Microsecond))
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 	case d < time.Second:

@@ -35,7 +35,7 @@ func TestCounts(t *testing.T) {
 	if Plural(1, "cause") != "1 cause" || Plural(0, "cause") != "0 causes" || Plural(1200, "cause") != "1,200 causes" {
 		t.Error("plurals")
 	}
-	if Took(400*time.Microsecond) != "0.4 ms" || Took(41*time.Millisecond) != "41 ms" || Took(1200*time.Millisecond) != "1.2 s" {
+	if Took(40*time.Microsecond) != "40 µs" || Took(0) != "0.0 ms" || Took(400*time.Microsecond) != "0.4 ms" || Took(41*time.Millisecond) != "41 ms" || Took(1200*time.Millisecond) != "1.2 s" {
 		t.Error("lengths of phases")
 	}
 }

@@ -255,6 +255,9 @@ func (s *Server) look(ctx context.Context, w *watch, fresh uint64) (*drawing, ti
 	seq := s.journal.Last()
 	x.drawing, x.err = s.drawNow(ctx, q, build)
 	x.seq, x.at = seq, now
+	if x.drawing != nil {
+		x.drawing.seq = seq
+	}
 	return x.drawing, 0, x.err
 }
 
@@ -274,7 +277,7 @@ func (s *Server) drawNow(ctx context.Context, q *query, build builder) (d *drawi
 // sendChanges sends every fragment that differs from what the reader has and
 // was not swapped a moment ago.
 func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, error) {
-	m := update{Missed: w.missed, Restarted: w.restarted}
+	m := update{Seq: d.seq, Missed: w.missed, Restarted: w.restarted}
 	frags, err := w.onScreen(ctx, d)
 	if err != nil {
 		return false, err
@@ -337,7 +340,7 @@ func (w *watch) onScreen(ctx context.Context, d *drawing) ([]fragment, error) {
 }
 
 func (c *reader) send(m update) error {
-	m.Seq, m.Epoch, m.Now = c.after, c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
+	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode update: %w", err)

@@ -233,7 +233,7 @@ func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number 
 				x.Tone = tone
 			}
 		}
-		if note, ok := n.find(k.note); ok {
+		if note, ok := n.find(k.note); ok && !value.Equal(decision.Count("", 0).Value) {
 			x.Note = views.Say(note.String() + " " + k.words)
 		}
 		list = append(list, x)

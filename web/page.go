@@ -257,6 +257,7 @@ type fragment struct {
 // drawing is the live parts of a page, rendered.
 type drawing struct {
 	page   *page
+	seq    uint64 // the newest trace that it knows
 	frags  []fragment
 	digest string
 }

@@ -270,9 +270,16 @@ func legend(last scopePoint, n numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
 		{Class: "p-lim", Name: "total", Value: digits(last.fresh + last.old), Note: "≤ " + digits(last.ceiling)},
 		{Class: "p-av", Name: "available", Value: digits(last.available), Note: "≥ " + digits(last.floor)},
-		{Class: "p-new", Name: "new", Value: digits(last.fresh), Note: digits(n.or("newAvailable")) + " available"},
-		{Class: "p-old", Name: "old", Value: digits(last.old), Note: digits(n.or("oldAvailable")) + " available"},
+		{Class: "p-new", Name: "new", Value: digits(last.fresh), Note: availableNote(last.fresh, n.or("newAvailable"))},
+		{Class: "p-old", Name: "old", Value: digits(last.old), Note: availableNote(last.old, n.or("oldAvailable"))},
 	}
+}
+
+func availableNote(size, available int64) string {
+	if size == 0 {
+		return ""
+	}
+	return digits(available) + " available"
 }
 
 // lane is the syncs as ticks: the taller, the more was written.

@@ -97,11 +97,11 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	}
 	switch {
 	case seq != 0:
-		return views.Say(" ").Link(s.writer(t, seq), s.seqHref(seq))
+		return views.Text{}.Link(s.writer(t, seq), s.seqHref(seq))
 	case c.Manager != "":
-		return views.Say(" by ").Code(c.Manager)
+		return views.Say("by ").Code(c.Manager)
 	case !c.Due.IsZero() && !c.Due.Equal(c.At):
-		return views.Say(" for ").Clock(c.Due)
+		return views.Say("for ").Clock(c.Due)
 	}
 	return nil
 }
@@ -365,7 +365,7 @@ func (s *Server) echoes(o telemetry.Object, kind, name, rv string, after uint64)
 		}
 		for _, c := range t.Causes {
 			if c.NewRV == rv && c.Object == kind+" "+name {
-				return views.Say("came back as ").Link(kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))
+				return views.Text{}.Link(kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))
 			}
 		}
 	}
