@@ -40,6 +40,15 @@ type body struct {
 	}
 }
 
+// UnmarshalJSON takes objects; a JSON patch is a list and has nothing to read.
+func (b *body) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '{' {
+		return nil
+	}
+	type plain body
+	return json.Unmarshal(data, (*plain)(b))
+}
+
 // ours reports whether Loopscope sent it.
 func (r *request) ours() bool { return strings.HasPrefix(r.UserAgent, "loopscope") }
 

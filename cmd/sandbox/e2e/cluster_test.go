@@ -140,6 +140,24 @@ func settled(d *appsv1.Deployment) error {
 	return nil
 }
 
+// waitQuiet waits until it has settled and nothing is left that could move its
+// status: the pods of the old template are gone, too.
+func waitQuiet(t testing.TB, client kubernetes.Interface, namespace, name string) {
+	t.Helper()
+	waitFor(t, client, namespace, name, "quiet", func(d *appsv1.Deployment) error {
+		if err := settled(d); err != nil {
+			return err
+		}
+		if n := d.Status.TerminatingReplicas; n == nil || *n != 0 {
+			return fmt.Errorf("status.terminatingReplicas is not 0 yet")
+		}
+		if c := progressing(d); c.Reason != "NewReplicaSetAvailable" {
+			return fmt.Errorf("the condition Progressing has reason %q", c.Reason)
+		}
+		return nil
+	})
+}
+
 // updated waits for a rollout that is on its way.
 func updated(atLeast int32) func(*appsv1.Deployment) error {
 	return func(d *appsv1.Deployment) error {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // TestNoConflicts counts what our user agents wrote, in a namespace in which
@@ -36,7 +35,7 @@ func TestNoConflicts(t *testing.T) {
 			rollouts++
 		}
 		for _, name := range names {
-			waitSettled(t, client, namespace, name)
+			waitQuiet(t, client, namespace, name)
 		}
 	}
 	log := readAudit(t, plane.AuditPath)
@@ -105,4 +104,3 @@ func TestConflictsAreTold(t *testing.T) {
 		}
 	}
 }
-
