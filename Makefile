@@ -68,6 +68,10 @@ vet: ## go vet over both modules
 lint: fmt ## Static analysis beyond vet
 	go tool staticcheck ./...
 
+.PHONY: screenshots
+screenshots: $(BIN)/sandbox ## Take the README's pictures again
+	@.ci/screenshots
+
 .PHONY: image-check
 image-check: ## Run the Dockerfile's build in a scratch root and prove its binary static
 	@.ci/image-check
