@@ -51,9 +51,12 @@ generate: ## Generate templates' code and DECISIONS.md
 	go tool templ generate -path views
 	go run ./controllers/internal/gendecisions
 
+GENERATED := cat views/*_templ.go controllers/DECISIONS.md | sha256sum
+
 .PHONY: generated
-generated: generate ## Fail if generated files are not what is committed
-	@git diff --exit-code --stat -- views controllers/DECISIONS.md || { echo "Generated files are out of date: run 'make generate' and commit the result."; exit 1; }
+generated: ## Fail if generated files are out of date (and bring them up to date)
+	@before=$$($(GENERATED)); $(MAKE) generate >/dev/null 2>&1 || $(MAKE) generate; \
+	[ "$$before" = "$$($(GENERATED))" ] || { echo "Generated files were out of date and are fresh now: look at them and commit them."; exit 1; }
 
 .PHONY: fmt
 fmt: ## Fail if a Go file is not formatted
