@@ -49,7 +49,7 @@ bench: ## Benchmarks: deciding, recording with and without readers
 .PHONY: generate
 generate: ## Generate templates' code and DECISIONS.md
 	go tool templ generate -path views
-	go run ./controllers/internal/gendecisions
+	go run ./controllers/internal/gendecisions controllers/DECISIONS.md
 
 GENERATED := cat views/*_templ.go controllers/DECISIONS.md | sha256sum
 
