@@ -41,7 +41,7 @@ func (s *Server) deployment(q *query) (*page, error) {
 	v := views.Deployment{Object: s.objectView(q, x)}
 	if snap, err := deploymentSnapshot(x.newest); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
-		v.Sets = s.sets(snap)
+		v.Sets = s.sets(q, snap)
 	}
 	v.SetsNote = setsNote(v.Sets)
 	v.Shows = deploymentShows(x.cursor)
@@ -63,7 +63,7 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
 		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
 		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})
-	p.turns = sooner(q.now, p.turns, x.newest.Sentence.Turns)
+	p.turns = sooner(q.now, p.turns, s.said(x.newest, q.now).Turns)
 	p.touches = func(t *telemetry.Trace) bool {
 		return t.Object == x.object || t.Loop == telemetry.LoopReplicaSet && t.Namespace == x.object.Namespace && t.Owner == x.object.Name
 	}
@@ -76,28 +76,29 @@ func titleOf(v views.Object) string {
 
 // sets are the ReplicaSets that the newest sync saw, the newest revision first,
 // each with its own newest outcome.
-func (s *Server) sets(snap *deployment.Snapshot) []views.Set {
+func (s *Server) sets(q *query, snap *deployment.Snapshot) []views.Set {
 	states := map[string]*telemetry.Trace{}
 	for _, t := range s.journal.Board().Children(telemetry.LoopReplicaSet, snap.Namespace, snap.Name) {
 		states[t.Name] = t
 	}
 	list := make([]views.Set, 0, len(snap.ReplicaSets))
 	for i := range snap.ReplicaSets {
-		list = append(list, setOf(snap, &snap.ReplicaSets[i], states[snap.ReplicaSets[i].Name]))
+		v := setOf(snap, &snap.ReplicaSets[i])
+		if own := states[snap.ReplicaSets[i].Name]; own != nil {
+			said := s.said(own, q.now)
+			o, _ := outcomeOf(said.Tone)
+			v.State = &views.Mark{Tone: o.view, Word: said.State}
+		}
+		list = append(list, v)
 	}
 	sort.SliceStable(list, func(i, j int) bool { return revisionLess(list[j].Revision, list[i].Revision) })
 	return list
 }
 
-func setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet, own *telemetry.Trace) views.Set {
+func setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet) views.Set {
 	owner, name := split(rs.Name)
-	v := views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(telemetry.LoopReplicaSet, snap.Namespace, rs.Name),
+	return views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(telemetry.LoopReplicaSet, snap.Namespace, rs.Name),
 		Images: clip(strings.Join(rs.Images, ", "), 300), Size: rs.Replicas, Available: rs.Available, New: rs.SameTemplate}
-	if own != nil {
-		o, _ := outcomeOf(own.Sentence.Tone)
-		v.State = &views.Mark{Tone: o.view, Word: own.Sentence.State}
-	}
-	return v
 }
 
 // revisionLess compares revisions as numbers, which may have any length.

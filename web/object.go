@@ -170,7 +170,7 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 // head is the sentence of the newest sync.
 func (s *Server) head(q *query, x *subject) views.Head {
 	t := x.newest
-	sen := t.Sentence
+	sen := s.said(t, q.now)
 	o, _ := outcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(q.now), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
 		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: past(sen.Verb),
@@ -180,7 +180,8 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	}
 	if sen.State == "" {
 		h.Verb, h.Past, h.State.Word = "has", "had", "no sentence"
-		h.Lead = why(t)[:max(0, len(why(t))-1)]
+		told := why(t, sen)
+		h.Lead = told[:max(0, len(told)-1)]
 		h.Sentence = x.object.Key() + " has no sentence: " + h.Lead.At(q.now) + "."
 	}
 	if !x.onList && !t.Gone {

@@ -131,6 +131,7 @@ type Server struct {
 	draws    drawings
 	list     listing
 	encoded  encoded
+	says     sayings
 
 	// seats bounds the open websockets; live ends them.
 	seats   chan struct{}

@@ -25,6 +25,7 @@ const pageRows = 100
 // entry is a row of the list before it is filtered and placed.
 type entry struct {
 	telemetry.Row
+	said  decision.Sentence
 	id    string
 	place int // of its outcome
 	traits
@@ -54,7 +55,7 @@ func (s *Server) entries() []entry {
 	keys := s.keys(telemetry.LoopDeployment)
 	entries := make([]entry, len(rows))
 	for i, r := range rows {
-		entries[i] = entryOf(r, keys[r.Trace.Key()])
+		entries[i] = entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()])
 	}
 	slices.SortFunc(entries, attentionFirst)
 	l.seq, l.made, l.entries = seq, now, entries
@@ -75,13 +76,18 @@ func (s *Server) keys(loop string) map[string]telemetry.KeyState {
 	return keys
 }
 
-func entryOf(r telemetry.Row, key telemetry.KeyState) entry {
+func entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) entry {
 	t := r.Trace
-	o, place := outcomeOf(t.Sentence.Tone)
-	e := entry{Row: r, id: rowID(t.Object), place: place}
+	o, place := outcomeOf(said.Tone)
+	e := entry{Row: r, said: said, id: rowID(t.Object), place: place}
+	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
+		if e.SinceTone = said.Since; said.Since.IsZero() {
+			e.SinceTone = t.Sentence.Turns
+		}
+	}
 	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
 	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(key)}
-	e.reasons = reasonsOf(t)
+	e.reasons = reasonsOf(t, said)
 	return e
 }
 
@@ -110,8 +116,8 @@ func attentionFirst(a, b entry) int {
 }
 
 // reasonsOf are the words that Kubernetes and the loop have for the situation.
-func reasonsOf(t *telemetry.Trace) []string {
-	reasons := []string{t.Sentence.Code}
+func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
+	reasons := []string{said.Code}
 	if t.Failure != nil {
 		reasons = append(reasons, t.Failure.Reason)
 	}
@@ -121,7 +127,7 @@ func reasonsOf(t *telemetry.Trace) []string {
 			reasons = append(reasons, b.Reason)
 		}
 	}
-	for _, p := range append(slices.Clone(t.Sentence.Lead), t.Sentence.Then...) {
+	for _, p := range append(slices.Clone(said.Lead), said.Then...) {
 		if p.Kind == decision.Quote {
 			reasons = append(reasons, p.Text)
 		}
@@ -186,7 +192,7 @@ func (s *Server) lostRow(id string, keys map[string]telemetry.KeyState) (templ.C
 func turns(now time.Time, shown []entry) time.Time {
 	var soonest time.Time
 	for _, e := range shown {
-		soonest = sooner(now, soonest, e.Trace.Sentence.Turns)
+		soonest = sooner(now, soonest, e.said.Turns)
 	}
 	return soonest
 }

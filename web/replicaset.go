@@ -63,7 +63,7 @@ func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page 
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
 		part{"f-side", views.SidePart(v.Object)}, part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)},
 		part{"f-syncs", views.SyncsPart(v.Object)})
-	p.turns = sooner(q.now, p.turns, x.newest.Sentence.Turns)
+	p.turns = sooner(q.now, p.turns, s.said(x.newest, q.now).Turns)
 	p.touches = func(t *telemetry.Trace) bool { return t.Object == x.object }
 	return p
 }

@@ -18,7 +18,7 @@ func (s *Server) row(e entry, key telemetry.KeyState) views.Row {
 	r := views.Row{
 		ID: e.id, Group: o.group, Namespace: t.Namespace, Name: t.Name, Href: hrefOf(t.Object),
 		State: views.Mark{Tone: o.view, Word: o.word}, Quiet: o.tone == decision.ToneOK,
-		Revision: revisionOf(t), Why: why(t), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: did(t),
+		Revision: revisionOf(t), Why: why(t, e.said), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: did(t),
 		Queue: queueText(key),
 	}
 	if !e.SinceTone.IsZero() {
@@ -33,9 +33,8 @@ func (s *Server) row(e entry, key telemetry.KeyState) views.Row {
 }
 
 // why is the sentence without its subject and tone, which stand in their own cells.
-func why(t *telemetry.Trace) views.Text {
-	s := t.Sentence
-	lead := first(stop(wording(s.Lead, false)))
+func why(t *telemetry.Trace, said decision.Sentence) views.Text {
+	lead := first(stop(wording(said.Lead, false)))
 	if len(lead) == 0 {
 		if t.Failure != nil {
 			return views.Say("The sync failed: ").Code(clip(t.Failure.Message, 200)).Plain(".")

@@ -36,3 +36,34 @@ func TestWordingIsTheSentence(t *testing.T) {
 		}
 	}
 }
+
+// TestSentencesTurn reads a page at the moment from which the clock alone makes
+// another sentence: the same as the loop's package says from the snapshot.
+func TestSentencesTurn(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.goldens()
+	s := w.server(nil)
+	turning, changed := 0, 0
+	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
+		trace, _ := w.journal.Get(seq)
+		at := trace.Sentence.Turns
+		if at.IsZero() {
+			continue
+		}
+		turning++
+		if got := s.said(trace, at.Add(-time.Millisecond)); got.Code != trace.Sentence.Code {
+			t.Errorf("%s turned too early, into %s", trace.Key(), got.Code)
+		}
+		got := s.said(trace, at)
+		if turned(got, at) {
+			t.Errorf("%s: the new sentence has turned already", trace.Key())
+		}
+		if got.At(at) != trace.Sentence.At(at) {
+			changed++
+		}
+	}
+	if turning < 10 || changed < 5 {
+		t.Errorf("%d sentences turn and %d change, want more", turning, changed)
+	}
+	t.Logf("%d sentences turn, %d into other words", turning, changed)
+}
