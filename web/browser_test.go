@@ -186,6 +186,25 @@ func TestBrowserLive(t *testing.T) {
 		t.Errorf("%d requests were made to follow, want none", n)
 	}
 
+	// What the reader holds stays: an open fold, the focus, a selection.
+	run(t, ctx, chromedp.Evaluate[bool](`(document.querySelector('#f-path details').open = true, document.querySelector('#f-path summary').focus(), true)`))
+	w.now = time.Now()
+	held := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
+	until(t, ctx, stepIs(held.Seq))
+	wait(t, 300*time.Millisecond)
+	if !run(t, ctx, chromedp.Evaluate[bool](`document.querySelector('#f-path details').open && document.activeElement === document.querySelector('#f-path summary')`)) {
+		t.Error("a swap closed a fold or took the focus")
+	}
+	run(t, ctx, chromedp.Evaluate[bool](`(getSelection().selectAllChildren(document.querySelector('#f-step b')), true)`))
+	w.now = time.Now()
+	next := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
+	until(t, ctx, "document.querySelector('#f-syncs').innerText.includes('"+digits(next.Seq)+"')")
+	if !run(t, ctx, chromedp.Evaluate[bool](stepIs(held.Seq))) {
+		t.Error("a swap took a selection away")
+	}
+	run(t, ctx, chromedp.Evaluate[bool](`(getSelection().removeAllRanges(), true)`))
+	until(t, ctx, stepIs(next.Seq))
+
 	last := w.journal.Last()
 	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
 	before := steps[len(steps)-2].Seq

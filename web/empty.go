@@ -19,7 +19,7 @@ func (s *Server) empty(all []entry, terms []term) *views.Problem {
 			Lines: []views.Text{views.Say("No Deployment was looked at since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},
 			Try:   firstSteps}
 	}
-	p := &views.Problem{Code: "no-match", Heading: "Nothing is " + joinTerms(terms) + "."}
+	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + joinTerms(terms) + "."}
 	for i, t := range terms {
 		n := 0
 		rest := without(terms, i)
@@ -51,6 +51,6 @@ func joinTerms(terms []term) string {
 	case 1:
 		return words[0]
 	default:
-		return "both " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+		return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 	}
 }

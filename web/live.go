@@ -32,7 +32,8 @@ const (
 	// swapEvery is the least time between two swaps of one fragment, windowEvery
 	// that of the counter in the header, which every trace changes.
 	swapEvery, windowEvery = 250 * time.Millisecond, time.Second
-	// drawEvery is the least time between two drawings of one page, for all its readers.
+	// drawEvery is the least time between two drawings of one page, for all its
+	// readers; a page that is slow to draw rests five times as long as it took.
 	drawEvery = 40 * time.Millisecond
 	// lookEvery is how often a page is drawn without a trace: queues and the
 	// reach of the API server change without one.

@@ -49,6 +49,7 @@ type shared struct {
 	err     error
 	seq     uint64 // what it was drawn after
 	at      time.Time
+	took    time.Duration
 }
 
 func (d *drawings) join(address string) *shared {
@@ -241,10 +242,10 @@ func (s *Server) look(ctx context.Context, w *watch, fresh uint64) (*drawing, ti
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := time.Now()
-	age := now.Sub(x.at)
-	if drawn := x.drawing != nil || x.err != nil; drawn && age < drawEvery {
+	age, rest := now.Sub(x.at), max(drawEvery, 5*x.took)
+	if drawn := x.drawing != nil || x.err != nil; drawn && age < rest {
 		if x.seq < fresh {
-			return nil, drawEvery - age, nil
+			return nil, rest - age, nil
 		}
 		return x.drawing, 0, x.err
 	}
@@ -254,7 +255,7 @@ func (s *Server) look(ctx context.Context, w *watch, fresh uint64) (*drawing, ti
 	}
 	seq := s.journal.Last()
 	x.drawing, x.err = s.drawNow(ctx, q, build)
-	x.seq, x.at = seq, now
+	x.seq, x.at, x.took = seq, now, time.Since(now)
 	if x.drawing != nil {
 		x.drawing.seq = seq
 	}

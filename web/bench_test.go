@@ -1,0 +1,83 @@
+package web
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// BenchmarkOverview draws the live parts of the list with ten thousand
+// Deployments, as one new trace makes it necessary.
+func BenchmarkOverview(b *testing.B) {
+	w := newWorld(b, storyNow)
+	for i := range 10_000 {
+		w.journal.Record(plain("n"+digits(i%40), "d-"+digits(i)))
+	}
+	s := w.server(func(o *Options) { o.Now = time.Now })
+	q, build, err := s.find("/deployments")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.journal.Record(plain("n1", "d-1"))
+		if _, err := s.drawNow(b.Context(), q, build); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDeployment draws the live parts of a Deployment in a rollout.
+func BenchmarkDeployment(b *testing.B) {
+	w := newWorld(b, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	s := w.server(nil)
+	q, build, err := s.find("/deployments/shop/web")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.drawNow(b.Context(), q, build); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRecord shows what readers cost a sync: nothing that depends on them.
+func BenchmarkRecord(b *testing.B) {
+	for _, readers := range []int{0, 200} {
+		b.Run(digits(readers)+" readers", func(b *testing.B) {
+			w := newWorld(b, storyNow)
+			w.pump()
+			w.journal.Record(plain("shop", "web"))
+			s, h := w.serve(nil)
+			got := make(chan struct{}, readers)
+			for range readers {
+				conn := dial(b, h.URL, "", traceProtocol)
+				_ = conn.SetReadDeadline(time.Time{})
+				go readUntil(conn, 1<<62, got)
+			}
+			eventually(b, "all are seated", func() bool { return len(s.seats) == readers })
+			traces := make([]*telemetry.Trace, 1024)
+			for i := range traces {
+				traces[i] = plain("shop", "web")
+			}
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			var spent []time.Duration
+			for b.Loop() {
+				<-tick.C // A busy cluster's hundred syncs a second; clients and server share this machine.
+				x := *traces[len(spent)%len(traces)]
+				began := time.Now()
+				w.journal.Record(&x)
+				spent = append(spent, time.Since(began))
+			}
+			slices.Sort(spent)
+			b.ReportMetric(float64(spent[len(spent)/2].Nanoseconds()), "ns/median-record")
+			b.ReportMetric(float64(spent[len(spent)*99/100].Nanoseconds()), "ns/p99-record")
+		})
+	}
+}
