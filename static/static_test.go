@@ -1,7 +1,6 @@
 package static
 
 import (
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -119,6 +118,6 @@ func TestNamesCarryTheirContent(t *testing.T) {
 		}
 	}
 	if _, ok := Find("../static.go"); ok {
-		t.Error(fmt.Sprint("a path was found"))
+		t.Error("a path was found")
 	}
 }

@@ -86,8 +86,10 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position) {
 	s.opts.Readers.Opened()
-	ctx, cancel := context.WithCancelCause(s.live)
+	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &reader{s: s, conn: conn, cancel: cancel, position: start}
+	s.enter(c)
+	defer s.leave(c)
 	c.bound()
 	var reading sync.WaitGroup
 	reading.Add(1)
@@ -166,6 +168,22 @@ func (s *Server) sit() bool {
 
 func (s *Server) rise() { <-s.seats; s.open.Done() }
 
+// enter lets Shutdown find a reader. One that came while it ran is sent away.
+func (s *Server) enter(c *reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers[c] = struct{}{}
+	if s.closed {
+		c.cancel(errStopping)
+	}
+}
+
+func (s *Server) leave(c *reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.readers, c)
+}
+
 // reader is one websocket: one goroutine reads from it, one writes to it.
 type reader struct {
 	s      *Server
@@ -193,6 +211,7 @@ type subscribe struct {
 
 // errors by which the two goroutines end each other.
 var (
+	errStopping = errors.New("the console is stopping")
 	errClient   = errors.New("closed by the client")
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
@@ -348,8 +367,8 @@ func (c *reader) bye(cause error) string {
 		code, text, reason = websocket.CloseMessageTooBig, errOversize.Error(), closedOversize
 	case errors.As(cause, &bad):
 		code, text, reason = websocket.ClosePolicyViolation, bad.why, closedProtocol
-	case errors.Is(cause, context.Canceled), errors.Is(cause, telemetry.ErrEnded):
-		code, text, reason = websocket.CloseGoingAway, "the console is stopping", closedShutdown
+	case errors.Is(cause, errStopping), errors.Is(cause, telemetry.ErrEnded):
+		code, text, reason = websocket.CloseGoingAway, errStopping.Error(), closedShutdown
 	default:
 		c.s.opts.Logger.Error("live page", "err", cause)
 	}

@@ -133,14 +133,13 @@ type Server struct {
 	encoded  encoded
 	says     sayings
 
-	// seats bounds the open websockets; live ends them.
+	// seats bounds the open websockets. mu guards who sits there, and makes sure
+	// that nobody sits down once Shutdown waits for the last to leave.
 	seats   chan struct{}
-	live    context.Context //nolint:containedctx // ends with Shutdown, not with a call
-	endLive context.CancelFunc
-	// mu makes sure that nobody is seated once Shutdown waits for the last to leave.
-	mu     sync.Mutex
-	closed bool
-	open   sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	readers map[*reader]struct{}
+	open    sync.WaitGroup
 }
 
 // New returns a console for the options. It starts nothing; websockets that are
@@ -150,8 +149,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	live, end := context.WithCancel(context.Background())
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, seats: make(chan struct{}, o.MaxReaders), live: live, endLive: end}
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -164,8 +162,10 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
+	for c := range s.readers {
+		c.cancel(errStopping)
+	}
 	s.mu.Unlock()
-	s.endLive()
 	done := make(chan struct{})
 	go func() { s.open.Wait(); close(done) }()
 	select {

@@ -3,7 +3,6 @@ package web
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
@@ -69,14 +68,6 @@ func (n numbers) count(name string) (int64, bool) {
 func (n numbers) or(name string) int64 {
 	c, _ := n.count(name)
 	return c
-}
-
-func (n numbers) instant(name string) (time.Time, bool) {
-	v, ok := n.find(name)
-	if !ok {
-		return time.Time{}, false
-	}
-	return v.Time()
 }
 
 // meterOf places the facts of a sync on a bar; without a ceiling there is none.

@@ -1,0 +1,180 @@
+package web
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// head is the sentence of the newest sync.
+func (s *Server) head(q *query, x *subject) views.Head {
+	t := x.newest
+	sen := s.said(t, q.now)
+	o, _ := outcomeOf(sen.Tone)
+	h := views.Head{Sentence: sen.At(q.now), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
+		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: past(sen.Verb),
+		Lead: wording(sen.Lead, false), Then: first(stop(wording(sen.Then, true))), Numbers: s.keyNumbers(t, o.view)}
+	if !sen.Turns.IsZero() {
+		h.Turns = &sen.Turns
+	}
+	if sen.State == "" {
+		h.Verb, h.Past, h.State.Word = "has", "had", "no sentence"
+		told := why(t, sen)
+		h.Lead = told[:max(0, len(told)-1)]
+		h.Sentence = x.object.Key() + " has no sentence: " + h.Lead.At(q.now) + "."
+	}
+	if !x.onList && !t.Gone {
+		h.Gone = true
+	}
+	return h
+}
+
+// keyNumber says how a fact is labelled, and which other fact bounds it.
+type keyNumber struct {
+	fact, label string
+	bound, sign string
+	note, words string
+}
+
+var keyNumbers = map[string][]keyNumber{
+	telemetry.LoopDeployment: {
+		{fact: "wanted", label: "wanted"},
+		{fact: "new", label: "new", note: "newAvailable", words: "available"},
+		{fact: "old", label: "old", note: "oldAvailable", words: "available"},
+		{fact: "total", label: "total", bound: "ceiling", sign: "≤"},
+		{fact: "available", label: "available", bound: "floor", sign: "≥"},
+		{fact: "lastProgress", label: "last progress"},
+	},
+	telemetry.LoopReplicaSet: {
+		{fact: "wanted", label: "wanted"},
+		{fact: "pods", label: "pods"},
+		{fact: "ready", label: "ready"},
+		{fact: "available", label: "available"},
+		{fact: "terminating", label: "ending"},
+	},
+}
+
+// keyNumbers are facts of the newest sync, with their bounds beside them.
+func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number {
+	n := numbersOf(t)
+	var list []views.Number
+	for _, k := range keyNumbers[t.Loop] {
+		value, ok := n.find(k.fact)
+		if !ok {
+			continue
+		}
+		x := views.Number{Label: k.label, Value: views.Say(value.String())}
+		if at, ok := value.Time(); ok {
+			x.Value, x.Note = views.Text{}.Since(at), views.Say("ago")
+		}
+		if bound, ok := n.find(k.bound); ok {
+			x.Note = views.Say(k.sign + " " + bound.String())
+			if bound.Equal(value) && tone != views.OK && tone != views.Idle {
+				x.Tone = tone
+			}
+		}
+		if note, ok := n.find(k.note); ok && !value.Equal(decision.Count("", 0).Value) {
+			x.Note = views.Say(note.String() + " " + k.words)
+		}
+		list = append(list, x)
+	}
+	if len(t.Timers) > 0 {
+		list = append(list, views.Number{Label: "next look", Value: views.Text{}.Until(soonest(t.Timers))})
+	}
+	return list
+}
+
+func soonest(timers []decision.Timer) time.Time {
+	at := timers[0].At
+	for _, t := range timers {
+		if t.At.Before(at) {
+			at = t.At
+		}
+	}
+	return at
+}
+
+// shownBlockers is how many blockers a page names one by one.
+const shownBlockers = 5
+
+func heldViews(t *telemetry.Trace) []views.Held {
+	list := make([]views.Held, 0, len(held(t)))
+	for _, h := range held(t) {
+		list = append(list, heldView(h))
+	}
+	return list
+}
+
+func heldView(h decision.Held) views.Held {
+	v := views.Held{Question: h.Question, Code: h.Code, What: heldWhat(h), Unblocks: first(stop(wording(h.Unblocks, false)))}
+	if h.Equation != nil {
+		v.Equation = equationLong(h.Equation)
+	}
+	said := ""
+	for _, b := range h.Blockers[:min(len(h.Blockers), shownBlockers)] {
+		if b.Message == said { // Pods of one template mostly wait for the same.
+			b.Message = ""
+		} else {
+			said = b.Message
+		}
+		v.Blockers = append(v.Blockers, blockerOf(b))
+	}
+	if n := max(h.BlockerCount, int64(len(h.Blockers))) - int64(len(v.Blockers)); n > 0 && len(v.Blockers) > 0 {
+		last := v.Blockers[len(v.Blockers)-1]
+		v.More = "and " + digits(n) + " more like …-" + last.Own
+	}
+	if len(v.Unblocks) > 0 {
+		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(h.Unblocks, false)))
+	}
+	return v
+}
+
+func heldWhat(h decision.Held) views.Text {
+	verb := map[decision.ActionKind]string{decision.UpdateReplicaSet: "Scale", decision.CreateReplicaSet: "Create",
+		decision.DeleteReplicaSet: "Delete", decision.CreatePods: "Create pods of", decision.DeletePods: "Delete pods of"}[h.Kind]
+	if verb == "" {
+		verb = string(h.Kind)
+	}
+	if h.Target.Name == "" {
+		return views.Text{}.Strong(verb + " " + plural(h.BlockerCount, "an old ReplicaSet", "old ReplicaSets"))
+	}
+	t := views.Text{}.Strong(verb + " ").Code(h.Target.Name)
+	switch {
+	case h.Size == nil:
+	case h.Kind == decision.CreateReplicaSet:
+		t = t.Strong(" with " + views.Plural(h.Size.To, "pod"))
+	default:
+		t = t.Strong(" from " + digits(h.Size.From) + " to " + digits(h.Size.To))
+	}
+	return t
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// blockerWords put Kubernetes' own reasons into words; the reason follows.
+func blockerOf(b decision.Blocker) views.Blocker {
+	owner, own := split(b.Name)
+	v := views.Blocker{Kind: b.Kind, Owner: owner, Own: own}
+	switch {
+	case b.Reason == "Ready":
+		v.Why = views.Say("ready")
+	case b.Reason != "":
+		v.Why = views.Text{}.Code(b.Reason)
+	case b.Kind == "Pod":
+		v.Why = views.Say("not ready")
+	}
+	if !b.Since.IsZero() {
+		v.Why = v.Why.Plain(" ").Since(b.Since)
+	}
+	if b.Message != "" {
+		v.Why = v.Why.Plain(", ").Plain(clip(b.Message, 160))
+	}
+	return v
+}

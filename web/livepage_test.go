@@ -1,0 +1,211 @@
+package web
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// look subscribes to a page as a browser does that has nothing yet.
+func look(t testing.TB, base, page string, rows ...string) *websocket.Conn {
+	t.Helper()
+	conn := dial(t, base, "", pageProtocol)
+	if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows}); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func ids(m update) map[string]string {
+	got := map[string]string{}
+	for _, f := range m.Frags {
+		got[f.ID] = f.HTML
+	}
+	return got
+}
+
+func TestPageStream(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.pump()
+	r := stuckRollout(w)
+	_, h := w.serve(nil)
+	conn := look(t, h.URL, "/deployments/shop/web")
+	all := ids(receive[update](t, conn))
+	for _, id := range []string{"f-head", "f-path", "f-side", "f-step", "f-syncs", "f-sets", "f-notice", "f-window"} {
+		if all[id] == "" {
+			t.Errorf("the first message lacks %s", id)
+		}
+	}
+	_, body := get(t, h.URL, "/deployments/shop/web")
+	if d := parse(t, body); !strings.Contains(all["f-step"], "Sync "+digits(w.journal.Last())) || d.one("#f-head") == "" {
+		t.Errorf("stream and page differ: %s", all["f-step"])
+	}
+
+	t.Run("a sync changes only what it changes", func(t *testing.T) {
+		w.now = storyNow
+		w.journal.Record(plain("elsewhere", "other"))
+		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
+		got := map[string]string{}
+		for got["f-step"] == "" {
+			for id, html := range ids(receive[update](t, conn)) {
+				got[id] = html
+			}
+		}
+		if !strings.Contains(got["f-step"], "Sync "+digits(x.Seq)) || got["f-notice"] != "" {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("an equal page is not sent again", func(t *testing.T) {
+		_, body := get(t, h.URL, "/deployments/shop/web")
+		version := attr(parse(t, body).all("body")[0], "data-v")
+		again := dial(t, h.URL, "", pageProtocol)
+		if err := again.WriteJSON(subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: w.journal.Last(), V: version}); err != nil {
+			t.Fatal(err)
+		}
+		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
+		m := receive[update](t, again)
+		if m.Seq != x.Seq || ids(m)["f-sets"] != "" {
+			t.Errorf("the first message is %d with %d fragments, want %d with what changed alone", m.Seq, len(m.Frags), x.Seq)
+		}
+	})
+	t.Run("a pinned sync stays", func(t *testing.T) {
+		first := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)[0]
+		if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if step := ids(receive[update](t, conn))["f-step"]; step != "" {
+				if !strings.Contains(step, "Sync "+digits(first.Seq)+"<") || !strings.Contains(step, "newer") {
+					t.Errorf("the cursor is not on sync %d: %s", first.Seq, step)
+				}
+				return
+			}
+		}
+	})
+	t.Run("an unknown object ends the page", func(t *testing.T) {
+		gone := look(t, h.URL, "/deployments/shop/none")
+		if m := receive[update](t, gone); !strings.Contains(m.Gone, "shop/none") {
+			t.Errorf("got %+v", m)
+		}
+	})
+}
+
+func TestPageStreamRestart(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	w.journal.Record(plain("shop", "web"))
+	_, h := w.serve(nil)
+	conn := dial(t, h.URL, "", pageProtocol)
+	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: "dead", After: 4711}); err != nil {
+		t.Fatal(err)
+	}
+	if m := receive[update](t, conn); !m.Restarted || m.Epoch != "7c41" || len(m.Frags) == 0 {
+		t.Errorf("a page of another run got %+v", m)
+	}
+}
+
+// TestPageStreamGap lets a page fall behind further than is kept.
+func TestPageStreamGap(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 8})
+	w.pump()
+	w.journal.Record(plain("shop", "web"))
+	c := &counts{}
+	_, h := w.serve(func(o *Options) { o.Readers = c })
+	for range 40 {
+		w.journal.Record(plain("shop", "web"))
+	}
+	conn := dial(t, h.URL, "", pageProtocol)
+	if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if m := receive[update](t, conn); m.Missed > 0 {
+			if m.Missed != 32 {
+				t.Errorf("missed %d, want 32", m.Missed)
+			}
+			return
+		}
+	}
+}
+
+// TestOverviewStream keeps every row where it is, and tells what would move.
+func TestOverviewStream(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	a, b := plain("shop", "a"), plain("shop", "b")
+	w.journal.Record(a)
+	w.journal.Record(b)
+	_, h := w.serve(nil)
+	rows := []string{rowID(a.Object), rowID(b.Object)}
+	conn := look(t, h.URL, "/deployments", rows...)
+	receive[update](t, conn)
+	bad := plain("shop", "b")
+	bad.Sentence = decision.Sentence{Namespace: "shop", Object: "b", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("everything is wrong")}
+	w.journal.Record(bad)
+	var row string
+	var order []string
+	for row == "" || order == nil {
+		m := receive[update](t, conn)
+		if html := ids(m)[rows[1]]; html != "" {
+			row = html
+		}
+		if m.Order != nil {
+			order = m.Order
+		}
+	}
+	if !strings.Contains(row, "Everything is wrong") || !strings.Contains(row, `data-g="Failed"`) {
+		t.Errorf("the row says %s", row)
+	}
+	if len(order) != 2 || order[0] != rows[1] {
+		t.Errorf("order %v, want b first", order)
+	}
+}
+
+// TestSwapsAreBounded sends a burst and counts swaps: the first at once, then
+// no more than four a second.
+func TestSwapsAreBounded(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	w.journal.Record(plain("shop", "web"))
+	_, h := w.serve(nil)
+	conn := look(t, h.URL, "/deployments/shop/web")
+	receive[update](t, conn)
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Add(1)
+	go func() {
+		defer writing.Done()
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				w.journal.Record(plain("shop", "web"))
+			}
+		}
+	}()
+	began := time.Now()
+	var at []time.Time
+	for len(at) < 6 {
+		if ids(receive[update](t, conn))["f-step"] != "" {
+			at = append(at, time.Now())
+		}
+	}
+	close(stop)
+	writing.Wait()
+	if first := at[0].Sub(began); first > swapEvery+200*time.Millisecond {
+		t.Errorf("the first swap came after %s", first)
+	}
+	if five := at[5].Sub(at[0]); five < 5*swapEvery-100*time.Millisecond {
+		t.Errorf("five swaps took %s, want at least %s", five, 5*swapEvery)
+	}
+}

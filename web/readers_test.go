@@ -1,0 +1,166 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// TestNeverReadingClient is closed at the write deadline, and counted.
+func TestNeverReadingClient(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 4096})
+	w.pump()
+	big := plain("shop", "web")
+	big.Failure = &decision.Failure{Message: strings.Repeat("x", 64<<10)}
+	for range 200 {
+		x := *big
+		w.journal.Record(&x)
+	}
+	c := &counts{}
+	const deadline = 300 * time.Millisecond
+	_, h := w.serve(func(o *Options) { o.Readers, o.WriteTimeout = c, deadline })
+	d := websocket.Dialer{Subprotocols: []string{traceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
+		conn, err := net.Dial(network, addr)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(4 << 10)
+		}
+		return conn, err
+	}}
+	conn, _, err := d.Dial(strings.Replace(h.URL, "http", "ws", 1)+"/live?after=0&epoch=7c41", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	began := time.Now()
+	eventually(t, "closed as slow", func() bool { return c.was(closedSlow) == 1 })
+	if took := time.Since(began); took < deadline/2 || took > 5*time.Second {
+		t.Errorf("closed after %s, the deadline is %s", took, deadline)
+	}
+	t.Logf("closed after %s", time.Since(began).Round(time.Millisecond))
+}
+
+// TestSilentClient answers no ping, and is closed.
+func TestSilentClient(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	c := &counts{}
+	_, h := w.serve(func(o *Options) { o.Readers, o.SilentAfter = c, 200*time.Millisecond })
+	dial(t, h.URL, "", traceProtocol)
+	eventually(t, "closed as silent", func() bool { return c.was(closedSilent) == 1 })
+}
+
+// TestTwoHundredReaders follow pages and traces, and leave nothing behind.
+func TestTwoHundredReaders(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.pump()
+	r := stuckRollout(w)
+	c := &counts{}
+	s, h := w.serve(func(o *Options) { o.Readers = c })
+	settled(t)
+	before := runtime.NumGoroutine()
+	const readers = 200
+	var reading sync.WaitGroup
+	conns := make([]*websocket.Conn, readers)
+	got := make(chan struct{}, readers)
+	after := w.journal.Last()
+	for i := range conns {
+		if i%2 == 0 {
+			conns[i] = dial(t, h.URL, "", traceProtocol)
+		} else {
+			conns[i] = look(t, h.URL, "/deployments/shop/web")
+		}
+		reading.Add(1)
+		go func() { defer reading.Done(); readUntil(conns[i], after+1, got) }()
+	}
+	eventually(t, "all are seated", func() bool { return len(s.seats) == readers })
+	w.now = storyNow
+	began := time.Now()
+	r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
+	recorded := time.Since(began)
+	for range readers {
+		select {
+		case <-got:
+		case <-time.After(10 * time.Second):
+			t.Fatal("a reader did not get the sync")
+		}
+	}
+	t.Logf("deciding and recording took %s, %d readers had it after %s", recorded.Round(time.Microsecond), readers, time.Since(began).Round(time.Millisecond))
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	reading.Wait()
+	eventually(t, "all have left", func() bool { return len(s.seats) == 0 })
+	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { return runtime.NumGoroutine() <= before+2 })
+	if n := c.was(closedByClient); n != readers {
+		t.Errorf("%d counted as closed by the client, want %d: %v", n, readers, c.closed)
+	}
+}
+
+// settled waits until goroutines of earlier tests have ended.
+func settled(t *testing.T) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	n, since := runtime.NumGoroutine(), time.Now()
+	eventually(t, "goroutines settle", func() bool {
+		if now := runtime.NumGoroutine(); now != n {
+			n, since = now, time.Now()
+		}
+		return time.Since(since) > 50*time.Millisecond
+	})
+}
+
+// readUntil reads to the end, and says once when it has met that number.
+func readUntil(conn *websocket.Conn, seq uint64, got chan<- struct{}) {
+	said := false
+	for {
+		_, raw, err := conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		var m struct {
+			Seq   uint64 `json:"seq"`
+			Trace *struct {
+				Seq uint64 `json:"seq"`
+			} `json:"trace"`
+		}
+		if json.Unmarshal(raw, &m) != nil || said {
+			continue
+		}
+		if m.Seq >= seq || m.Trace != nil && m.Trace.Seq >= seq {
+			said = true
+			got <- struct{}{}
+		}
+	}
+}
+
+func TestShutdownSaysGoodbye(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	c := &counts{}
+	s, h := w.serve(func(o *Options) { o.Readers = c })
+	conn := dial(t, h.URL, "", traceProtocol)
+	receive[traceMessage](t, conn)
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := conn.ReadMessage()
+	if !websocket.IsCloseError(err, websocket.CloseGoingAway) || c.was(closedShutdown) != 1 {
+		t.Errorf("closed with %v, counted %v", err, c.closed)
+	}
+	d := websocket.Dialer{Subprotocols: []string{traceProtocol}}
+	if _, res, err := d.Dial(strings.Replace(h.URL, "http", "ws", 1)+"/live", nil); err == nil || res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a reader after the end: %v %v", res, err)
+	}
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// subject is an object with the syncs that are kept of it, oldest first, and
+// the one under the cursor.
+type subject struct {
+	object telemetry.Object
+	row    telemetry.Row
+	newest *telemetry.Trace
+	cursor *telemetry.Trace
+	kept   []*telemetry.Trace
+	pinned bool
+	onList bool // on the board: it still exists
+}
+
+// subject finds the object of a page, and the sync under its cursor.
+func (s *Server) subject(q *query, loop string) (*subject, error) {
+	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
+	x := &subject{object: o, kept: s.journal.Of(o, historyRows)}
+	x.row, x.onList = s.journal.Board().Row(o)
+	switch {
+	case x.onList:
+		x.newest = x.row.Trace
+	case len(x.kept) > 0:
+		x.newest = x.kept[len(x.kept)-1]
+	default:
+		return nil, s.unknownObject(o)
+	}
+	x.cursor = x.newest
+	return x, s.pin(q, x)
+}
+
+// pin puts the cursor on the sync that the address names.
+func (s *Server) pin(q *query, x *subject) error {
+	args := q.url.Query()
+	text := args.Get("sync")
+	if text == "" {
+		return nil
+	}
+	seq, err := number(text)
+	if err != nil {
+		return badSync(text, hrefOf(x.object))
+	}
+	if epoch := args.Get("epoch"); epoch != "" && epoch != s.journal.Epoch() {
+		return s.otherEpoch(epoch, hrefOf(x.object))
+	}
+	t, err := s.syncNumber(x.object, seq)
+	if err != nil {
+		return err
+	}
+	x.cursor, x.pinned = t, true
+	return nil
+}
+
+func badSync(text, back string) error {
+	return problem(http.StatusBadRequest, "bad-sync", "That is not the number of a sync.",
+		views.Say("Syncs are numbered from 1; the address says ").Code(clip(text, 60)).Plain(".")).
+		link("The newest sync", back)
+}
+
+func (s *Server) otherEpoch(epoch, back string) error {
+	return problem(http.StatusGone, "other-epoch", "That sync is of an earlier run of Loopscope.",
+		views.Say("The address is of run ").Code(clip(epoch, 40)).Plain("; this run is ").Code(s.journal.Epoch()).
+			Plain(", which began ").Clock(s.window().Since).Plain(" UTC and numbers its syncs from 1 again.")).
+		link("The newest sync", back)
+}
+
+// syncNumber finds a sync of an object, or says why there is none and which is nearest.
+func (s *Server) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, error) {
+	back := hrefOf(o)
+	if seq > s.journal.Last() {
+		return nil, problem(http.StatusNotFound, "no-such-sync", "There is no sync "+digits(seq)+" yet.",
+			views.Sayf("The newest of this run is %s.", digits(s.journal.Last()))).link("The newest sync of "+o.Key(), back)
+	}
+	t, ok := s.journal.Get(seq)
+	if row, found := s.journal.Board().Row(o); !ok && found && row.Trace.Seq == seq {
+		t, ok = row.Trace, true // The newest of an idle object is kept on the board alone.
+	}
+	switch {
+	case ok && t.Object == o:
+		return t, nil
+	case ok:
+		return nil, problem(http.StatusNotFound, "other-object", "Sync "+digits(seq)+" was not one of "+kindOf(o.Loop)+" "+o.Key()+".",
+			views.Say("It belongs to "+kindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
+			link("Sync "+digits(seq)+" of "+t.Key(), syncHref(t)).link("The newest sync of "+o.Key(), back)
+	}
+	e := problem(http.StatusGone, "too-old", "Sync "+digits(seq)+" is no longer kept.",
+		views.Say("It changed nothing and was folded into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
+	if near := nearest(s.journal.Of(o, historyRows), seq); near != nil {
+		e = e.link("The nearest that is kept: "+digits(near.Seq), syncHref(near))
+	}
+	return nil, e.link("The newest sync of "+o.Key(), back)
+}
+
+// nearest is the kept sync closest to a number.
+func nearest(kept []*telemetry.Trace, seq uint64) *telemetry.Trace {
+	var best *telemetry.Trace
+	for _, t := range kept {
+		if best == nil || distance(t.Seq, seq) < distance(best.Seq, seq) {
+			best = t
+		}
+	}
+	return best
+}
+
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
+
+// unknownObject names what comes nearest to an object that is not there.
+func (s *Server) unknownObject(o telemetry.Object) error {
+	kind := kindOf(o.Loop)
+	e := problem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+clip(o.Key(), 300)+" that was ever looked at.",
+		views.Say("Since ").Clock(s.window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
+	for _, t := range s.closest(o) {
+		e = e.link(t.Key(), hrefOf(t.Object))
+	}
+	return e.link("All Deployments", "/deployments")
+}
+
+// closest are up to three objects of the same name elsewhere, or whose name
+// begins alike, the likeliest first.
+func (s *Server) closest(o telemetry.Object) []*telemetry.Trace {
+	likeness := func(t *telemetry.Trace) int {
+		n := common(t.Name, o.Name) - max(len(t.Name), len(o.Name))
+		if t.Namespace != o.Namespace {
+			n--
+		}
+		return n
+	}
+	list := slices.DeleteFunc(s.journal.Board().List(o.Loop), func(t *telemetry.Trace) bool {
+		return t.Name != o.Name && (t.Namespace != o.Namespace || common(t.Name, o.Name) == 0)
+	})
+	slices.SortStableFunc(list, func(a, b *telemetry.Trace) int { return likeness(b) - likeness(a) })
+	return list[:min(3, len(list))]
+}
+
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,245 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// wroteOf is what a sync wrote, with the resourceVersion of every write.
+func (s *Server) wroteOf(t *telemetry.Trace) views.Wrote {
+	var v views.Wrote
+	done, refused := 0, 0
+	for _, r := range t.Rounds {
+		for i := range r.Verdict.Actions {
+			w := writeOf(&r.Verdict.Actions[i], outcomeAt(r, i))
+			w.Back = s.backOf(t, &r.Verdict.Actions[i], outcomeAt(r, i))
+			v.Writes = append(v.Writes, w)
+			tally(outcomeAt(r, i), &done, &refused)
+		}
+	}
+	if t.Report != nil && t.Report.Outcome != nil {
+		w := statusWrite(t)
+		w.Back = s.echoes(t.Object, kindOf(t.Loop), t.Name, t.Report.Outcome.RV, t.Seq)
+		v.Writes = append(v.Writes, w)
+		tally(t.Report.Outcome, &done, &refused)
+	}
+	v.Note = wroteNote(len(v.Writes), done)
+	if done == 0 {
+		v.Last = s.lastWrote(t)
+	}
+	return v
+}
+
+func outcomeAt(r decision.Round, i int) *decision.Outcome {
+	if i < len(r.Outcomes) {
+		return &r.Outcomes[i]
+	}
+	return &decision.Outcome{State: decision.NotTried}
+}
+
+func tally(o *decision.Outcome, done, refused *int) {
+	if o.State == decision.Written || o.State == decision.Partly {
+		*done++
+		return
+	}
+	*refused++
+}
+
+func wroteNote(all, done int) string {
+	switch {
+	case all == 0:
+		return "nothing"
+	case all == done:
+		return views.Plural(all, "write")
+	default:
+		return fmt.Sprintf("%d of %s", done, views.Plural(all, "write"))
+	}
+}
+
+// lastWrote is the newest write before a sync that wrote nothing.
+func (s *Server) lastWrote(t *telemetry.Trace) views.Text {
+	list := s.journal.Of(t.Object, historyRows)
+	for i := len(list) - 1; i >= 0; i-- {
+		if x := list[i]; x.Seq < t.Seq && x.Wrote() {
+			return views.Say("Its last write was in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).
+				Plain(" ago: " + did(x) + ".")
+		}
+	}
+	if last, ok := s.journal.Board().LastWrote(t.Object); ok && last.Seq < t.Seq {
+		return views.Say("Its last write was in sync " + digits(last.Seq) + ", ").Since(last.Ended).Plain(" ago: " + did(last) + ".")
+	}
+	return views.Say("It has written nothing before, as far as is recorded.")
+}
+
+// actionWords say what an action does to its target.
+var actionWords = map[decision.ActionKind]string{
+	decision.CreateReplicaSet: "create", decision.UpdateReplicaSet: "update", decision.DeleteReplicaSet: "delete",
+	decision.UpdateDeployment: "update", decision.Adopt: "adopt", decision.Release: "release",
+}
+
+func actionText(a *decision.Action) views.Text {
+	switch a.Kind {
+	case decision.CreatePods:
+		return views.Say("create ").Strong(views.Plural(a.Count, "pod"))
+	case decision.DeletePods:
+		return views.Say("delete ").Strong(views.Plural(max(a.Count, int64(len(a.Victims))), "pod"))
+	}
+	verb, ok := actionWords[a.Kind]
+	if !ok {
+		verb = string(a.Kind)
+	}
+	t := views.Say(verb + " " + a.Target.Kind + " ").Code(a.Target.Name)
+	if a.Size != nil {
+		t = t.Plain(" ").Strong(sizeText(a.Kind, a.Size))
+	}
+	return t
+}
+
+func sizeText(kind decision.ActionKind, z *decision.Size) string {
+	if kind == decision.CreateReplicaSet {
+		return "size " + digits(z.To)
+	}
+	return digits(z.From) + " → " + digits(z.To)
+}
+
+func writeOf(a *decision.Action, o *decision.Outcome) views.Write {
+	w := views.Write{What: actionText(a), DecidedOn: decidedOn(a.Target), Result: stateMark(o.State), RV: o.RV, Detail: detail(o)}
+	if o.Took > 0 {
+		w.Took = views.Took(o.Took)
+	}
+	for _, c := range a.Changes {
+		w.Changes = append(w.Changes, changeText(c))
+	}
+	for _, v := range a.Victims {
+		w.Victims = append(w.Victims, victimOf(v))
+	}
+	if len(a.Victims) == 0 {
+		w.Names = o.Names
+	}
+	return w
+}
+
+func decidedOn(r decision.Ref) string {
+	if r.RV == "" {
+		return "new"
+	}
+	return "rv " + r.RV
+}
+
+func victimOf(v decision.Victim) views.Victim {
+	owner, own := split(v.Name)
+	return views.Victim{Rank: digits(v.Rank), Owner: owner, Own: own, Facts: factsOf(v.Facts)}
+}
+
+// detail is what there is to say about how a write ended.
+func detail(o *decision.Outcome) views.Text {
+	var t views.Text
+	if o.Failed > 0 || o.Untried > 0 {
+		t = t.Plain(fmt.Sprintf("%d done, %d failed, %d not tried. ", o.Done, o.Failed, o.Untried))
+	}
+	if o.Other != nil {
+		t = t.Plain("Written first by ").Code(orNone(o.Other.Manager))
+		if o.Other.RV != "" {
+			t = t.Plain(" at rv " + o.Other.RV)
+		}
+		t = t.Plain(". ")
+	}
+	if o.Failure != nil {
+		t = t.Join(failureText(o.Failure))
+	}
+	return t
+}
+
+func statusWrite(t *telemetry.Trace) views.Write {
+	o := t.Report.Outcome
+	w := views.Write{What: views.Say("status of " + kindOf(t.Loop) + " ").Code(t.Name), Result: stateMark(o.State), RV: o.RV, Detail: detail(o)}
+	if o.Took > 0 {
+		w.Took = views.Took(o.Took)
+	}
+	for _, c := range t.Report.Changes {
+		w.Changes = append(w.Changes, changeText(c))
+	}
+	return w
+}
+
+// backOf finds the syncs to which a write came back as an event.
+func (s *Server) backOf(t *telemetry.Trace, a *decision.Action, o *decision.Outcome) views.Text {
+	if o.RV == "" {
+		return nil
+	}
+	back := s.echoes(t.Object, a.Target.Kind, a.Target.Name, o.RV, t.Seq)
+	if a.Target.Kind == "ReplicaSet" && t.Loop == telemetry.LoopDeployment {
+		child := telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: t.Namespace, Name: a.Target.Name}
+		back = joined(back, s.echoes(child, a.Target.Kind, a.Target.Name, o.RV, t.Seq))
+	}
+	return back
+}
+
+func joined(a, b views.Text) views.Text {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	return append(a.Plain(", "), b...)
+}
+
+// echoes is the first sync of an object that one version of another woke.
+func (s *Server) echoes(o telemetry.Object, kind, name, rv string, after uint64) views.Text {
+	if rv == "" {
+		return nil
+	}
+	for _, t := range s.journal.Of(o, historyRows) {
+		if t.Seq <= after {
+			continue
+		}
+		for _, c := range t.Causes {
+			if c.NewRV == rv && c.Object == kind+" "+name {
+				return views.Text{}.Link(kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))
+			}
+		}
+	}
+	return nil
+}
+
+// did says in a few words what a sync did.
+func did(t *telemetry.Trace) string {
+	var list []string
+	for _, r := range t.Rounds {
+		for i := range r.Verdict.Actions {
+			o := outcomeAt(r, i)
+			if o.State == decision.Written || o.State == decision.Partly {
+				list = append(list, didOne(&r.Verdict.Actions[i], o))
+			}
+		}
+	}
+	if t.Report != nil && t.Report.Outcome != nil && t.Report.Outcome.State == decision.Written {
+		list = append(list, "status")
+	}
+	switch {
+	case len(list) == 0:
+		return resultMark(t.Result).Word
+	case len(list) > 3:
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:2], ", "), len(list)-2)
+	default:
+		return strings.Join(list, ", ")
+	}
+}
+
+func didOne(a *decision.Action, o *decision.Outcome) string {
+	switch {
+	case a.Kind == decision.CreatePods:
+		return "created " + views.Plural(max(o.Done, int64(len(o.Names))), "pod")
+	case a.Kind == decision.DeletePods:
+		return "deleted " + views.Plural(max(o.Done, int64(len(o.Names))), "pod")
+	case a.Kind == decision.CreateReplicaSet:
+		return "created " + a.Target.Name
+	case a.Size != nil && a.Size.From != a.Size.To:
+		_, own := split(a.Target.Name)
+		return own + " " + sizeText(a.Kind, a.Size)
+	default:
+		return actionWords[a.Kind] + " " + a.Target.Kind
+	}
+}
