@@ -107,6 +107,7 @@ const swap = (id, html) => {
   const neu = t.content.firstElementChild
   clocks(neu)
   shown(neu)
+  if (id === 'f-notice') neu.hidden = !told.hidden
   if (old.isEqualNode(neu)) return
   const open = new Map($$('details', old).map(d => [fold(d), d.open]))
   for (const d of $$('details', neu)) if (open.has(fold(d))) d.open = open.get(fold(d))
@@ -159,6 +160,8 @@ const receive = m => {
   seq = m.seq
   epoch = m.epoch
   for (const f of m.frags || []) swap(f.id, f.html)
+  const h1 = $('h1')
+  document.title = (h1.dataset.says || h1.textContent) + ' · Loopscope'
   if (m.order) order = m.order
   if (order) sorted(order)
 }
