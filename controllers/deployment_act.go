@@ -21,6 +21,7 @@ import (
 type deploymentTurn struct {
 	body   *deploymentBody
 	key    string
+	seen   versions           // of the stores, from before anything was read
 	d      *appsv1.Deployment // from the cache: never changed; nil where it is gone
 	s      deployment.Snapshot
 	report deployment.Report

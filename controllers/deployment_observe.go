@@ -40,7 +40,7 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
-	t := &deploymentTurn{body: b, key: key}
+	t := &deploymentTurn{body: b, key: key, seen: versionsOf(b.stores)}
 	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: b.now().UTC(), Namespace: namespace, Name: name}
 	t.d, err = b.deployments.Deployments(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
@@ -218,7 +218,7 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 // do not show yet.
 func (t *deploymentTurn) echoes() []deployment.Echo {
 	var list []deployment.Echo
-	for _, e := range t.body.opts.Ledger.pending(t.d.UID, t.body.stores, t.cached) {
+	for _, e := range t.body.opts.Ledger.pending(t.d.UID, t.body.stores, t.seen, t.cached) {
 		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
 		if e.overdue {
 			t.body.lost.add(t.key)

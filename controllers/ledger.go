@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Ledger struct {
 	mu      sync.Mutex
 	entries map[types.UID]*entry
 	owned   map[types.UID]map[types.UID]*entry
+	last    map[types.UID]version // newest write to each living object, in its cache or not
 	locks   map[types.UID]*objectLock
 	highest map[string]string // by resource: the newest version its store has shown
 }
@@ -45,6 +47,23 @@ type entry struct {
 	delay            time.Duration
 }
 
+// version is a resourceVersion and the resource it is comparable within.
+type version struct{ resource, rv string }
+
+// versions is, by resource, what its store had shown when it was asked.
+type versions map[string]string
+
+// versionsOf asks every store. A snapshot's is taken before the first object is
+// read: a store may move on while the snapshot is taken, and what it shows then
+// says nothing about the objects that were read before.
+func versionsOf(stores map[string]versioned) versions {
+	v := versions{}
+	for resource, store := range stores {
+		v[resource] = store.LastStoreSyncResourceVersion()
+	}
+	return v
+}
+
 type objectLock struct {
 	sync.Mutex
 	users int
@@ -56,6 +75,7 @@ func NewLedger(c clock.PassiveClock) *Ledger {
 		clock:   c,
 		entries: map[types.UID]*entry{},
 		owned:   map[types.UID]map[types.UID]*entry{},
+		last:    map[types.UID]version{},
 		locks:   map[types.UID]*objectLock{},
 		highest: map[string]string{},
 	}
@@ -71,6 +91,9 @@ func (l *Ledger) written(e entry) {
 	defer l.mu.Unlock()
 	if old := l.entries[e.uid]; old != nil && !older(old.rv, e.rv) {
 		return
+	}
+	if old, known := l.last[e.uid]; !known || older(old.rv, e.rv) {
+		l.last[e.uid] = version{e.resource, e.rv}
 	}
 	e.since = l.clock.Now()
 	e.delay = echoFirst
@@ -90,6 +113,7 @@ func (l *Ledger) forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drop(uid)
+	delete(l.last, uid)
 	for child := range l.owned[uid] {
 		l.drop(child)
 	}
@@ -117,21 +141,21 @@ type echo struct {
 	overdue                 bool // old enough for a live read
 }
 
-// pending returns the writes to an object and its children that the caches do
-// not show yet, and forgets those they do. cached returns the version of the
-// object in its cache, "" if it is not there.
-func (l *Ledger) pending(uid types.UID, stores map[string]versioned, cached func(resource string, uid types.UID) string) []echo {
+// pending returns the writes to an object and its children that a snapshot does
+// not show yet, and forgets those it does. cached returns the version of an
+// object in the snapshot; for one that is not there ("") it counts what the
+// stores had seen before the snapshot was taken.
+func (l *Ledger) pending(uid types.UID, stores map[string]versioned, seen versions, cached func(resource string, uid types.UID) string) []echo {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.noticeRestore(stores)
 	var waits []echo
 	for _, e := range l.of(uid) {
-		store := stores[e.resource]
-		if store == nil {
+		if stores[e.resource] == nil {
 			continue
 		}
 		have := cached(e.resource, e.uid)
-		if shown(have, e.rv) || shown(store.LastStoreSyncResourceVersion(), e.rv) {
+		if shown(have, e.rv) || have == "" && shown(seen[e.resource], e.rv) {
 			l.drop(e.uid)
 			continue
 		}
@@ -178,21 +202,23 @@ func (l *Ledger) noticeRestore(stores map[string]versioned) {
 					l.drop(uid)
 				}
 			}
+			maps.DeleteFunc(l.last, func(_ types.UID, v version) bool { return v.resource == resource })
 		}
 		l.highest[resource] = rv
 	}
 }
 
 // guarded runs write while no other write of ours to the object is under way,
-// and only if the version decided on is not older than our own last one.
-// superseded is true when nothing was sent.
+// and only if the version decided on is not older than our own last one, which
+// holds also when a cache has shown that since: another loop may have seen it
+// there while this one was still at work. superseded is true when nothing was sent.
 func (l *Ledger) guarded(uid types.UID, decidedOn string, write func()) (superseded bool) {
 	lock := l.lock(uid)
 	lock.Lock()
 	defer l.unlock(uid, lock)
 	l.mu.Lock()
-	e := l.entries[uid]
-	superseded = e != nil && older(decidedOn, e.rv)
+	last, known := l.last[uid]
+	superseded = known && older(decidedOn, last.rv)
 	l.mu.Unlock()
 	if !superseded {
 		write()

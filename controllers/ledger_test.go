@@ -19,6 +19,8 @@ func at(rv string) map[string]versioned {
 	return map[string]versioned{resourceReplicaSets: store(rv)}
 }
 
+func seenAt(rv string) versions { return versionsOf(at(rv)) }
+
 func cachedAt(rv string) func(string, types.UID) string {
 	return func(string, types.UID) string { return rv }
 }
@@ -42,14 +44,15 @@ func TestLedgerPending(t *testing.T) {
 		{"store behind", "99", "99", true},
 		{"store there, object elsewhere", "100", "", false},
 		{"object there, store silent", "", "100", false},
-		{"store past it", "1000", "99", false},
+		{"store past it, the snapshot's object is not", "1000", "99", true},
+		{"store past it, object elsewhere", "1000", "", false},
 		{"versions that are no numbers", "abc", "def", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, _ := newTestLedger()
 			write(l, "child", "parent", "100")
 			for _, uid := range []types.UID{"child", "parent"} {
-				if got := len(l.pending(uid, at(c.store), cachedAt(c.cached))) > 0; got != c.waits {
+				if got := len(l.pending(uid, at(c.store), seenAt(c.store), cachedAt(c.cached))) > 0; got != c.waits {
 					t.Errorf("%s waits = %v, want %v", uid, got, c.waits)
 				}
 			}
@@ -61,7 +64,7 @@ func TestLedgerKeepsTheNewestWrite(t *testing.T) {
 	l, _ := newTestLedger()
 	write(l, "a", "", "100")
 	write(l, "a", "", "99")
-	if waits := l.pending("a", at("99"), cachedAt("")); len(waits) != 1 || waits[0].written != "100" {
+	if waits := l.pending("a", at("99"), seenAt("99"), cachedAt("")); len(waits) != 1 || waits[0].written != "100" {
 		t.Errorf("pending = %+v, want one at 100", waits)
 	}
 }
@@ -72,7 +75,7 @@ func TestLedgerChecksAgainEverSeldomer(t *testing.T) {
 	start := clock.Now()
 	var got []time.Duration
 	for range 7 {
-		w := l.pending("a", at("1"), cachedAt("1"))[0]
+		w := l.pending("a", at("1"), seenAt("1"), cachedAt("1"))[0]
 		got = append(got, w.check.Sub(start))
 		clock.SetTime(w.check)
 	}
@@ -83,7 +86,7 @@ func TestLedgerChecksAgainEverSeldomer(t *testing.T) {
 		}
 	}
 	clock.SetTime(start.Add(echoLive))
-	if !l.pending("a", at("1"), cachedAt("1"))[0].overdue {
+	if !l.pending("a", at("1"), seenAt("1"), cachedAt("1"))[0].overdue {
 		t.Error("a write unseen for five minutes does not ask for a live read")
 	}
 }
@@ -91,10 +94,10 @@ func TestLedgerChecksAgainEverSeldomer(t *testing.T) {
 func TestLedgerForgetsAfterARestore(t *testing.T) {
 	l, _ := newTestLedger()
 	write(l, "a", "", "100")
-	if len(l.pending("a", at("90"), cachedAt("90"))) != 1 {
+	if len(l.pending("a", at("90"), seenAt("90"), cachedAt("90"))) != 1 {
 		t.Fatal("not pending at 90")
 	}
-	if waits := l.pending("a", at("20"), cachedAt("20")); len(waits) != 0 {
+	if waits := l.pending("a", at("20"), seenAt("20"), cachedAt("20")); len(waits) != 0 {
 		t.Errorf("still waiting for %+v after the store fell from 90 to 20", waits)
 	}
 }
@@ -109,6 +112,39 @@ func TestLedgerForgetsAnObjectAndItsChildren(t *testing.T) {
 	}
 	if len(l.owned) != 0 {
 		t.Errorf("kept owners %v", l.owned)
+	}
+}
+
+// A store that catches up while a snapshot is being taken does not make the
+// snapshot newer: what was read first may still be the object before the write.
+func TestLedgerComparesWithTheSnapshot(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "child", "parent", "100")
+	if len(l.pending("parent", at("200"), seenAt("99"), cachedAt(""))) != 1 {
+		t.Error("the snapshot was begun at 99 and lacks the object written at 100, but nothing is waited for")
+	}
+}
+
+// A write that one loop has seen in its cache still guards the object against
+// another loop that is at work on an older version.
+func TestLedgerGuardsAfterTheEcho(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "child", "parent", "100")
+	if waits := l.pending("parent", at("100"), seenAt("100"), cachedAt("100")); len(waits) != 0 {
+		t.Fatalf("pending = %+v, want none", waits)
+	}
+	if !l.guarded("child", "99", func() { t.Error("an outdated write was sent") }) {
+		t.Error("an outdated write was not superseded")
+	}
+	l.forget("child")
+	if len(l.last) != 0 {
+		t.Errorf("of an object that is gone is kept %v", l.last)
+	}
+	write(l, "other", "", "300")
+	l.pending("other", at("300"), seenAt("300"), cachedAt("300"))
+	l.pending("other", at("20"), seenAt("20"), cachedAt("20"))
+	if l.guarded("other", "21", func() {}) {
+		t.Error("after a restore a version of before it supersedes a write")
 	}
 }
 

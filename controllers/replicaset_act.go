@@ -25,6 +25,7 @@ const maxNames = 50
 type replicaSetTurn struct {
 	body   *replicaSetBody
 	key    string
+	seen   versions           // of the stores, from before anything was read
 	rs     *appsv1.ReplicaSet // from the cache: never changed; nil where it is gone
 	s      replicaset.Snapshot
 	later  *replicaset.Snapshot // s with what the rounds so far learnt; nil in the first

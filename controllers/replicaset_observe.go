@@ -27,7 +27,7 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
-	t := &replicaSetTurn{body: b, key: key}
+	t := &replicaSetTurn{body: b, key: key, seen: versionsOf(b.stores)}
 	t.s = replicaset.Snapshot{
 		Version: replicaset.SnapshotVersion, Now: b.now().UTC(), Kind: kindReplicaSet,
 		Namespace: namespace, Name: name, Burst: b.opts.Burst,
@@ -153,7 +153,7 @@ func (t *replicaSetTurn) countSibling(sibling *appsv1.ReplicaSet, counted map[ty
 // echoes are our writes to this ReplicaSet and its pods that the caches do not show yet.
 func (t *replicaSetTurn) echoes() []replicaset.Echo {
 	var list []replicaset.Echo
-	for _, e := range t.body.opts.Ledger.pending(t.rs.UID, t.body.stores, t.cached) {
+	for _, e := range t.body.opts.Ledger.pending(t.rs.UID, t.body.stores, t.seen, t.cached) {
 		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
 		if e.overdue {
 			t.body.lost.add(t.key)
