@@ -347,7 +347,7 @@ func TestBrowserKeys(t *testing.T) {
 		t.Error("a paused page changed")
 	}
 	press("p", row)
-	press("2", `location.search.includes('is%3Awaiting')`)
+	press("2", `location.search.includes('is%3Awaiting') && document.querySelector('#live') && !document.querySelector('#live').hidden`)
 	do(t, ctx, chromedp.KeyEvent("g"))
 	press("q", `location.pathname === '/queues'`)
 	c.none(t)

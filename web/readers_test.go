@@ -51,6 +51,56 @@ func TestNeverReadingClient(t *testing.T) {
 	t.Logf("closed after %s", time.Since(began).Round(time.Millisecond))
 }
 
+// TestPausedReader stops reading for a while, and is told what it missed.
+func TestPausedReader(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 16, Wrote: 1, Failed: 1})
+	w.pump()
+	c := &counts{}
+	_, h := w.serve(func(o *Options) { o.Readers = c })
+	d := websocket.Dialer{Subprotocols: []string{traceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
+		conn, err := net.Dial(network, addr)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(4 << 10)
+		}
+		return conn, err
+	}}
+	conn, _, err := d.Dial(strings.Replace(h.URL, "http", "ws", 1)+"/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	receive[traceMessage](t, conn)
+	big := plain("shop", "web")
+	big.Failure = &decision.Failure{Message: strings.Repeat("x", 64<<10)}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 300 { // Slower than a reader that reads, so that only the pause is to blame.
+		<-tick.C
+		x := *big
+		w.journal.Record(&x)
+	}
+	last := uint64(0)
+	for last < 300 {
+		m := receive[traceMessage](t, conn)
+		switch {
+		case m.Gap != nil:
+			if m.Gap.Missed == 0 || m.Gap.Next != last+m.Gap.Missed+1 {
+				t.Errorf("after %d a gap of %d before %d", last, m.Gap.Missed, m.Gap.Next)
+			}
+			last = m.Gap.Next - 1
+		case m.Trace.Seq != last+1:
+			t.Fatalf("trace %d after %d without a gap", m.Trace.Seq, last)
+		default:
+			last = m.Trace.Seq
+		}
+	}
+	if c.missed == 0 || c.was(closedSlow) != 0 {
+		t.Errorf("missed %d, closed %v: want a gap and an open connection", c.missed, c.closed)
+	}
+	t.Logf("missed %d of 300", c.missed)
+}
+
 // TestSilentClient answers no ping, and is closed.
 func TestSilentClient(t *testing.T) {
 	w := newWorld(t, storyNow)
