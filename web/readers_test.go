@@ -61,7 +61,7 @@ func TestPausedReader(t *testing.T) {
 	d := websocket.Dialer{Subprotocols: []string{traceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
 		conn, err := net.Dial(network, addr)
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetReadBuffer(4 << 10)
+			_ = tcp.SetReadBuffer(256 << 10)
 		}
 		return conn, err
 	}}
