@@ -4,7 +4,8 @@ FROM golang:1.26 AS build
 ARG VERSION=dev
 WORKDIR /src
 COPY . .
-RUN go mod download
+# Without the workspace, whose other module the image's context leaves out.
+RUN GOWORK=off go mod download
 RUN CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/loopscope ./cmd/loopscope
 
 FROM scratch
