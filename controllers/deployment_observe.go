@@ -62,33 +62,36 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with everything that a live read shows.
 func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error {
+	asked := b.now()
 	live, err := b.client.AppsV1().Deployments(t.d.Namespace).Get(ctx, t.d.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
+		b.opts.Ledger.confirmed(t.d.UID, asked, nil)
 		return nil // The cache will see it go.
 	}
 	if err != nil {
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
-	b.opts.Ledger.written(entry{uid: live.UID, resource: resourceDeployments, object: kindDeployment + " " + live.Name, rv: live.ResourceVersion})
+	found := []entry{{uid: live.UID, resource: resourceDeployments, object: kindDeployment + " " + live.Name, rv: live.ResourceVersion}}
 	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.d.Spec.Selector)})
 	if err != nil {
 		return fmt.Errorf("live read of ReplicaSets after a lost reply: %w", err)
 	}
 	for i := range children.Items {
 		if rs := &children.Items[i]; metav1.IsControlledBy(rs, live) {
-			b.wroteReplicaSet(rs)
+			found = append(found, replicaSetEntry(rs))
 		}
 	}
+	b.opts.Ledger.confirmed(t.d.UID, asked, found)
 	t.s.LiveReads = []string{kindDeployment + " " + live.Name, fmt.Sprintf("%d ReplicaSets", len(children.Items))}
 	return nil
 }
 
 func (b *deploymentBody) wroteReplicaSet(rs *appsv1.ReplicaSet) {
-	e := entry{uid: rs.UID, resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion}
-	if ref := metav1.GetControllerOf(rs); ref != nil {
-		e.owner = ref.UID
-	}
-	b.opts.Ledger.written(e)
+	b.opts.Ledger.written(replicaSetEntry(rs))
+}
+
+func replicaSetEntry(rs *appsv1.ReplicaSet) entry {
+	return entry{uid: rs.UID, owner: ownerUID(rs), resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion}
 }
 
 // fill copies what is decided on out of the cached objects.

@@ -16,6 +16,8 @@ const (
 	echoFirst = time.Second
 	echoMost  = 30 * time.Second
 	echoLive  = 5 * time.Minute
+	// sweepEvery is how often the ledger looks for what nobody will ask for again.
+	sweepEvery = time.Minute
 )
 
 // versioned is the part of an informer's store that the ledger compares with.
@@ -36,6 +38,7 @@ type Ledger struct {
 	last    map[types.UID]version // newest write to each living object, in its cache or not
 	locks   map[types.UID]*objectLock
 	highest map[string]string // by resource: the newest version its store has shown
+	swept   time.Time
 }
 
 // entry is one write that is not known to be in its cache.
@@ -47,8 +50,12 @@ type entry struct {
 	delay            time.Duration
 }
 
-// version is a resourceVersion and the resource it is comparable within.
-type version struct{ resource, rv string }
+// version is a resourceVersion, the resource it is comparable within, and when
+// it was written.
+type version struct {
+	resource, rv string
+	at           time.Time
+}
 
 // versions is, by resource, what its store had shown when it was asked.
 type versions map[string]string
@@ -92,10 +99,10 @@ func (l *Ledger) written(e entry) {
 	if old := l.entries[e.uid]; old != nil && !older(old.rv, e.rv) {
 		return
 	}
-	if old, known := l.last[e.uid]; !known || older(old.rv, e.rv) {
-		l.last[e.uid] = version{e.resource, e.rv}
-	}
 	e.since = l.clock.Now()
+	if old, known := l.last[e.uid]; !known || older(old.rv, e.rv) {
+		l.last[e.uid] = version{e.resource, e.rv, e.since}
+	}
 	e.delay = echoFirst
 	e.check = e.since.Add(e.delay)
 	l.drop(e.uid)
@@ -106,6 +113,59 @@ func (l *Ledger) written(e entry) {
 		}
 		l.owned[e.owner][e.uid] = &e
 	}
+}
+
+// confirmed replaces what is remembered of an object and its children by what a
+// live read that began at asked has shown. What the read lacks is gone, and a
+// version that it does not reach was taken back by a restore: without this, both
+// would be waited for for ever. Writes since then are newer than the read and stay.
+func (l *Ledger) confirmed(uid types.UID, asked time.Time, live []entry) {
+	l.mu.Lock()
+	for _, e := range append(l.of(uid), l.known(live)...) {
+		if !e.since.After(asked) {
+			l.drop(e.uid)
+		}
+	}
+	for _, e := range live {
+		if !l.last[e.uid].at.After(asked) {
+			delete(l.last, e.uid)
+		}
+	}
+	l.mu.Unlock()
+	for _, e := range live {
+		l.written(e)
+	}
+}
+
+// known lists what is remembered of the objects of a live read. Callers hold the mutex.
+func (l *Ledger) known(live []entry) []*entry {
+	var list []*entry
+	for _, e := range live {
+		if old := l.entries[e.uid]; old != nil {
+			list = append(list, old)
+		}
+	}
+	return list
+}
+
+// sweep forgets what its store has shown for long. An object that went while a
+// write to it was under way has had its delete event before the write was
+// noted: nothing else would ever clear it. Callers hold the mutex.
+func (l *Ledger) sweep() {
+	now := l.clock.Now()
+	if now.Sub(l.swept) < sweepEvery {
+		return
+	}
+	l.swept = now
+	settled := func(resource, rv string, at time.Time) bool {
+		return now.Sub(at) >= echoLive && shown(l.highest[resource], rv)
+	}
+	for uid, e := range l.entries {
+		if settled(e.resource, e.rv, e.since) {
+			l.drop(uid)
+		}
+	}
+	maps.DeleteFunc(l.last, func(_ types.UID, v version) bool { return settled(v.resource, v.rv, v.at) })
 }
 
 // forget clears what is remembered of an object that is gone, and of its children.
@@ -149,6 +209,7 @@ func (l *Ledger) pending(uid types.UID, stores map[string]versioned, seen versio
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.noticeRestore(stores)
+	l.sweep()
 	var waits []echo
 	for _, e := range l.of(uid) {
 		if stores[e.resource] == nil {

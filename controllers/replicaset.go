@@ -245,24 +245,30 @@ func (b *replicaSetBody) unknown(key string) { b.lost.add(key) }
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with every pod that a live list shows.
 func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error {
+	asked := b.now()
 	live, err := b.client.AppsV1().ReplicaSets(t.rs.Namespace).Get(ctx, t.rs.Name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
-	b.opts.Ledger.written(entry{uid: live.UID, owner: ownerUID(live), resource: resourceReplicaSets, object: kindReplicaSet + " " + live.Name, rv: live.ResourceVersion})
+	found := []entry{replicaSetEntry(live)}
 	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.rs.Spec.Selector)})
 	if err != nil {
 		return fmt.Errorf("live read of pods after a lost reply: %w", err)
 	}
 	for i := range pods.Items {
 		if p := &pods.Items[i]; metav1.IsControlledBy(p, live) {
-			b.wrotePod(p, live)
+			found = append(found, podEntry(p, live))
 		}
 	}
+	b.opts.Ledger.confirmed(t.rs.UID, asked, found)
 	t.s.LiveReads = []string{kindReplicaSet + " " + live.Name, fmt.Sprintf("%d pods", len(pods.Items))}
 	return nil
 }
 
 func (b *replicaSetBody) wrotePod(pod *corev1.Pod, rs *appsv1.ReplicaSet) {
-	b.opts.Ledger.written(entry{uid: pod.UID, owner: rs.UID, resource: resourcePods, object: kindPod + " " + pod.Name, rv: pod.ResourceVersion})
+	b.opts.Ledger.written(podEntry(pod, rs))
+}
+
+func podEntry(pod *corev1.Pod, rs *appsv1.ReplicaSet) entry {
+	return entry{uid: pod.UID, owner: rs.UID, resource: resourcePods, object: kindPod + " " + pod.Name, rv: pod.ResourceVersion}
 }

@@ -241,7 +241,7 @@ func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
 	superseded := t.body.opts.Ledger.guarded(rs.UID, rs.ResourceVersion, func() {
 		written, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
 		if err == nil {
-			t.body.opts.Ledger.written(entry{uid: written.UID, owner: ownerUID(written), resource: resourceReplicaSets, object: kindReplicaSet + " " + written.Name, rv: written.ResourceVersion})
+			t.body.opts.Ledger.written(replicaSetEntry(written))
 			o = outcomeOf(written.ResourceVersion, nil)
 			return
 		}
