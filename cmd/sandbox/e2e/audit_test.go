@@ -24,7 +24,8 @@ type request struct {
 	ResponseStatus struct{ Code int }
 	RequestObject  body
 	ResponseObject body
-	StageTimestamp time.Time
+
+	RequestReceivedTimestamp, StageTimestamp time.Time
 }
 
 // body is what the tests read of a request's or a response's object.
@@ -190,11 +191,11 @@ func conflicts(all []request) (explained, ownMaking []request) {
 // to this: every 409 of ours is due to another writer.
 func explainConflicts(t *testing.T, path, namespace string) {
 	t.Helper()
-	explained, ownMaking := conflicts(of(readAudit(t, path), inNamespace(namespace)))
+	all := of(readAudit(t, path), inNamespace(namespace))
+	explained, ownMaking := conflicts(all)
 	t.Logf("%d conflicts with another writer, %d of our own making", len(explained), len(ownMaking))
 	for i := range ownMaking {
-		t.Errorf("conflict of our own making: %s %s of %s on rv %d, at %s", ownMaking[i].Verb, ownMaking[i].resource(),
-			ownMaking[i].object(), ownMaking[i].basis(), ownMaking[i].StageTimestamp)
+		t.Errorf("conflict of our own making: %s", surroundings(all, &ownMaking[i]))
 	}
 }
 
@@ -202,8 +203,22 @@ func explainConflicts(t *testing.T, path, namespace string) {
 // to this: no 409 at all.
 func noConflicts(t *testing.T, path, namespace string) {
 	t.Helper()
-	explained, ownMaking := conflicts(of(readAudit(t, path), inNamespace(namespace)))
+	all := of(readAudit(t, path), inNamespace(namespace))
+	explained, ownMaking := conflicts(all)
 	for _, r := range append(explained, ownMaking...) {
-		t.Errorf("conflict in a quiet namespace: %s %s of %s on rv %d, at %s", r.Verb, r.resource(), r.object(), r.basis(), r.StageTimestamp)
+		t.Errorf("conflict in a quiet namespace: %s", surroundings(all, &r))
 	}
+}
+
+// surroundings is a conflict with the writes to the same object around it.
+func surroundings(all []request, conflict *request) string {
+	text := fmt.Sprintf("%s %s of %s on rv %d", conflict.Verb, conflict.resource(), conflict.object(), conflict.basis())
+	for i := range all {
+		r := &all[i]
+		if apart := r.StageTimestamp.Sub(conflict.StageTimestamp).Abs(); r.write() && r.object() == conflict.object() && apart < time.Second {
+			text += fmt.Sprintf("\n  %s to %s %s %s by %s on rv %d: %d, rv %d", r.RequestReceivedTimestamp.Format("15:04:05.000000"),
+				r.StageTimestamp.Format("05.000000"), r.Verb, r.resource(), r.UserAgent, r.basis(), r.ResponseStatus.Code, r.rv())
+		}
+	}
+	return text
 }

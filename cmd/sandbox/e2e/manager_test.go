@@ -101,10 +101,11 @@ type managed struct {
 	*manager
 }
 
-// managedPlane has its loops in a process of their own, with their own credentials.
+// managedPlane has its loops in a process of their own, with their own
+// credentials, and with limits that let many rollouts run at once.
 var managedPlane = shared(func(s *suite) *managed {
 	plane := testplane.Start(s, testplane.Options{Loops: "none", Audit: true})
-	return &managed{plane, startManager(s, plane.LoopscopeKubeconfig)}
+	return &managed{plane, startManager(s, plane.LoopscopeKubeconfig, "--kube-api-qps=200", "--kube-api-burst=400")}
 })
 
 // loopscope runs one command of the loopscope binary and returns what it printed.

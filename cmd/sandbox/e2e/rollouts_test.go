@@ -77,7 +77,7 @@ func drawBound(r *rand.Rand, replicas int32) intstr.IntOrString {
 // TestRolloutBounds watches random rollouts, several at once.
 func TestRolloutBounds(t *testing.T) {
 	t.Parallel()
-	plane := ownPlane(t)
+	plane := managedPlane(t)
 	client := clientOf(t, plane.Plane)
 	namespace := newNamespace(t, client, "rollouts")
 	count := fromEnvironment(t, "LOOPSCOPE_E2E_ROLLOUTS", 12)
