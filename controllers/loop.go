@@ -140,6 +140,10 @@ func (l *Loop) work(ctx context.Context, worker int) {
 		if shutdown {
 			return
 		}
+		if ctx.Err() != nil { // Every write would fail, and the record say so of each key.
+			l.queue.Done(w.Key)
+			continue
+		}
 		l.sync(ctx, w, worker)
 	}
 }

@@ -186,8 +186,11 @@ func (l *Loop) again(t *telemetry.Trace) {
 	l.arm(t)
 	switch t.Result {
 	case telemetry.ResultFailed, telemetry.ResultPanicked, telemetry.ResultStale, telemetry.ResultUnknown:
-	case telemetry.ResultWaiting, telemetry.ResultSuperseded:
+	case telemetry.ResultWaiting:
 		return // Not a try: the echo brings the next sync, its timer otherwise.
+	case telemetry.ResultSuperseded:
+		l.lookAgain(t)
+		return
 	default:
 		l.queue.Forget(key)
 		return
@@ -200,6 +203,14 @@ func (l *Loop) again(t *telemetry.Trace) {
 		return
 	}
 	l.retry(t)
+}
+
+// lookAgain sets a timer for the echo that a superseded write waits for: a wait
+// that only an event ends is one that a lost event never ends.
+func (l *Loop) lookAgain(t *telemetry.Trace) {
+	timer := decision.Timer{At: l.opts.Clock.Now().Add(echoFirst), Code: "echo"}
+	t.Timers = append(t.Timers, timer)
+	l.wake(t.Key(), timer)
 }
 
 func (l *Loop) retry(t *telemetry.Trace) {
@@ -220,12 +231,16 @@ func (l *Loop) retry(t *telemetry.Trace) {
 
 // arm sets every timer of the sync; the queue keeps the earliest.
 func (l *Loop) arm(t *telemetry.Trace) {
-	now := l.opts.Clock.Now()
 	for _, timer := range t.Timers {
-		l.queue.EnqueueAfter(t.Key(), telemetry.Cause{
-			Kind: telemetry.CauseTimer, At: now, Code: timer.Code, Due: timer.At,
-		}, timer.At.Sub(now))
+		l.wake(t.Key(), timer)
 	}
+}
+
+func (l *Loop) wake(key string, timer decision.Timer) {
+	now := l.opts.Clock.Now()
+	l.queue.EnqueueAfter(key, telemetry.Cause{
+		Kind: telemetry.CauseTimer, At: now, Code: timer.Code, Due: timer.At,
+	}, timer.At.Sub(now))
 }
 
 // describe adds what a person reads: the sentence, the numbers, the snapshot. A
@@ -266,8 +281,14 @@ func unobserved(t *telemetry.Trace) decision.Sentence {
 	return s
 }
 
-// record links echoes to the syncs that wrote them and hands the trace over.
+// record links echoes to the syncs that wrote them and hands the trace over. A
+// broken recorder costs a trace and never the process.
 func (l *Loop) record(t *telemetry.Trace) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
+		}
+	}()
 	for i, c := range t.Causes {
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok && c.NewRV != "" {

@@ -30,7 +30,7 @@ const span = ms => {
 const put = (e, text) => { if (e.textContent !== text) e.textContent = text }
 const tell = (e, at) => {
   const {until, since} = e.dataset
-  put(e, until ? (until > at ? span(until - at) : 'now') : span(at - since))
+  put(e, until ? span(until - at) : span(at - since))
 }
 const clocks = (e, at = now()) => $$('[data-until],[data-since]', e).forEach(x => tell(x, at))
 const shown = e => $$('.js', e).forEach(x => { x.hidden = false })

@@ -201,13 +201,8 @@ func (r Run) write(b *strings.Builder, now time.Time) {
 
 func absolute(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Left prints the time until at, "now" when it is over: never a negative.
-func Left(at, now time.Time) string {
-	if !at.After(now) {
-		return "now"
-	}
-	return Span(at.Sub(now))
-}
+// Left prints the time until at, 0s when it is over: never a negative.
+func Left(at, now time.Time) string { return Span(at.Sub(now)) }
 
 // Span prints a length of time with at most two units, as the loops' own
 // sentences do: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h. console.js prints the same.

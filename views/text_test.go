@@ -21,7 +21,7 @@ func TestSpan(t *testing.T) {
 			t.Errorf("Span(%s) is %q, want %q", d, got, want)
 		}
 	}
-	if Left(at, at) != "now" || Left(at, at.Add(time.Hour)) != "now" || Left(at.Add(5*time.Minute+12*time.Second), at) != "5m 12s" {
+	if Left(at, at) != "0s" || Left(at, at.Add(time.Hour)) != "0s" || Left(at.Add(5*time.Minute+12*time.Second), at) != "5m 12s" {
 		t.Error("a countdown is never negative, and says now when it is due")
 	}
 }

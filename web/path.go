@@ -95,7 +95,7 @@ func (t *trail) skip(list []decision.Question) {
 	if branch != "" && !t.entered[branch] || len(list) > foldAfter {
 		title := views.Plural(len(list), "question") + " not asked"
 		if branch != "" {
-			title = branch + ": " + title
+			title = branchTitle(branch) + ": " + title
 		}
 		fold := views.Node{State: views.NotNeeded, StateIs: "not asked", Title: title}
 		for _, q := range list {
@@ -107,6 +107,14 @@ func (t *trail) skip(list []decision.Question) {
 	for _, q := range list {
 		t.nodes = append(t.nodes, views.Node{State: views.NotAsked, StateIs: "not asked", ID: q.ID, Question: q.Text, Answer: "not asked"})
 	}
+}
+
+// branchTitle says when a branch is entered, where its name alone does not.
+func branchTitle(branch string) string {
+	if branch == "learnt" {
+		return "only after a write taught something new"
+	}
+	return branch
 }
 
 // nodeOf is a question as it was answered. A question that no catalogue

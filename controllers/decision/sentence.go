@@ -28,7 +28,7 @@ const (
 	Name   PartKind = "name"   // a name of an object, set in mono
 	Number PartKind = "number" // the value of the fact named by Fact
 	Quote  PartKind = "quote"  // words of somebody else: an image, a reason, a message
-	Until  PartKind = "until"  // time left until At, counting down, "now" when over
+	Until  PartKind = "until"  // time left until At, counting down, 0s when over
 	Since  PartKind = "since"  // time passed since At
 	Clock  PartKind = "clock"  // At as a time of day
 )
@@ -125,9 +125,6 @@ func (p Part) Print(now time.Time) string {
 	case Number:
 		return Count("", p.N).Value.String()
 	case Until:
-		if !p.At.After(now) {
-			return "now"
-		}
 		return Span(p.At.Sub(now))
 	case Since:
 		return Span(now.Sub(p.At))

@@ -24,7 +24,7 @@ func TestSentenceAt(t *testing.T) {
 	}{
 		{"now", waiting, noon, "shop/web is waiting: 3 new pods cannot pull nginx:404, so web-1 stays. Deadline in 5m 12s, waiting for 1m 30s, since 12:00:00."},
 		{"later", waiting, noon.Add(time.Minute), "shop/web is waiting: 3 new pods cannot pull nginx:404, so web-1 stays. Deadline in 4m 12s, waiting for 2m 30s, since 12:00:00."},
-		{"over", waiting, deadline, "shop/web is waiting: 3 new pods cannot pull nginx:404, so web-1 stays. Deadline in now, waiting for 6m 42s, since 12:00:00."},
+		{"over", waiting, deadline, "shop/web is waiting: 3 new pods cannot pull nginx:404, so web-1 stays. Deadline in 0s, waiting for 6m 42s, since 12:00:00."},
 		{"before its time", waiting, noon.Add(-time.Hour), "shop/web is waiting: 3 new pods cannot pull nginx:404, so web-1 stays. Deadline in 1h 5m, waiting for 0s, since 12:00:00."},
 		{"one clause", decision.Sentence{Object: "node-1", Verb: "is", State: "gone"}, noon, "node-1 is gone."},
 		{"no second sentence", decision.Sentence{Namespace: "a", Object: "b", Verb: "has", State: "failed", Lead: decision.Words{}.Say("no room")}, noon, "a/b has failed: no room."},

@@ -1,0 +1,89 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// A write that was not sent waits for an echo. If that event is lost, a timer
+// looks again.
+func TestSupersededLooksAgain(t *testing.T) {
+	s := &script{report: decision.Report{Publish: true}, published: decision.Outcome{State: decision.Superseded}}
+	traces := play(t, s, 15, Act, 2*time.Second+500*time.Millisecond)
+	if len(traces) != 3 {
+		t.Fatalf("%d syncs in two seconds and a half, want 3", len(traces))
+	}
+	for _, trace := range traces[1:] {
+		if trace.Result != telemetry.ResultSuperseded || trace.Try.Number != 0 || trace.Causes[0].Code != "echo" {
+			t.Errorf("%s, try %d, caused by %+v", trace.Result, trace.Try.Number, trace.Causes)
+		}
+	}
+}
+
+// broken is a recorder that panics.
+type broken struct{ discard }
+
+func (broken) Record(*telemetry.Trace) { panic("disk full") }
+
+func TestBrokenRecorderStopsNoSync(t *testing.T) {
+	s := &script{}
+	decided := 0
+	s.decideFunc = func(int) decision.Verdict {
+		decided++
+		return decision.Verdict{Stop: true, Timers: []decision.Timer{{At: time.Now().Add(time.Second)}}}
+	}
+	runLoop(t, s, broken{}, []string{"shop/web"}, func() { time.Sleep(2500 * time.Millisecond) })
+	if decided != 3 {
+		t.Errorf("%d syncs, want 3", decided)
+	}
+}
+
+// Stop lets the sync under way end and begins no other: their writes could only
+// fail, and the record would blame each object.
+func TestStoppingBeginsNoSync(t *testing.T) {
+	s := &script{}
+	var keys []string
+	for i := range 9 {
+		keys = append(keys, fmt.Sprintf("shop/web-%d", i))
+	}
+	began := 0
+	s.decideFunc = func(int) decision.Verdict {
+		began++
+		time.Sleep(time.Minute) // Fake time; the loop is stopped within it.
+		return decision.Verdict{}
+	}
+	runLoop(t, s, discard{}, keys, func() { time.Sleep(time.Second) })
+	if began != 1 {
+		t.Errorf("%d syncs were begun, want the one that was under way", began)
+	}
+}
+
+// runLoop runs a script's loop with one worker, in fake time, until during returns.
+func runLoop(t *testing.T, s *script, r Recorder, keys []string, during func()) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		opts := Options{Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
+		l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), body: s, queue: newQueue(queueOptions{})}
+		for _, key := range keys {
+			l.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseAdded})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx, 1) }()
+		during()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
