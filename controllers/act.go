@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -103,8 +104,26 @@ func failureOf(err error) *decision.Failure {
 	if errors.As(err, &status) {
 		f.Code = int(status.Status().Code)
 	}
+	if f.Code == 0 && unanswered(err) {
+		f.Reason = reasonUnreachable
+	}
 	f.Terminal = namespaceTerminating(err)
 	return f
+}
+
+// reasonUnreachable is the reason of a failure where no API server answered.
+const reasonUnreachable = "Unreachable"
+
+// unanswered reports whether a request got no answer at all.
+func unanswered(err error) bool {
+	var request *url.Error
+	return errors.As(err, &request) && !errors.Is(err, context.Canceled)
+}
+
+// down reports whether an API server is not there, or not able to serve: it says
+// nothing about the object that was tried.
+func down(f *decision.Failure) bool {
+	return f != nil && (f.Reason == reasonUnreachable || f.Code == http.StatusBadGateway || f.Code == http.StatusServiceUnavailable || f.Code == http.StatusGatewayTimeout)
 }
 
 func namespaceTerminating(err error) bool {

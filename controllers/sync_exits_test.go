@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -86,4 +89,28 @@ func runLoop(t *testing.T, s *script, r Recorder, keys []string, during func()) 
 			t.Error(err)
 		}
 	})
+}
+
+// While no API server answers a key is neither dropped nor left for long.
+func TestOutagesDropNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want bool // goes on
+	}{
+		{"nobody listens", &url.Error{Op: "Put", URL: "https://cluster", Err: syscall.ECONNREFUSED}, true},
+		{"not able to serve", apierrors.NewServiceUnavailable("starting"), true},
+		{"a refusal", apierrors.NewBadRequest("no"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			traces := play(t, &script{observeErr: c.err}, 15, Act, time.Hour)
+			last := traces[len(traces)-1]
+			if went := last.Result != telemetry.ResultDropped; went != c.want {
+				t.Fatalf("after an hour and %d tries: %s", len(traces), last.Result)
+			}
+			if c.want && last.Try.Next.Sub(last.Started) != echoMost {
+				t.Errorf("is tried again after %v, want %v", last.Try.Next.Sub(last.Started), echoMost)
+			}
+		})
+	}
 }
