@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -93,6 +94,9 @@ func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
 			old, ok := oldObj.(*appsv1.Deployment)
 			d, is := newObj.(*appsv1.Deployment)
 			if ok && is {
+				if old.UID != d.UID { // Deleted and created again between two looks.
+					b.forget(old)
+				}
 				b.Enqueue(keyOf(d), modified(kindDeployment, old, d, deploymentFields(old, d), b.opts.Managers.last(d.UID), b.now()))
 			}
 		},
@@ -102,14 +106,23 @@ func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
 				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindDeployment)
 				return
 			}
-			b.opts.Managers.forget(d.UID)
-			b.opts.Ledger.forget(d.UID)
-			b.progress.forget(keyOf(d))
-			b.lost.forget(keyOf(d))
-			b.reasons.forget(keyOf(d))
+			b.forget(d)
 			b.Enqueue(keyOf(d), deleted(kindDeployment, d, tombstone, b.now()))
 		},
 	}
+}
+
+// forget drops what is remembered of a Deployment that is gone.
+func (b *deploymentBody) forget(d *appsv1.Deployment) {
+	b.opts.Managers.forget(d.UID)
+	b.opts.Ledger.forget(d.UID)
+	b.forgetKey(keyOf(d))
+}
+
+func (b *deploymentBody) forgetKey(key string) {
+	b.progress.forget(key)
+	b.lost.forget(key)
+	b.reasons.forget(key)
 }
 
 // replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([2.2]).
@@ -138,6 +151,7 @@ func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
 				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindReplicaSet)
 				return
 			}
+			b.opts.Managers.forget(rs.UID) // The ReplicaSet loop may not run beside this one.
 			b.opts.Ledger.forget(rs.UID)
 			b.replicaSetDeleted(rs, tombstone)
 		},
@@ -254,7 +268,9 @@ func (b *deploymentBody) podGone(pod *corev1.Pod, tombstone bool) {
 	b.Enqueue(keyOf(d), deleted(kindPod, pod, tombstone, b.now()))
 }
 
-// podsLeft reports whether any ReplicaSet of a Deployment still has a pod. A
+// podsLeft reports whether any ReplicaSet of a Deployment still has a pod that
+// has not finished: only such a one blocks ([RC-3]), and a failed one that stays
+// would keep the last pod that goes from waking its Deployment. A
 // cache is enough, where upstream lists live: a pod that the cache does not
 // show yet wakes the Deployment when it goes.
 func (b *deploymentBody) podsLeft(d *appsv1.Deployment) bool {
@@ -263,7 +279,11 @@ func (b *deploymentBody) podsLeft(d *appsv1.Deployment) bool {
 		return true
 	}
 	for _, rs := range all {
-		if metav1.IsControlledBy(rs, d) && len(podsOf(b.pods, rs.Namespace, kindReplicaSet, rs.Name, string(rs.UID))) > 0 {
+		if !metav1.IsControlledBy(rs, d) {
+			continue
+		}
+		own := podsOf(b.pods, rs.Namespace, kindReplicaSet, rs.Name, string(rs.UID))
+		if slices.ContainsFunc(own, func(p *corev1.Pod) bool { return !podFinished(p) }) {
 			return true
 		}
 	}

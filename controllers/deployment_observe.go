@@ -44,6 +44,7 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: b.now().UTC(), Namespace: namespace, Name: name}
 	t.d, err = b.deployments.Deployments(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
+		b.forgetKey(key) // A sync under way may have noted something after the delete event.
 		return t, nil
 	}
 	if err != nil {

@@ -144,15 +144,17 @@ func TestPodsLeft(t *testing.T) {
 	for _, c := range []struct {
 		strategy appsv1.DeploymentStrategyType
 		left     int
+		phase    corev1.PodPhase
 		want     []string
 	}{
-		{"Recreate", 0, []string{"shop/web"}}, {"Recreate", 1, nil}, {"RollingUpdate", 0, nil},
+		{"Recreate", 0, "", []string{"shop/web"}}, {"Recreate", 1, corev1.PodRunning, nil}, {"RollingUpdate", 0, "", nil},
+		{"Recreate", 2, corev1.PodFailed, []string{"shop/web"}},
 	} {
-		t.Run(fmt.Sprint(c.strategy, c.left), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.strategy, c.left, c.phase), func(t *testing.T) {
 			caches := newCaches(t)
 			caches.add(t, deploymentNamed("web", "d", c.strategy), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
 			for i := range c.left {
-				caches.add(t, &corev1.Pod{ObjectMeta: object(fmt.Sprint("left", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r"))})
+				caches.add(t, &corev1.Pod{ObjectMeta: object(fmt.Sprint("left", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r")), Status: corev1.PodStatus{Phase: c.phase}})
 			}
 			caches.deployments.podHandler().OnDelete(&corev1.Pod{ObjectMeta: object("gone", "g", "1", nil, ownedBy("ReplicaSet", "web-1", "r"))})
 			if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
@@ -230,5 +232,31 @@ func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"shop/web"}, queued(b.Loop)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The same for a Deployment, and for what a sync under way notes after the
+// delete event: a key that is gone leaves nothing behind.
+func TestGoneDeploymentLeavesNothing(t *testing.T) {
+	caches := newCaches(t)
+	b := caches.deployments
+	b.opts.Ledger.written(entry{uid: "old", resource: resourceDeployments, rv: "9"})
+	b.opts.Managers.remember("old", wrote{manager: "kubectl"})
+	b.deploymentHandler().OnUpdate(deploymentNamed("web", "old", ""), deploymentNamed("web", "new", ""))
+	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.last("old") != "" {
+		t.Error("writes or managers of the old Deployment are kept")
+	}
+	b.lost.add("shop/web")
+	b.progress.note("shop/web", [4]int64{1}, b.now(), b.now())
+	b.reasons.delay("shop/web", b.now())
+	caches.replicaSets.lost.add("shop/web")
+	if _, err := b.observe(t.Context(), "shop/web"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := caches.replicaSets.observe(t.Context(), "shop/web"); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.lost.keys)+len(b.progress.seen)+len(b.reasons.next)+len(caches.replicaSets.lost.keys) != 0 {
+		t.Error("a key that is gone is remembered")
 	}
 }

@@ -35,6 +35,7 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 	t.rs, err = b.replicaSets.ReplicaSets(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		b.expect.forget(key)
+		b.lost.forget(key) // A sync under way may have added it after the delete event.
 		return t, nil
 	}
 	if err != nil {
