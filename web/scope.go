@@ -202,7 +202,9 @@ func (b scopeBox) ticks(now time.Time) ([]views.ScopeTick, string) {
 	var ticks []views.ScopeTick
 	var grid strings.Builder
 	for at := b.from.Truncate(every).Add(every); at.Before(b.to); at = at.Add(every) {
-		if room := b.to.Sub(b.from) / 14; at.Sub(now) > room/2 || now.Sub(at) > room {
+		// A label needs room to its right, before the word "now" and before the end.
+		room := b.to.Sub(b.from) / 14
+		if clear := at.Sub(now) > room/2 || now.Sub(at) > room; clear && b.to.Sub(at) > room {
 			ticks = append(ticks, views.ScopeTick{At: b.percent(at), Text: at.UTC().Format(layout)})
 		}
 		fmt.Fprintf(&grid, "M%s 0V%d", b.x(at), scopeHeight)
