@@ -48,52 +48,71 @@ func record(t *testing.T, client kubernetes.Interface, namespace string) *record
 	if len(list.Items) > 0 {
 		t.Fatalf("namespace %s is not empty", namespace)
 	}
-	r := &recording{reached: map[string]uint64{}}
-	timeout := int64(time.Hour.Seconds())
-	from := metav1.ListOptions{ResourceVersion: list.ResourceVersion, TimeoutSeconds: &timeout}
+	begin, err := strconv.ParseUint(list.ResourceVersion, 10, 64)
+	if err != nil {
+		t.Fatalf("list Deployments: %v", err)
+	}
+	r := &recording{reached: map[string]uint64{"deployments": begin, "replicasets": begin, "pods": begin}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
-	for resource, start := range map[string]func(context.Context, metav1.ListOptions) (watch.Interface, error){
+	for resource, start := range map[string]starter{
 		"deployments": client.AppsV1().Deployments(namespace).Watch,
 		"replicasets": client.AppsV1().ReplicaSets(namespace).Watch,
 		"pods":        client.CoreV1().Pods(namespace).Watch,
 	} {
-		stream, err := start(ctx, from)
-		if err != nil {
-			t.Fatalf("watch %s: %v", resource, err)
-		}
 		running.Go(func() {
-			defer stream.Stop()
-			for event := range stream.ResultChan() {
-				r.add(resource, event)
-			}
-			if ctx.Err() == nil {
-				r.fail(fmt.Errorf("the watch of %s ended", resource))
+			for ctx.Err() == nil && r.follow(ctx, resource, start) {
 			}
 		})
 	}
 	return r
 }
 
-func (r *recording) add(resource string, event watch.Event) {
+// starter starts a watch of one resource.
+type starter func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+// follow reads one watch to its end, and reports whether another one can go on
+// where it ended: the API server ends the watch of a reader that is too slow
+// for a moment. One that starts at a resourceVersion lacks nothing after it, or
+// fails because that is too old.
+func (r *recording) follow(ctx context.Context, resource string, start starter) bool {
+	r.mu.Lock()
+	timeout := int64(time.Hour.Seconds())
+	from := metav1.ListOptions{ResourceVersion: strconv.FormatUint(r.reached[resource], 10), TimeoutSeconds: &timeout}
+	r.mu.Unlock()
+	stream, err := start(ctx, from)
+	if err != nil {
+		r.fail(fmt.Errorf("watch %s: %w", resource, err))
+		return false
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		if err := r.add(resource, event); err != nil {
+			r.fail(err)
+			return false
+		}
+	}
+	return true
+}
+
+func (r *recording) add(resource string, event watch.Event) error {
 	object, err := meta.Accessor(event.Object)
 	if err != nil {
-		r.fail(fmt.Errorf("watch of %s: %s %v", resource, event.Type, event.Object))
-		return
+		return fmt.Errorf("watch of %s: %s %v", resource, event.Type, event.Object)
 	}
 	rv, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
 	if err != nil {
-		r.fail(fmt.Errorf("watch of %s: %w", resource, err))
-		return
+		return fmt.Errorf("watch of %s: %w", resource, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if rv <= r.reached[resource] {
-		r.broken = fmt.Errorf("watch of %s: resourceVersion %d after %d", resource, rv, r.reached[resource])
+		return fmt.Errorf("watch of %s: resourceVersion %d after %d", resource, rv, r.reached[resource])
 	}
 	r.reached[resource] = rv
 	r.changes = append(r.changes, change{rv, event.Type, event.Object})
+	return nil
 }
 
 func (r *recording) fail(err error) {
@@ -113,6 +132,9 @@ func (r *recording) until(t *testing.T, client kubernetes.Interface, namespace s
 	testplane.Until(t, time.Minute, "the watches' arrival at the fence", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if r.broken != nil {
+			t.Fatalf("the recording is not complete: %v", r.broken)
+		}
 		for resource, rv := range fence {
 			if r.reached[resource] < rv {
 				return fmt.Errorf("%s are at %d, the fence is %d", resource, r.reached[resource], rv)
@@ -122,9 +144,6 @@ func (r *recording) until(t *testing.T, client kubernetes.Interface, namespace s
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.broken != nil {
-		t.Fatalf("the recording is not complete: %v", r.broken)
-	}
 	ordered := slices.Clone(r.changes)
 	slices.SortFunc(ordered, func(a, b change) int {
 		if a.rv < b.rv {
