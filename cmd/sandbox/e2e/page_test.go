@@ -42,7 +42,7 @@ func watchRollout(t *testing.T, w wanted) rolled {
 	setImage(t, client, namespace, w.name, "shop:v2")
 	waitQuiet(t, client, namespace, w.name)
 	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: w.name}
-	holds(t, ctx, 10*time.Second, fmt.Sprintf("document.querySelector('#f-step b').textContent === 'Sync %d'", newest(traces.of(t, object))))
+	holds(t, ctx, 10*time.Second, fmt.Sprintf("document.querySelector('#f-step b').textContent.replace(/\\D/g, '') >= %d", newest(traces.of(t, object))))
 	return rolled{
 		browser: ctx, url: url,
 		shots: evaluate[[]shot](t, ctx, "shots"), traces: traces.of(t, object),
