@@ -1,8 +1,9 @@
 // Package testplane gives a test a control plane of its own: it runs the
 // sandbox's binary as a child process and stops it when the test ends.
 //
-// It may not share a plane between tests, touch a sandbox that the developer
-// runs, or leave a process behind, whichever way the test binary ends.
+// It may not touch a sandbox that the developer runs, or leave a process
+// behind, whichever way the test binary ends. Tests that share a plane start it
+// with a testing.TB that outlives them all.
 package testplane
 
 import (
