@@ -31,7 +31,7 @@ const (
 	maxMessage = 4 << 10
 	// swapEvery is the least time between two swaps of one fragment, windowEvery
 	// that of the counter in the header, which every trace changes.
-	swapEvery, windowEvery = 100 * time.Millisecond, time.Second
+	swapEvery, windowEvery = 50 * time.Millisecond, time.Second
 	// drawEvery is the least time between two drawings of one page, for all its
 	// readers; a page that is slow to draw rests five times as long as it took.
 	drawEvery = 40 * time.Millisecond
