@@ -98,6 +98,9 @@ func TestBrowserPictures(t *testing.T) {
 	if *shots == "" {
 		*shots = t.TempDir()
 	}
+	if err := os.MkdirAll(*shots, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	stuckRollout(w)
