@@ -151,8 +151,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// begin looks at another page, or at the same again, and sends all of it unless
-// the reader has exactly that.
+// begin looks at another page, or at the same again, and sends all of it, or
+// just its number where the reader has exactly that.
 func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch) (*watch, error) {
 	if _, _, err := c.s.find(sub.Page); err != nil {
 		return old, err
@@ -174,7 +174,7 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch) (*watch,
 		for _, f := range d.frags {
 			w.sent[f.id] = f.sum
 		}
-		return w, nil
+		return w, c.send(update{Seq: d.seq}) // Nothing to place, but the page is followed from here on.
 	}
 	_, err = c.sendChanges(ctx, w, d)
 	clear(w.sentAt) // What was just placed may be swapped at once by the first change.
