@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -27,6 +28,13 @@ type expectation struct {
 	creates int64
 	deletes map[types.UID]struct{}
 	since   time.Time
+}
+
+// expected is what a key waits for at one instant.
+type expected struct {
+	replicaset.Expectations
+	// gone are the pods whose deletion was asked for and has not been seen.
+	gone map[types.UID]struct{}
 }
 
 func newExpectations(c clock.PassiveClock) *expectations {
@@ -79,14 +87,14 @@ func (e *expectations) forget(key string) {
 
 // outstanding is what a key still waits for; zero when satisfied. One that has
 // outlived expectationLife no longer blocks and is reported as satisfied.
-func (e *expectations) outstanding(key string) replicaset.Expectations {
+func (e *expectations) outstanding(key string) expected {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	x := e.keys[key]
 	if x == nil || x.creates <= 0 && len(x.deletes) == 0 || e.clock.Since(x.since) > expectationLife {
-		return replicaset.Expectations{}
+		return expected{}
 	}
-	return x.view()
+	return expected{x.view(), maps.Clone(x.deletes)}
 }
 
 func (x *expectation) view() replicaset.Expectations {

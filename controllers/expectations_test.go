@@ -41,6 +41,42 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// What is still to be seen going is named as long as it is waited for.
+func TestExpectedDeletionsAreNamed(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	e := newExpectations(clock)
+	e.expectDeletes("k", []types.UID{"a", "b"})
+	before := e.outstanding("k")
+	e.deleted("k", "a")
+	if _, b := before.gone["b"]; len(before.gone) != 2 || !b {
+		t.Errorf("what was read before changed with the next event: %v", before.gone)
+	}
+	if _, b := e.outstanding("k").gone["b"]; !b || len(e.outstanding("k").gone) != 1 {
+		t.Errorf("after the first was seen: %v", e.outstanding("k").gone)
+	}
+	clock.Step(expectationLife + time.Nanosecond)
+	if len(e.outstanding("k").gone) != 0 {
+		t.Error("they are named after they stopped blocking")
+	}
+}
+
+// What was published holds for one object, and not for the next of its name.
+func TestPublicationsAreOfOneObject(t *testing.T) {
+	var p publications
+	at := time.Unix(1, 0)
+	p.note("shop/web", "a", at)
+	if got := p.of("shop/web", "a"); !got.Equal(at) {
+		t.Errorf("published at %v, want %v", got, at)
+	}
+	if !p.of("shop/web", "b").IsZero() || !p.of("shop/api", "a").IsZero() {
+		t.Error("another object has been published too")
+	}
+	p.forget("shop/web")
+	if !p.of("shop/web", "a").IsZero() {
+		t.Error("it is remembered after it went")
+	}
+}
+
 func TestExpectationsStopBlockingAfterFiveMinutes(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	e := newExpectations(clock)

@@ -3,6 +3,8 @@ package controllers
 import (
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // podReasonEvery bounds how often pod reasons wake one Deployment.
@@ -33,6 +35,44 @@ func (l *lostKeys) forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.keys, key)
+}
+
+// publications remember when the status of each object was last written. The
+// zero value is ready.
+type publications struct {
+	mu   sync.Mutex
+	last map[string]publication
+}
+
+// publication is of one object: another one of the same name has none.
+type publication struct {
+	uid types.UID
+	at  time.Time
+}
+
+func (p *publications) note(key string, uid types.UID, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		p.last = map[string]publication{}
+	}
+	p.last[key] = publication{uid, at}
+}
+
+// of is when this process last published the object's status, zero if it has not.
+func (p *publications) of(key string, uid types.UID) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := p.last[key]; last.uid == uid {
+		return last.at
+	}
+	return time.Time{}
+}
+
+func (p *publications) forget(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.last, key)
 }
 
 // podReasons spaces out the wake-ups by pod reasons. The zero value is ready.

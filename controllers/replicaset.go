@@ -32,6 +32,7 @@ type replicaSetBody struct {
 	stores      map[string]versioned
 	expect      *expectations
 	lost        lostKeys
+	published   publications
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
@@ -112,9 +113,15 @@ func (b *replicaSetBody) replicaSetHandler() cache.ResourceEventHandler {
 func (b *replicaSetBody) replicaSetGone(rs *appsv1.ReplicaSet, tombstone bool) {
 	b.opts.Managers.forget(rs.UID)
 	b.opts.Ledger.forget(rs.UID)
-	b.expect.forget(keyOf(rs))
-	b.lost.forget(keyOf(rs))
+	b.forgetKey(keyOf(rs))
 	b.Enqueue(keyOf(rs), deleted(kindReplicaSet, rs, tombstone, b.now()))
+}
+
+// forgetKey drops what is remembered of a key whose object is gone.
+func (b *replicaSetBody) forgetKey(key string) {
+	b.expect.forget(key)
+	b.lost.forget(key)
+	b.published.forget(key)
 }
 
 // podHandler wakes the ReplicaSets that a pod concerns and keeps their

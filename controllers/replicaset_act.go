@@ -31,6 +31,7 @@ type replicaSetTurn struct {
 	later  *replicaset.Snapshot // s with what the rounds so far learnt; nil in the first
 	report replicaset.Report
 	parent parentCheck
+	expect expected // as of before the pods were listed
 }
 
 // current is the snapshot of the present round; s stays the one recorded.
@@ -253,7 +254,10 @@ func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
 	if superseded {
 		o = decision.Outcome{State: decision.Superseded}
 	}
-	if o.State == decision.Conflicted {
+	switch o.State {
+	case decision.Written:
+		t.body.published.note(t.key, rs.UID, t.body.now().UTC())
+	case decision.Conflicted:
 		o.Other = t.body.otherReplicaSetWriter(ctx, t.rs)
 	}
 	o.Took = clock()

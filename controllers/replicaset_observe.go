@@ -34,8 +34,7 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 	}
 	t.rs, err = b.replicaSets.ReplicaSets(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
-		b.expect.forget(key)
-		b.lost.forget(key) // A sync under way may have added it after the delete event.
+		b.forgetKey(key) // A sync under way may have added it after the delete event.
 		return t, nil
 	}
 	if err != nil {
@@ -47,7 +46,7 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 		}
 		b.lost.forget(key)
 	}
-	t.s.Expect = b.expect.outstanding(key)
+	t.expect = b.expect.outstanding(key)
 	t.fill()
 	return t, nil
 }
@@ -62,7 +61,8 @@ func (t *replicaSetTurn) fill() {
 	}
 	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
-	s.Status = replicaSetStatus(&rs.Status)
+	s.Status, s.Published = replicaSetStatus(&rs.Status), t.body.published.of(t.key, rs.UID)
+	s.Expect = t.expect.Expectations
 	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
@@ -100,6 +100,7 @@ func (t *replicaSetTurn) addPod(p *corev1.Pod, mine, matches bool) {
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since,
 	}
 	out.Restarts, out.SidecarRestarts = restarts(p)
+	_, out.Expected = t.expect.gone[p.UID]
 	t.s.Pods = append(t.s.Pods, out)
 }
 

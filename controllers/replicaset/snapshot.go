@@ -39,6 +39,8 @@ type Snapshot struct {
 	Burst int64 `json:"burst"`
 
 	Status Status `json:"status"`
+	// Published is when this process last published the status; zero if it has not.
+	Published time.Time `json:"published,omitzero"`
 
 	// Expect is the creations and deletions not seen yet, read before the pods were listed ([RS-3]).
 	Expect Expectations `json:"expect"`
@@ -96,9 +98,11 @@ type Pod struct {
 	Created     time.Time `json:"created"`
 	Phase       string    `json:"phase"`
 	Terminating bool      `json:"terminating,omitempty"`
-	Node        string    `json:"node,omitempty"`
-	Ready       bool      `json:"ready,omitempty"`
-	ReadySince  time.Time `json:"readySince,omitzero"`
+	// Expected is set when this process deleted it and has not seen that yet.
+	Expected   bool      `json:"expectedGone,omitempty"`
+	Node       string    `json:"node,omitempty"`
+	Ready      bool      `json:"ready,omitempty"`
+	ReadySince time.Time `json:"readySince,omitzero"`
 	// Cost is the pod-deletion-cost annotation, 0 if absent or invalid.
 	Cost int64 `json:"cost,omitempty"`
 	// Restarts is the highest restart count of a regular container,
