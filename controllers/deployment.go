@@ -47,7 +47,6 @@ type deploymentBody struct {
 	progress    progress
 	lost        lostKeys
 	reasons     podReasons
-	published   publications
 }
 
 // NewDeployment builds the Deployment loop on shared informers, registers its
@@ -124,7 +123,7 @@ func (b *deploymentBody) forgetKey(key string) {
 	b.progress.forget(key)
 	b.lost.forget(key)
 	b.reasons.forget(key)
-	b.published.forget(key)
+	b.held.forget(key)
 }
 
 // replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([2.2]).

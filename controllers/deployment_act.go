@@ -278,10 +278,7 @@ func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
 	o := t.write(func() (*appsv1.Deployment, error) {
 		return t.body.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
 	})
-	switch o.State {
-	case decision.Written:
-		t.body.published.note(t.key, d.UID, t.body.now().UTC())
-	case decision.Conflicted:
+	if o.State == decision.Conflicted {
 		o.Other = t.body.otherDeploymentWriter(ctx, t.d)
 	}
 	o.Took = clock()

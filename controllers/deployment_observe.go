@@ -108,7 +108,7 @@ func (t *deploymentTurn) fill() {
 	}
 	s.Revision, s.RollbackTo = d.Annotations[annotationRevision], d.Annotations[annotationRollback]
 	s.Images = images(&d.Spec.Template.Spec)
-	s.Status, s.Published = deploymentStatus(&d.Status), t.body.published.of(t.key, d.UID)
+	s.Status, s.Held = deploymentStatus(&d.Status), t.body.held.of(t.key, d.UID)
 	s.CountTerminating = t.body.opts.TerminatingReplicas()
 	t.nameNext()
 	selector := t.selector()

@@ -60,19 +60,21 @@ func TestExpectedDeletionsAreNamed(t *testing.T) {
 	}
 }
 
-// What was published holds for one object, and not for the next of its name.
-func TestPublicationsAreOfOneObject(t *testing.T) {
-	var p publications
+// A status held back is of one object, and not of the next of its name; the
+// window counts from the first time.
+func TestHeldBackIsOfOneObject(t *testing.T) {
+	var h heldBack
 	at := time.Unix(1, 0)
-	p.note("shop/web", "a", at)
-	if got := p.of("shop/web", "a"); !got.Equal(at) {
-		t.Errorf("published at %v, want %v", got, at)
+	h.note("shop/web", "a", at)
+	h.note("shop/web", "a", at.Add(time.Second))
+	if got := h.of("shop/web", "a"); !got.Equal(at) {
+		t.Errorf("held since %v, want %v", got, at)
 	}
-	if !p.of("shop/web", "b").IsZero() || !p.of("shop/api", "a").IsZero() {
-		t.Error("another object has been published too")
+	if !h.of("shop/web", "b").IsZero() || !h.of("shop/api", "a").IsZero() {
+		t.Error("another object is held back too")
 	}
-	p.forget("shop/web")
-	if !p.of("shop/web", "a").IsZero() {
+	h.forget("shop/web")
+	if !h.of("shop/web", "a").IsZero() {
 		t.Error("it is remembered after it went")
 	}
 }

@@ -249,8 +249,8 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	b.lost.add("shop/web")
 	b.progress.note("shop/web", [4]int64{1}, b.now(), b.now())
 	b.reasons.delay("shop/web", b.now())
-	b.published.note("shop/web", "u", b.now())
-	caches.replicaSets.published.note("shop/web", "u", b.now())
+	b.held.note("shop/web", "u", b.now())
+	caches.replicaSets.held.note("shop/web", "u", b.now())
 	caches.replicaSets.lost.add("shop/web")
 	if _, err := b.observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(b.lost.keys)+len(b.progress.seen)+len(b.reasons.next)+len(caches.replicaSets.lost.keys) != 0 ||
-		len(b.published.last)+len(caches.replicaSets.published.last) != 0 {
+		len(b.held.since)+len(caches.replicaSets.held.since) != 0 {
 		t.Error("a key that is gone is remembered")
 	}
 }

@@ -72,6 +72,7 @@ type Loop struct {
 	running   atomic.Bool
 	workers   atomic.Int64
 	recorder  record.EventRecorder
+	held      heldBack
 }
 
 // namedCache is an informer the loop reads, and the handler it registered there.

@@ -37,42 +37,45 @@ func (l *lostKeys) forget(key string) {
 	delete(l.keys, key)
 }
 
-// publications remember when the status of each object was last written. The
-// zero value is ready.
-type publications struct {
-	mu   sync.Mutex
-	last map[string]publication
+// heldBack remembers since when the status of each object is held back. The zero
+// value is ready.
+type heldBack struct {
+	mu    sync.Mutex
+	since map[string]held
 }
 
-// publication is of one object: another one of the same name has none.
-type publication struct {
-	uid types.UID
-	at  time.Time
+// held is of one object: another one of the same name has its own.
+type held struct {
+	uid   types.UID
+	since time.Time
 }
 
-func (p *publications) note(key string, uid types.UID, at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.last == nil {
-		p.last = map[string]publication{}
+// note keeps the first time of a row of notes.
+func (h *heldBack) note(key string, uid types.UID, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.since == nil {
+		h.since = map[string]held{}
 	}
-	p.last[key] = publication{uid, at}
+	if h.since[key].uid != uid {
+		h.since[key] = held{uid, now}
+	}
 }
 
-// of is when this process last published the object's status, zero if it has not.
-func (p *publications) of(key string, uid types.UID) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if last := p.last[key]; last.uid == uid {
-		return last.at
+// of is since when the object's status is held back, zero if it is not.
+func (h *heldBack) of(key string, uid types.UID) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if last := h.since[key]; last.uid == uid {
+		return last.since
 	}
 	return time.Time{}
 }
 
-func (p *publications) forget(key string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.last, key)
+func (h *heldBack) forget(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.since, key)
 }
 
 // podReasons spaces out the wake-ups by pod reasons. The zero value is ready.

@@ -32,7 +32,6 @@ type replicaSetBody struct {
 	stores      map[string]versioned
 	expect      *expectations
 	lost        lostKeys
-	published   publications
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
@@ -121,7 +120,7 @@ func (b *replicaSetBody) replicaSetGone(rs *appsv1.ReplicaSet, tombstone bool) {
 func (b *replicaSetBody) forgetKey(key string) {
 	b.expect.forget(key)
 	b.lost.forget(key)
-	b.published.forget(key)
+	b.held.forget(key)
 }
 
 // podHandler wakes the ReplicaSets that a pod concerns and keeps their

@@ -254,10 +254,7 @@ func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
 	if superseded {
 		o = decision.Outcome{State: decision.Superseded}
 	}
-	switch o.State {
-	case decision.Written:
-		t.body.published.note(t.key, rs.UID, t.body.now().UTC())
-	case decision.Conflicted:
+	if o.State == decision.Conflicted {
 		o.Other = t.body.otherReplicaSetWriter(ctx, t.rs)
 	}
 	o.Took = clock()

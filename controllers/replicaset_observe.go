@@ -61,7 +61,7 @@ func (t *replicaSetTurn) fill() {
 	}
 	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
-	s.Status, s.Published = replicaSetStatus(&rs.Status), t.body.published.of(t.key, rs.UID)
+	s.Status, s.Held = replicaSetStatus(&rs.Status), t.body.held.of(t.key, rs.UID)
 	s.Expect = t.expect.Expectations
 	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)

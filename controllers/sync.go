@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -88,6 +90,11 @@ func (l *Loop) rounds(ctx context.Context, t *telemetry.Trace, turn turn) {
 func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
 	t.Timers = append(t.Timers, t.Rounds[len(t.Rounds)-1].Verdict.Timers...)
 	t.Timers = append(t.Timers, t.Report.Timers...)
+	if uid := types.UID(turn.identity().uid); t.Report.Hold {
+		l.held.note(t.Key(), uid, t.Started.UTC())
+	} else {
+		l.held.forget(t.Key())
+	}
 	if l.opts.Mode == Watch {
 		return
 	}

@@ -180,6 +180,8 @@ func reportOf(t *telemetry.Trace) views.ReportDoc {
 		if o.State == decision.Written {
 			r.Note = "rv " + o.RV + ", " + views.Took(o.Took)
 		}
+	} else if t.Report.Hold {
+		r.Note = "status held back for more to come"
 	} else {
 		r.Nothing = views.Say("The status in the cache is right already.")
 	}

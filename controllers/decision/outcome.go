@@ -127,7 +127,9 @@ type Condition struct {
 type Report struct {
 	Path Path `json:"path,omitempty"`
 	// Publish is set where a status write is due.
-	Publish bool     `json:"publish"`
+	Publish bool `json:"publish"`
+	// Hold is set where the status differs but may wait: a timer brings it.
+	Hold    bool     `json:"hold,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
 	Events  []Event  `json:"events,omitempty"`
 	Timers  []Timer  `json:"timers,omitempty"`

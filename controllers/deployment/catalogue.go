@@ -286,7 +286,13 @@ var reportQuestions = []decision.Question{{
 	ID: qStatus, Tag: "RR-5", Text: "Does the status differ?",
 	Doc:      "From the published one, the revision annotation included. There is at most one status write a sync.",
 	Upstream: "syncRolloutStatus",
-	Answers:  []decision.Answer{leads(decision.Yes, "write it"), leads(decision.No, "R-1")},
+	Answers:  []decision.Answer{leads(decision.Yes, "may it wait?"), leads(decision.No, "R-1")},
+}, {
+	ID: qHold, Tag: "RR-5", Text: "Can the status wait for more to come?",
+	Doc: "While ReplicaSets grow and shrink, one write covers a second of changes. Fewer pods, a generation observed, " +
+		"a revision, a collision, what a condition says, and a Deployment at rest never wait.",
+	Upstream: "none: every change is written at once",
+	Answers:  []decision.Answer{leads(decision.Yes, "write it within a second"), leads(decision.No, "write it now")},
 }, {
 	ID: qRequeue, Tag: "R-1", Text: "When to look again?",
 	Doc:      "One second after the progress deadline, if one is running. Anything else that matters comes as an event.",

@@ -115,7 +115,7 @@ func (s *Snapshot) check() error {
 	l.instant("now", s.Now)
 	l.instant("created", s.Created)
 	l.instant("lastProgress", s.LastProgress)
-	l.instant("published", s.Published)
+	l.instant("held", s.Held)
 	for _, e := range s.Echo {
 		l.instant("echo of "+e.Object+", since", e.Since)
 		l.instant("echo of "+e.Object+", check", e.Check)

@@ -53,5 +53,6 @@ const (
 	qDeadline   = "RR-5.deadline"
 	qFailure    = "RR-5.failure"
 	qStatus     = "RR-5.status"
+	qHold       = "RR-5.hold"
 	qRequeue    = "R-1"
 )

@@ -52,16 +52,6 @@ func (c *closing) overdue() bool {
 		decision.Duration("left", max(0, at.Sub(c.s.Now))), decision.Duration("of", seconds(*c.s.Deadline)))
 }
 
-// publish asks whether the status differs from the published one.
-func (c *closing) publish() {
-	r := &c.report
-	r.Changes = statusChanges(c.s.Status, r.Status)
-	if r.Revision != "" {
-		r.Changes = append(r.Changes, decision.Change{Field: "metadata.annotations[" + annRevision + "]", From: c.s.Revision, To: r.Revision})
-	}
-	r.Publish = r.Path.Ask(qStatus, len(r.Changes) > 0, decision.Count("changes", int64(len(r.Changes))))
-}
-
 // statusChanges lists every field that differs; it is empty exactly where the
 // two are equal.
 func statusChanges(was, is Status) []decision.Change {

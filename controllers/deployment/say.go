@@ -79,7 +79,7 @@ func newSpeaker(s *Snapshot, rounds []decision.Round, report *Report, try decisi
 		p.last = rounds[len(rounds)-1]
 		seen.Learnt = p.last.Learnt
 	}
-	if report != nil && report.Publish {
+	if report != nil && (report.Publish || report.Hold) {
 		p.status = report.Status
 	}
 	p.view = look(&seen)

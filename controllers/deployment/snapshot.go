@@ -64,8 +64,8 @@ type Snapshot struct {
 
 	// Status is the status in the cache: the last that was published.
 	Status Status `json:"status"`
-	// Published is when this process last published the status; zero if it has not.
-	Published time.Time `json:"published,omitzero"`
+	// Held is since when this process holds a change of the status back; zero if it does not.
+	Held time.Time `json:"held,omitzero"`
 	// ReplicaSets are those that are ours by controller reference, and those
 	// that match the selector and have no controller.
 	ReplicaSets []ReplicaSet `json:"replicaSets,omitempty"`

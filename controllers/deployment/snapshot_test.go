@@ -166,7 +166,7 @@ func TestAnySnapshot(t *testing.T) {
 // checkPublishable: a report and its changes agree, timers lie ahead, collisions
 // never sink, and each condition is there once.
 func checkPublishable(t *rapid.T, s *deployment.Snapshot, r deployment.Report) {
-	if r.Publish != (len(r.Changes) > 0) {
+	if r.Publish && r.Hold || (r.Publish || r.Hold) != (len(r.Changes) > 0) {
 		t.Fatalf("publish is %v with %d changes", r.Publish, len(r.Changes))
 	}
 	for _, timer := range r.Timers {

@@ -108,7 +108,13 @@ var Catalogue = decision.Catalogue{Loop: "replicaset", Questions: []decision.Que
 		ID: "RS-9.status", Tag: "RS-9", Text: "Does the status differ from the published one?",
 		Doc:      "Counts, conditions and observedGeneration are compared with the status in the cache. Equal means that nothing is written.",
 		Upstream: "pkg/controller/replicaset: updateReplicaSetStatus",
-		Answers:  []decision.Answer{{Is: decision.Yes, Then: "publish it"}, {Is: decision.No, Then: "write nothing", Passes: true}},
+		Answers:  []decision.Answer{{Is: decision.Yes, Then: "may it wait?"}, {Is: decision.No, Then: "write nothing", Passes: true}},
+	},
+	{
+		ID: "RS-9.hold", Tag: "RS-9", Text: "Can the status wait for more to come?",
+		Doc:      "While pods come up or end one after the other, one write covers a second of changes. Fewer pods, a generation observed, a condition, and the last pod that is wanted never wait.",
+		Upstream: "none: every change is written at once",
+		Answers:  []decision.Answer{{Is: decision.Yes, Then: "publish it within a second"}, {Is: decision.No, Then: "publish it now", Passes: true}},
 	},
 	{
 		ID: "RS-11", Tag: "RS-11", Text: "Is a pod ready that is not yet available?",

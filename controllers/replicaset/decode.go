@@ -90,7 +90,7 @@ func (s *Snapshot) check() error {
 // checkTimes refuses instants that no clock shows, as adding to them would leave
 // the years that can be written down.
 func (s *Snapshot) checkTimes() error {
-	instants := map[string]time.Time{"now": s.Now, "expect.since": s.Expect.Since, "expect.expires": s.Expect.Expires, "published": s.Published}
+	instants := map[string]time.Time{"now": s.Now, "expect.since": s.Expect.Since, "expect.expires": s.Expect.Expires, "held": s.Held}
 	for i, e := range s.Echo {
 		instants[fmt.Sprintf("echo %d since", i)], instants[fmt.Sprintf("echo %d check", i)] = e.Since, e.Check
 	}

@@ -145,10 +145,10 @@ func TestStatusIsPublishedOnce(t *testing.T) {
 		rounds := []decision.Round{{Verdict: v, Outcomes: genOutcomes(t, v)}}
 		report := replicaset.Settle(s, rounds)
 		st := report.Status
-		if report.Publish != (len(report.Changes) > 0) {
-			t.Fatalf("publish %v with %d changes", report.Publish, len(report.Changes))
+		if report.Publish == report.Hold && len(report.Changes) > 0 || (report.Publish || report.Hold) != (len(report.Changes) > 0) {
+			t.Fatalf("publish %v and hold %v with %d changes", report.Publish, report.Hold, len(report.Changes))
 		}
-		if report.Publish && (st.Available > st.Ready || st.Ready > st.Replicas || st.FullyLabeled > st.Replicas || st.Replicas > int64(len(s.Pods))) {
+		if report.Publish && (st.Available > st.Ready || st.Ready > st.Replicas || st.FullyLabeled > st.Replicas || st.Replicas > max(int64(len(s.Pods)), s.Want)) {
 			t.Fatalf("status does not add up: %+v", st)
 		}
 		s.Status = st

@@ -30,18 +30,14 @@ func Settle(s *Snapshot, rounds []decision.Round) Report {
 	report.Status = status(s, rounds, t)
 	report.Path = settlePath(s, rounds, t)
 	report.Changes = changes(s.Status, report.Status)
-	report.Publish = report.Path.Ask("RS-9.status", publish(report.Changes),
-		decision.Count("changes", int64(len(report.Changes))))
-	report.Timers = timers(s, rounds, t, &report.Path)
+	publish(s, &report)
+	report.Timers = append(report.Timers, timers(s, rounds, t, &report.Path)...)
 	return report
 }
 
-// publish decides whether the status is written now. It is the one place for
-// that decision: whatever differs from the last published status is written.
-func publish(changes []decision.Change) bool { return len(changes) > 0 }
-
-// status computes [3.7].
+// status computes [3.7], with what this process asked for counted as done.
 func status(s *Snapshot, rounds []decision.Round, t tally) Status {
+	t = reported(s, rounds, t)
 	st := Status{
 		ObservedGeneration: s.Generation,
 		Replicas:           t.pods,

@@ -39,8 +39,8 @@ type Snapshot struct {
 	Burst int64 `json:"burst"`
 
 	Status Status `json:"status"`
-	// Published is when this process last published the status; zero if it has not.
-	Published time.Time `json:"published,omitzero"`
+	// Held is since when this process holds a change of the status back; zero if it does not.
+	Held time.Time `json:"held,omitzero"`
 
 	// Expect is the creations and deletions not seen yet, read before the pods were listed ([RS-3]).
 	Expect Expectations `json:"expect"`

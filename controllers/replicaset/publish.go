@@ -1,0 +1,110 @@
+package replicaset
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// StatusWindow is how long a status that only grows may be held back, so that
+// one write covers the pods that come up, or end, one after the other.
+const StatusWindow = time.Second
+
+// publish decides whether the status is written now, later or not at all. It is
+// the one place for that decision.
+func publish(s *Snapshot, r *Report) {
+	differs := r.Path.Ask("RS-9.status", len(r.Changes) > 0, decision.Count("changes", int64(len(r.Changes))))
+	if !differs {
+		return
+	}
+	due := s.Now.Add(StatusWindow)
+	if !s.Held.IsZero() {
+		due = s.Held.Add(StatusWindow)
+	}
+	r.Hold = r.Path.Ask("RS-9.hold", !urgent(s.Status, r.Status) && !s.reached(r.Status) && s.Now.Before(due),
+		decision.Count("wanted", s.Want), decision.Count("available", r.Status.Available), decision.Instant("due", due))
+	r.Publish = !r.Hold
+	if r.Hold {
+		r.Timers = append(r.Timers, decision.Timer{At: due.UTC().Round(0), Code: "status", Question: "RS-9.hold"})
+	}
+}
+
+// urgent reports whether somebody may be waiting for this very change: fewer
+// pods than published, a generation observed, a condition.
+func urgent(was, is Status) bool {
+	return is.ObservedGeneration != was.ObservedGeneration ||
+		is.Replicas < was.Replicas || is.Ready < was.Ready || is.Available < was.Available ||
+		!slices.Equal(is.Conditions, was.Conditions)
+}
+
+// reached reports whether nothing more is to come: all pods that are wanted are
+// available, and none is ending.
+func (s *Snapshot) reached(st Status) bool {
+	ending := st.Terminating != nil && *st.Terminating > 0
+	return st.Replicas == s.Want && st.Available == s.Want && (!ending || st.Available > s.Status.Available)
+}
+
+// reported is the tally that the status tells: pods that were created but are
+// not in the cache yet count, and pods that were deleted do not, although the
+// cache still shows them. Without this every creation and deletion would cost a
+// status as of before it and another as of after it.
+func reported(s *Snapshot, rounds []decision.Round, t tally) tally {
+	created, deleted := s.Expect.Creates, map[string]bool{}
+	for _, r := range rounds {
+		for i, a := range r.Verdict.Actions {
+			if i >= len(r.Outcomes) {
+				break
+			}
+			switch a.Kind {
+			case decision.CreatePods:
+				created = r.Outcomes[i].Done // One creates only while nothing is expected.
+			case decision.DeletePods:
+				removed(deleted, a.Victims, &r.Outcomes[i])
+			}
+		}
+	}
+	for i := range s.Pods {
+		if p := &s.Pods[i]; (p.Expected || deleted[p.UID]) && s.claimed(p) {
+			t.remove(p, s)
+		}
+	}
+	t.foresee(created, s.Want)
+	return t
+}
+
+// removed adds the victims that a deletion removed: all of them, or where it
+// went only so far, those that its outcome names.
+func removed(into map[string]bool, victims []decision.Victim, o *decision.Outcome) {
+	for _, v := range victims {
+		if o.State == decision.Written || slices.Contains(o.Names, v.Name) {
+			into[v.UID] = true
+		}
+	}
+}
+
+// foresee counts pods that are still to come into the cache. One may have come
+// since the expectations were read, so they never make more than are wanted.
+func (t *tally) foresee(pods, want int64) {
+	n := max(0, min(pods, want-t.pods))
+	t.pods += n
+	t.fullLabels += n
+}
+
+// remove takes a claimed pod out of the tally. On a node it ends slowly;
+// anywhere else it is gone at once.
+func (t *tally) remove(p *Pod, s *Snapshot) {
+	t.pods--
+	if p.FullLabels {
+		t.fullLabels--
+	}
+	if p.Ready {
+		t.ready--
+	}
+	if p.available(s.MinReady, s.Now) {
+		t.available--
+	}
+	if p.Node != "" {
+		t.terminating++
+	}
+}
