@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -47,6 +48,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Version is shown by the console. Default "dev".
 	Version string
+	// Clock is the loops' time. Default: the real one.
+	Clock clock.WithTicker
 }
 
 func (o Options) withDefaults() Options {
@@ -70,6 +73,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Version == "" {
 		o.Version = "dev"
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
 	}
 	return o
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
@@ -54,7 +53,8 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	return c, c.build(opts, m, controllers.Options{
 		Recorder: journal,
 		Metrics:  m,
-		Ledger:   controllers.NewLedger(clock.RealClock{}),
+		Clock:    opts.Clock,
+		Ledger:   controllers.NewLedger(opts.Clock),
 		Managers: managers,
 		Logger:   opts.Logger,
 	})
