@@ -53,7 +53,8 @@ func build() (string, error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	path := filepath.Join(dir, "sandbox")
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "github.com/loopscope/loopscope/cmd/sandbox")
+	// With the flags of the Makefile, whose cache it shares: any others build Kubernetes anew.
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "github.com/loopscope/loopscope/cmd/sandbox")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
