@@ -46,6 +46,12 @@ e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane (abou
 bench: ## Benchmarks: deciding, recording with and without readers
 	go test -run '^$$' -bench . -benchmem ./controllers/... ./telemetry/... ./web/...
 
+.PHONY: bench-rollout
+bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, wall, CPU and memory of 200 rollouts (about 25 minutes)
+	LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-200} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-3} \
+	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
+	go test -count=1 -timeout 3h -v ./cmd/sandbox/bench
+
 .PHONY: generate
 generate: ## Generate templates' code and DECISIONS.md
 	go tool templ generate -path views

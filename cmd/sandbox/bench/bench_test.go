@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
+
+// run is what one side did and what it took.
+type run struct {
+	side   side
+	phases []passed // in the order of phases
+	memory int64    // peak, in bytes
+}
+
+// passed is one phase of a run.
+type passed struct {
+	wall     time.Duration // until the last Deployment was complete, or gone
+	cpu      time.Duration // of the loops' process, trailing writes included
+	requests requests
+}
+
+func (r run) total() passed {
+	sum := passed{requests: requests{}}
+	for _, p := range r.phases {
+		sum.wall, sum.cpu = sum.wall+p.wall, sum.cpu+p.cpu
+		sum.requests.add(p.requests)
+	}
+	return sum
+}
+
+// TestRollout runs both sides in turn. Each of them must complete every
+// Deployment in every phase; ours without a conflict, and with fewer writes
+// than upstream besides the creation and deletion of pods.
+func TestRollout(t *testing.T) {
+	s := settingsOf(t)
+	t.Log(s)
+	plane := startPlane(t)
+	log := &auditLog{path: plane.AuditPath}
+	var runs []run
+	for range s.pairs {
+		for _, who := range s.sides {
+			t.Run(string(who), func(t *testing.T) { runs = append(runs, measure(t, plane, log, who, s)) })
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+	}
+	t.Logf("averages over the runs of each side; numbers of requests are for each Deployment\n%s", table(runs, s))
+	check(t, runs)
+	if len(s.sides) > 1 {
+		t.Logf("ours ÷ upstream, over %d pairs of runs\n%s", s.pairs, summary(runs, s))
+	}
+}
+
+// measure is one run: a process, a namespace, all phases.
+func measure(t *testing.T, plane *testplane.Plane, log *auditLog, who side, s settings) run {
+	l := startLoops(t, plane, who, s)
+	var r *reader
+	if who == ours {
+		r = follow(t, l.dashboard(t))
+	}
+	warmUp(t, plane, s)
+	log.settle(t, s.quiet)
+	result := run{side: who}
+	w := newWorkload(t, plane, s, "bench-"+string(who))
+	for _, p := range phases {
+		result.phases = append(result.phases, w.pass(t, l, log, p))
+	}
+	result.memory = l.peakMemory(t)
+	if r != nil {
+		t.Log(r.seen(t))
+	}
+	if err := l.stop(); err != nil {
+		t.Fatal(err)
+	}
+	total := result.total()
+	t.Logf("wall %s, CPU %s, peak %d MB; all requests:\n%s", total.wall, total.cpu, result.memory>>20, total.requests)
+	return result
+}
+
+// warmUp sees one Deployment come and go: then the process has started, and so
+// has every component beside it.
+func warmUp(t *testing.T, plane *testplane.Plane, s settings) {
+	t.Helper()
+	s.deployments, s.replicas, s.fewer = 1, 2, 1
+	w := newWorkload(t, plane, s, "warm-up")
+	for _, p := range []phase{phases[0], phases[len(phases)-1]} {
+		w.begin(t, p)
+		w.finish(t, p)
+	}
+}
+
+// pass sees every Deployment through one phase, and then waits for the writes
+// that trail it.
+func (w *workload) pass(t *testing.T, l *loops, log *auditLog, p phase) passed {
+	t.Helper()
+	cpu, began := l.cpu(t), time.Now()
+	w.begin(t, p)
+	w.finish(t, p)
+	wall := time.Since(began)
+	counted := log.settle(t, w.settings.quiet)
+	if err := w.unfinished(p); err != nil {
+		t.Errorf("%s: not so any more after the last writes: %v", p.name, err)
+	}
+	result := passed{wall: wall, cpu: l.cpu(t) - cpu, requests: counted}
+	t.Logf("%-12s  wall %6.2f s  CPU %5.2f s  %5d bookkeeping writes  %d conflicts", p.name, wall.Seconds(), result.cpu.Seconds(),
+		counted.count(kind.bookkeeping), counted.count(kind.conflict))
+	return result
+}
+
+// check is what holds however busy the machine is.
+func check(t *testing.T, runs []run) {
+	t.Helper()
+	tried := map[side][]int{}
+	for _, r := range runs {
+		all := r.total().requests
+		tried[r.side] = append(tried[r.side], all.count(kind.tried))
+		if n := all.count(kind.conflict); r.side == ours && n > 0 {
+			t.Errorf("%d conflicts of ours:\n%s", n, all)
+		}
+		if all.count(kind.bookkeeping) == 0 {
+			t.Errorf("no write of %s is in the audit log", r.side)
+		}
+	}
+	if len(tried) == 2 && slices.Max(tried[ours]) >= slices.Min(tried[upstream]) {
+		t.Errorf("besides pods and events ours tried %v writes, upstream %v", tried[ours], tried[upstream])
+	}
+}

@@ -1,0 +1,20 @@
+// Package bench compares Loopscope's loops with upstream's: on one sandbox, one
+// after the other, each as a process of its own under the same limits, through
+// the same rollouts. It counts what each of them asks of the API server, in the
+// server's own audit log, and what it costs.
+//
+// It may not judge time in a test: only "make bench-rollout" prints ratios of
+// wall and CPU, and nothing fails because of them. It reaches into neither side;
+// what it knows of them are their flags, their users and /proc.
+//
+// Without environment it is a small sample that sees to it that the comparison
+// itself works. The environment makes it a measurement:
+//
+//	LOOPSCOPE_BENCH_DEPLOYMENTS  Deployments in each run; 10 replicas each
+//	LOOPSCOPE_BENCH_PAIRS        runs of each side, in turn (default 1)
+//	LOOPSCOPE_BENCH_SIDE         "ours" or "upstream": this side alone
+//	LOOPSCOPE_BENCH_WORKERS      syncs that each loop runs at once (default 5)
+//	LOOPSCOPE_BENCH_QPS          requests a second of each loop (default 100)
+//	LOOPSCOPE_BENCH_BURST        requests at once of each loop (default 200)
+//	LOOPSCOPE, LOOPSCOPE_SANDBOX binaries that are built already
+package bench

@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
+
+// side is whose loops run.
+type side string
+
+const (
+	ours     side = "ours"
+	upstream side = "upstream"
+)
+
+const (
+	startLimit = time.Minute
+	stopLimit  = 30 * time.Second
+)
+
+// loops are one side's loops as a process of their own.
+type loops struct {
+	side    side
+	cmd     *exec.Cmd
+	logPath string
+	exited  chan struct{}
+	stdin   *os.File // upstream's process ends when the other end of this closes
+}
+
+// startLoops runs one side's loops until stop, or the test's end.
+func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loops {
+	t.Helper()
+	l := &loops{side: who, exited: make(chan struct{}), logPath: filepath.Join(t.TempDir(), string(who)+".log")}
+	if who == ours {
+		l.cmd = ourCommand(loopscopeBinary(t), plane, s)
+	} else {
+		l.cmd = upstreamCommand(plane, s)
+	}
+	l.launch(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("output of the loops of %s:\n%s", who, l.said())
+		}
+		_ = l.stop() // the run has looked at how it ended
+	})
+	return l
+}
+
+func ourCommand(binary string, plane *testplane.Plane, s settings) *exec.Cmd {
+	return exec.Command(binary, "manager", "--listen=127.0.0.1:0", "--kubeconfig="+plane.LoopscopeKubeconfig,
+		fmt.Sprintf("--workers=%d", s.workers), fmt.Sprintf("--kube-api-qps=%d", s.qps), fmt.Sprintf("--kube-api-burst=%d", s.burst))
+}
+
+// upstreamCommand is what "sandbox --loops=upstream" runs, with the bench's
+// limits and without a port, which nobody would ask.
+func upstreamCommand(plane *testplane.Plane, s settings) *exec.Cmd {
+	return exec.Command(plane.Binary, "__component", "loops",
+		"--kubeconfig="+filepath.Join(plane.StateDir, "kube-controller-manager.kubeconfig"),
+		"--controllers=deployment-controller,replicaset-controller,replicationcontroller-controller",
+		"--use-service-account-credentials=true", "--leader-elect=false", "--profiling=false", "--secure-port=0",
+		"--kube-api-content-type=application/vnd.kubernetes.protobuf",
+		fmt.Sprintf("--kube-api-qps=%d", s.qps), fmt.Sprintf("--kube-api-burst=%d", s.burst),
+		fmt.Sprintf("--concurrent-deployment-syncs=%d", s.workers), fmt.Sprintf("--concurrent-replicaset-syncs=%d", s.workers),
+		fmt.Sprintf("--concurrent-rc-syncs=%d", s.workers))
+}
+
+// launch starts the process. Its descriptor 3 is the read end of a pipe: the
+// sandbox's components end with whoever holds the other one.
+func (l *loops) launch(t *testing.T) {
+	t.Helper()
+	log, err := os.Create(l.logPath)
+	if err != nil {
+		t.Fatalf("create log: %v", err)
+	}
+	defer log.Close() // the child has its own
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatalf("pipe: %v", err)
+	}
+	defer reader.Close()
+	l.stdin = writer
+	l.cmd.Stdout, l.cmd.Stderr, l.cmd.ExtraFiles = log, log, []*os.File{reader}
+	if err := l.cmd.Start(); err != nil {
+		t.Fatalf("start the loops of %s: %v", l.side, err)
+	}
+	go func() {
+		_ = l.cmd.Wait() // a signal ends it
+		close(l.exited)
+	}()
+}
+
+// dashboard is the console's address, as soon as our process has printed it.
+func (l *loops) dashboard(t *testing.T) string {
+	t.Helper()
+	var url string
+	testplane.Until(t, startLimit, "console of our loops", func() error {
+		_, rest, found := strings.Cut("\n"+l.said(), "\ndashboard: ")
+		url, _, _ = strings.Cut(rest, "\n")
+		if !found {
+			return errors.New("no line with its address yet")
+		}
+		return nil
+	})
+	return url
+}
+
+func (l *loops) said() string {
+	text, _ := os.ReadFile(l.logPath) // for a person; nothing depends on it
+	return string(text)
+}
+
+// stop asks the process to end, and kills it if it does not. A process that had
+// ended before is an error: it cannot have done its work to the end.
+func (l *loops) stop() error {
+	select {
+	case <-l.exited:
+		return fmt.Errorf("the loops of %s have ended: %v", l.side, l.cmd.ProcessState)
+	default:
+	}
+	_ = l.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has just ended
+	select {
+	case <-l.exited:
+	case <-time.After(stopLimit):
+		_ = l.cmd.Process.Kill()
+		<-l.exited
+	}
+	return l.stdin.Close()
+}
+
+// clockTick is the unit of times in /proc on Linux.
+const clockTick = 10 * time.Millisecond
+
+// cpu is what the process has used of a processor since its start, by itself
+// and in the kernel.
+func (l *loops) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	text := l.proc(t, "stat")
+	// The second field is a name in parentheses, which may hold anything.
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const user, system = 14 - 3, 15 - 3 // fields[0] is the third
+	return time.Duration(integer(t, fields[user])+integer(t, fields[system])) * clockTick
+}
+
+// peakMemory is the most resident memory the process ever had, in bytes.
+func (l *loops) peakMemory(t *testing.T) int64 {
+	t.Helper()
+	for line := range strings.Lines(l.proc(t, "status")) {
+		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+			return integer(t, strings.Fields(rest)[0]) << 10
+		}
+	}
+	t.Fatal("/proc has no VmHWM of the process")
+	return 0
+}
+
+func (l *loops) proc(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(l.cmd.Process.Pid), file))
+	if err != nil {
+		t.Fatalf("the loops of %s: %v\n%s", l.side, err, l.said())
+	}
+	return string(bytes.TrimSpace(text))
+}
+
+func integer(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("read /proc: %v", err)
+	}
+	return n
+}
+
+// loopscopeBinary is what LOOPSCOPE names, or one built from this source.
+func loopscopeBinary(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("LOOPSCOPE"); path != "" {
+		return path
+	}
+	path := filepath.Join(t.TempDir(), "loopscope")
+	build := exec.Command("go", "build", "-o", path, "./cmd/loopscope")
+	build.Dir = filepath.Join("..", "..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build loopscope: %v: %s", err, out)
+	}
+	return path
+}

@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// settings say how much is measured, and under which limits. Both sides get
+// the same ones.
+type settings struct {
+	deployments, pairs  int
+	replicas, fewer     int32 // of each Deployment: at first, and after its scaling
+	workers, qps, burst int
+	quiet               time.Duration // without a write, before a phase counts as over
+	sides               []side
+}
+
+const variables = "LOOPSCOPE_BENCH_"
+
+// settingsOf reads the environment. A number of Deployments makes the sample a
+// measurement.
+func settingsOf(t *testing.T) settings {
+	t.Helper()
+	s := settings{
+		deployments: number(t, "DEPLOYMENTS", 6), pairs: number(t, "PAIRS", 1),
+		replicas: 4, fewer: 2, quiet: time.Second,
+		workers: number(t, "WORKERS", 5), qps: number(t, "QPS", 100), burst: number(t, "BURST", 200),
+		sides: []side{ours, upstream},
+	}
+	if os.Getenv(variables+"DEPLOYMENTS") != "" {
+		s.replicas, s.fewer, s.quiet = 10, 5, 3*time.Second
+	}
+	switch alone := side(os.Getenv(variables + "SIDE")); alone {
+	case "":
+	case ours, upstream:
+		s.sides = []side{alone}
+	default:
+		t.Fatalf("%sSIDE=%s: want ours or upstream", variables, alone)
+	}
+	return s
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variables + name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s%s=%s: want a positive number", variables, name, text)
+	}
+	return n
+}
+
+func (s settings) String() string {
+	return fmt.Sprintf("%d Deployments of %d replicas, %d runs of each side in turn; for each loop %d workers, %d requests/s, burst %d; protobuf; "+
+		"tracing on, one reader of the overview", s.deployments, s.replicas, s.pairs, s.workers, s.qps, s.burst)
+}
