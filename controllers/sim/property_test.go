@@ -1,0 +1,264 @@
+package sim_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/sim"
+)
+
+func amount(t *rapid.T, label string) deployment.IntOrShare {
+	if rapid.Bool().Draw(t, label+" as share") {
+		return deployment.IntOrShare{Share: fmt.Sprintf("%d%%", rapid.IntRange(0, 100).Draw(t, label))}
+	}
+	return deployment.IntOrShare{Int: rapid.Int64Range(0, 5).Draw(t, label)}
+}
+
+// anyCluster is a Deployment without a pod yet, whose pods fare and whose loops
+// take turns as drawn. Pods fail only where told to.
+func anyCluster(t *rapid.T, fail bool) *sim.Cluster {
+	s := web()
+	s.Want = rapid.Int64Range(0, 25).Draw(t, "want")
+	surge, unavailable := amount(t, "surge"), amount(t, "unavailable")
+	s.MaxSurge, s.MaxUnavailable = &surge, &unavailable
+	s.MinReady = rapid.SampledFrom([]int64{0, 0, 3, 20}).Draw(t, "minReady")
+	s.HistoryLimit = new(rapid.Int64Range(0, 3).Draw(t, "limit"))
+	s.CountTerminating = rapid.Bool().Draw(t, "count terminating")
+	c, err := sim.From(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Rules = sim.Rules{
+		Schedule: millis(t, "schedule", 2_000), End: millis(t, "end", 4_000),
+		Fate: func(string, int) sim.Fate {
+			if fail && rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+				return sim.Stuck(rapid.SampledFrom([]string{"ImagePullBackOff", "CrashLoopBackOff", "Unschedulable", "Error"}).Draw(t, "reason"))
+			}
+			return sim.ReadyAfter(millis(t, "ready", 8_000))
+		},
+		Next: func(due int) int { return rapid.IntRange(0, due-1).Draw(t, "turn") },
+	}
+	return c
+}
+
+func millis(t *rapid.T, label string, most int) time.Duration {
+	return time.Duration(rapid.IntRange(0, most).Draw(t, label)) * time.Millisecond
+}
+
+func image(t *rapid.T) sim.Edit {
+	return sim.Images(fmt.Sprint("nginx:", rapid.IntRange(1, 4).Draw(t, "image")))
+}
+
+// anyEdit is what a person may do to a Deployment.
+func anyEdit(t *rapid.T) sim.Edit {
+	switch rapid.IntRange(0, 8).Draw(t, "edit") {
+	case 0, 1:
+		return sim.Replicas(rapid.Int64Range(0, 25).Draw(t, "want"))
+	case 2:
+		return sim.Pause(rapid.Bool().Draw(t, "paused"))
+	case 3:
+		return sim.Surge(amount(t, "surge"))
+	case 4:
+		return sim.Unavailable(amount(t, "unavailable"))
+	case 5:
+		return sim.MinReady(rapid.Int64Range(0, 10).Draw(t, "minReady"))
+	case 6:
+		return sim.Strategy(rapid.SampledFrom([]string{"RollingUpdate", "RollingUpdate", "Recreate"}).Draw(t, "strategy"))
+	default:
+		return image(t)
+	}
+}
+
+// plan draws edits for the next while.
+func plan(t *rapid.T, c *sim.Cluster, edit func(*rapid.T) sim.Edit) {
+	at := c.Now()
+	for range rapid.IntRange(0, 6).Draw(t, "edits") {
+		at = at.Add(millis(t, "pause", 15_000))
+		c.EditAt(at, edit(t))
+	}
+}
+
+// checked runs a cluster and checks every step.
+func checked(t *rapid.T, c *sim.Cluster) sim.Result {
+	r := c.Run(sim.Bound{Syncs: 5_000})
+	for i := range r.Steps {
+		if list := problems(&r.Steps[i]); len(list) > 0 {
+			t.Fatalf("%s\n%s", strings.Join(list, "\n"), story(r.Steps[max(0, i-6):i+1]))
+		}
+	}
+	if r.End == sim.Unsettled {
+		t.Fatalf("does not settle:\n%s", story(r.Steps[max(0, len(r.Steps)-12):]))
+	}
+	return r
+}
+
+// TestAnyRolloutSettles: whatever is edited and whichever pods fail, every step
+// keeps to the bounds and the fold comes to a fixpoint. Once all pods are well and nothing
+// is paused, that fixpoint is a complete rollout.
+func TestAnyRolloutSettles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCluster(t, true)
+		plan(t, c, anyEdit)
+		r := checked(t, c)
+		if len(r.Steps) > 0 {
+			last := r.Steps[len(r.Steps)-1]
+			c.Rules.Fate = nil
+			for _, s := range last.Sets {
+				c.Edit(sim.Pods(s.Name, sim.ReadyAfter(time.Second)))
+			}
+		}
+		c.Edit(sim.Pause(false), sim.NewPods("", sim.ReadyAfter(time.Second)))
+		if r = checked(t, c); r.End != sim.Complete {
+			t.Fatalf("ends %s: %s\n%s", r.End, r.Sentence.At(c.Now()), story(r.Steps[max(0, len(r.Steps)-12):]))
+		}
+		atRest(t, c)
+	})
+}
+
+// atRest: a complete cluster has what is wanted, and running on changes nothing.
+func atRest(t *rapid.T, c *sim.Cluster) {
+	s := c.Snapshot()
+	want, st := s.Want, s.Status
+	if st.Updated != want || st.Replicas != want || st.Available != want || st.ObservedGeneration != s.Generation {
+		t.Fatalf("complete with %d wanted, but the status is %+v", want, st)
+	}
+	if old := int64(len(s.ReplicaSets)) - 1; old > *s.HistoryLimit {
+		t.Fatalf("%d old revisions are kept, the limit is %d", old, *s.HistoryLimit)
+	}
+	again := c.Run(sim.Bound{})
+	if len(again.Steps) != 0 || again.End != sim.Complete {
+		t.Fatalf("goes on after it was at rest, ending %s:\n%s", again.End, story(again.Steps))
+	}
+}
+
+// TestRolloutKeepsTheFloor: where no pod fails and only the template changes,
+// deletions never take the pods that are really available below the floor. That
+// takes minReadySeconds of 0: the ranking of [3.6] prefers pods that are not ready,
+// but not those that are ready and do not count yet.
+func TestRolloutKeepsTheFloor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCluster(t, false)
+		c.Edit(sim.MinReady(0))
+		checked(t, c)
+		c.Edit(image(t))
+		plan(t, c, image)
+		_, floor := bounds(c.Snapshot())
+		available := c.Snapshot().Want
+		for _, step := range checked(t, c).Steps {
+			if step.Available < min(available, floor) {
+				t.Fatalf("%d available, the floor is %d:\n%s", step.Available, floor, story([]sim.Step{step}))
+			}
+			available = step.Available
+		}
+	})
+}
+
+// TestSameClusterSameSteps: a run depends on nothing but the cluster and its rules.
+func TestSameClusterSameSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCluster(t, true)
+		plan(t, c, anyEdit)
+		checked(t, c)
+		s, edit := c.Snapshot(), anyEdit(t)
+		shuffled := *s
+		shuffled.ReplicaSets = rapid.Permutation(append(s.ReplicaSets, deployment.ReplicaSet{Name: "web-0", UID: "orphan", RV: "1", Matches: true})).Draw(t, "order")
+		s.ReplicaSets = slices.Clone(shuffled.ReplicaSets)
+		s.Canonical()
+		if diff := cmp.Diff(steps(t, s, edit), steps(t, &shuffled, edit)); diff != "" {
+			t.Fatalf("another order gives other steps:\n%s", diff)
+		}
+	})
+}
+
+// steps runs what a snapshot shows, edited.
+func steps(t *rapid.T, s *deployment.Snapshot, e sim.Edit) []sim.Step {
+	c, err := sim.From(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Edit(e)
+	r := c.Run(sim.Bound{})
+	return r.Steps
+}
+
+// TestFoldedSyncsAreRepeatable: deciding once more on what a step decided on gives the
+// same verdict, in whatever order the ReplicaSets come.
+func TestFoldedSyncsAreRepeatable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCluster(t, true)
+		plan(t, c, anyEdit)
+		for _, step := range checked(t, c).Steps {
+			if step.Snapshot == nil || len(step.Snapshot.ReplicaSets) == 0 {
+				continue
+			}
+			s := *step.Snapshot
+			s.ReplicaSets = rapid.Permutation(s.ReplicaSets).Draw(t, "order")
+			if diff := cmp.Diff(step.Round.Verdict, deployment.Decide(&s)); diff != "" {
+				t.Fatalf("another verdict:\n%s", diff)
+			}
+			rounds := []decision.Round{step.Round}
+			if step.Report != nil {
+				if diff := cmp.Diff(*step.Report, deployment.Settle(&s, rounds).Report); diff != "" {
+					t.Fatalf("another report:\n%s", diff)
+				}
+			}
+		}
+	})
+}
+
+// TestFaultsAreNoticed proves that the checks above can fail: a loop with a fault
+// is found out, by the check that is meant to.
+func TestFaultsAreNoticed(t *testing.T) {
+	for _, fault := range []struct {
+		check  string
+		commit func(*decision.Action)
+	}{
+		{"ceiling", func(a *decision.Action) {
+			if a.Size != nil && a.Size.To > a.Size.From {
+				a.Size.To++
+			}
+		}},
+		{"floor", func(a *decision.Action) {
+			if a.Question == "RR-3b" {
+				a.Size.To = max(0, a.Size.To-1)
+			}
+		}},
+		{"reason", func(a *decision.Action) {
+			if a.Question == "RR-3b" {
+				a.Question = "RR-4"
+			}
+		}},
+	} {
+		t.Run(fault.check, func(t *testing.T) {
+			c, err := sim.From(web())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Run(sim.Bound{})
+			c.Misdecide(func(s *deployment.Snapshot) decision.Verdict {
+				v := deployment.Decide(s)
+				for i := range v.Actions {
+					fault.commit(&v.Actions[i])
+				}
+				return v
+			})
+			c.Edit(sim.Images("nginx:2"))
+			var found []string
+			r := c.Run(sim.Bound{Syncs: 300})
+			for i := range r.Steps {
+				found = append(found, problems(&r.Steps[i])...)
+			}
+			if !slices.ContainsFunc(found, func(p string) bool { return strings.HasPrefix(p, fault.check+":") }) {
+				t.Errorf("the fault goes unnoticed; found %q", found)
+			}
+		})
+	}
+}

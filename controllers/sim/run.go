@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+)
+
+// Bound is how far a run goes at most. A part that is 0 stands for its usual value.
+type Bound struct {
+	Syncs int           // 10,000
+	Time  time.Duration // a day, of the model
+}
+
+const (
+	usualSyncs = 10_000
+	usualTime  = 24 * time.Hour
+)
+
+// End is how a run ended.
+type End string
+
+// The ends of a run. All but Unsettled mean that nothing more would ever happen
+// without somebody's help.
+const (
+	Complete  End = "complete"
+	Waiting   End = "waiting"           // for what the sentence and Held say
+	Overdue   End = "deadline-exceeded" // the same, and the progress deadline is over
+	Failed    End = "failed"            // the loop cannot go on, as the sentence says
+	Unsettled End = "did-not-settle"    // within the bound
+)
+
+// Result is what a run came to.
+type Result struct {
+	End   End       `json:"end"`
+	Began time.Time `json:"began"`
+	// Ended is when the last step was; nothing happened later.
+	Ended time.Time `json:"ended"`
+	Steps []Step    `json:"steps"`
+	// Sentence and Held are what the Deployment's loop says and holds back at the end.
+	Sentence decision.Sentence `json:"sentence"`
+	Held     []decision.Held   `json:"held,omitempty"`
+}
+
+// Step is one sync: any of the Deployment, or one of a ReplicaSet that wrote.
+type Step struct {
+	At   time.Time `json:"at"`
+	Loop string    `json:"loop"` // as the catalogues call it
+	Name string    `json:"name"`
+	// Round is what was decided and done, Report what was settled; nil where nothing was.
+	Round    decision.Round    `json:"round"`
+	Report   *decision.Report  `json:"report,omitempty"`
+	Sentence decision.Sentence `json:"sentence"`
+	// Snapshot is what a Deployment's sync decided on; nil for a ReplicaSet's.
+	Snapshot *deployment.Snapshot `json:"-"`
+	// Sets are the ReplicaSets after the step, by age, Asked and Available their sums.
+	Sets      []Size `json:"sets"`
+	Asked     int64  `json:"asked"`
+	Available int64  `json:"available"`
+}
+
+// Wrote reports whether the step changed anything.
+func (s *Step) Wrote() bool {
+	return len(s.Round.Verdict.Actions) > 0 || s.Report != nil && s.Report.Publish
+}
+
+// Size is a ReplicaSet at one moment. What it counts are its pods, whatever its
+// status says of them.
+type Size struct {
+	Name      string `json:"name"`
+	Revision  string `json:"revision,omitempty"`
+	New       bool   `json:"new,omitempty"` // it has the wanted template
+	Replicas  int64  `json:"replicas"`      // spec.replicas
+	Pods      int64  `json:"pods"`          // active ones
+	Ready     int64  `json:"ready"`
+	Available int64  `json:"available"`
+	Ending    int64  `json:"ending,omitempty"`
+}
+
+// Run lets the loops sync until nothing is left to happen, or to the bound. The
+// cluster stays as it ends, so that it can be edited and run on.
+func (c *Cluster) Run(b Bound) Result {
+	if b.Syncs <= 0 {
+		b.Syncs = usualSyncs
+	}
+	if b.Time <= 0 {
+		b.Time = usualTime
+	}
+	r := Result{Began: c.now, Ended: c.now}
+	last, settled := c.now.Add(b.Time), false
+	for syncs := 0; syncs < b.Syncs; syncs++ {
+		var more bool
+		if more, settled = c.advance(last); !more {
+			break
+		}
+		if step := c.sync(c.pick()); step.Snapshot != nil || step.Wrote() {
+			r.Steps, r.Ended = append(r.Steps, step), step.At
+		}
+	}
+	c.conclude(&r, settled)
+	return r
+}
+
+// conclude says how the run ended, by deciding once more without acting.
+func (c *Cluster) conclude(r *Result, settled bool) {
+	s := c.Snapshot()
+	rounds := []decision.Round{{Verdict: c.decide(s)}}
+	r.Held = rounds[0].Verdict.Held
+	var report *deployment.Report
+	if !rounds[0].Verdict.Stop {
+		report = new(deployment.Settle(s, rounds))
+	}
+	r.Sentence = deployment.Say(s, rounds, report, decision.Try{})
+	switch {
+	case !settled:
+		r.End = Unsettled
+	case r.Sentence.Tone == decision.ToneOK:
+		r.End = Complete
+	case c.overdue():
+		r.End = Overdue
+	case r.Sentence.Tone == decision.ToneFailed:
+		r.End = Failed
+	default:
+		r.End = Waiting
+	}
+}
+
+func (c *Cluster) overdue() bool {
+	for _, cond := range c.spec.Status.Conditions {
+		if cond.Reason == "ProgressDeadlineExceeded" {
+			return true
+		}
+	}
+	return false
+}
+
+// advance moves the clock to the first instant at which a loop is due. more is
+// false where there is none up to last, settled where there is none at all.
+func (c *Cluster) advance(last time.Time) (more, settled bool) {
+	for {
+		c.happen()
+		if c.dueCount() > 0 {
+			return true, false
+		}
+		at := c.upcoming()
+		if at.IsZero() || at.After(last) {
+			return false, at.IsZero()
+		}
+		c.now = at
+	}
+}
+
+// upcoming is when the next thing happens; zero for never.
+func (c *Cluster) upcoming() time.Time {
+	at := c.due.at
+	if len(c.plans) > 0 {
+		at = earlier(at, c.plans[0].at)
+	}
+	for _, m := range c.sets {
+		at = earlier(at, m.due.at)
+		for _, p := range m.pods {
+			at = earlier(at, p.at)
+		}
+	}
+	return at
+}
+
+// over reports whether an instant has come; a zero one never does.
+func (c *Cluster) over(at time.Time) bool { return !at.IsZero() && !at.After(c.now) }
+
+// happen lets everything happen whose time has come: edits, pods and alarms.
+func (c *Cluster) happen() {
+	for len(c.plans) > 0 && c.over(c.plans[0].at) {
+		p := c.plans[0]
+		c.plans = c.plans[1:]
+		c.Edit(p.edits...)
+	}
+	for _, m := range c.sets {
+		c.movePods(m)
+	}
+	for _, a := range c.alarms() {
+		if c.over(a.at) {
+			*a = alarm{now: true}
+		}
+	}
+}
+
+// alarms are those of the Deployment and of its ReplicaSets.
+func (c *Cluster) alarms() []*alarm {
+	list := []*alarm{&c.due}
+	for _, m := range c.sets {
+		list = append(list, &m.due)
+	}
+	return list
+}
+
+// movePods lets the pods of a ReplicaSet change. A pod wakes its ReplicaSet, and
+// as it comes and goes the Deployment; one that is gone leaves room for others.
+func (c *Cluster) movePods(m *set) {
+	kept := m.pods[:0]
+	for _, p := range m.pods {
+		gone := false
+		for c.over(p.at) && !gone {
+			gone, m.due.now, c.due.now = p.move(c), true, true
+		}
+		if !gone {
+			kept = append(kept, p)
+		}
+	}
+	if len(kept) < len(m.pods) {
+		c.retry()
+	}
+	clear(m.pods[len(kept):])
+	m.pods = kept
+}
+
+// retry wakes the ReplicaSets whose pods were refused.
+func (c *Cluster) retry() {
+	for _, m := range c.sets {
+		m.due.now = m.due.now || m.refused
+	}
+}
+
+func (c *Cluster) dueCount() (n int) {
+	for _, a := range c.alarms() {
+		if a.now {
+			n++
+		}
+	}
+	return n
+}
+
+// pick chooses the loop that syncs now: nil for the Deployment, or a ReplicaSet.
+func (c *Cluster) pick() *set {
+	var due []*set
+	if c.due.now {
+		due = append(due, nil)
+	}
+	for _, m := range c.sets {
+		if m.due.now {
+			due = append(due, m)
+		}
+	}
+	if len(due) < 2 || c.Rules.Next == nil {
+		return due[0]
+	}
+	return due[c.Rules.Next(len(due))]
+}

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+)
+
+// sync runs one sync: of the Deployment, or of a ReplicaSet.
+func (c *Cluster) sync(m *set) Step {
+	if m == nil {
+		return c.syncDeployment()
+	}
+	return c.syncReplicaSet(m)
+}
+
+func (c *Cluster) syncDeployment() Step {
+	c.due = alarm{at: c.due.at}
+	s := c.Snapshot()
+	step := Step{At: c.now, Loop: deployment.Catalogue.Loop, Name: c.spec.Name, Snapshot: s}
+	step.Round.Verdict = c.decide(s)
+	for _, a := range step.Round.Verdict.Actions {
+		step.Round.Outcomes = append(step.Round.Outcomes, c.do(a))
+	}
+	c.due.arm(step.Round.Verdict.Timers)
+	rounds := []decision.Round{step.Round}
+	var report *deployment.Report
+	if !step.Round.Verdict.Stop {
+		report = new(deployment.Settle(s, rounds))
+		step.Report = &report.Report
+		c.publish(report)
+	}
+	step.Sentence = deployment.Say(s, rounds, report, decision.Try{})
+	c.measure(&step)
+	return step
+}
+
+func (c *Cluster) publish(r *deployment.Report) {
+	c.spec.Held = since(c.spec.Held, r.Hold, c.now)
+	c.due.arm(r.Timers)
+	if !r.Publish {
+		return
+	}
+	c.spec.Status, c.spec.RV, c.due.now = r.Status, c.rv(), true
+	if r.Revision != "" {
+		c.spec.Revision = r.Revision
+	}
+}
+
+func (c *Cluster) syncReplicaSet(m *set) Step {
+	m.due = alarm{at: m.due.at}
+	s := c.observe(m)
+	step := Step{At: c.now, Loop: replicaset.Catalogue.Loop, Name: m.rs.Name}
+	step.Round.Verdict = replicaset.Decide(s)
+	for _, a := range step.Round.Verdict.Actions {
+		step.Round.Outcomes = append(step.Round.Outcomes, c.doPods(m, a))
+	}
+	m.due.arm(step.Round.Verdict.Timers)
+	rounds := []decision.Round{step.Round}
+	report := replicaset.Settle(s, rounds)
+	step.Report = &report.Report
+	c.publishSet(m, &report)
+	step.Sentence = replicaset.Say(s, rounds, &report, decision.Try{})
+	c.measure(&step)
+	return step
+}
+
+func (c *Cluster) publishSet(m *set, r *replicaset.Report) {
+	m.held = since(m.held, r.Hold, c.now)
+	m.due.arm(r.Timers)
+	if r.Publish {
+		m.status, m.rs.RV, m.due.now = r.Status, c.rv(), true
+		c.touched()
+	}
+}
+
+// since is the instant from which something is held back without a break.
+func since(was time.Time, holds bool, now time.Time) time.Time {
+	switch {
+	case !holds:
+		return time.Time{}
+	case was.IsZero():
+		return now
+	default:
+		return was
+	}
+}
+
+// arm sets an alarm by timers. Those that guard against a cache that stays behind
+// have no business here.
+func (a *alarm) arm(timers []decision.Timer) {
+	for _, t := range timers {
+		if t.Code != "expectations" && t.Code != "echo" {
+			a.ring(t.At)
+		}
+	}
+}
+
+// measure takes the sizes of all ReplicaSets.
+func (c *Cluster) measure(step *Step) {
+	for _, m := range c.sets {
+		if !m.rs.Mine {
+			continue
+		}
+		s := Size{Name: m.rs.Name, Revision: m.rs.Revision, New: m.template == c.template, Replicas: m.rs.Replicas}
+		for _, p := range m.pods {
+			switch {
+			case p.Terminating:
+				s.Ending++
+				continue
+			case p.available(m.rs.MinReady, c.now):
+				s.Available++
+			}
+			s.Pods++
+			if p.Ready {
+				s.Ready++
+			}
+		}
+		step.Sets = append(step.Sets, s)
+		step.Asked += s.Replicas
+		step.Available += s.Available
+	}
+}
