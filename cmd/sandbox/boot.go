@@ -49,7 +49,7 @@ type sandbox struct {
 
 // boot brings everything up, in order, and returns when it is usable.
 func (s *sandbox) boot(ctx context.Context) error {
-	plan := blueprint{state: s.state, ports: s.ports, audit: s.options.Audit}
+	plan := blueprint{state: s.state, ports: s.ports, audit: s.options.Audit, qps: s.options.LoopsQPS}
 	if err := s.bootAPI(ctx, plan); err != nil {
 		return err
 	}

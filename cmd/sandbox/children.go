@@ -19,6 +19,7 @@ type blueprint struct {
 	state *state
 	ports ports
 	audit bool
+	qps   int // of upstream's loops, each; 0 is upstream's own
 }
 
 func (b blueprint) spec(name string, args ...string) supervise.Spec {
@@ -77,9 +78,14 @@ func (b blueprint) controllerManager() supervise.Spec {
 		fmt.Sprintf("--node-monitor-grace-period=%ds", leaseSeconds*5/4))...)
 }
 
-// loops runs upstream's three loops, with upstream's own limits, by themselves.
+// loops runs upstream's three loops by themselves, with upstream's own limits
+// unless others were asked for.
 func (b blueprint) loops() supervise.Spec {
-	return b.spec(nameLoops, b.managing(b.ports.Loops, strings.Join(loopControllers, ","))...)
+	args := b.managing(b.ports.Loops, strings.Join(loopControllers, ","))
+	if b.qps > 0 {
+		args = append(args, fmt.Sprintf("--kube-api-qps=%d", b.qps), fmt.Sprintf("--kube-api-burst=%d", 2*b.qps))
+	}
+	return b.spec(nameLoops, args...)
 }
 
 func (b blueprint) managing(port int, controllers string) []string {

@@ -30,6 +30,7 @@ type options struct {
 	Nodes            int
 	Demo             bool
 	Loops            string
+	LoopsQPS         int // of upstream's loops, each; 0 is upstream's own
 	Audit            bool
 	Verbose          bool
 	UntilStdinCloses bool
@@ -39,6 +40,9 @@ type options struct {
 func (o options) validate() error {
 	if !slices.Contains([]string{loopsOwn, loopsUpstream, loopsNone}, o.Loops) {
 		return fmt.Errorf("--loops=%s: want own, upstream or none", o.Loops)
+	}
+	if o.LoopsQPS < 0 {
+		return fmt.Errorf("--loops-qps=%d: want 0 or more", o.LoopsQPS)
 	}
 	if o.Nodes < 1 || o.Nodes > mostNodes {
 		return fmt.Errorf("--nodes=%d: want 1 to %d", o.Nodes, mostNodes)
