@@ -39,7 +39,7 @@ func Example() {
 		}
 	}
 	fmt.Println(result.End)
-	fmt.Println(result.Sentence.At(cluster.Now()))
+	fmt.Println(result.Sentence.At(result.At))
 
 	// Output:
 	// complete
@@ -50,5 +50,5 @@ func Example() {
 	//   5s  5 to 10, 13 asked for, 13 available
 	//  10s  3 to 0, 10 asked for, 13 available
 	// complete
-	// shop/web is settled: 10 of 10 available.
+	// shop/web is settled: 10 of 10 available, unchanged for 1m.
 }

@@ -117,7 +117,7 @@ func TestAnyRolloutSettles(t *testing.T) {
 		}
 		c.Edit(sim.Pause(false), sim.NewPods("", sim.ReadyAfter(time.Second)))
 		if r = checked(t, c); r.End != sim.Complete {
-			t.Fatalf("ends %s: %s\n%s", r.End, r.Sentence.At(c.Now()), story(r.Steps[max(0, len(r.Steps)-12):]))
+			t.Fatalf("ends %s: %s\n%s", r.End, r.Sentence.At(r.At), story(r.Steps[max(0, len(r.Steps)-12):]))
 		}
 		atRest(t, c)
 	})

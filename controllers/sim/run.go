@@ -35,10 +35,12 @@ const (
 type Result struct {
 	End   End       `json:"end"`
 	Began time.Time `json:"began"`
-	// Ended is when the last step was; nothing happened later.
+	// Ended is when the last write was.
 	Ended time.Time `json:"ended"`
 	Steps []Step    `json:"steps"`
-	// Sentence and Held are what the Deployment's loop says and holds back at the end.
+	// Sentence and Held are what the Deployment's loop says and holds back in the
+	// end, as of At.
+	At       time.Time         `json:"at"`
 	Sentence decision.Sentence `json:"sentence"`
 	Held     []decision.Held   `json:"held,omitempty"`
 }
@@ -94,24 +96,28 @@ func (c *Cluster) Run(b Bound) Result {
 		if more, settled = c.advance(last); !more {
 			break
 		}
-		if step := c.sync(c.pick()); step.Snapshot != nil || step.Wrote() {
-			r.Steps, r.Ended = append(r.Steps, step), step.At
+		step := c.sync(c.pick())
+		if step.Snapshot != nil || step.Wrote() {
+			r.Steps = append(r.Steps, step)
+		}
+		if step.Wrote() {
+			r.Ended = step.At
 		}
 	}
 	c.conclude(&r, settled)
 	return r
 }
 
-// conclude says how the run ended, by deciding once more without acting.
+// conclude says how the run ended, by deciding once more without acting. Where
+// nothing will happen any more it speaks as of the moment from which the clock
+// does not change the sentence: what has just happened is no news then.
 func (c *Cluster) conclude(r *Result, settled bool) {
 	s := c.Snapshot()
-	rounds := []decision.Round{{Verdict: c.decide(s)}}
-	r.Held = rounds[0].Verdict.Held
-	var report *deployment.Report
-	if !rounds[0].Verdict.Stop {
-		report = new(deployment.Settle(s, rounds))
+	r.speak(s)
+	for turns := 0; settled && turns < maxTurns && r.Sentence.Turns.After(s.Now); turns++ {
+		s.Now = r.Sentence.Turns
+		r.speak(s)
 	}
-	r.Sentence = deployment.Say(s, rounds, report, decision.Try{})
 	switch {
 	case !settled:
 		r.End = Unsettled
@@ -124,6 +130,19 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	default:
 		r.End = Waiting
 	}
+}
+
+// maxTurns bounds how often the clock alone may change a sentence.
+const maxTurns = 4
+
+// speak sets what the loop says of a snapshot.
+func (r *Result) speak(s *deployment.Snapshot) {
+	rounds := []decision.Round{{Verdict: deployment.Decide(s)}}
+	var report *deployment.Report
+	if !rounds[0].Verdict.Stop {
+		report = new(deployment.Settle(s, rounds))
+	}
+	r.At, r.Held, r.Sentence = s.Now, rounds[0].Verdict.Held, deployment.Say(s, rounds, report, decision.Try{})
 }
 
 func (c *Cluster) overdue() bool {
