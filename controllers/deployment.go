@@ -42,8 +42,10 @@ type deploymentBody struct {
 	*Loop
 	deployments appslisters.DeploymentLister
 	replicaSets appslisters.ReplicaSetLister
+	owned       cache.Indexer // ReplicaSets by controller
 	pods        cache.Indexer
 	stores      map[string]versioned
+	templates   templates
 	progress    progress
 	lost        lostKeys
 	reasons     podReasons
@@ -58,10 +60,17 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
 		return nil, err
 	}
+	if err := addIndex(replicaSets.Informer(), controllerUID, indexController); err != nil {
+		return nil, err
+	}
+	if err := addIndex(replicaSets.Informer(), orphanSets, indexOrphan); err != nil {
+		return nil, err
+	}
 	b := &deploymentBody{
 		Loop:        l,
 		deployments: deployments.Lister(),
 		replicaSets: replicaSets.Lister(),
+		owned:       replicaSets.Informer().GetIndexer(),
 		pods:        pods.Informer().GetIndexer(),
 		stores: map[string]versioned{
 			resourceDeployments: deployments.Informer().GetStore(),
@@ -124,6 +133,7 @@ func (b *deploymentBody) forgetKey(key string) {
 	b.lost.forget(key)
 	b.reasons.forget(key)
 	b.held.forget(key)
+	b.templates.forget(key)
 }
 
 // replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([2.2]).

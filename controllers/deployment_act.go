@@ -26,6 +26,8 @@ type deploymentTurn struct {
 	s      deployment.Snapshot
 	report deployment.Report
 	parent parentCheck
+	// template is what is known of the Deployment's.
+	template *knownTemplate
 }
 
 func (t *deploymentTurn) decide() decision.Verdict { return deployment.Decide(&t.s) }

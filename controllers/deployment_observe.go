@@ -110,6 +110,7 @@ func (t *deploymentTurn) fill() {
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = deploymentStatus(&d.Status), t.body.held.of(t.key, d.UID)
 	s.CountTerminating = t.body.opts.TerminatingReplicas()
+	t.template = t.body.templates.get(t.key, d)
 	t.nameNext()
 	selector := t.selector()
 	t.fillReplicaSets(selector)
@@ -121,13 +122,13 @@ func (t *deploymentTurn) fill() {
 // more collision.
 func (t *deploymentTurn) nameNext() {
 	d, s := t.d, &t.s
-	s.NextHash = templateHash(&d.Spec.Template, d.Status.CollisionCount)
+	s.NextHash = t.template.hash(&d.Spec.Template, d.Status.CollisionCount)
 	s.NextName = replicaSetName(d.Name, s.NextHash)
 	next := int32(1)
 	if d.Status.CollisionCount != nil {
 		next = *d.Status.CollisionCount + 1
 	}
-	s.CollisionHash = templateHash(&d.Spec.Template, &next)
+	s.CollisionHash = t.template.hash(&d.Spec.Template, &next)
 	s.CollisionName = replicaSetName(d.Name, s.CollisionHash)
 }
 
@@ -145,16 +146,12 @@ func (t *deploymentTurn) selector() labels.Selector {
 
 // fillReplicaSets adds the candidates: our own, and orphans that match.
 func (t *deploymentTurn) fillReplicaSets(selector labels.Selector) {
-	all, err := t.body.replicaSets.ReplicaSets(t.d.Namespace).List(labels.Everything())
-	if err != nil {
-		return // A lister over a cache does not fail.
+	for _, rs := range controlledBy(t.body.owned, t.d.Namespace, t.d.UID) {
+		t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, true, selector.Matches(labels.Set(rs.Labels))))
 	}
-	for _, rs := range all {
-		ref := metav1.GetControllerOf(rs)
-		mine := ref != nil && ref.UID == t.d.UID
-		matches := selector.Matches(labels.Set(rs.Labels))
-		if mine || ref == nil && matches {
-			t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, mine, matches))
+	for _, rs := range orphansIn(t.body.owned, t.d.Namespace) {
+		if selector.Matches(labels.Set(rs.Labels)) {
+			t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, false, true))
 		}
 	}
 	slices.SortFunc(t.s.ReplicaSets, func(a, b deployment.ReplicaSet) int {
@@ -169,7 +166,7 @@ func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 	out := deployment.ReplicaSet{
 		Name: rs.Name, UID: string(rs.UID), RV: rs.ResourceVersion, Created: rs.CreationTimestamp.UTC(),
 		Mine: mine, Matches: matches, Deleting: rs.DeletionTimestamp != nil,
-		SameTemplate: sameTemplate(&t.d.Spec.Template, &rs.Spec.Template),
+		SameTemplate: t.template.sameAs(&t.d.Spec.Template, rs),
 		CopyStale:    copyStale(t.d.Annotations, rs.Annotations),
 		Replicas:     int64(orOne(rs.Spec.Replicas)), MinReady: int64(rs.Spec.MinReadySeconds),
 		Generation: rs.Generation, ObservedGeneration: rs.Status.ObservedGeneration,

@@ -4,14 +4,83 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/dump"
 )
+
+// templates remembers what is dear to compute of each Deployment's pod template:
+// its hashes, and which ReplicaSets have the same one. It holds for one
+// generation, which any change of the spec raises. The zero value is ready.
+type templates struct {
+	mu sync.Mutex
+	of map[string]*knownTemplate
+}
+
+// knownTemplate is used by one worker at a time, as the queue gives a key to one only.
+type knownTemplate struct {
+	uid        types.UID
+	generation int64
+	hashes     map[int32]string // by collision count, -1 for none
+	same       map[types.UID]comparison
+}
+
+// comparison is with one generation of a ReplicaSet.
+type comparison struct {
+	generation int64
+	same       bool
+}
+
+// get returns what is known of the Deployment's template.
+func (m *templates) get(key string, d *appsv1.Deployment) *knownTemplate {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.of[key]; known != nil && known.uid == d.UID && known.generation == d.Generation {
+		return known
+	}
+	if m.of == nil {
+		m.of = map[string]*knownTemplate{}
+	}
+	fresh := &knownTemplate{uid: d.UID, generation: d.Generation, hashes: map[int32]string{}, same: map[types.UID]comparison{}}
+	m.of[key] = fresh
+	return fresh
+}
+
+func (m *templates) forget(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.of, key)
+}
+
+// hash is templateHash, computed once for each collision count.
+func (k *knownTemplate) hash(t *corev1.PodTemplateSpec, collisions *int32) string {
+	count := int32(-1)
+	if collisions != nil {
+		count = *collisions
+	}
+	hash, known := k.hashes[count]
+	if !known {
+		hash = templateHash(t, collisions)
+		k.hashes[count] = hash
+	}
+	return hash
+}
+
+// sameAs is sameTemplate, computed once for each generation of a ReplicaSet.
+func (k *knownTemplate) sameAs(t *corev1.PodTemplateSpec, rs *appsv1.ReplicaSet) bool {
+	last, known := k.same[rs.UID]
+	if !known || last.generation != rs.Generation {
+		last = comparison{rs.Generation, sameTemplate(t, &rs.Spec.Template)}
+		k.same[rs.UID] = last
+	}
+	return last.same
+}
 
 // templateHash names a pod template the way Kubernetes does, so that a
 // ReplicaSet keeps its name when another controller takes over ([2.5.2]).

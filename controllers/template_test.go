@@ -82,3 +82,31 @@ func TestSameTemplate(t *testing.T) {
 		t.Error("comparing changed the template")
 	}
 }
+
+// TestTemplatesAreOfOneGeneration: what was computed holds for one generation
+// of one object, and for one generation of each ReplicaSet.
+func TestTemplatesAreOfOneGeneration(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: 1}, Spec: appsv1.DeploymentSpec{Template: *template(nil, "shop:v1")}}
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{UID: "rs", Generation: 1}, Spec: appsv1.ReplicaSetSpec{Template: *template(nil, "shop:v1")}}
+	var m templates
+	known := m.get("shop/web", d)
+	first := known.hash(&d.Spec.Template, nil)
+	if first != templateHash(&d.Spec.Template, nil) || !known.sameAs(&d.Spec.Template, rs) {
+		t.Fatal("the first answer is wrong")
+	}
+	if m.get("shop/web", d) != known {
+		t.Error("it is computed again for the same generation")
+	}
+	rs.Spec.Template, rs.Generation = *template(nil, "shop:v2"), 2
+	if known.sameAs(&d.Spec.Template, rs) {
+		t.Error("the ReplicaSet of before is remembered")
+	}
+	d.Spec.Template, d.Generation = *template(nil, "shop:v2"), 2
+	if again := m.get("shop/web", d); again.hash(&d.Spec.Template, nil) == first || !again.sameAs(&d.Spec.Template, rs) {
+		t.Error("the template of before is remembered")
+	}
+	m.forget("shop/web")
+	if len(m.of) != 0 {
+		t.Error("it is remembered after it went")
+	}
+}

@@ -1,0 +1,49 @@
+package controllers
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+)
+
+// orphanSets is the name of the ReplicaSet index by namespace, for those without
+// a controller. With controllerUID a sync reads its own candidates and not every
+// ReplicaSet of the namespace.
+const orphanSets = "orphanSets"
+
+func indexOrphan(obj any) ([]string, error) {
+	if o, ok := obj.(metav1.Object); ok && metav1.GetControllerOf(o) == nil {
+		return []string{o.GetNamespace()}, nil
+	}
+	return nil, nil
+}
+
+// controlledBy lists the ReplicaSets of a controller in its namespace, in no
+// order. A reference from another namespace is nobody's.
+func controlledBy(sets cache.Indexer, namespace string, uid types.UID) []*appsv1.ReplicaSet {
+	return slices.DeleteFunc(setsIn(sets, controllerUID, string(uid)), func(rs *appsv1.ReplicaSet) bool {
+		return rs.Namespace != namespace
+	})
+}
+
+// orphansIn lists the ReplicaSets of a namespace without a controller, in no order.
+func orphansIn(sets cache.Indexer, namespace string) []*appsv1.ReplicaSet {
+	return setsIn(sets, orphanSets, namespace)
+}
+
+func setsIn(sets cache.Indexer, index, value string) []*appsv1.ReplicaSet {
+	found, err := sets.ByIndex(index, value)
+	if err != nil {
+		return nil // The constructor added the index: it exists.
+	}
+	list := make([]*appsv1.ReplicaSet, 0, len(found))
+	for _, obj := range found {
+		if rs, ok := obj.(*appsv1.ReplicaSet); ok {
+			list = append(list, rs)
+		}
+	}
+	return list
+}
