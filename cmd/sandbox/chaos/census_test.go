@@ -27,42 +27,56 @@ const fencePrefix = "fence-"
 func isFence(pod *corev1.Pod) bool { return strings.HasPrefix(pod.Name, fencePrefix) }
 
 // census counts every pod and ReplicaSet of a cluster that ever was, by watches
-// that go on where they broke off. Safe for concurrent use.
+// that go on where they broke off, and knows what there is. To look here costs
+// the API server nothing. Safe for concurrent use.
 type census struct {
 	mu     sync.Mutex
 	made   map[string]map[types.UID]bool // pods that a loop created, by namespace
 	sets   map[string]map[types.UID]string
 	fences map[string]int
-	gaps   int // times at which a watch could not go on where it broke off
+	gaps   int                                     // times at which a watch could not go on where it broke off
+	now    map[string]map[types.UID]runtime.Object // what there is, by kind
 }
 
 // newCensus counts until the test ends.
 func newCensus(t *testing.T, client kubernetes.Interface) *census {
 	t.Helper()
-	c := &census{made: map[string]map[types.UID]bool{}, sets: map[string]map[types.UID]string{}, fences: map[string]int{}}
+	c := &census{made: map[string]map[types.UID]bool{}, sets: map[string]map[types.UID]string{}, fences: map[string]int{}, now: map[string]map[types.UID]runtime.Object{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
-	pods, sets := client.CoreV1().Pods(""), client.AppsV1().ReplicaSets("")
+	pods, sets, deployments := client.CoreV1().Pods(""), client.AppsV1().ReplicaSets(""), client.AppsV1().Deployments("")
 	running.Go(func() {
-		c.count(ctx, pods.Watch, func(ctx context.Context) (runtime.Object, error) { return pods.List(ctx, metav1.ListOptions{}) })
+		c.count(ctx, kindPod, pods.Watch, func(ctx context.Context) (runtime.Object, error) { return pods.List(ctx, metav1.ListOptions{}) })
 	})
 	running.Go(func() {
-		c.count(ctx, sets.Watch, func(ctx context.Context) (runtime.Object, error) { return sets.List(ctx, metav1.ListOptions{}) })
+		c.count(ctx, kindSet, sets.Watch, func(ctx context.Context) (runtime.Object, error) { return sets.List(ctx, metav1.ListOptions{}) })
+	})
+	running.Go(func() {
+		c.count(ctx, kindDeployment, deployments.Watch, func(ctx context.Context) (runtime.Object, error) {
+			return deployments.List(ctx, metav1.ListOptions{})
+		})
 	})
 	return c
 }
 
+// Kinds of what there is.
+const (
+	kindPod        = "Pod"
+	kindSet        = "ReplicaSet"
+	kindDeployment = "Deployment"
+)
+
 // count lists, and then watches for as long as no event is lost; then it begins again.
-func (c *census) count(ctx context.Context, watching cache.WatchFuncWithContext, list func(context.Context) (runtime.Object, error)) {
+func (c *census) count(ctx context.Context, kind string, watching cache.WatchFuncWithContext, list func(context.Context) (runtime.Object, error)) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for first := true; ctx.Err() == nil; first = false {
-		if rv, err := c.list(ctx, list); err == nil {
+		if rv, err := c.list(ctx, kind, list); err == nil {
 			if !first {
 				c.gap()
 			}
-			c.watch(ctx, rv, watching)
+			c.watch(ctx, kind, rv, watching)
 		}
 		select {
 		case <-ticker.C:
@@ -71,14 +85,17 @@ func (c *census) count(ctx context.Context, watching cache.WatchFuncWithContext,
 	}
 }
 
-func (c *census) list(ctx context.Context, list func(context.Context) (runtime.Object, error)) (string, error) {
+func (c *census) list(ctx context.Context, kind string, list func(context.Context) (runtime.Object, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	all, err := list(ctx)
 	if err != nil {
 		return "", err
 	}
-	if err := meta.EachListItem(all, func(o runtime.Object) error { c.see(o); return nil }); err != nil {
+	c.mu.Lock()
+	c.now[kind] = map[types.UID]runtime.Object{}
+	c.mu.Unlock()
+	if err := meta.EachListItem(all, func(o runtime.Object) error { c.see(kind, o); return nil }); err != nil {
 		return "", err
 	}
 	accessor, err := meta.ListAccessor(all)
@@ -88,7 +105,7 @@ func (c *census) list(ctx context.Context, list func(context.Context) (runtime.O
 	return accessor.GetResourceVersion(), nil
 }
 
-func (c *census) watch(ctx context.Context, rv string, watching cache.WatchFuncWithContext) {
+func (c *census) watch(ctx context.Context, kind, rv string, watching cache.WatchFuncWithContext) {
 	stream, err := watchtools.NewRetryWatcherWithContext(ctx, rv, &cache.ListWatch{WatchFuncWithContext: watching})
 	if err != nil {
 		return
@@ -98,7 +115,10 @@ func (c *census) watch(ctx context.Context, rv string, watching cache.WatchFuncW
 		if event.Type == watch.Error {
 			return
 		}
-		c.see(event.Object)
+		c.see(kind, event.Object)
+		if event.Type == watch.Deleted {
+			c.went(kind, event.Object)
+		}
 	}
 }
 
@@ -108,9 +128,33 @@ func (c *census) gap() {
 	c.gaps++
 }
 
-func (c *census) see(object runtime.Object) {
+func (c *census) went(kind string, object runtime.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if o, err := meta.Accessor(object); err == nil {
+		delete(c.now[kind], o.GetUID())
+	}
+}
+
+// present lists what there is of a type in a namespace.
+func present[T metav1.Object](c *census, kind, namespace string) []T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []T
+	for _, object := range c.now[kind] {
+		if o, ok := object.(T); ok && o.GetNamespace() == namespace {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func (c *census) see(kind string, object runtime.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o, err := meta.Accessor(object); err == nil {
+		c.now[kind][o.GetUID()] = object
+	}
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if isFence(o) {

@@ -127,6 +127,7 @@ func (f fault) round(t *testing.T, plot *field, number int, line *row) {
 	}
 	hits := r.injected()
 	r.created = plot.census.fenced(t, plot) - before
+	t.Logf("round %d: %d hits, recovered in %.1f s, %d pods", number+1, hits, r.took.Seconds(), r.created)
 	line.rounds++
 	line.hits += hits
 	line.times = append(line.times, r.took)

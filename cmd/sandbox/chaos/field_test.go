@@ -143,15 +143,11 @@ func (f *field) replicaSets(t *testing.T) []appsv1.ReplicaSet {
 // midway waits until so many new pods have been created, of all Deployments together.
 func (f *field) midway(t *testing.T, pods int) {
 	t.Helper()
-	f.await(t, "the middle of the rollouts", func(ctx context.Context) error {
-		list, err := f.client.AppsV1().Deployments(f.namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
+	f.await(t, "the middle of the rollouts", func(context.Context) error {
 		updated := 0
-		for i := range list.Items {
-			if s := &list.Items[i].Status; s.ObservedGeneration == list.Items[i].Generation {
-				updated += int(s.UpdatedReplicas)
+		for _, d := range present[*appsv1.Deployment](f.census, kindDeployment, f.namespace) {
+			if d.Status.ObservedGeneration == d.Generation {
+				updated += int(d.Status.UpdatedReplicas)
 			}
 		}
 		if updated < pods {
@@ -162,21 +158,41 @@ func (f *field) midway(t *testing.T, pods int) {
 }
 
 // settled sees whether every Deployment says that it is complete, at the image
-// and size that were wanted last, and has one active ReplicaSet.
+// and size that were wanted last, and has one active ReplicaSet. The census may
+// lag, so its word that all is well is checked.
 func (f *field) settled(ctx context.Context) error {
-	list, err := f.client.AppsV1().Deployments(f.namespace).List(ctx, metav1.ListOptions{})
+	if err := f.judge(present[*appsv1.Deployment](f.census, kindDeployment, f.namespace), present[*appsv1.ReplicaSet](f.census, kindSet, f.namespace)); err != nil {
+		return err
+	}
+	deployments, err := f.client.AppsV1().Deployments(f.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	if len(list.Items) != f.count {
-		return fmt.Errorf("%d Deployments, want %d", len(list.Items), f.count)
+	sets, err := f.client.AppsV1().ReplicaSets(f.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
 	}
-	for i := range list.Items {
-		if err := f.complete(&list.Items[i]); err != nil {
-			return fmt.Errorf("%s: %w", list.Items[i].Name, err)
+	return f.judge(pointers(deployments.Items), pointers(sets.Items))
+}
+
+func pointers[T any](items []T) []*T {
+	list := make([]*T, 0, len(items))
+	for i := range items {
+		list = append(list, &items[i])
+	}
+	return list
+}
+
+func (f *field) judge(deployments []*appsv1.Deployment, sets []*appsv1.ReplicaSet) error {
+	if len(deployments) != f.count {
+		return fmt.Errorf("%d Deployments, want %d", len(deployments), f.count)
+	}
+	for _, d := range deployments {
+		if err := f.complete(d); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 	}
-	return f.active(ctx)
+	return f.active(sets)
 }
 
 func (f *field) complete(d *appsv1.Deployment) error {
@@ -200,14 +216,9 @@ func (f *field) complete(d *appsv1.Deployment) error {
 }
 
 // active sees whether one ReplicaSet of every Deployment has all the pods.
-func (f *field) active(ctx context.Context) error {
-	list, err := f.client.AppsV1().ReplicaSets(f.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
+func (f *field) active(sets []*appsv1.ReplicaSet) error {
 	active := map[types.UID]int{}
-	for i := range list.Items {
-		rs := &list.Items[i]
+	for _, rs := range sets {
 		if *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 {
 			continue
 		}
@@ -248,7 +259,7 @@ func (f *field) check(t *testing.T) {
 			t.Errorf("ReplicaSet %s is an orphan", rs.Name)
 		}
 	}
-	f.await(t, "the end of the old pods", func(ctx context.Context) error { return f.podsFit(ctx, living) })
+	f.await(t, "the end of the old pods", func(context.Context) error { return f.podsFit(living) })
 	for template, n := range f.census.templates(f.namespace) {
 		if n > 1 {
 			t.Errorf("%d ReplicaSets were created for one template: %s", n, template)
@@ -257,14 +268,10 @@ func (f *field) check(t *testing.T) {
 }
 
 // historyFits sees whether every Deployment keeps as many old ReplicaSets as it may.
-func (f *field) historyFits(ctx context.Context) error {
-	list, err := f.client.AppsV1().ReplicaSets(f.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
+func (f *field) historyFits(context.Context) error {
 	kept := map[types.UID]int{}
-	for i := range list.Items {
-		kept[ownerOf(&list.Items[i])]++
+	for _, rs := range present[*appsv1.ReplicaSet](f.census, kindSet, f.namespace) {
+		kept[ownerOf(rs)]++
 	}
 	for owner, n := range kept {
 		if n > 1+f.history {
@@ -274,14 +281,9 @@ func (f *field) historyFits(ctx context.Context) error {
 	return nil
 }
 
-func (f *field) podsFit(ctx context.Context, living map[types.UID]bool) error {
-	list, err := f.client.CoreV1().Pods(f.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
+func (f *field) podsFit(living map[types.UID]bool) error {
 	pods := 0
-	for i := range list.Items {
-		pod := &list.Items[i]
+	for _, pod := range present[*corev1.Pod](f.census, kindPod, f.namespace) {
 		if isFence(pod) {
 			continue
 		}

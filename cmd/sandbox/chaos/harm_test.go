@@ -112,7 +112,7 @@ func refuseByQuota(t *testing.T, r *round) {
 	refused := 0
 	r.await(t, "refusals", func(context.Context) error {
 		refused = 0
-		for _, rs := range r.replicaSets(t) {
+		for _, rs := range present[*appsv1.ReplicaSet](r.census, kindSet, r.namespace) {
 			for _, c := range rs.Status.Conditions {
 				if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 					refused++

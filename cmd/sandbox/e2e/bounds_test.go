@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,37 +21,53 @@ type breach struct {
 
 func (b breach) String() string { return fmt.Sprintf("rv %d, %s: %s", b.rv, b.deployment, b.text) }
 
-// bounds replays changes and checks after each of them that the sizes of a
-// Deployment's ReplicaSets do not exceed replicas + surge, and that, from the
-// moment at which all were available, no fewer than replicas - unavailable are:
-// as its pods say, as its ReplicaSets' status says and as its own status says.
+// bounds replays changes and checks after each of them
+//
+//   - that no write makes the sizes of a Deployment's ReplicaSets together larger
+//     than replicas + surge. A write is decided on some generation of the
+//     Deployment, from the one that its status says is observed to the newest, so
+//     the largest of their ceilings counts. A write that makes a ReplicaSet
+//     smaller leads towards a ceiling that was lowered and cannot break it;
+//   - that the pods available do not become fewer than replicas - unavailable, as
+//     its pods, its ReplicaSets' status and its own status say, from the moment at
+//     which its ReplicaSets have the pods they are to have and that many are
+//     available. Fewer replicas take the promise back until then: they are shared
+//     out by size, whichever pods are available. More replicas leave it as it was;
+//   - what family checks.
 type bounds struct {
+	family
 	deployments map[types.UID]*bounded
 	sets        map[types.UID]*appsv1.ReplicaSet
 	ready       map[types.UID]map[types.UID]bool // pods that serve, by ReplicaSet
 	breaches    []breach
-	checked     struct{ changes, writes int } // writes: of a ReplicaSet's size
-	done        []*bounded                    // Deployments that were deleted, in that order
+	checked     struct{ changes, writes, floors int } // writes: of a ReplicaSet's size
+	done        []*bounded                            // Deployments that were deleted, in that order
 }
 
 // bounded is a Deployment with its bounds and how near it came to them.
 type bounded struct {
-	name                     string
-	replicas, ceiling, floor int64
-	armed, everArmed         bool
-	available                int64 // by its own status
-	most                     int64 // together, the sizes of its ReplicaSets
-	least                    int64 // pods that served since it was armed; -1 before
-	writes                   int   // of a ReplicaSet's size
+	name             string
+	generation       int64
+	observed         int64
+	replicas         int64
+	ceilings         map[int64]int64 // by generation, from the observed one on
+	floor            int64           // of the newest generation
+	promised         int64           // the floor that holds, with armed
+	armed, everArmed bool
+	available        int64 // by its own status
+	most             int64 // together, the sizes of its ReplicaSets
+	over             int64 // the ceiling at that moment
+	least            int64 // the fewest pods that served above the floor that held; -1 before
+	writes           int   // of a ReplicaSet's size
 }
 
 func (d *bounded) String() string {
-	return fmt.Sprintf("%s: %d writes of a size; at most %d together, ceiling %d; at least %d pods ready, floor %d",
-		d.name, d.writes, d.most, d.ceiling, d.least, d.floor)
+	return fmt.Sprintf("%s: %d writes of a size; at most %d together where the ceiling was %d; never less than %d pods above the floor",
+		d.name, d.writes, d.most, d.over, d.least)
 }
 
 func newBounds() *bounds {
-	return &bounds{deployments: map[types.UID]*bounded{}, sets: map[types.UID]*appsv1.ReplicaSet{}, ready: map[types.UID]map[types.UID]bool{}}
+	return &bounds{family: newFamily(), deployments: map[types.UID]*bounded{}, sets: map[types.UID]*appsv1.ReplicaSet{}, ready: map[types.UID]map[types.UID]bool{}}
 }
 
 // replay returns every breach in a recording.
@@ -84,37 +102,51 @@ func (b *bounds) takeDeployment(rv uint64, d *appsv1.Deployment, gone bool) {
 		return
 	}
 	if known == nil {
-		known = &bounded{name: d.Name, least: -1}
+		known = &bounded{name: d.Name, least: -1, ceilings: map[int64]int64{}}
 		b.deployments[d.UID] = known
 	}
-	replicas, surge, unavailable := resolve(d)
-	if known.replicas != replicas || known.ceiling != replicas+surge || known.floor != replicas-unavailable {
-		known.armed = false // what was promised for other numbers holds no longer
-	}
-	known.replicas, known.ceiling, known.floor = replicas, replicas+surge, replicas-unavailable
-	known.available = int64(d.Status.AvailableReplicas)
-	if d.Status.ObservedGeneration == d.Generation && known.available == replicas {
-		known.armed, known.everArmed = true, true
-	}
+	known.take(d)
+	b.checkPlanted(b, rv, known, d)
 	b.checkFloor(rv, d.UID)
 }
+
+// take notes the numbers of the newest generation, and which may still be
+// decided on.
+func (d *bounded) take(now *appsv1.Deployment) {
+	replicas, surge, unavailable := resolve(now)
+	if floor := replicas - unavailable; replicas < d.replicas || floor < d.floor {
+		d.armed = false
+	}
+	d.replicas, d.floor = replicas, replicas-unavailable
+	d.generation, d.observed = now.Generation, now.Status.ObservedGeneration
+	d.ceilings[d.generation] = replicas + surge
+	maps.DeleteFunc(d.ceilings, func(generation, _ int64) bool { return generation < d.observed })
+	d.available = int64(now.Status.AvailableReplicas)
+}
+
+// ceiling is the largest that a write may have been decided on.
+func (d *bounded) ceiling() int64 { return slices.Max(slices.Collect(maps.Values(d.ceilings))) }
 
 func (b *bounds) takeReplicaSet(rv uint64, rs *appsv1.ReplicaSet, gone bool) {
 	before := b.sets[rs.UID]
 	if gone {
 		delete(b.sets, rs.UID)
+		b.checkLeft(b, rv, rs)
 		return
 	}
 	b.sets[rs.UID] = rs
+	b.checkReplicaSet(b, rv, before, rs)
 	owner := uidOf(rs)
 	if before == nil || *before.Spec.Replicas != *rs.Spec.Replicas || uidOf(before) != owner {
-		b.checkCeiling(rv, owner, rs.Name)
+		grown := before == nil || *before.Spec.Replicas < *rs.Spec.Replicas || uidOf(before) != owner
+		b.checkCeiling(rv, owner, rs.Name, grown)
 	}
 	b.checkFloor(rv, owner)
 }
 
 func (b *bounds) takePod(rv uint64, pod *corev1.Pod, gone bool) {
 	set := uidOf(pod)
+	b.checkPod(b, rv, pod, gone)
 	if b.ready[set] == nil {
 		b.ready[set] = map[types.UID]bool{}
 	}
@@ -127,7 +159,7 @@ func (b *bounds) takePod(rv uint64, pod *corev1.Pod, gone bool) {
 	}
 }
 
-func (b *bounds) checkCeiling(rv uint64, owner types.UID, written string) {
+func (b *bounds) checkCeiling(rv uint64, owner types.UID, written string, grown bool) {
 	d := b.deployments[owner]
 	if d == nil {
 		return
@@ -141,33 +173,44 @@ func (b *bounds) checkCeiling(rv uint64, owner types.UID, written string) {
 	}
 	b.checked.writes++
 	d.writes++
-	d.most = max(d.most, total)
-	if total > d.ceiling {
-		b.breach(rv, d, "after the write of %s the sizes are%s, together %d, over the ceiling of %d", written, sizes, total, d.ceiling)
+	ceiling := d.ceiling()
+	if total > d.most {
+		d.most, d.over = total, ceiling
+	}
+	if grown && total > ceiling {
+		b.breach(rv, d, "after the write of %s the sizes are%s, together %d, over the ceiling of %d", written, sizes, total, ceiling)
 	}
 }
 
 func (b *bounds) checkFloor(rv uint64, owner types.UID) {
 	d := b.deployments[owner]
-	if d == nil || !d.armed {
+	if d == nil {
 		return
 	}
-	var byPods, byStatus int64
+	byPods, byStatus, asTheyShould := int64(0), int64(0), true
 	for uid, rs := range b.sets {
 		if uidOf(rs) == owner {
 			byPods += int64(len(b.ready[uid]))
 			byStatus += int64(rs.Status.AvailableReplicas)
+			asTheyShould = asTheyShould && rs.Status.ObservedGeneration == rs.Generation && rs.Status.Replicas == *rs.Spec.Replicas
 		}
 	}
-	if d.least < 0 || byPods < d.least {
-		d.least = byPods
+	if asTheyShould && d.observed == d.generation && min(byPods, byStatus, d.available) >= d.floor {
+		d.armed, d.everArmed, d.promised = true, true, d.floor
+	}
+	if !d.armed {
+		return
+	}
+	b.checked.floors++
+	if above := byPods - d.promised; d.least < 0 || above < d.least {
+		d.least = above
 	}
 	for _, seen := range []struct {
 		by string
 		n  int64
 	}{{"ready pods", byPods}, {"its ReplicaSets' status", byStatus}, {"its status", d.available}} {
-		if seen.n < d.floor {
-			b.breach(rv, d, "by %s %d are available, under the floor of %d", seen.by, seen.n, d.floor)
+		if seen.n < d.promised {
+			b.breach(rv, d, "by %s %d are available, under the floor of %d", seen.by, seen.n, d.promised)
 		}
 	}
 }

@@ -4,8 +4,9 @@
 // says. Only the deliberately wrong loop runs inside the test.
 //
 // Environment: LOOPSCOPE_SANDBOX and LOOPSCOPE name binaries that are built
-// already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 12)
-// and LOOPSCOPE_E2E_SEED the seed of the first.
+// already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 12),
+// LOOPSCOPE_E2E_AT_ONCE how many of them run at once (default 6) and
+// LOOPSCOPE_E2E_SEED the seed of the first.
 package e2e_test
 
 import (

@@ -111,8 +111,20 @@ func (r *recording) add(resource string, event watch.Event) error {
 		return fmt.Errorf("watch of %s: resourceVersion %d after %d", resource, rv, r.reached[resource])
 	}
 	r.reached[resource] = rv
-	r.changes = append(r.changes, change{rv, event.Type, event.Object})
+	r.changes = append(r.changes, change{rv, event.Type, slim(event.Object)})
 	return nil
+}
+
+// slim drops what nobody checks: hundreds of rollouts have to fit in memory.
+func slim(object runtime.Object) runtime.Object {
+	if o, ok := object.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	if pod, ok := object.(*corev1.Pod); ok {
+		pod.Spec, pod.Annotations = corev1.PodSpec{}, nil
+		pod.Status = corev1.PodStatus{Conditions: pod.Status.Conditions}
+	}
+	return object
 }
 
 func (r *recording) fail(err error) {
@@ -142,6 +154,12 @@ func (r *recording) until(t *testing.T, client kubernetes.Interface, namespace s
 		}
 		return nil
 	})
+	return r.sofar()
+}
+
+// sofar returns what the watches have brought, in the order of the
+// resourceVersions; one of them may lag behind.
+func (r *recording) sofar() []change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ordered := slices.Clone(r.changes)

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 )
-
-// rolloutsAtOnce is how many random rollouts share the loops at any moment.
-const rolloutsAtOnce = 6
 
 // fromEnvironment reads a number, or takes the default where there is none.
 func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
@@ -31,17 +31,31 @@ func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// plan is one random rollout: a Deployment, and how often the image is changed
-// again while it rolls, each time when so many pods are new.
+// plan is one random rollout: a Deployment, and what is done to it while it rolls.
 type plan struct {
 	wanted
 	seed  uint64
-	flips []int32
+	steps []step
+}
+
+// step is one change in the middle: once so many pods are new, or at once where
+// the rollout is paused.
+type step struct {
+	do string // "image", "undo", "scale", "pause" or "resume"
+	at int32
+	to int32 // of a scale
+}
+
+func (s step) String() string {
+	if s.do == "scale" {
+		return fmt.Sprintf("scale to %d at %d", s.to, s.at)
+	}
+	return fmt.Sprintf("%s at %d", s.do, s.at)
 }
 
 func (p plan) String() string {
-	return fmt.Sprintf("seed %d: %s, %d replicas, surge %s, unavailable %s, ready after %s, changed again at %v updated",
-		p.seed, p.name, p.replicas, p.surge.String(), p.unavailable.String(), p.readyAfter, p.flips)
+	return fmt.Sprintf("seed %d: %s, %d replicas, surge %s, unavailable %s, ready after %s, then %v",
+		p.seed, p.name, p.replicas, p.surge.String(), p.unavailable.String(), p.readyAfter, p.steps)
 }
 
 // newPlan draws a rollout from its seed.
@@ -53,10 +67,43 @@ func newPlan(seed uint64) plan {
 	if p.surge.String() == "0" && p.unavailable.String() == "0" || p.surge.String() == "0%" && p.unavailable.String() == "0%" {
 		p.surge = intstr.FromInt32(1) // the API server accepts no other zero for both
 	}
-	for range r.IntN(3) {
-		p.flips = append(p.flips, 1+r.Int32N(p.replicas))
-	}
+	p.steps = drawSteps(r, p.replicas)
 	return p
+}
+
+// drawSteps ends with the rollout going on.
+func drawSteps(r *rand.Rand, replicas int32) []step {
+	var steps []step
+	paused := false
+	for range r.IntN(5) {
+		s := step{at: 1 + r.Int32N(max(1, replicas))}
+		switch n := r.IntN(10); {
+		case n < 3:
+			s.do = "image"
+		case n < 5:
+			s.do = "undo"
+		case n < 8:
+			s.do, s.to = "scale", drawSize(r)
+			replicas = s.to
+		case paused:
+			s.do, paused = "resume", false
+		default:
+			s.do, paused = "pause", true
+		}
+		steps = append(steps, s)
+	}
+	if paused {
+		steps = append(steps, step{do: "resume"})
+	}
+	return steps
+}
+
+// drawSize is now and then nothing at all.
+func drawSize(r *rand.Rand) int32 {
+	if r.IntN(8) == 0 {
+		return 0
+	}
+	return 1 + r.Int32N(50)
 }
 
 func drawBound(r *rand.Rand, replicas int32) intstr.IntOrString {
@@ -74,7 +121,8 @@ func drawBound(r *rand.Rand, replicas int32) intstr.IntOrString {
 	}
 }
 
-// TestRolloutBounds watches random rollouts, several at once.
+// TestRolloutBounds watches random rollouts, several at once, with scaling,
+// pausing, changes of the image and undoing in the middle.
 func TestRolloutBounds(t *testing.T) {
 	t.Parallel()
 	plane := managedPlane(t)
@@ -88,8 +136,8 @@ func TestRolloutBounds(t *testing.T) {
 	runPlans(t, client, namespace, first, count)
 	took := time.Since(began)
 	seen := replay(watched.until(t, client, namespace))
-	t.Logf("%d rollouts from seed %d in %s: %d changes checked, %d of them writes of a size",
-		count, first, took.Round(time.Second), seen.checked.changes, seen.checked.writes)
+	t.Logf("%d rollouts from seed %d in %s: %d changes checked, %d of them writes of a size, the floor %d times",
+		count, first, took.Round(time.Second), seen.checked.changes, seen.checked.writes, seen.checked.floors)
 	for _, b := range seen.breaches {
 		t.Error(b)
 	}
@@ -109,7 +157,7 @@ func TestRolloutBounds(t *testing.T) {
 func runPlans(t *testing.T, client kubernetes.Interface, namespace string, first, count uint64) {
 	t.Helper()
 	var running sync.WaitGroup
-	slots := make(chan struct{}, rolloutsAtOnce)
+	slots := make(chan struct{}, fromEnvironment(t, "LOOPSCOPE_E2E_AT_ONCE", 6))
 	for seed := first; seed < first+count; seed++ {
 		running.Add(1)
 		slots <- struct{}{}
@@ -128,15 +176,57 @@ func runPlans(t *testing.T, client kubernetes.Interface, namespace string, first
 func (p plan) run(t *testing.T, client kubernetes.Interface, namespace string) {
 	create(t, client, namespace, p.wanted)
 	waitSettled(t, client, namespace, p.name)
-	version := 2
-	setImage(t, client, namespace, p.name, fmt.Sprintf("shop:v%d", version))
-	for _, at := range p.flips {
-		waitFor(t, client, namespace, p.name, "progress", updated(at))
-		version++
-		setImage(t, client, namespace, p.name, fmt.Sprintf("shop:v%d", version))
+	p.plant(t, client, namespace)
+	images := []string{p.image, "shop:v2"}
+	setImage(t, client, namespace, p.name, "shop:v2")
+	for _, s := range p.steps {
+		p.await(t, client, namespace, s)
+		switch s.do {
+		case "image":
+			images = append(images, fmt.Sprintf("shop:v%d", len(images)+1))
+			setImage(t, client, namespace, p.name, images[len(images)-1])
+		case "undo":
+			images = append(images, images[len(images)-2])
+			setImage(t, client, namespace, p.name, images[len(images)-1])
+		case "scale":
+			patchDeployment(t, client, namespace, p.name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, s.to))
+		default:
+			patchDeployment(t, client, namespace, p.name, fmt.Sprintf(`{"spec":{"paused":%t}}`, s.do == "pause"))
+		}
 	}
+	p.plant(t, client, namespace)
 	waitSettled(t, client, namespace, p.name)
 	if err := client.AppsV1().Deployments(namespace).Delete(t.Context(), p.name, metav1.DeleteOptions{}); err != nil {
 		t.Errorf("delete %s: %v", p.name, err)
+	}
+}
+
+// await waits for the moment of a step.
+func (p plan) await(t *testing.T, client kubernetes.Interface, namespace string, s step) {
+	t.Helper()
+	waitFor(t, client, namespace, p.name, "moment to "+s.String(), func(d *appsv1.Deployment) error {
+		if d.Spec.Paused {
+			return updated(0)(d)
+		}
+		return updated(min(s.at, *d.Spec.Replicas))(d)
+	})
+}
+
+// plant puts a label and an annotation of somebody else's on the Deployment and
+// on the ReplicaSets that it has by now.
+func (p plan) plant(t *testing.T, client kubernetes.Interface, namespace string) {
+	t.Helper()
+	patch := []byte(`{"metadata":{"labels":{"example.com/rack":"b7"},"annotations":{"example.com/ticket":"42"}}}`)
+	patchDeployment(t, client, namespace, p.name, string(patch))
+	list, err := client.AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + p.name})
+	if err != nil {
+		t.Fatalf("list ReplicaSets of %s: %v", p.name, err)
+	}
+	for _, rs := range list.Items {
+		own := []byte(`{"metadata":{"labels":{"example.com/row":"3"},"annotations":{"example.com/seen":"yes"}}}`)
+		_, err := client.AppsV1().ReplicaSets(namespace).Patch(t.Context(), rs.Name, types.StrategicMergePatchType, own, metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Errorf("plant on ReplicaSet %s: %v", rs.Name, err)
+		}
 	}
 }
