@@ -3,8 +3,10 @@ package controllers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,6 +99,23 @@ func lost(err error) bool {
 	return code == http.StatusInternalServerError || code == http.StatusGatewayTimeout || code == http.StatusBadGateway
 }
 
+// panicked is a panic where an error was due.
+type panicked struct{ what any }
+
+func (p panicked) Error() string { return fmt.Sprint("panic: ", p.what) }
+
+// safely sends a request in a goroutine of its own, where nobody else would
+// recover a panic. Whether it was committed is then unknown.
+func (l *Loop) safely(send func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", p, "stack", string(debug.Stack()))
+			err = panicked{p}
+		}
+	}()
+	return send()
+}
+
 // failureOf keeps of an error what the record may hold.
 func failureOf(err error) *decision.Failure {
 	f := &decision.Failure{Message: err.Error(), Reason: string(apierrors.ReasonForError(err))}
@@ -107,12 +126,18 @@ func failureOf(err error) *decision.Failure {
 	if f.Code == 0 && unanswered(err) {
 		f.Reason = reasonUnreachable
 	}
+	if p := (panicked{}); errors.As(err, &p) {
+		f.Reason = reasonPanic
+	}
 	f.Terminal = namespaceTerminating(err)
 	return f
 }
 
 // reasonUnreachable is the reason of a failure where no API server answered.
 const reasonUnreachable = "Unreachable"
+
+// reasonPanic is the reason of a failure that was a panic.
+const reasonPanic = "Panic"
 
 // unanswered reports whether a request got no answer at all.
 func unanswered(err error) bool {

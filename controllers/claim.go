@@ -1,11 +1,9 @@
 package controllers
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -83,33 +81,4 @@ func claimOutcome(a decision.Action, err error) (decision.Outcome, decision.Lear
 	}
 	o.State = decision.Tolerated
 	return o, decision.Learnt{ChildrenGone: []string{a.Target.UID}}
-}
-
-// otherDeploymentWriter names who wrote a Deployment before us, by one live read.
-func (b *deploymentBody) otherDeploymentWriter(ctx context.Context, d *appsv1.Deployment) *decision.Writer {
-	live, err := b.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil // It is named if it can be; the conflict stands either way.
-	}
-	return writer(live, names(deploymentFields(d, live)))
-}
-
-func (l *Loop) otherReplicaSetWriter(ctx context.Context, rs *appsv1.ReplicaSet) *decision.Writer {
-	live, err := l.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil
-	}
-	return writer(live, names(replicaSetFields(rs, live)))
-}
-
-func writer(live metav1.Object, changed []string) *decision.Writer {
-	return &decision.Writer{Manager: newest(live.GetManagedFields()).manager, RV: live.GetResourceVersion(), Fields: changed}
-}
-
-func names(changes []decision.Change) []string {
-	list := make([]string, 0, len(changes))
-	for _, c := range changes {
-		list = append(list, c.Field)
-	}
-	return list
 }

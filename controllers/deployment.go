@@ -32,9 +32,10 @@ const (
 
 // Resources, as the ledger and the debug pages call them.
 const (
-	resourceDeployments = "deployments"
-	resourceReplicaSets = "replicasets"
-	resourcePods        = "pods"
+	resourceDeployments            = "deployments"
+	resourceReplicaSets            = "replicasets"
+	resourceReplicationControllers = "replicationcontrollers"
+	resourcePods                   = "pods"
 )
 
 // deploymentBody is the Deployment loop's part of a Loop.
@@ -54,9 +55,9 @@ type deploymentBody struct {
 // NewDeployment builds the Deployment loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
 func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	opts = opts.withDefaults()
-	l := &Loop{name: telemetry.LoopDeployment, component: "deployment-controller", limit: deploymentTries, opts: opts, client: client}
-	l.queue = newQueue(queueOptions{Name: l.name, Metrics: opts.Metrics, Clock: opts.Clock})
+	l := newLoop(telemetry.LoopDeployment, "deployment-controller", client, opts)
+	l.limit = deploymentTries
+	l.queue = newQueue(queueOptions{Name: "deployment", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
 		return nil, err
 	}

@@ -144,21 +144,16 @@ func (t *deploymentTurn) update(ctx context.Context, a decision.Action) decision
 	}
 	rs := cached.DeepCopy()
 	t.apply(rs, a)
-	var o decision.Outcome
-	superseded := t.body.opts.Ledger.guarded(rs.UID, rs.ResourceVersion, func() {
-		written, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
-		if err == nil {
-			t.body.wroteReplicaSet(written)
-			o = outcomeOf(written.ResourceVersion, nil)
-			return
+	sets := t.body.client.AppsV1().ReplicaSets(rs.Namespace)
+	o := t.body.guarded(rs.UID, rs.ResourceVersion, func() (entry, error) {
+		written, err := sets.Update(ctx, rs, metav1.UpdateOptions{})
+		if err != nil {
+			return entry{}, err
 		}
-		o = outcomeOf("", err)
-		if o.State == decision.Conflicted {
-			o.Other = t.body.otherReplicaSetWriter(ctx, rs)
-		}
+		return replicaSetEntry(written), nil
 	})
-	if superseded {
-		return decision.Outcome{State: decision.Superseded}
+	if o.State == decision.Conflicted {
+		o.Other = otherWriter(rs, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
 	}
 	return o
 }
@@ -218,20 +213,11 @@ func stamp(annotations map[string]string, s *decision.Stamp) {
 
 func (t *deploymentTurn) delete(ctx context.Context, a decision.Action) decision.Outcome {
 	uid, rv := types.UID(a.Target.UID), a.Target.RV
-	var o decision.Outcome
-	superseded := t.body.opts.Ledger.guarded(uid, rv, func() {
-		err := t.body.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
+	return goneIsFine(t.body.guarded(uid, rv, func() (entry, error) {
+		return entry{}, t.body.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv},
 		})
-		o = outcomeOf("", err)
-		if apierrors.IsNotFound(err) {
-			o.State = decision.Tolerated
-		}
-	})
-	if superseded {
-		return decision.Outcome{State: decision.Superseded}
-	}
-	return o
+	}))
 }
 
 // restore writes the template of an earlier revision back and clears the
@@ -247,7 +233,7 @@ func (t *deploymentTurn) restore(ctx context.Context, a decision.Action) decisio
 		d.Annotations = restoredAnnotations(d.Annotations, rs.Annotations)
 	}
 	delete(d.Annotations, annotationRollback)
-	return t.write(func() (*appsv1.Deployment, error) {
+	return t.put(ctx, func() (*appsv1.Deployment, error) {
 		return t.body.client.AppsV1().Deployments(d.Namespace).Update(ctx, d, metav1.UpdateOptions{})
 	})
 }
@@ -268,7 +254,6 @@ func restoredAnnotations(from, restored map[string]string) map[string]string {
 // publish writes the status, and with it the revision annotation, in one PUT:
 // the status endpoint takes annotations and keeps spec and labels.
 func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
-	clock := t.body.stopwatch()
 	d := t.d.DeepCopy()
 	setDeploymentStatus(&d.Status, &t.report.Status)
 	if t.report.Revision != "" {
@@ -277,41 +262,28 @@ func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
 		}
 		d.Annotations[annotationRevision] = t.report.Revision
 	}
-	o := t.write(func() (*appsv1.Deployment, error) {
+	return t.put(ctx, func() (*appsv1.Deployment, error) {
 		return t.body.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
 	})
-	if o.State == decision.Conflicted {
-		o.Other = t.body.otherDeploymentWriter(ctx, t.d)
-	}
-	o.Took = clock()
-	return o
 }
 
-// write sends a guarded write of the Deployment itself.
-func (t *deploymentTurn) write(send func() (*appsv1.Deployment, error)) decision.Outcome {
-	var o decision.Outcome
-	superseded := t.body.opts.Ledger.guarded(t.d.UID, t.d.ResourceVersion, func() {
+// put sends a guarded write of the Deployment itself.
+func (t *deploymentTurn) put(ctx context.Context, send func() (*appsv1.Deployment, error)) decision.Outcome {
+	return t.body.put(t.d, func() (entry, error) {
 		written, err := send()
-		if err == nil {
-			t.body.opts.Ledger.written(entry{uid: written.UID, resource: resourceDeployments, object: kindDeployment + " " + written.Name, rv: written.ResourceVersion})
-			o = outcomeOf(written.ResourceVersion, nil)
-			return
+		if err != nil {
+			return entry{}, err
 		}
-		o = outcomeOf("", err)
-		if apierrors.IsNotFound(err) {
-			o.State = decision.Tolerated // Gone meanwhile: its delete event ends the matter.
-		}
+		return deploymentEntry(written), nil
+	}, func() *decision.Writer {
+		return otherWriter(t.d, func() (*appsv1.Deployment, error) { return t.body.live(ctx, t.d) }, deploymentFields)
 	})
-	if superseded {
-		return decision.Outcome{State: decision.Superseded}
-	}
-	return o
 }
 
 // adopt makes an orphan ours, after one live look at whether we still exist ([0.3]).
 func (t *deploymentTurn) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	state, err := t.parent.check(string(t.d.UID), func() (metav1.Object, error) {
-		return t.body.client.AppsV1().Deployments(t.d.Namespace).Get(ctx, t.d.Name, metav1.GetOptions{})
+		return t.body.live(ctx, t.d)
 	})
 	if err != nil {
 		return decision.Outcome{State: decision.Refused, Failure: failureOf(cannotAdopt(a, err))}, decision.Learnt{}

@@ -64,7 +64,7 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 // have to catch up with everything that a live read shows.
 func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error {
 	asked := b.now()
-	live, err := b.client.AppsV1().Deployments(t.d.Namespace).Get(ctx, t.d.Name, metav1.GetOptions{})
+	live, err := b.live(ctx, t.d)
 	if apierrors.IsNotFound(err) {
 		b.opts.Ledger.confirmed(t.d.UID, asked, nil)
 		return nil // The cache will see it go.
@@ -72,7 +72,7 @@ func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error 
 	if err != nil {
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
-	found := []entry{{uid: live.UID, resource: resourceDeployments, object: kindDeployment + " " + live.Name, rv: live.ResourceVersion}}
+	found := []entry{deploymentEntry(live)}
 	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.d.Spec.Selector)})
 	if err != nil {
 		return fmt.Errorf("live read of ReplicaSets after a lost reply: %w", err)
@@ -85,6 +85,15 @@ func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error 
 	b.opts.Ledger.confirmed(t.d.UID, asked, found)
 	t.s.LiveReads = []string{kindDeployment + " " + live.Name, fmt.Sprintf("%d ReplicaSets", len(children.Items))}
 	return nil
+}
+
+// live is the Deployment as the API server has it now.
+func (b *deploymentBody) live(ctx context.Context, d *appsv1.Deployment) (*appsv1.Deployment, error) {
+	return b.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+}
+
+func deploymentEntry(d *appsv1.Deployment) entry {
+	return entry{uid: d.UID, resource: resourceDeployments, object: kindDeployment + " " + d.Name, rv: d.ResourceVersion}
 }
 
 func (b *deploymentBody) wroteReplicaSet(rs *appsv1.ReplicaSet) {

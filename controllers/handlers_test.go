@@ -21,6 +21,7 @@ type caches struct {
 	factory     informers.SharedInformerFactory
 	deployments *deploymentBody
 	replicaSets *replicaSetBody
+	controllers *replicaSetBody // ReplicationControllers
 }
 
 func newCaches(t *testing.T) *caches {
@@ -35,7 +36,11 @@ func newCaches(t *testing.T) *caches {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &caches{factory: f, deployments: d.body.(*deploymentBody), replicaSets: r.body.(*replicaSetBody)}
+	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &caches{factory: f, deployments: d.body.(*deploymentBody), replicaSets: r.body.(*replicaSetBody), controllers: rc.body.(*replicaSetBody)}
 }
 
 func (c *caches) add(t *testing.T, objects ...any) {
@@ -47,6 +52,8 @@ func (c *caches) add(t *testing.T, objects ...any) {
 			store = c.factory.Apps().V1().Deployments().Informer().GetStore()
 		case *appsv1.ReplicaSet:
 			store = c.factory.Apps().V1().ReplicaSets().Informer().GetStore()
+		case *corev1.ReplicationController:
+			store = c.factory.Core().V1().ReplicationControllers().Informer().GetStore()
 		case *corev1.Pod:
 			store = c.factory.Core().V1().Pods().Informer().GetStore()
 		}
@@ -226,7 +233,7 @@ func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	b.expect.expectCreates("shop/web", 5)
 	b.opts.Ledger.written(entry{uid: "old", resource: resourceReplicaSets, rv: "9"})
 	old := &appsv1.ReplicaSet{ObjectMeta: object("web", "old", "1", nil, nil)}
-	b.replicaSetHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: object("web", "new", "2", nil, nil)})
+	b.ownerHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: object("web", "new", "2", nil, nil)})
 	if b.expect.outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.all()) != 0 {
 		t.Error("expectations or writes of the old ReplicaSet are kept")
 	}

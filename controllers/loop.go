@@ -61,7 +61,7 @@ type identity struct {
 // Loop is one control loop. Its constructor has registered the handlers; Run
 // runs it. A Loop runs once. All other methods are safe at any time.
 type Loop struct {
-	name      string // of the queue: "deployment"
+	name      string // in traces and URLs: "deployment"
 	component string // of its events: "deployment-controller"
 	limit     int64  // tries before a key is dropped; 0 for never
 	opts      Options
@@ -80,6 +80,11 @@ type namedCache struct {
 	resource string
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration
+}
+
+// newLoop is what every constructor begins with. A queue and a body are still to come.
+func newLoop(name, component string, client kubernetes.Interface, opts Options) *Loop {
+	return &Loop{name: name, component: component, opts: opts.withDefaults(), client: client}
 }
 
 // Name is the loop's name in traces, metrics and URLs.

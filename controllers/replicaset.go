@@ -7,113 +7,104 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
-	appslisters "k8s.io/client-go/listers/apps/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// controllerUID is the name of the ReplicaSet index by the UID of its controller.
-const controllerUID = "controllerUID"
-
-// replicaSetBody is the ReplicaSet loop's part of a Loop.
+// replicaSetBody is the part of a Loop that keeps pods at a number, for
+// ReplicaSets and for what has their form.
 type replicaSetBody struct {
 	*Loop
-	replicaSets appslisters.ReplicaSetLister
-	siblings    cache.Indexer
-	podLister   corelisters.PodLister
-	pods        cache.Indexer
-	stores      map[string]versioned
-	expect      *expectations
-	lost        lostKeys
+	owners    owners
+	podLister corelisters.PodLister
+	pods      cache.Indexer
+	stores    map[string]versioned
+	expect    *expectations
+	lost      lostKeys
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
-func NewReplicaSet(_ context.Context, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	opts = opts.withDefaults()
-	l := &Loop{name: telemetry.LoopReplicaSet, component: "replicaset-controller", opts: opts, client: client}
-	l.queue = newQueue(queueOptions{Name: l.name, Metrics: opts.Metrics, Clock: opts.Clock})
-	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
+func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
+	l := newLoop(telemetry.LoopReplicaSet, "replicaset-controller", client, opts)
+	l.queue = newQueue(queueOptions{Name: "replicaset", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	if err := addIndex(sets.Informer(), controllerUID, indexController); err != nil {
 		return nil, err
 	}
-	if err := addIndex(replicaSets.Informer(), controllerUID, indexController); err != nil {
-		return nil, err
-	}
-	b := &replicaSetBody{
-		Loop:        l,
-		replicaSets: replicaSets.Lister(),
-		siblings:    replicaSets.Informer().GetIndexer(),
-		podLister:   pods.Lister(),
-		pods:        pods.Informer().GetIndexer(),
-		stores: map[string]versioned{
-			resourceReplicaSets: replicaSets.Informer().GetStore(),
-			resourcePods:        pods.Informer().GetStore(),
-		},
-		expect: newExpectations(opts.Clock),
-	}
-	l.body = b
-	if err := l.register(resourceReplicaSets, replicaSets.Informer(), b.replicaSetHandler()); err != nil {
-		return nil, err
-	}
-	return l, l.register(resourcePods, pods.Informer(), b.podHandler())
+	o := replicaSets{lister: sets.Lister(), indexer: sets.Informer().GetIndexer(), client: client}
+	return l, l.keepPods(o, sets.Informer(), pods)
 }
 
-// indexController files an object under the UID of its controller.
-func indexController(obj any) ([]string, error) {
-	o, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, nil
+// keepPods makes a loop keep the pods of these owners.
+func (l *Loop) keepPods(o owners, informer cache.SharedIndexInformer, pods coreinformers.PodInformer) error {
+	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
+		return err
 	}
-	if ref := metav1.GetControllerOf(o); ref != nil {
-		return []string{string(ref.UID)}, nil
+	b := &replicaSetBody{
+		Loop:      l,
+		owners:    o,
+		podLister: pods.Lister(),
+		pods:      pods.Informer().GetIndexer(),
+		stores: map[string]versioned{
+			o.resource(): informer.GetStore(),
+			resourcePods: pods.Informer().GetStore(),
+		},
+		expect: newExpectations(l.opts.Clock),
 	}
-	return nil, nil
+	l.body = b
+	if err := l.register(o.resource(), informer, b.ownerHandler()); err != nil {
+		return err
+	}
+	return l.register(resourcePods, pods.Informer(), b.podHandler())
 }
 
 func (b *replicaSetBody) now() time.Time { return b.opts.Clock.Now() }
 
-// replicaSetHandler enqueues every event of a ReplicaSet ([3.2]).
-func (b *replicaSetBody) replicaSetHandler() cache.ResourceEventHandler {
+func (b *replicaSetBody) kind() string { return b.owners.kind().Kind }
+
+// ownerHandler enqueues every event of an owner ([3.2]).
+func (b *replicaSetBody) ownerHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
-			if rs, ok := obj.(*appsv1.ReplicaSet); ok {
-				b.Enqueue(keyOf(rs), added(kindReplicaSet, rs, initial, b.now()))
+			if rs := b.owners.form(obj); rs != nil {
+				b.Enqueue(keyOf(rs), added(b.kind(), rs, initial, b.now()))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
-			old, ok := oldObj.(*appsv1.ReplicaSet)
-			rs, is := newObj.(*appsv1.ReplicaSet)
-			if !ok || !is {
+			old, rs := b.owners.form(oldObj), b.owners.form(newObj)
+			if old == nil || rs == nil {
 				return
 			}
 			if old.UID != rs.UID { // Deleted and created again between two looks.
-				b.replicaSetGone(old, false)
+				b.ownerGone(old, false)
 			}
-			b.Enqueue(keyOf(rs), modified(kindReplicaSet, old, rs, replicaSetFields(old, rs), b.opts.Managers.last(rs.UID), b.now()))
+			b.Enqueue(keyOf(rs), modified(b.kind(), old, rs, replicaSetFields(old, rs), b.opts.Managers.last(rs.UID), b.now()))
 		},
 		DeleteFunc: func(obj any) {
-			rs, tombstone, ok := unwrap[*appsv1.ReplicaSet](obj)
-			if !ok {
-				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindReplicaSet)
+			o, tombstone, _ := unwrap[metav1.Object](obj)
+			rs := b.owners.form(o)
+			if rs == nil {
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", b.kind())
 				return
 			}
-			b.replicaSetGone(rs, tombstone)
+			b.ownerGone(rs, tombstone)
 		},
 	}
 }
 
-func (b *replicaSetBody) replicaSetGone(rs *appsv1.ReplicaSet, tombstone bool) {
+func (b *replicaSetBody) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) {
 	b.opts.Managers.forget(rs.UID)
 	b.opts.Ledger.forget(rs.UID)
 	b.forgetKey(keyOf(rs))
-	b.Enqueue(keyOf(rs), deleted(kindReplicaSet, rs, tombstone, b.now()))
+	b.Enqueue(keyOf(rs), deleted(b.kind(), rs, tombstone, b.now()))
 }
 
 // forgetKey drops what is remembered of a key whose object is gone.
@@ -123,7 +114,7 @@ func (b *replicaSetBody) forgetKey(key string) {
 	b.held.forget(key)
 }
 
-// podHandler wakes the ReplicaSets that a pod concerns and keeps their
+// podHandler wakes the owners that a pod concerns and keeps their
 // expectations ([3.2]).
 func (b *replicaSetBody) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
@@ -216,12 +207,12 @@ func (b *replicaSetBody) podDeleted(pod *corev1.Pod, cause telemetry.Cause) {
 	b.Enqueue(keyOf(rs), cause)
 }
 
-// matching enqueues every ReplicaSet that could adopt an orphan.
+// matching enqueues every owner that could adopt an orphan.
 func (b *replicaSetBody) matching(pod *corev1.Pod, cause telemetry.Cause) {
 	if len(pod.Labels) == 0 {
 		return
 	}
-	all, err := b.replicaSets.ReplicaSets(pod.Namespace).List(labels.Everything())
+	all, err := b.owners.list(pod.Namespace)
 	if err != nil {
 		return // A lister over a cache does not fail.
 	}
@@ -233,13 +224,13 @@ func (b *replicaSetBody) matching(pod *corev1.Pod, cause telemetry.Cause) {
 	}
 }
 
-// resolve finds the ReplicaSet that a controller reference names, nil if it is
+// resolve finds the owner that a controller reference names, nil if it is
 // another kind, gone, or another object of that name.
 func (b *replicaSetBody) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.ReplicaSet {
-	if ref == nil || ref.Kind != kindReplicaSet {
+	if ref == nil || ref.Kind != b.kind() {
 		return nil
 	}
-	rs, err := b.replicaSets.ReplicaSets(namespace).Get(ref.Name)
+	rs, err := b.owners.get(namespace, ref.Name)
 	if err != nil || rs.UID != ref.UID {
 		return nil
 	}
@@ -252,11 +243,15 @@ func (b *replicaSetBody) unknown(key string) { b.lost.add(key) }
 // have to catch up with every pod that a live list shows.
 func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error {
 	asked := b.now()
-	live, err := b.client.AppsV1().ReplicaSets(t.rs.Namespace).Get(ctx, t.rs.Name, metav1.GetOptions{})
+	live, err := b.owners.live(ctx, t.rs.Namespace, t.rs.Name)
+	if apierrors.IsNotFound(err) {
+		b.opts.Ledger.confirmed(t.rs.UID, asked, nil)
+		return nil // The cache will see it go.
+	}
 	if err != nil {
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
-	found := []entry{replicaSetEntry(live)}
+	found := []entry{b.entryOf(live)}
 	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.rs.Spec.Selector)})
 	if err != nil {
 		return fmt.Errorf("live read of pods after a lost reply: %w", err)
@@ -267,8 +262,13 @@ func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error 
 		}
 	}
 	b.opts.Ledger.confirmed(t.rs.UID, asked, found)
-	t.s.LiveReads = []string{kindReplicaSet + " " + live.Name, fmt.Sprintf("%d pods", len(pods.Items))}
+	t.s.LiveReads = []string{b.kind() + " " + live.Name, fmt.Sprintf("%d pods", len(pods.Items))}
 	return nil
+}
+
+// entryOf is an owner as the ledger remembers it.
+func (b *replicaSetBody) entryOf(rs *appsv1.ReplicaSet) entry {
+	return entry{uid: rs.UID, owner: ownerUID(rs), resource: b.owners.resource(), object: b.kind() + " " + rs.Name, rv: rs.ResourceVersion}
 }
 
 func (b *replicaSetBody) wrotePod(pod *corev1.Pod, rs *appsv1.ReplicaSet) {

@@ -21,7 +21,7 @@ import (
 // maxNames bounds the pods an outcome names.
 const maxNames = 50
 
-// replicaSetTurn is one sync of one ReplicaSet.
+// replicaSetTurn is one sync of one owner of pods, in the form of a ReplicaSet.
 type replicaSetTurn struct {
 	body   *replicaSetBody
 	key    string
@@ -61,11 +61,15 @@ func (t *replicaSetTurn) say(rounds []decision.Round, report *decision.Report, t
 	return replicaset.Say(t.current(), rounds, &t.report, try)
 }
 
+// object is a reference, as the event must name the object and not its form.
 func (t *replicaSetTurn) object() runtime.Object {
 	if t.rs == nil {
 		return nil
 	}
-	return t.rs
+	return &corev1.ObjectReference{
+		APIVersion: t.body.owners.kind().GroupVersion().String(), Kind: t.body.kind(),
+		Namespace: t.rs.Namespace, Name: t.rs.Name, UID: t.rs.UID, ResourceVersion: t.rs.ResourceVersion,
+	}
 }
 
 func (t *replicaSetTurn) identity() identity {
@@ -135,6 +139,9 @@ func (p *pods) sum() decision.Outcome {
 // create starts slowly: batches of 1, 2, 4, ..., and none after one with a
 // failure, so that a refusing quota costs one request and not five hundred ([3.5]).
 func (t *replicaSetTurn) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	if len(t.rs.Spec.Template.Labels) == 0 { // Nobody would find such a pod again.
+		return decision.Outcome{State: decision.Refused, Untried: a.Count, Failure: &decision.Failure{Reason: "Invalid", Message: "unable to create pods, no labels"}}, decision.Learnt{}
+	}
 	t.body.expect.expectCreates(t.key, a.Count)
 	var all pods
 	left := a.Count
@@ -150,7 +157,11 @@ func (t *replicaSetTurn) create(ctx context.Context, a decision.Action) (decisio
 }
 
 func (t *replicaSetTurn) createPod(ctx context.Context, all *pods) {
-	pod, err := t.body.client.CoreV1().Pods(t.rs.Namespace).Create(ctx, t.newPod(), metav1.CreateOptions{})
+	var pod *corev1.Pod
+	err := t.body.safely(func() (err error) {
+		pod, err = t.body.client.CoreV1().Pods(t.rs.Namespace).Create(ctx, t.newPod(), metav1.CreateOptions{})
+		return err
+	})
 	if err != nil {
 		all.failed(err)
 		return
@@ -169,7 +180,7 @@ func (t *replicaSetTurn) newPod() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: prefix, Namespace: t.rs.Namespace,
 			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.rs, appsv1.SchemeGroupVersion.WithKind(kindReplicaSet))},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.rs, t.body.owners.kind())},
 		},
 		Spec: template.Spec,
 	}
@@ -189,7 +200,9 @@ func (t *replicaSetTurn) delete(ctx context.Context, a decision.Action) decision
 
 func (t *replicaSetTurn) deletePod(ctx context.Context, v decision.Victim, all *pods) {
 	uid := types.UID(v.UID)
-	err := t.body.client.CoreV1().Pods(t.rs.Namespace).Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := t.body.safely(func() error {
+		return t.body.client.CoreV1().Pods(t.rs.Namespace).Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	})
 	switch {
 	case err == nil:
 		all.done(v.Name)
@@ -213,7 +226,7 @@ func atOnce(n int64, f func(i int64)) {
 // adopt makes an orphan ours, after one live look at whether we still exist ([0.3]).
 func (t *replicaSetTurn) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	state, err := t.parent.check(string(t.rs.UID), func() (metav1.Object, error) {
-		return t.body.client.AppsV1().ReplicaSets(t.rs.Namespace).Get(ctx, t.rs.Name, metav1.GetOptions{})
+		return t.body.owners.live(ctx, t.rs.Namespace, t.rs.Name)
 	})
 	if err != nil {
 		return decision.Outcome{State: decision.Refused, Failure: failureOf(cannotAdopt(a, err))}, decision.Learnt{}
@@ -221,7 +234,7 @@ func (t *replicaSetTurn) adopt(ctx context.Context, a decision.Action) (decision
 	if state != "" {
 		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}
 	}
-	return t.patch(ctx, a, adoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, appsv1.SchemeGroupVersion.WithKind(kindReplicaSet))))
+	return t.patch(ctx, a, adoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, t.body.owners.kind())))
 }
 
 func (t *replicaSetTurn) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
@@ -235,30 +248,18 @@ func (t *replicaSetTurn) patch(ctx context.Context, a decision.Action, body []by
 
 // publish writes the status, once and guarded: the Deployment loop writes the same object.
 func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
-	clock := t.body.stopwatch()
 	rs := t.rs.DeepCopy()
 	setReplicaSetStatus(&rs.Status, &t.report.Status)
-	var o decision.Outcome
-	superseded := t.body.opts.Ledger.guarded(rs.UID, rs.ResourceVersion, func() {
-		written, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
-		if err == nil {
-			t.body.opts.Ledger.written(replicaSetEntry(written))
-			o = outcomeOf(written.ResourceVersion, nil)
-			return
+	return t.body.put(t.rs, func() (entry, error) {
+		written, err := t.body.owners.putStatus(ctx, rs)
+		if err != nil {
+			return entry{}, err
 		}
-		o = outcomeOf("", err)
-		if apierrors.IsNotFound(err) {
-			o.State = decision.Tolerated // Gone meanwhile: its delete event ends the matter.
-		}
+		return t.body.entryOf(written), nil
+	}, func() *decision.Writer {
+		read := func() (*appsv1.ReplicaSet, error) { return t.body.owners.live(ctx, rs.Namespace, rs.Name) }
+		return otherWriter(t.rs, read, replicaSetFields)
 	})
-	if superseded {
-		o = decision.Outcome{State: decision.Superseded}
-	}
-	if o.State == decision.Conflicted {
-		o.Other = t.body.otherReplicaSetWriter(ctx, t.rs)
-	}
-	o.Took = clock()
-	return o
 }
 
 // waits is what the ledger and the expectations hold.

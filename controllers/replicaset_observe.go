@@ -19,7 +19,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
-// observe takes the snapshot of one ReplicaSet from the caches. Expectations
+// observe takes the snapshot of one owner from the caches. Expectations
 // are read before the pods are listed: the other way round, a pod seen in
 // between would be missing from the list and no longer be waited for ([RS-3]).
 func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) {
@@ -29,10 +29,10 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 	}
 	t := &replicaSetTurn{body: b, key: key, seen: versionsOf(b.stores)}
 	t.s = replicaset.Snapshot{
-		Version: replicaset.SnapshotVersion, Now: b.now().UTC(), Kind: kindReplicaSet,
+		Version: replicaset.SnapshotVersion, Now: b.now().UTC(), Kind: b.kind(),
 		Namespace: namespace, Name: name, Burst: b.opts.Burst,
 	}
-	t.rs, err = b.replicaSets.ReplicaSets(namespace).Get(name)
+	t.rs, err = b.owners.get(namespace, name)
 	if apierrors.IsNotFound(err) {
 		b.forgetKey(key) // A sync under way may have added it after the delete event.
 		return t, nil
@@ -56,7 +56,7 @@ func (t *replicaSetTurn) fill() {
 	rs, s := t.rs, &t.s
 	s.Found, s.UID, s.RV, s.Generation = true, string(rs.UID), rs.ResourceVersion, rs.Generation
 	s.Deleting = rs.DeletionTimestamp != nil
-	if ref := metav1.GetControllerOf(rs); ref != nil {
+	if ref := metav1.GetControllerOf(rs); ref != nil && ref.Kind == kindDeployment {
 		s.Owner = ref.Name
 	}
 	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
@@ -78,7 +78,7 @@ func (t *replicaSetTurn) fill() {
 // fillPods adds the candidates: our own, and orphans that match.
 func (t *replicaSetTurn) fillPods(selector labels.Selector) {
 	rs := t.rs
-	own := podsOf(t.body.pods, rs.Namespace, kindReplicaSet, rs.Name, string(rs.UID))
+	own := podsOf(t.body.pods, rs.Namespace, t.body.kind(), rs.Name, string(rs.UID))
 	for _, p := range own {
 		t.addPod(p, true, selector.Matches(labels.Set(p.Labels)))
 	}
@@ -118,20 +118,17 @@ func deletionCost(p *corev1.Pod) int64 {
 // fillSiblings counts active pods on each node over all ReplicaSets of the same
 // owner, which only a ranking needs: so only when there are too many pods.
 func (t *replicaSetTurn) fillSiblings() {
-	ref := metav1.GetControllerOf(t.rs)
-	if ref == nil || int64(len(t.s.Pods)) <= t.s.Want {
+	if int64(len(t.s.Pods)) <= t.s.Want {
 		return
 	}
-	family, err := t.body.siblings.ByIndex(controllerUID, string(ref.UID))
-	if err != nil {
-		return // The constructor added the index: it exists.
+	family := t.body.owners.siblings(t.rs)
+	if family == nil {
+		return
 	}
 	t.s.Siblings = map[string]int64{}
 	counted := map[types.UID]bool{}
-	for _, obj := range family {
-		if sibling, ok := obj.(*appsv1.ReplicaSet); ok {
-			t.countSibling(sibling, counted)
-		}
+	for _, sibling := range family {
+		t.countSibling(sibling, counted)
 	}
 }
 
@@ -152,7 +149,7 @@ func (t *replicaSetTurn) countSibling(sibling *appsv1.ReplicaSet, counted map[ty
 	}
 }
 
-// echoes are our writes to this ReplicaSet and its pods that the caches do not show yet.
+// echoes are our writes to this owner and its pods that the caches do not show yet.
 func (t *replicaSetTurn) echoes() []replicaset.Echo {
 	var list []replicaset.Echo
 	for _, e := range t.body.opts.Ledger.pending(t.rs.UID, t.body.stores, t.seen, t.cached) {
@@ -166,7 +163,7 @@ func (t *replicaSetTurn) echoes() []replicaset.Echo {
 }
 
 func (t *replicaSetTurn) cached(resource string, uid types.UID) string {
-	if resource == resourceReplicaSets {
+	if resource == t.body.owners.resource() {
 		return t.rs.ResourceVersion
 	}
 	for i := range t.s.Pods {

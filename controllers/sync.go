@@ -45,7 +45,7 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.Failure = &decision.Failure{Reason: "Panic", Message: fmt.Sprint(p)}
+			t.Failure = &decision.Failure{Reason: reasonPanic, Message: fmt.Sprint(p)}
 			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
@@ -112,7 +112,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
 // result is how the sync ended: the worst that happened to any write.
 func result(t *telemetry.Trace, turn turn) telemetry.Result {
 	if t.Failure != nil {
-		if t.Failure.Reason == "Panic" {
+		if t.Failure.Reason == reasonPanic {
 			return telemetry.ResultPanicked
 		}
 		return telemetry.ResultFailed

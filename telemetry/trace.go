@@ -12,8 +12,9 @@ const TraceVersion = 1
 
 // Loop names, as they stand in traces, URLs and metric labels.
 const (
-	LoopDeployment = "deployment"
-	LoopReplicaSet = "replicaset"
+	LoopDeployment            = "deployment"
+	LoopReplicaSet            = "replicaset"
+	LoopReplicationController = "replicationcontroller"
 )
 
 // Object names what a loop works on.

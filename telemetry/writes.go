@@ -23,7 +23,7 @@ func newWrites(limit int) *writes {
 }
 
 // kinds are the objects that the loops work on, whose status their reports write.
-var kinds = map[string]string{LoopDeployment: "Deployment", LoopReplicaSet: "ReplicaSet"}
+var kinds = map[string]string{LoopDeployment: "Deployment", LoopReplicaSet: "ReplicaSet", LoopReplicationController: "ReplicationController"}
 
 // note enters everything that a trace says was written.
 func (w *writes) note(t *Trace) {

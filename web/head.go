@@ -47,13 +47,17 @@ var keyNumbers = map[string][]keyNumber{
 		{fact: "available", label: "available", bound: "floor", sign: "≥"},
 		{fact: "lastProgress", label: "last progress"},
 	},
-	telemetry.LoopReplicaSet: {
-		{fact: "wanted", label: "wanted"},
-		{fact: "pods", label: "pods"},
-		{fact: "ready", label: "ready"},
-		{fact: "available", label: "available"},
-		{fact: "terminating", label: "ending"},
-	},
+	telemetry.LoopReplicaSet:            podNumbers,
+	telemetry.LoopReplicationController: podNumbers,
+}
+
+// podNumbers are those of whatever keeps a number of pods.
+var podNumbers = []keyNumber{
+	{fact: "wanted", label: "wanted"},
+	{fact: "pods", label: "pods"},
+	{fact: "ready", label: "ready"},
+	{fact: "available", label: "available"},
+	{fact: "terminating", label: "ending"},
 }
 
 // keyNumbers are facts of the newest sync, with their bounds beside them.

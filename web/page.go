@@ -96,10 +96,14 @@ func (s *Server) namedSo(q *query) bool {
 
 // loopOf is the loop whose pages are under that route.
 func loopOf(route string) string {
-	if strings.HasPrefix(route, "/replicasets/") {
+	switch {
+	case strings.HasPrefix(route, "/replicasets/"):
 		return telemetry.LoopReplicaSet
+	case strings.HasPrefix(route, "/replicationcontrollers/"):
+		return telemetry.LoopReplicationController
+	default:
+		return telemetry.LoopDeployment
 	}
-	return telemetry.LoopDeployment
 }
 
 // page serves what a builder makes, as a page or as its JSON twin. Nothing is

@@ -262,7 +262,7 @@ func queuesThen(loops []telemetry.LoopState) views.Text {
 		t = t.Plain(views.Plural(echoes, "own write") + be(echoes, " is", " are") + " not in the caches yet, the oldest for ").Since(since).Plain(". ")
 	}
 	if expectations > 0 {
-		t = t.Plain(views.Plural(expectations, "ReplicaSet") + be(expectations, " waits", " wait") + " to see pods it asked for.")
+		t = t.Plain(views.Plural(expectations, "object") + be(expectations, " waits", " wait") + " to see pods it asked for.")
 	}
 	return t
 }

@@ -17,7 +17,7 @@ import (
 const shownPods = 60
 
 func replicaSetSnapshot(t *telemetry.Trace) (*replicaset.Snapshot, error) {
-	if t.Loop != telemetry.LoopReplicaSet || len(t.Snapshot) == 0 {
+	if t.Loop == telemetry.LoopDeployment || len(t.Snapshot) == 0 {
 		return nil, errSnapshot
 	}
 	var s replicaset.Snapshot
@@ -27,9 +27,9 @@ func replicaSetSnapshot(t *telemetry.Trace) (*replicaset.Snapshot, error) {
 	return &s, nil
 }
 
-// replicaSet is the page of one ReplicaSet.
+// replicaSet is the page of one ReplicaSet or ReplicationController.
 func (s *Server) replicaSet(q *query) (*page, error) {
-	x, err := s.subject(q, telemetry.LoopReplicaSet)
+	x, err := s.subject(q, loopOf(q.route))
 	if err != nil {
 		return nil, err
 	}

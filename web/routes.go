@@ -30,6 +30,8 @@ func (s *Server) routes() chi.Router {
 	get("/deployments/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
 	get("/replicasets/{namespace}/{name}", s.replicaSet)
 	get("/replicasets/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
+	get("/replicationcontrollers/{namespace}/{name}", s.replicaSet)
+	get("/replicationcontrollers/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
 	get("/queues", s.queues)
 	get("/queues.json", s.queues)
 	r.Get("/live", s.serveLive)

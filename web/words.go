@@ -147,10 +147,14 @@ func syncHref(t *telemetry.Trace) string {
 
 // kindOf is what a loop works on, as a person says it.
 func kindOf(loop string) string {
-	if loop == telemetry.LoopReplicaSet {
+	switch loop {
+	case telemetry.LoopReplicaSet:
 		return "ReplicaSet"
+	case telemetry.LoopReplicationController:
+		return "ReplicationController"
+	default:
+		return "Deployment"
 	}
-	return "Deployment"
 }
 
 // split cuts the name of an object into the part that belongs to its owner and

@@ -30,12 +30,13 @@ func newManager(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the loops and the console against a cluster",
-		Long: `Runs the Deployment and ReplicaSet loops against the cluster of the current
-kubeconfig context, and serves the console on this machine.
+		Long: `Runs the Deployment, ReplicaSet and ReplicationController loops against the
+cluster of the current kubeconfig context, and serves the console on this
+machine.
 
-The cluster must not run these two loops elsewhere: start its
+The cluster must not run these three loops elsewhere: start its
 kube-controller-manager with
-  --controllers=*,-deployment-controller,-replicaset-controller
+  --controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller
 Two sets of loops on one cluster fight over every ReplicaSet.`,
 		Example: `  # The cluster of the current context; console on http://127.0.0.1:8077
   loopscope manager

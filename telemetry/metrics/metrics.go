@@ -27,7 +27,7 @@ import (
 // Options says what the metrics cannot know by themselves.
 type Options struct {
 	// Controllers are the loops whose series exist from the start, at zero.
-	// Default: both loops.
+	// Default: all three loops.
 	Controllers []string
 	// SlowAfter is the journal's, for the class of a trace. Default 1 s.
 	SlowAfter time.Duration
@@ -51,7 +51,7 @@ type Metrics struct {
 // the process. It fails where the registry has one of them already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if len(o.Controllers) == 0 {
-		o.Controllers = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet}
+		o.Controllers = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
 	}
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second

@@ -119,7 +119,7 @@ func TestOutcomesStartAtZero(t *testing.T) {
 	_, reg := newMetrics(t)
 	var b strings.Builder
 	b.WriteString("# HELP loopscope_syncs_total Syncs by how they ended and by the question that was answered last.\n# TYPE loopscope_syncs_total counter\n")
-	for _, c := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet} {
+	for _, c := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController} {
 		for _, r := range telemetry.Results {
 			fmt.Fprintf(&b, "loopscope_syncs_total{controller=%q,leaf=\"\",outcome=%q} 0\n", c, r)
 		}

@@ -173,7 +173,7 @@ func (a *App) build() error {
 	}
 	a.console, err = web.New(web.Options{
 		Journal:    a.journal,
-		Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue},
+		Catalogues: catalogues(),
 		Loops:      a.cluster.states,
 		Server:     a.cluster.server,
 		Ready:      a.cluster.ready,
@@ -186,6 +186,14 @@ func (a *App) build() error {
 		Logger:     a.opts.Logger,
 	})
 	return err
+}
+
+// catalogues are the questions of every loop. Those of a ReplicationController
+// are those of a ReplicaSet.
+func catalogues() []decision.Catalogue {
+	rc := replicaset.Catalogue
+	rc.Loop = telemetry.LoopReplicationController
+	return []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, rc}
 }
 
 // readers counts the console's websockets in the metrics.
@@ -243,7 +251,13 @@ func (a *App) serve() {
 			a.end(fmt.Errorf("console: %w", err))
 		}
 	}()
-	a.push("console", server.Shutdown)
+	a.push("console", func(ctx context.Context) error {
+		err := server.Shutdown(ctx)
+		if err != nil { // A reader that takes no answer must not outlive the program's time.
+			err = errors.Join(err, server.Close())
+		}
+		return err
+	})
 	a.push("websockets", a.console.Shutdown)
 }
 

@@ -74,11 +74,18 @@ func (c *cluster) build(opts Options, m *metrics.Metrics, o controllers.Options)
 	if own, err = client(opts, m, "replicaset-controller"); err != nil {
 		return err
 	}
-	r, err := controllers.NewReplicaSet(ctx, replicaSets, pods, own, o)
+	rs, err := controllers.NewReplicaSet(ctx, replicaSets, pods, own, o)
 	if err != nil {
 		return fmt.Errorf("replicaset loop: %w", err)
 	}
-	c.loops = []*controllers.Loop{d, r}
+	if own, err = client(opts, m, "replication-controller"); err != nil {
+		return err
+	}
+	rc, err := controllers.NewReplicationController(ctx, c.factory.Core().V1().ReplicationControllers(), pods, own, o)
+	if err != nil {
+		return fmt.Errorf("replicationcontroller loop: %w", err)
+	}
+	c.loops = []*controllers.Loop{d, rs, rc}
 	return nil
 }
 

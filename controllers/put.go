@@ -1,0 +1,63 @@
+package controllers
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// guarded sends a write of the object that stood at decidedOn, unless a newer
+// write of ours to it exists. send returns what the object stands at by it.
+func (l *Loop) guarded(uid types.UID, decidedOn string, send func() (entry, error)) decision.Outcome {
+	var o decision.Outcome
+	superseded := l.opts.Ledger.guarded(uid, decidedOn, func() {
+		written, err := send()
+		if err == nil {
+			l.opts.Ledger.written(written)
+		}
+		o = outcomeOf(written.rv, err)
+	})
+	if superseded {
+		return decision.Outcome{State: decision.Superseded}
+	}
+	return o
+}
+
+// put sends a guarded write of the object that a sync is about. other names who
+// was first where it conflicts.
+func (l *Loop) put(was metav1.Object, send func() (entry, error), other func() *decision.Writer) decision.Outcome {
+	clock := l.stopwatch()
+	o := goneIsFine(l.guarded(was.GetUID(), was.GetResourceVersion(), send))
+	if o.State == decision.Conflicted {
+		o.Other = other()
+	}
+	o.Took = clock()
+	return o
+}
+
+// goneIsFine tolerates that the object is gone: its delete event ends the matter.
+func goneIsFine(o decision.Outcome) decision.Outcome {
+	if o.Failure != nil && o.Failure.Reason == string(metav1.StatusReasonNotFound) {
+		o.State = decision.Tolerated
+	}
+	return o
+}
+
+// otherWriter names who wrote an object before us, by one live read. It is nil
+// where the read fails; the conflict stands either way.
+func otherWriter[T metav1.Object](was T, read func() (T, error), fields func(old, new T) []decision.Change) *decision.Writer {
+	live, err := read()
+	if err != nil {
+		return nil
+	}
+	return &decision.Writer{Manager: newest(live.GetManagedFields()).manager, RV: live.GetResourceVersion(), Fields: names(fields(was, live))}
+}
+
+func names(changes []decision.Change) []string {
+	list := make([]string, 0, len(changes))
+	for _, c := range changes {
+		list = append(list, c.Field)
+	}
+	return list
+}

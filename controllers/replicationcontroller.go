@@ -1,0 +1,114 @@
+package controllers
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// NewReplicationController builds the ReplicationController loop on shared
+// informers, registers its handlers and starts nothing. The informers may be
+// started before Run. It is the ReplicaSet loop over another kind ([3.9]).
+func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
+	l := newLoop(telemetry.LoopReplicationController, "replication-controller", client, opts)
+	l.queue = newQueue(queueOptions{Name: "replicationmanager", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	o := replicationControllers{lister: controllers.Lister(), client: client}
+	return l, l.keepPods(o, controllers.Informer(), pods)
+}
+
+// replicationControllers are the owners that are put into the form of ReplicaSets.
+type replicationControllers struct {
+	lister corelisters.ReplicationControllerLister
+	client kubernetes.Interface
+}
+
+func (replicationControllers) kind() schema.GroupVersionKind {
+	return corev1.SchemeGroupVersion.WithKind(kindReplicationController)
+}
+
+func (replicationControllers) resource() string { return resourceReplicationControllers }
+
+func (replicationControllers) form(obj any) *appsv1.ReplicaSet {
+	if rc, ok := obj.(*corev1.ReplicationController); ok && rc != nil {
+		return asReplicaSet(rc)
+	}
+	return nil
+}
+
+func (o replicationControllers) get(namespace, name string) (*appsv1.ReplicaSet, error) {
+	return formed(o.lister.ReplicationControllers(namespace).Get(name))
+}
+
+func (o replicationControllers) list(namespace string) ([]*appsv1.ReplicaSet, error) {
+	found, err := o.lister.ReplicationControllers(namespace).List(labels.Everything())
+	list := make([]*appsv1.ReplicaSet, 0, len(found))
+	for _, rc := range found {
+		list = append(list, asReplicaSet(rc))
+	}
+	return list, err
+}
+
+// siblings are none: pods of a ReplicationController are ranked without ([3.6] 5).
+func (replicationControllers) siblings(*appsv1.ReplicaSet) []*appsv1.ReplicaSet { return nil }
+
+func (o replicationControllers) live(ctx context.Context, namespace, name string) (*appsv1.ReplicaSet, error) {
+	return formed(o.client.CoreV1().ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{}))
+}
+
+// putStatus sends no spec: the endpoint keeps the one that is stored.
+func (o replicationControllers) putStatus(ctx context.Context, rs *appsv1.ReplicaSet) (*appsv1.ReplicaSet, error) {
+	rc := &corev1.ReplicationController{ObjectMeta: rs.ObjectMeta, Status: corev1.ReplicationControllerStatus{
+		Replicas: rs.Status.Replicas, FullyLabeledReplicas: rs.Status.FullyLabeledReplicas, ReadyReplicas: rs.Status.ReadyReplicas,
+		AvailableReplicas: rs.Status.AvailableReplicas, ObservedGeneration: rs.Status.ObservedGeneration,
+	}}
+	for _, c := range rs.Status.Conditions {
+		rc.Status.Conditions = append(rc.Status.Conditions, corev1.ReplicationControllerCondition{
+			Type: corev1.ReplicationControllerConditionType(c.Type), Status: c.Status, Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+	return formed(o.client.CoreV1().ReplicationControllers(rs.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{}))
+}
+
+// formed puts what was read into the form, and an error through.
+func formed(rc *corev1.ReplicationController, err error) (*appsv1.ReplicaSet, error) {
+	if err != nil {
+		return nil, err
+	}
+	return asReplicaSet(rc), nil
+}
+
+// asReplicaSet shares everything but the outer fields. A template that is nil,
+// which the type allows and the API server does not, becomes an empty one.
+func asReplicaSet(rc *corev1.ReplicationController) *appsv1.ReplicaSet {
+	rs := &appsv1.ReplicaSet{
+		ObjectMeta: rc.ObjectMeta,
+		Spec:       appsv1.ReplicaSetSpec{Replicas: rc.Spec.Replicas, MinReadySeconds: rc.Spec.MinReadySeconds},
+		Status: appsv1.ReplicaSetStatus{
+			Replicas: rc.Status.Replicas, FullyLabeledReplicas: rc.Status.FullyLabeledReplicas, ReadyReplicas: rc.Status.ReadyReplicas,
+			AvailableReplicas: rc.Status.AvailableReplicas, ObservedGeneration: rc.Status.ObservedGeneration,
+		},
+	}
+	if rc.Spec.Selector != nil {
+		rs.Spec.Selector = &metav1.LabelSelector{MatchLabels: rc.Spec.Selector}
+	}
+	if rc.Spec.Template != nil {
+		rs.Spec.Template = *rc.Spec.Template
+	}
+	for _, c := range rc.Status.Conditions {
+		rs.Status.Conditions = append(rs.Status.Conditions, appsv1.ReplicaSetCondition{
+			Type: appsv1.ReplicaSetConditionType(c.Type), Status: c.Status, Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+	return rs
+}
