@@ -145,12 +145,6 @@ func unanswered(err error) bool {
 	return errors.As(err, &request) && !errors.Is(err, context.Canceled)
 }
 
-// down reports whether an API server is not there, or not able to serve: it says
-// nothing about the object that was tried.
-func down(f *decision.Failure) bool {
-	return f != nil && (f.Reason == reasonUnreachable || f.Code == http.StatusBadGateway || f.Code == http.StatusServiceUnavailable || f.Code == http.StatusGatewayTimeout)
-}
-
 func namespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

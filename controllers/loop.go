@@ -72,6 +72,7 @@ type Loop struct {
 	running   atomic.Bool
 	workers   atomic.Int64
 	recorder  record.EventRecorder
+	stranded  lostKeys // failed for want of an API server
 	held      heldBack
 }
 

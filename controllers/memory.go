@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,7 +12,9 @@ import (
 // podReasonEvery bounds how often pod reasons wake one Deployment.
 const podReasonEvery = time.Second
 
-// lostKeys are the keys whose last write has an unknown outcome. The zero value is ready.
+// lostKeys are keys of whose last sync something is still to be made good: a
+// write with an unknown outcome, or all of it where no API server served. The
+// zero value is ready.
 type lostKeys struct {
 	mu   sync.Mutex
 	keys map[string]bool
@@ -76,6 +80,15 @@ func (h *heldBack) forget(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.since, key)
+}
+
+// take returns every key and leaves none.
+func (l *lostKeys) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(l.keys))
+	clear(l.keys)
+	return keys
 }
 
 // podReasons spaces out the wake-ups by pod reasons. The zero value is ready.

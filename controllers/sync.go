@@ -22,6 +22,7 @@ const maxRounds = 3
 // it says when the key is looked at again, and it never blocks.
 func (l *Loop) sync(ctx context.Context, w work, worker int) {
 	defer l.queue.Done(w.Key)
+	l.stranded.forget(w.Key)
 	namespace, name, _ := strings.Cut(w.Key, "/")
 	t := &telemetry.Trace{
 		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
@@ -224,9 +225,12 @@ func (l *Loop) retry(t *telemetry.Trace) {
 	key := t.Key()
 	tries := int64(l.queue.NumRequeues(key)) + 1
 	t.Try = decision.Try{Number: tries, Limit: l.limit}
-	if tries > outageTries && down(t.Failure) {
-		l.outlast(t)
-		return
+	if down(t.Failure) {
+		l.stranded.add(key)
+		if tries > outageTries {
+			l.outlast(t)
+			return
+		}
 	}
 	if l.limit > 0 && tries > l.limit {
 		t.Try.Dropped = true
@@ -238,22 +242,6 @@ func (l *Loop) retry(t *telemetry.Trace) {
 	t.Try.Next = l.queue.Retry(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: string(t.Result)})
 	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: "back-off"})
 	l.opts.Logger.Info("Sync failed, will try again", "controller", l.name, "key", key, "try", tries, "next", t.Try.Next, "error", message(t.Failure))
-}
-
-// outageTries is how many tries an API server that is down may cost a key: with
-// the twelfth the back-off has grown to ten seconds.
-const outageTries = 12
-
-// outlast tries a key again every echoMost for as long as no API server can
-// serve. Counted as tries, an outage of three minutes would drop every
-// Deployment with work to do, and no event would bring it back; a back-off
-// that goes on to double would leave a ReplicaSet without pods for a quarter of
-// an hour after one of ten.
-func (l *Loop) outlast(t *telemetry.Trace) {
-	now := l.opts.Clock.Now()
-	t.Try.Next = now.Add(echoMost)
-	l.queue.EnqueueAfter(t.Key(), telemetry.Cause{Kind: telemetry.CauseBackoff, At: now, Code: string(t.Result), Due: t.Try.Next}, echoMost)
-	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: "back-off"})
 }
 
 // arm sets every timer of the sync; the queue keeps the earliest.

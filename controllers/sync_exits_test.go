@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -100,6 +103,9 @@ func TestOutagesDropNothing(t *testing.T) {
 	}{
 		{"nobody listens", &url.Error{Op: "Put", URL: "https://cluster", Err: syscall.ECONNREFUSED}, true},
 		{"not able to serve", apierrors.NewServiceUnavailable("starting"), true},
+		{"without its etcd", &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: request timed out"}}, true},
+		{"slow etcd", apierrors.NewServerTimeout(schema.GroupResource{Resource: "pods"}, "create", 1), true},
+		{"a webhook that fails", apierrors.NewInternalError(errors.New("failed calling webhook")), false},
 		{"a refusal", apierrors.NewBadRequest("no"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,6 +117,44 @@ func TestOutagesDropNothing(t *testing.T) {
 			if c.want && last.Try.Next.Sub(last.Started) != echoMost {
 				t.Errorf("is tried again after %v, want %v", last.Try.Next.Sub(last.Started), echoMost)
 			}
+		})
+	}
+}
+
+// When the API server answers again, a key that waits in an outage runs at once,
+// its tries forgotten. One that failed for a reason of its own waits on.
+func TestResume(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		runs bool
+	}{
+		{"an outage", &url.Error{Op: "Put", URL: "https://cluster", Err: syscall.ECONNREFUSED}, true},
+		{"a refusal", apierrors.NewBadRequest("no"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, syncs := &script{observeErr: c.err}, &recording{}
+			synctest.Test(t, func(t *testing.T) {
+				l := &Loop{name: "test", opts: Options{Recorder: syncs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults(), client: fake.NewClientset(), body: s, queue: newQueue(queueOptions{})}
+				l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- l.Run(ctx, 1) }()
+				time.Sleep(time.Minute) // Fake time: the next try is many seconds away.
+				before := len(syncs.all())
+				l.Resume()
+				synctest.Wait()
+				if ran := len(syncs.all()) > before; ran != c.runs {
+					t.Errorf("ran at once: %v, want %v", ran, c.runs)
+				}
+				if last := syncs.all()[len(syncs.all())-1]; c.runs && (last.Try.Number != 1 || last.Causes[0].Code != "answers-again") {
+					t.Errorf("try %d, caused by %+v", last.Try.Number, last.Causes)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

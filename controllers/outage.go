@@ -1,0 +1,53 @@
+package controllers
+
+import (
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// outageTries is how many tries an API server that is down may cost a key: with
+// the twelfth the back-off has grown to ten seconds.
+const outageTries = 12
+
+// outlast tries a key again every echoMost for as long as no API server can
+// serve. Counted as tries, an outage of three minutes would drop every
+// Deployment with work to do, and no event would bring it back; a back-off
+// that goes on to double would leave a ReplicaSet without pods for a quarter of
+// an hour after one of ten.
+func (l *Loop) outlast(t *telemetry.Trace) {
+	now := l.opts.Clock.Now()
+	t.Try.Next = now.Add(echoMost)
+	l.queue.EnqueueAfter(t.Key(), telemetry.Cause{Kind: telemetry.CauseBackoff, At: now, Code: string(t.Result), Due: t.Try.Next}, echoMost)
+	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: "back-off"})
+}
+
+// Resume tries at once, and as if for the first time, every key whose last sync
+// failed because no API server could serve. It is for whoever learns earlier
+// than a back-off ends that one serves again.
+func (l *Loop) Resume() {
+	for _, key := range l.stranded.take() {
+		l.queue.Forget(key)
+		l.queue.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: "answers-again"})
+	}
+}
+
+// down reports whether an API server is not there, or not able to serve: it says
+// nothing about the object that was tried. One that has lost its etcd answers
+// with a server timeout, or passes etcd's error on as a 500 for which it has no
+// reason; a webhook that fails is an internal error and does not count.
+func down(f *decision.Failure) bool {
+	if f == nil {
+		return false
+	}
+	switch f.Code {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusInternalServerError:
+		return f.Reason == string(metav1.StatusReasonUnknown) || f.Reason == string(metav1.StatusReasonServerTimeout)
+	}
+	return f.Reason == reasonUnreachable
+}
