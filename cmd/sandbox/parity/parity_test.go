@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 const (
 	sampledScripts = 10
 	sampledRandom  = 4
-	manyLanes      = 16
+	manyLanes      = 40
 	fewestScripts  = 80
 )
 
@@ -30,19 +31,30 @@ const (
 // at rest waits for.
 const upstreamQPS = "--loops-qps=200"
 
+// TestParity compares what scenarios leave. A scenario with a difference is
+// played once more, as a loop that starves on a busy machine is not what is
+// looked for; what differs again is a failure, and the log keeps the first.
 func TestParity(t *testing.T) {
 	scenarios := chosen(t)
 	upstream, own := openPlane(t, "upstream"), openPlane(t, "own")
 	answers := followAnswers(t, own.dashboard)
-	results := playAll(t, scenarios, upstream.Plane, own.Plane)
 	needed := map[int]int{}
+	results := playAll(t, scenarios, upstream.Plane, own.Plane)
+	var again []Scenario
 	for i, scenario := range scenarios {
+		if problem := results[i].problem(scenario, needed); problem != "" {
+			t.Logf("%s is played again: %s", scenario.Name, problem)
+			again = append(again, scenario)
+		}
+	}
+	problems := map[string]string{}
+	for i, second := range playAll(t, again, upstream.Plane, own.Plane) {
+		problems[again[i].Name] = second.problem(again[i], needed)
+	}
+	for _, scenario := range scenarios {
 		t.Run(scenario.Name, func(t *testing.T) {
-			if err := results[i].err; err != nil {
-				t.Fatalf("%v\nthe script:\n%s", err, scenario.Text)
-			}
-			if left := unregistered(Compare(scenario.Name, results[i].first, results[i].second, results[i].ours), departures, needed); len(left) > 0 {
-				t.Errorf("%d differences are not in the register of departures:\n%s\nthe script:\n%s", len(left), Report(left), scenario.Text)
+			if problem := problems[scenario.Name]; problem != "" {
+				t.Error(problem)
 			}
 		})
 	}
@@ -119,60 +131,72 @@ func openPlane(t *testing.T, loops string) opened {
 	return opened{followed, plane.Dashboard}
 }
 
-// result is what one scenario has left, on either side.
-type result struct {
-	first, second, ours Record
-	err                 error
+// played is what a scenario has left on one side.
+type played struct {
+	name      string
+	plane     *Plane
+	namespace string
+	record    Record
+	err       error
 }
+
+// result is what a scenario has left: upstream twice, then ours.
+type result [3]played
 
 // playAll plays every scenario twice with upstream's loops and once with ours,
 // the three at the same time, so that all have the same share of the machine.
 func playAll(t *testing.T, scenarios []Scenario, upstream, own *Plane) []result {
 	t.Helper()
+	if len(scenarios) == 0 {
+		return nil
+	}
 	results := make([]result, len(scenarios))
 	lanes := make(chan struct{}, number(t, "LOOPSCOPE_PARITY_LANES", manyLanes))
-	ended := make(chan struct{})
 	began := time.Now()
+	var all sync.WaitGroup
 	for i := range scenarios {
-		go func() {
-			lanes <- struct{}{}
-			results[i] = playOne(t.Context(), scenarios[i], upstream, own)
-			<-lanes
-			ended <- struct{}{}
-		}()
+		results[i] = result{{name: "upstream", plane: upstream}, {name: "upstream again", plane: upstream}, {name: "ours", plane: own}}
+		for side := range results[i] {
+			all.Go(func() {
+				lanes <- struct{}{}
+				defer func() { <-lanes }()
+				results[i][side].play(t.Context(), scenarios[i])
+			})
+		}
 	}
-	for range scenarios {
-		<-ended
+	all.Wait()
+	for _, plane := range []*Plane{upstream, own} {
+		if err := plane.EventsAtRest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range results {
+		for _, side := range results[i] {
+			if side.err == nil {
+				side.plane.Events(side.namespace, side.record)
+			}
+		}
 	}
 	t.Logf("%d scenarios were played three times in %s", len(scenarios), time.Since(began).Round(time.Second))
 	return results
 }
 
-func playOne(ctx context.Context, scenario Scenario, upstream, own *Plane) result {
-	type side struct {
-		name   string
-		plane  *Plane
-		record Record
-		err    error
+func (p *played) play(ctx context.Context, scenario Scenario) {
+	if p.namespace, p.record, p.err = p.plane.Play(ctx, scenario); p.err != nil {
+		p.err = fmt.Errorf("%s: %w", p.name, p.err)
 	}
-	sides := []*side{{name: "upstream", plane: upstream}, {name: "upstream again", plane: upstream}, {name: "ours", plane: own}}
-	ended := make(chan struct{})
-	for _, s := range sides {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			if s.record, s.err = s.plane.Play(ctx, scenario); s.err != nil {
-				s.err = fmt.Errorf("%s: %w", s.name, s.err)
-			}
-		}()
-	}
-	for range sides {
-		<-ended
-	}
-	r := result{first: sides[0].record, second: sides[1].record, ours: sides[2].record}
-	for _, s := range sides {
-		if r.err == nil {
-			r.err = s.err
+}
+
+// problem is what is wrong with the result of a scenario; "" if nothing is.
+func (r result) problem(scenario Scenario, needed map[int]int) string {
+	for _, side := range r {
+		if side.err != nil {
+			return fmt.Sprintf("%v\nthe script:\n%s", side.err, scenario.Text)
 		}
 	}
-	return r
+	left := unregistered(Compare(scenario.Name, r[0].record, r[1].record, r[2].record), departures, needed)
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d differences are not in the register of departures:\n%s\nthe script:\n%s", len(left), Report(left), scenario.Text)
 }

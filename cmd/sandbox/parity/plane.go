@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,8 +28,9 @@ type Plane struct {
 	controllers cache.Indexer
 	pods        cache.Indexer
 
-	mu   sync.Mutex
-	last map[string]time.Time // the last change in a namespace
+	mu     sync.Mutex
+	last   map[string]time.Time          // the last change in a namespace, of events in ""
+	events map[string]map[[2]string]bool // object and what was said, by namespace
 }
 
 // Open connects to the control plane and follows its objects until ctx ends. It
@@ -48,7 +48,7 @@ func Open(ctx context.Context, config *rest.Config) (*Plane, error) {
 		return nil, fmt.Errorf("build client: %w", err)
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	p := &Plane{client: client, dynamic: untyped, last: map[string]time.Time{}}
+	p := &Plane{client: client, dynamic: untyped, last: map[string]time.Time{}, events: map[string]map[[2]string]bool{}}
 	apps, core := factory.Apps().V1(), factory.Core().V1()
 	for _, follow := range []struct {
 		informer cache.SharedIndexInformer
@@ -61,6 +61,9 @@ func Open(ctx context.Context, config *rest.Config) (*Plane, error) {
 		if _, err := follow.informer.AddEventHandler(p.handler()); err != nil {
 			return nil, fmt.Errorf("follow objects: %w", err)
 		}
+	}
+	if _, err := core.Events().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: p.hear}); err != nil {
+		return nil, fmt.Errorf("follow events: %w", err)
 	}
 	factory.Start(ctx.Done())
 	for kind, seen := range factory.WaitForCacheSync(ctx.Done()) {
@@ -117,31 +120,4 @@ func inNamespace[T any](store cache.Indexer, namespace string) []T {
 	// The only error is that of a store without the index, which every informer of a factory has.
 	_ = cache.ListAllByNamespace(store, namespace, labels.Everything(), func(object any) { list = append(list, object.(T)) })
 	return list
-}
-
-// unsettled says what still has to happen in the namespace before it can be at
-// rest; "" if nothing has.
-func (p *Plane) unsettled(namespace string) string {
-	pods := inNamespace[*corev1.Pod](p.pods, namespace)
-	for _, pod := range pods {
-		if what := moving(pod); what != "" {
-			return fmt.Sprintf("pod %s %s", pod.Name, what)
-		}
-	}
-	for _, d := range inNamespace[*appsv1.Deployment](p.deployments, namespace) {
-		if d.Status.ObservedGeneration < d.Generation && d.DeletionTimestamp == nil {
-			return fmt.Sprintf("Deployment %s has not been observed", d.Name)
-		}
-	}
-	for _, rs := range inNamespace[*appsv1.ReplicaSet](p.replicaSets, namespace) {
-		if what := unsettledSet(rs, rs.Spec.MinReadySeconds, *rs.Spec.Replicas, setStatus(rs.Status), pods); what != "" {
-			return fmt.Sprintf("ReplicaSet %s %s", rs.Name, what)
-		}
-	}
-	for _, rc := range inNamespace[*corev1.ReplicationController](p.controllers, namespace) {
-		if what := unsettledSet(rc, rc.Spec.MinReadySeconds, *rc.Spec.Replicas, controllerStatus(rc.Status), pods); what != "" {
-			return fmt.Sprintf("ReplicationController %s %s", rc.Name, what)
-		}
-	}
-	return ""
 }

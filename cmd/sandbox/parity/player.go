@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 	stepLimit = 3 * time.Minute
 	// restTime is how long nothing may have moved before a namespace is at rest:
 	// longer than a loop's delay between two tries of a write that conflicted.
-	restTime = 2500 * time.Millisecond
+	restTime = 3 * time.Second
 	// lookAgain is how often a condition is looked at.
 	lookAgain = 150 * time.Millisecond
 )
@@ -51,23 +52,24 @@ type player struct {
 type target struct{ kind, name string }
 
 // Play plays the scenario in a new namespace and records what is left when it
-// is at rest. What it created is removed again, after that.
-func (p *Plane) Play(ctx context.Context, scenario Scenario) (Record, error) {
-	namespace, err := p.newNamespace(ctx)
+// is at rest, but for the events, which may come late: see [Plane.Events]. It
+// leaves the namespace as it is.
+func (p *Plane) Play(ctx context.Context, scenario Scenario) (namespace string, record Record, err error) {
+	namespace, err = p.newNamespace(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: create a namespace: %w", scenario.Name, err)
+		return "", nil, fmt.Errorf("%s: create a namespace: %w", scenario.Name, err)
 	}
-	defer p.clear(ctx, namespace)
 	player := &player{plane: p, namespace: namespace}
 	for _, step := range scenario.Steps {
 		if err := player.step(ctx, step); err != nil {
-			return nil, fmt.Errorf("%s in %s: %q: %w", scenario.Name, namespace, step.Line, err)
+			return "", nil, fmt.Errorf("%s in %s: %q: %w", scenario.Name, namespace, step.Line, err)
 		}
 	}
 	if err := player.quiet(ctx); err != nil {
-		return nil, fmt.Errorf("%s in %s: come to rest: %w", scenario.Name, namespace, err)
+		return "", nil, fmt.Errorf("%s in %s: come to rest: %w", scenario.Name, namespace, err)
 	}
-	return p.record(ctx, namespace)
+	record, err = p.record(ctx, namespace)
+	return namespace, record, err
 }
 
 func (p *Plane) newNamespace(ctx context.Context) (string, error) {
@@ -85,16 +87,6 @@ func (p *Plane) newNamespace(ctx context.Context) (string, error) {
 		}
 		return "", err
 	})
-}
-
-// clear removes a scenario's objects, so that hundreds of scenarios do not
-// weigh on those that follow. The plane is thrown away in the end.
-func (p *Plane) clear(ctx context.Context, namespace string) {
-	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	_ = p.client.AppsV1().Deployments(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-	_ = p.client.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-	_ = p.client.CoreV1().ReplicationControllers(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-	_ = p.client.CoreV1().Pods(namespace).DeleteCollection(ctx, now, metav1.ListOptions{})
 }
 
 func (p *player) step(ctx context.Context, step Step) error {
@@ -128,16 +120,26 @@ func (p *player) until(ctx context.Context, check func() (string, error)) error 
 	}
 }
 
-// quiet waits until nothing is left to do and nothing has moved for a while.
+// quiet waits until nothing is left to do and nothing has moved for a while, by
+// the informers and, as those may lag on a busy machine, by the API server.
 func (p *player) quiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	return p.until(ctx, func() (string, error) {
-		if what := p.plane.unsettled(p.namespace); what != "" {
+		shown := p.plane.cached(p.namespace)
+		if what := shown.unsettled(); what != "" {
 			return what, nil
 		}
 		if still := p.plane.still(p.namespace); still < restTime {
 			return fmt.Sprintf("something moved %s ago", still), nil
+		}
+		now, err := p.plane.live(ctx, p.namespace)
+		if err != nil {
+			return "", err
+		}
+		if !maps.Equal(shown.versions(), now.versions()) {
+			p.plane.touch(p.namespace)
+			return "the informers lag", nil
 		}
 		return "", nil
 	})

@@ -27,7 +27,7 @@ func (r Record) put(object, field, value string) {
 // recorded are the kinds whose objects are taken down field by field.
 var recorded = []string{"d", "rs", "rc"}
 
-// record takes down a namespace as it is now.
+// record takes down the objects and pods of a namespace as they are now.
 func (p *Plane) record(ctx context.Context, namespace string) (Record, error) {
 	w := writer{record: Record{}, namespace: namespace, names: map[string]string{}}
 	var objects []unstructured.Unstructured
@@ -49,13 +49,6 @@ func (p *Plane) record(ctx context.Context, namespace string) (Record, error) {
 		return nil, fmt.Errorf("record %s: %w", namespace, err)
 	}
 	w.pods(pods.Items)
-	events, err := p.client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("record %s: %w", namespace, err)
-	}
-	for _, event := range events.Items {
-		w.event(event)
-	}
 	return w.record, nil
 }
 
@@ -153,21 +146,6 @@ func (w writer) pods(pods []corev1.Pod) {
 	for group, n := range counts {
 		w.record.put(group[0], group[1], fmt.Sprint(n))
 	}
-}
-
-// numbers in an event's message say which step it was.
-var numbers = regexp.MustCompile(`\b\d+\b`)
-
-func (w writer) event(event corev1.Event) {
-	switch event.InvolvedObject.Kind {
-	case "Deployment", "ReplicaSet", "ReplicationController":
-	default:
-		return
-	}
-	message := strings.TrimPrefix(event.Message, "(combined from similar events): ")
-	message = numbers.ReplaceAllString(w.text(message), "N")
-	w.record.put("events of "+event.InvolvedObject.Kind+"/"+event.InvolvedObject.Name,
-		event.Type+" "+event.Reason+" by "+event.Source.Component+": "+message, "seen")
 }
 
 var (

@@ -1,6 +1,7 @@
 package parity
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,10 +10,133 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
-// longReady is a minReadySeconds that a scenario does not wait for.
-const longReady = 60
+// long is a number of seconds, of minReadySeconds or a deadline, that a scenario
+// does not wait for.
+const long = 60
+
+// scene is what there is in a namespace.
+type scene struct {
+	deployments []*appsv1.Deployment
+	replicaSets []*appsv1.ReplicaSet
+	controllers []*corev1.ReplicationController
+	pods        []*corev1.Pod
+}
+
+// cached is the namespace as the informers show it.
+func (p *Plane) cached(namespace string) scene {
+	return scene{
+		inNamespace[*appsv1.Deployment](p.deployments, namespace), inNamespace[*appsv1.ReplicaSet](p.replicaSets, namespace),
+		inNamespace[*corev1.ReplicationController](p.controllers, namespace), inNamespace[*corev1.Pod](p.pods, namespace),
+	}
+}
+
+// live is the namespace as the API server shows it.
+func (p *Plane) live(ctx context.Context, namespace string) (scene, error) {
+	var s scene
+	deployments, err := p.client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return s, err
+	}
+	replicaSets, err := p.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return s, err
+	}
+	controllers, err := p.client.CoreV1().ReplicationControllers(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return s, err
+	}
+	pods, err := p.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return s, err
+	}
+	return scene{pointers(deployments.Items), pointers(replicaSets.Items), pointers(controllers.Items), pointers(pods.Items)}, nil
+}
+
+func pointers[T any](items []T) []*T {
+	list := make([]*T, len(items))
+	for i := range items {
+		list[i] = &items[i]
+	}
+	return list
+}
+
+// versions tells two scenes apart. Of a pod only what is compared counts, as one
+// that crashes gets new versions for ever.
+func (s scene) versions() map[types.UID]string {
+	all := map[types.UID]string{}
+	for _, d := range s.deployments {
+		all[d.UID] = d.ResourceVersion
+	}
+	for _, rs := range s.replicaSets {
+		all[rs.UID] = rs.ResourceVersion
+	}
+	for _, rc := range s.controllers {
+		all[rc.UID] = rc.ResourceVersion
+	}
+	for _, pod := range s.pods {
+		all[pod.UID] = shapeOf(pod)
+	}
+	return all
+}
+
+// unsettled says what still has to happen before the namespace can be at rest;
+// "" if nothing has.
+func (s scene) unsettled() string {
+	for _, pod := range s.pods {
+		if what := moving(pod); what != "" {
+			return fmt.Sprintf("pod %s %s", pod.Name, what)
+		}
+	}
+	for _, rs := range s.replicaSets {
+		if what := unsettledSet(rs, rs.Spec.MinReadySeconds, *rs.Spec.Replicas, setStatus(rs.Status), s.pods); what != "" {
+			return fmt.Sprintf("ReplicaSet %s %s", rs.Name, what)
+		}
+	}
+	for _, rc := range s.controllers {
+		if what := unsettledSet(rc, rc.Spec.MinReadySeconds, *rc.Spec.Replicas, controllerStatus(rc.Status), s.pods); what != "" {
+			return fmt.Sprintf("ReplicationController %s %s", rc.Name, what)
+		}
+	}
+	for _, d := range s.deployments {
+		if what := s.unsettledDeployment(d); what != "" {
+			return fmt.Sprintf("Deployment %s %s", d.Name, what)
+		}
+	}
+	return ""
+}
+
+// unsettledDeployment says what a Deployment still has to write down.
+func (s scene) unsettledDeployment(d *appsv1.Deployment) string {
+	var sum appsv1.DeploymentStatus
+	var ending int32
+	for _, rs := range s.replicaSets {
+		if metav1.IsControlledBy(rs, d) {
+			sum.Replicas += rs.Status.Replicas
+			sum.ReadyReplicas += rs.Status.ReadyReplicas
+			sum.AvailableReplicas += rs.Status.AvailableReplicas
+			ending += ptr.Deref(rs.Status.TerminatingReplicas, 0)
+		}
+	}
+	is := d.Status
+	switch {
+	case is.ObservedGeneration < d.Generation:
+		return "has not been observed"
+	case is.Replicas != sum.Replicas || is.ReadyReplicas != sum.ReadyReplicas || is.AvailableReplicas != sum.AvailableReplicas ||
+		ptr.Deref(is.TerminatingReplicas, 0) != ending:
+		return "has another status than its ReplicaSets"
+	case ptr.Deref(d.Spec.ProgressDeadlineSeconds, long) < long && !d.Spec.Paused && slices.ContainsFunc(is.Conditions, onItsWay):
+		return "waits for its deadline"
+	}
+	return ""
+}
+
+func onItsWay(c appsv1.DeploymentCondition) bool {
+	return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionTrue && c.Reason != "NewReplicaSetAvailable"
+}
 
 // counted is what a ReplicaSet's and a ReplicationController's status share.
 type counted struct {
@@ -54,7 +178,7 @@ func unsettledSet(set metav1.Object, minReady, want int32, s counted, pods []*co
 		return fmt.Sprintf("says %d pods, %d ready; there are %d, %d ready", s.replicas, s.ready, active, ready)
 	case active != want && !s.failing:
 		return fmt.Sprintf("has %d of %d pods", active, want)
-	case s.available != s.ready && minReady < longReady:
+	case s.available != s.ready && minReady < long:
 		return "waits for minReadySeconds"
 	}
 	return ""
@@ -108,9 +232,13 @@ func shapeOf(pod *corev1.Pod) string {
 	return strings.Join(append(append(words, pairs("label", pod.Labels)...), pairs("annotation", pod.Annotations)...), " ")
 }
 
+// pairs are labels or annotations, without those that say where a pod runs.
 func pairs(name string, set map[string]string) []string {
 	var words []string
 	for key, value := range set {
+		if strings.HasPrefix(key, "topology.kubernetes.io/") {
+			continue
+		}
 		words = append(words, name+":"+key+"="+value)
 	}
 	slices.Sort(words)

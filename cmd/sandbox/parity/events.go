@@ -1,0 +1,74 @@
+package parity
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// eventsRest is how long no new event may have come before all are there:
+	// a loop's recorder sends them one after the other.
+	eventsRest = 8 * time.Second
+	// eventsLimit bounds the wait for them.
+	eventsLimit = 3 * time.Minute
+)
+
+// numbers in an event's message say which step it was.
+var numbers = regexp.MustCompile(`\b\d+\b`)
+
+// hear remembers what an event says about one of the recorded objects. Repeated
+// events of a loop say nothing new, and so do not count as movement.
+func (p *Plane) hear(object any) {
+	event, ok := object.(*corev1.Event)
+	if !ok {
+		return
+	}
+	switch event.InvolvedObject.Kind {
+	case "Deployment", "ReplicaSet", "ReplicationController":
+	default:
+		return
+	}
+	w := writer{namespace: event.Namespace}
+	message := strings.TrimPrefix(event.Message, "(combined from similar events): ")
+	said := [2]string{
+		"events of " + event.InvolvedObject.Kind + "/" + event.InvolvedObject.Name,
+		event.Type + " " + event.Reason + " by " + event.Source.Component + ": " + numbers.ReplaceAllString(w.text(message), "N"),
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.events[event.Namespace] == nil {
+		p.events[event.Namespace] = map[[2]string]bool{}
+	}
+	if !p.events[event.Namespace][said] {
+		p.events[event.Namespace][said] = true
+		p.last[""] = time.Now()
+	}
+}
+
+// EventsAtRest waits until events that say something new have stopped coming.
+func (p *Plane) EventsAtRest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, eventsLimit)
+	defer cancel()
+	return (&player{plane: p}).until(ctx, func() (string, error) {
+		if still := p.still(""); still < eventsRest {
+			return fmt.Sprintf("an event came %s ago", still), nil
+		}
+		return "", nil
+	})
+}
+
+// Events adds to a record what was said about the objects of its namespace.
+func (p *Plane) Events(namespace string, to Record) {
+	p.mu.Lock()
+	said := maps.Clone(p.events[namespace])
+	p.mu.Unlock()
+	for each := range said {
+		to.put(each[0], each[1], "seen")
+	}
+}
