@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -35,21 +36,27 @@ type cluster struct {
 	loops   []*controllers.Loop
 	health  rest.Interface
 
-	mu    sync.Mutex
-	state telemetry.ServerState
+	mu      sync.Mutex
+	state   telemetry.ServerState
+	answers chan struct{} // closes after the next probe that succeeds
 }
 
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*cluster, error) {
-	shared, err := client(opts, m, "informers")
+	c := &cluster{state: telemetry.ServerState{Reachable: true, Since: time.Now()}, answers: make(chan struct{})}
+	waiting := opts
+	waiting.Config = rest.CopyConfig(opts.Config)
+	waiting.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, c.answering} })
+	shared, err := client(waiting, m, "informers")
 	if err != nil {
 		return nil, err
 	}
-	managers := controllers.NewManagers()
-	c := &cluster{
-		factory: informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip)),
-		health:  shared.Discovery().RESTClient(),
-		state:   telemetry.ServerState{Reachable: true, Since: time.Now()},
+	probing, err := client(opts, m, "probe")
+	if err != nil {
+		return nil, err
 	}
+	c.health = probing.Discovery().RESTClient()
+	managers := controllers.NewManagers()
+	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip))
 	return c, c.build(opts, m, controllers.Options{
 		Recorder: journal,
 		Metrics:  m,
@@ -122,7 +129,8 @@ func (c *cluster) states() []telemetry.LoopState {
 }
 
 // probe asks the API server every second whether it is there, so that the
-// console can say that what it shows stands still.
+// console can say that what it shows stands still, and so that everything that
+// waits for it goes on as soon as it is back.
 func (c *cluster) probe(ctx context.Context) error {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -142,7 +150,17 @@ func (c *cluster) ask(ctx context.Context) error {
 	return c.health.Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
+// note takes the outcome of a probe.
 func (c *cluster) note(err error) {
+	if c.change(err) {
+		for _, l := range c.loops {
+			l.Resume()
+		}
+	}
+}
+
+// change notes whether the API server answers, and reports whether it does so again.
+func (c *cluster) change(err error) (again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := telemetry.ServerState{Reachable: err == nil, Since: time.Now()}
@@ -152,7 +170,20 @@ func (c *cluster) note(err error) {
 	if now.Reachable == c.state.Reachable {
 		now.Since = c.state.Since
 	}
+	if now.Reachable {
+		close(c.answers)
+		c.answers = make(chan struct{})
+	}
+	again = now.Reachable && !c.state.Reachable
 	c.state = now
+	return again
+}
+
+// answering gives a channel that closes after the next probe that succeeds.
+func (c *cluster) answering() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answers
 }
 
 func (c *cluster) server() telemetry.ServerState {
