@@ -52,6 +52,10 @@ bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, w
 	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
 	go test -count=1 -timeout 3h -v ./cmd/sandbox/bench
 
+.PHONY: fuzz-long
+fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
+	@.ci/fuzz
+
 .PHONY: generate
 generate: ## Generate templates' code and DECISIONS.md
 	go tool templ generate -path views
