@@ -161,6 +161,33 @@ func TestRolloutKeepsTheFloor(t *testing.T) {
 	})
 }
 
+// TestRecreateRunsOneTemplate: under Recreate no pod of one template exists
+// beside one of another, not even one that is ending.
+func TestRecreateRunsOneTemplate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCluster(t, true)
+		c.Edit(sim.Strategy("Recreate"))
+		checked(t, c)
+		plan(t, c, func(t *rapid.T) sim.Edit {
+			if rapid.Bool().Draw(t, "scale") {
+				return sim.Replicas(rapid.Int64Range(0, 9).Draw(t, "want"))
+			}
+			return image(t)
+		})
+		for _, step := range checked(t, c).Steps {
+			populated := 0
+			for _, s := range step.Sets {
+				if s.Pods+s.Ending > 0 {
+					populated++
+				}
+			}
+			if populated > 1 {
+				t.Fatalf("%d templates run at once:\n%s", populated, story([]sim.Step{step}))
+			}
+		}
+	})
+}
+
 // TestSameClusterSameSteps: a run depends on nothing but the cluster and its rules.
 func TestSameClusterSameSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
