@@ -42,6 +42,17 @@ $(BIN)/sandbox:
 e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane (about 10 minutes)
 	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope go test -count=1 -timeout 25m ./cmd/sandbox/...
 
+.PHONY: safety
+safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher (about 15 minutes)
+	LOOPSCOPE_E2E_ROLLOUTS=$${LOOPSCOPE_E2E_ROLLOUTS:-500} LOOPSCOPE_E2E_AT_ONCE=$${LOOPSCOPE_E2E_AT_ONCE:-32} \
+	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
+	go test -count=1 -timeout 1h -v -run 'TestRolloutBounds|TestWatcherCatchesAWrongLoop' ./cmd/sandbox/e2e
+
+.PHONY: chaos
+chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all its rounds (LOOPSCOPE_CHAOS=NAME for some)
+	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
+	go test -count=1 -timeout 2h -v ./cmd/sandbox/chaos
+
 .PHONY: bench
 bench: ## Benchmarks: deciding, recording with and without readers
 	go test -run '^$$' -bench . -benchmem ./controllers/... ./telemetry/... ./web/...

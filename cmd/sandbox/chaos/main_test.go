@@ -6,7 +6,8 @@
 // Environment: LOOPSCOPE_SANDBOX and LOOPSCOPE name binaries that are built
 // already, LOOPSCOPE_CHAOS=all runs every fault in all its rounds on 20
 // Deployments (default: one round each of a few, on 6), LOOPSCOPE_CHAOS=NAME
-// those whose name contains NAME, and LOOPSCOPE_CHAOS_SEED draws the few.
+// those whose name contains NAME, LOOPSCOPE_CHAOS_ROUNDS bounds the rounds of
+// each fault, and LOOPSCOPE_CHAOS_SEED draws the few.
 package chaos_test
 
 import (
@@ -42,7 +43,8 @@ type scale struct {
 // a name, or a seeded few.
 func chosen(t *testing.T, faults []fault, few int) ([]fault, scale) {
 	t.Helper()
-	whole := scale{deployments: 20, rounds: func(f fault) int { return f.rounds }}
+	most := int(fromEnvironment(t, "LOOPSCOPE_CHAOS_ROUNDS", 20))
+	whole := scale{deployments: 20, rounds: func(f fault) int { return min(f.rounds, most) }}
 	switch which := os.Getenv("LOOPSCOPE_CHAOS"); which {
 	case "all":
 		return faults, whole
@@ -61,17 +63,25 @@ func chosen(t *testing.T, faults []fault, few int) ([]fault, scale) {
 
 func sample(t *testing.T, faults []fault, few int) []fault {
 	t.Helper()
-	seed := rand.Uint64N(1_000_000)
-	if text := os.Getenv("LOOPSCOPE_CHAOS_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("LOOPSCOPE_CHAOS_SEED=%s: want a whole number", text)
-		}
-	}
+	seed := fromEnvironment(t, "LOOPSCOPE_CHAOS_SEED", rand.Uint64N(1_000_000))
 	t.Logf("a sample of %d out of %d faults, LOOPSCOPE_CHAOS_SEED=%d", few, len(faults), seed)
 	var drawn []fault
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(faults))[:few] {
 		drawn = append(drawn, faults[i])
 	}
 	return drawn
+}
+
+// fromEnvironment reads a number, or takes the default where there is none.
+func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%s: want a whole number", name, text)
+	}
+	return n
 }
