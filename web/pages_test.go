@@ -72,8 +72,9 @@ func TestEveryPageIsSound(t *testing.T) {
 // TestTwins proves that every page has a twin in JSON with the same sentence.
 func TestTwins(t *testing.T) {
 	w, base := story(t)
-	row := w.journal.Board().Rows(telemetry.LoopReplicaSet)[0]
-	for _, path := range []string{"/deployments", "/deployments?q=is:waiting", "/deployments/shop/web", "/queues", hrefOf(row.Trace.Object), syncHref(row.Trace)} {
+	set, controller := w.journal.Board().Rows(telemetry.LoopReplicaSet)[0].Trace, w.journal.Board().Rows(telemetry.LoopReplicationController)[0].Trace
+	for _, path := range []string{"/deployments", "/deployments?q=is:waiting", "/deployments/shop/web", "/queues",
+		hrefOf(set.Object), syncHref(set), hrefOf(controller.Object), syncHref(controller)} {
 		route, args, _ := strings.Cut(path, "?")
 		res, body := get(t, base, route+".json?"+args)
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/json" {

@@ -40,7 +40,7 @@ func newWorld(t testing.TB, at time.Time) *world {
 // server is a console over the world, with its clock.
 func (w *world) server(change func(*Options)) *Server {
 	w.t.Helper()
-	o := Options{Journal: w.journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue}, Loops: w.loops,
+	o := Options{Journal: w.journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, controllerCatalogue()}, Loops: w.loops,
 		Cluster: "dev-1", Version: "v0.1.0", Mode: "act", Started: w.began(), Now: func() time.Time { return storyNow },
 		Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
@@ -96,6 +96,13 @@ func (w *world) nextRV() string { w.rv++; return fmt.Sprint(w.rv) }
 // namespaces give the goldens a place; which is a matter of looks alone.
 var namespaces = []string{"auth", "catalog", "checkout", "data", "docs", "edge", "mail", "media", "orders", "payments", "search", "shop"}
 
+// controllerCatalogue are the questions of a ReplicationController: those of a ReplicaSet.
+func controllerCatalogue() decision.Catalogue {
+	c := replicaset.Catalogue
+	c.Loop = telemetry.LoopReplicationController
+	return c
+}
+
 // goldens records what every golden of the two loops decides, each as an object
 // of its own: no page of the console is tested with a situation that cannot be.
 func (w *world) goldens() {
@@ -104,7 +111,11 @@ func (w *world) goldens() {
 		w.golden(telemetry.LoopDeployment, file, namespaces[i*7%len(namespaces)])
 	}
 	for i, file := range goldenFiles(w.t, "replicaset") {
-		w.golden(telemetry.LoopReplicaSet, file, namespaces[i*5%len(namespaces)])
+		loop := telemetry.LoopReplicaSet
+		if strings.HasPrefix(filepath.Base(file), "replicationcontroller") {
+			loop = telemetry.LoopReplicationController
+		}
+		w.golden(loop, file, namespaces[i*5%len(namespaces)])
 	}
 }
 
@@ -167,6 +178,7 @@ func (w *world) golden(loop, file, namespace string) *telemetry.Trace {
 		}
 		snap.Namespace, snap.Name = namespace, name
 		trace = w.decideReplicaSet(snap, s)
+		trace.Loop = loop
 	}
 	trace.Causes = []telemetry.Cause{{Kind: telemetry.CauseModified, At: trace.Queued, Object: kindOf(loop) + " " + name, OldRV: "480584", NewRV: "480682",
 		Manager: "kubectl", Fields: []decision.Change{{Field: "spec.replicas", From: "8", To: "10"}}}}

@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,37 @@ func TestWaitTellsWhatEnded(t *testing.T) {
 	a.listener.Close()
 	if err := a.Wait(); err == nil || !strings.HasPrefix(err.Error(), "console: ") {
 		t.Errorf("Wait = %v, want the console's error", err)
+	}
+}
+
+// A connection that is still sending its request when the time for stopping is
+// over is cut: it must not outlive the program.
+func TestStopCutsWhatDoesNotEnd(t *testing.T) {
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	slow, err := net.Dial("tcp", a.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	client := &http.Client{Timeout: 5 * time.Second}
+	get(t, client, a.URL()+"/livez") // Connections are accepted in order: the slow one has been.
+	client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := a.Stop(ctx); err == nil || !strings.Contains(err.Error(), "stop console") {
+		t.Errorf("Stop = %v, want that the console did not end in time", err)
+	}
+	if err := slow.SetReadDeadline(time.Now().Add(3 * time.Second)); err != nil { // The server itself would wait for 5 s.
+		t.Fatal(err)
+	}
+	if _, err := slow.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection after Stop: %v, want it closed", err)
 	}
 }
 
