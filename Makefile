@@ -63,6 +63,11 @@ bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, w
 	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
 	go test -count=1 -timeout 3h -v ./cmd/sandbox/bench
 
+.PHONY: conformance
+conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ours and with upstream's (about 5 minutes)
+	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox \
+	go test -count=1 -timeout 2h -v ./cmd/sandbox/conformance
+
 .PHONY: fuzz-long
 fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
 	@.ci/fuzz
