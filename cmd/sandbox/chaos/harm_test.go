@@ -158,8 +158,8 @@ func namespaceGone(t *testing.T, r *round) {
 func scaleReplicaSets(t *testing.T, r *round) {
 	r.roll(t)
 	hits := 0
-	for _, by := range []int32{+1, -1, +2} {
-		r.midway(t, (hits+1)*r.count/(3*int(r.want)))
+	for step, by := range []int32{+1, -1, +2} {
+		r.midway(t, (step+1)*r.count/2)
 		for _, rs := range r.replicaSets(t) {
 			size := max(0, *rs.Spec.Replicas+by)
 			if *rs.Spec.Replicas == 0 || size == *rs.Spec.Replicas {

@@ -13,11 +13,14 @@ package chaos_test
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/klog/v2"
 )
 
 // atOnce is how many faults that concern one namespace alone run at once. Their
@@ -30,6 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(2)
 	}
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // that a dead API server does not answer is no news
 	os.Exit(m.Run())
 }
 
