@@ -9,6 +9,9 @@
 //	act      the Verdict's actions, each under its own discipline
 //	settle   Snapshot and rounds -> Report (pure), then publish it
 //
+// One body serves ReplicaSets and ReplicationControllers, which are put into the
+// form of the former where they are read.
+//
 // Constructors register handlers and start nothing. Run starts the queue, the
 // event broadcaster and the workers, and returns after all of them have ended.
 package controllers

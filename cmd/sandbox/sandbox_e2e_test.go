@@ -359,7 +359,7 @@ func checkURL(t *testing.T, url string) {
 func checkRights(t *testing.T, plane *testplane.Plane) {
 	t.Helper()
 	for ask, want := range map[string]string{
-		"update deployments/status": "yes", "create replicasets": "yes", "update replicationcontrollers/status": "yes", "delete pods": "yes", "patch events": "yes",
+		"update deployments/status": "yes", "create replicasets": "yes", "update replicationcontrollers --subresource=status": "yes", "delete pods": "yes", "patch events": "yes",
 		"list secrets": "no", "update replicationcontrollers": "no", "create deployments": "no", "delete deployments": "no", "list nodes": "no", "get configmaps": "no",
 	} {
 		args := append([]string{"auth", "can-i", "--kubeconfig", plane.LoopscopeKubeconfig}, strings.Fields(ask)...)
