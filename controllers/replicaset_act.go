@@ -206,7 +206,7 @@ func (t *replicaSetTurn) deletePod(ctx context.Context, v decision.Victim, all *
 	switch {
 	case err == nil:
 		all.done(v.Name)
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // Gone, or another pod of that name.
+	case apierrors.IsNotFound(err):
 		t.body.expect.deleted(t.key, uid)
 	default:
 		t.body.expect.deleted(t.key, uid)

@@ -44,7 +44,7 @@ func spoiltWrites() []fault {
 			}
 			faults = append(faults, fault{name: name, kind: k.kind, rounds: 5, shape: k.shape, prepare: k.prepare,
 				strike: func(t *testing.T, r *round) {
-					p := &plan{kind: k.kind, spoil: spoil, most: r.count}
+					p := &plan{kind: k.kind, spoil: spoil, most: 2 * r.count}
 					r.loops.wire.arm(r.namespace, p)
 					r.injected = func() int { return r.loops.wire.hits(p) }
 					begin(t, r)

@@ -62,7 +62,7 @@ func (p plan) String() string {
 func newPlan(seed uint64) plan {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := plan{seed: seed, wanted: wanted{name: fmt.Sprintf("random-%d", seed), image: "shop:v1",
-		replicas: 1 + r.Int32N(50), readyAfter: time.Duration(r.IntN(7)) * 500 * time.Millisecond}}
+		replicas: 1 + r.Int32N(50), readyAfter: time.Duration(r.IntN(4)) * 250 * time.Millisecond}}
 	p.surge, p.unavailable = drawBound(r, p.replicas), drawBound(r, p.replicas)
 	if p.surge.String() == "0" && p.unavailable.String() == "0" || p.surge.String() == "0%" && p.unavailable.String() == "0%" {
 		p.surge = intstr.FromInt32(1) // the API server accepts no other zero for both
