@@ -68,6 +68,11 @@ conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ou
 	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox \
 	go test -count=1 -timeout 2h -v ./cmd/sandbox/conformance
 
+.PHONY: parity
+parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with upstream's loops twice and with ours (about 20 minutes)
+	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} \
+	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox go test -count=1 -timeout 2h -v ./cmd/sandbox/parity
+
 .PHONY: fuzz-long
 fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
 	@.ci/fuzz

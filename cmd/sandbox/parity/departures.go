@@ -2,4 +2,13 @@ package parity
 
 // departures are the differences that follow from the register in
 // controllers/DESIGN.md, as narrow as they can be said.
-var departures = []departure{}
+var departures = []departure{
+	{
+		1, "scale/stale-annotation", "ReplicaSet/web-.*", `metadata\.annotations\[deployment\.kubernetes\.io/desired-replicas\]`,
+		"a stale annotation on a ReplicaSet of the right size is refreshed",
+	},
+	{
+		2, "scale/recreate-midway", "ReplicaSet/web-.*", `metadata\.annotations\[deployment\.kubernetes\.io/desired-replicas\]`,
+		"stale annotations are refreshed under Recreate, too",
+	},
+}

@@ -38,7 +38,7 @@ func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
 // bounds are never both 0, which the API server refuses.
 func (g *generator) bounds() string {
 	return g.pick("surge=1 unavailable=0", "surge=0 unavailable=1", "surge=2 unavailable=1", "surge=25% unavailable=25%",
-		"surge=100% unavailable=0", "surge=0 unavailable=100%", "surge=40% unavailable=0", "surge=0% unavailable=0%")
+		"surge=100% unavailable=0", "surge=0 unavailable=100%", "surge=40% unavailable=0", "surge=0 unavailable=10%")
 }
 
 func (g *generator) create() {

@@ -1,0 +1,54 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// [D-0], [RS-0]: a key that names no object is an error that names the key.
+func TestKeysThatNameNothing(t *testing.T) {
+	caches := newCaches(t)
+	_, ofDeployment := caches.deployments.observe(t.Context(), "a/b/c")
+	_, ofReplicaSet := caches.replicaSets.observe(t.Context(), "a/b/c")
+	_, ofController := caches.controllers.observe(t.Context(), "a/b/c")
+	for loop, err := range map[string]error{"deployment": ofDeployment, "replicaset": ofReplicaSet, "replicationcontroller": ofController} {
+		if err == nil || !strings.Contains(err.Error(), `"a/b/c"`) {
+			t.Errorf("%s: %v, want an error that names the key", loop, err)
+		}
+	}
+}
+
+// [D-2]: what the caches hold is shared, and a sync that writes changes copies alone.
+func TestSyncsLeaveTheCachesAlone(t *testing.T) {
+	caches := newCaches(t)
+	d := deploymentNamed("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
+	d.Generation, d.Annotations = 3, map[string]string{"team": "red"}
+	d.Spec.Replicas = new(int32(5))
+	d.Spec.Template.Labels = map[string]string{"app": "web"}
+	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r-1", "1", map[string]string{"app": "web"}, ownedBy(kindDeployment, "web", "d-1"))}
+	rs.Spec.Replicas = new(int32(2))
+	rs.Spec.Template = *d.Spec.Template.DeepCopy()
+	before, setBefore := d.DeepCopy(), rs.DeepCopy()
+	caches.add(t, d, rs)
+	turn, err := caches.deployments.observe(t.Context(), "shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := []decision.Round{{Verdict: turn.decide()}}
+	if len(rounds[0].Verdict.Actions) == 0 {
+		t.Fatal("the sync writes nothing")
+	}
+	for _, action := range rounds[0].Verdict.Actions {
+		turn.do(t.Context(), action)
+	}
+	turn.settle(rounds)
+	turn.publish(t.Context())
+	if diff := cmp.Diff(before, d) + cmp.Diff(setBefore, rs); diff != "" {
+		t.Errorf("the sync changed cached objects:\n%s", diff)
+	}
+}
