@@ -97,6 +97,18 @@ func TestUpstreamsOwnDifferencesAreNotCompared(t *testing.T) {
 	}
 }
 
+// TestDroppedEventsAreNotCompared: where a recorder was at its rate.
+func TestDroppedEventsAreNotCompared(t *testing.T) {
+	ours := recordOf(t, strings.Replace(leftBehind, "Scaled up", "Scaled down", 1))
+	if found := Compare("events", recordOf(t, leftBehind), recordOf(t, leftBehind), ours); len(found) != 2 {
+		t.Errorf("want both events, found:\n%s", Report(found))
+	}
+	ours.put("events of Deployment/web", limited, "yes")
+	if found := Compare("events", recordOf(t, leftBehind), recordOf(t, leftBehind), ours); len(found) != 0 {
+		t.Errorf("found:\n%s", Report(found))
+	}
+}
+
 func TestMessagesAreTold(t *testing.T) {
 	w := writer{namespace: "parity-x7k2p"}
 	for message, want := range map[string]string{

@@ -15,8 +15,9 @@
 //
 // Of events the set of (object, type, reason, message) is compared, with the
 // numbers in the message left out. How many there were and with which numbers
-// depends on how the steps of a rollout fell together, and Kubernetes' own
-// recorder drops what exceeds its rate. The order of a list of conditions is
+// depends on how the steps of a rollout fell together, and the recorder,
+// which is client-go's on both sides, drops what exceeds its rate: of an object
+// with 25 events or more none is compared. The order of a list of conditions is
 // not compared either: it is keyed by type, and says only which was written last.
 // The generation of a ReplicaSet counts its writes, so only whether its status
 // has caught up is compared.

@@ -15,6 +15,9 @@ const (
 	// eventsRest is how long no new event may have come before all are there:
 	// a loop's recorder sends them one after the other.
 	eventsRest = 8 * time.Second
+	// recorderBurst is how many events about one object a recorder sends before it
+	// drops all but one in five minutes.
+	recorderBurst = 25
 	// eventsLimit bounds the wait for them.
 	eventsLimit = 3 * time.Minute
 )
@@ -43,10 +46,10 @@ func (p *Plane) hear(object any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.events[event.Namespace] == nil {
-		p.events[event.Namespace] = map[[2]string]bool{}
+		p.events[event.Namespace] = map[[2]string]int{}
 	}
-	if !p.events[event.Namespace][said] {
-		p.events[event.Namespace][said] = true
+	p.events[event.Namespace][said]++
+	if p.events[event.Namespace][said] == 1 {
 		p.last[""] = time.Now()
 	}
 }
@@ -63,12 +66,20 @@ func (p *Plane) EventsAtRest(ctx context.Context) error {
 	})
 }
 
-// Events adds to a record what was said about the objects of its namespace.
+// Events adds to a record what was said about the objects of its namespace, and
+// where more may have been said.
 func (p *Plane) Events(namespace string, to Record) {
 	p.mu.Lock()
 	said := maps.Clone(p.events[namespace])
 	p.mu.Unlock()
-	for each := range said {
+	times := map[string]int{}
+	for each, n := range said {
 		to.put(each[0], each[1], "seen")
+		times[each[0]] += n
+	}
+	for object, n := range times {
+		if n >= recorderBurst {
+			to.put(object, limited, "yes")
+		}
 	}
 }

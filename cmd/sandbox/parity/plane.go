@@ -29,8 +29,8 @@ type Plane struct {
 	pods        cache.Indexer
 
 	mu     sync.Mutex
-	last   map[string]time.Time          // the last change in a namespace, of events in ""
-	events map[string]map[[2]string]bool // object and what was said, by namespace
+	last   map[string]time.Time         // the last change in a namespace, of events in ""
+	events map[string]map[[2]string]int // object and what was said, by namespace
 }
 
 // Open connects to the control plane and follows its objects until ctx ends. It
@@ -48,7 +48,7 @@ func Open(ctx context.Context, config *rest.Config) (*Plane, error) {
 		return nil, fmt.Errorf("build client: %w", err)
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	p := &Plane{client: client, dynamic: untyped, last: map[string]time.Time{}, events: map[string]map[[2]string]bool{}}
+	p := &Plane{client: client, dynamic: untyped, last: map[string]time.Time{}, events: map[string]map[[2]string]int{}}
 	apps, core := factory.Apps().V1(), factory.Core().V1()
 	for _, follow := range []struct {
 		informer cache.SharedIndexInformer
@@ -62,7 +62,9 @@ func Open(ctx context.Context, config *rest.Config) (*Plane, error) {
 			return nil, fmt.Errorf("follow objects: %w", err)
 		}
 	}
-	if _, err := core.Events().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: p.hear}); err != nil {
+	if _, err := core.Events().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: p.hear, UpdateFunc: func(_, event any) { p.hear(event) },
+	}); err != nil {
 		return nil, fmt.Errorf("follow events: %w", err)
 	}
 	factory.Start(ctx.Done())

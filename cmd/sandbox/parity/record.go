@@ -14,8 +14,12 @@ import (
 // Record is what a scenario has left: an object, a field of it, a value.
 type Record map[string]map[string]string
 
-// existence is the field that every object of a record has.
-const existence = "exists"
+const (
+	// existence is the field that every object of a record has.
+	existence = "exists"
+	// limited is a field of events that may not be all, as a recorder has reached its rate.
+	limited = "limited"
+)
 
 func (r Record) put(object, field, value string) {
 	if r[object] == nil {
