@@ -71,6 +71,11 @@ type departure struct {
 	why                     string
 }
 
+// concerns reports whether the departure is about the scenario.
+func (d departure) concerns(s Scenario) bool {
+	return regexp.MustCompile("^(?:" + d.scenario + ")$").MatchString(s.Name)
+}
+
 // allows reports whether the difference follows from the departure.
 func (d departure) allows(x Difference) bool {
 	for _, part := range [][2]string{{d.scenario, x.Scenario}, {d.object, x.Object}, {d.field, x.Field}} {

@@ -9,7 +9,8 @@
 // and event is taken down as a [Record]: an object, a field, a value. Times,
 // UIDs, versions and the random endings of pod names are not part of it.
 //
-// What upstream does not do the same way twice is not compared, field by field.
+// What upstream does not do the same way twice is not compared, field by field;
+// a scenario that differs is played once more, and counts if it differs again.
 // Everything else that differs is a failure, unless it follows from an entry of
 // the register of departures in controllers/DESIGN.md; departures names those.
 //
