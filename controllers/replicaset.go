@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -262,8 +263,30 @@ func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error 
 		}
 	}
 	b.opts.Ledger.confirmed(t.rs.UID, asked, found)
+	b.settleDeletes(t, pods.Items)
 	t.s.LiveReads = []string{b.kind() + " " + live.Name, fmt.Sprintf("%d pods", len(pods.Items))}
 	return nil
+}
+
+// settleDeletes no longer expects the deletions that a live list shows not to
+// have happened, and those that the cache has shown already. What remains went
+// while the cache stood still: decided on before the cache shows that, one pod
+// more would be deleted than has to go, and created again.
+func (b *replicaSetBody) settleDeletes(t *replicaSetTurn, live []corev1.Pod) {
+	waiting := map[types.UID]bool{}
+	for _, p := range podsOf(b.pods, t.rs.Namespace, b.kind(), t.rs.Name, string(t.rs.UID)) {
+		waiting[p.UID] = p.DeletionTimestamp == nil
+	}
+	for i := range live {
+		if live[i].DeletionTimestamp == nil {
+			delete(waiting, live[i].UID)
+		}
+	}
+	for uid := range b.expect.outstanding(t.key).gone {
+		if !waiting[uid] {
+			b.expect.deleted(t.key, uid)
+		}
+	}
 }
 
 // entryOf is an owner as the ledger remembers it.

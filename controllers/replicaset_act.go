@@ -209,7 +209,9 @@ func (t *replicaSetTurn) deletePod(ctx context.Context, v decision.Victim, all *
 	case apierrors.IsNotFound(err):
 		t.body.expect.deleted(t.key, uid)
 	default:
-		t.body.expect.deleted(t.key, uid)
+		if !lost(err) { // Otherwise a live read tells whether it is still to come.
+			t.body.expect.deleted(t.key, uid)
+		}
 		all.failed(fmt.Errorf("unable to delete pods: %w", err))
 	}
 }

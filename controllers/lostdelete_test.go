@@ -1,0 +1,35 @@
+package controllers
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// After lost replies to deletions, those are still expected that happened and
+// that the cache does not show.
+func TestLostDeletesAreExpected(t *testing.T) {
+	c := newCaches(t)
+	rs := &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil)}
+	owned := func(name string, ending bool) *corev1.Pod {
+		p := podOf(name, metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind(kindReplicaSet)))
+		p.Namespace, p.UID = rs.Namespace, types.UID(name)
+		if ending {
+			p.DeletionTimestamp = &metav1.Time{}
+		}
+		return p
+	}
+	c.add(t, rs, owned("alive", false), owned("ends", false), owned("went", false), owned("shown", true))
+	turn := &replicaSetTurn{body: c.replicaSets, key: keyOf(rs), rs: rs}
+	c.replicaSets.expect.expectDeletes(turn.key, []types.UID{"alive", "ends", "went", "shown", "forgotten"})
+	c.replicaSets.settleDeletes(turn, []corev1.Pod{*owned("alive", false), *owned("ends", true)})
+	left := c.replicaSets.expect.outstanding(turn.key).gone
+	_, ends := left["ends"]
+	_, went := left["went"]
+	if len(left) != 2 || !ends || !went {
+		t.Errorf("still expected: %v, want those that end and went", left)
+	}
+}
