@@ -35,6 +35,10 @@ const (
 	// drawEvery is the least time between two drawings of one page, for all its
 	// readers; a page that is slow to draw rests five times as long as it took.
 	drawEvery = 40 * time.Millisecond
+	// listEvery is the same for a page that lists many objects, which any sync
+	// changes; it rests listRest times as long as drawing it took.
+	listEvery = 250 * time.Millisecond
+	listRest  = 25
 	// lookEvery is how often a page is drawn without a trace: queues and the
 	// reach of the API server change without one.
 	lookEvery = time.Second

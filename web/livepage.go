@@ -242,7 +242,7 @@ func (s *Server) look(ctx context.Context, w *watch, fresh uint64) (*drawing, ti
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := time.Now()
-	age, rest := now.Sub(x.at), max(drawEvery, 5*x.took)
+	age, rest := now.Sub(x.at), x.rest()
 	if drawn := x.drawing != nil || x.err != nil; drawn && age < rest {
 		if x.seq < fresh {
 			return nil, rest - age, nil
@@ -260,6 +260,15 @@ func (s *Server) look(ctx context.Context, w *watch, fresh uint64) (*drawing, ti
 		x.drawing.seq = seq
 	}
 	return x.drawing, 0, x.err
+}
+
+// rest is how long the page is not drawn again, so that readers never take more
+// than a small part of the machine from the loops.
+func (x *shared) rest() time.Duration {
+	if x.drawing != nil && x.drawing.page.row != nil {
+		return max(listEvery, listRest*x.took)
+	}
+	return max(drawEvery, 5*x.took)
 }
 
 func (s *Server) drawNow(ctx context.Context, q *query, build builder) (d *drawing, err error) {

@@ -54,6 +54,8 @@ type Options struct {
 	Logger *slog.Logger
 	Now    func() time.Time
 
+	// Profiling serves Go's profiles under /debug/pprof/.
+	Profiling bool
 	// MaxReaders bounds the open websockets. Default 512.
 	MaxReaders int
 	// WriteTimeout is how long a websocket may take to accept one message. Default 5 s.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/http/pprof"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -47,8 +48,20 @@ func (s *Server) routes() chi.Router {
 	r.Get("/debug/controllers/{loop}", s.page(s.debugLoop))
 	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.page(s.debugObject))
 
+	if s.opts.Profiling {
+		profiles(r)
+	}
 	r.Get(static.Prefix+"{file}", s.staticFile)
 	return r
+}
+
+// profiles serves what "go tool pprof" reads, as Kubernetes' components do ([1.5]).
+func profiles(r chi.Router) {
+	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
+	r.Get("/debug/pprof/profile", pprof.Profile)
+	r.Get("/debug/pprof/symbol", pprof.Symbol)
+	r.Get("/debug/pprof/trace", pprof.Trace)
+	r.Get("/debug/pprof/*", pprof.Index)
 }
 
 func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {

@@ -22,6 +22,7 @@ type managerOptions struct {
 	workers    int
 	qps        float32
 	burst      int
+	profiling  bool
 	kubeconfig *genericclioptions.ConfigFlags
 }
 
@@ -50,6 +51,7 @@ Two sets of loops on one cluster fight over every ReplicaSet.`,
 	cmd.Flags().IntVar(&o.workers, "workers", 5, "syncs that each loop runs at once")
 	cmd.Flags().Float32Var(&o.qps, "kube-api-qps", 20, "requests a second that each loop may send")
 	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "requests that each loop may send at once")
+	cmd.Flags().BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	o.kubeconfig.AddFlags(cmd.Flags())
 	return cmd
 }
@@ -69,7 +71,7 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	klog.SetSlogLogger(logger)
 	program, err := app.New(app.Options{
 		Config: config, Cluster: o.clusterName(), Listen: o.listen, Workers: o.workers,
-		QPS: o.qps, Burst: o.burst, Logger: logger, Version: stamped(),
+		QPS: o.qps, Burst: o.burst, Profiling: o.profiling, Logger: logger, Version: stamped(),
 	})
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ var Catalogue = decision.Catalogue{Loop: "replicaset", Questions: []decision.Que
 	},
 	{
 		ID: "RS-8.rank", Tag: "RS-8", Text: "Must a choice be made among its pods?",
-		Doc:      "Where some stay, pods go in this order: not on a node, pending, not ready, lower deletion cost, more siblings on the node, ready for a shorter time, more restarts, younger.",
+		Doc:      "Where some stay, pods go in this order: not on a node, pending, not ready, ready but not available yet, lower deletion cost, more siblings on the node, ready for a shorter time, more restarts, younger.",
 		Upstream: "pkg/controller/replicaset: getPodsToDelete",
 		Answers: []decision.Answer{
 			{Is: decision.Yes, Then: "delete the first by rank", Writes: []decision.ActionKind{decision.DeletePods}},
@@ -112,7 +112,7 @@ var Catalogue = decision.Catalogue{Loop: "replicaset", Questions: []decision.Que
 	},
 	{
 		ID: "RS-9.hold", Tag: "RS-9", Text: "Can the status wait for more to come?",
-		Doc:      "While pods come up or end one after the other, one write covers a second of changes. Fewer pods, a generation observed, a condition, and the last pod that is wanted never wait.",
+		Doc:      "While pods come up or end one after the other, one write covers a second of changes. Fewer pods, a condition, the last pod that is wanted, and a generation observed (unless a Deployment makes it larger) never wait.",
 		Upstream: "none: every change is written at once",
 		Answers:  []decision.Answer{{Is: decision.Yes, Then: "publish it within a second"}, {Is: decision.No, Then: "publish it now", Passes: true}},
 	},

@@ -22,7 +22,7 @@ func publish(s *Snapshot, r *Report) {
 	if !s.Held.IsZero() {
 		due = s.Held.Add(StatusWindow)
 	}
-	r.Hold = r.Path.Ask("RS-9.hold", !urgent(s.Status, r.Status) && !s.reached(r.Status) && s.Now.Before(due),
+	r.Hold = r.Path.Ask("RS-9.hold", !s.urgent(r.Status) && !s.reached(r.Status) && s.Now.Before(due),
 		decision.Count("wanted", s.Want), decision.Count("available", r.Status.Available), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
@@ -31,18 +31,20 @@ func publish(s *Snapshot, r *Report) {
 }
 
 // urgent reports whether somebody may be waiting for this very change: fewer
-// pods than published, a generation observed, a condition.
-func urgent(was, is Status) bool {
-	return is.ObservedGeneration != was.ObservedGeneration ||
+// pods than published, a condition, a generation observed. Where a Deployment
+// gave it a larger size nobody waits to hear that this was seen, only for the
+// pods.
+func (s *Snapshot) urgent(is Status) bool {
+	was := s.Status
+	grows := s.Owner != "" && is.Replicas > was.Replicas
+	return is.ObservedGeneration != was.ObservedGeneration && !grows ||
 		is.Replicas < was.Replicas || is.Ready < was.Ready || is.Available < was.Available ||
 		!slices.Equal(is.Conditions, was.Conditions)
 }
 
-// reached reports whether nothing more is to come: all pods that are wanted are
-// available, and none is ending.
-func (s *Snapshot) reached(st Status) bool {
-	ending := st.Terminating != nil && *st.Terminating > 0
-	return st.Replicas == s.Want && st.Available == s.Want && (!ending || st.Available > s.Status.Available)
+// reached reports whether the pods that were waited for are all there.
+func (s *Snapshot) reached(is Status) bool {
+	return is.Available > s.Status.Available && is.Replicas == s.Want && is.Available == s.Want
 }
 
 // reported is the tally that the status tells: pods that were created but are

@@ -55,7 +55,15 @@ func TestStatusWaits(t *testing.T) {
 		{"one is no longer ready", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = false }, false},
 		{"a generation", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Generation++ }, false},
 		{"one of two ended", published(1, pod("a", "ready"), pod("b", "ending"), pod("c", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:2] }, true},
-		{"the last one ended", published(1, pod("a", "ready"), pod("b", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, false},
+		{"the last one ended", published(1, pod("a", "ready"), pod("b", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, true},
+		{"a Deployment gave it a larger size", published(2, pod("a", "ready")), func(s *replicaset.Snapshot) {
+			s.Owner, s.Generation, s.Want = "web", s.Generation+1, 3
+			s.Pods = append(s.Pods, pod("b"))
+		}, true},
+		{"somebody gave it a larger size", published(2, pod("a", "ready")), func(s *replicaset.Snapshot) {
+			s.Generation, s.Want = s.Generation+1, 3
+			s.Pods = append(s.Pods, pod("b"))
+		}, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,6 +18,8 @@ const victimFacts = 50
 type candidate struct {
 	pod       *Pod
 	phase     int64 // Pending 0, Unknown 1, Running 2
+	// settling is set on a pod that is ready but not available yet.
+	settling  bool
 	cost      int64
 	colocated int64
 	// readyZero is set on a ready pod that does not say since when.
@@ -28,6 +30,7 @@ type candidate struct {
 
 func newCandidate(s *Snapshot, p *Pod) candidate {
 	c := candidate{pod: p, phase: phaseRank(p.Phase), colocated: s.Siblings[p.Node]}
+	c.settling = p.Ready && !p.available(s.MinReady, s.Now)
 	if s.DeletionCost {
 		c.cost = p.Cost
 	}
@@ -61,12 +64,16 @@ func bucket(since, now time.Time) int64 {
 }
 
 // head compares criteria 1 to 5 and, of ready pods, the bucket of criterion 6.
+// Among the ready ones those that are not available yet go first, which upstream
+// does not ask: a Deployment that shrinks an old ReplicaSet by its unavailable
+// pods counts on that, or it would fall below its floor.
 // Pods that it finds equal make a run, which tail and UIDs put in order.
 func head(a, b *candidate) int {
 	return cmp.Or(
 		first(a.pod.Node == "", b.pod.Node == ""),
 		cmp.Compare(a.phase, b.phase),
 		first(!a.pod.Ready, !b.pod.Ready),
+		first(a.settling, b.settling),
 		cmp.Compare(a.cost, b.cost),
 		cmp.Compare(b.colocated, a.colocated),
 		first(a.readyZero, b.readyZero),
@@ -185,6 +192,7 @@ func (c *candidate) facts(now time.Time) []decision.Fact {
 		decision.Truth("unassigned", c.pod.Node == ""),
 		decision.Text("phase", c.pod.Phase),
 		decision.Truth("ready", c.pod.Ready),
+		decision.Truth("settling", c.settling),
 		decision.Count("deletionCost", c.cost),
 		decision.Count("colocated", c.colocated),
 	}

@@ -145,7 +145,7 @@ func TestVictimFacts(t *testing.T) {
 		t.Fatalf("%d victims, want 59", len(got))
 	}
 	want := []string{
-		"unassigned", "phase", "ready", "deletionCost", "colocated", "readyFor", "readyBucket",
+		"unassigned", "phase", "ready", "settling", "deletionCost", "colocated", "readyFor", "readyBucket",
 		"restarts", "sidecarRestarts", "age", "ageBucket", "uid",
 	}
 	for i, victim := range got {
@@ -258,4 +258,17 @@ func linear(pods []replicaset.Pod, siblings map[string]int64) []string {
 		names[at] = pods[i].Name
 	}
 	return names
+}
+
+// TestSettlingPodsGoFirst: of two ready pods the one that is not available yet
+// goes, whatever its cost and UID.
+func TestSettlingPodsGoFirst(t *testing.T) {
+	s := published(2, pod("a", "ready"), pod("b", "ready"))
+	s.MinReady, s.Want, s.DeletionCost = 10, 1, true
+	s.Pods[0].ReadySince, s.Pods[1].ReadySince = s.Now.Add(-12*time.Second), s.Now.Add(-9*time.Second)
+	s.Pods[1].Cost = 5
+	v := replicaset.Decide(s)
+	if len(v.Actions) != 1 || len(v.Actions[0].Victims) != 1 || v.Actions[0].Victims[0].Name != "b" {
+		t.Fatalf("actions %+v", v.Actions)
+	}
 }

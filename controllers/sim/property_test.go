@@ -140,13 +140,10 @@ func atRest(t *rapid.T, c *sim.Cluster) {
 }
 
 // TestRolloutKeepsTheFloor: where no pod fails and only the template changes,
-// deletions never take the pods that are really available below the floor. That
-// takes minReadySeconds of 0: the ranking of [3.6] prefers pods that are not ready,
-// but not those that are ready and do not count yet.
+// deletions never take the pods that are really available below the floor.
 func TestRolloutKeepsTheFloor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := anyCluster(t, false)
-		c.Edit(sim.MinReady(0))
 		checked(t, c)
 		c.Edit(image(t))
 		plan(t, c, image)

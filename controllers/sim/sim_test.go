@@ -61,7 +61,7 @@ func TestWhatIf(t *testing.T) {
 		"no deadline":         {[]sim.Edit{sim.Deadline(0)}, sim.Waiting, "image-pull", 13, 0},
 		"sooner":              {[]sim.Edit{sim.Deadline(90)}, sim.Overdue, "deadline", 13, 91 * time.Second},
 		"its pods get well":   {[]sim.Edit{well}, sim.Complete, "settled", 10, 2 * time.Second},
-		"one pod gets well":   {[]sim.Edit{sim.Pod(stuck, sim.ReadyAfter(time.Second))}, sim.Overdue, "deadline", 13, 604 * time.Second},
+		"one pod gets well":   {[]sim.Edit{sim.Pod(stuck, sim.ReadyAfter(time.Second))}, sim.Overdue, "deadline", 13, 605 * time.Second},
 		"undo":                {[]sim.Edit{sim.Undo("web-1")}, sim.Complete, "settled", 10, 5 * time.Second},
 		"another image":       {[]sim.Edit{sim.Images("nginx:2")}, sim.Complete, "settled", 10, 10 * time.Second},
 		"fewer":               {[]sim.Edit{sim.Replicas(4)}, sim.Overdue, "deadline", 5, 601 * time.Second},
@@ -69,7 +69,7 @@ func TestWhatIf(t *testing.T) {
 		"paused":              {[]sim.Edit{sim.Pause(true)}, sim.Waiting, "paused-pending", 13, 0},
 		"all at once":         {[]sim.Edit{sim.Strategy("Recreate")}, sim.Overdue, "deadline", 10, 0},
 		"unknown strategy":    {[]sim.Edit{sim.Strategy("Bold")}, sim.Failed, "invalid", 13, 0},
-		"more room":           {[]sim.Edit{sim.Surge(deployment.IntOrShare{Int: 20})}, sim.Overdue, "deadline", 18, 602 * time.Second},
+		"more room":           {[]sim.Edit{sim.Surge(deployment.IntOrShare{Int: 20})}, sim.Overdue, "deadline", 18, 603 * time.Second},
 		"well, but only late": {[]sim.Edit{well, sim.MinReady(30)}, sim.Complete, "settled", 10, 0},
 		"well without room":   {[]sim.Edit{well, func(c *sim.Cluster) { c.Rules.Quota = 13 }}, sim.Complete, "settled", 10, 0},
 	} {

@@ -48,6 +48,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Version is shown by the console. Default "dev".
 	Version string
+	// Profiling serves Go's profiles at the console's /debug/pprof/.
+	Profiling bool
 	// Clock is the loops' time. Default: the real one.
 	Clock clock.WithTicker
 }
@@ -172,6 +174,7 @@ func (a *App) build() error {
 		return err
 	}
 	a.console, err = web.New(web.Options{
+		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,
 		Catalogues: catalogues(),
 		Loops:      a.cluster.states,
