@@ -44,7 +44,7 @@ e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane (abou
 
 .PHONY: safety
 safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher (about 15 minutes)
-	LOOPSCOPE_E2E_ROLLOUTS=$${LOOPSCOPE_E2E_ROLLOUTS:-500} LOOPSCOPE_E2E_AT_ONCE=$${LOOPSCOPE_E2E_AT_ONCE:-32} \
+	LOOPSCOPE_E2E_ROLLOUTS=$${LOOPSCOPE_E2E_ROLLOUTS:-500} LOOPSCOPE_E2E_AT_ONCE=$${LOOPSCOPE_E2E_AT_ONCE:-12} \
 	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
 	go test -count=1 -timeout 1h -v -run 'TestRolloutBounds|TestWatcherCatchesAWrongLoop' ./cmd/sandbox/e2e
 
