@@ -110,6 +110,9 @@ func (s *sandbox) bootAPI(ctx context.Context, plan blueprint) error {
 		if err := grant(ctx, s.client); err != nil {
 			return err
 		}
+		if err := prioritize(ctx, s.client); err != nil {
+			return err
+		}
 		return createNodes(ctx, s.client, s.options.Nodes)
 	})
 }
