@@ -13,8 +13,9 @@ import (
 
 const (
 	// eventsRest is how long no new event may have come before all are there:
-	// a loop's recorder sends them one after the other.
-	eventsRest = 8 * time.Second
+	// a loop's recorder sends them one after the other, and after one that failed
+	// waits ten seconds.
+	eventsRest = 12 * time.Second
 	// recorderBurst is how many events about one object a recorder sends before it
 	// drops all but one in five minutes.
 	recorderBurst = 25
@@ -82,4 +83,38 @@ func (p *Plane) Events(namespace string, to Record) {
 			to.put(object, limited, "yes")
 		}
 	}
+}
+
+// unheard names an object of the namespace that has pods and of which no event
+// has come yet: once a namespace is ending, none can come any more.
+func (p *Plane) unheard(namespace string) string {
+	s := p.cached(namespace)
+	var objects []string
+	for _, rs := range s.replicaSets {
+		if rs.Status.Replicas > 0 {
+			objects = append(objects, "events of ReplicaSet/"+rs.Name)
+		}
+	}
+	for _, rc := range s.controllers {
+		if rc.Status.Replicas > 0 {
+			objects = append(objects, "events of ReplicationController/"+rc.Name)
+		}
+	}
+	for _, d := range s.deployments {
+		if d.Status.Replicas > 0 {
+			objects = append(objects, "events of Deployment/"+d.Name)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	heard := map[string]bool{}
+	for said := range p.events[namespace] {
+		heard[said[0]] = true
+	}
+	for _, object := range objects {
+		if !heard[object] {
+			return "no " + object + " yet"
+		}
+	}
+	return ""
 }

@@ -97,7 +97,7 @@ func (p *player) step(ctx context.Context, step Step) error {
 	switch {
 	case step.Refused && err == nil:
 		return errors.New("it was not refused")
-	case step.Refused && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)):
+	case step.Refused && errors.As(err, new(apierrors.APIStatus)) && !apierrors.IsNotFound(err):
 		return nil
 	}
 	return err

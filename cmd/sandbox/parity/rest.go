@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
@@ -92,12 +93,12 @@ func (s scene) unsettled() string {
 		}
 	}
 	for _, rs := range s.replicaSets {
-		if what := unsettledSet(rs, rs.Spec.MinReadySeconds, *rs.Spec.Replicas, setStatus(rs.Status), s.pods); what != "" {
+		if what := unsettledSet(rs, selectorOf(rs.Spec.Selector), rs.Spec.MinReadySeconds, *rs.Spec.Replicas, setStatus(rs.Status), s.pods); what != "" {
 			return fmt.Sprintf("ReplicaSet %s %s", rs.Name, what)
 		}
 	}
 	for _, rc := range s.controllers {
-		if what := unsettledSet(rc, rc.Spec.MinReadySeconds, *rc.Spec.Replicas, controllerStatus(rc.Status), s.pods); what != "" {
+		if what := unsettledSet(rc, labels.SelectorFromSet(rc.Spec.Selector), rc.Spec.MinReadySeconds, *rc.Spec.Replicas, controllerStatus(rc.Status), s.pods); what != "" {
 			return fmt.Sprintf("ReplicationController %s %s", rc.Name, what)
 		}
 	}
@@ -158,13 +159,20 @@ func controllerStatus(s corev1.ReplicationControllerStatus) counted {
 }
 
 // unsettledSet says what a ReplicaSet or ReplicationController still has to do.
-func unsettledSet(set metav1.Object, minReady, want int32, s counted, pods []*corev1.Pod) string {
+func unsettledSet(set metav1.Object, selector labels.Selector, minReady, want int32, s counted, pods []*corev1.Pod) string {
 	if set.GetDeletionTimestamp() != nil {
 		return "" // its pods are the garbage collector's
 	}
 	var active, ready int32
 	for _, pod := range pods {
-		if metav1.IsControlledBy(pod, set) && !finished(pod) && pod.DeletionTimestamp == nil {
+		if finished(pod) || pod.DeletionTimestamp != nil {
+			continue
+		}
+		mine, matches := metav1.IsControlledBy(pod, set), selector.Matches(labels.Set(pod.Labels))
+		if mine != matches && (mine || metav1.GetControllerOf(pod) == nil) {
+			return "has a pod to adopt or to let go: " + pod.Name
+		}
+		if mine {
 			active++
 			if isReady(pod) {
 				ready++
@@ -182,6 +190,15 @@ func unsettledSet(set metav1.Object, minReady, want int32, s counted, pods []*co
 		return "waits for minReadySeconds"
 	}
 	return ""
+}
+
+// selectorOf selects nothing where the selector cannot be read.
+func selectorOf(selector *metav1.LabelSelector) labels.Selector {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return parsed
 }
 
 // unpullable is an image that kwok cannot pull; see cmd/sandbox/README.md.

@@ -140,6 +140,9 @@ func (p *player) delete(ctx context.Context, words []string) error {
 		}
 	}
 	if words[0] == "namespace" {
+		if err := p.until(ctx, func() (string, error) { return p.plane.unheard(p.namespace), nil }); err != nil {
+			return err
+		}
 		return p.plane.client.CoreV1().Namespaces().Delete(ctx, p.namespace, metav1.DeleteOptions{})
 	}
 	to, err := p.find(ctx, words[0])
