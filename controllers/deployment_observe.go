@@ -118,6 +118,7 @@ func (t *deploymentTurn) fill() {
 	s.Revision, s.RollbackTo = d.Annotations[annotationRevision], d.Annotations[annotationRollback]
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = deploymentStatus(&d.Status), t.body.held.of(t.key, d.UID)
+	s.Lag = t.body.opts.Ledger.lags.longest()
 	s.CountTerminating = t.body.opts.TerminatingReplicas()
 	t.template = t.body.templates.get(t.key, d)
 	t.nameNext()

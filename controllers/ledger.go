@@ -39,6 +39,9 @@ type Ledger struct {
 	locks   map[types.UID]*objectLock
 	highest map[string]string // by resource: the newest version its store has shown
 	swept   time.Time
+
+	// lags is of all loops of the process, like the ledger itself.
+	lags lags
 }
 
 // entry is one write that is not known to be in its cache.

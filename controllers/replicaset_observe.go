@@ -62,6 +62,7 @@ func (t *replicaSetTurn) fill() {
 	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
 	s.Status, s.Held = replicaSetStatus(&rs.Status), t.body.held.of(t.key, rs.UID)
+	s.Lag = t.body.opts.Ledger.lags.longest()
 	s.Expect = t.expect.Expectations
 	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
@@ -118,7 +119,13 @@ func deletionCost(p *corev1.Pod) int64 {
 // fillSiblings counts active pods on each node over all ReplicaSets of the same
 // owner, which only a ranking needs: so only when there are too many pods.
 func (t *replicaSetTurn) fillSiblings() {
-	if int64(len(t.s.Pods)) <= t.s.Want {
+	active := int64(0)
+	for i := range t.s.Pods {
+		if t.s.Pods[i].Active() {
+			active++
+		}
+	}
+	if active <= t.s.Want {
 		return
 	}
 	family := t.body.owners.siblings(t.rs)

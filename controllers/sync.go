@@ -33,6 +33,7 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 		Queued:  w.Queued,
 		Started: l.opts.Clock.Now(),
 	}
+	l.opts.Ledger.lags.note(l.name, t.Wait())
 	turn := l.attempt(ctx, t)
 	t.Result = result(t, turn)
 	l.again(t)

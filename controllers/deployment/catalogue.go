@@ -289,10 +289,10 @@ var reportQuestions = []decision.Question{{
 	Answers:  []decision.Answer{leads(decision.Yes, "may it wait?"), leads(decision.No, "R-1")},
 }, {
 	ID: qHold, Tag: "RR-5", Text: "Can the status wait for more to come?",
-	Doc: "While ReplicaSets grow and shrink, one write covers a second of changes. Fewer pods, a generation observed, " +
+	Doc: "While ReplicaSets grow and shrink, one write covers a second of changes, and more where keys wait long in the queues. Fewer pods, a generation observed, " +
 		"a revision, a collision, what a condition says, and a Deployment at rest never wait.",
 	Upstream: "none: every change is written at once",
-	Answers:  []decision.Answer{leads(decision.Yes, "write it within a second"), leads(decision.No, "write it now")},
+	Answers:  []decision.Answer{leads(decision.Yes, "write it when the window ends"), leads(decision.No, "write it now")},
 }, {
 	ID: qRequeue, Tag: "R-1", Text: "When to look again?",
 	Doc:      "One second after the progress deadline, if one is running. Anything else that matters comes as an event.",

@@ -1,14 +1,6 @@
 package deployment
 
-import (
-	"time"
-
-	"github.com/loopscope/loopscope/controllers/decision"
-)
-
-// StatusWindow is how long a status that only grows may be held back while the
-// Deployment moves, so that one write covers several steps of its ReplicaSets.
-const StatusWindow = time.Second
+import "github.com/loopscope/loopscope/controllers/decision"
 
 // publish decides whether the status is written now, later or not at all: where
 // it differs from the published one, and nobody may be waiting for the
@@ -22,12 +14,12 @@ func (c *closing) publish() {
 	if !r.Path.Ask(qStatus, len(r.Changes) > 0, decision.Count("changes", int64(len(r.Changes)))) {
 		return
 	}
-	due := c.s.Now.Add(StatusWindow)
+	since := c.s.Now
 	if !c.s.Held.IsZero() {
-		due = c.s.Held.Add(StatusWindow)
+		since = c.s.Held
 	}
-	due = due.UTC().Round(0)
-	r.Hold = r.Path.Ask(qHold, !c.urgent() && c.moving() && c.s.Now.Before(due), decision.Instant("due", due))
+	due := since.Add(decision.Window(c.s.Lag)).UTC().Round(0)
+	r.Hold = r.Path.Ask(qHold, !c.urgent() && c.moving() && c.s.Now.Before(due), decision.Duration("lag", c.s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
 		r.Timers = append(r.Timers, decision.Timer{At: due, Code: "status", Question: qHold})

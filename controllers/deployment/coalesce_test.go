@@ -52,8 +52,8 @@ func TestDeploymentStatusWaits(t *testing.T) {
 		hold   bool
 	}{
 		{"some came up", func(s *deployment.Snapshot) { up(s, 2) }, true},
-		{"held for half a second", func(s *deployment.Snapshot) { up(s, 2); s.Held = s.Now.Add(-deployment.StatusWindow / 2) }, true},
-		{"held for a second", func(s *deployment.Snapshot) { up(s, 2); s.Held = s.Now.Add(-deployment.StatusWindow) }, false},
+		{"held for half a second", func(s *deployment.Snapshot) { up(s, 2); s.Held = s.Now.Add(-decision.StatusWindow / 2) }, true},
+		{"held for a second", func(s *deployment.Snapshot) { up(s, 2); s.Held = s.Now.Add(-decision.StatusWindow) }, false},
 		{"fewer are available", func(s *deployment.Snapshot) { s.ReplicaSets[0].Ready, s.ReplicaSets[0].Available = 7, 7 }, false},
 		{"fewer pods", func(s *deployment.Snapshot) { s.ReplicaSets[0].StatusReplicas = 7 }, false},
 		{"a generation", func(s *deployment.Snapshot) { s.Generation++ }, false},

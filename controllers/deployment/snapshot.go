@@ -66,6 +66,8 @@ type Snapshot struct {
 	Status Status `json:"status"`
 	// Held is since when this process holds a change of the status back; zero if it does not.
 	Held time.Time `json:"held,omitzero"`
+	// Lag is how long keys waited in the queues lately, before they were synced.
+	Lag time.Duration `json:"lag,omitempty"`
 	// ReplicaSets are those that are ours by controller reference, and those
 	// that match the selector and have no controller.
 	ReplicaSets []ReplicaSet `json:"replicaSets,omitempty"`

@@ -112,9 +112,9 @@ var Catalogue = decision.Catalogue{Loop: "replicaset", Questions: []decision.Que
 	},
 	{
 		ID: "RS-9.hold", Tag: "RS-9", Text: "Can the status wait for more to come?",
-		Doc:      "While pods come up or end one after the other, one write covers a second of changes. Fewer pods, a condition, the last pod that is wanted, and a generation observed (unless a Deployment makes it larger) never wait.",
+		Doc:      "While pods come up or end one after the other, one write covers a second of changes, and more where keys wait long in the queues. Fewer pods, a condition, the last pod that is wanted, and a generation observed (unless a Deployment makes it larger) never wait.",
 		Upstream: "none: every change is written at once",
-		Answers:  []decision.Answer{{Is: decision.Yes, Then: "publish it within a second"}, {Is: decision.No, Then: "publish it now", Passes: true}},
+		Answers:  []decision.Answer{{Is: decision.Yes, Then: "publish it when the window ends"}, {Is: decision.No, Then: "publish it now", Passes: true}},
 	},
 	{
 		ID: "RS-11", Tag: "RS-11", Text: "Is a pod ready that is not yet available?",

@@ -7,10 +7,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// StatusWindow is how long a status that only grows may be held back, so that
-// one write covers the pods that come up, or end, one after the other.
-const StatusWindow = time.Second
-
 // publish decides whether the status is written now, later or not at all. It is
 // the one place for that decision.
 func publish(s *Snapshot, r *Report) {
@@ -18,16 +14,22 @@ func publish(s *Snapshot, r *Report) {
 	if !differs {
 		return
 	}
-	due := s.Now.Add(StatusWindow)
-	if !s.Held.IsZero() {
-		due = s.Held.Add(StatusWindow)
-	}
+	due := s.due()
 	r.Hold = r.Path.Ask("RS-9.hold", !s.urgent(r.Status) && !s.reached(r.Status) && s.Now.Before(due),
-		decision.Count("wanted", s.Want), decision.Count("available", r.Status.Available), decision.Instant("due", due))
+		decision.Count("wanted", s.Want), decision.Count("available", r.Status.Available), decision.Duration("lag", s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
 		r.Timers = append(r.Timers, decision.Timer{At: due.UTC().Round(0), Code: "status", Question: "RS-9.hold"})
 	}
+}
+
+// due is when a status that may wait is written at last.
+func (s *Snapshot) due() time.Time {
+	since := s.Now
+	if !s.Held.IsZero() {
+		since = s.Held
+	}
+	return since.Add(decision.Window(s.Lag))
 }
 
 // urgent reports whether somebody may be waiting for this very change: fewer

@@ -45,10 +45,10 @@ func TestStatusWaits(t *testing.T) {
 	}{
 		{"one of two came up", published(2, pod("a"), pod("b")), func(s *replicaset.Snapshot) { s.Pods[0].Ready = true }, true},
 		{"held for half a second", published(2, pod("a"), pod("b")), func(s *replicaset.Snapshot) {
-			s.Pods[0].Ready, s.Held = true, s.Now.Add(-replicaset.StatusWindow/2)
+			s.Pods[0].Ready, s.Held = true, s.Now.Add(-decision.StatusWindow/2)
 		}, true},
 		{"held for a second", published(2, pod("a"), pod("b")), func(s *replicaset.Snapshot) {
-			s.Pods[0].Ready, s.Held = true, s.Now.Add(-replicaset.StatusWindow)
+			s.Pods[0].Ready, s.Held = true, s.Now.Add(-decision.StatusWindow)
 		}, false},
 		{"the last one came up", published(2, pod("a", "ready"), pod("b")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = true }, false},
 		{"one went", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, false},

@@ -16,8 +16,8 @@ const victimFacts = 50
 
 // candidate is an active pod with the values that rank it ([3.6]), computed once.
 type candidate struct {
-	pod       *Pod
-	phase     int64 // Pending 0, Unknown 1, Running 2
+	pod   *Pod
+	phase int64 // Pending 0, Unknown 1, Running 2
 	// settling is set on a pod that is ready but not available yet.
 	settling  bool
 	cost      int64

@@ -41,6 +41,8 @@ type Snapshot struct {
 	Status Status `json:"status"`
 	// Held is since when this process holds a change of the status back; zero if it does not.
 	Held time.Time `json:"held,omitzero"`
+	// Lag is how long keys waited in the queues lately, before they were synced.
+	Lag time.Duration `json:"lag,omitempty"`
 
 	// Expect is the creations and deletions not seen yet, read before the pods were listed ([RS-3]).
 	Expect Expectations `json:"expect"`
