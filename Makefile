@@ -9,7 +9,10 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 GO_FILES  = $$(git ls-files '*.go' | grep -v '_templ\.go$$')
 # The sandbox links Kubernetes itself: without debug information it links in half the time.
-SANDBOX_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+# One set of flags for everything in its module: any other compiles Kubernetes again.
+SANDBOX_GO    := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath" go
+SANDBOX_BUILD := $(SANDBOX_GO) build -ldflags '$(LDFLAGS)'
+SUITE         := LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope $(SANDBOX_GO) test -count=1
 ARGS ?=
 
 .PHONY: help
@@ -39,19 +42,17 @@ $(BIN)/sandbox:
 	@$(SANDBOX_BUILD) -o $@ ./cmd/sandbox
 
 .PHONY: e2e
-e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane (about 10 minutes)
-	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope go test -count=1 -timeout 25m ./cmd/sandbox/...
+e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 10 minutes)
+	$(SUITE) -v -p 1 -timeout 25m ./cmd/sandbox/...
 
 .PHONY: safety
 safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher (about 15 minutes)
 	LOOPSCOPE_E2E_ROLLOUTS=$${LOOPSCOPE_E2E_ROLLOUTS:-500} LOOPSCOPE_E2E_AT_ONCE=$${LOOPSCOPE_E2E_AT_ONCE:-12} \
-	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
-	go test -count=1 -timeout 1h -v -run 'TestRolloutBounds|TestWatcherCatchesAWrongLoop' ./cmd/sandbox/e2e
+	$(SUITE) -timeout 1h -v -run 'TestRolloutBounds|TestWatcherCatchesAWrongLoop' ./cmd/sandbox/e2e
 
 .PHONY: chaos
 chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all its rounds (LOOPSCOPE_CHAOS=NAME for some)
-	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
-	go test -count=1 -timeout 2h -v ./cmd/sandbox/chaos
+	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} $(SUITE) -timeout 2h -v ./cmd/sandbox/chaos
 
 .PHONY: bench
 bench: ## Benchmarks: deciding, recording with and without readers
@@ -60,18 +61,15 @@ bench: ## Benchmarks: deciding, recording with and without readers
 .PHONY: bench-rollout
 bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, wall, CPU and memory of 200 rollouts (about 25 minutes)
 	LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-200} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-3} \
-	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope \
-	go test -count=1 -timeout 3h -v ./cmd/sandbox/bench
+	$(SUITE) -timeout 3h -v ./cmd/sandbox/bench
 
 .PHONY: conformance
 conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ours and with upstream's (about 5 minutes)
-	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox \
-	go test -count=1 -timeout 2h -v ./cmd/sandbox/conformance
+	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} $(SUITE) -timeout 2h -v ./cmd/sandbox/conformance
 
 .PHONY: parity
 parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with upstream's loops twice and with ours (about 20 minutes)
-	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} \
-	LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox go test -count=1 -timeout 2h -v ./cmd/sandbox/parity
+	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} $(SUITE) -timeout 2h -v ./cmd/sandbox/parity
 
 .PHONY: fuzz-long
 fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
@@ -94,9 +92,12 @@ fmt: ## Fail if a Go file is not formatted
 	@bad=$$(gofmt -l $(GO_FILES)); [ -z "$$bad" ] || { echo "Not formatted: $$bad"; exit 1; }
 
 .PHONY: vet
-vet: ## go vet over both modules
+vet: vet-sandbox ## go vet over both modules
 	go vet ./...
-	cd cmd/sandbox && go vet ./...
+
+.PHONY: vet-sandbox
+vet-sandbox:
+	$(SANDBOX_GO) vet ./cmd/sandbox/...
 
 .PHONY: lint
 lint: fmt ## Static analysis beyond vet
