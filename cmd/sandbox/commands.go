@@ -65,7 +65,7 @@ func newRootCommand() *cobra.Command {
 	flags.IntVar(&o.Nodes, "nodes", 3, fmt.Sprintf("simulated nodes, 1 to %d", mostNodes))
 	flags.BoolVar(&o.Demo, "demo", true, "create Deployments that tell a story in namespaces demo and demo-quota")
 	flags.StringVar(&o.Loops, "loops", loopsOwn, "who runs the loops: own (Loopscope), upstream (kube-controller-manager) or none; the last two start no dashboard")
-	flags.IntVar(&o.LoopsQPS, "loops-qps", 0, "requests that each of upstream's loops may send in a second; 0 leaves it at upstream's default")
+	flags.IntVar(&o.LoopsQPS, "loops-qps", 0, "requests that each loop may send in a second; 0 leaves it at upstream's default, which is ours, too")
 	flags.BoolVar(&o.Audit, "audit", false, "record requests for Deployments, ReplicaSets, ReplicationControllers and Pods in STATE-DIR/audit.log")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print the components' logs, too (they are in STATE-DIR/logs)")
 	flags.BoolVar(&o.UntilStdinCloses, "until-stdin-closes", false, "stop when standard input ends, as it does when the program that started this one dies")

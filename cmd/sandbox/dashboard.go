@@ -33,6 +33,7 @@ func (s *sandbox) openDashboard(ctx context.Context) error {
 	klog.SetSlogLogger(logger) // what client-go has to say does not belong between our lines
 	program, err := app.New(app.Options{
 		Config: config, Cluster: clusterName, Listener: s.listener, Logger: logger, Version: version(),
+		QPS: float32(s.options.LoopsQPS), Burst: 2 * s.options.LoopsQPS,
 	})
 	if err != nil {
 		return err

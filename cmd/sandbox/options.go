@@ -30,7 +30,7 @@ type options struct {
 	Nodes            int
 	Demo             bool
 	Loops            string
-	LoopsQPS         int // of upstream's loops, each; 0 is upstream's own
+	LoopsQPS         int // of each loop; 0 is upstream's default, which is ours, too
 	Audit            bool
 	Verbose          bool
 	UntilStdinCloses bool

@@ -28,9 +28,9 @@ const (
 	fewestScripts  = 80
 )
 
-// upstreamQPS keeps upstream's client from being what a test of what is left
-// at rest waits for.
-const upstreamQPS = "--loops-qps=200"
+// qps keeps the loops' clients from being what a test of what is left at rest
+// waits for, and their recorders from falling behind.
+const qps = "--loops-qps=200"
 
 // TestParity compares what scenarios leave. A scenario with a difference is
 // played once more, as a loop that starves on a busy machine is not what is
@@ -123,11 +123,7 @@ type opened struct {
 
 func openPlane(t *testing.T, loops string) opened {
 	t.Helper()
-	options := testplane.Options{Loops: loops}
-	if loops == "upstream" {
-		options.Flags = []string{upstreamQPS}
-	}
-	plane := testplane.Start(t, options)
+	plane := testplane.Start(t, testplane.Options{Loops: loops, Flags: []string{qps}})
 	followed, err := Open(t.Context(), plane.Config(t))
 	if err != nil {
 		t.Fatal(err)
