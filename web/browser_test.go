@@ -93,6 +93,14 @@ func (c *complaints) none(t *testing.T) {
 	}
 }
 
+// tooWide names the elements that reach over the right edge and are not in
+// something that scrolls by itself.
+const tooWide = `(() => {
+	const scrolls = e => e && e !== document.body && (getComputedStyle(e).overflowX !== 'visible' || scrolls(e.parentElement));
+	return [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth && !scrolls(e)).slice(0, 6)
+		.map(e => e.tagName + '#' + e.id + '.' + e.getAttribute('class') + ' to ' + e.getBoundingClientRect().right).join('; ');
+})()`
+
 // TestBrowserPictures writes pictures of the pages for people to look at.
 func TestBrowserPictures(t *testing.T) {
 	if *shots == "" {
@@ -121,7 +129,7 @@ func TestBrowserPictures(t *testing.T) {
 			do(t, ctx, chromedp.EmulateViewport(look.width, 900), chromedp.Navigate(h.URL+path+"still=1&theme="+look.theme))
 			png := run(t, ctx, chromedp.FullScreenshot(100))
 			if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
-				t.Errorf("%s at %d scrolls sideways", path, look.width)
+				t.Errorf("%s at %d scrolls sideways, because of %s", path, look.width, run(t, ctx, chromedp.Evaluate[string](tooWide)))
 			}
 			file := filepath.Join(*shots, name+"-"+look.theme+"-"+digits(look.width)+".png")
 			if err := os.WriteFile(file, png, 0o600); err != nil {

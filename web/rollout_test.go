@@ -63,7 +63,7 @@ func (r *rollout) hash(image string) string {
 }
 
 func (r *rollout) snapshot() *deployment.Snapshot {
-	s := &deployment.Snapshot{Version: deployment.SnapshotVersion, Now: r.w.now, Found: true, Namespace: "shop", Name: r.name, UID: "d-" + r.name, RV: r.rv,
+	s := &deployment.Snapshot{Version: deployment.SnapshotVersion, Now: r.w.now, Held: r.w.now.Add(-decision.StatusWindow), Found: true, Namespace: "shop", Name: r.name, UID: "d-" + r.name, RV: r.rv,
 		Created: r.w.began(), Generation: r.gen, Selector: "app=" + r.name, Want: 10, Strategy: "RollingUpdate",
 		MaxSurge: &deployment.IntOrShare{Share: "25%"}, MaxUnavailable: &deployment.IntOrShare{Share: "25%"}, Deadline: ptr(int64(600)), HistoryLimit: ptr(int64(10)),
 		Images: []string{r.image}, NextHash: r.hash(r.image), NextName: r.name + "-" + r.hash(r.image), CollisionHash: "5f4bd6c97d", CollisionName: r.name + "-5f4bd6c97d",
@@ -216,8 +216,9 @@ func (r *rollout) syncSet(m *modelSet) {
 	}
 }
 
+// setSnapshot is of a status that was held for long enough: the story publishes at once.
 func (r *rollout) setSnapshot(m *modelSet) *replicaset.Snapshot {
-	s := &replicaset.Snapshot{Version: replicaset.SnapshotVersion, Now: r.w.now, Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: m.name, UID: m.uid, RV: m.rv,
+	s := &replicaset.Snapshot{Version: replicaset.SnapshotVersion, Now: r.w.now, Held: r.w.now.Add(-decision.StatusWindow), Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: m.name, UID: m.uid, RV: m.rv,
 		Generation: m.gen, Owner: r.name, Selector: "app=" + r.name, Want: m.size, Images: []string{m.image}, Burst: 500, Status: m.status}
 	for i, p := range m.pods {
 		s.Pods = append(s.Pods, replicaset.Pod{Name: p.name, UID: "p-" + p.name, RV: "1", Mine: true, Matches: true, FullLabels: true, Created: p.created, Phase: "Running",
