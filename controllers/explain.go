@@ -28,6 +28,7 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 		Loop:        l,
 		deployments: appslisters.NewDeploymentLister(stores.deployments),
 		replicaSets: appslisters.NewReplicaSetLister(stores.replicaSets),
+		owned:       stores.replicaSets,
 		pods:        stores.pods,
 	}
 	t := &telemetry.Trace{
@@ -62,7 +63,11 @@ func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name 
 	if err != nil {
 		return nil, fmt.Errorf("read Deployment: %w", err)
 	}
-	o := &once{deployments: newIndexer(nil), replicaSets: newIndexer(nil), pods: newIndexer(cache.Indexers{podController: indexPod})}
+	o := &once{
+		deployments: newIndexer(nil),
+		replicaSets: newIndexer(cache.Indexers{controllerUID: indexController, orphanSets: indexOrphan}),
+		pods:        newIndexer(cache.Indexers{podController: indexPod}),
+	}
 	if err := o.deployments.Add(d); err != nil {
 		return nil, fmt.Errorf("keep Deployment: %w", err)
 	}
