@@ -47,6 +47,7 @@ type deploymentBody struct {
 	pods        cache.Indexer
 	stores      map[string]versioned
 	templates   templates
+	sizes       sizes
 	progress    progress
 	lost        lostKeys
 	reasons     podReasons
@@ -165,6 +166,7 @@ func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
 			}
 			b.opts.Managers.forget(rs.UID) // The ReplicaSet loop may not run beside this one.
 			b.opts.Ledger.forget(rs.UID)
+			b.sizes.forget(rs.UID)
 			b.replicaSetDeleted(rs, tombstone)
 		},
 	}

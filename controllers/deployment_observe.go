@@ -187,6 +187,9 @@ func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		Desired: rs.Annotations[annotationDesired], Max: rs.Annotations[annotationMax],
 		Images: images(&rs.Spec.Template.Spec),
 	}
+	if least := t.body.sizes.least(rs.UID, sizeAt{rs.Generation, out.Replicas}, out.ObservedGeneration); least < out.Replicas {
+		out.Least = &least
+	}
 	if mine {
 		t.fillPods(&out)
 	}

@@ -95,3 +95,23 @@ func TestDeploymentAtRestIsWrittenAtOnce(t *testing.T) {
 		t.Fatalf("not published: %+v", r)
 	}
 }
+
+// TestShrunkAndGrownCountsTheLeast: [RR-3] an undo makes a ReplicaSet larger again
+// before its status tells what the smaller size took. Its pods of before do not
+// count, or old ones would go below the floor.
+func TestShrunkAndGrownCountsTheLeast(t *testing.T) {
+	s := rolling()
+	s.ReplicaSets[0].Replicas, s.ReplicaSets[0].Available = 8, 8
+	s.ReplicaSets[1].Replicas, s.ReplicaSets[1].StatusReplicas, s.ReplicaSets[1].Ready, s.ReplicaSets[1].Available = 5, 5, 5, 5
+	shrinks := func() bool {
+		return slices.ContainsFunc(deployment.Decide(s).Actions, func(a decision.Action) bool { return a.Target.Name == "old" })
+	}
+	if !shrinks() {
+		t.Fatal("13 available, 8 are the floor, and no old pod goes")
+	}
+	least := int64(0)
+	s.ReplicaSets[1].Least = &least
+	if shrinks() {
+		t.Fatal("old pods go although the new ones may be gone")
+	}
+}

@@ -185,6 +185,7 @@ func (l *limits) set(rs *ReplicaSet) {
 		l.count("a number of ReplicaSet "+rs.Name, n)
 	}
 	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)
+	l.optional("least of ReplicaSet "+rs.Name, rs.Least)
 	l.instant("created of ReplicaSet "+rs.Name, rs.Created)
 	if rs.Failure != nil {
 		l.instant("failure of ReplicaSet "+rs.Name, rs.Failure.Transition)

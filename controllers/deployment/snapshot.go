@@ -128,10 +128,13 @@ type ReplicaSet struct {
 	// CopyStale is set when an annotation of the Deployment would have to be copied ([2.5.1]).
 	CopyStale bool `json:"copyStale,omitempty"`
 
-	Replicas           int64 `json:"replicas"`
-	MinReady           int64 `json:"minReadySeconds,omitempty"`
-	Generation         int64 `json:"generation,omitempty"`
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	Replicas int64 `json:"replicas"`
+	// Least is the least size that it had since the generation that its status
+	// observed, where that is less than the present one.
+	Least              *int64 `json:"least,omitempty"`
+	MinReady           int64  `json:"minReadySeconds,omitempty"`
+	Generation         int64  `json:"generation,omitempty"`
+	ObservedGeneration int64  `json:"observedGeneration,omitempty"`
 
 	StatusReplicas int64  `json:"statusReplicas"`
 	Ready          int64  `json:"ready"`

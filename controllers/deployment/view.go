@@ -128,8 +128,15 @@ func amount(v *IntOrShare) *rollingupdate.Amount {
 	return &rollingupdate.Amount{Int: v.Int, Share: v.Share}
 }
 
-// counted is the number of pods of rs that count as available.
-func counted(rs *ReplicaSet) int64 { return rollingupdate.Counted(rs.Available, rs.Replicas) }
+// counted is the number of pods of rs that count as available: no more than its
+// status reports, and no more than it had been made since, as the others may be
+// gone without the status saying so yet.
+func counted(rs *ReplicaSet) int64 {
+	if rs.Least != nil {
+		return rollingupdate.Counted(rs.Available, *rs.Least)
+	}
+	return rollingupdate.Counted(rs.Available, rs.Replicas)
+}
 
 // floor is the fewest pods that must stay available: none for Recreate, which
 // takes everything down.
