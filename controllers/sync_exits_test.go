@@ -48,7 +48,7 @@ func TestBrokenRecorderStopsNoSync(t *testing.T) {
 		decided++
 		return decision.Verdict{Stop: true, Timers: []decision.Timer{{At: time.Now().Add(time.Second)}}}
 	}
-	runLoop(t, s, broken{}, []string{"shop/web"}, func() { time.Sleep(2500 * time.Millisecond) })
+	runLoop(t, s, broken{}, []string{"shop/web"}, func() { time.Sleep(2500 * time.Millisecond) }) // Fake time.
 	if decided != 3 {
 		t.Errorf("%d syncs, want 3", decided)
 	}
@@ -68,7 +68,7 @@ func TestStoppingBeginsNoSync(t *testing.T) {
 		time.Sleep(time.Minute) // Fake time; the loop is stopped within it.
 		return decision.Verdict{}
 	}
-	runLoop(t, s, discard{}, keys, func() { time.Sleep(time.Second) })
+	runLoop(t, s, discard{}, keys, func() { time.Sleep(time.Second) }) // Fake time.
 	if began != 1 {
 		t.Errorf("%d syncs were begun, want the one that was under way", began)
 	}

@@ -56,6 +56,7 @@ func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page 
 		at := len(p.frame.Crumbs) - 1
 		p.frame.Crumbs = append(p.frame.Crumbs[:at:at], *v.Owner, p.frame.Crumbs[at])
 	}
+	p.frame.About = append(p.frame.About, views.Say(kindOf(x.object.Loop)))
 	if v.Images != "" {
 		p.frame.About = append(p.frame.About, views.Text{}.Code(clip(v.Images, 200)))
 	}

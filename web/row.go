@@ -213,7 +213,7 @@ func queueNote(k telemetry.KeyState) views.Text {
 
 // timerWords say what a timer is for.
 var timerWords = map[string]string{"deadline": "deadline", "min-ready": "minReadySeconds", "echo": "echo check",
-	"back-off": "back-off", "expectations": "expectations"}
+	"back-off": "back-off", "expectations": "expectations", "status": "status held back"}
 
 func timerWord(code string) string {
 	if w, ok := timerWords[code]; ok {

@@ -167,6 +167,7 @@ var lookWhys = map[string]string{
 	"echo":         "whether its own write has arrived in the cache",
 	"back-off":     "tries again after the error",
 	"expectations": "stops waiting for pods it has not seen",
+	"status":       "publishes the status that waits for more to come",
 }
 
 func lookWhy(t decision.Timer) views.Text {
