@@ -16,11 +16,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"k8s.io/klog/v2"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
 // atOnce is how many faults that concern one namespace alone run at once. Their
@@ -47,7 +48,7 @@ type scale struct {
 // a name, or a seeded few.
 func chosen(t *testing.T, faults []fault, few int) ([]fault, scale) {
 	t.Helper()
-	most := int(fromEnvironment(t, "LOOPSCOPE_CHAOS_ROUNDS", 20))
+	most := int(testplane.Number(t, "LOOPSCOPE_CHAOS_ROUNDS", 20))
 	whole := scale{deployments: 20, rounds: func(f fault) int { return min(f.rounds, most) }}
 	switch which := os.Getenv("LOOPSCOPE_CHAOS"); which {
 	case "all":
@@ -67,25 +68,11 @@ func chosen(t *testing.T, faults []fault, few int) ([]fault, scale) {
 
 func sample(t *testing.T, faults []fault, few int) []fault {
 	t.Helper()
-	seed := fromEnvironment(t, "LOOPSCOPE_CHAOS_SEED", rand.Uint64N(1_000_000))
+	seed := testplane.Number(t, "LOOPSCOPE_CHAOS_SEED", rand.Uint64N(1_000_000))
 	t.Logf("a sample of %d out of %d faults, LOOPSCOPE_CHAOS_SEED=%d", few, len(faults), seed)
 	var drawn []fault
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(faults))[:few] {
 		drawn = append(drawn, faults[i])
 	}
 	return drawn
-}
-
-// fromEnvironment reads a number, or takes the default where there is none.
-func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s=%s: want a whole number", name, text)
-	}
-	return n
 }

@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -15,21 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
-)
 
-// fromEnvironment reads a number, or takes the default where there is none.
-func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s=%s: want a whole number", name, text)
-	}
-	return n
-}
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
 
 // plan is one random rollout: a Deployment, and what is done to it while it rolls.
 type plan struct {
@@ -128,8 +114,8 @@ func TestRolloutBounds(t *testing.T) {
 	plane := managedPlane(t)
 	client := clientOf(t, plane.Plane)
 	namespace := newNamespace(t, client, "rollouts")
-	count := fromEnvironment(t, "LOOPSCOPE_E2E_ROLLOUTS", 12)
-	first := fromEnvironment(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
+	count := testplane.Number(t, "LOOPSCOPE_E2E_ROLLOUTS", 12)
+	first := testplane.Number(t, "LOOPSCOPE_E2E_SEED", rand.Uint64N(1_000_000))
 	watched := record(t, client, namespace)
 
 	began := time.Now()
@@ -157,7 +143,7 @@ func TestRolloutBounds(t *testing.T) {
 func runPlans(t *testing.T, client kubernetes.Interface, namespace string, first, count uint64) {
 	t.Helper()
 	var running sync.WaitGroup
-	slots := make(chan struct{}, fromEnvironment(t, "LOOPSCOPE_E2E_AT_ONCE", 6))
+	slots := make(chan struct{}, testplane.Number(t, "LOOPSCOPE_E2E_AT_ONCE", 6))
 	for seed := first; seed < first+count; seed++ {
 		running.Add(1)
 		slots <- struct{}{}
