@@ -12,9 +12,18 @@ const (
 	windowLags = 4
 )
 
-// Window is the window while keys wait for lag in the queues before they are
-// synced: the more there is to write, the more each write covers.
-func Window(lag time.Duration) time.Duration {
+// Due is when a status that may wait is written at last. The window begins when
+// the first change was held back, or now where none is (zero).
+func Due(now, held time.Time, lag time.Duration) time.Time {
+	if held.IsZero() {
+		held = now
+	}
+	return held.Add(window(lag)).UTC().Round(0)
+}
+
+// window is as long as keys wait for lag in the queues before they are synced:
+// the more there is to write, the more each write covers.
+func window(lag time.Duration) time.Duration {
 	if lag > LongestWindow {
 		return LongestWindow
 	}

@@ -14,11 +14,7 @@ func (c *closing) publish() {
 	if !r.Path.Ask(qStatus, len(r.Changes) > 0, decision.Count("changes", int64(len(r.Changes)))) {
 		return
 	}
-	since := c.s.Now
-	if !c.s.Held.IsZero() {
-		since = c.s.Held
-	}
-	due := since.Add(decision.Window(c.s.Lag)).UTC().Round(0)
+	due := decision.Due(c.s.Now, c.s.Held, c.s.Lag)
 	r.Hold = r.Path.Ask(qHold, !c.urgent() && c.moving() && c.s.Now.Before(due), decision.Duration("lag", c.s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {

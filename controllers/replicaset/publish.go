@@ -2,7 +2,6 @@ package replicaset
 
 import (
 	"slices"
-	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -14,22 +13,13 @@ func publish(s *Snapshot, r *Report) {
 	if !differs {
 		return
 	}
-	due := s.due()
+	due := decision.Due(s.Now, s.Held, s.Lag)
 	r.Hold = r.Path.Ask("RS-9.hold", !s.urgent(r.Status) && !s.reached(r.Status) && s.Now.Before(due),
 		decision.Count("wanted", s.Want), decision.Count("available", r.Status.Available), decision.Duration("lag", s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
-		r.Timers = append(r.Timers, decision.Timer{At: due.UTC().Round(0), Code: "status", Question: "RS-9.hold"})
+		r.Timers = append(r.Timers, decision.Timer{At: due, Code: "status", Question: "RS-9.hold"})
 	}
-}
-
-// due is when a status that may wait is written at last.
-func (s *Snapshot) due() time.Time {
-	since := s.Now
-	if !s.Held.IsZero() {
-		since = s.Held
-	}
-	return since.Add(decision.Window(s.Lag))
 }
 
 // urgent reports whether somebody may be waiting for this very change: fewer
