@@ -23,6 +23,7 @@ const maxNames = 50
 
 // replicaSetTurn is one sync of one owner of pods, in the form of a ReplicaSet.
 type replicaSetTurn struct {
+	hearsay
 	body   *replicaSetBody
 	key    string
 	seen   versions           // of the stores, from before anything was read
@@ -99,9 +100,23 @@ type pods struct {
 	terminating bool
 }
 
-func (p *pods) done(name string) {
+func (p *pods) created(pod *corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.outcome.RVs) < maxNames {
+		p.outcome.RVs = append(p.outcome.RVs, pod.ResourceVersion)
+	}
+	p.count(pod.Name)
+}
+
+func (p *pods) deleted(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count(name)
+}
+
+// count notes a pod that was done. It is locked.
+func (p *pods) count(name string) {
 	p.outcome.Done++
 	if len(p.outcome.Names) < maxNames {
 		p.outcome.Names = append(p.outcome.Names, name)
@@ -166,7 +181,7 @@ func (t *replicaSetTurn) createPod(ctx context.Context, all *pods) {
 		all.failed(err)
 		return
 	}
-	all.done(pod.Name)
+	all.created(pod)
 }
 
 // newPod builds a pod from the template ([3.5]).
@@ -205,14 +220,14 @@ func (t *replicaSetTurn) deletePod(ctx context.Context, v decision.Victim, all *
 	})
 	switch {
 	case err == nil:
-		all.done(v.Name)
+		all.deleted(v.Name)
 	case apierrors.IsNotFound(err):
 		t.body.expect.deleted(t.key, uid)
 	default:
 		if !lost(err) { // Otherwise a live read tells whether it is still to come.
 			t.body.expect.deleted(t.key, uid)
 		}
-		all.failed(fmt.Errorf("unable to delete pods: %w", err))
+		all.failed(fmt.Errorf(notDeleted+"%w", err))
 	}
 }
 
@@ -251,7 +266,7 @@ func (t *replicaSetTurn) patch(ctx context.Context, a decision.Action, body []by
 // publish writes the status, once and guarded: the Deployment loop writes the same object.
 func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
 	rs := t.rs.DeepCopy()
-	setReplicaSetStatus(&rs.Status, &t.report.Status)
+	setReplicaSetStatus(&rs.Status, &t.report.Status, t.repeat)
 	return t.body.put(t.rs, func() (entry, error) {
 		written, err := t.body.owners.putStatus(ctx, rs)
 		if err != nil {
@@ -273,7 +288,9 @@ func (b *replicaSetBody) waits() ([]telemetry.EchoState, []telemetry.Expectation
 	return nil, list // The ledger is shared; the Deployment loop lists it.
 }
 
-func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status) {
+// setReplicaSetStatus fills in what is to be published, what others said in
+// their very words.
+func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verbatim func(string) string) {
 	st.ObservedGeneration = s.ObservedGeneration
 	st.Replicas, st.FullyLabeledReplicas = int32(s.Replicas), int32(s.FullyLabeled)
 	st.ReadyReplicas, st.AvailableReplicas = int32(s.Ready), int32(s.Available)
@@ -281,7 +298,7 @@ func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status) {
 	st.Conditions = nil
 	for _, c := range s.Conditions {
 		st.Conditions = append(st.Conditions, appsv1.ReplicaSetCondition{
-			Type: appsv1.ReplicaSetConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			Type: appsv1.ReplicaSetConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
 			LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

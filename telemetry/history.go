@@ -151,3 +151,29 @@ func (j *Journal) beside(o Object, seq uint64, find func(*history, *kept) *kept)
 	}
 	return nil, false
 }
+
+// maxFamily bounds the syncs of one object that Family returns.
+const maxFamily = 4096
+
+// Family returns the kept traces of a Deployment and of the ReplicaSets that it
+// controls or controlled, in no particular order, the newest few thousand of
+// each object at most. For a ReplicaSet that is its Deployment's family, and
+// for what has no owner its own traces. It looks at every object of the journal.
+func (j *Journal) Family(o Object) []*Trace {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	head := o
+	if h := j.objects[o]; h != nil && h.newest != nil && h.newest.trace.Owner != "" {
+		head = Object{LoopDeployment, o.Namespace, h.newest.trace.Owner}
+	}
+	var list []*Trace
+	for member, h := range j.objects {
+		if member != o && (h.newest == nil || !family(&Trace{Object: head}, h.newest.trace)) {
+			continue
+		}
+		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
+			list = append(list, k.trace)
+		}
+	}
+	return list
+}

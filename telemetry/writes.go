@@ -39,8 +39,11 @@ func (w *writes) note(t *Trace) {
 			w.add(written{a.Target.Kind, a.Target.Namespace, nameOf(a, o), o.RV}, t.Seq)
 			return
 		}
-		for _, name := range o.Names {
+		for i, name := range o.Names {
 			w.add(written{kind: manyOf(a), namespace: t.Namespace, name: name}, t.Seq)
+			if i < len(o.RVs) {
+				w.add(written{manyOf(a), t.Namespace, name, o.RVs[i]}, t.Seq)
+			}
 		}
 	})
 }

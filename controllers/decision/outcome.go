@@ -48,8 +48,10 @@ type Outcome struct {
 	State State `json:"state"`
 	// RV is the resourceVersion that the write returned.
 	RV string `json:"rv,omitempty"`
-	// Names are created or deleted objects, the first 50.
+	// Names are created or deleted objects, the first 50, and RVs what the
+	// creations returned, one for each name. A deletion returns none.
 	Names  []string `json:"names,omitempty"`
+	RVs    []string `json:"rvs,omitempty"`
 	Done   int64    `json:"done,omitempty"`
 	Failed int64    `json:"failed,omitempty"`
 	// Untried is the number of objects never attempted after a failure.

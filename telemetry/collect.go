@@ -1,0 +1,89 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// maxCollected bounds the syncs that Collect reads for one story.
+const maxCollected = 50_000
+
+// errEnough ends a walk through an archive.
+var errEnough = errors.New("enough")
+
+// Collect reads from an archive what a Story of a Deployment needs, that was
+// under way at that moment or the last one before it: its syncs back to where it
+// was settled and forward to where it was so again, and those of its ReplicaSets
+// in between. It returns the sync in force at that moment first, and
+// ErrNotKept where there is none.
+func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []*Trace, error) {
+	now, err := a.AsOf(ctx, o, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	from, err := backToRest(ctx, a, o, now)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read back from sync %d: %w", now.Seq, err)
+	}
+	to, err := onToRest(ctx, a, o, now)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read on from sync %d: %w", now.Seq, err)
+	}
+	var list []*Trace
+	q := Query{Namespace: o.Namespace, Since: from, Until: to.Add(2 * quietEnd), OldestFirst: true}
+	err = a.Each(ctx, q, func(t *Trace) error {
+		if family(now, t) {
+			list = append(list, t)
+		}
+		return enough(len(list) >= maxCollected)
+	})
+	if err = ignoreEnough(err); err != nil {
+		return nil, nil, fmt.Errorf("read the syncs of %s: %w", o.Key(), err)
+	}
+	for _, t := range list { // The very one in the list, so that it can be found there.
+		if idOf(t) == idOf(now) {
+			return t, list, nil
+		}
+	}
+	return now, append(list, now), nil
+}
+
+// backToRest is when the newest sync before t started in which the object was
+// settled, having been unsettled after it.
+func backToRest(ctx context.Context, a Archive, o Object, t *Trace) (time.Time, error) {
+	from, moved, n := t.Started, false, 0
+	q := Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Until: t.Started.Add(1)}
+	err := a.Each(ctx, q, func(x *Trace) error {
+		from, n = x.Started, n+1
+		moved = moved || unsettled(x)
+		return enough(moved && settled(x) || n >= maxCollected)
+	})
+	return from, ignoreEnough(err)
+}
+
+// onToRest is when the first sync after t started in which the object was settled.
+func onToRest(ctx context.Context, a Archive, o Object, t *Trace) (time.Time, error) {
+	to, n := t.Started, 0
+	q := Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Since: t.Started, OldestFirst: true}
+	err := a.Each(ctx, q, func(x *Trace) error {
+		to, n = x.Started, n+1
+		return enough(settled(x) || n >= maxCollected)
+	})
+	return to, ignoreEnough(err)
+}
+
+func enough(is bool) error {
+	if is {
+		return errEnough
+	}
+	return nil
+}
+
+func ignoreEnough(err error) error {
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package telemetry
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Excerpt is some syncs taken out of the record, with the links between them: a
+// write of one comes back as a cause of another. Links go by resourceVersion,
+// so they hold across a restart of the process. It does not change.
+type Excerpt struct {
+	traces []*Trace // by when they started
+	byID   map[syncID]*Trace
+	writes map[written]*Trace
+	seen   map[written][]sighting
+}
+
+// syncID names a sync in all epochs.
+type syncID struct {
+	epoch string
+	seq   uint64
+}
+
+// sighting is a sync that took a version of an object as a cause.
+type sighting struct {
+	by    *Trace
+	cause *Cause
+}
+
+// NewExcerpt links the traces, which may come in any order.
+func NewExcerpt(traces []*Trace) *Excerpt {
+	e := &Excerpt{
+		traces: slices.Clone(traces), byID: make(map[syncID]*Trace, len(traces)),
+		writes: map[written]*Trace{}, seen: map[written][]sighting{},
+	}
+	slices.SortStableFunc(e.traces, func(a, b *Trace) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Seq, b.Seq))
+	})
+	for _, t := range e.traces {
+		e.byID[idOf(t)] = t
+		e.wrote(t)
+		for i := range t.Causes {
+			if what, ok := seenIn(t, &t.Causes[i]); ok {
+				e.seen[what] = append(e.seen[what], sighting{t, &t.Causes[i]})
+			}
+		}
+	}
+	return e
+}
+
+func idOf(t *Trace) syncID { return syncID{t.Epoch, t.Seq} }
+
+func (e *Excerpt) wrote(t *Trace) {
+	for _, w := range t.Writes() {
+		if what, ok := w.what(t.Namespace); ok {
+			e.writes[what] = t
+		}
+	}
+}
+
+// what is the version of an object that a write made. A deletion makes none,
+// and is known by the name alone.
+func (w *Write) what(namespace string) (written, bool) {
+	kind, name, named := strings.Cut(w.Object, " ")
+	return written{kind, namespace, name, w.RV}, named && w.Taken()
+}
+
+// seenIn is the version of an object that a cause tells of.
+func seenIn(t *Trace, c *Cause) (written, bool) {
+	kind, name, named := strings.Cut(c.Object, " ")
+	if !named {
+		return written{}, false
+	}
+	if c.ends() {
+		return written{kind: kind, namespace: t.Namespace, name: name}, true
+	}
+	return written{kind, t.Namespace, name, c.NewRV}, c.NewRV != ""
+}
+
+// ends reports whether the event is the end of an object, or its beginning to end.
+func (c *Cause) ends() bool {
+	switch c.Kind {
+	case CauseDeleted, CauseTombstone:
+		return true
+	}
+	for i := range c.Fields {
+		if c.Fields[i].Field == "metadata.deletionTimestamp" {
+			return true
+		}
+	}
+	return false
+}
+
+// WriterOf is the sync whose write a cause of t tells of; nil where nobody in
+// the excerpt wrote that.
+func (e *Excerpt) WriterOf(t *Trace, c *Cause) *Trace {
+	if c.Sync != 0 {
+		return e.byID[syncID{t.Epoch, c.Sync}]
+	}
+	if what, ok := seenIn(t, c); ok {
+		return e.writes[what]
+	}
+	return nil
+}
+
+// own reports whether a cause tells of a write of ours, be its sync here or not.
+func (e *Excerpt) own(t *Trace, c *Cause) bool { return c.Sync != 0 || e.WriterOf(t, c) != nil }
+
+// Hit is the trace in a few lines, as it stood when the sync ended.
+func (t *Trace) Hit(slowAfter time.Duration) Hit {
+	h := Hit{
+		Epoch: t.Epoch, Seq: t.Seq, Object: t.Object, Started: t.Started, Took: t.Took(), Result: t.Result,
+		Class: t.Class(slowAfter), Leaf: t.Leaf(), Code: t.Sentence.Code, Text: t.Sentence.At(t.Ended),
+	}
+	if t.Failure != nil {
+		h.Error = t.Failure.Message
+	}
+	return h
+}

@@ -1,0 +1,323 @@
+package telemetry
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// quietEnd is the pause after which a story that has come to its end is over:
+// what follows has nothing to do with it.
+const quietEnd = time.Minute
+
+// Story is one rollout of a Deployment (or whatever else unsettled it) from what
+// changed to the sync in which it was settled again, with everything that
+// happened to it and its ReplicaSets in between, in order.
+type Story struct {
+	Object
+	UID string `json:"uid,omitempty"`
+	// Began is when the first change was seen; Settled is when the sync ended in
+	// which it was settled again, zero while it is not.
+	Began   time.Time `json:"began"`
+	Settled time.Time `json:"settled,omitzero"`
+	// Open is set where the first sync of the story is not in the record any more.
+	Open bool `json:"open,omitempty"`
+	// Sentence is that of the sync in which it was settled, or of the newest.
+	Sentence decision.Sentence `json:"sentence"`
+	Text     string            `json:"text"`
+	Counts   StoryCounts       `json:"counts"`
+	Beats    []Beat            `json:"beats"`
+}
+
+// StoryCounts says how much there is in a story.
+type StoryCounts struct {
+	Changes int `json:"changes"` // by others
+	Pods    int `json:"pods"`    // transitions
+	Syncs   int `json:"syncs"`
+	Writes  int `json:"writes"` // that the API server took
+	Refused int `json:"refused"`
+	// Folded are causes that were counted and not kept.
+	Folded int `json:"folded,omitempty"`
+}
+
+// BeatKind says what a beat is.
+type BeatKind string
+
+// The kinds of beat.
+const (
+	BeatChange BeatKind = "change" // somebody else changed an object
+	BeatPod    BeatKind = "pod"    // a pod changed
+	BeatSync   BeatKind = "sync"
+)
+
+// Beat is one thing that happened.
+type Beat struct {
+	Kind BeatKind  `json:"kind"`
+	At   time.Time `json:"at"`
+	// Object is what it happened to: "Deployment web".
+	Object string `json:"object"`
+	// Cause is the event, of a change or a pod.
+	Cause *Cause `json:"cause,omitempty"`
+	// Sync, Writes and Held are of a sync.
+	Sync   *Hit            `json:"sync,omitempty"`
+	Writes []Write         `json:"writes,omitempty"`
+	Held   []decision.Held `json:"held,omitempty"`
+	// Waited is the pause before a sync in which its object was held up.
+	Waited *Waited `json:"waited,omitempty"`
+	// Settles is set on the sync in which the Deployment was settled again.
+	Settles bool `json:"settles,omitempty"`
+}
+
+// Waited is a pause between two syncs of one object, the earlier of which held
+// writes back or could not go on.
+type Waited struct {
+	For time.Duration `json:"for"` // nanoseconds
+	// Codes are what held it up: those of the writes held back, or that of the sentence.
+	Codes []string `json:"codes"`
+	// Text is what it said meanwhile, as of the end of the earlier sync.
+	Text string `json:"text"`
+	// Over is the event that ended it; nil where none was recorded.
+	Over *Cause `json:"over,omitempty"`
+}
+
+// Story tells what the sync of a Deployment belongs to, or the newest one before
+// it if the Deployment was settled then. It is false where nothing of it is in
+// the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets.
+func (e *Excerpt) Story(t *Trace) (*Story, bool) {
+	syncs := e.of(t)
+	part, ok := stretchOf(syncs, slices.Index(syncs, t))
+	if !ok {
+		return nil, false
+	}
+	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: began(e, syncs[part.first])}
+	newest := syncs[part.last]
+	if part.settled {
+		s.Settled = newest.Ended
+	}
+	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
+	s.Beats = e.beats(e.within(t, syncs, part, s.Began), newest, part.settled)
+	s.count(e)
+	return s, true
+}
+
+// of is every sync of the same object in the excerpt.
+func (e *Excerpt) of(t *Trace) []*Trace {
+	var list []*Trace
+	for _, x := range e.traces {
+		if x.Object == t.Object && (x.UID == t.UID || x.UID == "" || t.UID == "") {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// stretch is a story among the syncs of its Deployment: first to last.
+type stretch struct {
+	first, last   int
+	open, settled bool
+}
+
+// stretchOf finds the story that sync at belongs to. A sync that decided nothing,
+// as it waited for an echo, neither begins nor ends one.
+func stretchOf(syncs []*Trace, at int) (stretch, bool) {
+	for at >= 0 && !unsettled(syncs[at]) {
+		at--
+	}
+	if at < 0 {
+		return stretch{}, false
+	}
+	s := stretch{first: at, last: at, open: true}
+	for i := at; i >= 0; i-- {
+		if settled(syncs[i]) {
+			s.open = false
+			break
+		}
+		s.first = i
+	}
+	if first := syncs[s.first]; s.open && begins(first) {
+		s.open = false
+	}
+	for i := at + 1; i < len(syncs) && !s.settled; i++ {
+		s.last, s.settled = i, settled(syncs[i])
+	}
+	return s, true
+}
+
+func decided(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone != "" }
+func settled(t *Trace) bool   { return decided(t) && t.Sentence.Tone == decision.ToneOK }
+func unsettled(t *Trace) bool { return t.Sentence.Tone != decision.ToneOK && t.Result != ResultWaiting }
+
+// begins reports whether a sync is the first of its object.
+func begins(t *Trace) bool {
+	return slices.ContainsFunc(t.Causes, func(c Cause) bool {
+		return c.Kind == CauseAdded && c.Object == kinds[t.Loop]+" "+t.Name
+	})
+}
+
+// began is when the first change was seen that no sync of ours had made.
+func began(e *Excerpt, first *Trace) time.Time {
+	at := first.Started
+	for i := range first.Causes {
+		if c := &first.Causes[i]; !e.own(first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
+			at = c.At
+		}
+	}
+	return at
+}
+
+// within are the syncs of the family from the beginning to the end of the
+// story: up to where it is quiet after it was settled, or the next one begins.
+func (e *Excerpt) within(t *Trace, syncs []*Trace, s stretch, from time.Time) []*Trace {
+	next := time.Time{}
+	for _, x := range syncs[s.last+1:] {
+		if s.settled && unsettled(x) {
+			next = x.Started
+			break
+		}
+	}
+	var list []*Trace
+	over := syncs[s.last].Ended
+	for _, x := range e.traces {
+		if !family(t, x) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
+			continue
+		}
+		if s.settled && x.Started.Sub(over) > quietEnd {
+			break
+		}
+		if s.settled && x.Ended.After(over) && x.Wrote() {
+			over = x.Ended
+		}
+		list = append(list, x)
+	}
+	return trimmed(list, syncs[s.last])
+}
+
+// trimmed leaves out what came after the end and wrote nothing.
+func trimmed(list []*Trace, last *Trace) []*Trace {
+	for n := len(list); n > 0 && list[n-1] != last && !list[n-1].Wrote() && list[n-1].Started.After(last.Started); n-- {
+		list = list[:n-1]
+	}
+	return list
+}
+
+// family reports whether a sync is of the Deployment or of one of its ReplicaSets.
+func family(t, x *Trace) bool {
+	return x.Namespace == t.Namespace && (x.Object == t.Object || x.Loop == LoopReplicaSet && t.Loop == LoopDeployment && x.Owner == t.Name)
+}
+
+// event is a cause as a story knows it: several syncs may have taken the same.
+type event struct {
+	object, rv string
+	kind       CauseKind
+}
+
+// beats puts what happened into order.
+func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool) []Beat {
+	var list []Beat
+	told := map[event]bool{}
+	before := map[Object]*Trace{}
+	for _, t := range syncs {
+		for i := range t.Causes {
+			if b, ok := e.happened(t, &t.Causes[i], told); ok {
+				list = append(list, b)
+			}
+		}
+		hit := t.Hit(DefaultSlow)
+		b := Beat{Kind: BeatSync, At: t.Started, Object: kinds[t.Loop] + " " + t.Name, Sync: &hit, Writes: t.Writes(), Held: t.held(), Settles: settles && t == last}
+		b.Waited = e.waited(before[t.Object], t)
+		before[t.Object] = t
+		list = append(list, b)
+	}
+	slices.SortStableFunc(list, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
+	return list
+}
+
+// rank puts an event before the sync that it woke, where the clock does not.
+func rank(k BeatKind) int {
+	if k == BeatSync {
+		return 1
+	}
+	return 0
+}
+
+// happened is the beat of a cause that is news: something that was not written
+// by a sync of ours, and was not told before. What a pod does is always news.
+func (e *Excerpt) happened(t *Trace, c *Cause, told map[event]bool) (Beat, bool) {
+	kind, _, named := strings.Cut(c.Object, " ")
+	if !named || c.Kind == CauseResync || c.Kind == CauseStart || c.Kind == CauseBackoff || c.Kind == CauseTimer {
+		return Beat{}, false
+	}
+	pod := kind == "Pod"
+	if !pod && e.own(t, c) {
+		return Beat{}, false
+	}
+	id := event{c.Object, cmp.Or(c.NewRV, c.OldRV), c.Kind}
+	if c.Kind == CausePodReason { // The same event as its owner was told.
+		id.kind = CauseModified
+	}
+	if told[id] {
+		return Beat{}, false
+	}
+	told[id] = true
+	b := Beat{Kind: BeatChange, At: c.At, Object: c.Object, Cause: c}
+	if pod {
+		b.Kind = BeatPod
+	}
+	return b, true
+}
+
+func (t *Trace) held() []decision.Held {
+	if n := len(t.Rounds); n > 0 {
+		return t.Rounds[n-1].Verdict.Held
+	}
+	return nil
+}
+
+// waited is the pause between two syncs of an object, where the first was held up.
+func (e *Excerpt) waited(before, t *Trace) *Waited {
+	if before == nil {
+		return nil
+	}
+	w := &Waited{For: t.Started.Sub(before.Ended), Text: before.Sentence.At(before.Ended)}
+	for _, h := range before.held() {
+		if !slices.Contains(w.Codes, h.Code) {
+			w.Codes = append(w.Codes, h.Code)
+		}
+	}
+	tone := before.Sentence.Tone
+	if len(w.Codes) == 0 && (tone == decision.ToneWaiting || tone == decision.ToneFailed || tone == decision.ToneNeutral) {
+		w.Codes = []string{before.Sentence.Code}
+	}
+	if len(w.Codes) == 0 || w.For <= 0 {
+		return nil
+	}
+	if len(t.Causes) > 0 {
+		w.Over = &t.Causes[0]
+	}
+	return w
+}
+
+func (s *Story) count(e *Excerpt) {
+	for i := range s.Beats {
+		b := &s.Beats[i]
+		switch b.Kind {
+		case BeatChange:
+			s.Counts.Changes++
+		case BeatPod:
+			s.Counts.Pods++
+		default:
+			s.Counts.Syncs++
+			s.Counts.Folded += e.byID[syncID{b.Sync.Epoch, b.Sync.Seq}].Folded
+		}
+		for j := range b.Writes {
+			if b.Writes[j].Taken() {
+				s.Counts.Writes += max(1, int(b.Writes[j].Count))
+			} else {
+				s.Counts.Refused++
+			}
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package telemetry_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// saga builds the syncs of one Deployment and its ReplicaSets, a second apart.
+type saga struct {
+	at     time.Time
+	seq    uint64
+	traces []*telemetry.Trace
+}
+
+var (
+	sagaBegan = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	web       = telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
+	webSet    = telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-1"}
+)
+
+func (s *saga) sync(o telemetry.Object, tone decision.Tone, code string, causes ...telemetry.Cause) *telemetry.Trace {
+	s.seq++
+	s.at = s.at.Add(time.Second)
+	t := &telemetry.Trace{
+		Epoch: "e", Seq: s.seq, Object: o, UID: "uid-" + o.Name, Causes: causes, Started: s.at, Ended: s.at.Add(10 * time.Millisecond),
+		Result: telemetry.ResultUnchanged, Report: &decision.Report{}, Rounds: []decision.Round{{}},
+		Sentence: decision.Sentence{Namespace: o.Namespace, Object: o.Name, Tone: tone, Verb: "is", State: string(tone), Code: code},
+	}
+	if o.Loop == telemetry.LoopReplicaSet {
+		t.Owner = web.Name
+	}
+	for i := range t.Causes {
+		if t.Causes[i].At.IsZero() {
+			t.Causes[i].At = s.at.Add(-100 * time.Millisecond)
+		}
+	}
+	s.traces = append(s.traces, t)
+	return t
+}
+
+// writes lets a sync write an object.
+func writes(t *telemetry.Trace, kind decision.ActionKind, name, rv string, changes ...decision.Change) *telemetry.Trace {
+	r := &t.Rounds[0]
+	r.Verdict.Actions = append(r.Verdict.Actions, decision.Action{Kind: kind, Question: "RR-2", Changes: changes,
+		Target: decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: name, RV: "on-" + rv}})
+	r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.Written, RV: rv})
+	t.Result = telemetry.ResultWrote
+	return t
+}
+
+func creates(t *telemetry.Trace, pods ...string) *telemetry.Trace {
+	o := decision.Outcome{State: decision.Written, Done: int64(len(pods))}
+	for _, p := range pods {
+		o.Names, o.RVs = append(o.Names, p), append(o.RVs, "rv-"+p)
+	}
+	t.Rounds[0].Verdict.Actions = []decision.Action{{Kind: decision.CreatePods, Count: int64(len(pods)), Question: "RS-5",
+		Target: decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: t.Name}}}
+	t.Rounds[0].Outcomes = []decision.Outcome{o}
+	t.Result = telemetry.ResultWrote
+	return t
+}
+
+func publishes(t *telemetry.Trace, rv string) *telemetry.Trace {
+	t.Report.Outcome = &decision.Outcome{State: decision.Written, RV: rv}
+	t.Result = telemetry.ResultWrote
+	return t
+}
+
+func event(kind telemetry.CauseKind, object, rv string, fields ...decision.Change) telemetry.Cause {
+	return telemetry.Cause{Kind: kind, Object: object, NewRV: rv, Fields: fields}
+}
+
+// rollout is an image change that goes well: the Deployment scales, its
+// ReplicaSet creates a pod, the pod becomes ready, both say so.
+func rollout() *saga {
+	s := &saga{at: sagaBegan}
+	s.sync(web, decision.ToneOK, "settled")
+	image := event(telemetry.CauseModified, "Deployment web", "10", decision.Change{Field: "spec.template.containers[app].image", From: "a", To: "b"})
+	image.Manager = "kubectl-set"
+	writes(s.sync(web, decision.ToneMoving, "new", image), decision.UpdateReplicaSet, "web-1", "11", decision.Change{Field: "spec.replicas", From: "0", To: "1"})
+	creates(s.sync(webSet, decision.ToneMoving, "creating", event(telemetry.CauseModified, "ReplicaSet web-1", "11")), "web-1-x")
+	held := s.sync(web, decision.ToneWaiting, "readiness", event(telemetry.CauseModified, "ReplicaSet web-1", "11"))
+	held.Rounds[0].Verdict.Held = []decision.Held{{Code: "readiness", Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: "web-0"}}}
+	s.at = s.at.Add(9 * time.Second)
+	ready := event(telemetry.CauseModified, "Pod web-1-x", "13", decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})
+	publishes(s.sync(webSet, decision.ToneOK, "settled", event(telemetry.CauseAdded, "Pod web-1-x", "rv-web-1-x"), ready), "14")
+	publishes(s.sync(web, decision.ToneOK, "settled", event(telemetry.CauseModified, "ReplicaSet web-1", "14")), "15")
+	s.sync(web, decision.ToneOK, "settled", event(telemetry.CauseModified, "Deployment web", "15"))
+	return s
+}
+
+func told(story *telemetry.Story) string {
+	var b strings.Builder
+	for i := range story.Beats {
+		beat := &story.Beats[i]
+		fmt.Fprintf(&b, "%s %s", beat.At.Format("05.0"), beat.Tell().At(beat.At))
+		if w := beat.Waited; w != nil {
+			fmt.Fprintf(&b, " [after %s of %s]", w.For.Round(time.Second), strings.Join(w.Codes, ","))
+		}
+		if beat.Settles {
+			b.WriteString(" [settled]")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestStoryOfARollout(t *testing.T) {
+	s := rollout()
+	e := telemetry.NewExcerpt(s.traces)
+	story, ok := e.Story(s.traces[len(s.traces)-1])
+	if !ok {
+		t.Fatal("there is no story")
+	}
+	want := `01.9 Deployment web was changed by kubectl-set: spec.template.containers[app].image a → b
+02.0 Deployment web: wrote ReplicaSet web-1: spec.replicas 0 → 1 (rv 11)
+03.0 ReplicaSet web-1: created Pod web-1-x (rv rv-web-1-x)
+04.0 Deployment web: held back update-replicaset of web-0 (readiness)
+13.9 Pod web-1-x was created
+13.9 Pod web-1-x became ready
+14.0 ReplicaSet web-1: published its status (rv 14)
+15.0 Deployment web: published its status (rv 15) [after 11s of readiness] [settled]
+`
+	if diff := cmp.Diff(want, told(story)); diff != "" {
+		t.Errorf("story (-want +got):\n%s", diff)
+	}
+	counts := telemetry.StoryCounts{Changes: 1, Pods: 2, Syncs: 5, Writes: 4}
+	if story.Counts != counts || story.Open || !story.Began.Equal(sagaBegan.Add(1900*time.Millisecond)) || !story.Settled.Equal(s.traces[5].Ended) {
+		t.Errorf("counts %+v, open %t, began %s, settled %s", story.Counts, story.Open, story.Began, story.Settled)
+	}
+}
+
+// TestStoryIsTheSameFromWithin asks for the story at each of its syncs.
+func TestStoryIsTheSameFromWithin(t *testing.T) {
+	s := rollout()
+	e := telemetry.NewExcerpt(s.traces)
+	newest, _ := e.Story(s.traces[6])
+	for _, i := range []int{1, 3, 5} {
+		story, ok := e.Story(s.traces[i])
+		if !ok {
+			t.Fatalf("no story at sync %d", i+1)
+		}
+		if diff := cmp.Diff(told(newest), told(story)); diff != "" {
+			t.Errorf("story at sync %d (-of the newest +of it):\n%s", i+1, diff)
+		}
+	}
+	if _, ok := e.Story(s.traces[0]); ok {
+		t.Error("a Deployment that was never unsettled has a story")
+	}
+}
+
+func TestStoryWithoutItsBeginningIsOpen(t *testing.T) {
+	s := rollout()
+	story, ok := telemetry.NewExcerpt(s.traces[3:]).Story(s.traces[5])
+	if !ok || !story.Open {
+		t.Errorf("story %t, open %t, want one that is open", ok, ok && story.Open)
+	}
+	running, ok := telemetry.NewExcerpt(s.traces[:4]).Story(s.traces[3])
+	if !ok || !running.Settled.IsZero() || running.Sentence.Code != "readiness" {
+		t.Errorf("story of a rollout under way: %t, settled %s, %s", ok, running.Settled, running.Sentence.Code)
+	}
+}
+
+func TestStoriesOfOneDeploymentAreApart(t *testing.T) {
+	s := rollout()
+	s.at = s.at.Add(10 * time.Second)
+	scale := event(telemetry.CauseModified, "Deployment web", "20", decision.Change{Field: "spec.replicas", From: "1", To: "2"})
+	writes(s.sync(web, decision.ToneMoving, "scaling", scale), decision.UpdateReplicaSet, "web-1", "21")
+	e := telemetry.NewExcerpt(s.traces)
+	first, _ := e.Story(s.traces[5])
+	second, _ := e.Story(s.traces[7])
+	if strings.Contains(told(first), "21") || strings.Contains(told(second), "image") {
+		t.Errorf("two stories run into each other:\n%s---\n%s", told(first), told(second))
+	}
+}
+
+func TestChainRunsAcrossLoops(t *testing.T) {
+	s := rollout()
+	e := telemetry.NewExcerpt(s.traces)
+	back := e.Chain(s.traces[5]).Origins
+	var seqs []uint64
+	for at := back; at != nil; {
+		seqs = append(seqs, at.Sync.Seq)
+		var on *telemetry.Link
+		for _, l := range at.Links {
+			if l.Sync != nil && !l.Elsewhere {
+				on = l
+			}
+		}
+		at = on
+	}
+	if diff := cmp.Diff([]uint64{6, 5, 3, 2}, seqs); diff != "" {
+		t.Errorf("syncs back to the change (-want +got):\n%s", diff)
+	}
+	ahead := e.Chain(s.traces[1]).Effects
+	if got := tree(ahead); got != "2(3(5(6(7))) 4)" {
+		t.Errorf("syncs that came of the change: %s", got)
+	}
+}
+
+func tree(l *telemetry.Link) string {
+	text := fmt.Sprint(l.Sync.Seq)
+	var below []string
+	for _, x := range l.Links {
+		if x.Sync != nil && !x.Elsewhere {
+			below = append(below, tree(x))
+		}
+	}
+	if len(below) > 0 {
+		text += "(" + strings.Join(below, " ") + ")"
+	}
+	return text
+}
+
+// TestChainIsBounded follows writes that go round for ever.
+func TestChainIsBounded(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	for i := range 2000 {
+		publishes(s.sync(web, decision.ToneMoving, "new", event(telemetry.CauseModified, "Deployment web", fmt.Sprint(i))), fmt.Sprint(i+1))
+	}
+	chain := telemetry.NewExcerpt(s.traces).Chain(s.traces[1999])
+	n, deepest := 0, chain.Origins
+	for len(deepest.Links) > 0 {
+		deepest, n = deepest.Links[0], n+1
+	}
+	if n != 256 || deepest.Cut != 1 {
+		t.Errorf("%d links, %d cut, want 256 and 1", n, deepest.Cut)
+	}
+}
+
+func TestLinksHoldAcrossARestart(t *testing.T) {
+	s := rollout()
+	for _, x := range s.traces[4:] { // the process was started again
+		x.Epoch, x.Seq = "f", x.Seq-4
+	}
+	if got := tree(telemetry.NewExcerpt(s.traces).Chain(s.traces[1]).Effects); got != "2(3(1(2(3))) 4)" {
+		t.Errorf("syncs that came of the change: %s", got)
+	}
+}
+
+func TestWritesOfASync(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	x := creates(s.sync(webSet, decision.ToneFailed, "refused"), "a", "b")
+	o := &x.Rounds[0].Outcomes[0]
+	o.State, o.Done, o.Failed, o.Failure = decision.Partly, 5, 2, &decision.Failure{Code: 403, Message: "exceeded quota"}
+	publishes(x, "30")
+	var got []string
+	for _, w := range x.Writes() {
+		got = append(got, fmt.Sprintf("%s %s %d %s %s", w.Kind, w.Object, w.Count, w.State, w.RV))
+	}
+	want := []string{"create-pods Pod a 0 written rv-a", "create-pods Pod b 0 written rv-b", "create-pods Pod 3 written ", "create-pods Pod 2 refused ", "update-status ReplicaSet web-1 0 written 30"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}

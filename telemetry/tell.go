@@ -1,0 +1,209 @@
+package telemetry
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// toldChanges bounds the changed fields that a line names.
+const toldChanges = 4
+
+// Tell says what happened, as page and terminal print it after the time: the
+// object, what became of it, and by whom.
+func (b *Beat) Tell() decision.Words {
+	switch b.Kind {
+	case BeatChange:
+		return changed(b.Cause)
+	case BeatPod:
+		return podTold(b.Cause)
+	default:
+		return b.synced()
+	}
+}
+
+func subject(object string) decision.Words {
+	kind, name, _ := strings.Cut(object, " ")
+	if name == "" {
+		return decision.Words{}.Say(kind)
+	}
+	return decision.Words{}.Say(kind + " ").Name(name)
+}
+
+var eventWords = map[CauseKind]string{
+	CauseAdded: "was created", CauseModified: "was changed", CauseDeleted: "was deleted",
+	CauseTombstone: "is gone, unseen",
+}
+
+// changed tells what somebody else did.
+func changed(c *Cause) decision.Words {
+	w := subject(c.Object).Say(" ")
+	word, ok := eventWords[c.Kind]
+	if !ok {
+		word = string(c.Kind)
+	}
+	if c.Kind == CauseModified && c.ends() {
+		word = "is being deleted"
+	}
+	w = w.Say(word)
+	if c.Manager != "" && c.Kind == CauseModified {
+		w = w.Say(" by ").Name(c.Manager)
+	}
+	return changes(w, c.Fields)
+}
+
+func changes(w decision.Words, fields []decision.Change) decision.Words {
+	for i, f := range fields {
+		switch i {
+		case 0:
+			w = w.Say(": ")
+		case toldChanges:
+			return w.Say(" and ").Quote(strconv.Itoa(len(fields) - i)).Say(" more")
+		default:
+			w = w.Say(", ")
+		}
+		w = w.Name(f.Field)
+		if f.From != "" || f.To != "" {
+			w = w.Say(" ").Quote(orNone(f.From)).Say(" → ").Quote(orNone(f.To))
+		}
+	}
+	return w
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// podTold tells what became of a pod: of several changes in one event, the one
+// that matters most to a rollout.
+func podTold(c *Cause) decision.Words {
+	w := subject(c.Object).Say(" ")
+	switch {
+	case c.Kind == CauseAdded:
+		return w.Say("was created")
+	case c.Kind == CauseDeleted || c.Kind == CauseTombstone:
+		return w.Say("is gone")
+	case c.ends():
+		return w.Say("is ending")
+	}
+	for _, f := range c.Fields {
+		switch f.Field {
+		case "status.conditions[Ready]":
+			if f.To == "true" {
+				return w.Say("became ready")
+			}
+			return w.Say("is no longer ready")
+		case "status.reason":
+			if f.To != "" {
+				return w.Say("waits: ").Quote(f.To)
+			}
+		case "spec.nodeName":
+			return w.Say("was given node ").Name(f.To)
+		}
+	}
+	return changes(w.Say("changed"), c.Fields)
+}
+
+// synced tells what a sync wrote, or why it wrote nothing.
+func (b *Beat) synced() decision.Words {
+	w := subject(b.Object)
+	said := 0
+	for _, x := range joined(b.Writes) {
+		if said++; said == 1 {
+			w = w.Say(": ")
+		} else {
+			w = w.Say("; ")
+		}
+		w = append(w, x.tell()...)
+	}
+	switch {
+	case said > 0 && len(b.Held) > 0:
+		w = w.Say("; held back: ")
+	case said == 0 && len(b.Held) > 0:
+		w = w.Say(": held back ")
+	case said == 0 && b.Sync.Error != "":
+		return w.Say(": ").Quote(b.Sync.Error)
+	case said == 0:
+		return w.Say(": nothing to write")
+	}
+	for i, h := range b.Held {
+		if i > 0 {
+			w = w.Say(", ")
+		}
+		w = w.Say(string(h.Kind) + " of ").Name(h.Target.Name).Say(" (" + h.Code + ")")
+	}
+	return w
+}
+
+// many is several writes that say the same of one object each.
+type many struct {
+	Write
+	names []string
+}
+
+// joined puts pods that were written alike into one.
+func joined(writes []Write) []many {
+	var list []many
+	for _, w := range writes {
+		_, name, _ := strings.Cut(w.Object, " ")
+		if n := len(list); n > 0 && strings.HasPrefix(w.Object, "Pod ") && list[n-1].Kind == w.Kind && list[n-1].Taken() && w.Taken() {
+			list[n-1].names = append(list[n-1].names, name)
+			continue
+		}
+		list = append(list, many{w, []string{name}})
+	}
+	return list
+}
+
+var kindWords = map[decision.ActionKind]string{
+	decision.CreateReplicaSet: "created", decision.UpdateReplicaSet: "wrote", decision.DeleteReplicaSet: "deleted",
+	decision.UpdateDeployment: "wrote", decision.Adopt: "adopted", decision.Release: "released",
+	decision.CreatePods: "created", decision.DeletePods: "deleted", WriteStatus: "published",
+}
+
+func (m *many) tell() decision.Words {
+	var w decision.Words
+	if word := kindWords[m.Kind]; m.Taken() {
+		w = w.Say(word + " ")
+	} else {
+		w = w.Say("could not do " + string(m.Kind) + " of ")
+	}
+	kind, _, _ := strings.Cut(m.Object, " ")
+	switch {
+	case m.Kind == WriteStatus:
+		w = w.Say("its status")
+	case m.Count > 0:
+		w = w.Quote(strconv.FormatInt(m.Count, 10)).Say(" " + kind + "s")
+	default:
+		w = w.Say(kind + " ")
+		for i, name := range m.names {
+			if i > 0 {
+				w = w.Say(", ")
+			}
+			w = w.Name(name)
+		}
+	}
+	w = changes(w, m.Changes)
+	if m.RV != "" && len(m.names) == 1 {
+		w = w.Say(" (rv ").Quote(m.RV).Say(")")
+	}
+	return m.why(w)
+}
+
+// why says what the answer was to a write that was not taken.
+func (m *many) why(w decision.Words) decision.Words {
+	if m.Taken() || m.State == decision.Tolerated {
+		return w
+	}
+	if m.Other != nil && m.Other.Manager != "" {
+		return w.Say(": ").Name(m.Other.Manager).Say(" wrote it first (rv ").Quote(m.Other.RV).Say(")")
+	}
+	if m.Failure != nil {
+		return w.Say(": ").Quote(m.Failure.Message)
+	}
+	return w.Say(": " + string(m.State))
+}

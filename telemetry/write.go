@@ -1,0 +1,86 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// WriteStatus is the Write.Kind of the status that a sync's report publishes.
+const WriteStatus decision.ActionKind = "update-status"
+
+// Write is one request of a sync to change one object, as it was answered.
+// Events are no writes: they say what was done.
+type Write struct {
+	Kind decision.ActionKind `json:"kind"`
+	// Object is what was written: "ReplicaSet web-7d4b9c6f5x". It is "Pod" alone
+	// for pods that are only counted.
+	Object string `json:"object"`
+	// Count is how many objects this stands for where they have no names; 0 for one.
+	Count int64          `json:"count,omitempty"`
+	State decision.State `json:"state"`
+	// On is the resourceVersion that was decided on, RV the one that came back.
+	// A deletion brings none back.
+	On string `json:"on,omitempty"`
+	RV string `json:"rv,omitempty"`
+	// Question is the id of the question whose answer led here; "" for a status.
+	Question string            `json:"question,omitempty"`
+	Changes  []decision.Change `json:"changes,omitempty"`
+	Failure  *decision.Failure `json:"failure,omitempty"`
+	Other    *decision.Writer  `json:"other,omitempty"`
+	Took     time.Duration     `json:"took,omitempty"` // nanoseconds
+}
+
+// Taken reports whether the API server took it.
+func (w *Write) Taken() bool { return w.State == decision.Written }
+
+// Writes is every request to change something that the sync sent, in the order
+// of its rounds, the status last. Of many pods each is one of its own. What was
+// decided and never sent is not among them.
+func (t *Trace) Writes() []Write {
+	var list []Write
+	t.outcomes(func(a *decision.Action, o *decision.Outcome) {
+		switch {
+		case o.State == decision.NotTried || o.State == decision.Superseded:
+		case a == nil:
+			w := writeOf(o)
+			w.Kind, w.Object, w.Changes = WriteStatus, kinds[t.Loop]+" "+t.Name, t.Report.Changes
+			list = append(list, w)
+		case a.Kind == decision.CreatePods || a.Kind == decision.DeletePods:
+			list = append(list, podWrites(a, o)...)
+		default:
+			w := writeOf(o)
+			w.Kind, w.Object, w.On, w.Question, w.Changes = a.Kind, a.Target.Kind+" "+nameOf(a, o), a.Target.RV, a.Question, a.Changes
+			list = append(list, w)
+		}
+	})
+	return list
+}
+
+func writeOf(o *decision.Outcome) Write {
+	return Write{State: o.State, RV: o.RV, Failure: o.Failure, Other: o.Other, Took: o.Took}
+}
+
+// podWrites are the pods of one action: those with a name, then how many more
+// were taken, then how many were not.
+func podWrites(a *decision.Action, o *decision.Outcome) []Write {
+	var list []Write
+	for i, name := range o.Names {
+		w := Write{Kind: a.Kind, Object: "Pod " + name, State: decision.Written, Question: a.Question}
+		if i < len(o.RVs) {
+			w.RV = o.RVs[i]
+		}
+		list = append(list, w)
+	}
+	if more := o.Done - int64(len(o.Names)); more > 0 {
+		list = append(list, Write{Kind: a.Kind, Object: "Pod", Count: more, State: decision.Written, Question: a.Question})
+	}
+	if o.Failed > 0 {
+		state := o.State
+		if state == decision.Partly {
+			state = decision.Refused
+		}
+		list = append(list, Write{Kind: a.Kind, Object: "Pod", Count: o.Failed, State: state, Question: a.Question, Failure: o.Failure})
+	}
+	return list
+}
