@@ -1,0 +1,81 @@
+package tracefile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+const (
+	// maxName bounds names of objects, as Kubernetes does; maxEpoch those of runs.
+	maxName, maxEpoch = 253, 64
+	// maxRounds is more than any loop makes.
+	maxRounds = 16
+)
+
+var loops = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
+
+// check refuses what pages and replay may rely on not to meet.
+func check(t *telemetry.Trace) error {
+	switch {
+	case t.Version > telemetry.TraceVersion:
+		return fmt.Errorf("the trace is of version %d, and this program reads version %d: use a newer Loopscope", t.Version, telemetry.TraceVersion)
+	case t.Version < 1:
+		return errors.New(`the trace has no version: it begins with "v": 1`)
+	case t.Seq == 0:
+		return errors.New("the trace has no number")
+	case !slices.Contains(loops, t.Loop):
+		return fmt.Errorf("loop %q is not known", clip(t.Loop))
+	case !slices.Contains(telemetry.Results, t.Result):
+		return fmt.Errorf("result %q is not known", clip(string(t.Result)))
+	}
+	return errors.Join(word("epoch", t.Epoch, maxEpoch), word("namespace", t.Namespace, maxName), word("name", t.Name, maxName),
+		instant("started", t.Started), instant("ended", t.Ended), checkRounds(t))
+}
+
+// word refuses what could not stand in an address.
+func word(field, s string, most int) error {
+	switch {
+	case s == "" || len(s) > most:
+		return fmt.Errorf("its %s has %d bytes, and 1 to %d are allowed", field, len(s), most)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("its %s is not UTF-8", field)
+	}
+	for _, r := range s {
+		if r == '/' || unicode.IsControl(r) || unicode.IsSpace(r) {
+			return fmt.Errorf("its %s %q holds a character that no name has", field, clip(s))
+		}
+	}
+	return nil
+}
+
+func instant(field string, t time.Time) error {
+	if y := t.Year(); y < 1970 || y > 9000 {
+		return fmt.Errorf("its %s is in the year %d", field, y)
+	}
+	return nil
+}
+
+func checkRounds(t *telemetry.Trace) error {
+	if len(t.Rounds) > maxRounds {
+		return fmt.Errorf("it has %d rounds, more than the %d that are read", len(t.Rounds), maxRounds)
+	}
+	for i, r := range t.Rounds {
+		if n, have := len(r.Outcomes), len(r.Verdict.Actions); n > have {
+			return fmt.Errorf("round %d has %d outcomes of %d actions", i+1, n, have)
+		}
+	}
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
+}

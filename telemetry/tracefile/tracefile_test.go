@@ -1,0 +1,369 @@
+package tracefile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+var noon = time.Date(2026, time.March, 14, 12, 0, 0, 123456789, time.UTC)
+
+// full is a trace with a value of every kind that a trace can hold.
+func full(seq uint64) *telemetry.Trace {
+	size, code := int64(3), "image-pull"
+	path := decision.Path{{Question: "RR-3", Answer: "no", Holds: true, Equation: decision.Subtract("room", decision.Term{Label: "total", Value: 11}, decision.Term{Label: "floor", Value: 8}), Facts: []decision.Fact{
+		decision.Count("n", -7), decision.Text("text", "a <b> & \"c\" \u2028 é"), decision.Text("empty", ""), decision.Truth("holds", true), decision.Truth("not", false),
+		decision.Duration("age", 1234567891), decision.Instant("at", noon), decision.Instant("never", time.Time{}),
+	}}}
+	ref := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "9"}
+	return &telemetry.Trace{
+		Version: telemetry.TraceVersion, Epoch: "7c41d2aa", Seq: seq,
+		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, UID: "d",
+		Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: noon, Object: "Deployment web", OldRV: "7", NewRV: "8", Sync: 3, Fields: []decision.Change{{Field: "spec.replicas", From: "2", To: "3"}}}},
+		Folded: 2, Worker: 1, Queued: noon, Started: noon.Add(time.Millisecond), Ended: noon.Add(time.Second), Phases: telemetry.Phases{Observe: 1, Decide: 2, Act: 3, Settle: 4, Publish: 5},
+		Rounds: []decision.Round{
+			{Verdict: decision.Verdict{Path: path, Actions: []decision.Action{{Kind: decision.CreateReplicaSet, Target: ref, Discipline: decision.StopAtFirst, Question: "Q", Size: &decision.Size{To: 3}, Stamp: &decision.Stamp{Revision: "2", Desired: &size, Copy: true}, MinReadySeconds: &size, Hash: "abc"}}},
+				Outcomes: []decision.Outcome{{State: decision.Refused, Failure: &decision.Failure{Code: 409, Reason: "AlreadyExists", Message: "taken"}, Took: 99}}},
+			{Learnt: decision.Learnt{NameTaken: &decision.NameTaken{Name: "web-1", UID: "x", Mine: true}, ChildrenGone: []string{"y"}},
+				Verdict: decision.Verdict{Path: path, Held: []decision.Held{{Code: "floor", Question: "RR-3", Kind: decision.UpdateReplicaSet, Target: ref, Unblocks: decision.Words{}.Say("when ").Count("n", 1).Until(noon), Blockers: []decision.Blocker{{Kind: "Pod", Name: "p", Since: noon}}, BlockerCount: 1}},
+					Timers: []decision.Timer{{At: noon.Add(time.Minute), Code: "deadline", Question: "P-1"}}}},
+		},
+		Report:   &decision.Report{Path: path, Publish: true, Changes: []decision.Change{{Field: "status.replicas", From: "1", To: "2"}}, Events: []decision.Event{{Type: "Normal", Reason: "R", Message: "m"}}, Outcome: &decision.Outcome{State: decision.Conflicted, Other: &decision.Writer{Manager: "kubectl", Fields: []string{"spec"}}}},
+		Timers:   []decision.Timer{{At: noon.In(time.FixedZone("", 3600)), Code: "back-off"}},
+		Result:   telemetry.ResultStale,
+		Try:      decision.Try{Number: 2, Limit: 15, Next: noon},
+		Sentence: decision.Sentence{Namespace: "shop", Object: "web", Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Lead: decision.Words{}.Count("n", -7).Since(noon), Turns: noon, Code: code},
+		Numbers:  []decision.Fact{decision.Count("wanted", 3)},
+		Failure:  &decision.Failure{Message: "no", Terminal: true},
+		Snapshot: json.RawMessage(`{"v":1,"now":"2026-03-14T12:00:00Z"}`),
+	}
+}
+
+func header() Header { return Header{Cluster: "kind", Program: "v1.2.3", Exported: noon} }
+
+// text is a recording of these traces.
+func text(t testing.TB, traces ...*telemetry.Trace) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range traces {
+		if err := w.Write(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// readAll reads to the end, past lines that are bad.
+func readAll(data []byte) (traces []*telemetry.Trace, bad []error, err error) {
+	r, err := NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		x, err := r.Next()
+		switch {
+		case err == nil:
+			traces = append(traces, x)
+		case errors.Is(err, io.EOF):
+			return traces, bad, nil
+		default:
+			bad = append(bad, err)
+			if line := (&LineError{}); !errors.As(err, &line) && !errors.Is(err, ErrTruncated) {
+				return traces, bad, nil
+			}
+		}
+	}
+}
+
+// same compares traces as values: an instant in another zone is the same one,
+// and so is a snapshot with other spaces.
+var same = []cmp.Option{cmp.Comparer(decision.Value.Equal), cmp.Comparer(time.Time.Equal), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b json.RawMessage) bool {
+	x, xErr := json.Marshal(a)
+	y, yErr := json.Marshal(b)
+	return bytes.Equal(x, y) && xErr == nil && yErr == nil
+})}
+
+func TestTracesComeBackAsTheyWere(t *testing.T) {
+	for _, name := range []string{"plain.jsonl", "packed.jsonl.gz"} {
+		path := filepath.Join(t.TempDir(), name)
+		w, err := Create(path, header())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []*telemetry.Trace{full(1), full(7), {Version: 1, Epoch: "e", Seq: 8, Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "a", Name: "b"}, Queued: noon, Started: noon, Ended: noon, Result: telemetry.ResultUnchanged}}
+		for _, x := range want {
+			if err := w.Write(x); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil || w.Count() != 3 {
+			t.Fatalf("%d written, %v", w.Count(), err)
+		}
+		r, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := r.Header(); h.Format != Format || h.Version != Version || h.Cluster != "kind" || h.Program != "v1.2.3" || !h.Exported.Equal(noon) {
+			t.Errorf("header %+v", h)
+		}
+		for i, x := range want {
+			got, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(x, got, same...); diff != "" {
+				t.Errorf("%s, trace %d:\n%s", name, i, diff)
+			}
+			before, _ := json.Marshal(x)
+			after, _ := json.Marshal(got)
+			if !bytes.Equal(before, after) {
+				t.Errorf("written again it is\n%s, and was\n%s", after, before)
+			}
+		}
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("after the last trace: %v", err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := Create(path, header()); err == nil || !strings.Contains(err.Error(), "choose another name") {
+			t.Errorf("a file that is there was not spared: %v", err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+	}
+}
+
+func TestFlushedLinesCanBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "live.jsonl.gz")
+	w, err := Create(path, header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := errors.Join(w.Write(full(1)), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, bad, err := readAll(data)
+	if len(traces) != 1 || len(bad) != 1 || !errors.Is(bad[0], ErrTruncated) || err != nil {
+		t.Errorf("%d traces, bad %v, %v", len(traces), bad, err)
+	}
+}
+
+func TestHeadersThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"nothing", "", "it is empty"},
+		{"another format", `{"format":"other","v":1}` + "\n", "no header of a recording"},
+		{"no JSON", "hello\n", "loopscope export"},
+		{"a trace", `{"v":1,"epoch":"e"}` + "\n", "no header"},
+		{"a newer version", `{"format":"loopscope.traces","v":2}` + "\n", "use a newer Loopscope"},
+		{"no version", `{"format":"loopscope.traces"}` + "\n", "version is 0"},
+		{"half a line", `{"format":"loopscope.tr`, "no header"},
+		{"gzip of nothing", "\x1f\x8b nonsense", "looks compressed"},
+		{"deep", `{"format":` + strings.Repeat("[", 100) + "\n", "nests deeper"},
+	} {
+		if _, _, err := readAll([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want it to say %q", c.name, err, c.want)
+		}
+	}
+	with := `{"format":"loopscope.traces","v":1,"later":"field"}` + "\n"
+	if _, _, err := readAll([]byte(with)); err != nil {
+		t.Errorf("a field of later was refused: %v", err)
+	}
+}
+
+func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
+	good := string(text(t, full(1)))
+	head, line, _ := strings.Cut(good, "\n")
+	change := func(from, to string) string {
+		if !strings.Contains(line, from) {
+			t.Fatalf("%q is not in the line", from)
+		}
+		return strings.Replace(line, from, to, 1)
+	}
+	for _, c := range []struct{ name, line, want string }{
+		{"no JSON", "hello\n", "it is no trace"},
+		{"empty", "\n", "it is no trace"},
+		{"an unknown field", change(`"worker":1`, `"worker":1,"boss":2`), `unknown field "boss"`},
+		{"two traces", strings.TrimSuffix(line, "\n") + line, "text after the trace"},
+		{"a newer trace", change(`"v":1`, `"v":2`), "use a newer Loopscope"},
+		{"no version", change(`"v":1,`, ``), "no version"},
+		{"no number", change(`"seq":1`, `"seq":0`), "no number"},
+		{"another loop", change(`"loop":"deployment"`, `"loop":"job"`), `loop "job"`},
+		{"another result", change(`"result":"stale"`, `"result":"odd"`), `result "odd"`},
+		{"a path for a name", change(`"name":"web"`, `"name":"../web"`), "no name has"},
+		{"no namespace", change(`"namespace":"shop"`, `"namespace":""`), "namespace has 0 bytes"},
+		{"a long epoch", change(`7c41d2aa`, strings.Repeat("a", 65)), "epoch has 65 bytes"},
+		{"an early year", change(`"started":"2026`, `"started":"0026`), "year 26"},
+		{"outcomes of nothing", change(`"outcomes":[`, `"outcomes":[{"state":"written"},`), "2 outcomes of 1 actions"},
+		{"deep", change(`"worker":1`, `"worker":`+strings.Repeat("[", 40)), "nests deeper than 32"},
+		{"many elements", change(`"worker":1`, `"worker":[`+strings.Repeat("0,", MaxElements)+`0]`), "elements, more than"},
+		{"long", `{"x":"` + strings.Repeat("x", MaxLine) + "\"}\n", "longer than the 16 MiB"},
+	} {
+		traces, bad, err := readAll([]byte(head + "\n" + line + c.line + line))
+		if err != nil || len(traces) != 2 || len(bad) != 1 {
+			t.Errorf("%s: %d traces, %v, %v", c.name, len(traces), bad, err)
+			continue
+		}
+		if text := bad[0].Error(); !strings.HasPrefix(text, "line 3: ") || !strings.Contains(text, c.want) || !strings.Contains(text, "take the line out") {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+func TestTruncatedEnds(t *testing.T) {
+	whole := text(t, full(1), full(2), full(3))
+	for name, data := range map[string][]byte{"plain": whole[:len(whole)-40], "packed": zipped(t, whole)} {
+		if name == "packed" {
+			data = data[:len(data)-40]
+		}
+		traces, bad, err := readAll(data)
+		if err != nil || len(traces) != 2 || len(bad) != 1 || !errors.Is(bad[0], ErrTruncated) || !strings.HasPrefix(bad[0].Error(), "line 4: ") {
+			t.Errorf("%s: %d traces, %v, %v", name, len(traces), bad, err)
+		}
+	}
+	if traces, bad, err := readAll(bytes.TrimSuffix(whole, []byte("\n"))); len(traces) != 3 || bad != nil || err != nil {
+		t.Errorf("without the last newline: %d traces, %v, %v", len(traces), bad, err)
+	}
+}
+
+// zeros gives n bytes of a line that never ends.
+type zeros struct{ n int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.n <= 0 {
+		return 0, io.EOF
+	}
+	z.n -= int64(len(p))
+	clear(p)
+	return len(p), nil
+}
+
+// A small file cannot make a reader unpack for hours.
+func TestBombsEnd(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(text(t, full(1))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(z, &zeros{n: 90 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	traces, bad, err := readAll(b.Bytes())
+	if err != nil || len(traces) != 1 || len(bad) != 1 || !strings.Contains(bad[0].Error(), "times as long as the compressed file") {
+		t.Errorf("%d traces, %v, %v", len(traces), bad, err)
+	}
+}
+
+func TestTooLargeTracesAreLeftOut(t *testing.T) {
+	var b bytes.Buffer
+	w, err := NewWriter(&b, header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := full(1)
+	large.Snapshot = json.RawMessage(fmt.Sprintf("%q", strings.Repeat("x", MaxLine)))
+	if err := w.Write(large); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "7c41d2aa/1") {
+		t.Errorf("error %v", err)
+	}
+	if err := errors.Join(w.Write(full(2)), w.Close()); err != nil || w.Count() != 1 {
+		t.Errorf("%d written, %v", w.Count(), err)
+	}
+	if traces, bad, err := readAll(b.Bytes()); len(traces) != 1 || bad != nil || err != nil {
+		t.Errorf("%d traces, %v, %v", len(traces), bad, err)
+	}
+}
+
+// full disk: the error comes out of Flush or Close, and is not swallowed.
+type noRoom struct{}
+
+func (noRoom) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWriteErrorsAreTold(t *testing.T) {
+	w, err := NewWriter(noRoom{}, header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("flush: %v", err)
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := Create(filepath.Join(t.TempDir(), "none", "x"), header()); err == nil {
+		t.Error("a file in a directory that is not there was created")
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a file that is not there was opened")
+	}
+}
+
+// FuzzRead proves that whatever a file holds, reading it ends, and that every
+// trace that comes out can be written and read again as the same one.
+func FuzzRead(f *testing.F) {
+	whole := text(f, full(1), full(2))
+	f.Add(whole)
+	f.Add(zipped(f, whole))
+	f.Add(whole[:len(whole)-30])
+	f.Add(zipped(f, whole)[:100])
+	f.Add([]byte(`{"format":"loopscope.traces","v":1}` + "\n" + `{"v":1,"epoch":"e","seq":1,"loop":"replicaset","namespace":"a","name":"b","started":"2026-01-01T00:00:00Z","ended":"2026-01-01T00:00:00Z","result":"wrote"}`))
+	f.Add([]byte(`{"format":"loopscope.traces","v":1}` + "\r\n\r\n[[[[[[\n" + strings.Repeat("[", 50)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		traces, _, err := readAll(data)
+		if err != nil {
+			return
+		}
+		again, bad, err := readAll(text(t, traces...))
+		if err != nil || bad != nil {
+			t.Fatalf("written again: %v, %v", bad, err)
+		}
+		if diff := cmp.Diff(traces, again, same...); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
