@@ -59,6 +59,7 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 	if v.Strategy != "" {
 		p.frame.About = append(p.frame.About, views.Say(v.Strategy))
 	}
+	p.frame.About = append(p.frame.About, views.Text{}.Link("story", storyHref(x)))
 	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
 		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
@@ -68,6 +69,15 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 		return t.Object == x.object || t.Loop == telemetry.LoopReplicaSet && t.Namespace == x.object.Namespace && t.Owner == x.object.Name
 	}
 	return p
+}
+
+// storyHref leads to the story that the sync under the cursor belongs to.
+func storyHref(x *subject) string {
+	href := hrefOf(x.object) + "/story"
+	if x.pinned {
+		href += "?sync=" + digits(x.cursor.Seq) + "&epoch=" + x.cursor.Epoch
+	}
+	return href
 }
 
 func titleOf(v views.Object) string {

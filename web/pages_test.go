@@ -48,13 +48,14 @@ func story(t testing.TB) (*world, string) {
 // story: whatever the loops can decide has a page, and each page is whole.
 func TestEveryPageIsSound(t *testing.T) {
 	w, base := story(t)
-	paths := map[string]bool{"/deployments": true, "/queues": true, "/debug/controllers": true, "/deployments?q=is:settled": true, "/nowhere": false}
+	paths := map[string]bool{"/deployments": true, "/queues": true, "/debug/controllers": true, "/deployments?q=is:settled": true, "/nowhere": false,
+		"/deployments/shop/web/story": true, "/deployments/shop/nothing/story": false, "/deployments/shop/web/story?at=now": false}
 	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
 		trace, ok := w.journal.Get(seq)
 		if !ok {
 			t.Fatalf("trace %d is not kept", seq)
 		}
-		paths[hrefOf(trace.Object)], paths[syncHref(trace)] = true, true
+		paths[hrefOf(trace.Object)], paths[syncHref(trace)], paths[syncHref(trace)+"/chain"] = true, true, true
 	}
 	for path, found := range paths {
 		res, body := get(t, base, path)

@@ -19,14 +19,7 @@ const maxRaw = 96 << 10
 func (s *Server) syncDoc(q *query) (*page, error) {
 	loop := loopOf(q.route)
 	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
-	seq, err := number(q.seq)
-	if err != nil {
-		return nil, badSync(q.seq, hrefOf(o))
-	}
-	if q.epoch != s.journal.Epoch() {
-		return nil, s.otherEpoch(q.epoch, hrefOf(o))
-	}
-	t, err := s.syncNumber(o, seq)
+	t, err := s.syncOfAddress(q, o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +39,19 @@ func (s *Server) syncDoc(q *query) (*page, error) {
 func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDoc) {
 	f := &p.frame
 	f.Tab, f.Up, f.Twin, f.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
-	f.Crumbs = crumbs(t.Namespace, t.Name)
-	f.Crumbs[len(f.Crumbs)-1].Href = v.Object.Href
-	f.Crumbs = append(f.Crumbs, views.Link{Text: "sync " + digits(t.Seq)})
-	for _, l := range []*views.Link{v.Prev, v.Next, v.Newest} {
+	f.Crumbs = under(t.Object, views.Link{Text: "sync " + digits(t.Seq)})
+	for _, l := range []*views.Link{v.Prev, v.Next, v.Newest, {Text: "its chain", Href: syncHref(t) + "/chain"}} {
 		if l != nil {
 			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))
 		}
 	}
+}
+
+// under is the way to a page that belongs to an object.
+func under(o telemetry.Object, more ...views.Link) []views.Link {
+	c := crumbs(o.Namespace, o.Name)
+	c[len(c)-1].Href = hrefOf(o)
+	return append(c, more...)
 }
 
 func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {

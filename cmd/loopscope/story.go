@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+const (
+	// askWithin bounds one question to a running console, maxAnswer its answer.
+	askWithin = 30 * time.Second
+	maxAnswer = 64 << 20
+)
+
+type storyOptions struct {
+	server, namespace, at, output string
+	quiet                         bool
+}
+
+func newStory(s streams) *cobra.Command {
+	var o storyOptions
+	cmd := &cobra.Command{
+		Use:   "story deployment/NAME",
+		Short: "Tell a rollout from its change to its end: who changed what, every sync, write and pod",
+		Long: `Asks a running loopscope what happened to a Deployment from the change that
+unsettled it to the sync in which it was settled again, or up to now: changes by
+others, pods, syncs with what they wrote and held back, and what each step
+waited for.`,
+		Example: `  # What is happening to this rollout, from the beginning?
+  loopscope story deployment/web -n shop
+
+  # What happened to it last night?
+  loopscope story deployment/web -n shop --at 2026-11-21T03:02:24Z
+
+  # For a script
+  loopscope story deployment/web -n shop -o json | jq '.beats[].object'`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+	}
+	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployment")
+	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way at this moment (RFC 3339), not the newest")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "leave out syncs that wrote nothing and held nothing back")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the story as json")
+	return cmd
+}
+
+func (o *storyOptions) run(ctx context.Context, s streams, args []string) error {
+	if o.output != "" && o.output != "json" {
+		return fmt.Errorf("output format %q is not known; choose json, or leave -o away", o.output)
+	}
+	name, err := deploymentName(args)
+	if err != nil {
+		return err
+	}
+	story, err := o.ask(ctx, name)
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		encoder := json.NewEncoder(s.out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(story)
+	}
+	return storyText(s.out, story, o.quiet)
+}
+
+func (o *storyOptions) ask(ctx context.Context, name string) (*telemetry.Story, error) {
+	query := url.Values{}
+	if o.at != "" {
+		if _, err := time.Parse(time.RFC3339, o.at); err != nil {
+			return nil, fmt.Errorf("--at %q is no moment; write it as 2026-11-21T03:02:24Z", o.at)
+		}
+		query.Set("at", o.at)
+	}
+	var twin struct {
+		Page struct {
+			Story *telemetry.Story `json:"story"`
+		} `json:"page"`
+	}
+	if err := askConsole(ctx, o.server, "/deployments/"+url.PathEscape(o.namespace)+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
+		return nil, err
+	}
+	if twin.Page.Story == nil {
+		return nil, fmt.Errorf("%s answered without a story; is it a loopscope of another version?", o.server)
+	}
+	return twin.Page.Story, nil
+}
+
+// askConsole reads a JSON page of a running console.
+func askConsole(ctx context.Context, server, path string, query url.Values, into any) error {
+	base, err := url.Parse(server)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return fmt.Errorf("--server %q is no address; write it as http://%s", server, app.DefaultListen)
+	}
+	base.Path, base.RawQuery = strings.TrimSuffix(base.Path, "/")+path, query.Encode()
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base.String(), nil)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", server, err)
+	}
+	request.Header.Set("Accept", "application/json")
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the console: %w\nIs loopscope running there? Start it with `loopscope manager`, or give its address with --server", err)
+	}
+	defer reply.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(reply.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the answer of %s: %w", server, err)
+	case len(body) > maxAnswer:
+		return fmt.Errorf("the answer of %s is longer than %d MB", server, maxAnswer>>20)
+	case reply.StatusCode != http.StatusOK:
+		return refused(server, reply.Status, body)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", server, err)
+	}
+	return nil
+}
+
+// refused is what the console itself says of a request that it cannot answer.
+func refused(server, status string, body []byte) error {
+	var said struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil || said.Error.Message == "" {
+		return fmt.Errorf("%s answered %s", server, status)
+	}
+	return errors.New(said.Error.Message)
+}
+
+func storyText(w io.Writer, story *telemetry.Story, quiet bool) error {
+	fmt.Fprintf(w, "%s\n", story.Text)
+	if story.Settled.IsZero() {
+		fmt.Fprintf(w, "It is not settled yet. It began %s UTC", story.Began.UTC().Format(time.DateTime))
+	} else {
+		fmt.Fprintf(w, "It was settled after %s. It began %s UTC", decision.Span(story.Settled.Sub(story.Began)), story.Began.UTC().Format(time.DateTime))
+	}
+	if story.Open {
+		fmt.Fprint(w, " or before: earlier syncs are not kept")
+	}
+	c := story.Counts
+	fmt.Fprintf(w, ".\n%d changes by others, %d transitions of pods, %d syncs, %d writes, %d refused\n\n", c.Changes, c.Pods, c.Syncs, c.Writes, c.Refused)
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for i := range story.Beats {
+		b := &story.Beats[i]
+		if quiet && b.Sync != nil && len(b.Writes) == 0 && len(b.Held) == 0 && b.Sync.Error == "" && !b.Settles {
+			continue
+		}
+		if b.Waited != nil && b.Waited.For >= time.Second {
+			fmt.Fprintf(table, "\t\t\t%s of waiting (%s): %s\n", decision.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
+		}
+		end := ""
+		if b.Settles {
+			end = ". Settled."
+		}
+		fmt.Fprintf(table, "%s\t+%s\t%s\t%s%s\n", b.At.UTC().Format("15:04:05.000"), decision.Span(b.At.Sub(story.Began)), b.Kind, b.Tell().At(b.At), end)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,64 @@
+package views
+
+import "time"
+
+// Story is the page of one rollout from its change to its end.
+type Story struct {
+	Headline Text   `json:"headline"`
+	Then     Text   `json:"then"`
+	Object   Link   `json:"object"`
+	Note     string `json:"-"`
+	Beats    []Beat `json:"-"`
+	// Story is what the twin holds.
+	Story any `json:"story"`
+}
+
+// Beat is one line of a story.
+type Beat struct {
+	At time.Time
+	// Step is the time since the beginning.
+	Step string
+	Kind string // change, pod or sync
+	Mark Mark
+	Text Text
+	// Waited says what the pause before it was for; nil for none.
+	Waited Text
+	// Quiet lines wrote nothing and held nothing up: they fold.
+	Quiet bool
+	Href  string
+}
+
+// Folds is the lines of a story with runs of quiet ones put together.
+func (s Story) Folds() [][]Beat {
+	var list [][]Beat
+	for _, b := range s.Beats {
+		if n := len(list); n > 0 && b.Quiet && list[n-1][0].Quiet {
+			list[n-1] = append(list[n-1], b)
+			continue
+		}
+		list = append(list, []Beat{b})
+	}
+	return list
+}
+
+// Chain is the page of a sync between its causes and its effects.
+type Chain struct {
+	Headline Text  `json:"headline"`
+	Then     Text  `json:"then"`
+	Sync     Link  `json:"sync"`
+	Origins  []Hop `json:"-"`
+	Effects  []Hop `json:"-"`
+	Chain    any   `json:"chain"`
+}
+
+// Hop is one line of a chain's tree.
+type Hop struct {
+	// Event is what joins it to the line that it hangs on.
+	Event Text
+	At    time.Time
+	Mark  Mark
+	Text  Text
+	Href  string
+	Cut   int
+	Hops  []Hop
+}

@@ -1,0 +1,220 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// storyWithin bounds how long a story is looked for in the history.
+const storyWithin = 10 * time.Second
+
+// story is one rollout of a Deployment, told from its change to its end: the
+// newest one, that of ?sync=, or the one under way at ?at=.
+func (s *Server) story(q *query) (*page, error) {
+	story, err := s.tell(q)
+	if err != nil {
+		return nil, err
+	}
+	v := s.storyView(story)
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Story of "+story.Key()), body: views.StoryBody(v), data: v}
+	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
+	p.frame.Crumbs = under(story.Object, views.Link{Text: "story"})
+	return p, nil
+}
+
+// tell finds the story in the journal, or in the history where its beginning,
+// or all of it, is not in the journal any more.
+func (s *Server) tell(q *query) (*telemetry.Story, error) {
+	o := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: q.namespace, Name: q.name}
+	args := q.url.Query()
+	if text := args.Get("at"); text != "" {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return nil, problem(http.StatusBadRequest, "bad-time", "That is not a moment.",
+				views.Say("Write it as ").Code("2026-11-21T03:02:24Z").Plain("; the address says ").Code(clip(text, 60)).Plain(".")).link("The newest story", hrefOf(o)+"/story")
+		}
+		return s.storyAt(o, at)
+	}
+	x, err := s.subject(q, telemetry.LoopDeployment)
+	if err != nil {
+		return nil, err
+	}
+	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).Story(x.cursor)
+	if s.opts.Archive != nil && (!ok || story.Open) {
+		if older, err := s.storyAt(o, x.cursor.Started); err == nil {
+			return older, nil
+		}
+	}
+	if !ok {
+		return nil, noStory(o)
+	}
+	return story, nil
+}
+
+// storyAt tells what was under way at that moment, from the history or, where
+// none is kept, from the journal.
+func (s *Server) storyAt(o telemetry.Object, at time.Time) (*telemetry.Story, error) {
+	t, list, err := s.collect(o, at)
+	switch {
+	case errors.Is(err, telemetry.ErrNotKept):
+		return nil, noStory(o)
+	case err != nil:
+		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
+	}
+	story, ok := telemetry.NewExcerpt(list).Story(t)
+	if !ok {
+		return nil, noStory(o)
+	}
+	return story, nil
+}
+
+func (s *Server) collect(o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
+	if s.opts.Archive != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
+		defer cancel()
+		return telemetry.Collect(ctx, s.opts.Archive, o, at)
+	}
+	list := s.journal.Family(o)
+	var now *telemetry.Trace
+	for _, t := range list {
+		if t.Object == o && !t.Started.After(at) && (now == nil || t.Started.After(now.Started)) {
+			now = t
+		}
+	}
+	if now == nil {
+		return nil, nil, telemetry.ErrNotKept
+	}
+	return now, list, nil
+}
+
+func noStory(o telemetry.Object) error {
+	return problem(http.StatusNotFound, "no-story", "Nothing has happened to "+clip(o.Key(), 300)+" that is kept.",
+		views.Say("A story begins when a Deployment is no longer settled. Every kept sync of this one found it settled.")).
+		link("Deployment "+o.Key(), hrefOf(o))
+}
+
+func (s *Server) storyView(story *telemetry.Story) views.Story {
+	v := views.Story{Object: views.Link{Text: "Deployment " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
+	end := story.Settled
+	v.Headline = views.Text{}.Code(story.Key())
+	if story.Settled.IsZero() {
+		v.Headline = v.Headline.Plain(" is not settled yet")
+	} else {
+		v.Headline = v.Headline.Plain(" was settled after " + views.Span(end.Sub(story.Began)))
+	}
+	v.Headline = v.Headline.Plain(".")
+	v.Then = views.Say("It began ").Clock(story.Began).Plain(" UTC")
+	if story.Open {
+		v.Then = v.Then.Plain(" or before; earlier syncs are not kept")
+	}
+	v.Then = v.Then.Plain(". Last it said: “" + story.Text + "”")
+	c := story.Counts
+	v.Note = fmt.Sprintf("%s by others, %s of pods, %s, %s", views.Plural(c.Changes, "change"), views.Plural(c.Pods, "transition"), views.Plural(c.Syncs, "sync"), views.Plural(c.Writes, "write"))
+	for i := range story.Beats {
+		v.Beats = append(v.Beats, beatView(story, &story.Beats[i]))
+	}
+	return v
+}
+
+func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
+	v := views.Beat{At: b.At, Step: "+" + views.Span(b.At.Sub(story.Began)), Kind: string(b.Kind), Text: wording(b.Tell(), true), Mark: beatMark(b)}
+	if b.Waited != nil && b.Waited.For >= time.Second {
+		v.Waited = views.Sayf("%s of waiting (%s): %s", views.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
+	}
+	if b.Sync != nil {
+		v.Href = hrefOf(b.Sync.Object) + "/syncs/" + b.Sync.Epoch + "/" + digits(b.Sync.Seq)
+		v.Quiet = len(b.Writes) == 0 && len(b.Held) == 0 && b.Sync.Error == "" && !b.Settles && len(v.Waited) == 0
+	}
+	if b.Settles {
+		v.Text = v.Text.Plain(". ").Strong("Settled.")
+	}
+	return v
+}
+
+func beatMark(b *telemetry.Beat) views.Mark {
+	switch {
+	case b.Kind == telemetry.BeatChange:
+		return views.Mark{Tone: views.Moving, Word: "change"}
+	case b.Kind == telemetry.BeatPod:
+		return views.Mark{Tone: views.Idle, Word: "pod"}
+	case b.Settles:
+		return views.Mark{Tone: views.OK, Word: "settled"}
+	case len(b.Writes) == 0 && len(b.Held) > 0:
+		return views.Mark{Tone: views.Waiting, Word: "held"}
+	}
+	return resultMark(b.Sync.Result)
+}
+
+// chain is what led to a sync, and what came of it.
+func (s *Server) chain(q *query) (*page, error) {
+	o := telemetry.Object{Loop: loopOf(q.route), Namespace: q.namespace, Name: q.name}
+	t, err := s.syncOfAddress(q, o)
+	if err != nil {
+		return nil, err
+	}
+	chain := telemetry.NewExcerpt(s.journal.Family(o)).Chain(t)
+	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
+		Headline: views.Say("Sync " + digits(t.Seq) + " of ").Code(t.Key()).Plain(" and what hangs on it."),
+		Then:     s.syncHeadline(t), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+digits(t.Seq)), body: views.ChainBody(v), data: v}
+	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Sync.Href, q.twinHref(), syncKeys
+	p.frame.Crumbs = under(o, views.Link{Text: "sync " + digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
+	return p, nil
+}
+
+// syncOfAddress is the sync that a permalink names.
+func (s *Server) syncOfAddress(q *query, o telemetry.Object) (*telemetry.Trace, error) {
+	seq, err := number(q.seq)
+	if err != nil {
+		return nil, badSync(q.seq, hrefOf(o))
+	}
+	if q.epoch != s.journal.Epoch() {
+		return nil, s.otherEpoch(q.epoch, hrefOf(o))
+	}
+	return s.syncNumber(o, seq)
+}
+
+func hops(links []*telemetry.Link) []views.Hop {
+	list := make([]views.Hop, 0, len(links))
+	for _, l := range links {
+		h := views.Hop{Event: eventText(l.Cause), Cut: l.Cut, Hops: hops(l.Links)}
+		if l.Sync != nil {
+			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: kindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
+			h.At, h.Mark, h.Text = l.Sync.Started, resultMark(l.Sync.Result), wording(b.Tell(), false)
+			if l.Elsewhere {
+				h.Text = views.Say("sync " + digits(l.Sync.Seq) + ", which is on this page already")
+			}
+			h.Href = hrefOf(l.Sync.Object) + "/syncs/" + l.Sync.Epoch + "/" + digits(l.Sync.Seq)
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// eventText is a cause in one line.
+func eventText(c *telemetry.Cause) views.Text {
+	text := views.Say(causeWord(c.Kind))
+	if c.Code != "" {
+		text = text.Plain(": " + timerWord(c.Code))
+	}
+	if c.Object != "" {
+		text = text.Plain(" ").Code(c.Object)
+	}
+	if rv := change(c.OldRV, c.NewRV); rv != "" {
+		text = text.Plain(", rv " + rv)
+	}
+	if c.Manager != "" {
+		text = text.Plain(", by ").Code(c.Manager)
+	}
+	for _, f := range c.Fields[:min(3, len(c.Fields))] {
+		text = text.Plain(", ").Code(changeText(f))
+	}
+	return text
+}
