@@ -99,6 +99,7 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	s.Beats = e.beats(e.within(t, syncs, part, s.Began), newest, part.settled)
+	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
 	return s, true
 }
