@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// DefaultSlow is how long a sync has to run to be of the class slow, unless a
+// journal is told otherwise.
+const DefaultSlow = time.Second
+
 // maxBatch bounds what one Next returns, so that a reader that fell behind
 // writes and checks its deadline in between.
 const maxBatch = 256
@@ -32,7 +36,7 @@ type JournalOptions struct {
 	// Bytes bounds all of them together, by the estimated size of their traces.
 	// Default 256 MiB. The class that uses most gives up its oldest.
 	Bytes int64
-	// SlowAfter is how long a sync has to run to be of the class slow. Default 1 s.
+	// SlowAfter is how long a sync has to run to be of the class slow. Default DefaultSlow.
 	SlowAfter time.Duration
 	// Spacing is the least time between two wake-ups of the readers. A burst of
 	// traces reaches them as one batch. Default 2 ms.
@@ -64,7 +68,7 @@ func (o JournalOptions) withDefaults() JournalOptions {
 		o.Bytes = 256 << 20
 	}
 	if o.SlowAfter <= 0 {
-		o.SlowAfter = time.Second
+		o.SlowAfter = DefaultSlow
 	}
 	if o.Spacing <= 0 {
 		o.Spacing = 2 * time.Millisecond
@@ -119,6 +123,7 @@ type Journal struct {
 	bytes   int64
 	shelved int64 // of bytes, what stands on a shelf
 	folded  uint64
+	loaded  bool // a recording; never changes once there are readers
 }
 
 // NewJournal returns an empty journal. Traces can be recorded at once; readers
@@ -216,6 +221,11 @@ func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, misse
 		switch last := j.last.Load(); {
 		case after > last:
 			return nil, 0, ErrAhead
+		case after < last && j.loaded:
+			if batch := j.Kept(after, maxBatch); len(batch) > 0 {
+				return batch, 0, nil // Gaps are the recording's own: nobody missed them here.
+			}
+			after = last
 		case after < last:
 			batch, missed := j.collect(after, last)
 			if len(batch) > 0 {
@@ -269,6 +279,10 @@ func (j *Journal) Board() *Board { return j.board }
 func (j *Journal) Window() (total uint64, since time.Time, folded uint64) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
+	if j.loaded {
+		s := &j.shelves[shelfLoaded]
+		return uint64(len(s.items) - s.gone), j.began, j.folded
+	}
 	return j.last.Load(), j.began, j.folded
 }
 

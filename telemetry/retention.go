@@ -28,6 +28,7 @@ const (
 	shelfFailed
 	shelfConflicted
 	shelfSlow
+	shelfLoaded // of a recording: everything
 	shelfCount
 )
 
@@ -245,6 +246,16 @@ func (s *shelf) upTo(seq uint64) *kept {
 		return nil
 	}
 	return live[i-1]
+}
+
+// after is the oldest trace of the shelf with a higher number.
+func (s *shelf) after(seq uint64) *kept {
+	live := s.items[s.gone:]
+	i := sort.Search(len(live), func(i int) bool { return live[i].trace.Seq > seq })
+	if i == len(live) {
+		return nil
+	}
+	return live[i]
 }
 
 // estimate is about how many bytes a trace keeps alive. It has to be cheap

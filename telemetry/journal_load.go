@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// LoadJournal is a journal of recorded traces, with the epoch and the numbers
+// that they were recorded with; gaps are normal. The traces are of one epoch and
+// come in the order of their numbers. What Bytes has no room for is given up,
+// the oldest first; Loaded says how many are left. Nothing is to be recorded
+// in it: its Last is the newest trace there was.
+func LoadJournal(o JournalOptions, traces []*Trace) (*Journal, error) {
+	if len(traces) == 0 {
+		return nil, errors.New("load journal: there are no traces to show")
+	}
+	o.Epoch, o.Recent = traces[0].Epoch, 1
+	j := NewJournal(o)
+	j.loaded = true
+	j.began = traces[0].Started
+	j.shelves[shelfLoaded].limit = math.MaxInt
+	for i, t := range traces {
+		switch {
+		case t.Epoch != o.Epoch:
+			return nil, fmt.Errorf("load journal: trace %d is of epoch %s, and the first of %s: choose one", t.Seq, t.Epoch, o.Epoch)
+		case i > 0 && t.Seq <= traces[i-1].Seq:
+			return nil, fmt.Errorf("load journal: trace %d comes after trace %d: sort them, and leave the second of two out", t.Seq, traces[i-1].Seq)
+		}
+		j.load(t)
+	}
+	return j, nil
+}
+
+// load puts a trace on a shelf of its own and leaves the ring of recent ones
+// empty, as that one has no gaps.
+func (j *Journal) load(t *Trace) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if t.Started.Before(j.began) {
+		j.began = t.Started
+	}
+	k := &kept{trace: t, size: estimate(t)}
+	j.bytes += k.size
+	j.historyOf(t.Object).append(k)
+	j.shelve(k, shelfLoaded, true)
+	j.oldest = t.Seq + 1
+	j.wrote.note(t)
+	j.board.put(t)
+	j.last.Store(t.Seq)
+	for j.bytes > j.opts.Bytes && j.giveUp() {
+	}
+}
+
+// Loaded reports whether this is a recording, and how many traces of it are kept.
+func (j *Journal) Loaded() (traces int, is bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	s := &j.shelves[shelfLoaded]
+	return len(s.items) - s.gone, j.loaded
+}
