@@ -54,6 +54,7 @@ var (
 	}
 	traces     = allowance{"telemetry", "traces and the journal"}
 	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
+	recordings = allowance{"telemetry/tracefile", "recordings"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
 )
 
@@ -90,12 +91,17 @@ var rules = []rule{
 		},
 	},
 	{pkg: "telemetry/history", later: true, why: "a reader of the journal that keeps it", ours: []allowance{traces}, third: []allowance{{"modernc.org/sqlite", "the store"}}},
+	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces}},
+	{
+		pkg: "cmd/internal/replay", why: "a sync that is decided again needs its trace alone",
+		ours: append([]allowance{traces}, pureOnes[:3]...),
+	},
 	{pkg: "telemetry/otlp", later: true, why: "a reader of the journal that exports it", ours: []allowance{traces}, third: []allowance{{"go.opentelemetry.io", "the protocol"}}},
 	{pkg: "views", why: "a view draws what its model says and knows nothing else", third: []allowance{templ}},
 	{pkg: "static", why: "files know nothing"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
-		ours: append([]allowance{traces, {"views", "what it renders"}, {"static", "what it serves"}}, pureOnes...),
+		ours: append([]allowance{traces, recordings, {"views", "what it renders"}, {"static", "what it serves"}}, pureOnes...),
 		third: []allowance{
 			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},
 			prometheus, templ,
@@ -104,7 +110,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/internal/app", why: "it wires everything, so that a program can embed it",
 		ours: append([]allowance{
-			traces, {"controllers", "the loops"}, {"telemetry/metrics", "it alone chooses the exporters"},
+			traces, recordings, {"controllers", "the loops"}, {"telemetry/metrics", "it alone chooses the exporters"},
 			{"telemetry/history", "it alone chooses the exporters"}, {"telemetry/otlp", "it alone chooses the exporters"},
 			{"web", "the console"}, {"views", "what the console shows of the process"}, {"static", "its files"},
 		}, pureOnes...),
@@ -117,7 +123,9 @@ var rules = []rule{
 	},
 	{
 		pkg: "cmd/loopscope", why: "flags become options; the loops are reached through the app",
-		ours: append([]allowance{traces, {"cmd/internal/app", "the program itself"}}, pureOnes...),
+		ours: append([]allowance{
+			traces, recordings, {"cmd/internal/app", "the program itself"}, {"cmd/internal/replay", "recorded syncs decided again"},
+		}, pureOnes...),
 		third: []allowance{
 			{"github.com/spf13/cobra", "commands"}, {"github.com/spf13/pflag", "their flags"},
 			{"k8s.io/cli-runtime", "the usual kubeconfig flags"},

@@ -1,0 +1,180 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// Rules are what recorded syncs are decided by. The zero value is the rules of
+// this program; a test replaces one to see that the change is caught.
+type Rules struct {
+	DecideDeployment func(*deployment.Snapshot) decision.Verdict
+	DecideReplicaSet func(*replicaset.Snapshot) decision.Verdict
+}
+
+func (r Rules) withDefaults() Rules {
+	if r.DecideDeployment == nil {
+		r.DecideDeployment = deployment.Decide
+	}
+	if r.DecideReplicaSet == nil {
+		r.DecideReplicaSet = replicaset.Decide
+	}
+	return r
+}
+
+// Kind is what became of a trace.
+type Kind string
+
+// The kinds of finding.
+const (
+	// Equal: verdicts, report, numbers and sentence are those recorded.
+	Equal Kind = "equal"
+	// Different: something is not as recorded.
+	Different Kind = "different"
+	// NotReplayable: the trace does not hold what it takes, for a reason.
+	NotReplayable Kind = "not replayable"
+)
+
+// The reasons why a trace is not replayable.
+const (
+	// Unobserved: the sync failed before there was a snapshot, so nothing was decided.
+	Unobserved = "the sync failed before it observed anything, so nothing was decided"
+	// Unrecorded: there was something to decide on, and the record lacks it.
+	Unrecorded = "its snapshot was not recorded"
+	// Panicked: what the sync had decided before it panicked is equal; what it
+	// would have decided or said after that is not known.
+	Panicked = "the sync panicked; what it had decided by then is equal"
+	// Unread begins the reason of a snapshot that cannot be read.
+	Unread = "its snapshot cannot be read"
+)
+
+// Finding is what became of one trace.
+type Finding struct {
+	Kind Kind
+	// Reason says why it is not replayable.
+	Reason string
+	// Detail is the error behind the reason, where there is one.
+	Detail error
+	// Difference is the first one found.
+	Difference Difference
+}
+
+// Difference is a place where the record and the replay part.
+type Difference struct {
+	// Path is the place in the JSON of the trace: "rounds[0].verdict.path[7].answer".
+	Path string
+	// Recorded and Now are the JSON of both values, "nothing" for none.
+	Recorded, Now string
+}
+
+// String is the difference in one line.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s: recorded %s, now %s", d.Path, d.Recorded, d.Now)
+}
+
+// Trace decides and settles one recorded sync again. It changes nothing of it,
+// and a panic of the rules is a difference.
+func (r Rules) Trace(t *telemetry.Trace) (f Finding) {
+	if len(t.Snapshot) == 0 {
+		if len(t.Rounds) == 0 {
+			return Finding{Kind: NotReplayable, Reason: Unobserved}
+		}
+		return Finding{Kind: NotReplayable, Reason: Unrecorded}
+	}
+	turn, err := r.withDefaults().turn(t)
+	if err != nil {
+		return Finding{Kind: NotReplayable, Reason: Unread, Detail: err}
+	}
+	return again(turn, t)
+}
+
+// errLoop is the error of a loop that this program does not have.
+var errLoop = errors.New("no such loop is known")
+
+// turn reads the snapshot for the rules of its loop.
+func (r Rules) turn(t *telemetry.Trace) (turn, error) {
+	switch t.Loop {
+	case telemetry.LoopDeployment:
+		s, err := deployment.Decode(t.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		return newDeploymentTurn(s, r.DecideDeployment), nil
+	case telemetry.LoopReplicaSet, telemetry.LoopReplicationController:
+		s, err := replicaset.Decode(t.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		return &replicaSetTurn{s: s, by: r.DecideReplicaSet}, nil
+	}
+	return nil, fmt.Errorf("loop %q: %w", t.Loop, errLoop)
+}
+
+// again goes through a sync as the loop does, and compares at each step.
+func again(now turn, t *telemetry.Trace) (f Finding) {
+	at := "rounds[0].verdict"
+	defer func() {
+		if p := recover(); p != nil {
+			f = differs(Difference{Path: at, Recorded: "an answer", Now: fmt.Sprintf("a panic: %v", p)})
+		}
+	}()
+	for i, round := range t.Rounds {
+		if i > 0 {
+			now.learn(t.Rounds[i-1], round.Learnt)
+		}
+		at = fmt.Sprintf("rounds[%d].verdict", i)
+		if d := compare(at, round.Verdict, now.decide()); d != nil {
+			return differs(*d)
+		}
+	}
+	if panicked(t) {
+		return Finding{Kind: NotReplayable, Reason: Panicked}
+	}
+	now.end()
+	at = "report"
+	var report *decision.Report
+	if n := len(t.Rounds); n == 0 || !t.Rounds[n-1].Verdict.Stop {
+		report = now.settle(t.Rounds)
+		if t.Report != nil {
+			report.Outcome = t.Report.Outcome // What became of the write is not for settle to say.
+		}
+	}
+	if d := compare(at, t.Report, report); d != nil {
+		return differs(*d)
+	}
+	at = "numbers"
+	if d := compare(at, listed(t.Numbers), listed(now.numbers())); d != nil {
+		return differs(*d)
+	}
+	at = "sentence"
+	if d := compare(at, t.Sentence, now.say(t.Rounds, report, t.Try)); d != nil {
+		return differs(*d)
+	}
+	return Finding{Kind: Equal}
+}
+
+// panicked reports whether the sync itself did. One that was dropped after its
+// last try says so by its failure; a request that panicked did not end its sync.
+func panicked(t *telemetry.Trace) bool {
+	if t.Result == telemetry.ResultPanicked {
+		return true
+	}
+	n := len(t.Rounds)
+	unsettled := t.Report == nil && (n == 0 || !t.Rounds[n-1].Verdict.Stop)
+	return unsettled && t.Failure != nil && t.Failure.Reason == "Panic"
+}
+
+// listed makes no list of no facts, as the record leaves both out.
+func listed(facts []decision.Fact) []decision.Fact {
+	if len(facts) == 0 {
+		return nil
+	}
+	return facts
+}
+
+func differs(d Difference) Finding { return Finding{Kind: Different, Difference: d} }

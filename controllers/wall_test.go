@@ -1,0 +1,62 @@
+package controllers
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// instants calls visit with every time.Time in v and where it is.
+func instants(v reflect.Value, at string, visit func(at string, t time.Time)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			instants(v.Elem(), at, visit)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			instants(v.Index(i), at+"[]", visit)
+		}
+	case reflect.Struct:
+		if t, ok := v.Interface().(time.Time); ok {
+			visit(at, t)
+			return
+		}
+		for i := range v.NumField() {
+			instants(v.Field(i), at+"."+v.Type().Field(i).Name, visit)
+		}
+	}
+}
+
+// A snapshot decides the same on the day after: it holds no reading of a clock
+// that the record cannot hold.
+func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
+	caches := newCaches(t)
+	caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
+	for uid, l := range map[types.UID]*Loop{"d": caches.deployments.Loop, "r": caches.controllers.Loop} {
+		l.held.note("shop/web", uid, wall(time.Now()))
+		l.opts.Ledger.written(entry{uid: uid, resource: l.caches[0].resource, object: l.name + " web", rv: "99"})
+	}
+	caches.controllers.expect.expectCreates("shop/web", 2)
+	observed, err := caches.deployments.observe(t.Context(), "shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, snapshot := range []any{observed.snapshot(), turnOf(t, caches).snapshot()} {
+		instants(reflect.ValueOf(snapshot), "", func(at string, x time.Time) {
+			if strings.Contains(x.String(), "m=") || x.Location() != time.UTC {
+				t.Errorf("%T%s is %s", snapshot, at, x)
+			}
+			found[at] = found[at] || !x.IsZero()
+		})
+	}
+	for _, at := range []string{".Now", ".Held", ".Echo[].Since", ".Echo[].Check", ".Expect.Since", ".Expect.Expires"} {
+		if !found[at] {
+			t.Errorf("%s was not tried: %v", at, found)
+		}
+	}
+}
