@@ -50,7 +50,7 @@ func (l *Loop) run(ctx context.Context, t turn, actions []decision.Action, outco
 		o, found := t.do(ctx, a)
 		o.Took = clock()
 		outcomes[i] = o
-		merge(learnt, found)
+		learnt.Add(found)
 		if o.OK() {
 			continue
 		}
@@ -60,18 +60,6 @@ func (l *Loop) run(ctx context.Context, t turn, actions []decision.Action, outco
 		}
 	}
 	return all
-}
-
-// merge adds what one action learnt to what the round learnt.
-func merge(into *decision.Learnt, l decision.Learnt) {
-	if l.NameTaken != nil {
-		into.NameTaken = l.NameTaken
-	}
-	if l.Parent != "" {
-		into.Parent = l.Parent
-	}
-	into.ChildrenGone = append(into.ChildrenGone, l.ChildrenGone...)
-	into.NamespaceTerminating = into.NamespaceTerminating || l.NamespaceTerminating
 }
 
 // outcomeOf turns an API reply into an outcome. A reply that never came, or a

@@ -41,7 +41,7 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
 	t := &deploymentTurn{body: b, key: key, seen: versionsOf(b.stores)}
-	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: b.now().UTC(), Namespace: namespace, Name: name}
+	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: wall(b.now()), Namespace: namespace, Name: name}
 	t.d, err = b.deployments.Deployments(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		b.forgetKey(key) // A sync under way may have noted something after the delete event.
@@ -59,6 +59,11 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 	t.fill()
 	return t, nil
 }
+
+// wall is an instant as a snapshot keeps it. A monotonic reading does not
+// survive the record: a span decided on would be another one when it is decided
+// on again.
+func wall(t time.Time) time.Time { return t.UTC().Round(0) }
 
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with everything that a live read shows.
@@ -233,7 +238,7 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 func (t *deploymentTurn) echoes() []deployment.Echo {
 	var list []deployment.Echo
 	for _, e := range t.body.opts.Ledger.pending(t.d.UID, t.body.stores, t.seen, t.cached) {
-		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
+		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wall(e.since), Check: wall(e.check)})
 		if e.overdue {
 			t.body.lost.add(t.key)
 		}

@@ -29,7 +29,7 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 	}
 	t := &replicaSetTurn{body: b, key: key, seen: versionsOf(b.stores)}
 	t.s = replicaset.Snapshot{
-		Version: replicaset.SnapshotVersion, Now: b.now().UTC(), Kind: b.kind(),
+		Version: replicaset.SnapshotVersion, Now: wall(b.now()), Kind: b.kind(),
 		Namespace: namespace, Name: name, Burst: b.opts.Burst,
 	}
 	t.rs, err = b.owners.get(namespace, name)
@@ -64,6 +64,7 @@ func (t *replicaSetTurn) fill() {
 	s.Status, s.Held = replicaSetStatus(&rs.Status), t.body.held.of(t.key, rs.UID)
 	s.Lag = t.body.opts.Ledger.lags.longest()
 	s.Expect = t.expect.Expectations
+	s.Expect.Since, s.Expect.Expires = wall(s.Expect.Since), wall(s.Expect.Expires)
 	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
@@ -160,7 +161,7 @@ func (t *replicaSetTurn) countSibling(sibling *appsv1.ReplicaSet, counted map[ty
 func (t *replicaSetTurn) echoes() []replicaset.Echo {
 	var list []replicaset.Echo
 	for _, e := range t.body.opts.Ledger.pending(t.rs.UID, t.body.stores, t.seen, t.cached) {
-		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
+		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wall(e.since), Check: wall(e.check)})
 		if e.overdue {
 			t.body.lost.add(t.key)
 		}

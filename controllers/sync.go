@@ -93,7 +93,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
 	t.Timers = append(t.Timers, t.Rounds[len(t.Rounds)-1].Verdict.Timers...)
 	t.Timers = append(t.Timers, t.Report.Timers...)
 	if uid := types.UID(turn.identity().uid); t.Report.Hold {
-		l.held.note(t.Key(), uid, t.Started.UTC())
+		l.held.note(t.Key(), uid, wall(t.Started))
 	} else {
 		l.held.forget(t.Key())
 	}
