@@ -14,7 +14,6 @@ import (
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -24,12 +23,11 @@ import (
 // ReplicaSets and for what has their form.
 type replicaSetBody struct {
 	*Loop
-	owners    owners
-	podLister corelisters.PodLister
-	pods      cache.Indexer
-	stores    map[string]versioned
-	expect    *expectations
-	lost      lostKeys
+	owners owners
+	pods   cache.Indexer
+	stores map[string]versioned
+	expect *expectations
+	lost   lostKeys
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
@@ -46,14 +44,15 @@ func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pod
 
 // keepPods makes a loop keep the pods of these owners.
 func (l *Loop) keepPods(o owners, informer cache.SharedIndexInformer, pods coreinformers.PodInformer) error {
-	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
-		return err
+	for name, f := range map[string]cache.IndexFunc{podController: indexPod, podHash: indexPodHash, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc} {
+		if err := addIndex(pods.Informer(), name, f); err != nil {
+			return err
+		}
 	}
 	b := &replicaSetBody{
-		Loop:      l,
-		owners:    o,
-		podLister: pods.Lister(),
-		pods:      pods.Informer().GetIndexer(),
+		Loop:   l,
+		owners: o,
+		pods:   pods.Informer().GetIndexer(),
 		stores: map[string]versioned{
 			o.resource(): informer.GetStore(),
 			resourcePods: pods.Informer().GetStore(),

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
@@ -61,14 +60,14 @@ func (t *replicaSetTurn) fill() {
 	}
 	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
-	s.Status, s.Held = replicaSetStatus(&rs.Status), t.body.held.of(t.key, rs.UID)
+	s.Status, s.Held = t.status(&rs.Status), t.body.held.of(t.key, rs.UID)
 	s.Lag = t.body.opts.Ledger.lags.longest()
 	s.Expect = t.expect.Expectations
 	s.Expect.Since, s.Expect.Expires = wall(s.Expect.Since), wall(s.Expect.Expires)
 	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		s.SelectorError = err.Error()
+		s.SelectorError = foreign(err.Error())
 		return
 	}
 	s.Selector = selector.String()
@@ -117,46 +116,6 @@ func deletionCost(p *corev1.Pod) int64 {
 	return cost
 }
 
-// fillSiblings counts active pods on each node over all ReplicaSets of the same
-// owner, which only a ranking needs: so only when there are too many pods.
-func (t *replicaSetTurn) fillSiblings() {
-	active := int64(0)
-	for i := range t.s.Pods {
-		if t.s.Pods[i].Active() {
-			active++
-		}
-	}
-	if active <= t.s.Want {
-		return
-	}
-	family := t.body.owners.siblings(t.rs)
-	if family == nil {
-		return
-	}
-	t.s.Siblings = map[string]int64{}
-	counted := map[types.UID]bool{}
-	for _, sibling := range family {
-		t.countSibling(sibling, counted)
-	}
-}
-
-func (t *replicaSetTurn) countSibling(sibling *appsv1.ReplicaSet, counted map[types.UID]bool) {
-	selector, err := metav1.LabelSelectorAsSelector(sibling.Spec.Selector)
-	if err != nil {
-		return
-	}
-	pods, err := t.body.podLister.Pods(t.rs.Namespace).List(selector)
-	if err != nil {
-		return // A lister over a cache does not fail.
-	}
-	for _, p := range pods {
-		if podActive(p) && p.Spec.NodeName != "" && !counted[p.UID] {
-			counted[p.UID] = true
-			t.s.Siblings[p.Spec.NodeName]++
-		}
-	}
-}
-
 // echoes are our writes to this owner and its pods that the caches do not show yet.
 func (t *replicaSetTurn) echoes() []replicaset.Echo {
 	var list []replicaset.Echo
@@ -182,15 +141,15 @@ func (t *replicaSetTurn) cached(resource string, uid types.UID) string {
 	return ""
 }
 
-func replicaSetStatus(st *appsv1.ReplicaSetStatus) replicaset.Status {
+func (t *replicaSetTurn) status(st *appsv1.ReplicaSetStatus) replicaset.Status {
 	out := replicaset.Status{
 		ObservedGeneration: st.ObservedGeneration, Replicas: int64(st.Replicas), FullyLabeled: int64(st.FullyLabeledReplicas),
 		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Terminating: widen(st.TerminatingReplicas),
 	}
 	for _, c := range st.Conditions {
-		out.Conditions = append(out.Conditions, decision.Condition{
-			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Transition: c.LastTransitionTime.UTC(),
-		})
+		told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
+		told.Transition = c.LastTransitionTime.UTC()
+		out.Conditions = append(out.Conditions, told)
 	}
 	return out
 }

@@ -23,15 +23,6 @@ func deploymentSnapshot(t *telemetry.Trace) (*deployment.Snapshot, error) {
 	return &s, nil
 }
 
-// revisionOf is the revision that a Deployment's sync saw.
-func revisionOf(t *telemetry.Trace) string {
-	s, err := deploymentSnapshot(t)
-	if err != nil {
-		return ""
-	}
-	return s.Revision
-}
-
 // deployment is the page of one Deployment.
 func (s *Server) deployment(q *query) (*page, error) {
 	x, err := s.subject(q, telemetry.LoopDeployment)

@@ -17,7 +17,7 @@ func (s *Server) row(e entry, key telemetry.KeyState) views.Row {
 	r := views.Row{
 		ID: e.id, Group: o.group, Namespace: t.Namespace, Name: t.Name, Href: hrefOf(t.Object),
 		State: views.Mark{Tone: o.view, Word: o.word}, Quiet: o.tone == decision.ToneOK,
-		Revision: revisionOf(t), Why: why(t, e.said), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: did(t),
+		Revision: n.text("revision"), Why: why(t, e.said), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: did(t),
 		Queue: queueText(key),
 	}
 	if !e.SinceTone.IsZero() {
@@ -68,6 +68,11 @@ func (n numbers) count(name string) (int64, bool) {
 func (n numbers) or(name string) int64 {
 	c, _ := n.count(name)
 	return c
+}
+
+func (n numbers) text(name string) string {
+	v, _ := n.find(name)
+	return v.String()
 }
 
 // meterOf places the facts of a sync on a bar; without a ceiling there is none.

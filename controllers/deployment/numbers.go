@@ -31,6 +31,7 @@ const (
 	fUnavailable  = "unavailable"
 	fProgress     = "lastProgress"
 	fStart        = "size"
+	fRevision     = "revision"
 )
 
 // Numbers are the key numbers of a Deployment as facts of this sync: those of
@@ -65,6 +66,9 @@ func Numbers(s *Snapshot) []decision.Fact {
 	facts = append(facts, decision.Count(fRunning, running), decision.Count(fMinReady, v.minReady()))
 	if !s.LastProgress.IsZero() {
 		facts = append(facts, decision.Instant(fProgress, s.LastProgress))
+	}
+	if s.Revision != "" {
+		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
 	return facts
 }

@@ -210,8 +210,9 @@ func (s *surprises) toldInOrder(t *testing.T) {
 		{"its end", field("spec.paused", "false")},
 		{"the template for no node", field(image, "shop:v2")},
 		{"a pod without a node", pod("status.reason", "Unschedulable")},
-		{"the meddler", field("metadata.annotations[example.com/n]", "")},
+		{"the meddler's size", field("spec.replicas", "4")},
 		{"the conflict", conflicted},
+		{"what it was with, which the loop saw later", field("metadata.annotations[example.com/n]", "")},
 		{"the good image", field(image, "shop:v3")},
 		{"the end", settles},
 	} {
