@@ -90,7 +90,11 @@ var rules = []rule{
 			{"k8s.io/client-go/tools/metrics", "its request metric interfaces are implemented here"},
 		},
 	},
-	{pkg: "telemetry/history", later: true, why: "a reader of the journal that keeps it", ours: []allowance{traces}, third: []allowance{{"modernc.org/sqlite", "the store"}}},
+	{
+		pkg: "telemetry/history", why: "a reader of the journal that keeps it",
+		ours:  []allowance{traces, vocabulary},
+		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}},
+	},
 	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces}},
 	{
 		pkg: "cmd/internal/replay", why: "a sync that is decided again needs its trace alone",

@@ -1,0 +1,17 @@
+// Package history keeps traces in a file, so that they outlive the journal's
+// ring and the process. It may not make a sync wait, stop one, or take the
+// process down: it is a reader of the journal like any other, and what it could
+// not keep is counted. It may not decide what stands in a trace either; what
+// must not be stored has been left out before a trace is recorded.
+//
+// The file is an SQLite database in WAL mode. A sync is one row with its trace
+// as compressed JSON, and one entry of an inverted index over everything that a
+// query can ask for. The row's number is the microsecond in which the sync
+// started, so that the one number orders, pages and bounds by time.
+//
+// One process writes a file, any number read it meanwhile. What was committed
+// survives the end of the process in any way; the writer commits four times a
+// second, so a killed process loses less than its last second. A machine that
+// loses power may lose more: what came after the last checkpoint, which comes
+// every few megabytes.
+package history

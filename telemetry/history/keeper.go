@@ -1,0 +1,280 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+const (
+	// atOnce is how many syncs are committed together at most.
+	atOnce = 256
+	// longestPause bounds the time between two attempts after failures.
+	longestPause = time.Minute
+	// trimChunks bounds the transactions that make room between two commits.
+	trimChunks = 4
+	// lastDrain bounds the writing of what is left when the program ends.
+	lastDrain = 3 * time.Second
+)
+
+// Journal is what a Keeper reads.
+type Journal interface {
+	// Next returns the traces after that number and how many were missed; see telemetry.Journal.
+	Next(ctx context.Context, after uint64) (batch []*telemetry.Trace, missed uint64, err error)
+	// Last is the number of the newest trace.
+	Last() uint64
+}
+
+// Keeper writes the journal into a file for as long as the program runs, and
+// answers from it. Where the file cannot be had or written, it says so once,
+// goes on trying, and counts what the journal could not hold until then.
+type Keeper struct {
+	path string
+	opts Options
+	log  *slog.Logger
+
+	mu    sync.RWMutex // guards what follows
+	store *Store       // nil while it is not open
+	tally telemetry.ArchiveState
+	since uint64 // Dropped when the present failure began
+}
+
+var _ telemetry.Archive = (*Keeper)(nil)
+
+// Keep opens the file, or says in the state and the log why it cannot. Run keeps
+// syncs from then on; the caller owes it, as it closes the file.
+func Keep(path string, o Options, log *slog.Logger) *Keeper {
+	k := &Keeper{path: path, opts: o.withDefaults(), log: log}
+	k.tally = telemetry.ArchiveState{Path: path, MaxAge: k.opts.MaxAge, MaxBytes: k.opts.MaxBytes}
+	k.open()
+	return k
+}
+
+// open tries to have the file, if it is not open yet.
+func (k *Keeper) open() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.store != nil {
+		return true
+	}
+	store, err := Open(k.path, k.opts)
+	if err != nil {
+		k.failed(err)
+		return false
+	}
+	k.store = store
+	k.recovered()
+	return true
+}
+
+// failed notes an error, and logs the first of a row. The keeper is locked.
+func (k *Keeper) failed(err error) {
+	if k.tally.Error == "" {
+		k.tally.ErrorSince, k.since = k.opts.Clock().UTC(), k.tally.Dropped
+		k.log.Error("Syncs are not kept for now; everything else goes on", "error", err)
+	}
+	k.tally.Errors++
+	k.tally.Error = err.Error()
+}
+
+// recovered notes that a failure is over. The keeper is locked.
+func (k *Keeper) recovered() {
+	if k.tally.Error != "" {
+		k.log.Info("Syncs are kept again", "file", k.path, "lost", k.tally.Dropped-k.since)
+	}
+	k.tally.Error, k.tally.ErrorSince = "", time.Time{}
+}
+
+// Run keeps what the journal records until ctx ends, then what is left, and
+// closes the file.
+func (k *Keeper) Run(ctx context.Context, journal Journal) error {
+	after, pause := uint64(0), k.opts.Retry
+	for {
+		next, err := k.turn(ctx, journal, after)
+		after = next
+		switch {
+		case ctx.Err() != nil, errors.Is(err, telemetry.ErrEnded):
+			return k.finish(context.WithoutCancel(ctx), journal, after)
+		case err != nil:
+			rest(ctx, pause)
+			pause = min(2*pause, longestPause)
+		default:
+			pause = k.opts.Retry
+		}
+	}
+}
+
+// turn keeps one batch and returns the number up to which the journal was read.
+// After a failure the journal itself holds what is to be kept, as far as it reaches.
+func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint64, error) {
+	if !k.open() {
+		return after, errNotOpen
+	}
+	began := k.opts.Clock()
+	batch, missed, err := journal.Next(ctx, after)
+	if err != nil {
+		return after, err
+	}
+	if err := k.keep(ctx, batch); err != nil {
+		return after, err
+	}
+	k.count(func(t *telemetry.ArchiveState) { t.Dropped += missed })
+	after = batch[len(batch)-1].Seq
+	if err := k.trim(ctx); err != nil {
+		return after, err
+	}
+	if journal.Last()-after < atOnce {
+		rest(ctx, k.opts.Every-k.opts.Clock().Sub(began))
+	}
+	return after, nil
+}
+
+func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace) error {
+	err := k.store.Add(context.WithoutCancel(ctx), batch...)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.failed(err)
+		k.abandon(err)
+		return err
+	}
+	k.recovered()
+	k.tally.Written += uint64(len(batch))
+	return nil
+}
+
+// abandon closes a file that is of no use any more, so that it is opened anew:
+// it may have been replaced. The keeper is locked.
+func (k *Keeper) abandon(err error) {
+	if !broken(err) {
+		return
+	}
+	_ = k.store.Close() // It was broken before.
+	k.store = nil
+}
+
+func (k *Keeper) trim(ctx context.Context) error {
+	gone, err := k.store.Trim(ctx, trimChunks)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tally.Expired += uint64(gone)
+	if err != nil && ctx.Err() == nil {
+		k.failed(err)
+		k.abandon(err)
+		return err
+	}
+	return nil
+}
+
+// finish keeps what is left and closes the file.
+func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, lastDrain)
+	defer cancel()
+	for ctx.Err() == nil && after < journal.Last() {
+		batch, missed, err := journal.Next(ctx, after)
+		if err != nil || !k.open() || k.keep(ctx, batch) != nil {
+			break
+		}
+		k.count(func(t *telemetry.ArchiveState) { t.Dropped += missed })
+		after = batch[len(batch)-1].Seq
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tally.Dropped += journal.Last() - after
+	if k.store == nil {
+		return nil
+	}
+	err := k.store.Close()
+	k.store, k.tally.Error = nil, errClosed.Error()
+	if err != nil {
+		return fmt.Errorf("history %s: close: %w", k.path, err)
+	}
+	return nil
+}
+
+func (k *Keeper) count(change func(*telemetry.ArchiveState)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change(&k.tally)
+}
+
+// rest waits, unless ctx ends first.
+func rest(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+var (
+	errNotOpen = errors.New("history: the file is not open")
+	errClosed  = errors.New("history: it is closed, as the program ends")
+)
+
+// reading is the open file, or why there is none.
+func (k *Keeper) reading() (*Store, error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.store == nil {
+		return nil, fmt.Errorf("%w: %s", errNotOpen, k.tally.Error)
+	}
+	return k.store, nil
+}
+
+// Search lists a page of what the query finds.
+func (k *Keeper) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
+	s, err := k.reading()
+	if err != nil {
+		return telemetry.Hits{}, err
+	}
+	return s.Search(ctx, q)
+}
+
+// Get reads one sync.
+func (k *Keeper) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
+	s, err := k.reading()
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, epoch, seq)
+}
+
+// AsOf reads the newest sync of the object that had started at that moment.
+func (k *Keeper) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
+	s, err := k.reading()
+	if err != nil {
+		return nil, err
+	}
+	return s.AsOf(ctx, o, at)
+}
+
+// Each calls visit with every sync that the query finds.
+func (k *Keeper) Each(ctx context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
+	s, err := k.reading()
+	if err != nil {
+		return err
+	}
+	return s.Each(ctx, q, visit)
+}
+
+// State is how the history stands now.
+func (k *Keeper) State() telemetry.ArchiveState {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	state := k.tally
+	if k.store != nil {
+		file := k.store.State()
+		state.Kept, state.Bytes, state.Oldest, state.Newest = file.Kept, file.Bytes, file.Oldest, file.Newest
+	}
+	return state
+}

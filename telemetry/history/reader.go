@@ -1,0 +1,164 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// reader answers questions about a file. It is safe for concurrent use.
+type reader struct {
+	path  string
+	db    *sql.DB
+	codec *codec
+	// What is asked, prepared once.
+	newest, oldest, newestAll, oldestAll, row, numbered *sql.Stmt
+}
+
+// openReader opens a file that has to be a history of a version we know.
+func openReader(ctx context.Context, path, mode string) (*reader, error) {
+	db, err := sql.Open("sqlite", dsn(path, mode+"&"+query(fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "query_only(1)", "cache_size(-8192)")))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(readersAtOnce)
+	db.SetMaxIdleConns(readersAtOnce)
+	r := &reader{path: path, db: db}
+	if err := r.ready(ctx); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return r, nil
+}
+
+func (r *reader) ready(ctx context.Context) error {
+	version, err := checkSchema(ctx, r.db, len(migrations))
+	if err != nil {
+		return err
+	}
+	if version < len(migrations) {
+		return fmt.Errorf("version %d is of an earlier release: start the manager on it once, which brings it to version %d", version, len(migrations))
+	}
+	if err := r.readDictionaries(ctx); err != nil {
+		return err
+	}
+	const found, all, page = "SELECT rowid FROM terms WHERE terms MATCH ?4 AND rowid >= ?1 AND rowid <= ?2", "SELECT id FROM syncs WHERE id >= ?1 AND id <= ?2", " LIMIT ?3"
+	for statement, text := range map[**sql.Stmt]string{
+		&r.newest:    found + " ORDER BY rowid DESC" + page,
+		&r.oldest:    found + " ORDER BY rowid" + page,
+		&r.newestAll: all + " ORDER BY id DESC" + page,
+		&r.oldestAll: all + " ORDER BY id" + page,
+		&r.row:       "SELECT class, body FROM syncs WHERE id = ?",
+		&r.numbered:  "SELECT body FROM syncs WHERE epoch = (SELECT id FROM epochs WHERE epoch = ?) AND seq = ?",
+	} {
+		if *statement, err = r.db.PrepareContext(ctx, text); err != nil {
+			return fmt.Errorf("prepare to read: %w", err)
+		}
+	}
+	return nil
+}
+
+// readDictionaries takes the newest first: it is the one that is written with.
+func (r *reader) readDictionaries(ctx context.Context) error {
+	rows, err := r.db.QueryContext(ctx, "SELECT data FROM dictionaries WHERE length(data) > 0 ORDER BY id DESC")
+	if err != nil {
+		return fmt.Errorf("read the dictionaries: %w", err)
+	}
+	defer rows.Close()
+	var list [][]byte
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return fmt.Errorf("read the dictionaries: %w", err)
+		}
+		list = append(list, data)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the dictionaries: %w", err)
+	}
+	r.codec, err = newCodec(list...)
+	return err
+}
+
+func (r *reader) close() error {
+	if r == nil {
+		return nil
+	}
+	if r.codec != nil {
+		defer r.codec.close()
+	}
+	return r.db.Close() // with its statements
+}
+
+// Get reads one sync.
+func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
+	if seq > math.MaxInt64 {
+		return nil, telemetry.ErrNotKept
+	}
+	var body []byte
+	switch err := r.numbered.QueryRowContext(ctx, epoch, int64(seq)).Scan(&body); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, telemetry.ErrNotKept
+	case err != nil:
+		return nil, explain(r.path, err)
+	}
+	return r.codec.trace(body)
+}
+
+// AsOf reads the newest sync of the object that had started at that moment.
+func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
+	s := scan{match: term(termObject, o.Loop, o.Namespace, o.Name), lo: math.MinInt64, hi: micros(at) + slack, chunk: 4}
+	var body []byte
+	err := r.walk(ctx, s, func(row row) (bool, error) {
+		var is outline
+		if err := r.codec.into(row.body, &is); err != nil {
+			return false, err
+		}
+		if is.Object != o || is.Started.After(at) {
+			return true, nil
+		}
+		body = row.body
+		return false, nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case body == nil:
+		return nil, telemetry.ErrNotKept
+	}
+	return r.codec.trace(body)
+}
+
+// State is how the file stands now. It reads it, which takes a few milliseconds.
+func (r *reader) State() telemetry.ArchiveState {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	state := telemetry.ArchiveState{Path: r.path, Bytes: onDisk(r.path)}
+	var kept int64
+	var first, last sql.NullInt64
+	err := r.db.QueryRowContext(ctx, "SELECT (SELECT ifnull(sum(syncs), 0) FROM counts), (SELECT min(id) FROM syncs), (SELECT max(id) FROM syncs)").Scan(&kept, &first, &last)
+	if err != nil {
+		state.Error = explain(r.path, err).Error()
+		return state
+	}
+	state.Kept = uint64(max(0, kept))
+	if first.Valid && last.Valid {
+		state.Oldest, state.Newest = time.UnixMicro(first.Int64).UTC(), time.UnixMicro(last.Int64).UTC()
+	}
+	return state
+}
+
+// onDisk is what the file, its log and the log's index take.
+func onDisk(path string) (total int64) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if info, err := os.Stat(path + suffix); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// applicationID marks a file as a history ("Lscp"), so that somebody else's
+// database is never taken for one.
+const applicationID = 0x4c736370
+
+// migrations lead from one version of the schema, their place in the list, to
+// the next. None that was released may change.
+var migrations = []string{
+	// Row numbers are microseconds. The index keeps no text and no positions:
+	// only which rows have a term.
+	`CREATE TABLE syncs (
+		id INTEGER PRIMARY KEY,
+		epoch INTEGER NOT NULL,
+		seq INTEGER NOT NULL,
+		class INTEGER NOT NULL,
+		body BLOB NOT NULL
+	);
+	CREATE UNIQUE INDEX syncs_by_number ON syncs (epoch, seq);
+	CREATE TABLE epochs (id INTEGER PRIMARY KEY, epoch TEXT NOT NULL UNIQUE);
+	CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+	CREATE TABLE counts (class INTEGER PRIMARY KEY, syncs INTEGER NOT NULL);
+	CREATE VIRTUAL TABLE terms USING fts5 (t, content='', contentless_delete=1, detail=none, tokenize='ascii');
+	INSERT INTO terms (terms, rank) VALUES ('automerge', 8);`,
+}
+
+// errNewer is a file that a later release has written.
+var errNewer = errors.New("a newer release has written it: use that release, or another file")
+
+// errForeign is a database that is no history.
+var errForeign = errors.New("it is a database of something else: give another file")
+
+// migrate brings the schema to the newest version, each step in a transaction.
+func migrate(ctx context.Context, db execer, steps []string) error {
+	version, err := checkSchema(ctx, db, len(steps))
+	if err != nil {
+		return err
+	}
+	for ; version < len(steps); version++ {
+		text := fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", steps[version], applicationID, version+1)
+		if _, err := db.ExecContext(ctx, text); err != nil {
+			_, _ = db.ExecContext(ctx, "ROLLBACK") // in vain where BEGIN has failed
+			return fmt.Errorf("bring the file to version %d: %w", version+1, err)
+		}
+	}
+	return nil
+}
+
+// checkSchema returns the version of a file, and refuses what is none of ours.
+func checkSchema(ctx context.Context, db execer, newest int) (version int, err error) {
+	var id, tables int
+	if err := db.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)").Scan(&version, &id, &tables); err != nil {
+		return 0, fmt.Errorf("read the file's version: %w", err)
+	}
+	switch {
+	case tables == 0 && id == 0 && version == 0:
+		return 0, nil
+	case id != applicationID:
+		return 0, errForeign
+	case version > newest:
+		return 0, fmt.Errorf("version %d, and this program writes %d: %w", version, newest, errNewer)
+	}
+	return version, nil
+}
+
+// execer is a connection or a pool of them.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}

@@ -1,0 +1,159 @@
+package history
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// Kinds of term. Their letters stand in files: none may change its meaning.
+const (
+	termLoop      = "l"
+	termNamespace = "s"
+	termName      = "n"
+	termObject    = "o" // loop, namespace and name
+	termNamePart  = "p" // a trigram of the name
+	termResult    = "r"
+	termClass     = "c"
+	termCode      = "d"
+	termLeaf      = "f"
+	termQuestion  = "q"
+	termAnswer    = "a" // question and answer
+	termCause     = "u"
+	termText      = "t" // a trigram of the error's message
+)
+
+const (
+	// gram is how many characters of a name or message are one term. A query
+	// has to give as many.
+	gram = 3
+	// maxText bounds how much of a message can be found; longer ones repeat
+	// whole objects.
+	maxText = 1000
+	// maxGrams bounds a query: the first ones narrow enough.
+	maxGrams = 24
+)
+
+// term is a word of the index: letters and digits, whatever it stands for, as
+// SQLite's query language and tokenizers have their own view of everything else.
+func term(kind string, parts ...string) string {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, kind) // a hash never fails
+	for _, p := range parts {
+		_, _ = hash.Write([]byte{0})
+		_, _ = io.WriteString(hash, p)
+	}
+	return kind + strconv.FormatUint(hash.Sum64(), 36)
+}
+
+// terms is a set of terms in the order in which they came.
+type terms struct {
+	list []string
+	seen map[string]bool
+}
+
+func (s *terms) add(kind string, parts ...string) {
+	t := term(kind, parts...)
+	if s.seen[t] {
+		return
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[t] = true
+	s.list = append(s.list, t)
+}
+
+func (s *terms) grams(kind, text string, limit int) {
+	letters := []rune(text)
+	for i := 0; i+gram <= len(letters) && i < limit; i++ {
+		s.add(kind, string(letters[i:i+gram]))
+	}
+}
+
+// document is everything that a sync can be found by, as the index takes it.
+func (o *outline) document(class telemetry.Class) string {
+	var s terms
+	s.add(termLoop, o.Loop)
+	s.add(termNamespace, o.Namespace)
+	s.add(termName, o.Name)
+	s.add(termObject, o.Loop, o.Namespace, o.Name)
+	s.grams(termNamePart, o.Name, maxText)
+	s.add(termResult, string(o.Result))
+	s.add(termClass, string(class))
+	s.add(termCode, o.Sentence.Code)
+	s.add(termLeaf, o.leaf())
+	for _, step := range o.path() {
+		s.add(termQuestion, step.Question)
+		s.add(termAnswer, step.Question, step.Answer)
+	}
+	for _, c := range o.Causes {
+		s.add(termCause, string(c.Kind))
+	}
+	s.grams(termText, strings.ToLower(o.message()), maxText)
+	return strings.Join(s.list, " ")
+}
+
+// match is the index's expression for a query, "" where time alone bounds it.
+func match(q *telemetry.Query) (string, error) {
+	var s terms
+	if q.Loop != "" && q.Namespace != "" && q.Name != "" {
+		s.add(termObject, q.Loop, q.Namespace, q.Name)
+	} else {
+		s.given(termLoop, q.Loop)
+		s.given(termNamespace, q.Namespace)
+		s.given(termName, q.Name)
+	}
+	s.given(termClass, string(q.Class))
+	s.given(termCode, q.Code)
+	s.given(termLeaf, q.Leaf)
+	s.given(termCause, string(q.Cause))
+	switch {
+	case q.Question != "" && q.Answer != "":
+		s.add(termAnswer, q.Question, q.Answer)
+	case q.Answer != "":
+		return "", fmt.Errorf("%w: an answer without its question: give both, or the question alone", telemetry.ErrBadQuery)
+	default:
+		s.given(termQuestion, q.Question)
+	}
+	if err := s.part(termNamePart, "the part of a name", q.NamePart); err != nil {
+		return "", err
+	}
+	if err := s.part(termText, "the part of an error's message", strings.ToLower(q.Text)); err != nil {
+		return "", err
+	}
+	all := s.list
+	if len(q.Results) > 0 {
+		all = append(all, "("+strings.Join(results(q.Results), " OR ")+")")
+	}
+	return strings.Join(all, " AND "), nil
+}
+
+func (s *terms) given(kind, value string) {
+	if value != "" {
+		s.add(kind, value)
+	}
+}
+
+func (s *terms) part(kind, what, text string) error {
+	if text == "" {
+		return nil
+	}
+	if len([]rune(text)) < gram {
+		return fmt.Errorf("%w: %s is too short with %q: give %d characters or more", telemetry.ErrBadQuery, what, text, gram)
+	}
+	s.grams(kind, text, maxGrams)
+	return nil
+}
+
+func results(list []telemetry.Result) []string {
+	var s terms
+	for _, r := range list {
+		s.add(termResult, string(r))
+	}
+	return s.list
+}

@@ -1,0 +1,95 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+const (
+	// trimAtOnce is how many syncs one transaction lets go.
+	trimAtOnce = 500
+	// quietShare is the part of all syncs that quiet ones keep, whatever has to
+	// go: without them nobody could see how an object stood in between.
+	quietShare = 8
+)
+
+// Trim lets syncs go that are too old, and the oldest while the file is too
+// large, quiet ones first. It does so in short transactions, chunks of them at
+// most, and says how many syncs went.
+func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range chunks {
+		ids, err := s.victims(ctx)
+		if err != nil || len(ids) == 0 {
+			return gone, explain(s.path, err)
+		}
+		n, err := s.let(ctx, ids)
+		if err != nil {
+			return gone, explain(s.path, err)
+		}
+		gone += n
+	}
+	return gone, nil
+}
+
+// victims are the next syncs to go, none where the limits are kept.
+func (s *Store) victims(ctx context.Context) ([]int64, error) {
+	all := scan{lo: math.MinInt64, hi: micros(s.opts.Clock().Add(-s.opts.MaxAge)), oldest: true, chunk: trimAtOnce}
+	old, err := s.ids(ctx, all)
+	if err != nil || len(old) > 0 {
+		return old, err
+	}
+	if large, err := s.large(ctx); err != nil || !large {
+		return nil, err
+	}
+	all.hi = math.MaxInt64
+	if quiet := classes["quiet"]; s.counts[quiet]*quietShare > s.kept() {
+		all.match = term(termClass, "quiet")
+	}
+	return s.ids(ctx, all)
+}
+
+// large reports whether what is in use leaves less than an eighth of the limit
+// for the log and for the index, which needs room of its own to be put in order.
+// Free pages within the file are used again and do not count. Those that a limit
+// set lower than before leaves over are given back to the disk.
+func (s *Store) large(ctx context.Context) (bool, error) {
+	var pages, free int64
+	if err := s.conn.QueryRowContext(ctx, "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)").Scan(&pages, &free); err != nil {
+		return false, fmt.Errorf("measure the file: %w", err)
+	}
+	limit := s.opts.MaxBytes / 8 * 7 / pageSize
+	if pages > limit && free > 0 {
+		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", trimAtOnce)); err != nil {
+			return false, fmt.Errorf("give pages back: %w", err)
+		}
+	}
+	return pages-free > limit, nil
+}
+
+// let removes syncs. Rows go first: where the disk is full, their pages are what
+// the index needs to note that they are gone.
+func (s *Store) let(ctx context.Context, ids []int64) (int64, error) {
+	gone := map[int64]int64{}
+	err := s.transaction(ctx, func() error {
+		for _, id := range ids {
+			var class int64
+			if err := s.forget.QueryRowContext(ctx, id).Scan(&class); err != nil {
+				return fmt.Errorf("let a sync go: %w", err)
+			}
+			gone[class]--
+		}
+		for _, id := range ids {
+			if _, err := s.unfit.ExecContext(ctx, id); err != nil {
+				return fmt.Errorf("let a sync's terms go: %w", err)
+			}
+		}
+		return s.count(ctx, gone)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(ids)), s.note(ctx, gone)
+}
