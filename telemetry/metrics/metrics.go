@@ -44,6 +44,7 @@ type Metrics struct {
 	client    clientVecs
 	syncs     syncVecs
 	readers   readerVecs
+	spans     spanVecs
 	folded    atomic.Pointer[func() uint64]
 }
 
@@ -56,7 +57,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second
 	}
-	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs()}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs(), spans: newSpanVecs()}
 	all := []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -70,6 +71,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	all = append(all, m.client.collectors()...)
 	all = append(all, m.syncs.collectors()...)
 	all = append(all, m.readers.collectors()...)
+	all = append(all, m.spans.collectors()...)
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

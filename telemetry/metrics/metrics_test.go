@@ -69,6 +69,7 @@ func TestEverySeriesThatIsPromisedExists(t *testing.T) {
 		"rest_client_request_retries_total", "rest_client_request_size_bytes", "rest_client_response_size_bytes",
 		"loopscope_syncs_total", "loopscope_sync_phase_duration_seconds", "loopscope_traces_recorded_total", "loopscope_traces_folded_total",
 		"loopscope_readers", "loopscope_reader_missed_total", "loopscope_reader_closed_total", "loopscope_build_info",
+		"loopscope_otlp_spans_exported_total", "loopscope_otlp_spans_failed_total", "loopscope_otlp_syncs_missed_total",
 		"go_goroutines", "go_gc_duration_seconds", "process_cpu_seconds_total", "process_start_time_seconds",
 	} {
 		if !got[name] {

@@ -22,6 +22,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/metrics"
+	"github.com/loopscope/loopscope/telemetry/otlp"
 	"github.com/loopscope/loopscope/web"
 )
 
@@ -90,6 +91,7 @@ type App struct {
 	metrics  *metrics.Metrics
 	journal  *telemetry.Journal
 	cluster  *cluster
+	spans    *otlp.Exporter
 	console  *web.Server
 
 	mu      sync.Mutex
@@ -170,6 +172,9 @@ func (a *App) build() error {
 	}
 	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Observe: a.metrics.Observe})
 	a.metrics.Folded(func() uint64 { _, _, folded := a.journal.Window(); return folded })
+	if err = a.newSpans(); err != nil {
+		return err
+	}
 	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
 		return err
 	}
@@ -218,6 +223,9 @@ func (a *App) Start(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx) // Stop ends the parts, in order.
 	a.background(ctx, "journal", func(ctx context.Context) error { a.journal.Run(ctx); return nil })
 	a.serve()
+	if err := a.startSpans(ctx); err != nil {
+		return err
+	}
 	a.background(ctx, "watch of the API server", a.cluster.probe)
 	a.background(ctx, "informers", a.cluster.informers)
 	for _, l := range a.cluster.loops {
