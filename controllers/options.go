@@ -40,7 +40,7 @@ type Options struct {
 	PodDeletionCost     func() bool
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
-	// Recorder takes the traces. Default: they are thrown away.
+	// Recorder takes the traces. Default: nothing is recorded, or put into words.
 	Recorder Recorder
 	// Metrics gives the queue its metrics. Default: none.
 	Metrics workqueue.MetricsProvider

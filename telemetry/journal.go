@@ -34,7 +34,7 @@ type JournalOptions struct {
 	// how many traces of a class are kept beyond those.
 	Wrote, Failed, Conflicted, Slow int
 	// Bytes bounds all of them together, by the estimated size of their traces.
-	// Default 256 MiB. The class that uses most gives up its oldest.
+	// Default 64 MiB. The class that uses most gives up its oldest.
 	Bytes int64
 	// SlowAfter is how long a sync has to run to be of the class slow. Default DefaultSlow.
 	SlowAfter time.Duration
@@ -65,7 +65,7 @@ func (o JournalOptions) withDefaults() JournalOptions {
 	orInt(&o.Slow, 1024)
 	orInt(&o.Writes, 1<<16)
 	if o.Bytes <= 0 {
-		o.Bytes = 256 << 20
+		o.Bytes = 64 << 20
 	}
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = DefaultSlow

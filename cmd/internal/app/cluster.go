@@ -57,8 +57,12 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	c.health = probing.Discovery().RESTClient()
 	managers := controllers.NewManagers()
 	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip))
+	var recorder controllers.Recorder
+	if !opts.Untraced {
+		recorder = journal
+	}
 	return c, c.build(opts, m, controllers.Options{
-		Recorder: journal,
+		Recorder: recorder,
 		Metrics:  m,
 		Clock:    opts.Clock,
 		Ledger:   controllers.NewLedger(opts.Clock),

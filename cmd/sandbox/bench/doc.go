@@ -12,7 +12,8 @@
 //
 //	LOOPSCOPE_BENCH_DEPLOYMENTS  Deployments in each run; 10 replicas each
 //	LOOPSCOPE_BENCH_PAIRS        runs of each side, in turn (default 1)
-//	LOOPSCOPE_BENCH_SIDE         "ours" or "upstream": this side alone
+//	LOOPSCOPE_BENCH_SIDE         "ours", "upstream" or "bare": this side alone
+//	LOOPSCOPE_BENCH_OVERHEAD     ours against bare: what record, history and a reader cost
 //	LOOPSCOPE_BENCH_WORKERS      syncs that each loop runs at once (default 5)
 //	LOOPSCOPE_BENCH_QPS          requests a second of each loop (default 100)
 //	LOOPSCOPE_BENCH_BURST        requests at once of each loop (default 200)

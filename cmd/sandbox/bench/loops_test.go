@@ -20,8 +20,9 @@ import (
 type side string
 
 const (
-	ours     side = "ours"
-	upstream side = "upstream"
+	ours     side = "ours"     // with everything on
+	upstream side = "upstream" // Kubernetes' own
+	bare     side = "bare"     // ours without record, history and reader
 )
 
 const (
@@ -42,9 +43,12 @@ type loops struct {
 func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loops {
 	t.Helper()
 	l := &loops{side: who, exited: make(chan struct{}), logPath: filepath.Join(t.TempDir(), string(who)+".log")}
-	if who == ours {
-		l.cmd = ourCommand(loopscopeBinary(t), plane, s)
-	} else {
+	switch who {
+	case ours:
+		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--history="+filepath.Join(t.TempDir(), "history.db"))
+	case bare:
+		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--untraced", "--history=off")
+	default:
 		l.cmd = upstreamCommand(plane, s)
 	}
 	l.launch(t)
@@ -57,9 +61,9 @@ func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loo
 	return l
 }
 
-func ourCommand(binary string, plane *testplane.Plane, s settings) *exec.Cmd {
-	return exec.Command(binary, "manager", "--listen=127.0.0.1:0", "--kubeconfig="+plane.LoopscopeKubeconfig,
-		fmt.Sprintf("--workers=%d", s.workers), fmt.Sprintf("--kube-api-qps=%d", s.qps), fmt.Sprintf("--kube-api-burst=%d", s.burst))
+func ourCommand(binary string, plane *testplane.Plane, s settings, more ...string) *exec.Cmd {
+	return exec.Command(binary, append([]string{"manager", "--listen=127.0.0.1:0", "--kubeconfig=" + plane.LoopscopeKubeconfig,
+		fmt.Sprintf("--workers=%d", s.workers), fmt.Sprintf("--kube-api-qps=%d", s.qps), fmt.Sprintf("--kube-api-burst=%d", s.burst)}, more...)...)
 }
 
 // upstreamCommand is what "sandbox --loops=upstream" runs, with the bench's

@@ -35,10 +35,13 @@ func settingsOf(t *testing.T) settings {
 	}
 	switch alone := side(os.Getenv(variables + "SIDE")); alone {
 	case "":
-	case ours, upstream:
+	case ours, upstream, bare:
 		s.sides = []side{alone}
 	default:
-		t.Fatalf("%sSIDE=%s: want ours or upstream", variables, alone)
+		t.Fatalf("%sSIDE=%s: want ours, upstream or bare", variables, alone)
+	}
+	if os.Getenv(variables+"OVERHEAD") != "" {
+		s.sides = []side{ours, bare}
 	}
 	return s
 }
@@ -58,5 +61,5 @@ func number(t *testing.T, name string, otherwise int) int {
 
 func (s settings) String() string {
 	return fmt.Sprintf("%d Deployments of %d replicas, %d runs of each side in turn; for each loop %d workers, %d requests/s, burst %d; protobuf; "+
-		"tracing on, one reader of the overview", s.deployments, s.replicas, s.pairs, s.workers, s.qps, s.burst)
+		"of ours, record and history on, one reader of the overview", s.deployments, s.replicas, s.pairs, s.workers, s.qps, s.burst)
 }

@@ -55,7 +55,9 @@ type surprises struct {
 // story is what the console tells of it now.
 func (s *surprises) story(t *testing.T) *telemetry.Story {
 	t.Helper()
-	var twin struct{ Page struct{ Story *telemetry.Story } }
+	var twin struct {
+		Page struct{ Story *telemetry.Story }
+	}
 	fetchJSON(t, s.plane.Dashboard+"/deployments/"+url.PathEscape(s.namespace)+"/web/story.json", &twin)
 	return twin.Page.Story
 }
