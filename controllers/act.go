@@ -49,6 +49,7 @@ func (l *Loop) run(ctx context.Context, t turn, actions []decision.Action, outco
 		clock := l.stopwatch()
 		o, found := t.do(ctx, a)
 		o.Took = clock()
+		t.hearFailure(o.Failure)
 		outcomes[i] = o
 		learnt.Add(found)
 		if o.OK() {
@@ -97,7 +98,7 @@ func (p panicked) Error() string { return fmt.Sprint("panic: ", p.what) }
 func (l *Loop) safely(send func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", p, "stack", string(debug.Stack()))
+			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", foreign(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = panicked{p}
 		}
 	}()

@@ -1,23 +1,20 @@
 package controllers
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 )
-
-// maxFields bounds the changed fields one cause names.
-const maxFields = 16
 
 // added describes the first sight of an object.
 func added(kind string, o metav1.Object, initial bool, now time.Time) telemetry.Cause {
@@ -60,127 +57,119 @@ func unwrap[T metav1.Object](obj any) (o T, tombstone, ok bool) {
 	return o, false, ok
 }
 
-// fields collects changed fields. Values are given for counts, switches and
-// reasons alone: of labels, annotations and templates only the path is named.
-type fields []decision.Change
-
-func (f *fields) named(changed bool, path string) {
-	if changed && len(*f) < maxFields {
-		*f = append(*f, decision.Change{Field: path})
-	}
-}
-
-func (f *fields) valued(path, old, new string) {
-	if old != new && len(*f) < maxFields {
-		*f = append(*f, decision.Change{Field: path, From: old, To: new})
-	}
-}
-
-func (f *fields) count(path string, old, new int32) {
-	f.valued(path, strconv.Itoa(int(old)), strconv.Itoa(int(new)))
-}
-
-func (f *fields) optional(path string, old, new *int32) {
-	f.valued(path, pointed(old), pointed(new))
-}
-
-func pointed(n *int32) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.Itoa(int(*n))
-}
-
-// keys names the keys of a map that were added, changed or removed.
-func (f *fields) keys(path string, old, new map[string]string) {
-	var changed []string
-	for k, v := range new {
-		if before, had := old[k]; !had || before != v {
-			changed = append(changed, k)
-		}
-	}
-	for k := range old {
-		if _, has := new[k]; !has {
-			changed = append(changed, k)
-		}
-	}
-	slices.Sort(changed)
-	for _, k := range changed {
-		f.named(true, path+"["+k+"]")
-	}
-}
-
-func (f *fields) meta(old, new metav1.Object) {
-	f.keys("metadata.labels", old.GetLabels(), new.GetLabels())
-	f.keys("metadata.annotations", old.GetAnnotations(), new.GetAnnotations())
-	f.named(!equality.Semantic.DeepEqual(old.GetOwnerReferences(), new.GetOwnerReferences()), "metadata.ownerReferences")
-	f.named(old.GetDeletionTimestamp() == nil && new.GetDeletionTimestamp() != nil, "metadata.deletionTimestamp")
-}
-
-func (f *fields) template(old, new *corev1.PodTemplateSpec) {
-	if equality.Semantic.DeepEqual(old, new) {
-		return
-	}
-	for i, c := range new.Spec.Containers {
-		if i < len(old.Spec.Containers) && old.Spec.Containers[i].Image != c.Image {
-			f.valued(fmt.Sprintf("spec.template.containers[%s].image", c.Name), old.Spec.Containers[i].Image, c.Image)
-		}
-	}
-	f.named(true, "spec.template")
-}
-
 func deploymentFields(old, new *appsv1.Deployment) []decision.Change {
 	var f fields
-	f.optional("spec.replicas", old.Spec.Replicas, new.Spec.Replicas)
-	f.valued("spec.paused", strconv.FormatBool(old.Spec.Paused), strconv.FormatBool(new.Spec.Paused))
-	f.template(&old.Spec.Template, &new.Spec.Template)
-	f.named(!equality.Semantic.DeepEqual(old.Spec.Strategy, new.Spec.Strategy), "spec.strategy")
-	f.count("spec.minReadySeconds", old.Spec.MinReadySeconds, new.Spec.MinReadySeconds)
-	f.optional("spec.progressDeadlineSeconds", old.Spec.ProgressDeadlineSeconds, new.Spec.ProgressDeadlineSeconds)
-	f.optional("spec.revisionHistoryLimit", old.Spec.RevisionHistoryLimit, new.Spec.RevisionHistoryLimit)
+	if !sameSpec(old, new) {
+		f.deploymentSpec(&old.Spec, &new.Spec)
+	}
 	f.meta(old, new)
-	f.valued("status.observedGeneration", strconv.FormatInt(old.Status.ObservedGeneration, 10), strconv.FormatInt(new.Status.ObservedGeneration, 10))
+	f.number("status.observedGeneration", old.Status.ObservedGeneration, new.Status.ObservedGeneration)
 	f.count("status.replicas", old.Status.Replicas, new.Status.Replicas)
 	f.count("status.updatedReplicas", old.Status.UpdatedReplicas, new.Status.UpdatedReplicas)
 	f.count("status.readyReplicas", old.Status.ReadyReplicas, new.Status.ReadyReplicas)
 	f.count("status.availableReplicas", old.Status.AvailableReplicas, new.Status.AvailableReplicas)
 	f.optional("status.terminatingReplicas", old.Status.TerminatingReplicas, new.Status.TerminatingReplicas)
-	for _, c := range new.Status.Conditions {
-		f.valued("status.conditions["+string(c.Type)+"]", deploymentReason(old, c.Type), string(c.Status)+" "+c.Reason)
+	f.optional("status.collisionCount", old.Status.CollisionCount, new.Status.CollisionCount)
+	before, after := conditionWords{}, conditionWords{}
+	for _, c := range old.Status.Conditions {
+		before.add(string(c.Type), c.Status, c.Reason)
 	}
+	for _, c := range new.Status.Conditions {
+		after.add(string(c.Type), c.Status, c.Reason)
+	}
+	f.conditions(before, after)
 	return f
 }
 
-func deploymentReason(d *appsv1.Deployment, t appsv1.DeploymentConditionType) string {
-	for _, c := range d.Status.Conditions {
-		if c.Type == t {
-			return string(c.Status) + " " + c.Reason
+func (f *fields) deploymentSpec(old, new *appsv1.DeploymentSpec) {
+	f.optional("spec.replicas", old.Replicas, new.Replicas)
+	f.valued("spec.paused", strconv.FormatBool(old.Paused), strconv.FormatBool(new.Paused))
+	f.template(&old.Template, &new.Template)
+	f.strategy(&old.Strategy, &new.Strategy)
+	f.count("spec.minReadySeconds", old.MinReadySeconds, new.MinReadySeconds)
+	f.optional("spec.progressDeadlineSeconds", old.ProgressDeadlineSeconds, new.ProgressDeadlineSeconds)
+	f.optional("spec.revisionHistoryLimit", old.RevisionHistoryLimit, new.RevisionHistoryLimit)
+	f.named(!equality.Semantic.DeepEqual(old.Selector, new.Selector), "spec.selector")
+}
+
+// strategy is three words of the API's own, which may be shown.
+func (f *fields) strategy(old, new *appsv1.DeploymentStrategy) {
+	if equality.Semantic.DeepEqual(old, new) {
+		return
+	}
+	f.valued("spec.strategy.type", string(old.Type), string(new.Type))
+	before, after := rollingWords(old.RollingUpdate), rollingWords(new.RollingUpdate)
+	f.valued("spec.strategy.maxSurge", before[0], after[0])
+	f.valued("spec.strategy.maxUnavailable", before[1], after[1])
+}
+
+func rollingWords(r *appsv1.RollingUpdateDeployment) (surgeAndUnavailable [2]string) {
+	if r == nil {
+		return surgeAndUnavailable
+	}
+	for i, v := range []*intstr.IntOrString{r.MaxSurge, r.MaxUnavailable} {
+		if v != nil {
+			surgeAndUnavailable[i] = v.String()
 		}
 	}
-	return ""
+	return surgeAndUnavailable
+}
+
+// conditionWords are status and reason of conditions by their type. Their
+// messages stay out: they are long, and the sync that follows quotes what matters.
+type conditionWords map[string]string
+
+func (w conditionWords) add(kind string, status corev1.ConditionStatus, reason string) {
+	w[kind] = strings.TrimSpace(string(status) + " " + foreign(reason))
+}
+
+func (f *fields) conditions(old, new conditionWords) {
+	for _, kind := range changedKeys(old, new) {
+		f.valued("status.conditions["+kind+"]", old[kind], new[kind])
+	}
+}
+
+func (f *fields) number(path string, old, new int64) {
+	f.valued(path, strconv.FormatInt(old, 10), strconv.FormatInt(new, 10))
 }
 
 func replicaSetFields(old, new *appsv1.ReplicaSet) []decision.Change {
 	var f fields
-	f.optional("spec.replicas", old.Spec.Replicas, new.Spec.Replicas)
-	f.template(&old.Spec.Template, &new.Spec.Template)
-	f.count("spec.minReadySeconds", old.Spec.MinReadySeconds, new.Spec.MinReadySeconds)
+	if !sameSpec(old, new) {
+		f.optional("spec.replicas", old.Spec.Replicas, new.Spec.Replicas)
+		f.template(&old.Spec.Template, &new.Spec.Template)
+		f.count("spec.minReadySeconds", old.Spec.MinReadySeconds, new.Spec.MinReadySeconds)
+		f.named(!equality.Semantic.DeepEqual(old.Spec.Selector, new.Spec.Selector), "spec.selector")
+	}
 	f.meta(old, new)
-	f.valued("status.observedGeneration", strconv.FormatInt(old.Status.ObservedGeneration, 10), strconv.FormatInt(new.Status.ObservedGeneration, 10))
+	f.number("status.observedGeneration", old.Status.ObservedGeneration, new.Status.ObservedGeneration)
 	f.count("status.replicas", old.Status.Replicas, new.Status.Replicas)
+	f.count("status.fullyLabeledReplicas", old.Status.FullyLabeledReplicas, new.Status.FullyLabeledReplicas)
 	f.count("status.readyReplicas", old.Status.ReadyReplicas, new.Status.ReadyReplicas)
 	f.count("status.availableReplicas", old.Status.AvailableReplicas, new.Status.AvailableReplicas)
 	f.optional("status.terminatingReplicas", old.Status.TerminatingReplicas, new.Status.TerminatingReplicas)
-	f.named(!equality.Semantic.DeepEqual(old.Status.Conditions, new.Status.Conditions), "status.conditions")
+	before, after := conditionWords{}, conditionWords{}
+	for _, c := range old.Status.Conditions {
+		before.add(string(c.Type), c.Status, c.Reason)
+	}
+	for _, c := range new.Status.Conditions {
+		after.add(string(c.Type), c.Status, c.Reason)
+	}
+	f.conditions(before, after)
 	return f
 }
 
+// podFields are the steps of a pod's life: it is given a node, its containers
+// wait, start and crash, it becomes ready, it is deleted.
 func podFields(old, new *corev1.Pod) []decision.Change {
 	var f fields
 	f.valued("status.phase", string(old.Status.Phase), string(new.Status.Phase))
 	f.valued("status.conditions[Ready]", strconv.FormatBool(podReady(old)), strconv.FormatBool(podReady(new)))
 	f.valued("spec.nodeName", old.Spec.NodeName, new.Spec.NodeName)
 	f.valued("status.reason", waiting(old).reason, waiting(new).reason)
+	before, sidecarBefore := restarts(old)
+	after, sidecarAfter := restarts(new)
+	f.number("status.restarts", max(before, sidecarBefore), max(after, sidecarAfter))
 	f.meta(old, new)
 	return f
 }

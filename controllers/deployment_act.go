@@ -19,6 +19,7 @@ import (
 
 // deploymentTurn is one sync of one Deployment.
 type deploymentTurn struct {
+	hearsay
 	body   *deploymentBody
 	key    string
 	seen   versions           // of the stores, from before anything was read
@@ -255,7 +256,7 @@ func restoredAnnotations(from, restored map[string]string) map[string]string {
 // the status endpoint takes annotations and keeps spec and labels.
 func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
 	d := t.d.DeepCopy()
-	setDeploymentStatus(&d.Status, &t.report.Status)
+	setDeploymentStatus(&d.Status, &t.report.Status, t.repeat)
 	if t.report.Revision != "" {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
@@ -317,7 +318,9 @@ func (b *deploymentBody) waits() ([]telemetry.EchoState, []telemetry.Expectation
 	return list, nil
 }
 
-func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status) {
+// setDeploymentStatus fills in what is to be published, what others said in
+// their very words.
+func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verbatim func(string) string) {
 	st.ObservedGeneration = s.ObservedGeneration
 	st.Replicas, st.UpdatedReplicas = int32(s.Replicas), int32(s.Updated)
 	st.ReadyReplicas, st.AvailableReplicas, st.UnavailableReplicas = int32(s.Ready), int32(s.Available), int32(s.Unavailable)
@@ -325,7 +328,7 @@ func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status) {
 	st.Conditions = nil
 	for _, c := range s.Conditions {
 		st.Conditions = append(st.Conditions, appsv1.DeploymentCondition{
-			Type: appsv1.DeploymentConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			Type: appsv1.DeploymentConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

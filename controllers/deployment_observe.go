@@ -122,7 +122,7 @@ func (t *deploymentTurn) fill() {
 	}
 	s.Revision, s.RollbackTo = d.Annotations[annotationRevision], d.Annotations[annotationRollback]
 	s.Images = images(&d.Spec.Template.Spec)
-	s.Status, s.Held = deploymentStatus(&d.Status), t.body.held.of(t.key, d.UID)
+	s.Status, s.Held = t.status(&d.Status), t.body.held.of(t.key, d.UID)
 	s.Lag = t.body.opts.Ledger.lags.longest()
 	s.CountTerminating = t.body.opts.TerminatingReplicas()
 	t.template = t.body.templates.get(t.key, d)
@@ -152,7 +152,7 @@ func (t *deploymentTurn) selector() labels.Selector {
 	s.SelectsAll = d.Spec.Selector != nil && equality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{})
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
-		s.SelectorError = err.Error()
+		s.SelectorError = foreign(err.Error())
 		return labels.Nothing()
 	}
 	s.Selector = selector.String()
@@ -187,7 +187,7 @@ func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		Generation: rs.Generation, ObservedGeneration: rs.Status.ObservedGeneration,
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
 		Terminating: widen(rs.Status.TerminatingReplicas),
-		Failure:     replicaFailure(rs),
+		Failure:     t.replicaFailure(rs),
 		Revision:    rs.Annotations[annotationRevision], History: rs.Annotations[annotationHistory],
 		Desired: rs.Annotations[annotationDesired], Max: rs.Annotations[annotationMax],
 		Images: images(&rs.Spec.Template.Spec),
@@ -287,25 +287,26 @@ func copyStale(from, to map[string]string) bool {
 	return false
 }
 
-func deploymentStatus(st *appsv1.DeploymentStatus) deployment.Status {
+func (t *deploymentTurn) status(st *appsv1.DeploymentStatus) deployment.Status {
 	out := deployment.Status{
 		ObservedGeneration: st.ObservedGeneration, Replicas: int64(st.Replicas), Updated: int64(st.UpdatedReplicas),
 		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Unavailable: int64(st.UnavailableReplicas),
 		Terminating: widen(st.TerminatingReplicas), Collisions: widen(st.CollisionCount),
 	}
 	for _, c := range st.Conditions {
-		out.Conditions = append(out.Conditions, decision.Condition{
-			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
-			Updated: c.LastUpdateTime.UTC(), Transition: c.LastTransitionTime.UTC(),
-		})
+		told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
+		told.Updated, told.Transition = c.LastUpdateTime.UTC(), c.LastTransitionTime.UTC()
+		out.Conditions = append(out.Conditions, told)
 	}
 	return out
 }
 
-func replicaFailure(rs *appsv1.ReplicaSet) *decision.Condition {
+func (t *deploymentTurn) replicaFailure(rs *appsv1.ReplicaSet) *decision.Condition {
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure {
-			return &decision.Condition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Transition: c.LastTransitionTime.UTC()}
+			told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
+			told.Transition = c.LastTransitionTime.UTC()
+			return &told
 		}
 	}
 	return nil

@@ -46,20 +46,23 @@ func newCaches(t *testing.T) *caches {
 func (c *caches) add(t *testing.T, objects ...any) {
 	t.Helper()
 	for _, o := range objects {
-		var store cache.Store
-		switch o.(type) {
-		case *appsv1.Deployment:
-			store = c.factory.Apps().V1().Deployments().Informer().GetStore()
-		case *appsv1.ReplicaSet:
-			store = c.factory.Apps().V1().ReplicaSets().Informer().GetStore()
-		case *corev1.ReplicationController:
-			store = c.factory.Core().V1().ReplicationControllers().Informer().GetStore()
-		case *corev1.Pod:
-			store = c.factory.Core().V1().Pods().Informer().GetStore()
-		}
-		if err := store.Add(o); err != nil {
+		if err := c.store(o).Add(o); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// store is the cache of objects of that kind.
+func (c *caches) store(o any) cache.Store {
+	switch o.(type) {
+	case *appsv1.Deployment:
+		return c.factory.Apps().V1().Deployments().Informer().GetStore()
+	case *appsv1.ReplicaSet:
+		return c.factory.Apps().V1().ReplicaSets().Informer().GetStore()
+	case *corev1.ReplicationController:
+		return c.factory.Core().V1().ReplicationControllers().Informer().GetStore()
+	default:
+		return c.factory.Core().V1().Pods().Informer().GetStore()
 	}
 }
 

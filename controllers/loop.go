@@ -48,6 +48,10 @@ type turn interface {
 	// object is what events are about, nil where it is gone.
 	object() runtime.Object
 	identity() identity
+	// hearFailure takes out of an API server's message what the record must not
+	// hold, and repeat puts it back into what is published.
+	hearFailure(*decision.Failure)
+	repeat(string) string
 }
 
 // identity is what the record says of the object, whatever its kind.

@@ -99,14 +99,14 @@ func waiting(p *corev1.Pod) wait {
 		return wait{}
 	}
 	if c := podCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return wait{reason: c.Reason, message: c.Message, since: c.LastTransitionTime.UTC()}
+		return wait{reason: foreign(c.Reason), message: foreign(c.Message), since: c.LastTransitionTime.UTC()}
 	}
 	if w, found := containerWaiting(p); found {
 		return w
 	}
 	w := wait{since: p.CreationTimestamp.UTC()}
 	if c := podCondition(p, corev1.PodReady); c != nil {
-		w.reason, w.message, w.since = c.Reason, c.Message, c.LastTransitionTime.UTC()
+		w.reason, w.message, w.since = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
 	}
 	return w
 }
@@ -119,8 +119,8 @@ func containerWaiting(p *corev1.Pod) (wait, bool) {
 				continue
 			}
 			return wait{
-				reason: c.State.Waiting.Reason, message: c.State.Waiting.Message,
-				image: c.Image, since: p.CreationTimestamp.UTC(),
+				reason: foreign(c.State.Waiting.Reason), message: foreign(c.State.Waiting.Message),
+				image: imageName(c.Image), since: p.CreationTimestamp.UTC(),
 			}, true
 		}
 	}
@@ -148,7 +148,7 @@ func restarts(p *corev1.Pod) (regular, sidecar int64) {
 func images(spec *corev1.PodSpec) []string {
 	list := make([]string, 0, len(spec.Containers))
 	for _, c := range spec.Containers {
-		list = append(list, c.Image)
+		list = append(list, imageName(c.Image))
 	}
 	return list
 }

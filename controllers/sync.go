@@ -38,6 +38,9 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 	t.Result = result(t, turn)
 	l.again(t)
 	t.Ended = l.opts.Clock.Now()
+	if l.opts.Recorder == (discard{}) {
+		return
+	}
 	l.describe(t, turn)
 	l.record(t)
 }
@@ -47,8 +50,8 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.Failure = &decision.Failure{Reason: reasonPanic, Message: fmt.Sprint(p)}
-			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", p, "stack", string(debug.Stack()))
+			t.Failure = &decision.Failure{Reason: reasonPanic, Message: foreign(fmt.Sprint(p))}
+			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", t.Failure.Message, "stack", string(debug.Stack()))
 		}
 	}()
 	clock := l.stopwatch()
@@ -56,6 +59,7 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
 	t.Phases.Observe = clock()
 	if err != nil {
 		t.Failure = failureOf(fmt.Errorf("observe: %w", err))
+		t.Failure.Message = foreign(t.Failure.Message)
 		return nil
 	}
 	l.rounds(ctx, t, turn)
@@ -102,11 +106,12 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
 	}
 	if t.Report.Publish {
 		outcome := turn.publish(ctx)
+		turn.hearFailure(outcome.Failure)
 		t.Report.Outcome = &outcome
 	}
 	if object := turn.object(); object != nil {
 		for _, e := range t.Report.Events {
-			l.recorder.Event(object, e.Type, e.Reason, e.Message)
+			l.recorder.Event(object, e.Type, e.Reason, turn.repeat(e.Message))
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 // script is a body and a turn that does what a test says: faults such as a
 // panic in the middle of a sync cannot be had from a real cluster.
 type script struct {
+	hearsay
 	observeErr error
 	decideFunc func(round int) decision.Verdict
 	doFunc     func(a decision.Action) (decision.Outcome, decision.Learnt)
