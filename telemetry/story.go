@@ -69,6 +69,9 @@ type Beat struct {
 	Waited *Waited `json:"waited,omitempty"`
 	// Settles is set on the sync in which the Deployment was settled again.
 	Settles bool `json:"settles,omitempty"`
+	// Quiet is set on a sync that wrote nothing and held nothing back that the
+	// one before it of the same object had not held back.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // Waited is a pause between two syncs of one object, the earlier of which held
@@ -228,12 +231,25 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool) []Beat {
 		}
 		hit := t.Hit(DefaultSlow)
 		b := Beat{Kind: BeatSync, At: t.Started, Object: kinds[t.Loop] + " " + t.Name, Sync: &hit, Writes: t.Writes(), Held: t.held(), Settles: settles && t == last}
-		b.Waited = e.waited(before[t.Object], t)
+		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && noNews(before[t.Object], t)
 		before[t.Object] = t
 		list = append(list, b)
 	}
 	slices.SortStableFunc(list, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	return list
+}
+
+// noNews reports whether a sync is no news after the one before it.
+func noNews(before, t *Trace) bool {
+	if t.Failure != nil || len(t.Writes()) > 0 {
+		return false
+	}
+	if before == nil {
+		return len(t.held()) == 0
+	}
+	return slices.EqualFunc(before.held(), t.held(), func(a, b decision.Held) bool {
+		return a.Code == b.Code && a.Kind == b.Kind && a.Target.Name == b.Target.Name
+	})
 }
 
 // rank puts an event before the sync that it woke, where the clock does not.

@@ -87,7 +87,7 @@ func rollout() *saga {
 	writes(s.sync(web, decision.ToneMoving, "new", image), decision.UpdateReplicaSet, "web-1", "11", decision.Change{Field: "spec.replicas", From: "0", To: "1"})
 	creates(s.sync(webSet, decision.ToneMoving, "creating", event(telemetry.CauseModified, "ReplicaSet web-1", "11")), "web-1-x")
 	held := s.sync(web, decision.ToneWaiting, "readiness", event(telemetry.CauseModified, "ReplicaSet web-1", "11"))
-	held.Rounds[0].Verdict.Held = []decision.Held{{Code: "readiness", Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: "web-0"}}}
+	held.Rounds[0].Verdict.Held = []decision.Held{{Code: "readiness", Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-0"}, Size: &decision.Size{From: 1}}}
 	s.at = s.at.Add(9 * time.Second)
 	ready := event(telemetry.CauseModified, "Pod web-1-x", "13", decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})
 	publishes(s.sync(webSet, decision.ToneOK, "settled", event(telemetry.CauseAdded, "Pod web-1-x", "rv-web-1-x"), ready), "14")
@@ -122,7 +122,7 @@ func TestStoryOfARollout(t *testing.T) {
 	want := `01.9 Deployment web was changed by kubectl-set: spec.template.containers[app].image a → b
 02.0 Deployment web: wrote ReplicaSet web-1: spec.replicas 0 → 1 (rv 11)
 03.0 ReplicaSet web-1: created Pod web-1-x (rv rv-web-1-x)
-04.0 Deployment web: held back update-replicaset of web-0 (readiness)
+04.0 Deployment web: held back ReplicaSet web-0 1 → 0 (readiness)
 13.9 Pod web-1-x was created
 13.9 Pod web-1-x became ready
 14.0 ReplicaSet web-1: published its status (rv 14)

@@ -130,13 +130,24 @@ func (b *Beat) synced() decision.Words {
 	case said == 0:
 		return w.Say(": nothing to write")
 	}
-	for i, h := range b.Held {
+	for i := range b.Held {
 		if i > 0 {
 			w = w.Say(", ")
 		}
-		w = w.Say(string(h.Kind) + " of ").Name(h.Target.Name).Say(" (" + h.Code + ")")
+		w = append(w, refusedWords(&b.Held[i])...)
 	}
 	return w
+}
+
+var wouldBe = map[decision.ActionKind]string{decision.CreateReplicaSet: "creating ", decision.DeleteReplicaSet: "deleting "}
+
+// refusedWords are a write that was held back, and its reason code.
+func refusedWords(h *decision.Held) decision.Words {
+	w := decision.Words{}.Say(wouldBe[h.Kind] + h.Target.Kind + " ").Name(h.Target.Name)
+	if h.Size != nil {
+		w = w.Say(" ").Quote(strconv.FormatInt(h.Size.From, 10)).Say(" → ").Quote(strconv.FormatInt(h.Size.To, 10))
+	}
+	return w.Say(" (" + h.Code + ")")
 }
 
 // many is several writes that say the same of one object each.

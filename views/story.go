@@ -9,6 +9,9 @@ type Story struct {
 	Object   Link   `json:"object"`
 	Note     string `json:"-"`
 	Beats    []Beat `json:"-"`
+	// Quiet syncs are left out, and are there at the address All.
+	Quiet int    `json:"-"`
+	All   string `json:"-"`
 	// Story is what the twin holds.
 	Story any `json:"story"`
 }
@@ -23,22 +26,7 @@ type Beat struct {
 	Text Text
 	// Waited says what the pause before it was for; nil for none.
 	Waited Text
-	// Quiet lines wrote nothing and held nothing up: they fold.
-	Quiet bool
-	Href  string
-}
-
-// Folds is the lines of a story with runs of quiet ones put together.
-func (s Story) Folds() [][]Beat {
-	var list [][]Beat
-	for _, b := range s.Beats {
-		if n := len(list); n > 0 && b.Quiet && list[n-1][0].Quiet {
-			list[n-1] = append(list[n-1], b)
-			continue
-		}
-		list = append(list, []Beat{b})
-	}
-	return list
+	Href   string
 }
 
 // Chain is the page of a sync between its causes and its effects.

@@ -263,4 +263,11 @@ func Plural[N ~int | ~int64 | ~uint64](n N, noun string) string {
 }
 
 // pct prints a coordinate with one decimal at most.
+func are[N ~int | ~int64 | ~uint64](n N) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
 func pct(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64) }

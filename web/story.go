@@ -22,11 +22,19 @@ func (s *Server) story(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := s.storyView(story)
+	v := s.storyView(story, q.url.Query().Has("all"))
+	v.All = withAll(q)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Story of "+story.Key()), body: views.StoryBody(v), data: v}
 	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
 	p.frame.Crumbs = under(story.Object, views.Link{Text: "story"})
 	return p, nil
+}
+
+// withAll is the address of the page with its quiet syncs.
+func withAll(q *query) string {
+	args := q.url.Query()
+	args.Set("all", "")
+	return q.path + "?" + args.Encode()
 }
 
 // tell finds the story in the journal, or in the history where its beginning,
@@ -100,7 +108,7 @@ func noStory(o telemetry.Object) error {
 		link("Deployment "+o.Key(), hrefOf(o))
 }
 
-func (s *Server) storyView(story *telemetry.Story) views.Story {
+func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
 	v := views.Story{Object: views.Link{Text: "Deployment " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
 	end := story.Settled
 	v.Headline = views.Text{}.Code(story.Key())
@@ -118,24 +126,35 @@ func (s *Server) storyView(story *telemetry.Story) views.Story {
 	c := story.Counts
 	v.Note = fmt.Sprintf("%s by others, %s of pods, %s, %s", views.Plural(c.Changes, "change"), views.Plural(c.Pods, "transition"), views.Plural(c.Syncs, "sync"), views.Plural(c.Writes, "write"))
 	for i := range story.Beats {
-		v.Beats = append(v.Beats, beatView(story, &story.Beats[i]))
+		if b := &story.Beats[i]; b.Quiet && !all {
+			v.Quiet++
+		} else {
+			v.Beats = append(v.Beats, beatView(story, b))
+		}
 	}
 	return v
 }
 
 func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
-	v := views.Beat{At: b.At, Step: "+" + views.Span(b.At.Sub(story.Began)), Kind: string(b.Kind), Text: wording(b.Tell(), true), Mark: beatMark(b)}
+	v := views.Beat{At: b.At, Step: "+" + step(b.At.Sub(story.Began)), Kind: string(b.Kind), Text: wording(b.Tell(), true), Mark: beatMark(b)}
 	if b.Waited != nil && b.Waited.For >= time.Second {
 		v.Waited = views.Sayf("%s of waiting (%s): %s", views.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
 	}
 	if b.Sync != nil {
 		v.Href = hrefOf(b.Sync.Object) + "/syncs/" + b.Sync.Epoch + "/" + digits(b.Sync.Seq)
-		v.Quiet = len(b.Writes) == 0 && len(b.Held) == 0 && b.Sync.Error == "" && !b.Settles && len(v.Waited) == 0
 	}
 	if b.Settles {
 		v.Text = v.Text.Plain(". ").Strong("Settled.")
 	}
 	return v
+}
+
+// step is the time since the beginning.
+func step(d time.Duration) string {
+	if d < time.Second {
+		return views.Took(d)
+	}
+	return views.Span(d)
 }
 
 func beatMark(b *telemetry.Beat) views.Mark {

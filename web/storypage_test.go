@@ -22,7 +22,9 @@ func TestStoryPage(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	var twin struct{ Page struct{ Story *telemetry.Story } }
+	var twin struct {
+		Page struct{ Story *telemetry.Story }
+	}
 	_, raw := get(t, base, "/deployments/shop/web/story.json")
 	if err := json.Unmarshal([]byte(raw), &twin); err != nil {
 		t.Fatal(err)
@@ -47,7 +49,9 @@ func TestChainPage(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
-	var twin struct{ Page struct{ Chain telemetry.Chain } }
+	var twin struct {
+		Page struct{ Chain telemetry.Chain }
+	}
 	_, raw := get(t, base, syncHref(x)+"/chain.json")
 	if err := json.Unmarshal([]byte(raw), &twin); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ const (
 
 type storyOptions struct {
 	server, namespace, at, output string
-	quiet                         bool
+	all                           bool
 }
 
 func newStory(s streams) *cobra.Command {
@@ -53,7 +53,7 @@ waited for.`,
 	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployment")
 	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way at this moment (RFC 3339), not the newest")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "leave out syncs that wrote nothing and held nothing back")
+	cmd.Flags().BoolVar(&o.all, "all", false, "also list syncs that wrote nothing and held nothing new back")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the story as json")
 	return cmd
 }
@@ -75,7 +75,7 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(story)
 	}
-	return storyText(s.out, story, o.quiet)
+	return storyText(s.out, story, o.all)
 }
 
 func (o *storyOptions) ask(ctx context.Context, name string) (*telemetry.Story, error) {
@@ -147,7 +147,7 @@ func refused(server, status string, body []byte) error {
 	return errors.New(said.Error.Message)
 }
 
-func storyText(w io.Writer, story *telemetry.Story, quiet bool) error {
+func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 	fmt.Fprintf(w, "%s\n", story.Text)
 	if story.Settled.IsZero() {
 		fmt.Fprintf(w, "It is not settled yet. It began %s UTC", story.Began.UTC().Format(time.DateTime))
@@ -162,7 +162,7 @@ func storyText(w io.Writer, story *telemetry.Story, quiet bool) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for i := range story.Beats {
 		b := &story.Beats[i]
-		if quiet && b.Sync != nil && len(b.Writes) == 0 && len(b.Held) == 0 && b.Sync.Error == "" && !b.Settles {
+		if b.Quiet && !all {
 			continue
 		}
 		if b.Waited != nil && b.Waited.For >= time.Second {
