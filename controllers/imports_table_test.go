@@ -136,6 +136,7 @@ var rules = []rule{
 		third: []allowance{
 			{"github.com/spf13/cobra", "commands"}, {"github.com/spf13/pflag", "their flags"},
 			{"k8s.io/cli-runtime", "the usual kubeconfig flags"},
+			{"k8s.io/apimachinery/pkg/api/resource", "sizes as Kubernetes writes them"},
 			{"k8s.io/client-go/rest", "the configuration that those flags give"},
 			{"k8s.io/client-go/plugin/pkg/client/auth", "the usual logins"},
 			{"k8s.io/klog/v2", "client-go's log goes where ours goes"},

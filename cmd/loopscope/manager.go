@@ -30,6 +30,7 @@ type managerOptions struct {
 	qps        float32
 	burst      int
 	profiling  bool
+	history    historyOptions
 	untraced   bool
 	kubeconfig *genericclioptions.ConfigFlags
 }
@@ -61,6 +62,7 @@ Two sets of loops on one cluster fight over every ReplicaSet.`,
 	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "requests that each loop may send at once")
 	cmd.Flags().BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	cmd.Flags().BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
+	o.history.addFlags(cmd.Flags())
 	o.kubeconfig.AddFlags(cmd.Flags())
 	return cmd
 }
@@ -81,8 +83,13 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	history, err := o.history.settings(o.clusterName(), logger)
+	if err != nil {
+		return err
+	}
 	program, err := app.New(app.Options{
-		Config: config, Cluster: o.clusterName(), Listen: o.listen, Workers: o.workers,
+		History: history,
+		Config:  config, Cluster: o.clusterName(), Listen: o.listen, Workers: o.workers,
 		QPS: o.qps, Burst: o.burst, Profiling: o.profiling, Untraced: o.untraced, Logger: logger, Version: stamped(),
 	})
 	if err != nil {

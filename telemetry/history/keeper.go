@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,18 +41,17 @@ type Keeper struct {
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
+	why   error        // it is not open, or not written
 	tally telemetry.ArchiveState
 	since uint64 // Dropped when the present failure began
 }
 
 var _ telemetry.Archive = (*Keeper)(nil)
 
-// Keep opens the file, or says in the state and the log why it cannot. Run keeps
-// syncs from then on; the caller owes it, as it closes the file.
+// Keep names the file. Run opens it, keeps syncs in it and closes it again.
 func Keep(path string, o Options, log *slog.Logger) *Keeper {
 	k := &Keeper{path: path, opts: o.withDefaults(), log: log}
 	k.tally = telemetry.ArchiveState{Path: path, MaxAge: k.opts.MaxAge, MaxBytes: k.opts.MaxBytes}
-	k.open()
 	return k
 }
 
@@ -79,7 +79,7 @@ func (k *Keeper) failed(err error) {
 		k.log.Error("Syncs are not kept for now; everything else goes on", "error", err)
 	}
 	k.tally.Errors++
-	k.tally.Error = err.Error()
+	k.tally.Error, k.why = err.Error(), err
 }
 
 // recovered notes that a failure is over. The keeper is locked.
@@ -87,7 +87,7 @@ func (k *Keeper) recovered() {
 	if k.tally.Error != "" {
 		k.log.Info("Syncs are kept again", "file", k.path, "lost", k.tally.Dropped-k.since)
 	}
-	k.tally.Error, k.tally.ErrorSince = "", time.Time{}
+	k.tally.Error, k.tally.ErrorSince, k.why = "", time.Time{}, nil
 }
 
 // Run keeps what the journal records until ctx ends, then what is left, and
@@ -121,6 +121,9 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 		return after, err
 	}
 	if err := k.keep(ctx, batch); err != nil {
+		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
+			_ = k.trim(ctx)
+		}
 		return after, err
 	}
 	k.count(func(t *telemetry.ArchiveState) { t.Dropped += missed })
@@ -190,7 +193,7 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) erro
 		return nil
 	}
 	err := k.store.Close()
-	k.store, k.tally.Error = nil, errClosed.Error()
+	k.store, k.why, k.tally.Error = nil, errClosed, errClosed.Error()
 	if err != nil {
 		return fmt.Errorf("history %s: close: %w", k.path, err)
 	}
@@ -217,7 +220,7 @@ func rest(ctx context.Context, d time.Duration) {
 }
 
 var (
-	errNotOpen = errors.New("history: the file is not open")
+	errNotOpen = errors.New("history: the file is not open yet")
 	errClosed  = errors.New("history: it is closed, as the program ends")
 )
 
@@ -226,7 +229,7 @@ func (k *Keeper) reading() (*Store, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if k.store == nil {
-		return nil, fmt.Errorf("%w: %s", errNotOpen, k.tally.Error)
+		return nil, cmp.Or(k.why, errNotOpen)
 	}
 	return k.store, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/history"
 	"github.com/loopscope/loopscope/telemetry/metrics"
 	"github.com/loopscope/loopscope/telemetry/otlp"
 	"github.com/loopscope/loopscope/web"
@@ -51,6 +52,11 @@ type Options struct {
 	Version string
 	// Profiling serves Go's profiles at the console's /debug/pprof/.
 	Profiling bool
+	// History keeps syncs beyond the process. Default: it does not.
+	History History
+	// Untraced runs the loops without a record, which measures what that costs:
+	// the console then has nothing to show.
+	Untraced bool
 	// Clock is the loops' time. Default: the real one.
 	Clock clock.WithTicker
 }
@@ -91,6 +97,7 @@ type App struct {
 	metrics  *metrics.Metrics
 	journal  *telemetry.Journal
 	cluster  *cluster
+	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
 	console  *web.Server
 
@@ -178,6 +185,7 @@ func (a *App) build() error {
 	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
 		return err
 	}
+	a.newHistory()
 	a.console, err = web.New(web.Options{
 		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,
@@ -222,6 +230,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.started = true
 	ctx = context.WithoutCancel(ctx) // Stop ends the parts, in order.
 	a.background(ctx, "journal", func(ctx context.Context) error { a.journal.Run(ctx); return nil })
+	a.startHistory(ctx)
 	a.serve()
 	if err := a.startSpans(ctx); err != nil {
 		return err
