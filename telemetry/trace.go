@@ -150,6 +150,9 @@ const (
 	CauseStart     CauseKind = "start" // first list after start
 )
 
+// CauseKinds lists every CauseKind.
+var CauseKinds = []CauseKind{CauseAdded, CauseModified, CauseDeleted, CauseTombstone, CauseResync, CauseBackoff, CauseTimer, CausePodReason, CauseStart}
+
 // Cause is one reason for a sync. Field values are recorded for counters and
 // conditions of status alone.
 type Cause struct {

@@ -1,0 +1,244 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// TestTemplateFields holds what a cause says of a template: every path that
+// changed, and of strings never the value.
+func TestTemplateFields(t *testing.T) {
+	base := func() *corev1.PodTemplateSpec {
+		p := template(map[string]string{"app": "web"}, "web:1")
+		c := &p.Spec.Containers[0]
+		c.Name, c.Args = "app", []string{"--token=hunter2"}
+		c.Env = []corev1.EnvVar{{Name: "DB_URL", Value: "postgres://u:hunter2@db"}, {Name: "MODE", Value: "a"}}
+		c.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}
+		c.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("100m")}
+		return p
+	}
+	const at = "spec.template."
+	for name, c := range map[string]struct {
+		edit func(*corev1.PodTemplateSpec)
+		want []decision.Change
+	}{
+		"an image, and first": {func(p *corev1.PodTemplateSpec) {
+			p.Annotations = map[string]string{"checksum": "hunter2"}
+			p.Spec.Containers[0].Image = "web:2"
+		}, []decision.Change{{Field: at + "containers[app].image", From: "web:1", To: "web:2"}, {Field: "spec.template"}, {Field: at + "metadata.annotations[checksum]"}}},
+		"a login that changes is named": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Image = "u:hunter2@web:1" },
+			[]decision.Change{{Field: at + "containers[app].image", From: "web:1", To: "…@web:1"}, {Field: "spec.template"}}},
+		"a variable": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Env[0].Value = "postgres://u:correct@db" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].env[DB_URL]"}}},
+		"a variable comes, one goes": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Env[1].Name = "LEVEL" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].env[LEVEL]"}, {Field: at + "containers[app].env[MODE]"}}},
+		"arguments": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Args[0] = "--token=x" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].args"}}},
+		"requests": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("1Gi")}
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].resources.requests[cpu]", From: "100m", To: "2"},
+			{Field: at + "containers[app].resources.requests[memory]", To: "1Gi"}}},
+		"a port": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Ports[0].ContainerPort = 81 },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].ports[http].containerPort", From: "80", To: "81"}}},
+		"a probe": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/hunter2", Port: intstr.FromInt32(80)}}}
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].readinessProbe"}}},
+		"a container more": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "log", Image: "log:1"})
+		}, []decision.Change{{Field: at + "containers[log].image", To: "log:1"}, {Field: "spec.template"}, {Field: at + "containers[log]"}}},
+		"the order alone": {func(p *corev1.PodTemplateSpec) { slices.Reverse(p.Spec.Containers[0].Env) }, []decision.Change{{Field: "spec.template"}}},
+		"seconds and switches": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.TerminationGracePeriodSeconds, p.Spec.HostNetwork = new(int64(5)), true
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "terminationGracePeriodSeconds", To: "5"}, {Field: at + "hostNetwork", From: "false", To: "true"}}},
+		"a label": {func(p *corev1.PodTemplateSpec) { p.Labels["tier"] = "hunter2" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "metadata.labels[tier]"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := base()
+			c.edit(next)
+			var f fields
+			f.template(base(), next)
+			if diff := cmp.Diff(c.want, []decision.Change(f)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A generation that stands says that the spec does, and spares the comparison.
+func TestFieldsOfAStatus(t *testing.T) {
+	old := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+	old.Generation = 4
+	is := old.DeepCopy()
+	is.Spec.Paused = true // It cannot be, with the generation of before.
+	is.Status.ReadyReplicas = 2
+	if diff := cmp.Diff([]decision.Change{{Field: "status.readyReplicas", From: "0", To: "2"}}, deploymentFields(old, is)); diff != "" {
+		t.Error(diff)
+	}
+	is.Generation = 5
+	is.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromString("25%"))}
+	want := []decision.Change{{Field: "spec.paused", From: "false", To: "true"}, {Field: "spec.strategy.maxSurge", To: "25%"}, {Field: "status.readyReplicas", From: "0", To: "2"}}
+	if diff := cmp.Diff(want, deploymentFields(old, is)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPodLife tells a pod's life from causes alone.
+func TestPodLife(t *testing.T) {
+	life := []*corev1.Pod{
+		{ObjectMeta: object("web-1-a", "p", "1", nil, nil), Status: corev1.PodStatus{Phase: corev1.PodPending}},
+		{}, {}, {}, {}, {},
+	}
+	steps := []func(*corev1.Pod){nil,
+		func(p *corev1.Pod) { p.Spec.NodeName = "node-7" },
+		func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}
+		},
+		func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodRunning
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		},
+		func(p *corev1.Pod) {
+			p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
+		},
+		func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)} },
+	}
+	want := [][]decision.Change{nil,
+		{{Field: "spec.nodeName", To: "node-7"}},
+		{{Field: "status.reason", To: "ErrImagePull"}},
+		{{Field: "status.phase", From: "Pending", To: "Running"}, {Field: "status.conditions[Ready]", From: "false", To: "true"},
+			{Field: "status.reason", From: "ErrImagePull"}, {Field: "status.restarts", From: "0", To: "2"}},
+		{{Field: "status.conditions[Ready]", From: "true", To: "false"}, {Field: "status.reason", To: "ContainersNotReady"}},
+		{{Field: "metadata.deletionTimestamp"}},
+	}
+	for i := 1; i < len(life); i++ {
+		life[i] = life[i-1].DeepCopy()
+		steps[i](life[i])
+		if diff := cmp.Diff(want[i], podFields(life[i-1], life[i])); diff != "" {
+			t.Errorf("step %d: %s", i, diff)
+		}
+	}
+}
+
+// echoing is a recorder that knows one write of ours.
+type echoing struct {
+	recording
+	rv string
+}
+
+func (r *echoing) SyncOf(_, _, _, rv string) (uint64, bool) { return 41, rv == r.rv }
+
+// TestEveryKindOfCause lets informers, timers, back-off and the queue give a
+// real loop one cause of each kind, and reads all of them in the traces.
+func TestEveryKindOfCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &echoing{rv: "8"}
+		logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+		l, handle := handled(t, Options{Recorder: r, Logger: logger})
+		s := &script{decideFunc: func(int) decision.Verdict {
+			return decision.Verdict{Timers: []decision.Timer{{At: time.Now().Add(time.Hour), Code: "deadline"}}}
+		}}
+		l.body = s
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx, 1) }()
+		synctest.Wait()
+		one := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+		two := one.DeepCopy()
+		two.ResourceVersion, two.Spec.Replicas = "8", new(int32(3))
+		s.observeErr = errors.New("the first try fails")
+		handle.deploymentHandler().OnAdd(one, true)
+		synctest.Wait()
+		s.observeErr = nil
+		time.Sleep(time.Second) // The back-off, in the bubble's time.
+		for _, event := range []func(cache.ResourceEventHandler){
+			func(h cache.ResourceEventHandler) { h.OnAdd(one, false) },
+			func(h cache.ResourceEventHandler) { h.OnUpdate(one, two) },
+			func(h cache.ResourceEventHandler) { h.OnUpdate(two, two) },
+			func(h cache.ResourceEventHandler) { h.OnDelete(two) },
+			func(h cache.ResourceEventHandler) {
+				h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: two})
+			},
+		} {
+			event(handle.deploymentHandler())
+			synctest.Wait()
+		}
+		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CausePodReason})
+		time.Sleep(2 * time.Hour) // Until the timer.
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		found := map[telemetry.CauseKind]telemetry.Cause{}
+		for _, trace := range r.all() {
+			for _, c := range trace.Causes {
+				found[c.Kind] = c
+			}
+		}
+		for _, kind := range telemetry.CauseKinds {
+			if _, ok := found[kind]; !ok {
+				t.Errorf("no cause of the kind %s", kind)
+			}
+		}
+		is := found[telemetry.CauseModified]
+		if is.Sync != 41 || is.OldRV != "1" || is.NewRV != "8" || len(is.Fields) != 1 || is.Fields[0].To != "3" || is.Object != "Deployment web" {
+			t.Errorf("modified: %+v, want the versions, the field and sync 41", is)
+		}
+		if c := found[telemetry.CauseTimer]; c.Code != "deadline" || c.Due.IsZero() {
+			t.Errorf("timer: %+v, want its reason and when it was due", c)
+		}
+		if c := found[telemetry.CauseBackoff]; c.Code != string(telemetry.ResultFailed) || c.Due.IsZero() {
+			t.Errorf("back-off: %+v, want what it is for and when it was due", c)
+		}
+		if c := found[telemetry.CauseResync]; c.OldRV != "8" || c.NewRV != "8" {
+			t.Errorf("resync: %+v, want the version that stands", c)
+		}
+	})
+}
+
+// handled is a Deployment loop without informers, and the body whose handlers feed it.
+func handled(t *testing.T, opts Options) (*Loop, *deploymentBody) {
+	t.Helper()
+	client := fake.NewClientset()
+	f := informers.NewSharedInformerFactory(client, 0)
+	l, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.caches = nil // Nothing to wait for.
+	return l, l.body.(*deploymentBody)
+}
+
+// TestCausesAreFolded bounds what one key remembers, and counts what it forgot.
+func TestCausesAreFolded(t *testing.T) {
+	q := newQueue(queueOptions{})
+	q.Start()
+	defer q.ShutDown()
+	const events = 3 * maxCauses
+	for range events {
+		q.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseModified})
+	}
+	if w, _ := q.Get(); len(w.Causes) != maxCauses || w.Folded != events-maxCauses {
+		t.Errorf("%d causes and %d folded, want %d and %d", len(w.Causes), w.Folded, maxCauses, events-maxCauses)
+	}
+}
