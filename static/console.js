@@ -15,7 +15,7 @@ const otherTheme = () => {
 
 // Time: the server's clock decides, however this one is set.
 let offset = body.dataset.now - Date.now()
-let still = args.has('still')
+let still = args.has('still') || 'still' in body.dataset
 const now = () => Date.now() + offset
 const two = (n, a, m, b) => n + a + (m ? ' ' + m + b : '')
 const span = ms => {

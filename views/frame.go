@@ -41,6 +41,8 @@ type Live struct {
 	// Version is a digest of the live parts as they were rendered.
 	Version string
 	Now     time.Time
+	// Still is set where the clocks of the page stand.
+	Still bool
 }
 
 // Notice is one line under the header. There is at most one.

@@ -54,6 +54,12 @@ type Options struct {
 	Logger *slog.Logger
 	Now    func() time.Time
 
+	// Archive is the syncs that outlive the journal; nil for none.
+	Archive telemetry.Archive
+	// Recording is set where the journal is a recording and nothing runs. Now has
+	// to stand still then.
+	Recording *Recording
+
 	// Profiling serves Go's profiles under /debug/pprof/.
 	Profiling bool
 	// MaxReaders bounds the open websockets. Default 512.
@@ -62,6 +68,14 @@ type Options struct {
 	WriteTimeout time.Duration
 	// SilentAfter is how long a websocket may be without any sign of life. Default 45 s.
 	SilentAfter time.Duration
+}
+
+// Recording is what a reader has to know of a recording.
+type Recording struct {
+	// From and To are when its first sync started and its last one ended.
+	From, To time.Time
+	// Note is what was wrong with the file, "" for nothing.
+	Note string
 }
 
 const (
@@ -134,6 +148,7 @@ type Server struct {
 	list     listing
 	encoded  encoded
 	says     sayings
+	exports  chan struct{} // bounds those under way
 
 	// seats bounds the open websockets. mu guards who sits there, and makes sure
 	// that nobody sits down once Shutdown waits for the last to leave.
@@ -151,7 +166,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, exports: make(chan struct{}, maxExports), seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

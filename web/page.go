@@ -71,13 +71,14 @@ func (s *Server) query(u *url.URL, route *chi.Context, twin bool) *query {
 	q := &query{url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
 		namespace: route.URLParam("namespace"), name: route.URLParam("name"),
 		loop: route.URLParam("loop"), epoch: route.URLParam("epoch"), seq: route.URLParam("seq")}
-	if strings.HasSuffix(q.path, ".json") && !s.namedSo(q) {
-		q.twin = true
-		q.path = strings.TrimSuffix(q.path, ".json")
-		switch {
-		case q.seq != "":
+	switch {
+	case strings.HasSuffix(q.route, ".json"):
+		q.twin, q.path = true, strings.TrimSuffix(q.path, ".json")
+	case strings.HasSuffix(q.path, ".json") && !s.namedSo(q):
+		q.twin, q.path = true, strings.TrimSuffix(q.path, ".json")
+		if q.seq != "" {
 			q.seq = strings.TrimSuffix(q.seq, ".json")
-		case q.name != "":
+		} else {
 			q.name = strings.TrimSuffix(q.name, ".json")
 		}
 	}
@@ -178,14 +179,16 @@ func (s *Server) frame(q *query, title string) views.Frame {
 		Cluster: s.opts.Cluster,
 		Window:  s.window(),
 		Notice:  s.notice(),
-		Live:    views.Live{Epoch: s.journal.Epoch(), Seq: seq, Now: q.now},
+		Live:    views.Live{Epoch: s.journal.Epoch(), Seq: seq, Now: q.now, Still: s.opts.Recording != nil},
 		Rules:   "rules of Kubernetes v1.36, Loopscope " + s.opts.Version,
 	}
 }
 
 // goLive makes a page follow the journal.
 func (p *page) goLive(q *query, parts ...part) {
-	p.frame.Live.Page = q.address()
+	if !p.frame.Live.Still {
+		p.frame.Live.Page = q.address()
+	}
 	p.parts = append([]part{{"f-notice", views.NoticeBar(p.frame.Notice)}, {"f-window", views.WindowLine(p.frame.Window)}}, parts...)
 }
 
@@ -213,6 +216,9 @@ func (s *Server) window() views.Window {
 }
 
 func (s *Server) mode() views.Text {
+	if s.opts.Recording != nil {
+		return s.opts.Recording.mode()
+	}
 	switch s.opts.Mode {
 	case "watch":
 		return views.Text{}.Strong("watching").Plain(", read-only beside kube-controller-manager")
@@ -231,6 +237,9 @@ func leads(who string) string {
 
 // notice says what every reader has to know before anything else.
 func (s *Server) notice() *views.Notice {
+	if s.opts.Recording != nil {
+		return s.opts.Recording.notice()
+	}
 	st := s.opts.Server()
 	if st.Reachable {
 		return nil

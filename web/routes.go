@@ -28,14 +28,20 @@ func (s *Server) routes() chi.Router {
 	get("/deployments", s.overview)
 	get("/deployments.json", s.overview)
 	get("/deployments/{namespace}/{name}", s.deployment)
-	get("/deployments/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
+	get("/deployments/{namespace}/{name}/story", s.story)
+	get("/deployments/{namespace}/{name}/story.json", s.story)
 	get("/replicasets/{namespace}/{name}", s.replicaSet)
-	get("/replicasets/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
 	get("/replicationcontrollers/{namespace}/{name}", s.replicaSet)
-	get("/replicationcontrollers/{namespace}/{name}/syncs/{epoch}/{seq}", s.syncDoc)
+	for _, of := range []string{"/deployments", "/replicasets", "/replicationcontrollers"} {
+		sync := of + "/{namespace}/{name}/syncs/{epoch}/{seq}"
+		get(sync, s.syncDoc)
+		get(sync+"/chain", s.chain)
+		get(sync+"/chain.json", s.chain)
+	}
 	get("/queues", s.queues)
 	get("/queues.json", s.queues)
 	r.Get("/live", s.serveLive)
+	r.Get("/export.jsonl", s.export)
 
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: 4, ErrorLog: promLog{s.opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,

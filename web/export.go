@@ -1,0 +1,212 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/tracefile"
+	"github.com/loopscope/loopscope/views"
+)
+
+const (
+	// maxExports is how many exports run at once.
+	maxExports = 2
+	// exportLimit is how many syncs an export has unless it asks for another
+	// number, mostExported the highest number it may ask for.
+	exportLimit, mostExported = 100_000, 1_000_000
+	// exportBatch is how many syncs are taken from the journal at once, and
+	// exportRate how many are sent in a second: the loops come first.
+	exportBatch, exportRate = 256, 8_000
+	// The trailers say how many syncs were sent, and whether there are more.
+	trailerCount, trailerMore = "Loopscope-Syncs", "Loopscope-More"
+)
+
+// exportKeys are the words of an export's query.
+var exportKeys = []string{"loop", "namespace", "name", "since", "until", "limit"}
+
+// exportQuery reads which syncs are asked for.
+func exportQuery(args url.Values, now time.Time) (telemetry.Query, error) {
+	q := telemetry.Query{Loop: args.Get("loop"), Namespace: args.Get("namespace"), Name: args.Get("name"), Limit: exportLimit, OldestFirst: true}
+	for key := range args {
+		if !slices.Contains(exportKeys, key) {
+			return q, badExport(fmt.Sprintf("%q is not a word of an export", clip(key, 60)))
+		}
+	}
+	var err error
+	for key, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if text := args.Get(key); text != "" {
+			if *at, err = telemetry.ParseMoment(text, now); err != nil {
+				return q, badExport(key + ": " + err.Error())
+			}
+		}
+	}
+	if text := args.Get("limit"); text != "" {
+		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > mostExported {
+			return q, badExport(fmt.Sprintf("limit has to be a number from 1 to %d", mostExported))
+		}
+	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
+		return q, badExport("since has to be before until")
+	}
+	return q, nil
+}
+
+func badExport(what string) error {
+	return problem(http.StatusBadRequest, "bad-export", "That export cannot be read.",
+		views.Say(strings.ToUpper(what[:1])+what[1:]+"."), views.Say("Known are ").Code(strings.Join(exportKeys, ", ")).Plain("."))
+}
+
+// export streams kept syncs as a recording, oldest first: those of the archive
+// where there is one, those of the journal otherwise.
+func (s *Server) export(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.RawQuery) > maxQuery {
+		s.fail(w, r, true, problem(http.StatusRequestURITooLong, "query-too-long", "That address is too long."))
+		return
+	}
+	q, err := exportQuery(r.URL.Query(), s.opts.Now())
+	if err != nil {
+		s.fail(w, r, true, err)
+		return
+	}
+	select {
+	case s.exports <- struct{}{}:
+		defer func() { <-s.exports }()
+	default:
+		w.Header().Set("Retry-After", "10")
+		s.fail(w, r, true, problem(http.StatusServiceUnavailable, "too-many-exports", "Other exports are running.",
+			views.Sayf("At most %d run at once. Try again in a moment.", maxExports)))
+		return
+	}
+	s.exportHeaders(w.Header())
+	if r.Method == http.MethodHead {
+		return
+	}
+	if err := s.sendExport(r.Context(), w, q); err != nil {
+		s.opts.Logger.Warn("Export ended early", "err", err)
+		panic(http.ErrAbortHandler) // What was sent must not look complete.
+	}
+}
+
+func (s *Server) exportHeaders(h http.Header) {
+	h.Set("Content-Type", "application/x-ndjson; charset=utf-8")
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "loopscope-"+s.opts.Now().UTC().Format("20060102T150405Z")+".jsonl"))
+	h.Set("Trailer", trailerCount+", "+trailerMore)
+}
+
+// outflow writes to a reader that has to keep up.
+type outflow struct {
+	http.ResponseWriter
+	within time.Duration
+}
+
+// Write gives up on a reader that does not take it in time.
+func (o outflow) Write(p []byte) (int, error) {
+	// An HTTP/1 connection has deadlines, and a recorder in a test needs none.
+	_ = http.NewResponseController(o.ResponseWriter).SetWriteDeadline(time.Now().Add(o.within))
+	return o.ResponseWriter.Write(p)
+}
+
+// sending is one export under way.
+type sending struct {
+	to    *tracefile.Writer
+	limit int
+	more  bool
+	began time.Time
+}
+
+// errEnough ends an export that has as many syncs as it may.
+var errEnough = errors.New("enough")
+
+func (s *Server) sendExport(ctx context.Context, w http.ResponseWriter, q telemetry.Query) error {
+	to, err := tracefile.NewWriter(outflow{w, s.opts.WriteTimeout}, tracefile.Header{Cluster: s.opts.Cluster, Program: s.opts.Version, Exported: s.opts.Now()})
+	if err != nil {
+		return err
+	}
+	x := &sending{to: to, limit: q.Limit, began: time.Now()}
+	visit := func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) }
+	q.Limit = 0 // One more than the limit tells that there are more.
+	if s.opts.Archive != nil {
+		err = s.opts.Archive.Each(ctx, q, visit)
+	} else {
+		err = s.eachKept(q, visit)
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if err := to.Close(); err != nil {
+		return err
+	}
+	w.Header().Set(trailerCount, strconv.Itoa(to.Count()))
+	w.Header().Set(trailerMore, strconv.FormatBool(x.more))
+	return nil
+}
+
+// sendOne writes a sync, and rests where that went too fast.
+func (s *Server) sendOne(ctx context.Context, x *sending, t *telemetry.Trace) error {
+	if x.more = x.to.Count() == x.limit; x.more {
+		return errEnough
+	}
+	err := x.to.Write(t)
+	if errors.Is(err, tracefile.ErrTooLarge) {
+		s.opts.Logger.Warn("A sync is left out of an export", "err", err)
+		return nil
+	}
+	if n := x.to.Count(); err == nil && n%exportBatch == 0 {
+		return rest(ctx, time.Until(x.began.Add(time.Duration(n)*time.Second/exportRate)))
+	}
+	return err
+}
+
+// rest waits that long, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// eachKept visits what the journal keeps and the query finds.
+func (s *Server) eachKept(q telemetry.Query, visit func(*telemetry.Trace) error) error {
+	after := uint64(0)
+	for {
+		batch := s.journal.Kept(after, exportBatch)
+		if len(batch) == 0 {
+			return nil
+		}
+		for _, t := range batch {
+			after = t.Seq
+			if !chosen(q, t) {
+				continue
+			}
+			if err := visit(t); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// chosen reports whether an export asks for a sync.
+func chosen(q telemetry.Query, t *telemetry.Trace) bool {
+	switch {
+	case q.Loop != "" && q.Loop != t.Loop, q.Namespace != "" && q.Namespace != t.Namespace, q.Name != "" && q.Name != t.Name:
+		return false
+	case !q.Since.IsZero() && t.Started.Before(q.Since), !q.Until.IsZero() && !t.Started.Before(q.Until):
+		return false
+	}
+	return true
+}
