@@ -34,6 +34,7 @@ func (s *sandbox) openDashboard(ctx context.Context) error {
 	program, err := app.New(app.Options{
 		Config: config, Cluster: clusterName, Listener: s.listener, Logger: logger, Version: version(),
 		QPS: float32(s.options.LoopsQPS), Burst: 2 * s.options.LoopsQPS,
+		History: app.History{Path: s.state.history()},
 	})
 	if err != nil {
 		return err

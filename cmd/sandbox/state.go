@@ -123,6 +123,7 @@ func (s *state) log(component string) string  { return filepath.Join(s.logs(), c
 func (s *state) kubeconfig() string           { return s.path("kubeconfig") }
 func (s *state) kubeconfigOf(u string) string { return s.path(u + ".kubeconfig") }
 func (s *state) auditLog() string             { return s.path("audit.log") }
+func (s *state) history() string              { return s.path("history.db") }
 func (s *state) auditPolicy() string          { return s.path("audit-policy.yaml") }
 func (s *state) lockPath() string             { return s.path("sandbox.lock") }
 func (s *state) portsFile() string            { return s.path("ports.json") }

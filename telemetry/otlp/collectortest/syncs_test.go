@@ -1,0 +1,138 @@
+package collectortest
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+var start = time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
+
+// golden is a sync of the loops' own goldens: what was seen, and how the API
+// server answered.
+type golden struct {
+	Snapshot json.RawMessage
+	Rounds   []struct {
+		Outcomes []decision.Outcome `json:"outcomes"`
+		Learnt   decision.Learnt    `json:"learnt"`
+	}
+	Publish *decision.Outcome
+	Try     decision.Try
+}
+
+// goldens decides every golden of both loops again and makes traces of them.
+func goldens(t *testing.T) []*telemetry.Trace {
+	t.Helper()
+	var traces []*telemetry.Trace
+	for loop, decide := range map[string]func(*testing.T, golden) *telemetry.Trace{
+		telemetry.LoopDeployment: playDeployment, telemetry.LoopReplicaSet: playReplicaSet,
+	} {
+		files, err := filepath.Glob("../../../controllers/" + loop + "/testdata/golden/*.txtar")
+		if err != nil || len(files) < 40 {
+			t.Fatalf("found %d goldens of the %s loop, %v", len(files), loop, err)
+		}
+		for _, file := range files {
+			tr := decide(t, readGolden(t, file))
+			tr.Object = telemetry.Object{Loop: loop, Namespace: "shop", Name: filepath.Base(file)}
+			traces = append(traces, timed(tr))
+		}
+	}
+	return traces
+}
+
+func readGolden(t *testing.T, file string) (g golden) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := map[string]any{"rounds.json": &g.Rounds, "publish.json": &g.Publish, "try.json": &g.Try}
+	for _, f := range archive.Files {
+		if f.Name == "snapshot.json" {
+			g.Snapshot = f.Data
+		}
+		if to, ok := into[f.Name]; ok {
+			if err := json.Unmarshal(f.Data, to); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+		}
+	}
+	return g
+}
+
+// rounds plays a golden as the loop does: again while something was learnt.
+func (g golden) rounds(decide func() decision.Verdict, learn func(decision.Round, decision.Learnt)) []decision.Round {
+	var list []decision.Round
+	learnt := decision.Learnt{}
+	for i := 0; i == 0 || !learnt.Empty(); i++ {
+		round := decision.Round{Learnt: learnt, Verdict: decide()}
+		learnt = decision.Learnt{}
+		if i < len(g.Rounds) {
+			round.Outcomes, learnt = g.Rounds[i].Outcomes, g.Rounds[i].Learnt
+		}
+		list = append(list, round)
+		learn(round, learnt)
+	}
+	return list
+}
+
+func playDeployment(t *testing.T, g golden) *telemetry.Trace {
+	t.Helper()
+	s, err := deployment.Decode(g.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &telemetry.Trace{Try: g.Try, Result: telemetry.ResultUnchanged}
+	tr.Rounds = g.rounds(func() decision.Verdict { return deployment.Decide(s) }, func(_ decision.Round, l decision.Learnt) { s.Learnt.Add(l) })
+	var report *deployment.Report
+	if !tr.Rounds[len(tr.Rounds)-1].Verdict.Stop {
+		settled := deployment.Settle(s, tr.Rounds)
+		settled.Outcome = g.Publish
+		report, tr.Report = &settled, &settled.Report
+	}
+	tr.Sentence = deployment.Say(s, tr.Rounds, report, g.Try)
+	return tr
+}
+
+func playReplicaSet(t *testing.T, g golden) *telemetry.Trace {
+	t.Helper()
+	s, err := replicaset.Decode(g.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := s
+	tr := &telemetry.Trace{Try: g.Try, Result: telemetry.ResultUnchanged}
+	tr.Rounds = g.rounds(func() decision.Verdict { return replicaset.Decide(s) }, func(r decision.Round, l decision.Learnt) { s = s.After(r, l) })
+	var report *replicaset.Report
+	if !tr.Rounds[len(tr.Rounds)-1].Verdict.Stop {
+		settled := replicaset.Settle(first, tr.Rounds)
+		settled.Outcome = g.Publish
+		report, tr.Report = &settled, &settled.Report
+	}
+	tr.Sentence = replicaset.Say(first, tr.Rounds, report, g.Try)
+	return tr
+}
+
+// timed gives a sync times such as a loop measures, and the result of its outcomes.
+func timed(tr *telemetry.Trace) *telemetry.Trace {
+	tr.Queued, tr.Started, tr.Ended = start, start.Add(2*time.Millisecond), start.Add(42*time.Millisecond)
+	tr.Phases = telemetry.Phases{Observe: time.Millisecond, Decide: time.Millisecond, Act: 20 * time.Millisecond, Settle: time.Millisecond, Publish: 5 * time.Millisecond}
+	for _, w := range tr.Writes() {
+		if w.Failure != nil && w.State != decision.Tolerated {
+			tr.Result, tr.Failure = telemetry.ResultFailed, w.Failure
+			return tr
+		}
+		if w.Taken() {
+			tr.Result = telemetry.ResultWrote
+		}
+	}
+	return tr
+}
