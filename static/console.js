@@ -288,6 +288,7 @@ const keys = {
   c: copy,
   gd: () => location.assign('/deployments'),
   gq: () => location.assign('/queues'),
+  gh: () => location.assign('/history'),
 }
 let chord = ''
 addEventListener('keydown', e => {

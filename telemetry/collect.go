@@ -10,6 +10,9 @@ import (
 // maxCollected bounds the syncs that Collect reads for one story.
 const maxCollected = 50_000
 
+// around is how far from a sync a chain of it is looked for in an archive.
+const around = 10 * time.Minute
+
 // errEnough ends a walk through an archive.
 var errEnough = errors.New("enough")
 
@@ -48,6 +51,24 @@ func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []
 		}
 	}
 	return now, append(list, now), nil
+}
+
+// Around reads from an archive the syncs of t's Deployment and ReplicaSets in
+// the minutes before and after it, t itself among them.
+func Around(ctx context.Context, a Archive, t *Trace) ([]*Trace, error) {
+	head := t
+	if t.Owner != "" {
+		head = &Trace{Object: Object{LoopDeployment, t.Namespace, t.Owner}}
+	}
+	list := []*Trace{t}
+	q := Query{Namespace: t.Namespace, Since: t.Started.Add(-around), Until: t.Started.Add(around), OldestFirst: true}
+	err := a.Each(ctx, q, func(x *Trace) error {
+		if idOf(x) != idOf(t) && (x.Object == t.Object || family(head, x)) {
+			list = append(list, x)
+		}
+		return enough(len(list) >= maxCollected)
+	})
+	return list, ignoreEnough(err)
 }
 
 // backToRest is when the newest sync before t started in which the object was

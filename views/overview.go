@@ -29,6 +29,9 @@ type Filter struct {
 	Chips []Chip `json:"terms,omitempty"`
 	// Known is shown beside an unknown term.
 	Known string `json:"known,omitempty"`
+	// Action is the page that it filters, Label what it filters there, and Hint
+	// shows some terms.
+	Action, Label, Hint string `json:"-"`
 }
 
 // Chip is one term and the address without it.

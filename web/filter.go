@@ -128,7 +128,7 @@ func without(terms []term, i int) []term {
 
 // filterView is the box and its chips.
 func filterView(terms []term) views.Filter {
-	var f views.Filter
+	f := views.Filter{Action: "/deployments", Label: "Deployments", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, -ns:kube-system"}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.text

@@ -40,6 +40,8 @@ func (s *Server) routes() chi.Router {
 	}
 	get("/queues", s.queues)
 	get("/queues.json", s.queues)
+	get("/history", s.history)
+	get("/history.json", s.history)
 	r.Get("/live", s.serveLive)
 	r.Get("/export.jsonl", s.export)
 

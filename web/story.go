@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,10 +44,9 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	o := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: q.namespace, Name: q.name}
 	args := q.url.Query()
 	if text := args.Get("at"); text != "" {
-		at, err := time.Parse(time.RFC3339, text)
+		at, err := telemetry.ParseMoment(text, q.now)
 		if err != nil {
-			return nil, problem(http.StatusBadRequest, "bad-time", "That is not a moment.",
-				views.Say("Write it as ").Code("2026-11-21T03:02:24Z").Plain("; the address says ").Code(clip(text, 60)).Plain(".")).link("The newest story", hrefOf(o)+"/story")
+			return nil, badTime(err, "The newest story", hrefOf(o)+"/story")
 		}
 		return s.storyAt(o, at)
 	}
@@ -100,6 +100,10 @@ func (s *Server) collect(o telemetry.Object, at time.Time) (*telemetry.Trace, []
 		return nil, nil, telemetry.ErrNotKept
 	}
 	return now, list, nil
+}
+
+func badTime(err error, text, href string) error {
+	return problem(http.StatusBadRequest, "bad-time", "That is not a moment.", views.Text{}.Code(err.Error()).Plain(".")).link(text, href)
 }
 
 func noStory(o telemetry.Object) error {
@@ -178,7 +182,7 @@ func (s *Server) chain(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain := telemetry.NewExcerpt(s.journal.Family(o)).Chain(t)
+	chain := telemetry.NewExcerpt(s.around(t)).Chain(t)
 	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
 		Headline: views.Say("Sync " + digits(t.Seq) + " of ").Code(t.Key()).Plain(" and what hangs on it."),
 		Then:     s.syncHeadline(t), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
@@ -188,16 +192,19 @@ func (s *Server) chain(q *query) (*page, error) {
 	return p, nil
 }
 
-// syncOfAddress is the sync that a permalink names.
-func (s *Server) syncOfAddress(q *query, o telemetry.Object) (*telemetry.Trace, error) {
-	seq, err := number(q.seq)
+// around are the syncs that a chain of this one can run through.
+func (s *Server) around(t *telemetry.Trace) []*telemetry.Trace {
+	list := s.journal.Family(t.Object)
+	if slices.Contains(list, t) || s.opts.Archive == nil {
+		return list
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
+	defer cancel()
+	list, err := telemetry.Around(ctx, s.opts.Archive, t)
 	if err != nil {
-		return nil, badSync(q.seq, hrefOf(o))
+		s.opts.Logger.Warn("The history could not be read for a chain", "key", t.Key(), "error", err)
 	}
-	if q.epoch != s.journal.Epoch() {
-		return nil, s.otherEpoch(q.epoch, hrefOf(o))
-	}
-	return s.syncNumber(o, seq)
+	return list
 }
 
 func hops(links []*telemetry.Link) []views.Hop {

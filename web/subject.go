@@ -1,8 +1,11 @@
 package web
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -31,7 +34,11 @@ func (s *Server) subject(q *query, loop string) (*subject, error) {
 	case len(x.kept) > 0:
 		x.newest = x.kept[len(x.kept)-1]
 	default:
-		return nil, s.unknownObject(o)
+		t, err := s.inForce(o, nil, q.now)
+		if err != nil {
+			return nil, s.unknownObject(o)
+		}
+		x.newest, x.kept = t, []*telemetry.Trace{t} // Of an earlier run.
 	}
 	x.cursor = x.newest
 	return x, s.pin(q, x)
@@ -40,23 +47,39 @@ func (s *Server) subject(q *query, loop string) (*subject, error) {
 // pin puts the cursor on the sync that the address names.
 func (s *Server) pin(q *query, x *subject) error {
 	args := q.url.Query()
-	text := args.Get("sync")
-	if text == "" {
+	text, at := args.Get("sync"), args.Get("at")
+	switch {
+	case text != "":
+		seq, err := number(text)
+		if err != nil {
+			return badSync(text, hrefOf(x.object))
+		}
+		if x.cursor, err = s.findSync(x.object, args.Get("epoch"), seq); err != nil {
+			return err
+		}
+	case at != "":
+		moment, err := telemetry.ParseMoment(at, q.now)
+		if err != nil {
+			return badTime(err, "The newest sync of "+x.object.Key(), hrefOf(x.object))
+		}
+		if x.cursor, err = s.inForce(x.object, x.kept, moment); err != nil {
+			return s.notThen(x.object, moment, err)
+		}
+	default:
 		return nil
 	}
-	seq, err := number(text)
-	if err != nil {
-		return badSync(text, hrefOf(x.object))
-	}
-	if epoch := args.Get("epoch"); epoch != "" && epoch != s.journal.Epoch() {
-		return s.otherEpoch(epoch, hrefOf(x.object))
-	}
-	t, err := s.syncNumber(x.object, seq)
-	if err != nil {
-		return err
-	}
-	x.cursor, x.pinned = t, true
+	x.pinned = true
 	return nil
+}
+
+// notThen says that nothing is kept of an object at a moment.
+func (s *Server) notThen(o telemetry.Object, at time.Time, err error) error {
+	if !errors.Is(err, telemetry.ErrNotKept) {
+		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
+	}
+	return problem(http.StatusNotFound, "not-then", "No sync of "+clip(o.Key(), 300)+" from then is kept.",
+		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.window().Since).Plain(" UTC, and the history may go back farther.")).
+		link("The newest sync", hrefOf(o)).link("The history", "/history")
 }
 
 func badSync(text, back string) error {

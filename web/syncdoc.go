@@ -60,10 +60,11 @@ func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 		Sync:   s.syncOf(t), Held: heldViews(t), Report: reportOf(t), Observed: observed(t)}
 	v.Phases, v.PhasesIn = phases(t)
 	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
-	if x, ok := s.journal.Prev(t.Object, t.Seq); ok {
+	thisRun := t.Epoch == s.journal.Epoch() // Numbers of other runs say nothing about its order here.
+	if x, ok := s.journal.Prev(t.Object, t.Seq); ok && thisRun {
 		v.Prev = &views.Link{Text: "before it: " + digits(x.Seq), Href: syncHref(x)}
 	}
-	if x, ok := s.journal.After(t.Object, t.Seq); ok {
+	if x, ok := s.journal.After(t.Object, t.Seq); ok && thisRun {
 		v.Next = &views.Link{Text: "after it: " + digits(x.Seq), Href: syncHref(x)}
 	}
 	if row, ok := s.journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+digits(row.Trace.Seq))) {

@@ -60,7 +60,7 @@ func (s *Server) whyOf(t *telemetry.Trace) views.Why {
 	case t.Folded > 0:
 		v.More = views.Sayf("and %s more that are only counted.", views.Thousands(t.Folded))
 	case len(t.Causes) == 0 && t.TakenBy > 0:
-		v.More = views.Say("Its cause was taken by ").Link("sync "+digits(t.TakenBy), s.seqHref(t.TakenBy)).Plain(", which ran while it arrived.")
+		v.More = views.Say("Its cause was taken by ").Join(s.toSync(t, "sync "+digits(t.TakenBy), t.TakenBy)).Plain(", which ran while it arrived.")
 	case len(t.Causes) == 0:
 		v.More = views.Say("No cause was recorded.")
 	}
@@ -97,7 +97,7 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	}
 	switch {
 	case seq != 0:
-		return views.Text{}.Link(s.writer(t, seq), s.seqHref(seq))
+		return s.toSync(t, s.writer(t, seq), seq)
 	case c.Manager != "":
 		return views.Say("by ").Code(c.Manager)
 	case !c.Due.IsZero() && !c.Due.Equal(c.At):
@@ -108,18 +108,22 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 
 // writer names the sync that wrote an event, seen from the sync that it woke.
 func (s *Server) writer(t *telemetry.Trace, seq uint64) string {
-	if w, ok := s.journal.Get(seq); ok && w.Object != t.Object {
+	if w, ok := s.journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
 		return fmt.Sprintf("written by %s #%d", kindOf(w.Loop), seq)
 	}
 	return fmt.Sprintf("my own write, #%d", seq)
 }
 
-// seqHref leads to a sync by its number alone, or to the nearest one kept.
-func (s *Server) seqHref(seq uint64) string {
-	if t, ok := s.journal.Get(seq); ok {
-		return syncHref(t)
+// toSync leads to a sync of the same run by its number alone. Of an earlier run
+// the number says nothing about where it is.
+func (s *Server) toSync(from *telemetry.Trace, words string, seq uint64) views.Text {
+	if from.Epoch != s.journal.Epoch() {
+		return views.Say(words)
 	}
-	return "/deployments"
+	if t, ok := s.journal.Get(seq); ok {
+		return views.Text{}.Link(words, syncHref(t))
+	}
+	return views.Text{}.Link(words, "/deployments")
 }
 
 func change(from, to string) string {

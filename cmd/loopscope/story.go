@@ -52,7 +52,7 @@ waited for.`,
 	}
 	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployment")
-	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way at this moment (RFC 3339), not the newest")
+	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way then: a time such as 2026-11-21T03:02:24Z or 03:02 (UTC), or 90m for so long ago")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list syncs that wrote nothing and held nothing new back")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the story as json")
 	return cmd
@@ -81,8 +81,8 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 func (o *storyOptions) ask(ctx context.Context, name string) (*telemetry.Story, error) {
 	query := url.Values{}
 	if o.at != "" {
-		if _, err := time.Parse(time.RFC3339, o.at); err != nil {
-			return nil, fmt.Errorf("--at %q is no moment; write it as 2026-11-21T03:02:24Z", o.at)
+		if _, err := telemetry.ParseMoment(o.at, time.Now()); err != nil {
+			return nil, fmt.Errorf("--at: %w", err)
 		}
 		query.Set("at", o.at)
 	}

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// readWithin bounds how long one sync is looked for in the history.
+const readWithin = 5 * time.Second
+
+// syncOfAddress is the sync that a permalink names, from the journal or, where
+// it is of an earlier run or not kept there any more, from the history.
+func (s *Server) syncOfAddress(q *query, o telemetry.Object) (*telemetry.Trace, error) {
+	seq, err := number(q.seq)
+	if err != nil {
+		return nil, badSync(q.seq, hrefOf(o))
+	}
+	return s.findSync(o, q.epoch, seq)
+}
+
+// findSync is the sync of that number in that run; its epoch may be "" for this one.
+func (s *Server) findSync(o telemetry.Object, epoch string, seq uint64) (*telemetry.Trace, error) {
+	var missing error
+	if epoch == "" || epoch == s.journal.Epoch() {
+		t, err := s.syncNumber(o, seq)
+		if err == nil {
+			return t, nil
+		}
+		epoch, missing = s.journal.Epoch(), err
+	} else {
+		missing = s.otherEpoch(epoch, hrefOf(o))
+	}
+	if s.opts.Archive == nil {
+		return nil, missing
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	defer cancel()
+	t, err := s.opts.Archive.Get(ctx, epoch, seq)
+	if err == nil && t.Object == o {
+		return t, nil
+	}
+	if err != nil && !errors.Is(err, telemetry.ErrNotKept) {
+		s.opts.Logger.Warn("The history could not be read", "key", o.Key(), "epoch", epoch, "sync", seq, "error", err)
+	}
+	return nil, missing
+}
+
+// inForce is the sync of an object that was the newest at a moment.
+func (s *Server) inForce(o telemetry.Object, kept []*telemetry.Trace, at time.Time) (*telemetry.Trace, error) {
+	for i := len(kept) - 1; i >= 0; i-- {
+		if !kept[i].Started.After(at) {
+			return kept[i], nil
+		}
+	}
+	if s.opts.Archive == nil {
+		return nil, telemetry.ErrNotKept
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	defer cancel()
+	return s.opts.Archive.AsOf(ctx, o, at)
+}

@@ -1,0 +1,179 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+const (
+	// historyPage is how many syncs one page of a search lists, searchWithin how
+	// long one search may take.
+	historyPage, searchWithin = 50, 10 * time.Second
+
+	historyTerms = "Known are a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER, cause:, error:TEXT, since: and until:."
+	historyHint  = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
+)
+
+// searching turns one term of a search into a part of the query, and reports
+// whether it is known.
+type searching func(q *telemetry.Query, value string, now time.Time) bool
+
+var searches = map[string]searching{
+	"":     func(q *telemetry.Query, v string, _ time.Time) bool { q.NamePart = v; return true },
+	"ns":   func(q *telemetry.Query, v string, _ time.Time) bool { q.Namespace = v; return true },
+	"name": func(q *telemetry.Query, v string, _ time.Time) bool { q.Name = v; return true },
+	"loop": func(q *telemetry.Query, v string, _ time.Time) bool { q.Loop = v; return slices.Contains(loops, v) },
+	"class": func(q *telemetry.Query, v string, _ time.Time) bool {
+		q.Class = telemetry.Class(v)
+		return slices.Contains(telemetry.Classes, q.Class)
+	},
+	"code":  func(q *telemetry.Query, v string, _ time.Time) bool { q.Code = v; return true },
+	"leaf":  func(q *telemetry.Query, v string, _ time.Time) bool { q.Leaf = v; return true },
+	"cause": func(q *telemetry.Query, v string, _ time.Time) bool { q.Cause = telemetry.CauseKind(v); return true },
+	"error": func(q *telemetry.Query, v string, _ time.Time) bool { q.Text = v; return true },
+	"is": func(q *telemetry.Query, v string, _ time.Time) bool {
+		q.Results = append(q.Results, telemetry.Result(v))
+		return slices.Contains(telemetry.Results, telemetry.Result(v))
+	},
+	"asked": func(q *telemetry.Query, v string, _ time.Time) bool {
+		q.Question, q.Answer, _ = strings.Cut(v, "=")
+		return q.Question != ""
+	},
+	"since": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Since, v, now) },
+	"until": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Until, v, now) },
+}
+
+var loops = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
+
+func moment(at *time.Time, text string, now time.Time) bool {
+	t, err := telemetry.ParseMoment(text, now)
+	*at = t
+	return err == nil
+}
+
+// parseSearch reads a search. What it does not know it keeps and marks; it
+// searches for nothing then.
+func parseSearch(text string, now time.Time) (telemetry.Query, []term) {
+	q := telemetry.Query{Limit: historyPage}
+	var terms []term
+	for _, word := range strings.Fields(text) {
+		t := term{text: word, value: word}
+		if key, value, keyed := strings.Cut(word, ":"); keyed {
+			t.key, t.value = strings.ToLower(key), value
+		}
+		tried := q
+		set, known := searches[t.key]
+		if t.unknown = len(terms) >= maxTerms || !known || t.value == "" || !set(&tried, t.value, now); !t.unknown {
+			q = tried
+		}
+		terms = append(terms, t)
+		if len(terms) > maxTerms {
+			break
+		}
+	}
+	return q, terms
+}
+
+// history is the search through the syncs that outlive the journal.
+func (s *Server) history(q *query) (*page, error) {
+	v := views.History{}
+	if s.opts.Archive == nil {
+		v.Headline = views.Say("No history is kept.")
+		v.Then = views.Say("What the journal holds is on the pages of the objects; it is gone when the process ends.")
+		v.Empty = &views.Problem{Code: "no-history", Heading: "Keep every sync on disk, and search it here.",
+			Lines: []views.Text{views.Say("Start the manager with a file to keep them in.")}, Try: "loopscope manager --history=loopscope.db"}
+		return s.historyPage(q, v), nil
+	}
+	v.Headline, v.Then = archiveHead(s.opts.Archive.State())
+	search, terms := parseSearch(q.url.Query().Get("q"), q.now)
+	search.After = q.url.Query().Get("after")
+	v.Filter = searchView(terms)
+	ctx, cancel := context.WithTimeout(context.Background(), searchWithin)
+	defer cancel()
+	found, err := s.opts.Archive.Search(ctx, search)
+	switch {
+	case errors.Is(err, telemetry.ErrBadQuery):
+		return nil, problem(http.StatusBadRequest, "bad-search", "That cannot be searched for.", views.Text{}.Code(clip(err.Error(), 300))).link("All of the history", "/history")
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, problem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).link("All of the history", "/history")
+	case err != nil:
+		return nil, fmt.Errorf("search the history: %w", err)
+	}
+	for _, h := range found.Hits {
+		v.Syncs = append(v.Syncs, foundView(h))
+	}
+	if found.Next != "" {
+		v.Next = searchHref(terms) + "&after=" + url.QueryEscape(found.Next)
+	}
+	if len(v.Syncs) == 0 {
+		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + joinTerms(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
+	}
+	return s.historyPage(q, v), nil
+}
+
+func (s *Server) historyPage(q *query, v views.History) *page {
+	p := &page{status: http.StatusOK, frame: s.frame(q, "History"), body: views.HistoryBody(v), data: v}
+	p.frame.Tab, p.frame.Twin, p.frame.Keys = "history", q.twinHref(), historyKeys
+	p.frame.Crumbs = []views.Link{{Text: "History"}}
+	return p
+}
+
+// archiveHead says what is kept, and what is wrong if anything is.
+func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
+	head = views.Say(views.Plural(st.Kept, "sync") + " are kept")
+	if st.Kept == 1 {
+		head = views.Say("1 sync is kept")
+	}
+	if !st.Oldest.IsZero() {
+		head = head.Plain(" since " + st.Oldest.UTC().Format("2006-01-02 15:04"))
+	}
+	head = head.Plain(fmt.Sprintf(", in %.1f MB.", float64(st.Bytes)/(1<<20)))
+	if st.Dropped > 0 {
+		then = then.Plain(views.Plural(st.Dropped, "sync") + " could not be kept since this process began. ")
+	}
+	if st.Error != "" {
+		then = then.Plain("Nothing is being kept since ").Clock(st.ErrorSince).Plain(" UTC: ").Code(clip(st.Error, 300))
+	}
+	return head, then
+}
+
+func foundView(h telemetry.Hit) views.Found {
+	owner, own := split(h.Name)
+	return views.Found{At: h.Started, Kind: kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: resultMark(h.Result),
+		Says: clip(h.Text, 400), Error: clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: digits(h.Seq), Href: hitHref(h)}
+}
+
+func hitHref(h telemetry.Hit) string {
+	return hrefOf(h.Object) + "/syncs/" + url.PathEscape(h.Epoch) + "/" + digits(h.Seq)
+}
+
+func searchHref(terms []term) string {
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = t.text
+	}
+	return "/history?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
+}
+
+func searchView(terms []term) views.Filter {
+	f := views.Filter{Action: "/history", Label: "the history", Hint: historyHint}
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = t.text
+		f.Chips = append(f.Chips, views.Chip{Text: t.text, Without: searchHref(without(terms, i)), Unknown: t.unknown})
+		if t.unknown {
+			f.Known = historyTerms
+		}
+	}
+	f.Query = strings.Join(words, " ")
+	return f
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/history"
+	"github.com/loopscope/loopscope/views"
+)
+
+// archived is the story's syncs in a real file, behind a console whose own
+// journal is of a later run and has none of them.
+func archived(t *testing.T) (earlier *world, base string) {
+	t.Helper()
+	earlier = newWorld(t, storyNow.Add(-2*time.Hour))
+	earlier.goldens()
+	stuckRollout(earlier)
+	store, err := history.Open(filepath.Join(t.TempDir(), "history.db"), history.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	for seq := uint64(1); seq <= earlier.journal.Last(); seq++ {
+		x, _ := earlier.journal.Get(seq)
+		if err := store.Add(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := newWorld(t, storyNow)
+	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "later", Clock: func() time.Time { return storyNow }})
+	_, h := later.serve(func(o *Options) { o.Archive = store })
+	return earlier, h.URL
+}
+
+// foundTwin is what programs read of a search.
+type foundTwin struct {
+	Page struct {
+		Syncs []views.Found
+		Next  string
+	}
+}
+
+func TestHistorySearch(t *testing.T) {
+	_, base := archived(t)
+	count := func(q string) int {
+		t.Helper()
+		var twin foundTwin
+		_, raw := get(t, base, "/history.json?q="+url.QueryEscape(q))
+		if err := json.Unmarshal([]byte(raw), &twin); err != nil {
+			t.Fatalf("%s: %v: %s", q, err, raw)
+		}
+		return len(twin.Page.Syncs)
+	}
+	for _, c := range []struct {
+		q    string
+		some bool
+	}{
+		{"", true}, {"ns:shop", true}, {"ns:nowhere", false}, {"name:web loop:deployment", true}, {"eb", false}, {"web", true},
+		{"is:wrote ns:shop", true}, {"asked:RR-2.surge-left=no", false}, {"until:2020-01-01", false}, {"since:2020-01-01", true},
+	} {
+		if n := count(c.q); (n > 0) != c.some {
+			t.Errorf("%q finds %d syncs", c.q, n)
+		}
+	}
+	if all, unknown := count(""), count("colour:red"); all != unknown {
+		t.Errorf("an unknown term finds %d of %d", unknown, all)
+	}
+	_, body := get(t, base, "/history?q=colour:red+ns:shop")
+	d := parse(t, body)
+	d.sound()
+	if text := d.one("main"); !strings.Contains(text, "Known are") {
+		t.Error("the page does not say which terms are known")
+	}
+}
+
+func TestHistoryPaging(t *testing.T) {
+	_, base := archived(t)
+	seen, address := map[string]bool{}, "/history.json"
+	for pages := 0; address != ""; pages++ {
+		var twin foundTwin
+		_, raw := get(t, base, address)
+		if err := json.Unmarshal([]byte(raw), &twin); err != nil || pages > 50 {
+			t.Fatalf("page %d: %v", pages, err)
+		}
+		for _, f := range twin.Page.Syncs {
+			if seen[f.Href] {
+				t.Errorf("%s is listed twice", f.Href)
+			}
+			seen[f.Href] = true
+		}
+		address = strings.Replace(twin.Page.Next, "/history?", "/history.json?", 1)
+	}
+	if len(seen) <= historyPage {
+		t.Errorf("all pages together list %d syncs", len(seen))
+	}
+	res, _ := get(t, base, "/history?after=no-cursor")
+	if res.StatusCode != 400 {
+		t.Errorf("a cursor that was never given out: status %d", res.StatusCode)
+	}
+}
+
+// TestPagesOfAnEarlierRun opens what only the history has: permalinks, chains,
+// the object as of then, and its story.
+func TestPagesOfAnEarlierRun(t *testing.T) {
+	earlier, base := archived(t)
+	x, _ := earlier.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	for path, want := range map[string]string{
+		syncHref(x):             "Sync " + digits(x.Seq) + " of shop/web",
+		syncHref(x) + "/chain":  "What led to it",
+		"/deployments/shop/web": "shop/web",
+		"/deployments/shop/web?at=2026-11-21T03:00:00Z":       "shop/web",
+		"/deployments/shop/web/story":                         "shop/web is not settled yet.",
+		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "shop/web is not settled yet.",
+		"/deployments/shop/web?at=2020-01-01":                 "No sync of shop/web from then is kept.",
+		"/deployments/shop/web/syncs/7c41/999999":             "earlier run",
+	} {
+		_, body := get(t, base, path)
+		d := parse(t, body)
+		d.sound()
+		if text := d.one("main"); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q:\n%.600s", path, want, text)
+		}
+	}
+}
+
+func TestNoHistory(t *testing.T) {
+	_, base := story(t)
+	_, body := get(t, base, "/history")
+	d := parse(t, body)
+	d.sound()
+	if text := d.one("main"); !strings.Contains(text, "No history is kept.") || !strings.Contains(text, "--history=") {
+		t.Errorf("without a history the page says: %s", text)
+	}
+}
