@@ -53,8 +53,17 @@ type Held struct {
 	What     Text      `json:"write"`
 	Equation string    `json:"equation,omitempty"`
 	Unblocks Text      `json:"unblocks,omitempty"`
+	When     Unblock   `json:"when"`
 	Blockers []Blocker `json:"blockers,omitempty"`
 	More     string    `json:"more,omitempty"`
+}
+
+// Unblock is what releases a held write, for whatever reads the twin of a page.
+type Unblock struct {
+	Event  string     `json:"event"`
+	Of     string     `json:"of,omitempty"`
+	Needed int64      `json:"needed,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
 }
 
 // Blocker is an object that stands in the way.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -112,7 +113,7 @@ func heldViews(t *telemetry.Trace) []views.Held {
 }
 
 func heldView(h decision.Held) views.Held {
-	v := views.Held{Question: h.Question, Code: h.Code, What: heldWhat(h), Unblocks: first(stop(wording(h.Unblocks, false)))}
+	v := views.Held{Question: h.Question, Code: h.Code, What: heldWhat(h), Unblocks: first(stop(wording(h.Unblocks, false))), When: unblockOf(h.When)}
 	if h.Equation != nil {
 		v.Equation = equationLong(h.Equation)
 	}
@@ -131,6 +132,14 @@ func heldView(h decision.Held) views.Held {
 	}
 	if len(v.Unblocks) > 0 {
 		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(h.Unblocks, false)))
+	}
+	return v
+}
+
+func unblockOf(u decision.Unblock) views.Unblock {
+	v := views.Unblock{Event: string(u.Event), Of: strings.TrimSpace(u.Of.Kind + " " + u.Of.Name), Needed: u.Needed}
+	if !u.At.IsZero() {
+		v.At = &u.At
 	}
 	return v
 }

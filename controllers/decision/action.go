@@ -116,10 +116,42 @@ type Held struct {
 	// Unblocks says in words what would release it, to be read after "unblocks":
 	// "when any 1 of the 3 becomes ready".
 	Unblocks Words `json:"unblocks,omitempty"`
+	// When says the same for a program.
+	When Unblock `json:"when"`
 	// Blockers are the objects that hold it, the first few of BlockerCount.
 	Blockers     []Blocker `json:"blockers,omitempty"`
 	BlockerCount int64     `json:"blockerCount,omitempty"`
 }
+
+// Unblock is the condition that would release a held write.
+type Unblock struct {
+	Event UnblockEvent `json:"event"`
+	// Of is the object that has to change, as far as there is one.
+	Of Ref `json:"of,omitzero"`
+	// Needed is how many pods it takes.
+	Needed int64 `json:"needed,omitempty"`
+	// At is when the clock alone may release it; zero where it cannot.
+	At time.Time `json:"at,omitzero"`
+}
+
+// UnblockEvent is what releases a held write.
+type UnblockEvent string
+
+// The events that release a held write.
+const (
+	PodsAvailable  UnblockEvent = "pods-available"
+	PodsReady      UnblockEvent = "pods-ready"
+	PodsStayReady  UnblockEvent = "pods-stay-ready"
+	PodsCreated    UnblockEvent = "pods-created"
+	OldPodsGone    UnblockEvent = "old-pods-gone"
+	QuotaRoom      UnblockEvent = "quota-room"
+	StatusObserved UnblockEvent = "status-observed"
+	Resumed        UnblockEvent = "resumed"
+	WriteSeen      UnblockEvent = "write-seen"
+	RequestsSeen   UnblockEvent = "requests-seen"
+	ParentSeen     UnblockEvent = "parent-seen"
+	Never          UnblockEvent = "never"
+)
 
 // Blocker is an object that stands in the way of a write.
 type Blocker struct {

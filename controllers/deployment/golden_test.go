@@ -289,6 +289,9 @@ func undeclared(v decision.Verdict) (problems []string) {
 		}
 	}
 	for _, h := range v.Held {
+		if h.When.Event == "" || len(h.Unblocks) == 0 || h.BlockerCount < int64(len(h.Blockers)) {
+			problems = append(problems, fmt.Sprintf("held %s for %s does not say what would release it: %+v", h.Kind, h.Code, h))
+		}
 		if !slices.ContainsFunc(v.Path, func(s decision.Step) bool { return s.Question == h.Question && s.Holds }) {
 			problems = append(problems, fmt.Sprintf("held %s names question %q, which does not hold", h.Kind, h.Question))
 		}

@@ -18,7 +18,7 @@ func (t *turn) cleanUp() bool {
 		decision.Count("over", over), decision.Count("mayGo", int64(len(may)))}
 	if !t.ask(qHistory, len(may) > 0, facts...) {
 		if len(busy) > 0 {
-			t.holdHistory(busy)
+			t.holdHistory(over, busy)
 		}
 		return false
 	}

@@ -42,13 +42,50 @@ func (t *turn) holdRest(sets []*ReplicaSet, to []int64, question string) {
 func (t *turn) holdSet(question string, rs *ReplicaSet, from int64) {
 	h := decision.Held{Code: t.holdCode(), Question: question, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
 		Size: &decision.Size{From: from}, Equation: t.mayGoEquation()}
-	h.Unblocks = t.oldUnblocks(h.Code)
-	if h.Code != heldFloor {
-		h.Blockers, h.BlockerCount = blockers(t.fresh), t.missing()
-	} else {
+	h.Unblocks, h.When = t.oldUnblocks(h.Code), t.oldRelease(h.Code)
+	switch h.Code {
+	case heldFloor:
 		h.Blockers, h.BlockerCount = blockers(rs), rs.Unavailable
+	case heldQuota, heldFailure:
+		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.fresh, h.Code)}, 1
+	default:
+		h.Blockers, h.BlockerCount = blockers(t.fresh), t.missing()
 	}
 	t.hold(h)
+}
+
+// oldRelease is what lets the next old pod go.
+func (v *view) oldRelease(code string) decision.Unblock {
+	r := decision.Unblock{Event: decision.PodsReady, Needed: max(1, v.needed())}
+	if v.fresh != nil {
+		r.Of = v.ref(v.fresh)
+	}
+	switch code {
+	case heldFloor:
+		r.Event, r.Of = decision.PodsAvailable, v.self()
+	case heldMinReady:
+		r.Event, r.At = decision.PodsStayReady, firstAvailable(v.fresh, v.s.Now)
+	case heldQuota:
+		r.Event = decision.QuotaRoom
+	case heldFailure:
+		r.Event = decision.PodsCreated
+	default:
+		if missing := v.missing(); missing > 0 {
+			r.Needed = min(r.Needed, missing)
+		}
+	}
+	return r
+}
+
+// refuser is who refuses the pods of rs: the quota that its failure names, or
+// whatever makes it fail.
+func refuser(rs *ReplicaSet, code string) decision.Blocker {
+	f := rs.Failure
+	b := decision.Blocker{Kind: "ReplicaSet", Name: rs.Name, Reason: f.Reason, Message: f.Message, Since: f.Transition}
+	if name := parseQuota(f.Message).name; code == heldQuota && name != "" {
+		b.Kind, b.Name = "ResourceQuota", name
+	}
+	return b
 }
 
 // holdCode says what keeps old pods: the new ones that are not available, or
@@ -138,19 +175,25 @@ func blockers(rs *ReplicaSet) []decision.Blocker {
 // holdNew refuses to grow the new ReplicaSet: there is no room under the ceiling.
 func (t *turn) holdNew() {
 	var w decision.Words
+	names, count := setBlockers(t.activeOld())
 	t.hold(decision.Held{Code: heldCeiling, Question: qNewRoom, Kind: decision.UpdateReplicaSet, Target: t.ref(t.fresh),
 		Size: &decision.Size{From: t.fresh.Replicas, To: t.s.Want},
 		Equation: decision.Subtract("room",
 			decision.Term{Label: "ceiling", Value: t.bounds.Ceiling(), Origin: digits(t.s.Want) + " wanted + " + digits(t.bounds.Surge) + " surge"},
 			decision.Term{Label: "total", Value: t.total, Origin: digits(t.freshSize()) + " new + " + digits(t.oldTotal) + " old"}),
-		Unblocks: w.Say("when an old pod has gone")})
+		Unblocks: w.Say("when an old pod has gone"), When: decision.Unblock{Event: decision.OldPodsGone, Of: t.self(), Needed: 1},
+		Blockers: names, BlockerCount: count})
 }
 
 // holdBehind refuses to shrink old ReplicaSets on a status that is behind.
 func (t *turn) holdBehind(rs *ReplicaSet) {
 	var w decision.Words
 	t.hold(decision.Held{Code: heldBehind, Question: qCaughtUp, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
-		Size:     &decision.Size{From: rs.Replicas},
+		Size: &decision.Size{From: rs.Replicas},
+		Equation: decision.Subtract("more than it has",
+			decision.Term{Label: "reported available", Value: rs.Available, Origin: "status of " + rs.Name},
+			decision.Term{Label: "size", Value: rs.Replicas, Origin: "spec.replicas"}),
+		When:     decision.Unblock{Event: decision.StatusObserved, Of: t.ref(rs)},
 		Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: rs.Name}}, BlockerCount: 1,
 		Unblocks: w.Say("when the status of ").Name(rs.Name).Say(" has caught up with its size")})
 }
@@ -158,22 +201,25 @@ func (t *turn) holdBehind(rs *ReplicaSet) {
 // holdRecreate refuses to start new pods while old ones have not ended ([RC-3]).
 func (t *turn) holdRecreate() {
 	var w decision.Words
-	_, running := t.oldRunningCounts()
+	reported, running := t.oldRunningCounts()
 	h := decision.Held{Code: heldEnding, Question: qOldRunning, Kind: decision.CreateReplicaSet,
-		Target:       decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
-		Size:         &decision.Size{To: t.s.Want},
-		BlockerCount: running, Unblocks: w.Say("when the last old pod has ended")}
+		Target:   decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
+		Size:     &decision.Size{To: t.s.Want},
+		Unblocks: w.Say("when the last old pod has ended"),
+		When:     decision.Unblock{Event: decision.OldPodsGone, Of: t.self(), Needed: max(reported, running)}}
 	if t.fresh != nil {
 		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
 		if t.fresh.Replicas == t.s.Want {
 			return
 		}
 	}
+	var left []*ReplicaSet
 	for _, rs := range t.old {
 		if rs.NonTerminal > 0 || rs.StatusReplicas > 0 {
-			h.Blockers = append(h.Blockers, decision.Blocker{Kind: "ReplicaSet", Name: rs.Name})
+			left = append(left, rs)
 		}
 	}
+	h.Blockers, h.BlockerCount = setBlockers(left)
 	t.hold(h)
 }
 
@@ -186,7 +232,12 @@ func (t *turn) holdPaused() {
 	h := decision.Held{Code: heldPaused, Question: qPaused, Kind: decision.CreateReplicaSet,
 		Target:   decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
 		Size:     &decision.Size{To: t.s.Want},
-		Unblocks: w.Say("when the Deployment is resumed")}
+		Unblocks: w.Say("when the Deployment is resumed"),
+		When:     decision.Unblock{Event: decision.Resumed, Of: t.self()},
+		Blockers: []decision.Blocker{{Kind: "Deployment", Name: t.s.Name, Reason: "Paused"}}, BlockerCount: 1}
+	if c := condition(t.s.Status.Conditions, condProgressing); c != nil && c.Reason == reasonPaused {
+		h.Blockers[0].Since = c.Updated
+	}
 	if t.fresh != nil {
 		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
 	}
@@ -195,14 +246,24 @@ func (t *turn) holdPaused() {
 
 // holdHistory refuses to delete revisions that still have pods or an
 // unobserved change ([2.12]).
-func (t *turn) holdHistory(busy []*ReplicaSet) {
+func (t *turn) holdHistory(over int64, busy []*ReplicaSet) {
 	var w decision.Words
 	h := decision.Held{Code: heldHistory, Question: qHistory, Kind: decision.DeleteReplicaSet, Target: t.ref(busy[0]),
-		BlockerCount: int64(len(busy)), Unblocks: w.Say("when its pods are gone and its size is observed")}
-	for _, rs := range busy[:min(len(busy), maxBlockers)] {
-		h.Blockers = append(h.Blockers, decision.Blocker{Kind: "ReplicaSet", Name: rs.Name})
-	}
+		Equation: decision.Subtract("busy",
+			decision.Term{Label: "over the limit", Value: over, Origin: "old revisions − revisionHistoryLimit"},
+			decision.Term{Label: "may go", Value: over - int64(len(busy)), Origin: "without pods, and observed"}),
+		Unblocks: w.Say("when its pods are gone and its size is observed"),
+		When:     decision.Unblock{Event: decision.StatusObserved, Of: t.ref(busy[0])}}
+	h.Blockers, h.BlockerCount = setBlockers(busy)
 	t.hold(h)
+}
+
+// setBlockers names the first of some ReplicaSets that stand in the way.
+func setBlockers(sets []*ReplicaSet) (first []decision.Blocker, count int64) {
+	for _, rs := range sets[:min(len(sets), maxBlockers)] {
+		first = append(first, decision.Blocker{Kind: "ReplicaSet", Name: rs.Name})
+	}
+	return first, int64(len(sets))
 }
 
 func plural(n int64, one, many string) string {

@@ -93,6 +93,7 @@ func renderHeld(b *strings.Builder, p played, h decision.Held) {
 		fmt.Fprintf(b, " size %d->%d", h.Size.From, h.Size.To)
 	}
 	fmt.Fprintf(b, " %s\n  unblocks %s\n", equation(h.Equation), h.Unblocks.At(p.snapshot.Now))
+	fmt.Fprintf(b, "  when %s\n", renderRelease(p, h.When))
 	for _, blocker := range h.Blockers {
 		fmt.Fprintf(b, "  %s %s %s %q", blocker.Kind, blocker.Name, blocker.Reason, blocker.Message)
 		if !blocker.Since.IsZero() {
@@ -103,6 +104,24 @@ func renderHeld(b *strings.Builder, p played, h decision.Held) {
 	if h.BlockerCount != int64(len(h.Blockers)) {
 		fmt.Fprintf(b, "  of %d\n", h.BlockerCount)
 	}
+}
+
+// renderRelease is "pods-ready 2 of ReplicaSet web-2, 18s from now".
+func renderRelease(p played, r decision.Unblock) string {
+	text := string(r.Event)
+	if r.Needed > 0 {
+		text += fmt.Sprintf(" %d", r.Needed)
+	}
+	if r.Of.Name != "" {
+		text += " of " + r.Of.Kind + " " + r.Of.Name
+	}
+	if r.Of.RV != "" {
+		text += " rv " + r.Of.RV
+	}
+	if !r.At.IsZero() {
+		text += ", " + decision.Span(r.At.Sub(p.snapshot.Now)) + " from now"
+	}
+	return text
 }
 
 func renderTimers(b *strings.Builder, p played, timers []decision.Timer) {

@@ -39,7 +39,7 @@ func (t *turn) decide() {
 	switch {
 	case t.deleting():
 	case !seen:
-		t.hold("expectations", "RS-3", t.s.Expect.Expires)
+		t.hold(heldRequests, "RS-3", t.s.Expect.Expires)
 	default:
 		t.manage()
 	}
@@ -63,7 +63,7 @@ func (t *turn) caughtUp() bool {
 		decision.Text("cached", first.Cached), decision.Instant("since", first.Since))
 	t.timer(first.Check, "echo", "RS-1")
 	if t.s.Found && !t.s.Deleting {
-		t.hold("echo", "RS-1", first.Check)
+		t.hold(heldEcho, "RS-1", first.Check)
 	}
 	return false
 }
@@ -112,8 +112,10 @@ func (t *turn) parentThere() bool {
 		decision.Text("live", t.s.Learnt.Parent), decision.Count("orphans", int64(len(orphans))))
 	t.v.Path.Last().Holds = true
 	t.v.Held = append(t.v.Held, decision.Held{
-		Code: "parent", Question: "RS-6.parent", Kind: decision.Adopt, Target: t.s.ref(orphans[0]),
+		Code: heldParent, Question: "RS-6.parent", Kind: decision.Adopt, Target: t.s.ref(orphans[0]),
 		Unblocks: decision.Words{}.Say("when the cache shows it too"),
+		When:     decision.Unblock{Event: decision.ParentSeen, Of: t.s.self(), At: t.s.Now.Add(parentRecheck).UTC().Round(0)},
+		Blockers: []decision.Blocker{{Kind: t.s.Kind, Name: t.s.Name, Reason: t.s.Learnt.Parent}}, BlockerCount: 1,
 	})
 	t.timer(t.s.Now.Add(parentRecheck), "echo", "RS-6.parent")
 	return there

@@ -263,6 +263,9 @@ func undeclared(v decision.Verdict) (problems []string) {
 		}
 	}
 	for _, h := range v.Held {
+		if h.When.Event == "" || len(h.Unblocks) == 0 || h.BlockerCount < int64(len(h.Blockers)) {
+			problems = append(problems, fmt.Sprintf("held %s for %s does not say what would release it: %+v", h.Kind, h.Code, h))
+		}
 		if !slices.ContainsFunc(v.Path, func(s decision.Step) bool { return s.Question == h.Question && s.Holds }) {
 			problems = append(problems, fmt.Sprintf("held %s names question %q, which does not hold", h.Kind, h.Question))
 		}
@@ -283,7 +286,7 @@ func render(p played) map[string]string {
 			renderAction(&actions, a)
 		}
 		for _, h := range r.Verdict.Held {
-			fmt.Fprintf(&held, "%s %s %s [%s] unblocks: %s\n", h.Code, h.Kind, h.Target.Name, h.Question, h.Unblocks.At(p.snapshot.Now))
+			renderHeld(&held, p, h)
 		}
 		renderTimers(&held, p, r.Verdict.Timers)
 		if r.Verdict.Stop {
@@ -294,6 +297,28 @@ func render(p played) map[string]string {
 		"path": path.String(), "actions": actions.String(), "held": held.String(),
 		"report": renderReport(p), "sentence": renderSentence(p),
 	}
+}
+
+func renderHeld(b *strings.Builder, p played, h decision.Held) {
+	fmt.Fprintf(b, "%s %s %s [%s] unblocks: %s\n", h.Code, h.Kind, h.Target.Name, h.Question, h.Unblocks.At(p.snapshot.Now))
+	if e := h.Equation; e != nil {
+		fmt.Fprintf(b, "  %d %s - %d %s = %d %s\n", e.Terms[0].Value, e.Terms[0].Label, e.Terms[1].Value, e.Terms[1].Label, e.Result.Value, e.Result.Label)
+	}
+	fmt.Fprintf(b, "  when %s", h.When.Event)
+	if h.When.Needed > 0 {
+		fmt.Fprintf(b, " %d", h.When.Needed)
+	}
+	if h.When.Of.Name != "" {
+		fmt.Fprintf(b, " of %s %s rv %s", h.When.Of.Kind, h.When.Of.Name, h.When.Of.RV)
+	}
+	if !h.When.At.IsZero() {
+		fmt.Fprintf(b, ", %s from now", decision.Span(h.When.At.Sub(p.snapshot.Now)))
+	}
+	fmt.Fprintf(b, "\n  %d blockers", h.BlockerCount)
+	for _, blocker := range h.Blockers {
+		fmt.Fprintf(b, ", %s %s %s", blocker.Kind, blocker.Name, blocker.Reason)
+	}
+	b.WriteString("\n")
 }
 
 func renderPath(b *strings.Builder, path decision.Path) {

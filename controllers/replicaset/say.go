@@ -126,7 +126,7 @@ func (t *telling) invalid() bool {
 }
 
 func (t *telling) parent() bool {
-	held := t.held("parent")
+	held := t.held(heldParent)
 	if held == nil {
 		return false
 	}

@@ -74,7 +74,7 @@ func claimed(w decision.Words, r decision.Round, first decision.Action, fact str
 }
 
 func (t *telling) expecting() bool {
-	held := t.held("expectations")
+	held := t.held(heldRequests)
 	if held == nil {
 		return false
 	}
