@@ -33,9 +33,6 @@ func (s *Server) findSync(o telemetry.Object, epoch string, seq uint64) (*teleme
 	} else {
 		missing = s.otherEpoch(epoch, hrefOf(o))
 	}
-	if s.opts.Archive == nil {
-		return nil, missing
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()
 	t, err := s.opts.Archive.Get(ctx, epoch, seq)
@@ -54,9 +51,6 @@ func (s *Server) inForce(o telemetry.Object, kept []*telemetry.Trace, at time.Ti
 		if !kept[i].Started.After(at) {
 			return kept[i], nil
 		}
-	}
-	if s.opts.Archive == nil {
-		return nil, telemetry.ErrNotKept
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()

@@ -64,8 +64,7 @@ func badExport(what string) error {
 		views.Say(strings.ToUpper(what[:1])+what[1:]+"."), views.Say("Known are ").Code(strings.Join(exportKeys, ", ")).Plain("."))
 }
 
-// export streams kept syncs as a recording, oldest first: those of the archive
-// where there is one, those of the journal otherwise.
+// export streams kept syncs as a recording, oldest first.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	if len(r.URL.RawQuery) > maxQuery {
 		s.fail(w, r, true, problem(http.StatusRequestURITooLong, "query-too-long", "That address is too long."))
@@ -131,13 +130,8 @@ func (s *Server) sendExport(ctx context.Context, w http.ResponseWriter, q teleme
 		return err
 	}
 	x := &sending{to: to, limit: q.Limit, began: time.Now()}
-	visit := func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) }
 	q.Limit = 0 // One more than the limit tells that there are more.
-	if s.opts.Archive != nil {
-		err = s.opts.Archive.Each(ctx, q, visit)
-	} else {
-		err = s.eachKept(q, visit)
-	}
+	err = s.opts.Archive.Each(ctx, q, func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -178,35 +172,4 @@ func rest(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// eachKept visits what the journal keeps and the query finds.
-func (s *Server) eachKept(q telemetry.Query, visit func(*telemetry.Trace) error) error {
-	after := uint64(0)
-	for {
-		batch := s.journal.Kept(after, exportBatch)
-		if len(batch) == 0 {
-			return nil
-		}
-		for _, t := range batch {
-			after = t.Seq
-			if !chosen(q, t) {
-				continue
-			}
-			if err := visit(t); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// chosen reports whether an export asks for a sync.
-func chosen(q telemetry.Query, t *telemetry.Trace) bool {
-	switch {
-	case q.Loop != "" && q.Loop != t.Loop, q.Namespace != "" && q.Namespace != t.Namespace, q.Name != "" && q.Name != t.Name:
-		return false
-	case !q.Since.IsZero() && t.Started.Before(q.Since), !q.Until.IsZero() && !t.Started.Before(q.Until):
-		return false
-	}
-	return true
 }

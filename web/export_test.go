@@ -62,11 +62,11 @@ func TestExport(t *testing.T) {
 	}
 	middle := all[len(all)/2].Started.UTC().Format(time.RFC3339Nano)
 	for query, wants := range map[string]func(*telemetry.Trace) bool{
-		"?loop=replicaset":             func(x *telemetry.Trace) bool { return x.Loop == telemetry.LoopReplicaSet },
-		"?namespace=shop&name=web":     func(x *telemetry.Trace) bool { return x.Key() == "shop/web" },
-		"?since=" + middle:             func(x *telemetry.Trace) bool { return !x.Started.Before(all[len(all)/2].Started) },
-		"?until=" + middle:             func(x *telemetry.Trace) bool { return x.Started.Before(all[len(all)/2].Started) },
-		"?namespace=none":              func(*telemetry.Trace) bool { return false },
+		"?loop=replicaset":            func(x *telemetry.Trace) bool { return x.Loop == telemetry.LoopReplicaSet },
+		"?namespace=shop&name=web":    func(x *telemetry.Trace) bool { return x.Key() == "shop/web" },
+		"?since=" + middle:            func(x *telemetry.Trace) bool { return !x.Started.Before(all[len(all)/2].Started) },
+		"?until=" + middle:            func(x *telemetry.Trace) bool { return x.Started.Before(all[len(all)/2].Started) },
+		"?namespace=none":             func(*telemetry.Trace) bool { return false },
 		"?since=10000h&limit=1000000": func(*telemetry.Trace) bool { return true },
 	} {
 		want := 0

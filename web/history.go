@@ -83,16 +83,9 @@ func parseSearch(text string, now time.Time) (telemetry.Query, []term) {
 	return q, terms
 }
 
-// history is the search through the syncs that outlive the journal.
+// history is the search through the syncs that are kept.
 func (s *Server) history(q *query) (*page, error) {
 	v := views.History{}
-	if s.opts.Archive == nil {
-		v.Headline = views.Say("No history is kept.")
-		v.Then = views.Say("What the journal holds is on the pages of the objects; it is gone when the process ends.")
-		v.Empty = &views.Problem{Code: "no-history", Heading: "Keep every sync on disk, and search it here.",
-			Lines: []views.Text{views.Say("Start the manager with a file to keep them in.")}, Try: "loopscope manager --history=loopscope.db"}
-		return s.historyPage(q, v), nil
-	}
 	v.Headline, v.Then = archiveHead(s.opts.Archive.State())
 	search, terms := parseSearch(q.url.Query().Get("q"), q.now)
 	search.After = q.url.Query().Get("after")
@@ -137,6 +130,9 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 		head = head.Plain(" since " + st.Oldest.UTC().Format("2006-01-02 15:04"))
 	}
 	head = head.Plain(fmt.Sprintf(", in %.1f MB.", float64(st.Bytes)/(1<<20)))
+	if st.Path == "" {
+		then = views.Say("They are in memory and end with the process; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk. ")
+	}
 	if st.Dropped > 0 {
 		then = then.Plain(views.Plural(st.Dropped, "sync") + " could not be kept since this process began. ")
 	}

@@ -128,12 +128,16 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-func TestNoHistory(t *testing.T) {
+// TestHistoryOfTheJournal searches what is in memory, where there is no file.
+func TestHistoryOfTheJournal(t *testing.T) {
 	_, base := story(t)
-	_, body := get(t, base, "/history")
+	_, body := get(t, base, "/history?q=name:web+loop:deployment+is:wrote")
 	d := parse(t, body)
 	d.sound()
-	if text := d.one("main"); !strings.Contains(text, "No history is kept.") || !strings.Contains(text, "--history=") {
-		t.Errorf("without a history the page says: %s", text)
+	text := d.one("main")
+	for _, want := range []string{"are kept", "--history=FILE", "shop/web"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q: %.400s", want, text)
+		}
 	}
 }

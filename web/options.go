@@ -54,7 +54,7 @@ type Options struct {
 	Logger *slog.Logger
 	Now    func() time.Time
 
-	// Archive is the syncs that outlive the journal; nil for none.
+	// Archive is the syncs that outlive the journal; nil for those of the journal alone.
 	Archive telemetry.Archive
 	// Recording is set where the journal is a recording and nothing runs. Now has
 	// to stand still then.
@@ -96,6 +96,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Gatherer == nil {
 		o.Gatherer = prometheus.NewRegistry()
+	}
+	if o.Archive == nil && o.Journal != nil {
+		o.Archive = o.Journal.Archive()
 	}
 	if o.Readers == nil {
 		o.Readers = nobodyCounts{}

@@ -55,7 +55,7 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 		return nil, err
 	}
 	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).Story(x.cursor)
-	if s.opts.Archive != nil && (!ok || story.Open) {
+	if !ok || story.Open {
 		if older, err := s.storyAt(o, x.cursor.Started); err == nil {
 			return older, nil
 		}
@@ -66,8 +66,7 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	return story, nil
 }
 
-// storyAt tells what was under way at that moment, from the history or, where
-// none is kept, from the journal.
+// storyAt tells what was under way at that moment, from the history.
 func (s *Server) storyAt(o telemetry.Object, at time.Time) (*telemetry.Story, error) {
 	t, list, err := s.collect(o, at)
 	switch {
@@ -84,22 +83,9 @@ func (s *Server) storyAt(o telemetry.Object, at time.Time) (*telemetry.Story, er
 }
 
 func (s *Server) collect(o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
-	if s.opts.Archive != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
-		defer cancel()
-		return telemetry.Collect(ctx, s.opts.Archive, o, at)
-	}
-	list := s.journal.Family(o)
-	var now *telemetry.Trace
-	for _, t := range list {
-		if t.Object == o && !t.Started.After(at) && (now == nil || t.Started.After(now.Started)) {
-			now = t
-		}
-	}
-	if now == nil {
-		return nil, nil, telemetry.ErrNotKept
-	}
-	return now, list, nil
+	ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
+	defer cancel()
+	return telemetry.Collect(ctx, s.opts.Archive, o, at)
 }
 
 func badTime(err error, text, href string) error {
@@ -195,7 +181,7 @@ func (s *Server) chain(q *query) (*page, error) {
 // around are the syncs that a chain of this one can run through.
 func (s *Server) around(t *telemetry.Trace) []*telemetry.Trace {
 	list := s.journal.Family(t.Object)
-	if slices.Contains(list, t) || s.opts.Archive == nil {
+	if slices.Contains(list, t) {
 		return list
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
