@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 
 type explainOptions struct {
 	output     string
+	at, sync   string
+	history    string
 	kubeconfig *genericclioptions.ConfigFlags
 }
 
@@ -27,23 +30,49 @@ func newExplain(s streams) *cobra.Command {
 		Short: "Say why a Deployment is as it is, and what its loop would do next",
 		Long: `Reads one Deployment with its ReplicaSets and pods, decides once, and prints the
 sentence, the decision path, what would be written and what is held back.
-It writes nothing, and needs no running loopscope.`,
+It writes nothing, and needs no running loopscope.
+
+With --at or --sync it tells of the past: a sync is read from the history file
+that a loopscope has written, and needs neither a cluster nor a running one.`,
 		Example: `  # Why is this rollout stuck?
   loopscope explain deployment/web -n shop
 
   # The same for a script
-  loopscope explain deployment/web -n shop -o json | jq -r .text`,
-		Args: cobra.RangeArgs(1, 2),
+  loopscope explain deployment/web -n shop -o json | jq -r .text
+
+  # Why was it stuck last night?
+  loopscope explain deployment/web -n shop --at 2026-11-21T03:02:24Z --history history.db
+
+  # What did this one sync do?
+  loopscope explain --sync 7c41d2aa/311 --history history.db`,
+		Args: o.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the whole trace as json or yaml")
+	cmd.Flags().StringVar(&o.at, "at", "", "tell of the past: a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
+	cmd.Flags().StringVar(&o.sync, "sync", "", "tell of one sync of the past, by EPOCH/NUMBER")
+	cmd.Flags().StringVar(&o.history, "history", "", "history file to read for --at and --sync (default as for `loopscope manager` with the same cluster)")
 	o.kubeconfig.AddFlags(cmd.Flags())
 	return cmd
+}
+
+// arguments are the object's name, but for --sync, which names one itself.
+func (o *explainOptions) arguments(cmd *cobra.Command, args []string) error {
+	if o.sync == "" {
+		return cobra.RangeArgs(1, 2)(cmd, args)
+	}
+	if len(args) > 0 {
+		return errors.New("--sync names a sync and with it its object: leave the object out")
+	}
+	return nil
 }
 
 func (o *explainOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.output != "" && o.output != "json" && o.output != "yaml" {
 		return fmt.Errorf("output format %q is not known; choose json or yaml, or leave -o away", o.output)
+	}
+	if o.at != "" || o.sync != "" {
+		return o.past(ctx, s, args)
 	}
 	name, err := deploymentName(args)
 	if err != nil {
@@ -61,7 +90,21 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 	if err != nil {
 		return err
 	}
-	return o.print(s, t)
+	now := time.Now()
+	return o.print(s, explained{t.Sentence.At(now), t}, func() error { return explainText(s.out, t, now) })
+}
+
+// past tells of a sync of the history.
+func (o *explainOptions) past(ctx context.Context, s streams, args []string) error {
+	if o.at != "" && o.sync != "" {
+		return errors.New("--at and --sync both choose a sync: give one of them")
+	}
+	x, err := o.recall(ctx, args, time.Now())
+	if err != nil {
+		return err
+	}
+	out := explained{inThePast(x.trace.Sentence).At(x.at), x.trace}
+	return o.print(s, out, func() error { return recordedText(s.out, x.trace, x.at) })
 }
 
 // deploymentName takes deployment/NAME, deploy/NAME, or the two as two words.
@@ -83,9 +126,7 @@ type explained struct {
 	*telemetry.Trace
 }
 
-func (o *explainOptions) print(s streams, t *telemetry.Trace) error {
-	now := time.Now()
-	out := explained{t.Sentence.At(now), t}
+func (o *explainOptions) print(s streams, out explained, text func() error) error {
 	switch o.output {
 	case "json":
 		encoder := json.NewEncoder(s.out)
@@ -99,6 +140,6 @@ func (o *explainOptions) print(s streams, t *telemetry.Trace) error {
 		_, err = s.out.Write(raw)
 		return err
 	default:
-		return explainText(s.out, t, now)
+		return text()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -23,11 +24,36 @@ func explainText(out io.Writer, t *telemetry.Trace, now time.Time) error {
 		p.held(verdict.Held)
 		p.actions(verdict.Actions)
 	}
-	p.path(t.Path())
-	if p.err != nil {
-		return p.err
+	p.path(t)
+	return p.end()
+}
+
+// recordedText prints a sync of the past: which one it is, and what it wrote
+// where explainText says what would be written.
+func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
+	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: at}
+	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.\n", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
+	p.line("%s", inThePast(t.Sentence).At(at))
+	p.numbers(t.Numbers)
+	if len(t.Rounds) > 0 {
+		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
 	}
-	return p.w.Flush()
+	p.writes(t.Writes())
+	if t.Failure != nil {
+		p.line("\nFAILED  %s", t.Failure.Message)
+	}
+	p.path(t)
+	return p.end()
+}
+
+// pasts are the verbs that join subject and tone.
+var pasts = map[string]string{"is": "was", "has": "had"}
+
+func inThePast(s decision.Sentence) decision.Sentence {
+	if past := pasts[s.Verb]; past != "" {
+		s.Verb = past
+	}
+	return s
 }
 
 // printer keeps the first error, so that printing reads as a list of lines.
@@ -41,6 +67,13 @@ func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
+}
+
+func (p *printer) end() error {
+	if p.err != nil {
+		return p.err
+	}
+	return p.w.Flush()
 }
 
 // headline is the numbers of the page's header, in its order and with its bounds.
@@ -87,7 +120,7 @@ func (p *printer) held(held []decision.Held) {
 			p.line("    unblocks %s", h.Unblocks.At(p.now))
 		}
 		for _, b := range h.Blockers {
-			p.line("    %s  %s", b.Name, blocker(b, p.now))
+			p.line("    %s", strings.TrimSpace(b.Name+"  "+blocker(b, p.now)))
 		}
 		if more := h.BlockerCount - int64(len(h.Blockers)); more > 0 {
 			p.line("    and %d more", more)
@@ -120,6 +153,36 @@ func (p *printer) actions(actions []decision.Action) {
 	}
 }
 
+// writes are those that were sent, with what became of each.
+func (p *printer) writes(list []telemetry.Write) {
+	if len(list) == 0 {
+		p.line("\nWROTE  nothing")
+		return
+	}
+	p.line("\nWROTE")
+	for i := range list {
+		w := &list[i]
+		text := strings.ReplaceAll(string(w.Kind), "-", " ") + ": " + w.Object
+		if w.Count > 0 { // Of pods that have no names yet.
+			text = fmt.Sprintf("%s: %d", strings.ReplaceAll(string(w.Kind), "-", " "), w.Count)
+		}
+		if w.Question != "" {
+			text += "  (" + w.Question + ")"
+		}
+		text += "  " + string(w.State)
+		if w.RV != "" {
+			text += ", rv " + w.RV
+		}
+		if w.Failure != nil {
+			text += ": " + w.Failure.Message
+		}
+		p.line("  %s", text)
+		for _, c := range w.Changes {
+			p.line("    %s %s -> %s", c.Field, c.From, c.To)
+		}
+	}
+}
+
 func describe(kind decision.ActionKind, target decision.Ref, size *decision.Size) string {
 	verb, _, _ := strings.Cut(string(kind), "-")
 	switch {
@@ -140,11 +203,15 @@ func equation(e *decision.Equation) string {
 	return fmt.Sprintf("%s = %d %s", strings.Join(terms, " - "), e.Result.Value, e.Result.Label)
 }
 
-func (p *printer) path(path decision.Path) {
+func (p *printer) path(t *telemetry.Trace) {
+	catalogue := replicaset.Catalogue
+	if t.Loop == telemetry.LoopDeployment {
+		catalogue = deployment.Catalogue
+	}
 	p.line("\nPATH")
-	for _, step := range path {
+	for _, step := range t.Path() {
 		text := step.Question
-		if q, known := deployment.Catalogue.Find(step.Question); known {
+		if q, known := catalogue.Find(step.Question); known {
 			text = q.Text
 		}
 		var facts []string

@@ -185,7 +185,6 @@ func (a *App) build() error {
 	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
 		return err
 	}
-	a.newHistory()
 	a.console, err = web.New(web.Options{
 		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,
@@ -200,6 +199,7 @@ func (a *App) build() error {
 		Mode:       string(controllers.Act),
 		Started:    time.Now(),
 		Logger:     a.opts.Logger,
+		Archive:    a.newHistory(),
 	})
 	return err
 }
@@ -232,6 +232,9 @@ func (a *App) Start(ctx context.Context) error {
 	a.background(ctx, "journal", func(ctx context.Context) error { a.journal.Run(ctx); return nil })
 	a.startHistory(ctx)
 	a.serve()
+	if a.cluster == nil {
+		return nil // A recording: there is nothing to run but the console.
+	}
 	if err := a.startSpans(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,186 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/tracefile"
+	"github.com/loopscope/loopscope/web"
+)
+
+// maxRecording bounds the text of the syncs that a console on a recording keeps
+// in memory, where they take about as much again.
+const maxRecording = 1 << 30
+
+// ViewOptions says which recording to show and where. File is required.
+type ViewOptions struct {
+	// File is the recording.
+	File string
+	// Epoch is the run of the process to show. Default: the one that ended last.
+	Epoch string
+	// Listen is the console's address. Default DefaultListen.
+	Listen string
+	// Logger receives structured logs. Default: slog.Default().
+	Logger *slog.Logger
+	// Version is shown by the console. Default "dev".
+	Version string
+}
+
+// NewView is a program that shows a recording: a console without a cluster and
+// without loops. It is started and stopped like any other App.
+func NewView(opts ViewOptions) (*App, error) {
+	rec, err := readRecording(opts.File, opts.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Bytes: 4 * maxRecording}, rec.traces)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", opts.File, err)
+	}
+	all := Options{Listen: opts.Listen, Logger: opts.Logger, Version: opts.Version, Cluster: rec.header.Cluster}.withDefaults()
+	listener, err := listen(all)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{opts: all, listener: listener, registry: prometheus.NewRegistry(), journal: journal, ended: make(chan error, 1)}
+	from, to := rec.span()
+	a.console, err = web.New(web.Options{
+		Journal: journal, Catalogues: catalogues(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
+		Started: from, Now: func() time.Time { return to }, Recording: &web.Recording{From: from, To: to, Note: rec.note()},
+	})
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return a, nil
+}
+
+// recording is one epoch of a file.
+type recording struct {
+	header tracefile.Header
+	epoch  string
+	traces []*telemetry.Trace // in the order of their numbers, each once
+	others []string           // epochs that are in the file as well, with how many syncs
+	twice  int                // left out because their number was there already
+	cut    bool               // the end of the file is missing
+}
+
+// readRecording reads the syncs of one epoch: the one that is asked for, or the
+// one that ended last. A line that cannot be read is an error.
+func readRecording(file, epoch string) (rec *recording, err error) {
+	from, err := tracefile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	rec = &recording{header: from.Header()}
+	runs, size := map[string]*run{}, 0
+	for {
+		t, err := from.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return rec, rec.choose(file, epoch, runs)
+		case errors.Is(err, tracefile.ErrTruncated):
+			rec.cut = true
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		keep := epoch == "" || epoch == t.Epoch
+		if keep {
+			size += from.Size()
+		}
+		if size > maxRecording {
+			return nil, fmt.Errorf("%s holds more than the %d MiB that are shown: export less of it with --since, --namespace or --limit", file, maxRecording>>20)
+		}
+		take(runs, t, keep)
+	}
+}
+
+// run is what a file has of one run of the process.
+type run struct {
+	traces []*telemetry.Trace
+	syncs  int
+	ended  time.Time
+}
+
+func take(runs map[string]*run, t *telemetry.Trace, keep bool) {
+	r := runs[t.Epoch]
+	if r == nil {
+		r = &run{}
+		runs[t.Epoch] = r
+	}
+	if r.syncs++; t.Ended.After(r.ended) {
+		r.ended = t.Ended
+	}
+	if keep {
+		r.traces = append(r.traces, t)
+	}
+}
+
+// choose takes the epoch to show, and puts its syncs in order.
+func (r *recording) choose(file, epoch string, runs map[string]*run) error {
+	if len(runs) == 0 {
+		return fmt.Errorf("%s holds no syncs: there is nothing to show", file)
+	}
+	for name, x := range runs {
+		if epoch == "" && (r.epoch == "" || x.ended.After(runs[r.epoch].ended)) {
+			r.epoch = name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if name == epoch {
+			r.epoch = name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if name != r.epoch {
+			r.others = append(r.others, fmt.Sprintf("%s (%d syncs, up to %s)", name, runs[name].syncs, runs[name].ended.UTC().Format(time.DateTime)))
+		}
+	}
+	if r.epoch == "" {
+		return fmt.Errorf("%s holds nothing of epoch %q; it has %s", file, epoch, strings.Join(r.others, ", "))
+	}
+	all := runs[r.epoch].traces
+	slices.SortStableFunc(all, func(a, b *telemetry.Trace) int { return cmp.Compare(a.Seq, b.Seq) })
+	r.traces = slices.CompactFunc(all, func(a, b *telemetry.Trace) bool { return a.Seq == b.Seq })
+	r.twice = runs[r.epoch].syncs - len(r.traces)
+	return nil
+}
+
+// span is when the first sync started and the last one ended.
+func (r *recording) span() (from, to time.Time) {
+	for _, t := range r.traces {
+		if from.IsZero() || t.Started.Before(from) {
+			from = t.Started
+		}
+		if t.Ended.After(to) {
+			to = t.Ended
+		}
+	}
+	return from.UTC(), to.UTC()
+}
+
+// note is what a reader of the pages has to know of the file.
+func (r *recording) note() string {
+	var notes []string
+	if r.cut {
+		notes = append(notes, "Its file was cut off: what came before is shown.")
+	}
+	if r.twice > 0 {
+		notes = append(notes, fmt.Sprintf("%d syncs are in it twice, and shown once.", r.twice))
+	}
+	if len(r.others) > 0 {
+		notes = append(notes, "The file also has other runs, which --epoch shows: "+strings.Join(r.others[:min(5, len(r.others))], ", ")+".")
+	}
+	return strings.Join(notes, " ")
+}

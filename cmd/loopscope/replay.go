@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopscope/loopscope/cmd/internal/replay"
+	"github.com/loopscope/loopscope/telemetry/tracefile"
+)
+
+type replayOptions struct{ limit int }
+
+func newReplay(s streams) *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay FILE...",
+		Short: "Decide recorded syncs once more, and compare every answer with the recorded one",
+		Long: `Reads recordings and runs the rules of this program on every recorded snapshot:
+each round is decided again and compared with the recorded verdict, then the
+report, the key numbers and the sentence. The first difference of a sync is
+printed with both values. It reads files alone and needs no cluster.
+
+A sync is not replayable where the record lacks what it takes: it failed before
+it observed anything, or it panicked. Each is counted with its reason. The exit
+code is 1 where anything differs or a line cannot be read.`,
+		Example: `  # Record what a running loopscope keeps, and prove it
+  loopscope export -o night.jsonl.gz
+  loopscope replay night.jsonl.gz
+
+  # What would the rules of this version have decided in a recording of another one?
+  loopscope replay --limit 1000 incident.jsonl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+	}
+	cmd.Flags().IntVar(&o.limit, "limit", 0, "replay so many syncs at most; 0 for all")
+	return cmd
+}
+
+// replaying is one run of the command.
+type replaying struct {
+	replay.Summary
+	limit int
+	bad   []error // lines that cannot be read, the first few
+	lines int     // how many there were
+	took  time.Duration
+}
+
+func (o *replayOptions) run(ctx context.Context, s streams, files []string) error {
+	if o.limit < 0 {
+		return errors.New("--limit has to be positive, or 0 for all")
+	}
+	r := &replaying{limit: o.limit}
+	began := time.Now()
+	for _, file := range files {
+		if err := r.file(ctx, file); err != nil {
+			return err
+		}
+	}
+	r.took = time.Since(began)
+	if err := r.print(s.out); err != nil {
+		return err
+	}
+	return r.verdict()
+}
+
+func (r *replaying) full() bool { return r.limit > 0 && r.Total().All() >= r.limit }
+
+func (r *replaying) file(ctx context.Context, name string) (err error) {
+	from, err := tracefile.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	var rules replay.Rules
+	for !r.full() && ctx.Err() == nil {
+		t, err := from.Next()
+		var bad *tracefile.LineError
+		switch {
+		case err == nil:
+			r.Add(t, rules.Trace(t))
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &bad), errors.Is(err, tracefile.ErrTruncated):
+			r.unread(fmt.Errorf("%s: %w", name, err))
+		default:
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// maxBad is how many lines that cannot be read are printed.
+const maxBad = 10
+
+func (r *replaying) unread(err error) {
+	if r.lines++; r.lines <= maxBad {
+		r.bad = append(r.bad, err)
+	}
+}
+
+func (r *replaying) print(out io.Writer) error {
+	all := r.Total()
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "loop\tequal\tdifferent\tnot replayable\t")
+	for _, name := range r.Names() {
+		c := r.Loops[name]
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", name, c.Equal, c.Different, c.NotReplayable)
+	}
+	fmt.Fprintf(w, "all\t%d\t%d\t%d\t\n", all.Equal, all.Different, all.NotReplayable)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+		fmt.Fprintf(out, "%d not replayable: %s\n", r.Reasons[reason], reason)
+		if d := r.Details[reason]; d != "" {
+			fmt.Fprintf(out, "  the first: %s\n", d)
+		}
+	}
+	for _, d := range r.Differences {
+		fmt.Fprintln(out, "different:", d)
+	}
+	if more := all.Different - len(r.Differences); more > 0 {
+		fmt.Fprintf(out, "and %d more that differ\n", more)
+	}
+	for _, err := range r.bad {
+		fmt.Fprintln(out, "not read:", err)
+	}
+	_, err := fmt.Fprintf(out, "%s in %s, %.0f syncs/s\n", syncs(all.All()), r.took.Round(time.Millisecond), float64(all.All())/max(r.took.Seconds(), 1e-9))
+	return err
+}
+
+func syncs(n int) string {
+	if n == 1 {
+		return "1 sync"
+	}
+	return fmt.Sprintf("%d syncs", n)
+}
+
+// verdict is the error that makes the exit code.
+func (r *replaying) verdict() error {
+	var errs []error
+	if n := r.Total().Different; n > 0 {
+		errs = append(errs, fmt.Errorf("replay: %s came out differently: the rules have changed since the recording, or a decision rests on something that is not recorded", syncs(n)))
+	}
+	if r.lines > 0 {
+		errs = append(errs, fmt.Errorf("replay: %d lines could not be read", r.lines))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+)
+
+type viewOptions struct{ listen, epoch string }
+
+func newView(s streams) *cobra.Command {
+	var o viewOptions
+	cmd := &cobra.Command{
+		Use:   "view FILE",
+		Short: "Open the console on a recording, without a cluster",
+		Long: `Serves the pages of the console for a recording that was made with
+'loopscope export': the same overview, objects, syncs and permalinks, with the
+clocks standing at its end. It needs no cluster and changes nothing.
+
+Numbers of syncs count anew in each run of loopscope. Where a recording holds
+several runs, the one that ended last is shown; --epoch chooses another.`,
+		Example: `  # Look at what a colleague recorded
+  loopscope view incident.jsonl.gz
+
+  # Another run in the same file, another port
+  loopscope view incident.jsonl.gz --epoch 7c41d2aa --listen 127.0.0.1:9000`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
+	}
+	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
+	cmd.Flags().StringVar(&o.epoch, "epoch", "", "show this run of loopscope; the one that ended last by default")
+	return cmd
+}
+
+func (o *viewOptions) run(ctx context.Context, s streams, file string) error {
+	program, err := app.NewView(app.ViewOptions{File: file, Epoch: o.epoch, Listen: o.listen, Logger: slog.New(slog.NewTextHandler(s.err, nil)), Version: stamped()})
+	if err != nil {
+		return err
+	}
+	if err := program.Start(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "recording: %s\n", program.URL())
+	return until(ctx, program)
+}
