@@ -12,6 +12,7 @@ GO_FILES  = $$(git ls-files '*.go' | grep -v '_templ\.go$$')
 # One set of flags for everything in its module: any other compiles Kubernetes again.
 SANDBOX_GO    := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath" go
 SANDBOX_BUILD := $(SANDBOX_GO) build -ldflags '$(LDFLAGS)'
+RECORDINGS    ?= $(BIN)/recordings
 SUITE         := LOOPSCOPE_SANDBOX=$(CURDIR)/$(BIN)/sandbox LOOPSCOPE=$(CURDIR)/$(BIN)/loopscope $(SANDBOX_GO) test -count=1
 ARGS ?=
 
@@ -75,6 +76,13 @@ conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ou
 .PHONY: parity
 parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with upstream's loops twice and with ours (about 20 minutes)
 	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} $(SUITE) -timeout 2h -v ./cmd/sandbox/parity
+
+.PHONY: replay-suites
+replay-suites: $(BIN)/sandbox build ## Record every sync of parity and of one bench run, and decide each once more (about 30 minutes)
+	@mkdir -p $(RECORDINGS) && [ -z "$$(ls -A $(RECORDINGS))" ] || { echo "$(RECORDINGS) is not empty: remove it, or give another one with RECORDINGS=DIR"; exit 1; }
+	LOOPSCOPE_RECORD=$(abspath $(RECORDINGS)) $(MAKE) parity
+	LOOPSCOPE_RECORD=$(abspath $(RECORDINGS)) LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-1} $(MAKE) bench-rollout
+	$(BIN)/loopscope replay $(RECORDINGS)/*.jsonl
 
 .PHONY: fuzz-long
 fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)

@@ -35,6 +35,7 @@ type loops struct {
 	side    side
 	cmd     *exec.Cmd
 	logPath string
+	history string // ours keeps it here
 	exited  chan struct{}
 	stdin   *os.File // upstream's process ends when the other end of this closes
 }
@@ -45,7 +46,8 @@ func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loo
 	l := &loops{side: who, exited: make(chan struct{}), logPath: filepath.Join(t.TempDir(), string(who)+".log")}
 	switch who {
 	case ours:
-		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--history="+filepath.Join(t.TempDir(), "history.db"))
+		l.history = filepath.Join(t.TempDir(), "history.db")
+		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--history="+l.history)
 	case bare:
 		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--untraced", "--history=off")
 	default:
@@ -57,8 +59,22 @@ func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loo
 			t.Logf("output of the loops of %s:\n%s", who, l.said())
 		}
 		_ = l.stop() // the run has looked at how it ended
+		l.record(t)
 	})
 	return l
+}
+
+// record leaves what our loops did in a recording, where one is wanted.
+func (l *loops) record(t *testing.T) {
+	t.Helper()
+	if l.history == "" {
+		return
+	}
+	if path := testplane.RecordingFile(t); path != "" {
+		if out, err := exec.Command(l.cmd.Path, "export", "--history", l.history, "-o", path).CombinedOutput(); err != nil {
+			t.Errorf("record: %v: %s", err, out)
+		}
+	}
 }
 
 func ourCommand(binary string, plane *testplane.Plane, s settings, more ...string) *exec.Cmd {

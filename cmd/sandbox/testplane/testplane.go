@@ -84,6 +84,7 @@ func Start(t testing.TB, o Options) *Plane {
 		if t.Failed() {
 			t.Logf("output of the sandbox:\n%s\n%s", p.Output(), p.logTails())
 		}
+		p.record(t)
 		p.Stop()
 	})
 	select {
