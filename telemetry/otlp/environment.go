@@ -33,13 +33,8 @@ func environment() (protocol string, err error) {
 	case exporter != "" && exporter != "otlp":
 		return "", wrong("OTEL_TRACES_EXPORTER", exporter, "otlp or none")
 	}
-	protocol = either("PROTOCOL")
-	switch protocol {
-	case "":
+	if protocol = either("PROTOCOL"); protocol == "" {
 		protocol = protocolHTTP
-	case protocolHTTP, protocolGRPC:
-	default:
-		return "", wrong(exporterPrefix+"PROTOCOL", protocol, protocolHTTP+" or "+protocolGRPC)
 	}
 	return protocol, errors.Join(exporterSettings(), sdkSettings())
 }
@@ -66,7 +61,7 @@ func exporterSettings() error {
 		_, insecure := truth(of + "INSECURE")
 		errs = append(errs,
 			endpoint(of+"ENDPOINT"), headers(of+"HEADERS"), insecure,
-			number(of+"TIMEOUT", 0), word(of+"COMPRESSION", "none", "gzip"),
+			number(of+"TIMEOUT", 0), word(of+"COMPRESSION", "none", "gzip"), word(of+"PROTOCOL", protocolHTTP, protocolGRPC),
 			certificates(of+"CERTIFICATE"), keyPair(of+"CLIENT_CERTIFICATE", of+"CLIENT_KEY"),
 		)
 	}
