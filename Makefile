@@ -89,11 +89,11 @@ fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
 	@.ci/fuzz
 
 .PHONY: generate
-generate: ## Generate templates' code and DECISIONS.md
+generate: ## Generate templates' code, DECISIONS.md and REASONS.md
 	go tool templ generate -path views
-	go run ./controllers/internal/gendecisions controllers/DECISIONS.md
+	go run ./controllers/internal/gendecisions controllers
 
-GENERATED := cat views/*_templ.go controllers/DECISIONS.md | sha256sum
+GENERATED := cat views/*_templ.go controllers/DECISIONS.md controllers/REASONS.md | sha256sum
 
 .PHONY: generated
 generated: ## Fail if generated files are out of date (and bring them up to date)

@@ -22,7 +22,7 @@ func (l *Loop) outlast(t *telemetry.Trace) {
 	now := l.opts.Clock.Now()
 	t.Try.Next = now.Add(echoMost)
 	l.queue.EnqueueAfter(t.Key(), telemetry.Cause{Kind: telemetry.CauseBackoff, At: now, Code: string(t.Result), Due: t.Try.Next}, echoMost)
-	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: "back-off"})
+	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: telemetry.CodeBackoff})
 }
 
 // Resume tries at once, and as if for the first time, every key whose last sync
@@ -31,7 +31,7 @@ func (l *Loop) outlast(t *telemetry.Trace) {
 func (l *Loop) Resume() {
 	for _, key := range l.stranded.take() {
 		l.queue.Forget(key)
-		l.queue.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: "answers-again"})
+		l.queue.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: telemetry.CodeAnswersAgain})
 	}
 }
 

@@ -193,7 +193,7 @@ func (b *replicaSetBody) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1.Owner
 	b.Enqueue(keyOf(rs), cause)
 	if !podReady(old) && podReady(pod) && rs.Spec.MinReadySeconds > 0 {
 		wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
-		b.queue.EnqueueAfter(keyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: "min-ready", Due: b.now().Add(wait)}, wait)
+		b.queue.EnqueueAfter(keyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: telemetry.CodeMinReady, Due: b.now().Add(wait)}, wait)
 	}
 }
 

@@ -222,7 +222,7 @@ func (l *Loop) again(t *telemetry.Trace) {
 // lookAgain sets a timer for the echo that a superseded write waits for: a wait
 // that only an event ends is one that a lost event never ends.
 func (l *Loop) lookAgain(t *telemetry.Trace) {
-	timer := decision.Timer{At: l.opts.Clock.Now().Add(echoFirst), Code: "echo"}
+	timer := decision.Timer{At: l.opts.Clock.Now().Add(echoFirst), Code: telemetry.CodeEcho}
 	t.Timers = append(t.Timers, timer)
 	l.wake(t.Key(), timer)
 }
@@ -246,7 +246,7 @@ func (l *Loop) retry(t *telemetry.Trace) {
 		return
 	}
 	t.Try.Next = l.queue.Retry(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: string(t.Result)})
-	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: "back-off"})
+	t.Timers = append(t.Timers, decision.Timer{At: t.Try.Next, Code: telemetry.CodeBackoff})
 	l.opts.Logger.Info("Sync failed, will try again", "controller", l.name, "key", key, "try", tries, "next", t.Try.Next, "error", message(t.Failure))
 }
 
@@ -293,7 +293,7 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 // unobserved is the sentence of a sync that has no snapshot to speak of.
 func unobserved(t *telemetry.Trace) decision.Sentence {
 	s := decision.Sentence{
-		Namespace: t.Namespace, Object: t.Name, Tone: decision.ToneFailed, Verb: "has", State: "failed", Code: "unobserved",
+		Namespace: t.Namespace, Object: t.Name, Tone: decision.ToneFailed, Verb: "has", State: "failed", Code: telemetry.CodeUnobserved,
 		Lead: decision.Words{}.Say("the sync ended before it could decide (").Quote(message(t.Failure)).Say(")"),
 	}
 	if !t.Try.Next.IsZero() {

@@ -35,9 +35,9 @@ func TestCatalogue(t *testing.T) {
 			}
 		}
 	}
-	for code, doc := range deployment.Codes {
-		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(code) || !strings.HasSuffix(doc, ".") || strings.Contains(strings.TrimSuffix(doc, "."), ". ") {
-			t.Errorf("code %q needs one sentence, it has %q", code, doc)
+	for _, r := range deployment.Codes.List {
+		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(r.Code) || strings.Contains(strings.TrimSuffix(r.Means, "."), ". ") {
+			t.Errorf("code %q needs one sentence, it has %q", r.Code, r.Means)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (c *closing) publish() {
 	r.Hold = r.Path.Ask(qHold, !c.urgent() && c.moving() && c.s.Now.Before(due), decision.Duration("lag", c.s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
-		r.Timers = append(r.Timers, decision.Timer{At: due, Code: "status", Question: qHold})
+		r.Timers = append(r.Timers, decision.Timer{At: due, Code: timerStatus, Question: qHold})
 	}
 }
 

@@ -26,7 +26,7 @@ func (t *turn) create(question string) {
 	case t.s.Learnt.NameTaken == nil:
 		t.createAs(question, t.s.NextName, t.s.NextHash)
 	case t.takenByOwn():
-		t.lookAgain("cache", qTaken)
+		t.lookAgain(timerCache, qTaken)
 	case t.s.Learnt.NameTaken.Name == t.s.CollisionName:
 		// The next name is taken as well. Settle counts one collision, and
 		// the next sync starts from there.

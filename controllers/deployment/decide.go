@@ -17,7 +17,7 @@ func Decide(s *Snapshot) decision.Verdict {
 	case t.selectorUnreadable(): // [D-4]
 		t.fail(t.selectorError())
 	case t.parentGone(): // [D-4]
-		t.lookAgain("parent", qParent)
+		t.lookAgain(timerParent, qParent)
 	case t.claims(): // [D-4]
 		t.adoptAndRelease()
 	case t.deleted(): // [D-6]

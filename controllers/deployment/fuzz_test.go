@@ -41,7 +41,7 @@ func FuzzSync(f *testing.F) {
 		if got := render(p)["path"]; got != render(played{snapshot: s, rounds: []decision.Round{{Verdict: deployment.Decide(s)}}})["path"] {
 			t.Fatalf("decided twice, differently:\n%s", got)
 		}
-		if deployment.Codes[p.sentence.Code] == "" {
+		if !known(p.sentence.Code) {
 			t.Fatalf("code %q is not declared", p.sentence.Code)
 		}
 		for _, problem := range p.problems() {

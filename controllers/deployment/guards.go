@@ -35,7 +35,7 @@ func (t *turn) waitForEcho() {
 	if !check.After(t.s.Now) {
 		check = t.s.Now.Add(time.Second)
 	}
-	t.wake("echo", qEcho, check)
+	t.wake(timerEcho, qEcho, check)
 	t.stop()
 }
 
@@ -100,7 +100,7 @@ func (t *turn) claims() bool {
 // show what became of each.
 func (t *turn) adoptAndRelease() {
 	if len(t.s.Learnt.ChildrenGone) > 0 {
-		t.lookAgain("cache", qClaim)
+		t.lookAgain(timerCache, qClaim)
 		return
 	}
 	t.stop()

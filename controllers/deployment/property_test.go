@@ -78,7 +78,7 @@ func checkedSync(t *rapid.T, w *world, lose func() bool) {
 	for _, problem := range p.problems() {
 		t.Fatalf("%s\nsentence: %s\npath:\n%s", problem, p.sentence.At(s.Now), render(p)["path"])
 	}
-	if deployment.Codes[p.sentence.Code] == "" {
+	if !known(p.sentence.Code) {
 		t.Fatalf("code %q is not declared", p.sentence.Code)
 	}
 }

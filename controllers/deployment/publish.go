@@ -127,7 +127,7 @@ func (c *closing) requeue() {
 	}
 	at = at.UTC().Round(0)
 	c.report.Path.Name(qRequeue, "deadline", decision.Instant("at", at))
-	c.report.Timers = append(c.report.Timers, decision.Timer{At: at, Code: "deadline", Question: qRequeue})
+	c.report.Timers = append(c.report.Timers, decision.Timer{At: at, Code: timerDeadline, Question: qRequeue})
 }
 
 // deadline is when the rollout is overdue; zero where none is running: there
@@ -151,6 +151,6 @@ func (c *closing) minReadyTimer() {
 		}
 	}
 	if !first.IsZero() {
-		c.report.Timers = append(c.report.Timers, decision.Timer{At: first.UTC().Round(0), Code: "min-ready", Question: qRequeue})
+		c.report.Timers = append(c.report.Timers, decision.Timer{At: first.UTC().Round(0), Code: timerMinReady, Question: qRequeue})
 	}
 }

@@ -154,7 +154,7 @@ func TestAnySnapshot(t *testing.T) {
 		if _, err := json.Marshal([]any{p.sentence, p.report, p.rounds}); err != nil {
 			t.Fatalf("the record cannot be written: %v", err)
 		}
-		if deployment.Codes[p.sentence.Code] == "" || len(p.sentence.Lead) == 0 || p.sentence.Verb == "" || p.sentence.State == "" {
+		if !known(p.sentence.Code) || len(p.sentence.Lead) == 0 || p.sentence.Verb == "" || p.sentence.State == "" {
 			t.Fatalf("no whole sentence: %+v", p.sentence)
 		}
 		if after, err := json.Marshal(s); err != nil || string(after) != string(before) {

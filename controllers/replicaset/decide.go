@@ -61,7 +61,7 @@ func (t *turn) caughtUp() bool {
 	t.v.Path.Ask("RS-1", false, decision.Count("writes", writes),
 		decision.Text("object", first.Object), decision.Text("written", first.Written),
 		decision.Text("cached", first.Cached), decision.Instant("since", first.Since))
-	t.timer(first.Check, "echo", "RS-1")
+	t.timer(first.Check, timerEcho, "RS-1")
 	if t.s.Found && !t.s.Deleting {
 		t.hold(heldEcho, "RS-1", first.Check)
 	}
@@ -84,7 +84,7 @@ func (t *turn) requestsSeen() bool {
 	}
 	seen := t.v.Path.Ask("RS-3", !outstanding || !t.s.Now.Before(e.Expires), facts...)
 	if !seen {
-		t.timer(e.Expires, "expectations", "RS-3")
+		t.timer(e.Expires, timerRequests, "RS-3")
 	}
 	return seen
 }
@@ -117,7 +117,7 @@ func (t *turn) parentThere() bool {
 		When:     decision.Unblock{Event: decision.ParentSeen, Of: t.s.self(), At: t.s.Now.Add(parentRecheck).UTC().Round(0)},
 		Blockers: []decision.Blocker{{Kind: t.s.Kind, Name: t.s.Name, Reason: t.s.Learnt.Parent}}, BlockerCount: 1,
 	})
-	t.timer(t.s.Now.Add(parentRecheck), "echo", "RS-6.parent")
+	t.timer(t.s.Now.Add(parentRecheck), timerEcho, "RS-6.parent")
 	return there
 }
 

@@ -96,9 +96,9 @@ func TestCatalogue(t *testing.T) {
 			}
 		}
 	}
-	for code, doc := range replicaset.Codes {
-		if !strings.HasSuffix(doc, ".") || strings.ToLower(code) != code {
-			t.Errorf("code %q has the doc %q", code, doc)
+	for _, r := range replicaset.Codes.List {
+		if !strings.HasSuffix(r.Means, ".") || strings.ToLower(r.Code) != r.Code {
+			t.Errorf("code %q has the doc %q", r.Code, r.Means)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func drawn(v decision.Verdict, draw uint64) []decision.Outcome {
 // checkSentence proves that a sentence can be set and read.
 func checkSentence(t *testing.T, s decision.Sentence) {
 	t.Helper()
-	if _, ok := replicaset.Codes[s.Code]; !ok || s.Verb == "" || s.State == "" || len(s.Lead) == 0 {
+	if !known(s.Code) || s.Verb == "" || s.State == "" || len(s.Lead) == 0 {
 		t.Fatalf("the sentence is incomplete: %+v", s)
 	}
 	for _, words := range []decision.Words{s.Lead, s.Then} {

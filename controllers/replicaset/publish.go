@@ -18,7 +18,7 @@ func publish(s *Snapshot, r *Report) {
 		decision.Count("wanted", s.Want), decision.Count("available", r.Status.Available), decision.Duration("lag", s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
-		r.Timers = append(r.Timers, decision.Timer{At: due, Code: "status", Question: "RS-9.hold"})
+		r.Timers = append(r.Timers, decision.Timer{At: due, Code: timerStatus, Question: "RS-9.hold"})
 	}
 }
 

@@ -2,40 +2,6 @@ package replicaset
 
 import "github.com/loopscope/loopscope/controllers/decision"
 
-// Codes are the situations that Say tells apart: the stable reason code of a
-// sentence, and what it means in one sentence.
-var Codes = map[string]string{
-	"gone":                  "It is not in the cache any more.",
-	"echo":                  "A cache does not show its own last write yet, so nothing is decided.",
-	"invalid-selector":      "Its selector cannot be read, so nothing is decided until it changes.",
-	"parent":                "A live read said that it is gone or being deleted, which the cache does not show yet.",
-	"claim-refused":         "A pod could not be adopted or released, which ends the sync before anything else.",
-	"quota":                 "A quota of its namespace has no room for its pods.",
-	"create-refused":        "The API server refused to create its pods.",
-	"delete-refused":        "The API server refused to delete its pods.",
-	"status-refused":        "The API server refused its status.",
-	"unknown-outcome":       "The reply to a write was lost, so the next sync reads live before it decides.",
-	"conflict":              "Another writer changed it first, so the next sync decides on that.",
-	"superseded":            "A newer write of this process to the same object made this one pointless.",
-	"namespace-terminating": "Its namespace is being deleted, so nothing can be created.",
-	"deleting":              "It is being deleted, and its pods are left to the garbage collector.",
-	"creating":              "Pods were created by this sync.",
-	"deleting-pods":         "Pods were deleted by this sync.",
-	"claiming":              "Pods were adopted or released by this sync.",
-	"planned":               "A creation or deletion is decided but was not carried out.",
-	"expectations":          "Pods that it asked for have not been seen yet, so none are created or deleted.",
-	"image-pull":            "The image of its pods cannot be pulled.",
-	"crash-loop":            "A container of its pods keeps crashing.",
-	"unschedulable":         "No node takes its pods.",
-	"config":                "A container of its pods cannot be created as its configuration stands.",
-	"starting":              "Some of its pods are starting.",
-	"readiness":             "Some of its pods are not ready.",
-	"min-ready":             "Some of its pods are ready, but not for minReadySeconds yet.",
-	"claim-late":            "A pod was gone before it could be claimed, so the number is not right yet.",
-	"scaled-to-zero":        "It wants no pods and has none.",
-	"settled":               "It has the pods that it wants, and all are available.",
-}
-
 // Numbers are the key numbers of the object as facts of this sync.
 func Numbers(s *Snapshot) []decision.Fact {
 	t := count(s)

@@ -199,11 +199,11 @@ func timers(s *Snapshot, rounds []decision.Round, t tally, p *decision.Path) []d
 		if at.IsZero() {
 			at = s.Now.Add(seconds(s.MinReady))
 		}
-		out = append(out, decision.Timer{At: at.UTC().Round(0), Code: "min-ready", Question: "RS-11"})
+		out = append(out, decision.Timer{At: at.UTC().Round(0), Code: timerMinReady, Question: "RS-11"})
 	}
 	if asked(rounds) {
 		at := s.Now.Add(ExpectationsTimeout)
-		out = append(out, decision.Timer{At: at.UTC().Round(0), Code: "expectations", Question: "RS-3"})
+		out = append(out, decision.Timer{At: at.UTC().Round(0), Code: timerRequests, Question: "RS-3"})
 	}
 	return out
 }

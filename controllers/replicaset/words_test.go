@@ -21,7 +21,7 @@ func TestWordsCountWithFacts(t *testing.T) {
 		report := replicaset.Settle(s, rounds)
 		try := genTry(t, s.Now)
 		sentence := replicaset.Say(s, rounds, &report, try)
-		if replicaset.Codes[sentence.Code] == "" {
+		if !known(sentence.Code) {
 			t.Fatalf("code %q is not declared", sentence.Code)
 		}
 		words := []decision.Words{sentence.Lead, sentence.Then}

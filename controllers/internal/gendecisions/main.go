@@ -1,27 +1,42 @@
-// Command gendecisions writes DECISIONS.md from the catalogues of the loops. It
-// may not know a question: it only puts together what the loops declare.
+// Command gendecisions writes DECISIONS.md and REASONS.md from the catalogues of
+// the loops. It may not know a question or a code: it only puts together what is
+// declared.
 package main
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
 )
 
-//go:generate go run . ../../DECISIONS.md
+//go:generate go run . ../..
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: gendecisions FILE")
+		fmt.Fprintln(os.Stderr, "usage: gendecisions DIRECTORY")
 		os.Exit(2)
 	}
-	if err := os.WriteFile(os.Args[1], []byte(text()), 0o644); err != nil {
-		fmt.Fprintf(os.Stderr, "write decisions: %v\n", err)
-		os.Exit(1)
+	for name, text := range files() {
+		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(text), 0o644); err != nil {
+			fmt.Fprintf(os.Stderr, "write %s: %v\n", name, err)
+			os.Exit(1)
+		}
 	}
 }
 
-func text() string { return decision.Markdown(deployment.Catalogue, replicaset.Catalogue) }
+// files are the generated texts by the name of their file.
+func files() map[string]string {
+	loops := []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue}
+	return map[string]string{"DECISIONS.md": decision.Markdown(loops...), "REASONS.md": decision.ReasonsMarkdown(loops, reasons()...)}
+}
+
+// reasons are the codes of everything.
+func reasons() []decision.Reasons {
+	all := append(append([]decision.Reasons{}, deployment.Reasons...), replicaset.Reasons...)
+	return append(append(all, telemetry.WorkerReasons...), decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
+}
