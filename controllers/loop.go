@@ -161,8 +161,16 @@ func (l *Loop) work(ctx context.Context, worker int) {
 
 // State is the loop as it stands now.
 func (l *Loop) State() telemetry.LoopState {
-	s := telemetry.LoopState{Name: l.name, Mode: string(l.opts.Mode), Running: l.running.Load(), Queue: l.queue.State()}
+	s := l.Waits()
+	s.Queue = l.queue.State()
 	s.Queue.Workers = int(l.workers.Load())
+	return s
+}
+
+// Waits is the State without its queue, whose keys are many and whose lock
+// holds up the workers.
+func (l *Loop) Waits() telemetry.LoopState {
+	s := telemetry.LoopState{Name: l.name, Mode: string(l.opts.Mode), Running: l.running.Load()}
 	s.Echoes, s.Expectations = l.body.waits()
 	sort.Slice(s.Echoes, func(i, j int) bool { return s.Echoes[i].Object < s.Echoes[j].Object })
 	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })

@@ -32,6 +32,9 @@ type Row struct {
 	// SinceTone is when the tone of its sentence changed last, as far as the
 	// sentence or the syncs since the start of the process say.
 	SinceTone time.Time
+	// StuckSince is since when its tone has been waiting or failed without a
+	// break; zero where it is another one.
+	StuckSince time.Time
 	// Wrote is the newest sync that wrote anything, Sized the newest that
 	// changed a number of replicas or pods. Both may be nil, and may be kept
 	// here alone.
@@ -81,6 +84,7 @@ func (r *Row) next(t *Trace) *Row {
 			n.tone, n.SinceTone = r.tone, r.SinceTone
 		}
 	}
+	n.StuckSince = n.stuckSince(r)
 	if t.Wrote() {
 		n.Wrote = t
 	}
@@ -89,6 +93,20 @@ func (r *Row) next(t *Trace) *Row {
 	}
 	return n
 }
+
+// stuckSince follows from the row before, which is nil where there is none.
+func (r *Row) stuckSince(before *Row) time.Time {
+	switch {
+	case r.tone != decision.ToneWaiting && r.tone != decision.ToneFailed:
+		return time.Time{}
+	case before != nil && !before.StuckSince.IsZero():
+		return before.StuckSince
+	}
+	return r.SinceTone
+}
+
+// Tone is that of the newest sentence.
+func (r *Row) Tone() decision.Tone { return r.tone }
 
 func (b *Board) insert(o Object, p *place) {
 	b.mu.Lock()
@@ -168,6 +186,20 @@ func (b *Board) LastSized(o Object) (*Trace, bool) {
 func (b *Board) SinceTone(o Object) time.Time {
 	r, _ := b.Row(o)
 	return r.SinceTone
+}
+
+// Each visits what is known of every object of all loops, in no order and
+// without holding anybody up meanwhile.
+func (b *Board) Each(visit func(Row)) {
+	b.mu.RLock()
+	places := make([]*place, 0, len(b.rows))
+	for _, p := range b.rows {
+		places = append(places, p)
+	}
+	b.mu.RUnlock()
+	for _, p := range places {
+		visit(*p.row.Load())
+	}
 }
 
 // Rows returns what is known of every object of a loop, sorted by namespace and name.

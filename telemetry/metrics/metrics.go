@@ -45,6 +45,7 @@ type Metrics struct {
 	syncs     syncVecs
 	readers   readerVecs
 	history   *historyMetrics
+	states    *stateMetrics
 	spans     spanVecs
 	folded    atomic.Pointer[func() uint64]
 }
@@ -58,7 +59,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second
 	}
-	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs(), history: newHistoryMetrics(), spans: newSpanVecs()}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Controllers), spans: newSpanVecs()}
 	all := []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -72,7 +73,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	all = append(all, m.client.collectors()...)
 	all = append(all, m.syncs.collectors()...)
 	all = append(all, m.readers.collectors()...)
-	all = append(all, m.history)
+	all = append(all, m.history, m.states)
 	all = append(all, m.spans.collectors()...)
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {

@@ -185,6 +185,7 @@ func (a *App) build() error {
 	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
 		return err
 	}
+	a.metrics.States(metrics.Sources{Board: a.journal.Board(), Waits: a.cluster.waits, Server: a.cluster.server, Now: a.opts.Clock.Now})
 	a.console, err = web.New(web.Options{
 		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,

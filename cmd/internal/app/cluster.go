@@ -132,6 +132,15 @@ func (c *cluster) states() []telemetry.LoopState {
 	return states
 }
 
+// waits are the states without the queues, which every scrape looks at.
+func (c *cluster) waits() []telemetry.LoopState {
+	states := make([]telemetry.LoopState, 0, len(c.loops))
+	for _, l := range c.loops {
+		states = append(states, l.Waits())
+	}
+	return states
+}
+
 // probe asks the API server every second whether it is there, so that the
 // console can say that what it shows stands still, and so that everything that
 // waits for it goes on as soon as it is back.

@@ -1,0 +1,165 @@
+package metrics
+
+import (
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// Sources are what is looked at once a scrape.
+type Sources struct {
+	Board *telemetry.Board
+	// Waits is the loops without the keys of their queues.
+	Waits  func() []telemetry.LoopState
+	Server func() telemetry.ServerState
+	// Now is the time that ages are told by.
+	Now func() time.Time
+}
+
+// tones are those of loopscope_objects, whose series exist at zero.
+var tones = []decision.Tone{decision.ToneFailed, decision.ToneNeutral, decision.ToneMoving, decision.ToneWaiting, decision.ToneOK}
+
+// stateMetrics are gauges of how things stand at a scrape. Nothing is labelled
+// with the name of an object: reasons are a closed set of codes.
+type stateMetrics struct {
+	controllers []string
+	from        atomic.Pointer[Sources]
+
+	objects, stuck, backoff, dropped  *prometheus.Desc
+	echoes, echoAge, expected, expAge *prometheus.Desc
+	synced, cached, version           *prometheus.Desc
+	reachable                         *prometheus.Desc
+}
+
+func newStateMetrics(controllers []string) *stateMetrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("loopscope_"+name, help, labels, nil)
+	}
+	return &stateMetrics{
+		controllers: controllers,
+		objects:     desc("objects", "Objects by the tone and the code of the sentence that is said of them.", "controller", "tone", "code"),
+		stuck:       desc("stuck_seconds", "How long the object has been waiting or failed without a break that has been so longest, by its tone and code now; objects that another one speaks for are left out.", "controller", "tone", "code"),
+		backoff:     desc("objects_in_backoff", "Objects whose last sync failed and is tried again.", "controller"),
+		dropped:     desc("objects_dropped", "Objects whose last sync failed and is not tried again before something changes.", "controller"),
+		echoes:      desc("echo_waits", "Writes of this process that its caches do not show yet."),
+		echoAge:     desc("echo_wait_longest_seconds", "Age of the oldest write of this process that its caches do not show yet."),
+		expected:    desc("expectations", "Objects that wait to see the pods that were created or deleted for them.", "controller"),
+		expAge:      desc("expectation_longest_seconds", "Age of the oldest of loopscope_expectations.", "controller"),
+		synced:      desc("cache_synced", "Whether an informer's cache is filled.", "controller", "resource"),
+		cached:      desc("cache_objects", "Objects in an informer's cache.", "controller", "resource"),
+		version:     desc("cache_resource_version", "The resourceVersion that an informer's cache has come to.", "controller", "resource"),
+		reachable:   desc("apiserver_reachable", "Whether the API server answered when it was asked last, at most some seconds ago."),
+	}
+}
+
+// States says what the gauges are read from at a scrape. Before it is called
+// there are none.
+func (m *Metrics) States(from Sources) { m.states.from.Store(&from) }
+
+// Describe tells the registry what there can be.
+func (s *stateMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		s.objects, s.stuck, s.backoff, s.dropped, s.echoes, s.echoAge, s.expected, s.expAge, s.synced, s.cached, s.version, s.reachable,
+	} {
+		to <- d
+	}
+}
+
+// Collect looks once, so that the series of a scrape belong together.
+func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
+	from := s.from.Load()
+	if from == nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	s.collectObjects(from.Board, from.Now(), gauge)
+	loops := from.Waits()
+	s.collectEchoes(loops, from.Now(), gauge)
+	for _, l := range loops {
+		s.collectLoop(l, from.Now(), gauge)
+	}
+	gauge(s.reachable, oneIf(from.Server().Reachable))
+}
+
+// setGauge adds a series to a scrape.
+type setGauge func(d *prometheus.Desc, value float64, labels ...string)
+
+// standing is what objects of one controller have in common.
+type standing struct{ controller, tone, code string }
+
+func (s *stateMetrics) collectObjects(board *telemetry.Board, now time.Time, gauge setGauge) {
+	count, longest := map[standing]int{}, map[standing]time.Duration{}
+	backoff, dropped := map[string]int{}, map[string]int{}
+	for _, c := range s.controllers {
+		backoff[c], dropped[c] = 0, 0
+		for _, tone := range tones {
+			count[standing{c, string(tone), ""}] = 0
+		}
+	}
+	board.Each(func(r telemetry.Row) {
+		of := standing{r.Trace.Loop, string(r.Tone()), r.Trace.Sentence.Code}
+		count[of]++
+		if !r.StuckSince.IsZero() && r.Trace.Owner == "" {
+			longest[of] = max(longest[of], now.Sub(r.StuckSince))
+		}
+		switch try := r.Trace.Try; {
+		case try.Dropped:
+			dropped[of.controller]++
+		case try.Number > 0:
+			backoff[of.controller]++
+		}
+	})
+	for of, n := range count {
+		gauge(s.objects, float64(n), of.controller, of.tone, of.code)
+	}
+	for of, d := range longest {
+		gauge(s.stuck, d.Seconds(), of.controller, of.tone, of.code)
+	}
+	for c := range backoff {
+		gauge(s.backoff, float64(backoff[c]), c)
+		gauge(s.dropped, float64(dropped[c]), c)
+	}
+}
+
+// collectEchoes adds up, as loops share what they remember of their writes.
+func (s *stateMetrics) collectEchoes(loops []telemetry.LoopState, now time.Time, gauge setGauge) {
+	count, longest := 0, time.Duration(0)
+	for _, l := range loops {
+		count += len(l.Echoes)
+		for _, e := range l.Echoes {
+			longest = max(longest, now.Sub(e.Since))
+		}
+	}
+	gauge(s.echoes, float64(count))
+	gauge(s.echoAge, longest.Seconds())
+}
+
+func (s *stateMetrics) collectLoop(l telemetry.LoopState, now time.Time, gauge setGauge) {
+	var expected time.Duration
+	for _, e := range l.Expectations {
+		expected = max(expected, now.Sub(e.Since))
+	}
+	gauge(s.expected, float64(len(l.Expectations)), l.Name)
+	gauge(s.expAge, expected.Seconds(), l.Name)
+	for _, c := range l.Caches {
+		gauge(s.synced, oneIf(c.Synced), l.Name, c.Resource)
+		gauge(s.cached, float64(c.Objects), l.Name, c.Resource)
+		if rv, err := strconv.ParseUint(c.RV, 10, 64); err == nil { // Empty where the store does not tell.
+			gauge(s.version, float64(rv), l.Name, c.Resource)
+		}
+	}
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
