@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -198,8 +199,11 @@ func (p *speaker) tries() decision.Words {
 	return w
 }
 
-// clipped shortens foreign words; nothing of ours is ever cut.
+// clipped shortens foreign words and puts them into one line; nothing of ours is ever cut.
 func clipped(s string, limit int) string {
+	if strings.ContainsAny(s, "\n\t") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
 	r := []rune(s)
 	if len(r) <= limit {
 		return s

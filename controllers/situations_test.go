@@ -1,0 +1,83 @@
+package controllers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// situation is one that a person meets, the golden that shows it, and words of
+// its sentence that must not get lost. A golden's whole sentence is held by its
+// own package.
+type situation struct {
+	what, golden string
+	says         []string
+}
+
+// sentences are the situations that the console was drawn for, and more that the
+// loops know. One of the drawing is not told: that two Deployments share a
+// selector, as no sync looks at the selectors of other Deployments.
+var sentences = []situation{
+	{"settled and idle", "deployment/settled", []string{"is settled: 8 of 8 available", "unchanged for 2d"}},
+	{"settled, a pod short", "deployment/short", []string{"5 of 6 available since 03:05", "Its rollout is complete, so no deadline runs"}},
+	{"rolling and moving", "deployment/grow-new", []string{"6 of 10 new pods are available; new 9 → 10 just now", "Continues when 1 more becomes available"}},
+	{"waiting for readiness", "deployment/waiting-readiness", []string{"so the last old one stays: without it 7 would be available, and 8 is the floor", "Unblocks when any 1 of the 3 becomes ready; deadline in 5m 12s"}},
+	{"waiting for minReadySeconds", "deployment/min-ready", []string{"2 new pods are ready but must stay so for 18s (minReadySeconds 30)"}},
+	{"image cannot be pulled", "deployment/image-pull", []string{"3 new pods cannot pull payments/api:2.9.1 (not found), so 5 old pods stay", "Unblocks when that image exists or the template changes"}},
+	{"deadline exceeded", "deployment/deadline", []string{"has failed: no progress for 10m", "nothing is rolled back, no timer runs"}},
+	{"quota, ReplicaFailure", "deployment/quota", []string{"quota team refuses 1 new pod (used pods=2, limit pods=2)", "unblocks when the quota leaves room"}},
+	{"ReplicaSet refused", "deployment/create-refused", []string{"ReplicaSet ingest-7d4b9c6f5x was refused", "Try 13 of 15, again in 8s"}},
+	{"dropped", "deployment/dropped", []string{"dropped after 15 tries", "Looks again when it or a ReplicaSet changes"}},
+	{"paused, change pending", "deployment/paused-pending", []string{"is paused with a change pending", "Scaling still works"}},
+	{"scaling during a rollout", "deployment/scale-shared", []string{"scaled 10 → 30 during a rollout, shared by size: old 8 → 20 and new 5 → 13"}},
+	{"scale and template in one edit", "deployment/scale-before-roll", []string{"was scaled before it rolled", "old 7 → 10 and old 3 → 4", "The rollout follows"}},
+	{"Recreate, old pods ending", "deployment/recreate-ending", []string{"2 old pods are still ending", "Recreate starts no new pod before the last is gone"}},
+	{"hash collision", "deployment/collision", []string{"is taken by something else, so it counted collision 1 and created images-5f4bd6c97d"}},
+	{"another writer", "deployment/conflict", []string{"helm wrote it first, rv 482330 became 482338", "Decides again on the new one"}},
+	{"own write not seen", "deployment/echo", []string{"at rv 482340 is not seen yet, the cache is at 482337, for 0.4s"}},
+	{"namespace terminating", "deployment/namespace-terminating", []string{"is stopped: its namespace is being deleted", "Nothing is retried"}},
+	{"being deleted", "deployment/deleting", []string{"is being deleted: only its status is kept up"}},
+	{"template used again", "deployment/used-again", []string{"back to the template of revision 7", "is used again as revision 9"}},
+
+	{"a pod refused by a rule", "deployment/replica-failure", []string{"cannot change its pods", "goes on trying"}},
+	{"no node takes the new pods", "deployment/waiting-unschedulable", []string{"2 new pods fit no node (0/6 nodes are available"}},
+	{"new pods crash", "deployment/waiting-crash", []string{"2 new pods keep crashing (CrashLoopBackOff)"}},
+	{"below the floor after the rollout", "deployment/unavailable", []string{"is waiting: 2 of 6 available"}},
+	{"rolled back", "deployment/rollback", []string{"took back the template of web-a"}},
+	{"a rollback that cannot be", "deployment/rollback-unknown", []string{"no ReplicaSet has revision 3"}},
+	{"a reply was lost", "deployment/unknown-outcome", []string{"was lost", "Reads it live before it decides again"}},
+	{"overtaken by its own write", "deployment/superseded", []string{"a newer write of its own", "so nothing was sent"}},
+	{"selects everything", "deployment/selects-all", []string{"its empty selector selects every pod"}},
+	{"quota, on the ReplicaSet", "replicaset/create-quota", []string{"quota team refuses 5 of 10 pods (used: pods=5, limited: pods=5)"}},
+	{"a container crashes", "replicaset/crash-loop", []string{"keeps crashing (CrashLoopBackOff)"}},
+	{"no node", "replicaset/unschedulable", []string{"finds no node (0/3 nodes are available"}},
+	{"a ConfigMap is missing", "replicaset/config-missing", []string{`cannot be started (configmap "web" not found)`}},
+	{"pods asked for, not seen", "replicaset/expect-creates", []string{"2 pods it created have not been seen yet", "for 4m 59s more"}},
+	{"pods deleted", "replicaset/delete-ranked", []string{"deleted 2 pods (web-7d4b9c6f5x-q8m2s first)"}},
+}
+
+// TestSituationsAreTold keeps the words for what people ask about.
+func TestSituationsAreTold(t *testing.T) {
+	if len(sentences) < 25 {
+		t.Fatalf("only %d situations", len(sentences))
+	}
+	seen := map[string]bool{}
+	for _, s := range sentences {
+		if seen[s.golden] {
+			t.Errorf("%s shows two situations", s.golden)
+		}
+		seen[s.golden] = true
+		dir, file, _ := strings.Cut(s.golden, "/")
+		text, err := os.ReadFile(filepath.Join(dir, "testdata", "golden", file+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sentence, _ := strings.Cut(string(text), "-- sentence --\n")
+		for _, words := range s.says {
+			if !strings.Contains(sentence, words) {
+				t.Errorf("%s (%s) does not say %q: %s", s.what, s.golden, words, sentence)
+			}
+		}
+	}
+}
