@@ -97,28 +97,46 @@ type wireFact struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// MarshalJSON writes {"name","value"}; durations (nanoseconds) and instants also say their kind.
+// MarshalJSON writes {"name","value"}; durations (nanoseconds) and instants also
+// say their kind. Traces are full of facts, so it is written out by hand.
 func (f Fact) MarshalJSON() ([]byte, error) {
-	var value any
-	w := wireFact{Name: f.Name}
-	switch f.Value.kind {
-	case kindCount:
-		value = f.Value.n
-	case kindTruth:
-		value = f.Value.n == 1
-	case kindDuration:
-		w.Kind, value = kindNames[kindDuration], f.Value.n
-	case kindInstant:
-		w.Kind, value = kindNames[kindInstant], f.Value.t
-	default:
-		value = f.Value.s
-	}
-	raw, err := json.Marshal(value)
+	b := append(make([]byte, 0, 96), `{"name":`...)
+	b, err := appendText(b, f.Name)
 	if err != nil {
 		return nil, fmt.Errorf("fact %s: %w", f.Name, err)
 	}
-	w.Value = raw
-	return json.Marshal(w)
+	switch f.Value.kind {
+	case kindCount:
+		b = strconv.AppendInt(append(b, `,"value":`...), f.Value.n, 10)
+	case kindTruth:
+		b = strconv.AppendBool(append(b, `,"value":`...), f.Value.n == 1)
+	case kindDuration:
+		b = strconv.AppendInt(append(b, `,"kind":"duration","value":`...), f.Value.n, 10)
+	case kindInstant:
+		b, err = appendInstant(append(b, `,"kind":"instant","value":`...), f.Value.t)
+	default:
+		b, err = appendText(append(b, `,"value":`...), f.Value.s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fact %s: %w", f.Name, err)
+	}
+	return append(b, '}'), nil
+}
+
+// appendText appends a string as JSON; what needs no escape is copied.
+func appendText(b []byte, s string) ([]byte, error) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, err := json.Marshal(s)
+			return append(b, quoted...), err
+		}
+	}
+	return append(append(append(b, '"'), s...), '"'), nil
+}
+
+func appendInstant(b []byte, t time.Time) ([]byte, error) {
+	text, err := t.MarshalJSON()
+	return append(b, text...), err
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote and refuses anything else.
