@@ -4,19 +4,22 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/loopscope/loopscope/telemetry"
 )
 
-var train = flag.Bool("dictionary", false, "make dictionary.zst anew; files that were written before keep theirs")
+var train = flag.String("dictionary", "", "make dictionary.zst anew, from the history of a sandbox in this file; files that were written before keep theirs")
 
 // dictionaryID stands in each compressed trace. Another dictionary needs another.
 const dictionaryID = 40001
 
-// TestDictionary makes the dictionary from generated syncs when told to, and
-// keeps it worth its place: traces of another seed and other objects are less
-// than half as large with it.
+// TestDictionary makes the dictionary when told to, from what `make sandbox` has
+// recorded in a few minutes and from generated syncs, and keeps it worth its
+// place: generated traces of other objects are less than half as large with it.
 func TestDictionary(t *testing.T) {
 	sample := func(seed uint64, n int) (texts [][]byte) {
 		for _, trace := range newGenerator(t, seed, 10_000).many(n) {
@@ -28,8 +31,8 @@ func TestDictionary(t *testing.T) {
 		}
 		return texts
 	}
-	if *train {
-		dictionary = makeDictionary(t, sample(41, 2000))
+	if *train != "" {
+		dictionary = makeDictionary(t, recorded(t, *train), sample(41, 2000))
 		if err := os.WriteFile("dictionary.zst", dictionary, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -56,25 +59,46 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// makeDictionary is 64 KB of whole traces, the first of those that the ones
-// before do not help to write in 900 bytes, with statistics of all. Fragments
-// that a general trainer picks made traces half as large again.
-func makeDictionary(t *testing.T, texts [][]byte) []byte {
-	var history []byte
+func recorded(t *testing.T, path string) (texts [][]byte) {
+	file, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Each(t.Context(), telemetry.Query{}, func(trace *telemetry.Trace) error {
+		texts = append(texts, []byte(text(t, trace)))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// makeDictionary is 64 KB of whole traces, half of them recorded, with statistics
+// of all. Fragments that a general trainer picks made traces half as large again.
+func makeDictionary(t *testing.T, recorded, generated [][]byte) []byte {
+	history := novel(t, novel(t, nil, 32<<10, recorded), 64<<10, generated)
+	statistics := slices.Concat(recorded[:min(len(recorded), 500)], generated[:500])
+	made, err := zstd.BuildDict(zstd.BuildDictOptions{ID: dictionaryID, Contents: statistics, History: history, Offsets: [3]int{1, 4, 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// novel puts texts before those that are there, up to a size: the first of those
+// that the others do not help to write in 900 bytes.
+func novel(t *testing.T, history []byte, limit int, texts [][]byte) []byte {
 	encoder, err := zstd.NewWriter(nil)
 	for _, text := range texts {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(history)+len(text) > 64<<10 || len(encoder.EncodeAll(text, nil)) < 900 {
+		if len(history)+len(text) > limit || len(encoder.EncodeAll(text, nil)) < 900 {
 			continue
 		}
-		history = append(text, history...)
+		history = append(slices.Clone(text), history...)
 		encoder, err = zstd.NewWriter(nil, zstd.WithEncoderDictRaw(1, history))
 	}
-	made, err := zstd.BuildDict(zstd.BuildDictOptions{ID: dictionaryID, Contents: texts[:500], History: history, Offsets: [3]int{1, 4, 8}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return history
 }

@@ -23,7 +23,7 @@ const (
 	// alone would fill it.
 	MinBytes = 16 << 20
 
-	pageSize = 4096
+	pageSize = 8192
 	// patience is how long a reader waits for a writer that begins or ends.
 	patience = 5 * time.Second
 	// readersAtOnce bounds the queries that run at the same time.
@@ -85,7 +85,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err := touch(path); err != nil {
 		return err
 	}
-	if s.db, err = sql.Open("sqlite", dsn(path, s.pragmas())); err != nil {
+	if s.db, err = sql.Open("sqlite", dsn(path, s.pragmas(size(path)))); err != nil {
 		return err
 	}
 	if s.conn, err = s.db.Conn(ctx); err != nil {
@@ -93,6 +93,10 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	}
 	if err := migrate(ctx, s.conn, migrations); err != nil {
 		return err
+	}
+	// Readers read while it writes. Only now, as it writes a new file's first page.
+	if _, err := s.conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return fmt.Errorf("switch to a write-ahead log: %w", err)
 	}
 	if err := s.keepDictionary(ctx); err != nil {
 		return err
@@ -106,17 +110,15 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	return s.recount(ctx)
 }
 
-// pragmas set the writer's connection up. WAL lets readers read while it writes;
-// NORMAL syncs at checkpoints alone; freed pages can be given back when a limit
-// is lowered.
-func (s *Store) pragmas() string {
+// pragmas set the writer's connection up. NORMAL syncs at checkpoints alone. The bound on pages is the last resort: Trim works far below it. A
+// file that is larger already needs some room to get smaller.
+func (s *Store) pragmas(size int64) string {
 	log := s.opts.MaxBytes / 32
 	return query(
 		fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()),
-		fmt.Sprintf("page_size(%d)", pageSize), "auto_vacuum(INCREMENTAL)",
-		"journal_mode(WAL)", "synchronous(NORMAL)",
+		"synchronous(NORMAL)",
 		fmt.Sprintf("journal_size_limit(%d)", log), fmt.Sprintf("wal_autocheckpoint(%d)", min(1000, log/pageSize)),
-		fmt.Sprintf("max_page_count(%d)", s.opts.MaxBytes/16*15/pageSize),
+		fmt.Sprintf("max_page_count(%d)", max(s.opts.MaxBytes, size+s.opts.MaxBytes/4)/pageSize),
 		"temp_store(MEMORY)", "cache_size(-16384)",
 	)
 }
@@ -179,7 +181,7 @@ func Read(path string) (File, error) {
 	}
 	ctx := context.Background()
 	r, err := openReader(ctx, path, "mode=ro")
-	if wal := walSize(path); err != nil && wal == 0 {
+	if err != nil && size(path+"-wal") == 0 {
 		// On a disk that cannot be written there is nobody to wait for either.
 		if r, err := openReader(ctx, path, "mode=ro&immutable=1"); err == nil {
 			return File{r}, nil
@@ -210,8 +212,9 @@ func query(pragmas ...string) string {
 	return values.Encode()
 }
 
-func walSize(path string) int64 {
-	info, err := os.Stat(path + "-wal")
+// size of a file, 0 where there is none.
+func size(path string) int64 {
+	info, err := os.Stat(path)
 	if err != nil {
 		return 0
 	}

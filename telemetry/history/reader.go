@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -92,7 +91,19 @@ func (r *reader) close() error {
 	if r.codec != nil {
 		defer r.codec.close()
 	}
-	return r.db.Close() // with its statements
+	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.row, r.numbered), r.db.Close())
+}
+
+// finalize closes statements, which the driver does not do with their
+// connection: what is left open keeps the file open, and its log undone.
+func finalize(list ...*sql.Stmt) error {
+	var errs []error
+	for _, statement := range list {
+		if statement != nil {
+			errs = append(errs, statement.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Get reads one sync.
@@ -156,9 +167,7 @@ func (r *reader) State() telemetry.ArchiveState {
 // onDisk is what the file, its log and the log's index take.
 func onDisk(path string) (total int64) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if info, err := os.Stat(path + suffix); err == nil {
-			total += info.Size()
-		}
+		total += size(path + suffix)
 	}
 	return total
 }

@@ -28,7 +28,7 @@ var migrations = []string{
 	CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 	CREATE TABLE counts (class INTEGER PRIMARY KEY, syncs INTEGER NOT NULL);
 	CREATE VIRTUAL TABLE terms USING fts5 (t, content='', contentless_delete=1, detail=none, tokenize='ascii');
-	INSERT INTO terms (terms, rank) VALUES ('automerge', 8);`,
+	INSERT INTO terms (terms, rank) VALUES ('automerge', 8), ('pgsz', 4000);`,
 }
 
 // errNewer is a file that a later release has written.
@@ -42,6 +42,11 @@ func migrate(ctx context.Context, db execer, steps []string) error {
 	version, err := checkSchema(ctx, db, len(steps))
 	if err != nil {
 		return err
+	}
+	// For a new file, before its first page is written. Freed pages can be given
+	// back where a limit is lowered.
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA auto_vacuum = INCREMENTAL", pageSize)); err != nil {
+		return fmt.Errorf("set the pages up: %w", err)
 	}
 	for ; version < len(steps); version++ {
 		text := fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", steps[version], applicationID, version+1)

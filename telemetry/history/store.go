@@ -38,6 +38,7 @@ type Store struct {
 	conn                         *sql.Conn
 	insert, index, forget, unfit *sql.Stmt
 	counts                       map[int64]int64 // kept syncs by class
+	tight                        bool            // the last change found the file at its bound
 
 	seen sync.Mutex // guards state
 	last telemetry.ArchiveState
@@ -234,6 +235,7 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 	if err == nil {
 		_, err = s.conn.ExecContext(ctx, "COMMIT")
 	}
+	s.tight = code(err) == lib.SQLITE_FULL
 	if err != nil { // SQLite may have rolled back by itself, when this fails.
 		_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	}
@@ -245,7 +247,7 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{s.reader.close()}
+	errs := []error{s.reader.close(), finalize(s.insert, s.index, s.forget, s.unfit)}
 	if s.conn != nil {
 		errs = append(errs, s.conn.Close())
 	}
@@ -255,5 +257,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.conn, s.db, s.lock = nil, nil, nil
+	s.insert, s.index, s.forget, s.unfit = nil, nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -51,22 +51,25 @@ func (s *Store) victims(ctx context.Context) ([]int64, error) {
 	return s.ids(ctx, all)
 }
 
-// large reports whether what is in use leaves less than an eighth of the limit
-// for the log and for the index, which needs room of its own to be put in order.
-// Free pages within the file are used again and do not count. Those that a limit
-// set lower than before leaves over are given back to the disk.
+// inUse is how many bytes of a limit syncs and index may take. The rest is for
+// the log, and for the index, which needs room to be put in order now and then.
+func inUse(limit int64) int64 { return limit - min(limit*2/5, 64<<20+limit/8) }
+
+// large reports whether more than that is in use, or the file has met its bound
+// for all that. Free pages within the file are used again and do not count. Those
+// that a limit set lower than before leaves over are given back to the disk.
 func (s *Store) large(ctx context.Context) (bool, error) {
 	var pages, free int64
 	if err := s.conn.QueryRowContext(ctx, "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)").Scan(&pages, &free); err != nil {
 		return false, fmt.Errorf("measure the file: %w", err)
 	}
-	limit := s.opts.MaxBytes / 8 * 7 / pageSize
-	if pages > limit && free > 0 {
+	limit := inUse(s.opts.MaxBytes) / pageSize
+	if pages > s.opts.MaxBytes/8*7/pageSize && free > trimAtOnce {
 		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", trimAtOnce)); err != nil {
 			return false, fmt.Errorf("give pages back: %w", err)
 		}
 	}
-	return pages-free > limit, nil
+	return pages-free > limit || s.tight && pages > limit, nil
 }
 
 // let removes syncs. Rows go first: where the disk is full, their pages are what

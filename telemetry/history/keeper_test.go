@@ -1,0 +1,295 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), what)
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// quick makes a test of pauses one of milliseconds.
+func quick() Options { return Options{Clock: clock, Every: time.Millisecond, Retry: time.Millisecond} }
+
+// running keeps a journal in a file until end is called.
+func running(t *testing.T, path string, o Options, journal Journal) (k *Keeper, log *lines, end func()) {
+	t.Helper()
+	log = &lines{}
+	k = Keep(path, o, log.logger())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- k.Run(ctx, journal) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(end)
+	return k, log, end
+}
+
+// until waits for a state, and fails the test where it does not come.
+func until(t *testing.T, k *Keeper, what string, holds func(telemetry.ArchiveState) bool) telemetry.ArchiveState {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		state := k.State()
+		if holds(state) {
+			return state
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not %s after 30 s: %+v", what, state)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func journal(recent int) *telemetry.Journal {
+	return telemetry.NewJournal(telemetry.JournalOptions{Recent: recent, Epoch: "7c41"})
+}
+
+func record(j *telemetry.Journal, traces ...*telemetry.Trace) {
+	for _, t := range traces {
+		j.Record(t)
+	}
+}
+
+func failing(s telemetry.ArchiveState) bool { return s.Error != "" }
+
+// With no pump the journal wakes nobody: what is kept in the end is what the
+// last drain found.
+func TestLastSyncsAreKeptAtTheEnd(t *testing.T) {
+	j, path := journal(0), filepath.Join(t.TempDir(), "h.db")
+	k, _, end := running(t, path, quick(), j)
+	until(t, k, "open", func(s telemetry.ArchiveState) bool { return s.Bytes > 0 })
+	record(j, newGenerator(t, 8, 10).many(700)...)
+	end()
+	if s := k.State(); s.Written != 700 || s.Dropped != 0 || s.Error == "" {
+		t.Errorf("state after the end: %+v", s)
+	}
+	if _, err := k.Search(t.Context(), telemetry.Query{}); !errors.Is(err, errClosed) {
+		t.Errorf("Search after the end: %v", err)
+	}
+	file, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if s := file.State(); s.Kept != 700 {
+		t.Errorf("%d syncs are kept, want 700", s.Kept)
+	}
+}
+
+func pump(t *testing.T, j *telemetry.Journal) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); j.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+// A restart goes on in the same file, and a sync of either run is found.
+func TestRestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	for run, epoch := range []string{"aaaa", "bbbb"} {
+		j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: epoch})
+		pump(t, j)
+		k, _, end := running(t, path, quick(), j)
+		record(j, newGenerator(t, uint64(run), 10).many(100)...)
+		until(t, k, "kept", func(s telemetry.ArchiveState) bool { return s.Written == 100 })
+		if s := k.State(); s.Kept != uint64(100*(run+1)) {
+			t.Errorf("run %d: %d syncs are kept", run, s.Kept)
+		}
+		for _, epoch := range []string{"aaaa", "bbbb"}[:run+1] {
+			if got, err := k.Get(t.Context(), epoch, 100); err != nil || got.Epoch != epoch || got.Seq != 100 {
+				t.Errorf("run %d: Get(%s, 100) = %v, %v", run, epoch, got, err)
+			}
+		}
+		end()
+	}
+}
+
+// What the journal's ring could not hold while the file could not be written is
+// counted; the failure is said once, and its end, too.
+func TestWhatCannotBeKeptIsCounted(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "later")
+	j := journal(64)
+	pump(t, j)
+	k, log, _ := running(t, filepath.Join(folder, "h.db"), quick(), j)
+	s := until(t, k, "failing again and again", func(s telemetry.ArchiveState) bool { return s.Errors > 2 })
+	if !strings.Contains(s.Error, "give a file in a directory that exists") || s.ErrorSince.IsZero() {
+		t.Errorf("error %q since %v", s.Error, s.ErrorSince)
+	}
+	if _, err := k.AsOf(t.Context(), telemetry.Object{}, clock()); err == nil || !strings.Contains(err.Error(), "directory that exists") {
+		t.Errorf("AsOf says %v, want why there is no file", err)
+	}
+	record(j, newGenerator(t, 9, 10).many(200)...)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s = until(t, k, "caught up", func(s telemetry.ArchiveState) bool { return s.Written+s.Dropped == 200 })
+	if s.Written != 64 || s.Dropped != 136 || s.Error != "" || s.Kept != 64 {
+		t.Errorf("state: %+v, want the journal's 64 kept and 136 dropped", s)
+	}
+	if said, over := log.count("not kept for now"), log.count("kept again"); said != 1 || over != 1 {
+		t.Errorf("the failure was said %d times, its end %d times", said, over)
+	}
+}
+
+// Two programs cannot write one file: the second says so, and takes over when
+// the first has ended.
+func TestSecondProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	first, err := Open(path, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := journal(0)
+	pump(t, j)
+	k, _, _ := running(t, path, quick(), j)
+	if s := until(t, k, "refused", failing); !strings.Contains(s.Error, "another process keeps its history there") {
+		t.Errorf("error %q", s.Error)
+	}
+	record(j, newGenerator(t, 10, 10).many(5)...)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, k, "kept", func(s telemetry.ArchiveState) bool { return s.Written == 5 && s.Error == "" })
+}
+
+// A file that is damaged, foreign or of a later release is left alone, and said
+// so; the program goes on. When it was moved away a new one is begun.
+func TestFilesThatAreNoHistory(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		make       func(t *testing.T, path string)
+	}{
+		{"text", "it is no database", func(t *testing.T, path string) { write(t, path, []byte(strings.Repeat("hello ", 2000))) }},
+		{"a directory", "it is no file", func(t *testing.T, path string) {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"somebody else's database", "database of something else", func(t *testing.T, path string) { alter(t, path, "CREATE TABLE recipes (id); PRAGMA user_version = 1") }},
+		{"a later release's", "a newer release has written it", func(t *testing.T, path string) {
+			keepOne(t, path)
+			alter(t, path, "PRAGMA user_version = 99")
+		}},
+		{"a damaged one", "it is damaged", func(t *testing.T, path string) {
+			keepOne(t, path)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 200; i < len(data); i++ { // the first page keeps what says that it is a history
+				data[i] ^= 0x5a
+			}
+			write(t, path, data)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "h.db")
+			c.make(t, path)
+			j := journal(0)
+			pump(t, j)
+			k, log, _ := running(t, path, quick(), j)
+			s := until(t, k, "refused again and again", func(s telemetry.ArchiveState) bool { return s.Errors > 2 })
+			if !strings.Contains(s.Error, c.want) || !strings.Contains(s.Error, path) {
+				t.Errorf("error %q, want one with %q", s.Error, c.want)
+			}
+			if f, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Read says %v, want %q", err, c.want)
+				_ = f.Close()
+			}
+			record(j, newGenerator(t, 11, 10).many(3)...)
+			if err := os.Rename(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+			until(t, k, "kept", func(s telemetry.ArchiveState) bool { return s.Written == 3 && s.Error == "" })
+			if said := log.count("not kept for now"); said != 1 {
+				t.Errorf("the failure was said %d times", said)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keepOne(t *testing.T, path string) {
+	t.Helper()
+	s := open(t, path, quick())
+	if err := errors.Join(s.Add(t.Context(), newGenerator(t, 12, 10).many(50)...), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Nothing that stands in a file can make a reader panic, and rows that cannot be
+// read back are listed as such.
+func TestDamagedRows(t *testing.T) {
+	traces := newGenerator(t, 13, 10).many(30)
+	path := filepath.Join(t.TempDir(), "h.db")
+	s := open(t, path, quick())
+	if err := errors.Join(s.Add(t.Context(), traces...), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, path, "UPDATE syncs SET body = x'28b52ffd00' WHERE seq = 7; UPDATE syncs SET body = zeroblob(300) WHERE seq = 8; UPDATE syncs SET body = x'' WHERE seq = 9")
+	file, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	found, err := file.Search(t.Context(), telemetry.Query{})
+	damaged := 0
+	for _, h := range found.Hits {
+		if strings.Contains(h.Error, "damaged") {
+			damaged++
+		}
+	}
+	if err != nil || len(found.Hits) != 30 || damaged != 3 {
+		t.Errorf("%d hits, %d of them damaged, %v", len(found.Hits), damaged, err)
+	}
+	visited := 0
+	if err := file.Each(t.Context(), telemetry.Query{}, func(*telemetry.Trace) error { visited++; return nil }); !errors.Is(err, errDamaged) || visited != 27 {
+		t.Errorf("Each = %v after %d, want 27 and that 3 are damaged", err, visited)
+	}
+	if _, err := file.Get(t.Context(), traces[6].Epoch, 7); !errors.Is(err, errDamaged) {
+		t.Errorf("Get of a damaged sync: %v", err)
+	}
+}
+
+func TestReadWithoutAFile(t *testing.T) {
+	if _, err := Read(filepath.Join(t.TempDir(), "no.db")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--history") {
+		t.Errorf("Read = %v", err)
+	}
+}

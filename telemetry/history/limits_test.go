@@ -1,0 +1,322 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// alter runs SQL on a file that nobody has open.
+func alter(t *testing.T, path, text string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn(path, "mode=rwc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file of version 0, which is an empty one, and one of version 1 are brought
+// to a version to come, with what they hold.
+func TestMigrations(t *testing.T) {
+	next := append(append([]string{}, migrations...), "ALTER TABLE epochs ADD COLUMN note TEXT;")
+	for _, c := range []struct {
+		name string
+		make func(t *testing.T, path string)
+		kept int
+	}{
+		{"none", func(*testing.T, string) {}, 0},
+		{"an empty file", func(t *testing.T, path string) { write(t, path, nil) }, 0},
+		{"version 1", keepOne, 50},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "h.db")
+			c.make(t, path)
+			db, err := sql.Open("sqlite", dsn(path, "mode=rwc"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			for range 2 { // The second time there is nothing to do.
+				if err := migrate(t.Context(), db, next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var version, kept int
+			if err := db.QueryRowContext(t.Context(), "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(note IS NULL) FROM epochs) * 0 + (SELECT count(*) FROM syncs)").Scan(&version, &kept); err != nil {
+				t.Fatal(err)
+			}
+			if version != len(next) || kept != c.kept {
+				t.Errorf("version %d with %d syncs, want %d with %d", version, kept, len(next), c.kept)
+			}
+		})
+	}
+}
+
+// A step that fails leaves the version before.
+func TestFailedMigrationChangesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	keepOne(t, path)
+	db, err := sql.Open("sqlite", dsn(path, "mode=rwc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	broken := append(append([]string{}, migrations...), "DROP TABLE counts; SELECT no_such_function();")
+	if err := migrate(t.Context(), db, broken); err == nil || !strings.Contains(err.Error(), "bring the file to version 2") {
+		t.Errorf("migrate = %v", err)
+	}
+	var counts int
+	if version, err := checkSchema(t.Context(), db, 1); version != 1 || err != nil {
+		t.Errorf("version %d, %v", version, err)
+	}
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM counts").Scan(&counts); err != nil || counts == 0 {
+		t.Errorf("%d counts, %v", counts, err)
+	}
+}
+
+func TestOldSyncsGo(t *testing.T) {
+	traces := newGenerator(t, 14, 20).many(2000)
+	s := filled(t, traces)
+	cut := traces[1200].Started
+	s.opts.Clock = func() time.Time { return cut.Add(s.opts.MaxAge) }
+	want := model(traces, telemetry.Query{Since: cut.Truncate(time.Microsecond).Add(time.Microsecond)})
+	gone, err := s.Trim(t.Context(), 100)
+	if err != nil || gone != int64(2000-len(want)) {
+		t.Errorf("%d went, %v, want %d", gone, err, 2000-len(want))
+	}
+	if got := pages(t, s, telemetry.Query{}, 500); len(got) != len(want) {
+		t.Errorf("%d are left, want %d", len(got), len(want))
+	}
+	for name, q := range queries(traces) {
+		q.Since = time.Time{}
+		if got, left := pages(t, s, q, 500), 0; true {
+			for _, seq := range model(traces, q) {
+				if seq >= want[0] {
+					left++
+				}
+			}
+			if len(got) != left {
+				t.Errorf("%s: %d found, want %d", name, len(got), left)
+			}
+		}
+	}
+	if state := s.State(); state.Kept != uint64(len(want)) || state.Oldest.Before(cut.Truncate(time.Microsecond)) {
+		t.Errorf("state: %+v", state)
+	}
+}
+
+// The file stays below its limit however much comes, quiet syncs go first but
+// for an eighth, and what the index and the counts say stays right.
+func TestFileIsBounded(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock, MaxBytes: MinBytes})
+	traces, largest := newGenerator(t, 15, 500).many(250), int64(0)
+	for round := range 50 {
+		if err := s.Add(t.Context(), again(traces, round)...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Trim(t.Context(), trimChunks); err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, onDisk(s.path))
+	}
+	kept, quiet := s.kept(), s.counts[classes[telemetry.ClassQuiet]]
+	t.Logf("12,500 syncs: at most %d bytes on the disk, limit %d; %d kept, %d of them quiet", largest, s.opts.MaxBytes, kept, quiet)
+	if largest > s.opts.MaxBytes || kept == 12_500 {
+		t.Errorf("%d bytes for a limit of %d, with %d syncs", largest, s.opts.MaxBytes, kept)
+	}
+	if quiet*quietShare > kept+quietShare*trimAtOnce || quiet == 0 {
+		t.Errorf("%d of %d are quiet, want about an eighth", quiet, kept)
+	}
+	if got := len(pages(t, s, telemetry.Query{Class: telemetry.ClassQuiet}, 500)); int64(got) != quiet {
+		t.Errorf("%d quiet ones are found, %d counted", got, quiet)
+	}
+	check(t, s.path)
+}
+
+// again is the same syncs as new ones: for what depends on their size alone.
+func again(traces []*telemetry.Trace, round int) (list []*telemetry.Trace) {
+	for _, t := range traces {
+		renamed := *t
+		renamed.Seq += uint64(round * len(traces))
+		renamed.Started, renamed.Ended = t.Started.Add(time.Duration(round)*time.Second), t.Ended.Add(time.Duration(round)*time.Second)
+		list = append(list, &renamed)
+	}
+	return list
+}
+
+// check asks SQLite and its index whether the file is whole.
+func check(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn(path, "mode=rw&"+query("busy_timeout(5000)")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var text string
+	if err := db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&text); err != nil || text != "ok" {
+		t.Errorf("integrity check: %s, %v", text, err)
+	}
+	var size int
+	if err := db.QueryRowContext(t.Context(), "PRAGMA page_size").Scan(&size); err != nil || size != pageSize {
+		t.Errorf("pages of %d bytes, %v", size, err)
+	}
+	var rows, indexed, counted int
+	if err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM syncs), (SELECT count(*) FROM terms_docsize), (SELECT sum(syncs) FROM counts)").Scan(&rows, &indexed, &counted); err != nil || rows != indexed || rows != counted {
+		t.Errorf("%d syncs, %d in the index, %d counted, %v", rows, indexed, counted, err)
+	}
+}
+
+// A limit set lower than before makes the file smaller.
+func TestLowerLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	s := open(t, path, Options{Clock: clock, MaxBytes: 4 * MinBytes})
+	traces, round := newGenerator(t, 16, 500).many(500), 0
+	for ; onDisk(path) < 2*MinBytes; round++ {
+		if err := s.Add(t.Context(), again(traces, round)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, Options{Clock: clock, MaxBytes: MinBytes})
+	for last := round + 100; round < last; round++ {
+		if _, err := s.Trim(t.Context(), trimChunks); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(t.Context(), again(traces[:20], 25*round)...); err != nil {
+			t.Fatal(err)
+		}
+		if onDisk(path) <= MinBytes {
+			check(t, path)
+			return
+		}
+	}
+	t.Errorf("still %d bytes after the limit was lowered to %d", onDisk(path), MinBytes)
+}
+
+// A file that reaches its hard bound says so, and goes on when there is room.
+func TestFullByItsOwnBound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	j := journal(0)
+	pump(t, j)
+	k, log, _ := running(t, path, quick(), j)
+	record(j, newGenerator(t, 17, 100).many(100)...)
+	until(t, k, "kept", func(s telemetry.ArchiveState) bool { return s.Written == 100 })
+	bound(t, k, "(SELECT page_count FROM pragma_page_count)")
+	record(j, newGenerator(t, 18, 100).many(500)...)
+	s := until(t, k, "full", failing)
+	if !strings.Contains(s.Error, "the disk is full") {
+		t.Errorf("error %q", s.Error)
+	}
+	if found, err := k.Search(t.Context(), telemetry.Query{}); err != nil || len(found.Hits) != page {
+		t.Errorf("Search while the disk is full: %d hits, %v", len(found.Hits), err)
+	}
+	bound(t, k, "100000")
+	s = until(t, k, "kept again", func(s telemetry.ArchiveState) bool { return s.Written == 600 })
+	if s.Error != "" || s.Dropped != 0 || log.count("not kept for now") != 1 {
+		t.Errorf("state after there was room again: %+v", s)
+	}
+	check(t, path)
+}
+
+// bound sets how many pages the open file may have.
+func bound(t *testing.T, k *Keeper, pages string) {
+	t.Helper()
+	s, err := k.reading()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var n string
+	if err := s.conn.QueryRowContext(t.Context(), "SELECT "+pages).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.conn.ExecContext(t.Context(), "PRAGMA max_page_count = "+n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mounted is a small disk of its own, where the test may mount one.
+func mounted(t *testing.T, options string) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a disk to fill; TestFullByItsOwnBound shows the same error without")
+	}
+	folder := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "tmpfs", folder).CombinedOutput(); err != nil {
+		t.Skipf("no disk can be mounted here (%v: %s); TestFullByItsOwnBound shows the same error without", err, out)
+	}
+	t.Cleanup(func() { mount(t, folder, "umount", folder) })
+	return folder
+}
+
+func mount(t *testing.T, folder string, command ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(context.Background(), command[0], command[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("%v of %s: %v: %s", command, folder, err, out)
+	}
+}
+
+// A real disk that is full, and later is not; then one that turns read-only.
+func TestRealDisk(t *testing.T) {
+	folder := mounted(t, "size=3m")
+	path, filler := filepath.Join(folder, "h.db"), filepath.Join(folder, "filler")
+	j := journal(0)
+	pump(t, j)
+	k, log, end := running(t, path, quick(), j)
+	g := newGenerator(t, 19, 100)
+	record(j, g.many(50)...)
+	until(t, k, "kept", func(s telemetry.ArchiveState) bool { return s.Written == 50 })
+	_ = os.WriteFile(filler, make([]byte, 3<<20), 0o600) // as much as there is room for
+	record(j, g.many(600)...)
+	if s := until(t, k, "full", failing); !strings.Contains(s.Error, "the disk is full") {
+		t.Errorf("error %q", s.Error)
+	}
+	if found, err := k.Search(t.Context(), telemetry.Query{}); err != nil || len(found.Hits) != page {
+		t.Errorf("Search while the disk is full: %d hits, %v", len(found.Hits), err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if s := until(t, k, "kept again", func(s telemetry.ArchiveState) bool { return s.Written == 650 }); s.Error != "" || s.Dropped != 0 {
+		t.Errorf("state after there was room again: %+v", s)
+	}
+	if said := log.count("not kept for now"); said != 1 {
+		t.Errorf("the full disk was said %d times", said)
+	}
+	end()
+	check(t, path)
+
+	mount(t, folder, "mount", "-o", "remount,ro", folder)
+	k, _, end = running(t, path, quick(), j)
+	if s := until(t, k, "refused", failing); !strings.Contains(s.Error, "cannot be written") {
+		t.Errorf("error %q on a read-only disk", s.Error)
+	}
+	file, err := Read(path)
+	if err != nil {
+		t.Fatalf("Read on a read-only disk: %v", err)
+	}
+	if s := file.State(); s.Kept != 650 || s.Error != "" {
+		t.Errorf("state on a read-only disk: %+v", s)
+	}
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+	mount(t, folder, "mount", "-o", "remount,rw", folder)
+	until(t, k, "open again", func(s telemetry.ArchiveState) bool { return s.Error == "" })
+	end()
+}
