@@ -106,6 +106,7 @@ var rules = []rule{
 	},
 	{pkg: "views", why: "a view draws what its model says and knows nothing else", third: []allowance{templ}},
 	{pkg: "static", why: "files know nothing"},
+	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
 		ours: append([]allowance{traces, recordings, {"views", "what it renders"}, {"static", "what it serves"}}, pureOnes...),
