@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/replay"
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
 
@@ -71,7 +72,8 @@ func (o *replayOptions) run(ctx context.Context, s streams, files []string) erro
 	return r.verdict()
 }
 
-func (r *replaying) full() bool { return r.limit > 0 && r.Total().All() >= r.limit }
+// replayBatch is how many syncs are decided at once, before more are read.
+const replayBatch = 512
 
 func (r *replaying) file(ctx context.Context, name string) (err error) {
 	from, err := tracefile.Open(name)
@@ -79,22 +81,43 @@ func (r *replaying) file(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	var rules replay.Rules
-	for !r.full() && ctx.Err() == nil {
+	for ctx.Err() == nil {
+		room := replayBatch
+		if r.limit > 0 {
+			room = min(room, r.limit-r.Total().All())
+		}
+		batch, err := r.read(from, name, room)
+		if len(batch) == 0 {
+			return err
+		}
+		for i, f := range (replay.Rules{}).Traces(batch) {
+			r.Add(batch[i], f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// read gives up to that many syncs, none at the end. Lines that cannot be read
+// are noted.
+func (r *replaying) read(from *tracefile.Reader, name string, room int) (batch []*telemetry.Trace, err error) {
+	for len(batch) < room {
 		t, err := from.Next()
 		var bad *tracefile.LineError
 		switch {
 		case err == nil:
-			r.Add(t, rules.Trace(t))
+			batch = append(batch, t)
 		case errors.Is(err, io.EOF):
-			return nil
+			return batch, nil
 		case errors.As(err, &bad), errors.Is(err, tracefile.ErrTruncated):
 			r.unread(fmt.Errorf("%s: %w", name, err))
 		default:
-			return fmt.Errorf("%s: %w", name, err)
+			return batch, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return ctx.Err()
+	return batch, nil
 }
 
 // maxBad is how many lines that cannot be read are printed.

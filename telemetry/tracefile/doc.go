@@ -27,7 +27,7 @@ const (
 	MaxElements = 500_000
 	// maxRatio bounds by how much a compressed recording may grow; ratioFrom is
 	// how many bytes are read before that is looked at.
-	maxRatio, ratioFrom = 400, 64 << 20
+	maxRatio, ratioFrom = 400, 16 << 20
 )
 
 // Header is the first line of a recording.

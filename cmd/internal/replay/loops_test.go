@@ -181,7 +181,7 @@ func controllerOf(name string, replicas int32) *corev1.ReplicationController {
 
 // recorded runs the real loops until the record holds every kind of end that
 // the plane provokes, and gives everything that was recorded.
-func recorded(t *testing.T) []*telemetry.Trace {
+func recorded(t testing.TB) []*telemetry.Trace {
 	t.Helper()
 	orphan := func(name string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labelled("api")}, Spec: template("api", "shop:v1").Spec}
@@ -205,7 +205,7 @@ func recorded(t *testing.T) []*telemetry.Trace {
 	return journal.Kept(0, 1<<20)
 }
 
-func runLoops(t *testing.T, p *plane, journal *telemetry.Journal) (stop func()) {
+func runLoops(t testing.TB, p *plane, journal *telemetry.Journal) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := informers.NewSharedInformerFactory(p, 0)
@@ -267,7 +267,7 @@ func seen(j *telemetry.Journal) error {
 }
 
 // until asks every few milliseconds, for half a minute.
-func until(t *testing.T, check func() error) {
+func until(t testing.TB, check func() error) {
 	t.Helper()
 	deadline, tick := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()

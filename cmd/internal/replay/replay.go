@@ -3,6 +3,9 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
@@ -91,6 +94,23 @@ func (r Rules) Trace(t *telemetry.Trace) (f Finding) {
 		return Finding{Kind: NotReplayable, Reason: Unread, Detail: err}
 	}
 	return again(turn, t)
+}
+
+// Traces replays many at once, on every processor there is, and gives their
+// findings in the same order.
+func (r Rules) Traces(list []*telemetry.Trace) []Finding {
+	findings := make([]Finding, len(list))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(list)); i = next.Add(1) - 1 {
+				findings[i] = r.Trace(list[i])
+			}
+		})
+	}
+	group.Wait()
+	return findings
 }
 
 // errLoop is the error of a loop that this program does not have.

@@ -87,6 +87,11 @@ func TestRealLoopsReplay(t *testing.T) {
 	for _, d := range sum.Differences {
 		t.Error(d)
 	}
+	for i, f := range (replay.Rules{}).Traces(traces) {
+		if f != (replay.Rules{}).Trace(traces[i]) {
+			t.Errorf("at once, trace %d is %+v", i, f)
+		}
+	}
 	t.Logf("%d syncs: %+v", len(traces), total)
 	t.Run("changed rule", func(t *testing.T) { changedRule(t, traces) })
 	t.Run("changed record", func(t *testing.T) { changedRecord(t, traces) })
