@@ -66,6 +66,9 @@ func TestLoadedJournal(t *testing.T) {
 	if n, is := j.Loaded(); n != 5 || !is || total != 5 || folded != 0 || !since.Equal(time.Unix(3, 0)) || j.Epoch() != "e" || j.Last() != 21 {
 		t.Errorf("%d loaded %v; window %d since %v, %d folded; epoch %s, last %d", n, is, total, since, folded, j.Epoch(), j.Last())
 	}
+	if st := j.Archive().State(); st.Kept != 5 || st.Written != 0 {
+		t.Errorf("archive %+v", st)
+	}
 	if diff := cmp.Diff([]uint64{3, 4, 9, 20, 21}, walk(j)); diff != "" {
 		t.Error(diff)
 	}

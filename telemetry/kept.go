@@ -118,5 +118,8 @@ func (a keptArchive) State() ArchiveState {
 	defer a.j.mu.RUnlock()
 	st := ArchiveState{Written: a.j.last.Load(), Expired: a.j.folded, Bytes: a.j.bytes, MaxBytes: a.j.opts.Bytes, Oldest: a.j.began}
 	st.Kept = st.Written - min(st.Written, st.Expired)
+	if s := &a.j.shelves[shelfLoaded]; a.j.loaded { // Its numbers have gaps.
+		st.Kept, st.Written = uint64(len(s.items)-s.gone), 0
+	}
 	return st
 }

@@ -230,6 +230,9 @@ func TestRecordingPages(t *testing.T) {
 			t.Errorf("%s wants to be live", path)
 		}
 	}
+	if _, body := get(t, h.URL, "/history"); !strings.Contains(body, "all that the recording holds") {
+		t.Error("the history page does not say what it lists")
+	}
 	if _, body := get(t, h.URL, "/queues"); !strings.Contains(body, "A recording has no queues.") {
 		t.Error("the queues page does not say so")
 	}

@@ -87,6 +87,9 @@ func parseSearch(text string, now time.Time) (telemetry.Query, []term) {
 func (s *Server) history(q *query) (*page, error) {
 	v := views.History{}
 	v.Headline, v.Then = archiveHead(s.opts.Archive.State())
+	if s.opts.Recording != nil {
+		v.Then = views.Say("They are all that the recording holds of its run.")
+	}
 	search, terms := parseSearch(q.url.Query().Get("q"), q.now)
 	search.After = q.url.Query().Get("after")
 	v.Filter = searchView(terms)
