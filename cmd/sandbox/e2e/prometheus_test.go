@@ -2,12 +2,14 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,11 +40,14 @@ var wantedSeries = []string{
 	`loopscope_sync_phase_duration_seconds_count{phase="settle"} > 0`,
 }
 
+// deployed is what is meant for users' Prometheus and Grafana.
+const deployed = "../../../deploy/"
+
 // TestPrometheusScrapes has a real Prometheus scrape the console, and asks it.
 func TestPrometheusScrapes(t *testing.T) {
 	t.Parallel()
 	plane := ownPlane(t)
-	api := startPrometheus(t, strings.TrimPrefix(plane.Dashboard, "http://"))
+	api := startPrometheus(t, strings.TrimPrefix(plane.Dashboard, "http://"), shippedRules(t), impatientRules(t))
 	testplane.Until(t, time.Minute, "Prometheus's first scrape", func() error {
 		n, err := ask(t, api, `up{job="loopscope"} == 1`)
 		if err == nil && n == 0 {
@@ -56,22 +61,147 @@ func TestPrometheusScrapes(t *testing.T) {
 			t.Errorf("%s: %d series, %v", query, n, err)
 		}
 	}
+	t.Run("rules", func(t *testing.T) { rulesAreEvaluated(t, api) })
+	t.Run("alert", func(t *testing.T) { stuckRolloutAlerts(t, api) })
+	t.Run("dashboards", func(t *testing.T) { dashboardsFindSeries(t, api) })
 	status, text := fetch(t, plane.Dashboard+"/metrics", "Accept", "application/openmetrics-text; version=1.0.0")
 	if status != 200 || !strings.Contains(text, `# {sync_id="`) {
 		t.Errorf("/metrics as OpenMetrics: status %d, no exemplar with a sync", status)
 	}
 }
 
-// startPrometheus runs Debian's prometheus until the test ends and returns the
-// address of its API.
-func startPrometheus(t *testing.T, target string) string {
+// shippedRules is the file of alert rules as it is.
+func shippedRules(t *testing.T) string {
+	t.Helper()
+	file, err := filepath.Abs(deployed + "rules/loopscope.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// impatientRules is a copy in which a rollout is stuck after seconds.
+func impatientRules(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(shippedRules(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const patient = "(loopscope_stuck_seconds) > 600\n    for: 1m\n"
+	if strings.Count(string(text), patient) != 1 {
+		t.Fatalf("the rule of stuck rollouts is not as this test knows it: %q", patient)
+	}
+	file := filepath.Join(t.TempDir(), "impatient.yaml")
+	text = []byte(strings.Replace(string(text), patient, "(loopscope_stuck_seconds) > 5\n    for: 2s\n", 1))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// rulesAreEvaluated waits until Prometheus has evaluated every rule, without an error.
+func rulesAreEvaluated(t *testing.T, api string) {
+	testplane.Until(t, time.Minute, "the evaluation of every rule", func() error {
+		var answer struct {
+			Groups []struct {
+				Rules []struct{ Name, Health, LastError string }
+			}
+		}
+		if err := answerOf(api+"/api/v1/rules", &answer); err != nil {
+			return err
+		}
+		found := 0
+		for _, g := range answer.Groups {
+			for _, r := range g.Rules {
+				if found++; r.Health != "ok" {
+					return fmt.Errorf("%s: %s %s", r.Name, r.Health, r.LastError)
+				}
+			}
+		}
+		if found < 20 {
+			return fmt.Errorf("only %d rules are loaded", found)
+		}
+		return nil
+	})
+}
+
+// stuckRolloutAlerts: the demo has a Deployment whose image does not exist, and
+// none of the other alerts has a reason to fire.
+func stuckRolloutAlerts(t *testing.T, api string) {
+	testplane.Until(t, 3*time.Minute, "the alert of the stuck rollout", func() error {
+		n, err := ask(t, api, `ALERTS{alertname="LoopscopeRolloutStuck",alertstate="firing",controller="deployment",code="image-pull"}`)
+		if err == nil && n == 0 {
+			err = errors.New("it does not fire")
+		}
+		return err
+	})
+	for _, other := range []string{"LoopscopePanic", "LoopscopeDown", "LoopscopeCacheNotFilled", "LoopscopeStaleCache", "LoopscopeHistoryIncomplete", "LoopscopeSpansNotSent"} {
+		if n, err := ask(t, api, fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing"}`, other)); n != 0 || err != nil {
+			t.Errorf("%s fires: %d, %v", other, n, err)
+		}
+	}
+}
+
+var (
+	// grafana stands in for the variables that Grafana fills in.
+	grafana = strings.NewReplacer("$__rate_interval", "30s", "$instance", ".*")
+	quoted  = regexp.MustCompile(`"[^"]*"`)
+	named   = regexp.MustCompile(`\b(?:loopscope|workqueue|rest_client|process)_[a-z0-9_]+`)
+)
+
+// dashboardsFindSeries asks every query of every panel, and for every metric in
+// them. A query may find nothing, where all is well; a metric may not.
+func dashboardsFindSeries(t *testing.T, api string) {
+	files, err := filepath.Glob(deployed + "dashboards/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d dashboards, %v", len(files), err)
+	}
+	asked, found := 0, 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct {
+			Panels []struct{ Targets []struct{ Expr string } }
+		}
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				n, err := ask(t, api, grafana.Replace(target.Expr))
+				if err != nil {
+					t.Errorf("%s: %v", target.Expr, err)
+				}
+				if asked++; n > 0 {
+					found++
+				}
+				for _, name := range named.FindAllString(quoted.ReplaceAllString(target.Expr, ""), -1) {
+					if n, err := ask(t, api, name); n == 0 || err != nil {
+						t.Errorf("%s: %d series of %s, %v", target.Expr, n, name, err)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d queries found something", found, asked)
+	if asked < 40 || found < asked*3/4 {
+		t.Errorf("only %d of %d queries found something", found, asked)
+	}
+}
+
+// startPrometheus runs Debian's prometheus with these files of rules until the
+// test ends and returns the address of its API.
+func startPrometheus(t *testing.T, target string, rules ...string) string {
 	t.Helper()
 	binary, err := exec.LookPath("prometheus")
 	if err != nil {
 		t.Fatal("no prometheus found: run make deps, or install Debian's prometheus package")
 	}
 	dir := t.TempDir()
-	config := fmt.Sprintf("scrape_configs:\n- job_name: loopscope\n  scrape_interval: 1s\n  static_configs:\n  - targets: [%q]\n", target)
+	config := fmt.Sprintf("global: {evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n- job_name: loopscope\n  scrape_interval: 1s\n  static_configs:\n  - targets: [%q]\n",
+		strings.Join(rules, ", "), target)
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -108,20 +238,27 @@ func freeAddress(t *testing.T) string {
 // ask returns how many series a query finds.
 func ask(t *testing.T, api, query string) (int, error) {
 	t.Helper()
-	response, err := console.Get(api + "/api/v1/query?query=" + url.QueryEscape(query))
+	var answer struct{ Result []json.RawMessage }
+	err := answerOf(api+"/api/v1/query?query="+url.QueryEscape(query), &answer)
+	return len(answer.Result), err
+}
+
+// answerOf reads the data of an answer of Prometheus' API.
+func answerOf(address string, data any) error {
+	response, err := console.Get(address)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer response.Body.Close()
-	var answer struct {
+	answer := struct {
 		Status, Error string
-		Data          struct{ Result []json.RawMessage }
-	}
+		Data          any
+	}{Data: data}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return 0, fmt.Errorf("status %s: %w", response.Status, err)
+		return fmt.Errorf("status %s: %w", response.Status, err)
 	}
 	if answer.Status != "success" {
-		return 0, fmt.Errorf("%s: %s", answer.Status, answer.Error)
+		return fmt.Errorf("%s: %s", answer.Status, answer.Error)
 	}
-	return len(answer.Data.Result), nil
+	return nil
 }
