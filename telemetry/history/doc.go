@@ -6,8 +6,8 @@
 //
 // The file is an SQLite database in WAL mode. A sync is one row with its trace
 // as compressed JSON, and one entry of an inverted index over everything that a
-// query can ask for. The row's number is the microsecond in which the sync
-// started, so that the one number orders, pages and bounds by time.
+// query can ask for. The row's number is the tenth of a millisecond in which the
+// sync started, so that the one number orders, pages and bounds by time.
 //
 // One process writes a file, any number read it meanwhile. What was committed
 // survives the end of the process in any way; the writer commits four times a

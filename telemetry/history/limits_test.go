@@ -91,7 +91,7 @@ func TestOldSyncsGo(t *testing.T) {
 	s := filled(t, traces)
 	cut := traces[1200].Started
 	s.opts.Clock = func() time.Time { return cut.Add(s.opts.MaxAge) }
-	want := model(traces, telemetry.Query{Since: cut.Truncate(time.Microsecond).Add(time.Microsecond)})
+	want := model(traces, telemetry.Query{Since: cut.Truncate(instant).Add(instant)})
 	gone, err := s.Trim(t.Context(), 100)
 	if err != nil || gone != int64(2000-len(want)) {
 		t.Errorf("%d went, %v, want %d", gone, err, 2000-len(want))
@@ -112,7 +112,7 @@ func TestOldSyncsGo(t *testing.T) {
 			}
 		}
 	}
-	if state := s.State(); state.Kept != uint64(len(want)) || state.Oldest.Before(cut.Truncate(time.Microsecond)) {
+	if state := s.State(); state.Kept != uint64(len(want)) || state.Oldest.Before(cut.Truncate(instant)) {
 		t.Errorf("state: %+v", state)
 	}
 }

@@ -123,7 +123,7 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 
 // AsOf reads the newest sync of the object that had started at that moment.
 func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
-	s := scan{match: term(termObject, o.Loop, o.Namespace, o.Name), lo: math.MinInt64, hi: micros(at) + slack, chunk: 4}
+	s := scan{match: term(termObject, o.Loop, o.Namespace, o.Name), lo: math.MinInt64, hi: number(at) + slack, chunk: 4}
 	var body []byte
 	err := r.walk(ctx, s, func(row row) (bool, error) {
 		var is outline
@@ -159,7 +159,7 @@ func (r *reader) State() telemetry.ArchiveState {
 	}
 	state.Kept = uint64(max(0, kept))
 	if first.Valid && last.Valid {
-		state.Oldest, state.Newest = time.UnixMicro(first.Int64).UTC(), time.UnixMicro(last.Int64).UTC()
+		state.Oldest, state.Newest = moment(first.Int64), moment(last.Int64)
 	}
 	return state
 }

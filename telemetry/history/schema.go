@@ -14,7 +14,7 @@ const applicationID = 0x4c736370
 // migrations lead from one version of the schema, their place in the list, to
 // the next. None that was released may change.
 var migrations = []string{
-	// Row numbers are microseconds. The index keeps no text and no positions:
+	// Row numbers are tenths of milliseconds. The index keeps no text and no positions:
 	// only which rows have a term.
 	`CREATE TABLE syncs (
 		id INTEGER PRIMARY KEY,

@@ -15,16 +15,32 @@ import (
 const (
 	// page and maxPage are how many hits a search returns unless told, and at most.
 	page, maxPage = 50, 500
-	// slack is by how much a row's number may be above the microsecond in which
-	// its sync started, as two syncs may have started in the same one.
+	// instant is the unit of rows' numbers: the index keeps the gaps between them,
+	// which a finer one would make longer.
+	instant = 100 * time.Microsecond
+	// slack is by how much a row's number may be above the instant in which its
+	// sync started, as several may have started in the same one.
 	slack = 4096
 	// examine bounds the rows that a search looks at for one page, where the
 	// index proposes more than the query means.
 	examine = 4 * maxPage
 )
 
-// micros is the instant as a row's number.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// number is the first that a row may have whose sync started then. It rounds
+// towards the past.
+func number(t time.Time) int64 {
+	const each = int64(instant / time.Microsecond)
+	n := t.UnixMicro()
+	if n < 0 {
+		n -= each - 1
+	}
+	return n / each
+}
+
+// moment is about when the sync of a row started.
+func moment(number int64) time.Time {
+	return time.UnixMicro(number * int64(instant/time.Microsecond)).UTC()
+}
 
 // scan is a walk over rows in the order of their numbers.
 type scan struct {
@@ -42,10 +58,10 @@ func scanFor(q *telemetry.Query, chunk int) (scan, error) {
 		return s, err
 	}
 	if !q.Since.IsZero() {
-		s.lo = micros(q.Since)
+		s.lo = number(q.Since)
 	}
 	if !q.Until.IsZero() {
-		s.hi = micros(q.Until) + slack
+		s.hi = number(q.Until) + slack
 	}
 	if q.Limit < 0 {
 		return s, fmt.Errorf("%w: a limit of %d: give 0 or more", telemetry.ErrBadQuery, q.Limit)
@@ -180,7 +196,7 @@ func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits,
 func (r *reader) hit(row row, q *telemetry.Query) (telemetry.Hit, bool) {
 	var o outline
 	if err := r.codec.into(row.body, &o); err != nil {
-		return telemetry.Hit{Started: time.UnixMicro(row.id).UTC(), Class: row.class, Text: "This sync cannot be read back.", Error: err.Error()}, true
+		return telemetry.Hit{Started: moment(row.id), Class: row.class, Text: "This sync cannot be read back.", Error: err.Error()}, true
 	}
 	return o.hit(row.class), o.matches(q, row.class)
 }

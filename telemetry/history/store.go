@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -74,7 +73,7 @@ func (s *Store) pack(t *telemetry.Trace) (packed, error) {
 		return packed{}, err
 	}
 	o, class := outlineOf(t), t.Class(s.opts.SlowAfter)
-	return packed{id: micros(t.Started), seq: int64(t.Seq), class: classes[class], epoch: t.Epoch, body: body, document: o.document(class)}, nil
+	return packed{id: number(t.Started), seq: int64(t.Seq), class: classes[class], epoch: t.Epoch, body: body, document: o.document(class)}, nil
 }
 
 // Add keeps all of these traces or none. One that is kept already is left as it
@@ -112,7 +111,7 @@ type batch struct {
 	added  map[int64]int64  // syncs by class
 }
 
-// add gives the row the first free number from the microsecond in which its
+// add gives the row the first free number from the instant in which its
 // sync started, which is nearly always the first.
 func (b batch) add(ctx context.Context, row *packed) error {
 	epoch, err := b.epoch(ctx, row.epoch)
@@ -208,7 +207,7 @@ func (s *Store) look(ctx context.Context) error {
 		return explain(s.path, err)
 	}
 	if first.Valid && last.Valid {
-		state.Oldest, state.Newest = time.UnixMicro(first.Int64).UTC(), time.UnixMicro(last.Int64).UTC()
+		state.Oldest, state.Newest = moment(first.Int64), moment(last.Int64)
 	}
 	s.seen.Lock()
 	defer s.seen.Unlock()

@@ -36,7 +36,7 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 
 // victims are the next syncs to go, none where the limits are kept.
 func (s *Store) victims(ctx context.Context) ([]int64, error) {
-	all := scan{lo: math.MinInt64, hi: micros(s.opts.Clock().Add(-s.opts.MaxAge)), oldest: true, chunk: trimAtOnce}
+	all := scan{lo: math.MinInt64, hi: number(s.opts.Clock().Add(-s.opts.MaxAge)), oldest: true, chunk: trimAtOnce}
 	old, err := s.ids(ctx, all)
 	if err != nil || len(old) > 0 {
 		return old, err
