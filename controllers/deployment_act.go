@@ -35,6 +35,8 @@ func (t *deploymentTurn) decide() decision.Verdict { return deployment.Decide(&t
 func (t *deploymentTurn) numbers() []decision.Fact { return deployment.Numbers(&t.s) }
 func (t *deploymentTurn) snapshot() any            { return &t.s }
 
+func (t *deploymentTurn) estimate() *decision.Estimate { return deployment.EstimateOf(&t.s) }
+
 func (t *deploymentTurn) learn(_ decision.Round, l decision.Learnt) { t.s.Learnt.Add(l) }
 
 func (t *deploymentTurn) settle(rounds []decision.Round) *decision.Report {

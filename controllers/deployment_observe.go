@@ -216,11 +216,30 @@ func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
 			rs.Unavailable++
 			rs.Blocking = append(rs.Blocking, blockingPod(p))
 		}
+		if rs.SameTemplate {
+			came(rs, p)
+		}
 	}
 	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(rs.Blocking) > deployment.MaxBlocking {
 		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]
 	}
+}
+
+// came notes how long a ready pod took, of those that became ready once.
+func came(rs *deployment.ReplicaSet, p *corev1.Pod) {
+	since := podReadySince(p)
+	if since.IsZero() {
+		return
+	}
+	took := since.Sub(p.CreationTimestamp.Time)
+	if regular, sidecar := restarts(p); regular > 0 || sidecar > 0 || took > deployment.LongestCame {
+		return
+	}
+	if rs.Came == nil {
+		rs.Came = &deployment.Came{}
+	}
+	rs.Came.Add(took)
 }
 
 func blockingPod(p *corev1.Pod) deployment.Pod {

@@ -43,6 +43,8 @@ type turn interface {
 	publish(ctx context.Context) decision.Outcome
 	say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence
 	numbers() []decision.Fact
+	// estimate says when a rollout may complete, nil where none is under way.
+	estimate() *decision.Estimate
 	// snapshot is the value that was decided on, for the record.
 	snapshot() any
 	// object is what events are about, nil where it is gone.

@@ -50,6 +50,8 @@ func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
 func (t *replicaSetTurn) numbers() []decision.Fact { return replicaset.Numbers(t.current()) }
 func (t *replicaSetTurn) snapshot() any            { return &t.s }
 
+func (t *replicaSetTurn) estimate() *decision.Estimate { return nil }
+
 func (t *replicaSetTurn) settle(rounds []decision.Round) *decision.Report {
 	t.report = replicaset.Settle(t.current(), rounds)
 	return &t.report.Report

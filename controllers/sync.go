@@ -286,7 +286,7 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 	if t.Result == telemetry.ResultPanicked {
 		return
 	}
-	t.Numbers = turn.numbers()
+	t.Numbers, t.Estimate = turn.numbers(), turn.estimate()
 	t.Sentence = turn.say(t.Rounds, t.Report, t.Try)
 }
 

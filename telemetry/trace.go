@@ -62,6 +62,8 @@ type Trace struct {
 	Try      decision.Try      `json:"try,omitzero"`
 	Sentence decision.Sentence `json:"sentence"`
 	Numbers  []decision.Fact   `json:"numbers,omitempty"`
+	// Estimate says when a Deployment's rollout may complete; nil where none is under way.
+	Estimate *decision.Estimate `json:"estimate,omitempty"`
 	// Failure is the error of the sync as a whole, a recovered panic included.
 	Failure *decision.Failure `json:"failure,omitempty"`
 	// Gone is set when the object no longer exists: the board forgets it.

@@ -36,6 +36,18 @@ type Head struct {
 	Turns   *time.Time `json:"turns,omitempty"`
 	Numbers []Number   `json:"numbers"`
 	Gone    bool       `json:"gone,omitempty"`
+	// Estimate is when the rollout may complete; nil where none is under way.
+	Estimate *Estimate `json:"estimate,omitempty"`
+}
+
+// Estimate is a range with its basis, or why there is none.
+type Estimate struct {
+	Code  string     `json:"code"`
+	Text  Text       `json:"text"`
+	From  *time.Time `json:"from,omitempty"`
+	To    *time.Time `json:"to,omitempty"`
+	Pods  int64      `json:"pods,omitempty"`
+	Steps int64      `json:"steps,omitempty"`
 }
 
 // Number is a key number with its bound beside it.

@@ -29,7 +29,20 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	if !x.onList && !t.Gone {
 		h.Gone = true
 	}
+	h.Estimate = estimateView(t.Estimate)
 	return h
+}
+
+// estimateView is the line that says when a rollout may complete.
+func estimateView(e *decision.Estimate) *views.Estimate {
+	if e == nil {
+		return nil
+	}
+	v := &views.Estimate{Code: e.Code, Text: stop(wording(e.Words, false)), Pods: e.Pods, Steps: e.Steps}
+	if !e.To.IsZero() {
+		v.From, v.To = &e.From, &e.To
+	}
+	return v
 }
 
 // keyNumber says how a fact is labelled, and which other fact bounds it.

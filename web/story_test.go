@@ -205,6 +205,7 @@ func (w *world) decideDeployment(first *deployment.Snapshot, s script) *telemetr
 		w.settle(t, &r.Report, s)
 	}
 	t.Numbers, t.Sentence = deployment.Numbers(first), deployment.Say(first, t.Rounds, report, s.try)
+	t.Estimate = deployment.EstimateOf(first)
 	return w.finish(t)
 }
 

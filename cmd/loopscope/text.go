@@ -19,6 +19,7 @@ func explainText(out io.Writer, t *telemetry.Trace, now time.Time) error {
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: now}
 	p.line("%s", t.Sentence.At(now))
 	p.numbers(t.Numbers)
+	p.estimate(t.Estimate)
 	if len(t.Rounds) > 0 {
 		verdict := t.Rounds[len(t.Rounds)-1].Verdict
 		p.held(verdict.Held)
@@ -35,6 +36,7 @@ func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
 	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.\n", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
 	p.line("%s", inThePast(t.Sentence).At(at))
 	p.numbers(t.Numbers)
+	p.estimate(t.Estimate)
 	if len(t.Rounds) > 0 {
 		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
 	}
@@ -103,6 +105,12 @@ func (p *printer) numbers(facts []decision.Fact) {
 	}
 	if len(parts) > 0 {
 		p.line("%s", strings.Join(parts, ", "))
+	}
+}
+
+func (p *printer) estimate(e *decision.Estimate) {
+	if e != nil {
+		p.line("%s.", e.Words.At(p.now))
 	}
 }
 

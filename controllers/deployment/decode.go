@@ -18,6 +18,8 @@ const (
 	MaxSnapshotSets = 2_000
 	// maxDepth bounds how deep its JSON nests; ours nests to 6.
 	maxDepth = 12
+	// LongestCame bounds what a pod may have taken; it leaves room for the steps of every rollout to be added up.
+	LongestCame = 7 * 24 * time.Hour
 	// latestYear leaves room for every timer that is counted from an instant.
 	latestYear = 9000
 )
@@ -187,6 +189,12 @@ func (l *limits) set(rs *ReplicaSet) {
 	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)
 	l.optional("least of ReplicaSet "+rs.Name, rs.Least)
 	l.instant("created of ReplicaSet "+rs.Name, rs.Created)
+	if c := rs.Came; c != nil {
+		l.count("pods that came of ReplicaSet "+rs.Name, c.Pods)
+		if c.Fastest < 0 || c.Slowest < c.Fastest || c.Slowest > LongestCame {
+			l.fail("ReplicaSet %s says that pods came in %s to %s: use 0 to %s", rs.Name, c.Fastest, c.Slowest, LongestCame)
+		}
+	}
 	if rs.Failure != nil {
 		l.instant("failure of ReplicaSet "+rs.Name, rs.Failure.Transition)
 	}

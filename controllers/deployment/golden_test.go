@@ -42,11 +42,12 @@ type played struct {
 	rounds   []decision.Round
 	report   *deployment.Report
 	sentence decision.Sentence
+	estimate *decision.Estimate
 	try      decision.Try
 }
 
 // outputs in the order in which a golden shows them.
-var outputs = []string{"path", "actions", "held", "report", "sentence"}
+var outputs = []string{"path", "actions", "held", "report", "sentence", "estimate"}
 
 func TestGoldens(t *testing.T) {
 	for _, file := range goldenFiles(t) {
@@ -183,6 +184,7 @@ func play(t testing.TB, g golden) played {
 		p.report = &report
 	}
 	p.sentence = deployment.Say(first, p.rounds, p.report, g.try)
+	p.estimate = deployment.EstimateOf(first)
 	return p
 }
 
@@ -200,7 +202,7 @@ func (p played) steps() []decision.Step {
 
 // facts are all that the sentence may count with.
 func (p played) facts() []decision.Fact {
-	besides := append(deployment.Numbers(p.snapshot), p.try.Facts()...)
+	besides := slices.Concat(deployment.Numbers(p.snapshot), p.try.Facts(), p.estimate.Facts())
 	if p.report == nil {
 		return decision.Facts(p.rounds, nil, besides...)
 	}
@@ -214,6 +216,9 @@ func (p played) problems() []string {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	facts := p.facts()
 	texts := []decision.Words{p.sentence.Lead, p.sentence.Then}
+	if p.estimate != nil {
+		texts = append(texts, p.estimate.Words)
+	}
 	for _, r := range p.rounds {
 		for _, h := range r.Verdict.Held {
 			texts = append(texts, h.Unblocks)

@@ -94,4 +94,4 @@ var TimerCodes = decision.Reasons{Scope: "deployment", Kind: "timer", Doc: "Why 
 }}
 
 // Reasons are all codes of the loop.
-var Reasons = []decision.Reasons{Codes, HeldCodes, TimerCodes}
+var Reasons = []decision.Reasons{Codes, HeldCodes, TimerCodes, EstimateCodes}

@@ -23,7 +23,7 @@ type use struct {
 // is met has its reason; the questions that a reason names are asked where it is
 // met, and each of them somewhere.
 func TestGoldensShowEveryReason(t *testing.T) {
-	var said, held, timers []use
+	var said, held, timers, estimates []use
 	for _, file := range goldenFiles(t) {
 		p := play(t, readGolden(t, file))
 		var asked []string
@@ -31,6 +31,9 @@ func TestGoldensShowEveryReason(t *testing.T) {
 			asked = append(asked, step.Question)
 		}
 		said = append(said, use{file, p.sentence.Code, asked})
+		if p.estimate != nil {
+			estimates = append(estimates, use{file, p.estimate.Code, asked})
+		}
 		for _, r := range p.rounds {
 			for _, h := range r.Verdict.Held {
 				held = append(held, use{file, h.Code, []string{h.Question}})
@@ -44,6 +47,7 @@ func TestGoldensShowEveryReason(t *testing.T) {
 	checkReasons(t, deployment.Codes, said)
 	checkReasons(t, deployment.HeldCodes, held)
 	checkReasons(t, deployment.TimerCodes, timers)
+	checkReasons(t, deployment.EstimateCodes, estimates)
 }
 
 func rung(file string, timers []decision.Timer) (list []use) {

@@ -31,7 +31,7 @@ func render(p played) map[string]string {
 	}
 	return map[string]string{
 		"path": path.String(), "actions": actions.String(), "held": held.String(),
-		"report": renderReport(p), "sentence": renderSentence(p),
+		"report": renderReport(p), "sentence": renderSentence(p), "estimate": renderEstimate(p),
 	}
 }
 
@@ -104,6 +104,13 @@ func renderHeld(b *strings.Builder, p played, h decision.Held) {
 	if h.BlockerCount != int64(len(h.Blockers)) {
 		fmt.Fprintf(b, "  of %d\n", h.BlockerCount)
 	}
+}
+
+func renderEstimate(p played) string {
+	if p.estimate == nil {
+		return ""
+	}
+	return p.estimate.Code + " " + p.estimate.Words.At(p.snapshot.Now) + "\n"
 }
 
 // renderRelease is "pods-ready 2 of ReplicaSet web-2, 18s from now".

@@ -159,6 +159,28 @@ type ReplicaSet struct {
 	Blocking    []Pod `json:"blocking,omitempty"`
 	// Ending counts its terminating pods.
 	Ending int64 `json:"ending,omitempty"`
+	// Came is how long its ready pods took, of the new ReplicaSet alone; nil
+	// where none is ready. Nothing is decided on it.
+	Came *Came `json:"came,omitempty"`
+}
+
+// Came is how long pods took from their creation until they were ready. Pods
+// whose containers were started again do not count: they got ready for a second
+// time.
+type Came struct {
+	Pods    int64         `json:"pods"`
+	Fastest time.Duration `json:"fastest"`
+	Slowest time.Duration `json:"slowest"`
+}
+
+// Add counts one more pod.
+func (c *Came) Add(took time.Duration) {
+	took = max(0, took)
+	if c.Pods == 0 || took < c.Fastest {
+		c.Fastest = took
+	}
+	c.Slowest = max(c.Slowest, took)
+	c.Pods++
 }
 
 // MaxBlocking bounds the pods that a snapshot describes one by one.

@@ -46,7 +46,8 @@ func TestEveryReasonIsWhole(t *testing.T) {
 				}
 			}
 			c, loop := loops[r.Scope]
-			if loop && len(x.Questions) == 0 && x.Code != "dropped" { // The worker drops a key.
+			// The worker drops a key, and an estimate asks nothing.
+			if loop && len(x.Questions) == 0 && x.Code != "dropped" && r.Kind != "estimate" {
 				t.Errorf("%s: no question leads to it", name)
 			}
 			for _, id := range x.Questions {

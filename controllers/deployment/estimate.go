@@ -1,0 +1,227 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+// The codes of an estimate that is not known, beside those of held writes.
+const (
+	etaNoBasis = "no-basis"
+	etaSlower  = "slower"
+	etaImage   = "image-pull"
+	etaCrash   = "crash-loop"
+	etaNode    = "unschedulable"
+	etaConfig  = "config"
+	etaOver    = "deadline"
+	etaEcho    = "echo"
+	etaFar     = "far"
+)
+
+// farthest bounds what is worth a number.
+const farthest = 365 * 24 * time.Hour
+
+// EstimateCodes are what an estimate may say.
+var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Doc: "When a rollout may complete: `estimate.code` of a trace. There is none where no rollout is under way.", List: []decision.Reason{
+	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout goes on.", "It completes.", "Read the basis beside it: few pods make a poor one."),
+	because(etaNoBasis, "No pod of the new ReplicaSet has shown yet how long one takes to become ready.", "The rollout goes on.", "The first pod becomes ready.", "Wait."),
+	because(etaSlower, "A new pod takes longer than any before it.", "The rollout waits for it.", "It becomes ready.", readPods),
+	because(etaImage, "The image of a new pod cannot be pulled.", oldStay, "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret."),
+	because(etaCrash, "A new pod keeps crashing.", oldStay, "It stays up, or the template changes.", "Read its logs: `kubectl logs --previous`."),
+	because(etaNode, "No node takes a new pod.", oldStay, "A node has room, or the template asks for less.", "Read the scheduler's message."),
+	because(etaConfig, "A container of a new pod cannot be created as its configuration stands.", oldStay, "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names."),
+	because(etaFar, "By what is recorded it takes more than a year.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
+	because(etaOver, "The progress deadline is over.", "The rollout goes on as soon as it can.", "Progress.", "Look why the new pods are not ready."),
+	because(etaEcho, "Its own last write is not seen yet, so that the numbers are of before it.", byItsEvent, "The watch event.", nothing),
+	because(heldPaused, "It is paused.", "Sizes are kept up.", "It is resumed.", "`kubectl rollout resume`."),
+	because(heldQuota, "A quota refuses the new pods.", "The ReplicaSet goes on trying.", "The quota leaves room.", "Raise the quota."),
+	because(heldFailure, "The new pods cannot be created.", "The ReplicaSet goes on trying.", "Whoever refuses them allows them.", "Read the message of the ReplicaSet."),
+	because(heldEnding, "Old pods are still ending, and nothing says how long they take.", "Recreate starts no new pod.", "The last old pod is gone.", "Look at pods that do not end."),
+}}
+
+// stuck are the reasons of pods that waiting alone does not mend.
+var stuck = map[string]string{"CrashLoopBackOff": etaCrash, "Error": etaCrash, "RunContainerError": etaCrash, "Unschedulable": etaNode,
+	"CreateContainerConfigError": etaConfig, "CreateContainerError": etaConfig}
+
+// stuckWords say why nobody can know.
+var stuckWords = map[string]string{
+	etaNoBasis: "no new pod has shown yet how long one takes", etaSlower: "a new pod takes longer than any before it",
+	etaImage: "an image cannot be pulled", etaCrash: "a new pod keeps crashing", etaNode: "a new pod fits no node",
+	etaConfig: "a new pod cannot be started as it is configured", etaOver: "its deadline is over", etaEcho: "its own last write is not seen yet",
+	etaFar:     "it takes more than a year by what is recorded",
+	heldPaused: "it is paused", heldQuota: "a quota refuses the new pods", heldFailure: "the new pods cannot be created",
+	heldEnding: "old pods are still ending",
+}
+
+// EstimateOf says when the rollout under way may complete; nil where none is, or
+// where the object itself is wrong. It rests on the snapshot alone: the pods of
+// this template that became ready, and the arithmetic of the steps left.
+func EstimateOf(s *Snapshot) *decision.Estimate {
+	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" {
+		return nil
+	}
+	v := look(s)
+	if v.boundsErr != nil || s.Strategy != rollingUpdate && s.Strategy != recreate || !v.underWay() {
+		return nil
+	}
+	switch steps, code := v.stepsLeft(), v.unknowable(); {
+	case code == heldEnding:
+		return unknownEstimate(code)
+	case steps == 0:
+		return nil
+	case code != "":
+		return unknownEstimate(code)
+	default:
+		return v.estimate(steps)
+	}
+}
+
+// underWay is true while the template is not what runs, and its pods are not
+// all available.
+func (v *view) underWay() bool {
+	if v.changePending() {
+		return true
+	}
+	c := condition(v.s.Status.Conditions, condProgressing)
+	return v.missing() > 0 && (c == nil || c.Reason != reasonDone)
+}
+
+// unknowable is the code of what no time alone mends; "" where the pods of
+// before say how long it takes.
+func (v *view) unknowable() string {
+	c := condition(v.s.Status.Conditions, condProgressing)
+	_, running := v.oldRunningCounts()
+	switch {
+	case len(v.s.Echo) > 0:
+		return etaEcho
+	case v.s.Paused:
+		return heldPaused
+	case v.fresh != nil && v.fresh.Failure != nil && v.fresh.StatusReplicas < v.fresh.Replicas:
+		return failureCode(v.fresh.Failure)
+	case v.s.Strategy == recreate && (v.oldTotal > 0 || running > 0):
+		return heldEnding
+	case v.stuckPod() != "":
+		return v.stuckPod()
+	case c != nil && c.Reason == reasonDeadline:
+		return etaOver
+	case v.fresh == nil || v.fresh.Came == nil || v.fresh.Came.Pods == 0:
+		return etaNoBasis
+	default:
+		return ""
+	}
+}
+
+func (v *view) stuckPod() string {
+	if v.fresh == nil {
+		return ""
+	}
+	last := "" // Pods of one template mostly wait for the same.
+	for i := range v.fresh.Blocking {
+		p := &v.fresh.Blocking[i]
+		if p.Ready || p.Reason == last {
+			continue
+		}
+		last = p.Reason
+		switch {
+		case pullReasons[p.Reason]:
+			return etaImage
+		case stuck[p.Reason] != "":
+			return stuck[p.Reason]
+		}
+	}
+	return ""
+}
+
+func unknownEstimate(code string) *decision.Estimate {
+	return &decision.Estimate{Code: code, Words: words("When it completes is not known: " + stuckWords[code])}
+}
+
+// mostFolded bounds the steps that are folded one by one. Beyond it every step
+// replaces as many pods as the bounds allow.
+const mostFolded = 32
+
+// stepsLeft folds the rules of a rolling update over pods that all become
+// available, and counts how often it has to wait for them.
+func (v *view) stepsLeft() int64 {
+	f := fold{Bounds: v.bounds, size: v.freshSize(), available: v.freshAvailable(), old: v.oldTotal, oldAvailable: v.oldAvailable}
+	for steps := range int64(mostFolded) {
+		f.move()
+		if f.available == f.size {
+			return steps // Done, or nothing that becomes available moves it on.
+		}
+		f.available = f.size
+	}
+	each := max(1, f.Surge+f.Missing())
+	return mostFolded + (max(f.old, f.Want-f.size)+each-1)/each
+}
+
+// fold is a rolling update as far as its sizes go.
+type fold struct {
+	rollingupdate.Bounds
+	size, available, old, oldAvailable int64
+}
+
+// move writes every size that can be written before a pod becomes available.
+func (f *fold) move() {
+	for moved := true; moved; {
+		before := *f
+		if f.size = f.NewSize(f.size, f.size+f.old); f.size > f.Want {
+			f.size, f.available = f.Want, min(f.available, f.Want)
+		}
+		may := max(0, f.MayGo(f.size+f.old, f.size, f.available))
+		unhealthy := min(may, f.old-f.oldAvailable)
+		healthy := max(0, min(may-unhealthy, f.oldAvailable, f.available+f.oldAvailable-f.Floor()))
+		f.old -= unhealthy + healthy
+		f.oldAvailable -= healthy
+		moved = *f != before
+	}
+}
+
+// estimate adds up the steps: the pods of the first are under way already.
+func (v *view) estimate(steps int64) *decision.Estimate {
+	came, stay := v.fresh.Came, seconds(v.minReady())
+	from, to := came.Fastest+stay, came.Slowest+stay
+	if v.missing() > 0 && len(v.fresh.Blocking) > 0 {
+		from, to = 0, 0
+		for i := range v.fresh.Blocking {
+			p := &v.fresh.Blocking[i]
+			age := v.s.Now.Sub(p.Created)
+			switch {
+			case p.Ready:
+				left := p.ReadySince.Add(stay).Sub(v.s.Now)
+				from, to = max(from, left), max(to, left)
+			case age > came.Slowest:
+				return unknownEstimate(etaSlower)
+			default:
+				from, to = max(from, came.Fastest-age+stay), max(to, came.Slowest-age+stay)
+			}
+		}
+	}
+	if steps-1 > int64(farthest/(came.Slowest+stay+1)) || to > farthest {
+		return unknownEstimate(etaFar)
+	}
+	more := time.Duration(steps - 1)
+	e := &decision.Estimate{Code: decision.EstimateKnown, Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest, Steps: steps,
+		From: v.s.Now.Add(from + more*(came.Fastest+stay)), To: v.s.Now.Add(to + more*(came.Slowest+stay))}
+	e.Words = knownWords(e)
+	return e
+}
+
+func knownWords(e *decision.Estimate) decision.Words {
+	w := make(decision.Words, 0, 10).Say("Completes in ").Until(e.From)
+	if e.To.After(e.From) {
+		w = w.Say(" to ").Until(e.To)
+	}
+	w = w.Say(", as ").Count("becameReady", e.Pods).Say(plural(e.Pods, " pod became ready in ", " pods became ready in ")).Quote(spans(e))
+	return w.Say("; ").Count("steps", e.Steps).Say(plural(e.Steps, " step is left", " steps are left"))
+}
+
+func spans(e *decision.Estimate) string {
+	fastest, slowest := decision.Span(e.Fastest), decision.Span(e.Slowest)
+	if fastest == slowest {
+		return fastest
+	}
+	return fastest + " to " + slowest
+}
