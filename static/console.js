@@ -288,6 +288,7 @@ const keys = {
   c: copy,
   gd: () => location.assign('/deployments'),
   gq: () => location.assign('/queues'),
+  ga: () => location.assign('/decisions'),
   gh: () => location.assign('/history'),
 }
 let chord = ''

@@ -5,13 +5,14 @@ import "github.com/loopscope/loopscope/views"
 // The keys of each page. The script knows what they do; a page lists those that
 // can work on it.
 var (
-	commonKeys = []views.Key{{Keys: "t", Does: "theme"}, {Keys: "g d", Does: "Deployments"}, {Keys: "g q", Does: "Queues"}, {Keys: "g h", Does: "History"}}
+	commonKeys = []views.Key{{Keys: "t", Does: "theme"}, {Keys: "g d", Does: "Deployments"}, {Keys: "g q", Does: "Queues"}, {Keys: "g a", Does: "Decisions"}, {Keys: "g h", Does: "History"}}
 
 	overviewKeys = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"},
 		{Keys: "1–5", Does: "outcomes"}, {Keys: "p", Does: "pause"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 	objectKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "o", Does: "open the sync"},
 		{Keys: "c", Does: "copy link"}, {Keys: "p", Does: "pause"}, {Keys: "u", Does: "up"}, {Keys: "Home", Does: "oldest sync"}, {Keys: "End", Does: "newest sync"}}, commonKeys...)
-	syncKeys    = append([]views.Key{{Keys: "u", Does: "up to the object"}}, commonKeys...)
-	historyKeys = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
-	queuesKeys  = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "p", Does: "pause"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	syncKeys      = append([]views.Key{{Keys: "u", Does: "up to the object"}}, commonKeys...)
+	decisionsKeys = append([]views.Key{{Keys: "j k", Does: "questions"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	historyKeys   = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	queuesKeys    = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "p", Does: "pause"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 )

@@ -56,6 +56,8 @@ type Options struct {
 
 	// Archive is the syncs that outlive the journal; nil for those of the journal alone.
 	Archive telemetry.Archive
+	// Tally counts the answers; nil for one that counts nothing.
+	Tally *telemetry.Tally
 	// Recording is set where the journal is a recording and nothing runs. Now has
 	// to stand still then.
 	Recording *Recording
@@ -99,6 +101,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Archive == nil && o.Journal != nil {
 		o.Archive = o.Journal.Archive()
+	}
+	if o.Tally == nil {
+		o.Tally = telemetry.NewTally()
 	}
 	if o.Readers == nil {
 		o.Readers = nobodyCounts{}

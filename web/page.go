@@ -76,10 +76,11 @@ func (s *Server) query(u *url.URL, route *chi.Context, twin bool) *query {
 		q.twin, q.path = true, strings.TrimSuffix(q.path, ".json")
 	case strings.HasSuffix(q.path, ".json") && !s.namedSo(q):
 		q.twin, q.path = true, strings.TrimSuffix(q.path, ".json")
-		if q.seq != "" {
-			q.seq = strings.TrimSuffix(q.seq, ".json")
-		} else {
-			q.name = strings.TrimSuffix(q.name, ".json")
+		for _, last := range []*string{&q.seq, &q.name, &q.loop} {
+			if *last != "" {
+				*last = strings.TrimSuffix(*last, ".json")
+				break
+			}
 		}
 	}
 	return q

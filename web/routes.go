@@ -40,6 +40,9 @@ func (s *Server) routes() chi.Router {
 	}
 	get("/queues", s.queues)
 	get("/queues.json", s.queues)
+	get("/decisions", s.decisions)
+	get("/decisions.json", s.decisions)
+	get("/decisions/{loop}", s.decisions)
 	get("/history", s.history)
 	get("/history.json", s.history)
 	r.Get("/live", s.serveLive)

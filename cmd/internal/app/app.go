@@ -96,6 +96,7 @@ type App struct {
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
 	journal  *telemetry.Journal
+	tally    *telemetry.Tally
 	cluster  *cluster
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
@@ -130,7 +131,7 @@ func New(opts Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opts: opts, listener: listener, registry: prometheus.NewRegistry(), ended: make(chan error, 1)}
+	a := &App{opts: opts, listener: listener, registry: prometheus.NewRegistry(), tally: telemetry.NewTally(), ended: make(chan error, 1)}
 	if err := a.build(); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -189,6 +190,7 @@ func (a *App) build() error {
 	a.console, err = web.New(web.Options{
 		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,
+		Tally:      a.tally,
 		Catalogues: catalogues(),
 		Loops:      a.cluster.states,
 		Server:     a.cluster.server,
@@ -231,6 +233,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.started = true
 	ctx = context.WithoutCancel(ctx) // Stop ends the parts, in order.
 	a.background(ctx, "journal", func(ctx context.Context) error { a.journal.Run(ctx); return nil })
+	a.background(ctx, "tally of answers", func(ctx context.Context) error { a.tally.Run(ctx, a.journal); return nil })
 	a.startHistory(ctx)
 	a.serve()
 	if a.cluster == nil {

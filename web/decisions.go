@@ -1,0 +1,88 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// decisions is the whole algorithm of a loop as its catalogue declares it, with
+// how often each answer was given. An answer leads to the syncs that gave it.
+func (s *Server) decisions(q *query) (*page, error) {
+	loop := q.loop
+	if loop == "" {
+		loop = telemetry.LoopDeployment
+	}
+	i := slices.IndexFunc(s.opts.Catalogues, func(c decision.Catalogue) bool { return c.Loop == loop })
+	if i < 0 {
+		return nil, problem(http.StatusNotFound, "unknown-loop", "There is no loop "+clip(loop, 60)+".",
+			views.Say("Known are ").Code(strings.Join(loops, ", ")).Plain(".")).link("Decisions of the Deployment loop", "/decisions/"+telemetry.LoopDeployment)
+	}
+	c := s.opts.Catalogues[i]
+	v := views.Decisions{Headline: "The " + kindOf(loop) + " loop asks " + views.Plural(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
+	for _, other := range s.opts.Catalogues {
+		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: kindOf(other.Loop), Href: "/decisions/" + other.Loop}, Current: other.Loop == loop})
+	}
+	for _, question := range c.Questions {
+		n := len(v.Branches)
+		if n == 0 || v.Branches[n-1].Name != question.Branch {
+			v.Branches = append(v.Branches, views.Branch{Name: question.Branch, Note: "asked only on this branch"})
+			n++
+		}
+		v.Branches[n-1].Questions = append(v.Branches[n-1].Questions, s.questionView(loop, question))
+	}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
+	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
+	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + telemetry.LoopDeployment}, {Text: kindOf(loop)}}
+	return p, nil
+}
+
+// tallied says what the counts are of.
+func (s *Server) tallied(loop string) views.Text {
+	text := views.Say("Counted in " + views.Plural(s.opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.window().Since).Plain(" UTC")
+	if n := s.opts.Tally.Missed(); n > 0 {
+		text = text.Plain("; " + views.Plural(n, "sync") + " of all loops went by uncounted")
+	}
+	return text.Plain(". A number leads to the syncs that are kept.")
+}
+
+func (s *Server) questionView(loop string, q decision.Question) views.Question {
+	v := views.Question{ID: q.ID, Text: q.Text, Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
+	for _, a := range q.Answers {
+		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.opts.Tally.Count(loop, q.ID, a.Is)}
+		if a.Is == decision.Any {
+			w.Answer, w.Count = "a number or name", v.Asked
+			for _, named := range q.Answers {
+				if named.Is != decision.Any {
+					w.Count -= min(w.Count, s.opts.Tally.Count(loop, q.ID, named.Is))
+				}
+			}
+		}
+		for i, kind := range a.Writes {
+			if i > 0 {
+				w.Writes += ", "
+			}
+			w.Writes += string(kind)
+		}
+		if v.Asked > 0 {
+			w.Share = 100 * float64(w.Count) / float64(v.Asked)
+		}
+		w.Href = askedHref(loop, q.ID, a.Is)
+		v.Answers = append(v.Answers, w)
+	}
+	return v
+}
+
+// askedHref lists the kept syncs that gave an answer.
+func askedHref(loop, question, answer string) string {
+	term := "asked:" + question
+	if answer != decision.Any {
+		term += "=" + answer
+	}
+	return "/history?" + url.Values{"q": {"loop:" + loop + " " + term}}.Encode()
+}
