@@ -2,8 +2,6 @@ package history
 
 import (
 	"fmt"
-	"hash/fnv"
-	"io"
 	"strconv"
 	"strings"
 
@@ -38,40 +36,61 @@ const (
 	maxGrams = 24
 )
 
-// term is a word of the index: letters and digits, whatever it stands for, as
-// SQLite's query language and tokenizers have their own view of everything else.
-func term(kind string, parts ...string) string {
-	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, kind) // a hash never fails
-	for _, p := range parts {
-		_, _ = hash.Write([]byte{0})
-		_, _ = io.WriteString(hash, p)
-	}
-	return kind + strconv.FormatUint(hash.Sum64(), 36)
-}
-
-// terms is a set of terms in the order in which they came.
+// terms is a set of words of the index in the order in which they came, with a
+// blank between them. A word is letters and digits, whatever it stands for, as
+// SQLite's query language and tokenizers have their own view of everything else:
+// its kind, and a hash (FNV-1a, 64 bits) of kind and parts to the base of 36. Every
+// sync that is kept has a hundred of them, so none is a string of its own.
 type terms struct {
-	list []string
-	seen map[string]bool
+	text []byte
+	seen map[uint64]bool
 }
 
 func (s *terms) add(kind string, parts ...string) {
-	t := term(kind, parts...)
-	if s.seen[t] {
-		return
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(kind) {
+		h = (h ^ uint64(kind[i])) * prime
+	}
+	for _, p := range parts {
+		h *= prime // a zero byte between the parts
+		for i := range len(p) {
+			h = (h ^ uint64(p[i])) * prime
+		}
 	}
 	if s.seen == nil {
-		s.seen = map[string]bool{}
+		s.seen = make(map[uint64]bool, 128)
+		s.text = make([]byte, 0, 2048)
 	}
-	s.seen[t] = true
-	s.list = append(s.list, t)
+	if s.seen[h] {
+		return
+	}
+	s.seen[h] = true
+	if len(s.text) > 0 {
+		s.text = append(s.text, ' ')
+	}
+	s.text = strconv.AppendUint(append(s.text, kind...), h, 36)
 }
 
+// term is a single word.
+func term(kind string, parts ...string) string {
+	var s terms
+	s.add(kind, parts...)
+	return string(s.text)
+}
+
+// list is the words one by one.
+func (s *terms) list() []string { return strings.Fields(string(s.text)) }
+
 func (s *terms) grams(kind, text string, limit int) {
-	letters := []rune(text)
-	for i := 0; i+gram <= len(letters) && i < limit; i++ {
-		s.add(kind, string(letters[i:i+gram]))
+	var starts []int
+	for i := range text {
+		if starts = append(starts, i); len(starts) > gram && len(starts) <= limit+gram {
+			s.add(kind, text[starts[len(starts)-1-gram]:i])
+		}
+	}
+	if n := len(starts); n >= gram && n-gram < limit {
+		s.add(kind, text[starts[n-gram]:])
 	}
 }
 
@@ -95,7 +114,7 @@ func (o *outline) document(class telemetry.Class) string {
 		s.add(termCause, string(c.Kind))
 	}
 	s.grams(termText, strings.ToLower(o.message()), maxText)
-	return strings.Join(s.list, " ")
+	return string(s.text)
 }
 
 // match is the index's expression for a query, "" where time alone bounds it.
@@ -126,7 +145,7 @@ func match(q *telemetry.Query) (string, error) {
 	if err := s.part(termText, "the part of an error's message", strings.ToLower(q.Text)); err != nil {
 		return "", err
 	}
-	all := s.list
+	all := s.list()
 	if len(q.Results) > 0 {
 		all = append(all, "("+strings.Join(results(q.Results), " OR ")+")")
 	}
@@ -155,5 +174,5 @@ func results(list []telemetry.Result) []string {
 	for _, r := range list {
 		s.add(termResult, string(r))
 	}
-	return s.list
+	return s.list()
 }
