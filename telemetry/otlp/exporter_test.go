@@ -81,13 +81,13 @@ func (r *rig) record(n int) {
 	}
 }
 
-// stop ends the exporter and returns what Stop said, and how long it took.
-func (r *rig) stop(within time.Duration) (error, time.Duration) {
+// stop ends the exporter and returns how long that took and what Stop said.
+func (r *rig) stop(within time.Duration) (time.Duration, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	err := r.exporter.Stop(ctx)
-	return err, time.Since(began)
+	return time.Since(began), err
 }
 
 // receiver takes spans over http while it is open.
@@ -106,7 +106,7 @@ func TestStopSendsTheRest(t *testing.T) {
 		t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000")
 		r := newRig(t, 8192)
 		r.record(3000)
-		err, _ := r.stop(time.Minute)
+		_, err := r.stop(time.Minute)
 		if exported, failed, missed := r.counts.now(); err != nil || exported != 3000 || failed != 0 || missed != 0 {
 			t.Errorf("%v; exported %d, failed %d, missed %d", err, exported, failed, missed)
 		}
@@ -139,7 +139,7 @@ func TestSlowReceiver(t *testing.T) {
 		t.Errorf("recording took %v each beside a receiver that takes nothing", each)
 	}
 	close(open)
-	err, _ := r.stop(time.Minute)
+	_, err := r.stop(time.Minute)
 	exported, failed, missed := r.counts.now()
 	if err != nil || exported+missed != syncs || failed != 0 || missed < syncs-1024 {
 		t.Errorf("%v; exported %d, failed %d, missed %d of %d", err, exported, failed, missed, syncs)
@@ -162,7 +162,7 @@ func TestStopWithinItsDeadline(t *testing.T) {
 			t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "8")
 			r := newRig(t, 8192)
 			r.record(1000)
-			err, took := r.stop(300 * time.Millisecond)
+			took, err := r.stop(300 * time.Millisecond)
 			if !errors.Is(err, context.DeadlineExceeded) || took < 300*time.Millisecond || took > 5*time.Second {
 				t.Errorf("Stop = %v after %v, want that not everything was sent in 300 ms", err, took)
 			}
@@ -212,7 +212,7 @@ func TestReceiverIsDown(t *testing.T) {
 			t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "10")
 			r := newRig(t, 8192)
 			r.record(40)
-			err, _ = r.stop(time.Minute)
+			_, err = r.stop(time.Minute)
 			if exported, failed, missed := r.counts.now(); err != nil || exported != 0 || failed != 40 || missed != 0 {
 				t.Errorf("%v; exported %d, failed %d, missed %d", err, exported, failed, missed)
 			}
@@ -228,7 +228,7 @@ func TestReceiverRefuses(t *testing.T) {
 	receiver(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) })
 	r := newRig(t, 8192)
 	r.record(5)
-	err, _ := r.stop(time.Minute)
+	_, err := r.stop(time.Minute)
 	if _, failed, _ := r.counts.now(); err != nil || failed != 5 || !strings.Contains(r.log.String(), "who are you?") {
 		t.Errorf("%v; failed %d:\n%s", err, failed, r.log)
 	}
@@ -247,7 +247,7 @@ func TestHeadersArrive(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	r := newRig(t, 8192)
 	r.record(1)
-	if err, _ := r.stop(time.Minute); err != nil {
+	if _, err := r.stop(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if request := <-got; request != "/v1/traces Basic c2VjcmV0 gzip" {
