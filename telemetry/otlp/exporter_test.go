@@ -53,7 +53,7 @@ type rig struct {
 
 // newRig starts an exporter with the environment as it is. The journal's ring
 // has that many slots.
-func newRig(t *testing.T, recent int) *rig {
+func newRig(t testing.TB, recent int) *rig {
 	t.Helper()
 	r := &rig{counts: &counts{}, log: &bytes.Buffer{}}
 	r.journal = telemetry.NewJournal(telemetry.JournalOptions{Recent: recent, Epoch: "7c41"})
@@ -91,7 +91,7 @@ func (r *rig) stop(within time.Duration) (time.Duration, error) {
 }
 
 // receiver takes spans over http while it is open.
-func receiver(t *testing.T, handle http.HandlerFunc) {
+func receiver(t testing.TB, handle http.HandlerFunc) {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
