@@ -59,6 +59,11 @@ chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all 
 bench: ## Benchmarks: deciding, recording with and without readers
 	go test -run '^$$' -bench . -benchmem ./controllers/... ./telemetry/... ./web/...
 
+.PHONY: bench-history
+bench-history: ## A history of a million different syncs: bytes, writing, p95 of every kind of search; then 50 kills (about 20 minutes)
+	LOOPSCOPE_HISTORY_SYNCS=$${LOOPSCOPE_HISTORY_SYNCS:-1000000} LOOPSCOPE_HISTORY_KILLS=$${LOOPSCOPE_HISTORY_KILLS:-50} \
+	go test -count=1 -timeout 3h -v -run 'TestSpeed|TestKilled' ./telemetry/history
+
 .PHONY: bench-rollout
 bench-rollout: $(BIN)/sandbox build ## Our loops against upstream's: requests, wall, CPU and memory of 200 rollouts (about 25 minutes)
 	LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-200} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-3} \

@@ -48,7 +48,7 @@ func (c *codec) close() {
 func (c *codec) pack(t *telemetry.Trace) ([]byte, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
-		return nil, fmt.Errorf("history: write sync %s/%d as JSON: %w", t.Epoch, t.Seq, err)
+		return nil, fmt.Errorf("%w: sync %s/%d: %w", errUnfit, t.Epoch, t.Seq, err)
 	}
 	return c.encoder.EncodeAll(text, nil), nil
 }
@@ -64,6 +64,9 @@ func (c *codec) trace(body []byte) (*telemetry.Trace, error) {
 	}
 	return &t, nil
 }
+
+// errUnfit marks a trace that cannot be stored, and never will be.
+var errUnfit = errors.New("history: a sync cannot be written as JSON")
 
 // errDamaged marks a row that cannot be read back.
 var errDamaged = errors.New("history: a kept sync is damaged")

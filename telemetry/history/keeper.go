@@ -138,7 +138,11 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 }
 
 func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace) error {
-	err := k.store.Add(context.WithoutCancel(ctx), batch...)
+	ctx = context.WithoutCancel(ctx)
+	written, err := len(batch), k.store.Add(ctx, batch...)
+	if errors.Is(err, errUnfit) {
+		written, err = k.keepWhatFits(ctx, batch)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -147,8 +151,25 @@ func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace) error {
 		return err
 	}
 	k.recovered()
-	k.tally.Written += uint64(len(batch))
+	k.tally.Written += uint64(written)
+	k.tally.Dropped += uint64(len(batch) - written)
 	return nil
+}
+
+// keepWhatFits leaves out what can never be stored, which must not hold up what
+// comes after it.
+func (k *Keeper) keepWhatFits(ctx context.Context, batch []*telemetry.Trace) (written int, err error) {
+	for _, t := range batch {
+		switch err := k.store.Add(ctx, t); {
+		case errors.Is(err, errUnfit):
+			k.log.Error("A sync is not kept", "error", err)
+		case err != nil:
+			return written, err
+		default:
+			written++
+		}
+	}
+	return written, nil
 }
 
 // abandon closes a file that is of no use any more, so that it is opened anew:

@@ -162,6 +162,20 @@ func TestWhatCannotBeKeptIsCounted(t *testing.T) {
 	}
 }
 
+// A sync that can never be stored is left out, and holds up nothing.
+func TestUnfitSync(t *testing.T) {
+	j := journal(0)
+	pump(t, j)
+	k, log, _ := running(t, filepath.Join(t.TempDir(), "h.db"), quick(), j)
+	traces := newGenerator(t, 25, 10).many(20)
+	traces[7].Ended = time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC) // JSON ends with the year 9999
+	record(j, traces...)
+	s := until(t, k, "through", func(s telemetry.ArchiveState) bool { return s.Written+s.Dropped == 20 })
+	if s.Written != 19 || s.Dropped != 1 || s.Error != "" || log.count("A sync is not kept") != 1 {
+		t.Errorf("state: %+v, want 19 kept and 1 dropped", s)
+	}
+}
+
 // Two programs cannot write one file: the second says so, and takes over when
 // the first has ended.
 func TestSecondProcess(t *testing.T) {

@@ -89,7 +89,7 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := batch{Store: s, epochs: map[string]int64{}, added: map[int64]int64{}}
+	b := &batch{Store: s, epochs: map[string]int64{}, added: map[int64]int64{}, last: -1}
 	err := s.transaction(ctx, func() error {
 		for i := range rows {
 			if err := b.add(ctx, &rows[i]); err != nil {
@@ -109,18 +109,25 @@ type batch struct {
 	*Store
 	epochs map[string]int64 // their numbers
 	added  map[int64]int64  // syncs by class
+	// first to last are numbers that are known to be taken: a burst of syncs that
+	// started in the same instant does not try them one by one, each time.
+	first, last int64
 }
 
-// add gives the row the first free number from the instant in which its
-// sync started, which is nearly always the first.
-func (b batch) add(ctx context.Context, row *packed) error {
+// add gives the row the first free number from the instant in which its sync
+// started, which is nearly always the first.
+func (b *batch) add(ctx context.Context, row *packed) error {
 	epoch, err := b.epoch(ctx, row.epoch)
 	if err != nil {
 		return err
 	}
-	for id := row.id; ; id++ {
+	id := row.id
+	if b.first <= id && id <= b.last {
+		id = b.last + 1
+	}
+	for ; ; id++ {
 		result, err := b.insert.ExecContext(ctx, id, epoch, row.seq, row.class, row.body)
-		if extended(err) == lib.SQLITE_CONSTRAINT_PRIMARYKEY && id < row.id+slack {
+		if extended(err) == lib.SQLITE_CONSTRAINT_PRIMARYKEY {
 			continue
 		}
 		if err != nil {
@@ -133,11 +140,15 @@ func (b batch) add(ctx context.Context, row *packed) error {
 			return err
 		}
 		b.added[row.class]++
+		if row.id < b.first || b.last < row.id {
+			b.first = row.id
+		}
+		b.last = id
 		return nil
 	}
 }
 
-func (b batch) epoch(ctx context.Context, name string) (int64, error) {
+func (b *batch) epoch(ctx context.Context, name string) (int64, error) {
 	if id, ok := b.epochs[name]; ok {
 		return id, nil
 	}

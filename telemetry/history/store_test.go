@@ -236,12 +236,12 @@ func TestAsOf(t *testing.T) {
 // Syncs that started in the same moment are all kept, in the order in which they came.
 func TestSameMoment(t *testing.T) {
 	var traces []*telemetry.Trace
-	for i := range 300 {
+	for i := range 3000 {
 		traces = append(traces, &telemetry.Trace{Epoch: "e", Seq: uint64(i + 1), Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Started: clock(), Ended: clock()})
 	}
 	s := filled(t, traces)
 	want := model(traces, telemetry.Query{})
-	if got := pages(t, s, telemetry.Query{OldestFirst: true, Until: clock().Add(time.Nanosecond), Since: clock()}, 70); !slices.Equal(got, want) {
+	if got := pages(t, s, telemetry.Query{OldestFirst: true, Until: clock().Add(time.Nanosecond), Since: clock()}, 400); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 }
