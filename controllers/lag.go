@@ -25,6 +25,13 @@ func (l *lags) note(loop string, wait time.Duration) {
 	l.of[loop] += (max(0, wait) - l.of[loop]) / lagShare
 }
 
+// lag is that of one loop.
+func (l *lags) lag(loop string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of[loop].Truncate(time.Millisecond)
+}
+
 // longest is the lag of the loop that is behind the most, in whole
 // milliseconds: the loops write the same objects one after the other.
 func (l *lags) longest() time.Duration {

@@ -317,7 +317,7 @@ func (l *Ledger) all() []echo {
 	defer l.mu.Unlock()
 	list := make([]echo, 0, len(l.entries))
 	for _, e := range l.entries {
-		list = append(list, echo{object: e.object, written: e.rv, since: e.since, check: e.check})
+		list = append(list, echo{object: e.object, written: e.rv, cached: l.highest[e.resource], since: e.since, check: e.check})
 	}
 	return list
 }

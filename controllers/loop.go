@@ -87,6 +87,7 @@ type namedCache struct {
 	resource string
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration
+	sight    *sight
 }
 
 // newLoop is what every constructor begins with. A queue and a body are still to come.
@@ -165,7 +166,7 @@ func (l *Loop) work(ctx context.Context, worker int) {
 func (l *Loop) State() telemetry.LoopState {
 	s := l.Waits()
 	s.Queue = l.queue.State()
-	s.Queue.Workers = int(l.workers.Load())
+	s.Queue.Workers, s.Lag = int(l.workers.Load()), l.opts.Ledger.lags.lag(l.name)
 	return s
 }
 
@@ -177,23 +178,26 @@ func (l *Loop) Waits() telemetry.LoopState {
 	sort.Slice(s.Echoes, func(i, j int) bool { return s.Echoes[i].Object < s.Echoes[j].Object })
 	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })
 	for _, c := range l.caches {
-		s.Caches = append(s.Caches, telemetry.CacheState{
+		state := telemetry.CacheState{
 			Resource: c.resource,
 			Synced:   c.handler.HasSynced(),
 			Objects:  len(c.informer.GetStore().ListKeys()),
 			RV:       c.informer.GetStore().LastStoreSyncResourceVersion(),
-		})
+		}
+		state.Handled, state.Event = c.sight.last()
+		s.Caches = append(s.Caches, state)
 	}
 	return s
 }
 
 // register adds a handler and notes the cache it belongs to.
 func (l *Loop) register(resource string, informer cache.SharedIndexInformer, h cache.ResourceEventHandler) error {
-	registration, err := informer.AddEventHandler(h)
+	seen := &sight{ResourceEventHandler: h, clock: l.opts.Clock}
+	registration, err := informer.AddEventHandler(seen)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", resource, err)
 	}
-	l.caches = append(l.caches, namedCache{resource, informer, registration})
+	l.caches = append(l.caches, namedCache{resource, informer, registration, seen})
 	return nil
 }
 

@@ -79,7 +79,17 @@ func (t *keyTable) done(key string) {
 }
 
 func (e *keyEntry) enter(phase telemetry.KeyPhase, now time.Time) {
+	if e.phase != "" {
+		e.spent = e.spent.Add(e.phase, now.Sub(e.since))
+	}
 	e.phase, e.since = phase, now
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // taken is what the sync of a key that was just popped has taken.
@@ -111,8 +121,9 @@ func (t *keyTable) state() telemetry.QueueState {
 		Adds: t.adds, Errors: t.errors, Timers: t.timers,
 		Keys: make([]telemetry.KeyState, 0, len(t.keys)),
 	}
+	now := t.clock.Now()
 	for key, e := range t.keys {
-		k, ok := e.state(key)
+		k, ok := e.state(key, now)
 		if !ok {
 			continue
 		}
@@ -146,11 +157,11 @@ func (t *keyTable) keyState(key string) (telemetry.KeyState, bool) {
 	if e == nil {
 		return telemetry.KeyState{Key: key}, false
 	}
-	return e.state(key)
+	return e.state(key, t.clock.Now())
 }
 
 // state is false for a key that is nowhere and remembered for its failures alone.
-func (e *keyEntry) state(key string) (telemetry.KeyState, bool) {
+func (e *keyEntry) state(key string, now time.Time) (telemetry.KeyState, bool) {
 	k := telemetry.KeyState{
 		Key: key, Phase: e.phase, Since: e.since, Due: e.due,
 		Attempts: e.attempts, Backoff: e.backoff, Code: e.code,
@@ -164,6 +175,7 @@ func (e *keyEntry) state(key string) (telemetry.KeyState, bool) {
 		k.Code = soonest(e.armed.kept, k.Code)
 	}
 	k.Causes, k.Folded = slices.Clone(causes.kept), causes.folded
+	k.Spent = e.spent.Add(k.Phase, max(0, now.Sub(later(k.Since, e.since))))
 	return k, k.Phase != ""
 }
 

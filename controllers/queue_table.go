@@ -62,6 +62,8 @@ type keyEntry struct {
 	attempts int
 	backoff  time.Duration
 	code     string // of the last failure
+
+	spent telemetry.Spent // in phases that are over
 }
 
 // causeList is a bounded list of causes.
@@ -231,6 +233,9 @@ func (t *keyTable) rings(key string) {
 		return
 	}
 	e.next.addAll(e.armed)
+	if e.phase == "" { // Otherwise it was in the line or at work as well.
+		e.spent = e.spent.Add(telemetry.KeyWaiting, t.clock.Now().Sub(later(e.armedSince, e.since)))
+	}
 	e.armed, e.due, e.armedSince = causeList{}, time.Time{}, time.Time{}
 }
 

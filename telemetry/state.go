@@ -26,6 +26,30 @@ type KeyState struct {
 	// Causes are those that the next sync will take.
 	Causes []Cause `json:"causes,omitempty"`
 	Folded int     `json:"folded,omitempty"`
+	// Spent is how long it has been in each phase since it came into the queue,
+	// the present one included.
+	Spent Spent `json:"spent,omitzero"`
+}
+
+// Spent is the time of a key in each phase. At work and queued again counts as
+// at work.
+type Spent struct {
+	Waiting    time.Duration `json:"waiting,omitempty"`
+	Ready      time.Duration `json:"ready,omitempty"`
+	Processing time.Duration `json:"processing,omitempty"`
+}
+
+// Add returns the sum with a time in one phase.
+func (s Spent) Add(phase KeyPhase, d time.Duration) Spent {
+	switch phase {
+	case KeyWaiting:
+		s.Waiting += d
+	case KeyReady:
+		s.Ready += d
+	case KeyProcessing, KeyDirty:
+		s.Processing += d
+	}
+	return s
 }
 
 // QueueState is a work queue as it stands now.
@@ -65,14 +89,21 @@ type CacheState struct {
 	Resource string `json:"resource"`
 	Synced   bool   `json:"synced"`
 	Objects  int    `json:"objects"`
-	RV       string `json:"rv,omitempty"`
+	// RV is what the store has shown, Handled that of the newest event that this
+	// loop has handled, and Event when it did: a handler that falls behind its
+	// store stays at an older one.
+	RV      string    `json:"rv,omitempty"`
+	Handled string    `json:"handled,omitempty"`
+	Event   time.Time `json:"event,omitzero"`
 }
 
 // LoopState is one control loop as it stands now.
 type LoopState struct {
-	Name         string             `json:"name"`
-	Mode         string             `json:"mode"` // act or watch
-	Running      bool               `json:"running"`
+	Name    string `json:"name"`
+	Mode    string `json:"mode"` // act or watch
+	Running bool   `json:"running"`
+	// Lag is how long keys have lately been ready before a worker took them.
+	Lag          time.Duration      `json:"lag"`
 	Queue        QueueState         `json:"queue"`
 	Echoes       []EchoState        `json:"echoes,omitempty"`
 	Expectations []ExpectationState `json:"expectations,omitempty"`

@@ -1,8 +1,13 @@
 package views
 
+import "time"
+
 // Queues is the work queues as they stand now.
 type Queues struct {
-	Headline string     `json:"headline"`
+	Headline string `json:"headline"`
+	// Mode and Leader say who may write: act, watch or standby, and who leads.
+	Mode     string     `json:"mode"`
+	Leader   string     `json:"leader,omitempty"`
 	Then     Text       `json:"then,omitempty"`
 	Queues   []Queue    `json:"queues"`
 	Groups   []KeyGroup `json:"keys"`
@@ -22,6 +27,8 @@ type Queue struct {
 	Adds    uint64 `json:"adds"`
 	Errors  uint64 `json:"errors"`
 	Timers  uint64 `json:"timers"`
+	// Lag is how long keys have lately been ready before a worker took them.
+	Lag string `json:"lag"`
 }
 
 // KeyGroup is the keys that wait for the same kind of thing.
@@ -43,6 +50,11 @@ type KeyRow struct {
 	Try   string `json:"try"`
 	Why   Text   `json:"why"`
 	More  Text   `json:"more,omitempty"`
+	// Attempts are the failures since the last success, Due when it is its turn
+	// again, and Spent its time in each phase.
+	Attempts int        `json:"attempts"`
+	Due      *time.Time `json:"due,omitempty"`
+	Spent    string     `json:"spent,omitempty"`
 }
 
 // Unseen is something a loop asked for and has not seen.
@@ -58,5 +70,9 @@ type Cache struct {
 	Kind    string `json:"kind"`
 	Objects int    `json:"objects"`
 	RV      string `json:"rv,omitempty"`
+	// Handled is the version of the newest event that the loop has handled, and
+	// Event how long ago it did.
+	Handled string `json:"handled,omitempty"`
+	Event   Text   `json:"event,omitempty"`
 	State   Mark   `json:"state"`
 }

@@ -41,7 +41,7 @@ func (s *Server) queues(q *query) (*page, error) {
 		return s.noQueues(q), nil
 	}
 	loops := s.opts.Loops()
-	v := views.Queues{}
+	v := views.Queues{Mode: s.opts.Mode, Leader: s.opts.Leader}
 	var keys []loopKey
 	for _, l := range loops {
 		v.Queues = append(v.Queues, queueView(l))
@@ -83,7 +83,7 @@ func queueView(l telemetry.LoopState) views.Queue {
 		mode += ", not running"
 	}
 	return views.Queue{Name: l.Name, Mode: mode, Workers: fmt.Sprintf("%d of %d", q.Busy, q.Workers), Ready: q.Ready, Waiting: q.Waiting,
-		Dirty: q.Dirty, Adds: q.Adds, Errors: q.Errors, Timers: q.Timers}
+		Dirty: q.Dirty, Adds: q.Adds, Errors: q.Errors, Timers: q.Timers, Lag: views.Took(l.Lag)}
 }
 
 func (s *Server) keyViews(keys []loopKey) []views.KeyGroup {
@@ -131,8 +131,29 @@ func (s *Server) keyView(k loopKey) views.KeyRow {
 	} else {
 		v.For = views.Say("for ").Since(k.Since)
 	}
-	v.Why = keyWhy(k.KeyState)
+	v.Why, v.Attempts, v.Spent = keyWhy(k.KeyState), k.Attempts, spentWords(k.Spent)
+	if !k.Due.IsZero() {
+		v.Due = &k.Due
+	}
 	return v
+}
+
+// spentWords say how long a key has been where, as of this answer. One that has
+// been in one phase alone says so already.
+func spentWords(s telemetry.Spent) string {
+	var list []string
+	for _, p := range []struct {
+		name string
+		took time.Duration
+	}{{"waited", s.Waiting}, {"ready", s.Ready}, {"at work", s.Processing}} {
+		if p.took >= time.Second { // Less is no news, and would draw the table anew all the time.
+			list = append(list, p.name+" "+views.Span(p.took))
+		}
+	}
+	if len(list) < 2 {
+		return ""
+	}
+	return strings.Join(list, ", ")
 }
 
 func keyMark(k telemetry.KeyState) views.Mark {
@@ -206,9 +227,12 @@ func unseen(l telemetry.LoopState) []views.Unseen {
 }
 
 func cacheView(loop string, c telemetry.CacheState) views.Cache {
-	v := views.Cache{Loop: loop, Kind: c.Resource, Objects: c.Objects, RV: c.RV, State: views.Mark{Tone: views.OK, Word: "synced"}}
+	v := views.Cache{Loop: loop, Kind: c.Resource, Objects: c.Objects, RV: c.RV, Handled: c.Handled, State: views.Mark{Tone: views.OK, Word: "synced"}}
 	if !c.Synced {
 		v.State = views.Mark{Tone: views.Waiting, Word: "listing"}
+	}
+	if !c.Event.IsZero() {
+		v.Event = views.Text{}.Since(c.Event).Plain(" ago")
 	}
 	return v
 }

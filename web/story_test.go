@@ -70,10 +70,10 @@ func (w *world) began() time.Time { _, since, _ := w.journal.Window(); return si
 // loops are two queues with a key of every kind in them.
 func (w *world) loops() []telemetry.LoopState {
 	now := storyNow
-	caches := []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: 104, RV: "482337"}, {Resource: "replicasets", Synced: true, Objects: 310, RV: "482345"},
+	caches := []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: 104, RV: "482337", Handled: "482330", Event: now.Add(-3 * time.Second)}, {Resource: "replicasets", Synced: true, Objects: 310, RV: "482345"},
 		{Resource: "pods", Synced: false, Objects: 872}}
 	return []telemetry.LoopState{
-		{Name: telemetry.LoopDeployment, Mode: "act", Running: true, Caches: caches[:2],
+		{Name: telemetry.LoopDeployment, Mode: "act", Running: true, Lag: 12 * time.Millisecond, Caches: caches[:2],
 			Echoes: []telemetry.EchoState{{Object: "Deployment auth/tokens", Written: "482340", Cached: "482337", Since: now.Add(-400 * time.Millisecond), Check: now.Add(600 * time.Millisecond)}},
 			Queue: telemetry.QueueState{Name: telemetry.LoopDeployment, Workers: 5, Busy: 2, Ready: 1, Waiting: 3, Dirty: 1, Adds: 12113, Errors: 31, Timers: 402, Keys: []telemetry.KeyState{
 				{Key: "catalog/images", Phase: telemetry.KeyDirty, Since: now.Add(-9 * time.Millisecond), Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "ReplicaSet images-5f4bd6c97d", NewRV: "482350"}}},
@@ -81,7 +81,8 @@ func (w *world) loops() []telemetry.LoopState {
 				{Key: "search/query", Phase: telemetry.KeyReady, Since: now.Add(-8 * time.Millisecond), Causes: []telemetry.Cause{
 					{Kind: telemetry.CauseModified, Object: "ReplicaSet query-7b94c8d6f5", NewRV: "482344"}, {Kind: telemetry.CauseModified, Object: "ReplicaSet query-6f5d8c9b74", NewRV: "482345"}}},
 				{Key: "auth/tokens", Phase: telemetry.KeyWaiting, Code: "echo", Since: now.Add(-400 * time.Millisecond), Due: now.Add(600 * time.Millisecond)},
-				{Key: "data/create-refused", Phase: telemetry.KeyWaiting, Code: "back-off", Attempts: 12, Backoff: 20480 * time.Millisecond, Since: now.Add(-12 * time.Second), Due: now.Add(8 * time.Second)},
+				{Key: "data/create-refused", Phase: telemetry.KeyWaiting, Code: "back-off", Attempts: 12, Backoff: 20480 * time.Millisecond, Since: now.Add(-12 * time.Second), Due: now.Add(8 * time.Second),
+					Spent: telemetry.Spent{Waiting: 32 * time.Second, Ready: 40 * time.Millisecond, Processing: 2 * time.Second}},
 				{Key: "shop/web", Phase: telemetry.KeyWaiting, Code: "deadline", Since: now.Add(-4 * time.Minute), Due: now.Add(31 * time.Second)},
 			}}},
 		{Name: telemetry.LoopReplicaSet, Mode: "act", Running: true, Caches: caches[2:],
