@@ -63,7 +63,8 @@ type Hit struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Hits is a page of a search.
+// Hits is a page of a search. It may hold fewer than were asked for, or none, and
+// still have a Next: a search looks at so many syncs and no more at a time.
 type Hits struct {
 	Hits []Hit `json:"hits"`
 	// Next is the cursor of the page that follows, "" at the end.

@@ -16,7 +16,7 @@ const (
 	// atOnce is how many syncs are committed together at most.
 	atOnce = 256
 	// longestPause bounds the time between two attempts after failures.
-	longestPause = time.Minute
+	longestPause = 10 * time.Second
 	// trimChunks bounds the transactions that make room between two commits.
 	trimChunks = 4
 	// lastDrain bounds the writing of what is left when the program ends.
@@ -55,14 +55,15 @@ func Keep(path string, o Options, log *slog.Logger) *Keeper {
 	return k
 }
 
-// open tries to have the file, if it is not open yet.
+// open tries to have the file, if it is not open yet. Only Run's goroutine does,
+// so that readers need not wait for it.
 func (k *Keeper) open() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.store != nil {
 		return true
 	}
 	store, err := Open(k.path, k.opts)
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if err != nil {
 		k.failed(err)
 		return false

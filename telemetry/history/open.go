@@ -40,7 +40,7 @@ type Options struct {
 	SlowAfter time.Duration
 	// Every is the least time between two commits. Default 250 ms.
 	Every time.Duration
-	// Retry is the first pause after a failure; it doubles up to a minute. Default 1 s.
+	// Retry is the first pause after a failure; it doubles up to 10 s. Default 1 s.
 	Retry time.Duration
 	// Clock is read for the age of syncs. Default time.Now.
 	Clock func() time.Time
