@@ -166,8 +166,14 @@ func (p *speaker) minReadyWait() bool {
 // rolling is true while a rollout is under way, so that a pod that is not
 // available holds something back.
 func (p *speaker) rolling() bool {
-	c := p.progressing()
-	return p.oldTotal > 0 || c == nil || c.Reason != reasonDone
+	switch c := p.progressing(); {
+	case p.oldTotal > 0:
+		return true
+	case c != nil:
+		return c.Reason != reasonDone
+	default: // Without a deadline there never is a condition.
+		return p.s.Deadline != nil || p.missing() > 0
+	}
 }
 
 // blockedRollout is every other rollout that waits.

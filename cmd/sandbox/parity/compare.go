@@ -67,9 +67,19 @@ func Report(differences []Difference) string {
 // controllers/DESIGN.md. Each expression has to match the whole name.
 type departure struct {
 	entry                   int
+	shows                   showing
 	scenario, object, field string
 	why                     string
 }
+
+// showing says whether a departure makes a difference in every one of its
+// scenarios, or where Kubernetes' own loops race with themselves and lose.
+type showing bool
+
+const (
+	always    showing = true
+	sometimes showing = false
+)
 
 // concerns reports whether the departure is about the scenario.
 func (d departure) concerns(s Scenario) bool {
