@@ -148,6 +148,20 @@ type echoing struct {
 
 func (r *echoing) SyncOf(_, _, _, rv string) (uint64, bool) { return 41, rv == r.rv }
 
+// failsOnce is a body whose first look at a key fails.
+type failsOnce struct {
+	*script
+	looked bool
+}
+
+func (f *failsOnce) observe(ctx context.Context, key string) (turn, error) {
+	if !f.looked {
+		f.looked = true
+		return nil, errors.New("the first try fails")
+	}
+	return f.script.observe(ctx, key)
+}
+
 // TestEveryKindOfCause lets informers, timers, back-off and the queue give a
 // real loop one cause of each kind, and reads all of them in the traces.
 func TestEveryKindOfCause(t *testing.T) {
@@ -158,7 +172,7 @@ func TestEveryKindOfCause(t *testing.T) {
 		s := &script{decideFunc: func(int) decision.Verdict {
 			return decision.Verdict{Timers: []decision.Timer{{At: time.Now().Add(time.Hour), Code: "deadline"}}}
 		}}
-		l.body = s
+		l.body = &failsOnce{script: s}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, 1) }()
@@ -166,10 +180,7 @@ func TestEveryKindOfCause(t *testing.T) {
 		one := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
 		two := one.DeepCopy()
 		two.ResourceVersion, two.Spec.Replicas = "8", new(int32(3))
-		s.observeErr = errors.New("the first try fails")
 		handle.deploymentHandler().OnAdd(one, true)
-		synctest.Wait()
-		s.observeErr = nil
 		time.Sleep(time.Second) // The back-off, in the bubble's time.
 		for _, event := range []func(cache.ResourceEventHandler){
 			func(h cache.ResourceEventHandler) { h.OnAdd(one, false) },
