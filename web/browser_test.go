@@ -120,7 +120,9 @@ func TestBrowserPictures(t *testing.T) {
 		set = s.Name
 	}
 	pages := map[string]string{"overview": "/deployments?", "deployment": "/deployments/shop/web?", "queues": "/queues?", "replicaset": "/replicasets/shop/" + set + "?",
-		"sync": syncHref(w.journal.Board().Rows("deployment")[0].Trace) + "?", "waiting": "/deployments?q=is:waiting&", "nomatch": "/deployments?q=is:failed+ns:shop+foo:bar&"}
+		"sync": syncHref(w.journal.Board().Rows("deployment")[0].Trace) + "?", "waiting": "/deployments?q=is:waiting&", "nomatch": "/deployments?q=is:failed+ns:shop+foo:bar&",
+		"story": "/deployments/shop/web/story?", "chain": syncHref(w.journal.Board().Children("replicaset", "shop", "web")[0]) + "/chain?",
+		"decisions": "/decisions?", "history": "/history?"}
 	for name, path := range pages {
 		for _, look := range []struct {
 			theme string
