@@ -58,7 +58,7 @@ type speed struct {
 // fill writes n syncs in batches, as the keeper does, and measures the writing
 // alone: the syncs are made meanwhile.
 func (b *speed) fill(n int) {
-	s := open(b.t, b.path, Options{Clock: clock})
+	s := open(b.t, b.path, Options{Clock: clock, MaxBytes: 8 << 30}) // all of them are to be searched
 	g := newGenerator(b.t, 21, 10_000)
 	batches := make(chan []*telemetry.Trace, 4)
 	go func() {
