@@ -29,7 +29,7 @@ func explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := advice[code(err)]; text != "" {
+	if text := advice[code(err)]; text != "" && !errors.Is(err, errTaken) { // which says what to do itself
 		return fmt.Errorf("history %s: %s (%w)", path, text, err)
 	}
 	return fmt.Errorf("history %s: %w", path, err)

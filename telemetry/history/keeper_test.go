@@ -187,7 +187,7 @@ func TestSecondProcess(t *testing.T) {
 	j := journal(0)
 	pump(t, j)
 	k, _, _ := running(t, path, quick(), j)
-	if s := until(t, k, "refused", failing); !strings.Contains(s.Error, "another process keeps its history there") {
+	if s := until(t, k, "refused", failing); strings.Count(s.Error, "another process") != 1 || !strings.Contains(s.Error, "keeps its history there") {
 		t.Errorf("error %q", s.Error)
 	}
 	record(j, newGenerator(t, 10, 10).many(5)...)
