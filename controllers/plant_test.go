@@ -56,7 +56,7 @@ func (p *planting) value(path string, v reflect.Value) {
 		}
 		return
 	case *metav1.FieldsV1:
-		x.Raw = []byte(`{"f:` + p.secret(path) + `":{}}`)
+		x.SetRawBytes([]byte(`{"f:` + p.secret(path) + `":{}}`))
 		return
 	}
 	switch v.Kind() {

@@ -1,7 +1,9 @@
 package deployment
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -205,6 +207,9 @@ func (p *speaker) heldBack(code string) bool {
 	return false
 }
 
+// longLead is how many characters the first half of a sentence may have.
+const longLead = 150
+
 // waitsForPods names the pods, their reason, and what would release them.
 func (p *speaker) waitsForPods() bool {
 	p.out.Since = p.s.LastProgress
@@ -216,8 +221,11 @@ func (p *speaker) waitsForPods() bool {
 		return p.waits("image-pull", lead, p.clock(words("Unblocks when that image exists or the template changes")))
 	}
 	if p.oldTotal > 0 && p.available == p.floor() {
-		lead = lead.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).Say(" would be available, and ").
-			Count(fFloor, p.floor()).Say(" is the floor")
+		why := append(slices.Clone(lead), decision.Words{}.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
+			Say(" would be available, and ").Count(fFloor, p.floor()).Say(" is the floor")...)
+		if utf8.RuneCountInString(why.At(p.s.Now)) <= longLead { // The equation of the held write says it, too.
+			lead = why
+		}
 	}
 	then := words("Completes when all are ready")
 	if p.oldTotal > 0 {
