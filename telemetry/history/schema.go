@@ -15,7 +15,8 @@ const applicationID = 0x4c736370
 // the next. None that was released may change.
 var migrations = []string{
 	// Row numbers are tenths of milliseconds. The index keeps no text and no positions:
-	// only which rows have a term.
+	// only which rows have a term. It is put in order a little with every commit; all
+	// at once, which is the fallback, would take seconds.
 	`CREATE TABLE syncs (
 		id INTEGER PRIMARY KEY,
 		epoch INTEGER NOT NULL,
@@ -28,7 +29,7 @@ var migrations = []string{
 	CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 	CREATE TABLE counts (class INTEGER PRIMARY KEY, syncs INTEGER NOT NULL);
 	CREATE VIRTUAL TABLE terms USING fts5 (t, content='', contentless_delete=1, detail=none, tokenize='ascii');
-	INSERT INTO terms (terms, rank) VALUES ('automerge', 8), ('pgsz', 4000);`,
+	INSERT INTO terms (terms, rank) VALUES ('automerge', 4), ('crisismerge', 64), ('pgsz', 4000);`,
 }
 
 // errNewer is a file that a later release has written.
