@@ -35,10 +35,10 @@ type Row struct {
 	// StuckSince is since when its tone has been waiting or failed without a
 	// break; zero where it is another one.
 	StuckSince time.Time
-	// Wrote is the newest sync that wrote anything, Sized the newest that
-	// changed a number of replicas or pods. Both may be nil, and may be kept
-	// here alone.
-	Wrote, Sized *Trace
+	// WroteSeq is the number of the newest sync that wrote anything, which may be
+	// kept no longer, and WroteAt is when it ended; 0 where none has.
+	WroteSeq uint64
+	WroteAt  time.Time
 
 	tone decision.Tone
 }
@@ -79,17 +79,14 @@ func (r *Row) next(t *Trace) *Row {
 		r = nil // Another object of the same name.
 	}
 	if r != nil {
-		n.Wrote, n.Sized = r.Wrote, r.Sized
+		n.WroteSeq, n.WroteAt = r.WroteSeq, r.WroteAt
 		if n.tone == "" || n.tone == r.tone {
 			n.tone, n.SinceTone = r.tone, r.SinceTone
 		}
 	}
 	n.StuckSince = n.stuckSince(r)
 	if t.Wrote() {
-		n.Wrote = t
-	}
-	if t.WroteSize() {
-		n.Sized = t
+		n.WroteSeq, n.WroteAt = t.Seq, t.Ended
 	}
 	return n
 }
@@ -166,19 +163,6 @@ func (b *Board) Row(o Object) (Row, bool) {
 func (b *Board) Get(o Object) (*Trace, bool) {
 	r, ok := b.Row(o)
 	return r.Trace, ok
-}
-
-// LastWrote returns the newest trace of an object in which something was written.
-func (b *Board) LastWrote(o Object) (*Trace, bool) {
-	r, _ := b.Row(o)
-	return r.Wrote, r.Wrote != nil
-}
-
-// LastSized returns the newest trace of an object in which a number of replicas
-// or pods was changed.
-func (b *Board) LastSized(o Object) (*Trace, bool) {
-	r, _ := b.Row(o)
-	return r.Sized, r.Sized != nil
 }
 
 // SinceTone is when the tone of an object's sentence changed last; zero if the

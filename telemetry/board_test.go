@@ -80,31 +80,25 @@ func TestBoardRemembersToneAndWrites(t *testing.T) {
 	wrote.Result = ResultWrote
 	j := NewJournal(JournalOptions{Recent: 1, Wrote: 1})
 	for i, c := range []struct {
-		trace        *Trace
-		since        time.Time
-		wrote, sized uint64
+		trace *Trace
+		since time.Time
+		wrote uint64
 	}{
-		{say(1, decision.ToneOK, "a"), at(1), 0, 0},
-		{say(2, decision.ToneOK, "a"), at(1), 0, 0},
-		{say(3, decision.ToneMoving, "a"), at(3), 0, 0},
-		{scale, at(3), 4, 4},
-		{wrote, at(3), 5, 4},
-		{say(6, "", "a"), at(3), 5, 4},
-		{say(7, decision.ToneMoving, "a"), at(3), 5, 4},
-		{known, at(6), 5, 4},
-		{say(9, decision.ToneWaiting, "b"), at(9), 0, 0}, // made anew under the same name
+		{say(1, decision.ToneOK, "a"), at(1), 0},
+		{say(2, decision.ToneOK, "a"), at(1), 0},
+		{say(3, decision.ToneMoving, "a"), at(3), 0},
+		{scale, at(3), 4},
+		{wrote, at(3), 5},
+		{say(6, "", "a"), at(3), 5},
+		{say(7, decision.ToneMoving, "a"), at(3), 5},
+		{known, at(6), 5},
+		{say(9, decision.ToneWaiting, "b"), at(9), 0}, // made anew under the same name
 	} {
 		j.Record(c.trace)
 		b := j.Board()
-		var w, s uint64
-		if tr, ok := b.LastWrote(object("web")); ok {
-			w = tr.Seq
-		}
-		if tr, ok := b.LastSized(object("web")); ok {
-			s = tr.Seq
-		}
-		if since := b.SinceTone(object("web")); !since.Equal(c.since) || w != c.wrote || s != c.sized {
-			t.Errorf("step %d: since %v, wrote %d, sized %d; want %v, %d, %d", i+1, since, w, s, c.since, c.wrote, c.sized)
+		row, _ := b.Row(object("web"))
+		if since := b.SinceTone(object("web")); !since.Equal(c.since) || row.WroteSeq != c.wrote || (c.wrote > 0) == row.WroteAt.IsZero() {
+			t.Errorf("step %d: since %v, wrote %d at %v; want %v, %d", i+1, since, row.WroteSeq, row.WroteAt, c.since, c.wrote)
 		}
 	}
 }

@@ -69,8 +69,9 @@ func (s *Server) lastWrote(t *telemetry.Trace) views.Text {
 				Plain(" ago: " + did(x) + ".")
 		}
 	}
-	if last, ok := s.journal.Board().LastWrote(t.Object); ok && last.Seq < t.Seq {
-		return views.Say("Its last write was in sync " + digits(last.Seq) + ", ").Since(last.Ended).Plain(" ago: " + did(last) + ".")
+	if row, ok := s.journal.Board().Row(t.Object); ok && row.WroteSeq != 0 && row.WroteSeq < t.Seq {
+		href := hrefOf(t.Object) + "/syncs/" + s.journal.Epoch() + "/" + digits(row.WroteSeq)
+		return views.Say("Its last write was in ").Link("sync "+digits(row.WroteSeq), href).Plain(", ").Since(row.WroteAt).Plain(" ago.")
 	}
 	return views.Say("It has written nothing before, as far as is recorded.")
 }
