@@ -22,10 +22,10 @@ const (
 )
 
 // TestSpeed fills a history with syncs of 10,000 names that all differ, and
-// measures what comes out of it. It is a sample of 5,000 unless
+// measures what comes out of it. It is a sample of 1,000 unless
 // LOOPSCOPE_HISTORY_SYNCS asks for more: `make bench-history` asks for a million.
 func TestSpeed(t *testing.T) {
-	n := 5000
+	n := 1000
 	more, err := strconv.Atoi(os.Getenv("LOOPSCOPE_HISTORY_SYNCS"))
 	if err == nil {
 		n = more
@@ -53,6 +53,14 @@ type speed struct {
 	path   string
 	some   []*telemetry.Trace // a sample of all, to ask for
 	last   time.Time
+}
+
+// times is how often something is asked: a tenth in a sample.
+func (b *speed) times(n int) int {
+	if b.strict {
+		return n
+	}
+	return n / 10
 }
 
 // fill writes n syncs in batches, as the keeper does, and measures the writing
@@ -181,11 +189,11 @@ func (b *speed) kinds() []kind {
 	}
 }
 
-// search asks a hundred times for different things.
+// search asks a hundred times for different things, or in a sample ten times.
 func (b *speed) search(a telemetry.Archive, k kind) {
 	var took []time.Duration
 	hits := 0
-	for range 100 {
+	for range b.times(100) {
 		q := k.of(b.some[b.rng.IntN(len(b.some))])
 		began := time.Now()
 		found, err := a.Search(b.t.Context(), q)
@@ -205,7 +213,7 @@ func (b *speed) asOf(a telemetry.Archive) {
 	var took []time.Duration
 	found := 0
 	first := b.some[0].Started
-	for range 300 {
+	for range b.times(300) {
 		o := b.some[b.rng.IntN(len(b.some))].Object
 		at := first.Add(time.Duration(b.rng.Int64N(int64(b.last.Sub(first)) + 1)))
 		began := time.Now()
