@@ -20,7 +20,7 @@ const (
 	// trimChunks bounds the transactions that make room between two commits.
 	trimChunks = 4
 	// lastDrain bounds the writing of what is left when the program ends.
-	lastDrain = 3 * time.Second
+	lastDrain = 5 * time.Second
 )
 
 // Journal is what a Keeper reads.

@@ -89,9 +89,9 @@ func TestLastSyncsAreKeptAtTheEnd(t *testing.T) {
 	j, path := journal(0), filepath.Join(t.TempDir(), "h.db")
 	k, _, end := running(t, path, quick(), j)
 	until(t, k, "open", func(s telemetry.ArchiveState) bool { return s.Bytes > 0 })
-	record(j, newGenerator(t, 8, 10).many(700)...)
+	record(j, newGenerator(t, 8, 10).many(300)...)
 	end()
-	if s := k.State(); s.Written != 700 || s.Dropped != 0 || s.Error == "" {
+	if s := k.State(); s.Written != 300 || s.Dropped != 0 || s.Error == "" {
 		t.Errorf("state after the end: %+v", s)
 	}
 	if _, err := k.Search(t.Context(), telemetry.Query{}); !errors.Is(err, errClosed) {
@@ -102,8 +102,8 @@ func TestLastSyncsAreKeptAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if s := file.State(); s.Kept != 700 {
-		t.Errorf("%d syncs are kept, want 700", s.Kept)
+	if s := file.State(); s.Kept != 300 {
+		t.Errorf("%d syncs are kept, want 300", s.Kept)
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 // childFile names the history that a child process writes until it is killed.
 const childFile = "LOOPSCOPE_HISTORY_CHILD"
 
+// childKills asks for another number of kills than three, at a higher rate.
+const childKills = "LOOPSCOPE_HISTORY_KILLS"
+
 // TestChild is that process, and nothing in any other.
 func TestChild(t *testing.T) {
 	path := os.Getenv(childFile)
@@ -33,7 +36,11 @@ func TestChild(t *testing.T) {
 	go func() { _ = k.Run(context.Background(), j) }()
 	until(t, k, "open", func(s telemetry.ArchiveState) bool { return s.Bytes > 0 })
 	out := bufio.NewWriter(os.Stdout)
-	tick := time.NewTicker(5 * time.Millisecond) // bursts of 2 to 5: 700 a second
+	every := 40 * time.Millisecond // bursts of 2 to 5: 90 a second, which the race detector leaves time for
+	if os.Getenv(childKills) != "" {
+		every = 5 * time.Millisecond // 700 a second
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		<-tick.C
@@ -60,7 +67,7 @@ type recording struct {
 // opens every time, is whole, and misses at most the last second.
 func TestKilled(t *testing.T) {
 	rounds := 3
-	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_HISTORY_KILLS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv(childKills)); err == nil {
 		rounds = n
 	}
 	path := filepath.Join(t.TempDir(), "h.db")

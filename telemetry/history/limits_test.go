@@ -122,7 +122,7 @@ func TestOldSyncsGo(t *testing.T) {
 func TestFileIsBounded(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock, MaxBytes: MinBytes})
 	traces, largest := newGenerator(t, 15, 500).many(250), int64(0)
-	for round := range 50 {
+	for round := range 36 {
 		if err := s.Add(t.Context(), again(traces, round)...); err != nil {
 			t.Fatal(err)
 		}
@@ -132,8 +132,8 @@ func TestFileIsBounded(t *testing.T) {
 		largest = max(largest, onDisk(s.path))
 	}
 	kept, quiet := s.kept(), s.counts[classes[telemetry.ClassQuiet]]
-	t.Logf("12,500 syncs: at most %d bytes on the disk, limit %d; %d kept, %d of them quiet", largest, s.opts.MaxBytes, kept, quiet)
-	if largest > s.opts.MaxBytes || kept == 12_500 {
+	t.Logf("9,000 syncs: at most %d bytes on the disk, limit %d; %d kept, %d of them quiet", largest, s.opts.MaxBytes, kept, quiet)
+	if largest > s.opts.MaxBytes || kept == 9_000 {
 		t.Errorf("%d bytes for a limit of %d, with %d syncs", largest, s.opts.MaxBytes, kept)
 	}
 	if quiet*quietShare > kept+quietShare*trimAtOnce || quiet == 0 {
@@ -183,7 +183,7 @@ func TestLowerLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
 	s := open(t, path, Options{Clock: clock, MaxBytes: 4 * MinBytes})
 	traces, round := newGenerator(t, 16, 500).many(500), 0
-	for ; onDisk(path) < 2*MinBytes; round++ {
+	for ; onDisk(path) < MinBytes/4*5; round++ {
 		if err := s.Add(t.Context(), again(traces, round)...); err != nil {
 			t.Fatal(err)
 		}
