@@ -114,8 +114,8 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 		syncHref(x) + "/chain":  "What led to it",
 		"/deployments/shop/web": "shop/web",
 		"/deployments/shop/web?at=2026-11-21T03:00:00Z":       "shop/web",
-		"/deployments/shop/web/story":                         "shop/web is not settled yet.",
-		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "shop/web is not settled yet.",
+		"/deployments/shop/web/story":                         "and is not settled yet.",
+		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "and is not settled yet.",
 		"/deployments/shop/web?at=2020-01-01":                 "No sync of shop/web from then is kept.",
 		"/deployments/shop/web/syncs/7c41/999999":             "earlier run",
 	} {

@@ -100,19 +100,7 @@ func noStory(o telemetry.Object) error {
 
 func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
 	v := views.Story{Object: views.Link{Text: "Deployment " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
-	end := story.Settled
-	v.Headline = views.Text{}.Code(story.Key())
-	if story.Settled.IsZero() {
-		v.Headline = v.Headline.Plain(" is not settled yet")
-	} else {
-		v.Headline = v.Headline.Plain(" was settled after " + views.Span(end.Sub(story.Began)))
-	}
-	v.Headline = v.Headline.Plain(".")
-	v.Then = views.Say("It began ").Clock(story.Began).Plain(" UTC")
-	if story.Open {
-		v.Then = v.Then.Plain(" or before; earlier syncs are not kept")
-	}
-	v.Then = v.Then.Plain(". Last it said: “" + story.Text + "”")
+	v.Headline, v.Then = storyHead(story)
 	c := story.Counts
 	v.Note = fmt.Sprintf("%s by others, %s of pods, %s, %s", views.Plural(c.Changes, "change"), views.Plural(c.Pods, "transition"), views.Plural(c.Syncs, "sync"), views.Plural(c.Writes, "write"))
 	for i := range story.Beats {
@@ -131,12 +119,30 @@ func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
 		v.Waited = views.Sayf("%s of waiting (%s): %s", views.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
 	}
 	if b.Sync != nil {
-		v.Href = hrefOf(b.Sync.Object) + "/syncs/" + b.Sync.Epoch + "/" + digits(b.Sync.Seq)
+		v.Href = syncAddress(b.Sync.Object, b.Sync.Epoch, b.Sync.Seq)
 	}
 	if b.Settles {
 		v.Text = v.Text.Plain(". ").Strong("Settled.")
 	}
 	return v
+}
+
+// storyHead answers why: what holds it up while it is not settled, and
+// afterwards what unsettled it and how long that took.
+func storyHead(story *telemetry.Story) (head, then views.Text) {
+	then = views.Say("It began ").Clock(story.Began).Plain(" UTC")
+	if story.Open {
+		then = then.Plain(" or before; earlier syncs are not kept")
+	}
+	if say := story.Sentence; story.Settled.IsZero() {
+		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(stop(wording(say.Lead, false)))
+		return head, stop(wording(say.Then, true)).Plain(" ").Join(then).Plain(" and is not settled yet.")
+	}
+	head = views.Text{}.Code(story.Key()).Plain(" was settled after " + views.Span(story.Settled.Sub(story.Began)))
+	if i := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatChange }); i >= 0 {
+		head = head.Plain(": ").Join(wording(story.Beats[i].Tell(), false))
+	}
+	return head.Plain("."), then.Plain(". Last it said: “" + story.Text + "”")
 }
 
 // step is the time since the beginning.
@@ -170,8 +176,7 @@ func (s *Server) chain(q *query) (*page, error) {
 	}
 	chain := telemetry.NewExcerpt(s.around(t)).Chain(t)
 	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
-		Headline: views.Say("Sync " + digits(t.Seq) + " of ").Code(t.Key()).Plain(" and what hangs on it."),
-		Then:     s.syncHeadline(t), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
+		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to where somebody else or the clock began, and what came of it."), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+digits(t.Seq)), body: views.ChainBody(v), data: v}
 	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Sync.Href, q.twinHref(), syncKeys
 	p.frame.Crumbs = under(o, views.Link{Text: "sync " + digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
@@ -203,7 +208,7 @@ func hops(links []*telemetry.Link) []views.Hop {
 			if l.Elsewhere {
 				h.Text = views.Say("sync " + digits(l.Sync.Seq) + ", which is on this page already")
 			}
-			h.Href = hrefOf(l.Sync.Object) + "/syncs/" + l.Sync.Epoch + "/" + digits(l.Sync.Seq)
+			h.Href = syncAddress(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)
 		}
 		list = append(list, h)
 	}

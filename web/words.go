@@ -141,8 +141,10 @@ func href(loop, namespace, name string) string {
 func hrefOf(o telemetry.Object) string { return href(o.Loop, o.Namespace, o.Name) }
 
 // syncHref is the permalink of a sync.
-func syncHref(t *telemetry.Trace) string {
-	return hrefOf(t.Object) + "/syncs/" + url.PathEscape(t.Epoch) + "/" + digits(t.Seq)
+func syncHref(t *telemetry.Trace) string { return syncAddress(t.Object, t.Epoch, t.Seq) }
+
+func syncAddress(o telemetry.Object, epoch string, seq uint64) string {
+	return hrefOf(o) + "/syncs/" + url.PathEscape(epoch) + "/" + digits(seq)
 }
 
 // kindOf is what a loop works on, as a person says it.

@@ -70,8 +70,7 @@ func (s *Server) lastWrote(t *telemetry.Trace) views.Text {
 		}
 	}
 	if row, ok := s.journal.Board().Row(t.Object); ok && row.WroteSeq != 0 && row.WroteSeq < t.Seq {
-		href := hrefOf(t.Object) + "/syncs/" + s.journal.Epoch() + "/" + digits(row.WroteSeq)
-		return views.Say("Its last write was in ").Link("sync "+digits(row.WroteSeq), href).Plain(", ").Since(row.WroteAt).Plain(" ago.")
+		return views.Say("Its last write was in ").Link("sync "+digits(row.WroteSeq), syncAddress(t.Object, s.journal.Epoch(), row.WroteSeq)).Plain(", ").Since(row.WroteAt).Plain(" ago.")
 	}
 	return views.Say("It has written nothing before, as far as is recorded.")
 }
