@@ -30,7 +30,7 @@ type Chain struct {
 
 // Chain follows the writes of a sync of the excerpt in both directions.
 func (e *Excerpt) Chain(t *Trace) Chain {
-	return Chain{Sync: t.Hit(DefaultSlow), Origins: e.grow(t, e.origins), Effects: e.grow(t, e.effects)}
+	return Chain{Sync: t.Hit(t.Class(DefaultSlow)), Origins: e.grow(t, e.origins), Effects: e.grow(t, e.effects)}
 }
 
 // step is a neighbour of a sync: nil by for a cause that no sync of the excerpt wrote.
@@ -102,7 +102,7 @@ func (e *Excerpt) grow(t *Trace, around func(*Trace) []step) *Link {
 func linkTo(c *Cause, t *Trace) *Link {
 	l := &Link{Cause: c}
 	if t != nil {
-		hit := t.Hit(DefaultSlow)
+		hit := t.Hit(t.Class(DefaultSlow))
 		l.Sync, l.Writes = &hit, t.Writes()
 	}
 	return l

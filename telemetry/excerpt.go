@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Excerpt is some syncs taken out of the record, with the links between them: a
@@ -109,10 +108,13 @@ func (e *Excerpt) WriterOf(t *Trace, c *Cause) *Trace {
 func (e *Excerpt) own(t *Trace, c *Cause) bool { return c.Sync != 0 || e.WriterOf(t, c) != nil }
 
 // Hit is the trace in a few lines, as it stood when the sync ended.
-func (t *Trace) Hit(slowAfter time.Duration) Hit {
+func (t *Trace) Hit(class Class) Hit {
 	h := Hit{
 		Epoch: t.Epoch, Seq: t.Seq, Object: t.Object, Started: t.Started, Took: t.Took(), Result: t.Result,
-		Class: t.Class(slowAfter), Leaf: t.Leaf(), Code: t.Sentence.Code, Text: t.Sentence.At(t.Ended),
+		Class: class, Leaf: t.Leaf(), Code: t.Sentence.Code,
+	}
+	if t.Sentence.Object != "" {
+		h.Text = t.Sentence.At(t.Ended)
 	}
 	if t.Failure != nil {
 		h.Error = t.Failure.Message

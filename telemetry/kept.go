@@ -42,7 +42,7 @@ func (a keptArchive) Search(ctx context.Context, q Query) (Hits, error) {
 			h.Next = strconv.FormatUint(h.Hits[limit-1].Seq, 10)
 			return errEnough
 		}
-		h.Hits = append(h.Hits, t.Hit(a.j.opts.SlowAfter))
+		h.Hits = append(h.Hits, t.Hit(t.Class(a.j.opts.SlowAfter)))
 		return nil
 	})
 	return h, ignoreEnough(err)
@@ -104,7 +104,7 @@ func (a keptArchive) matching(ctx context.Context, q *Query) []*Trace {
 			break
 		}
 		for _, t := range batch {
-			if q.Match(t, a.j.opts.SlowAfter) {
+			if q.Match(t, t.Class(a.j.opts.SlowAfter)) {
 				list = append(list, t)
 			}
 		}

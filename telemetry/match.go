@@ -3,18 +3,17 @@ package telemetry
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // Match reports whether the query finds the trace, its Limit, After and order
-// aside. slowAfter is what divides the class slow from the quiet ones.
-func (q *Query) Match(t *Trace, slowAfter time.Duration) bool {
+// aside. class is that of the trace.
+func (q *Query) Match(t *Trace, class Class) bool {
 	return same(q.Loop, t.Loop) && same(q.Namespace, t.Namespace) && same(q.Name, t.Name) &&
 		strings.Contains(t.Name, q.NamePart) &&
 		(len(q.Results) == 0 || slices.Contains(q.Results, t.Result)) &&
 		same(q.Code, t.Sentence.Code) && same(q.Leaf, t.Leaf()) &&
 		(q.Since.IsZero() || !t.Started.Before(q.Since)) && (q.Until.IsZero() || t.Started.Before(q.Until)) &&
-		(q.Class == "" || q.Class == t.Class(slowAfter)) &&
+		same(string(q.Class), string(class)) &&
 		q.caused(t) && q.failed(t) && q.answered(t)
 }
 

@@ -229,7 +229,7 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool) []Beat {
 				list = append(list, b)
 			}
 		}
-		hit := t.Hit(DefaultSlow)
+		hit := t.Hit(t.Class(DefaultSlow))
 		b := Beat{Kind: BeatSync, At: t.Started, Object: kinds[t.Loop] + " " + t.Name, Sync: &hit, Writes: t.Writes(), Held: t.held(), Settles: settles && t == last}
 		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && noNews(before[t.Object], t)
 		before[t.Object] = t

@@ -1,6 +1,6 @@
-// Command loopscope runs the Deployment and ReplicaSet loops with a console
-// that shows why each of them did what it did, and explains single Deployments.
-// It may not do more than turn flags into options and values into text.
+// Command loopscope runs the Deployment, ReplicaSet and ReplicationController
+// loops with a console that shows why each of them did what it did, explains
+// single Deployments, and looks back into what was recorded. It may not do more than turn flags into options and values into text.
 package main
 
 import (

@@ -41,7 +41,7 @@ func TestFeed(t *testing.T) {
 		at := time.Now()
 		journal.Record(x)
 		slowest = max(slowest, time.Since(at))
-		time.Sleep(time.Until(began.Add(time.Duration(n) * pause)))
+		time.Sleep(time.Until(began.Add(time.Duration(n) * pause))) // The rate that is asked for; none in the sample.
 	}
 	took := time.Since(began)
 	after := heap()

@@ -72,8 +72,7 @@ func FuzzRow(f *testing.F) {
 		hit, _ := r.hit(row{id: 1, body: body}, &telemetry.Query{Question: "RS-1", Text: "forbidden"})
 		_ = hit.Text
 		if trace, err := c.trace(body); err == nil {
-			o := outlineOf(trace)
-			_ = o.document(trace.Class(time.Second))
+			_ = document(trace, trace.Class(time.Second))
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package history
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -42,90 +40,25 @@ type outlineStep struct {
 	Answer   string `json:"answer"`
 }
 
-// outlineOf is the outline of a trace that was not stored yet.
-func outlineOf(t *telemetry.Trace) outline {
-	o := outline{Epoch: t.Epoch, Seq: t.Seq, Object: t.Object, Started: t.Started, Ended: t.Ended, Result: t.Result, Sentence: t.Sentence, Failure: t.Failure}
-	for i := range t.Causes {
-		o.Causes = append(o.Causes, outlineCause{t.Causes[i].Kind})
+// trace is as much of the trace as the outline has.
+func (o *outline) trace() *telemetry.Trace {
+	t := &telemetry.Trace{Epoch: o.Epoch, Seq: o.Seq, Object: o.Object, Started: o.Started, Ended: o.Ended, Result: o.Result, Sentence: o.Sentence, Failure: o.Failure}
+	for _, c := range o.Causes {
+		t.Causes = append(t.Causes, telemetry.Cause{Kind: c.Kind})
 	}
-	for i := range t.Rounds {
-		o.Rounds = append(o.Rounds, outlineRound{steps(t.Rounds[i].Verdict.Path)})
-	}
-	if t.Report != nil {
-		report := steps(t.Report.Path)
-		o.Report = &report
-	}
-	return o
-}
-
-func steps(p decision.Path) outlinePath {
-	var list []outlineStep
-	for i := range p {
-		list = append(list, outlineStep{p[i].Question, p[i].Answer})
-	}
-	return outlinePath{list}
-}
-
-// path is that of telemetry.Trace.Path: the last round, then the report.
-func (o *outline) path() []outlineStep {
-	var list []outlineStep
-	if n := len(o.Rounds); n > 0 {
-		list = append(list, o.Rounds[n-1].Verdict.Path...)
+	for _, r := range o.Rounds {
+		t.Rounds = append(t.Rounds, decision.Round{Verdict: decision.Verdict{Path: r.Verdict.steps()}})
 	}
 	if o.Report != nil {
-		list = append(list, o.Report.Path...)
+		t.Report = &decision.Report{Path: o.Report.steps()}
 	}
-	return list
+	return t
 }
 
-func (o *outline) leaf() string {
-	if n := len(o.Rounds); n > 0 {
-		if p := o.Rounds[n-1].Verdict.Path; len(p) > 0 {
-			return p[len(p)-1].Question
-		}
+func (p outlinePath) steps() decision.Path {
+	path := make(decision.Path, 0, len(p.Path))
+	for _, s := range p.Path {
+		path = append(path, decision.Step{Question: s.Question, Answer: s.Answer})
 	}
-	return ""
-}
-
-func (o *outline) message() string {
-	if o.Failure == nil {
-		return ""
-	}
-	return o.Failure.Message
-}
-
-// matches is what a query means. The index only proposes: it knows words by
-// their hashes and errors by their trigrams.
-func (o *outline) matches(q *telemetry.Query, class telemetry.Class) bool {
-	return same(q.Loop, o.Loop) && same(q.Namespace, o.Namespace) && same(q.Name, o.Name) &&
-		strings.Contains(o.Name, q.NamePart) &&
-		(len(q.Results) == 0 || slices.Contains(q.Results, o.Result)) &&
-		same(q.Class, class) && same(q.Code, o.Sentence.Code) && same(q.Leaf, o.leaf()) &&
-		o.answered(q.Question, q.Answer) && o.caused(q.Cause) &&
-		(q.Text == "" || strings.Contains(strings.ToLower(o.message()), strings.ToLower(q.Text))) &&
-		(q.Since.IsZero() || !o.Started.Before(q.Since)) && (q.Until.IsZero() || o.Started.Before(q.Until))
-}
-
-// same reports whether the query leaves a field open or asks for this value.
-func same[T ~string](asked, is T) bool { return asked == "" || asked == is }
-
-func (o *outline) answered(question, answer string) bool {
-	return question == "" || slices.ContainsFunc(o.path(), func(s outlineStep) bool {
-		return s.Question == question && same(answer, s.Answer)
-	})
-}
-
-func (o *outline) caused(kind telemetry.CauseKind) bool {
-	return kind == "" || slices.ContainsFunc(o.Causes, func(c outlineCause) bool { return c.Kind == kind })
-}
-
-func (o *outline) hit(class telemetry.Class) telemetry.Hit {
-	h := telemetry.Hit{
-		Epoch: o.Epoch, Seq: o.Seq, Object: o.Object, Started: o.Started, Took: o.Ended.Sub(o.Started),
-		Result: o.Result, Class: class, Leaf: o.leaf(), Code: o.Sentence.Code, Error: o.message(),
-	}
-	if o.Sentence.Object != "" {
-		h.Text = o.Sentence.At(o.Ended)
-	}
-	return h
+	return path
 }

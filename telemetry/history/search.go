@@ -198,7 +198,8 @@ func (r *reader) hit(row row, q *telemetry.Query) (telemetry.Hit, bool) {
 	if err := r.codec.into(row.body, &o); err != nil {
 		return telemetry.Hit{Started: moment(row.id), Class: row.class, Text: "This sync cannot be read back.", Error: err.Error()}, true
 	}
-	return o.hit(row.class), o.matches(q, row.class)
+	t := o.trace() // The index only proposes: it knows words by their hashes and errors by their trigrams.
+	return t.Hit(row.class), q.Match(t, row.class)
 }
 
 // Each calls visit with every sync that the query finds. Rows that cannot be
@@ -218,7 +219,7 @@ func (r *reader) Each(ctx context.Context, q telemetry.Query, visit func(*teleme
 		if err != nil {
 			return false, err
 		}
-		if o := outlineOf(t); !o.matches(&q, row.class) {
+		if !q.Match(t, row.class) {
 			return true, nil
 		}
 		visited++

@@ -72,8 +72,8 @@ func (s *Store) pack(t *telemetry.Trace) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	o, class := outlineOf(t), t.Class(s.opts.SlowAfter)
-	return packed{id: number(t.Started), seq: int64(t.Seq), class: classes[class], epoch: t.Epoch, body: body, document: o.document(class)}, nil
+	class := t.Class(s.opts.SlowAfter)
+	return packed{id: number(t.Started), seq: int64(t.Seq), class: classes[class], epoch: t.Epoch, body: body, document: document(t, class)}, nil
 }
 
 // Add keeps all of these traces or none. One that is kept already is left as it

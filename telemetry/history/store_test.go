@@ -95,7 +95,7 @@ func TestWhatIsKeptIsReadBackWhole(t *testing.T) {
 // model answers a query from the traces themselves.
 func model(traces []*telemetry.Trace, q telemetry.Query) (list []uint64) {
 	for _, t := range traces {
-		if o := outlineOf(t); o.matches(&q, t.Class(time.Second)) {
+		if q.Match(t, t.Class(time.Second)) {
 			list = append(list, t.Seq)
 		}
 	}
@@ -288,16 +288,16 @@ func TestEachStops(t *testing.T) {
 // outline that was read back: they have to be the same.
 func TestOutlineIsThatOfTheTrace(t *testing.T) {
 	for _, trace := range newGenerator(t, 7, 100).many(500) {
-		want := outlineOf(trace)
-		var got outline
-		if err := json.Unmarshal([]byte(text(t, trace)), &got); err != nil {
+		var read outline
+		if err := json.Unmarshal([]byte(text(t, trace)), &read); err != nil {
 			t.Fatal(err)
 		}
-		if class := trace.Class(time.Second); got.document(class) != want.document(class) || got.hit(class) != want.hit(class) {
-			t.Fatalf("outline read back\n%+v, of the trace\n%+v", got, want)
+		got := read.trace()
+		if class := trace.Class(time.Second); document(got, class) != document(trace, class) || got.Hit(class) != trace.Hit(class) {
+			t.Fatalf("outline read back\n%+v, of the trace\n%+v", got, trace)
 		}
-		if got.leaf() != trace.Leaf() || len(got.path()) != len(trace.Path()) {
-			t.Errorf("leaf %q and %d steps, want %q and %d", got.leaf(), len(got.path()), trace.Leaf(), len(trace.Path()))
+		if got.Leaf() != trace.Leaf() || len(got.Path()) != len(trace.Path()) {
+			t.Errorf("leaf %q and %d steps, want %q and %d", got.Leaf(), len(got.Path()), trace.Leaf(), len(trace.Path()))
 		}
 	}
 }

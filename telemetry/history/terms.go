@@ -95,25 +95,27 @@ func (s *terms) grams(kind, text string, limit int) {
 }
 
 // document is everything that a sync can be found by, as the index takes it.
-func (o *outline) document(class telemetry.Class) string {
+func document(t *telemetry.Trace, class telemetry.Class) string {
 	var s terms
-	s.add(termLoop, o.Loop)
-	s.add(termNamespace, o.Namespace)
-	s.add(termName, o.Name)
-	s.add(termObject, o.Loop, o.Namespace, o.Name)
-	s.grams(termNamePart, o.Name, maxText)
-	s.add(termResult, string(o.Result))
+	s.add(termLoop, t.Loop)
+	s.add(termNamespace, t.Namespace)
+	s.add(termName, t.Name)
+	s.add(termObject, t.Loop, t.Namespace, t.Name)
+	s.grams(termNamePart, t.Name, maxText)
+	s.add(termResult, string(t.Result))
 	s.add(termClass, string(class))
-	s.add(termCode, o.Sentence.Code)
-	s.add(termLeaf, o.leaf())
-	for _, step := range o.path() {
+	s.add(termCode, t.Sentence.Code)
+	s.add(termLeaf, t.Leaf())
+	for _, step := range t.Path() {
 		s.add(termQuestion, step.Question)
 		s.add(termAnswer, step.Question, step.Answer)
 	}
-	for _, c := range o.Causes {
+	for _, c := range t.Causes {
 		s.add(termCause, string(c.Kind))
 	}
-	s.grams(termText, strings.ToLower(o.message()), maxText)
+	if t.Failure != nil {
+		s.grams(termText, strings.ToLower(t.Failure.Message), maxText)
+	}
 	return string(s.text)
 }
 

@@ -39,7 +39,6 @@ func BenchmarkDocument(b *testing.B) {
 	trace := g.next()
 	b.ReportAllocs()
 	for b.Loop() {
-		o := outlineOf(trace)
-		_ = o.document(trace.Class(0))
+		_ = document(trace, trace.Class(0))
 	}
 }
