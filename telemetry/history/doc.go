@@ -11,7 +11,7 @@
 //
 // One process writes a file, any number read it meanwhile. What was committed
 // survives the end of the process in any way; the writer commits four times a
-// second, so a killed process loses less than its last second. A machine that
-// loses power may lose more: what came after the last checkpoint, which comes
-// every few megabytes.
+// second, so a killed process loses less than its last second as long as a commit
+// takes less than that, as all but very few do. A machine that loses power
+// may lose more: what came after the last checkpoint, every few megabytes.
 package history
