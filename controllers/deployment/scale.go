@@ -98,7 +98,9 @@ func (t *turn) saturated() bool {
 }
 
 // share is proportional scaling ([S-3]). Its writes refresh the annotations even
-// where the size stays, so that the next sync sees no scaling any more.
+// where the size stays, so that the next sync sees no scaling any more. Those that
+// take pods go first: in Kubernetes' order, one that grows first can pass the ceiling
+// until the others have shrunk.
 func (t *turn) share() {
 	sets := t.active()
 	toAdd := -t.total
@@ -116,8 +118,12 @@ func (t *turn) share() {
 		facts = append(facts, sizes(rs, to[i])...)
 	}
 	t.verdict.Path.Count(qShare, toAdd, facts...)
-	for i, rs := range sets {
-		t.resize(qShare, rs, to[i])
+	for _, shrinks := range []bool{true, false} {
+		for i, rs := range sets {
+			if (to[i] < rs.Replicas) == shrinks {
+				t.resize(qShare, rs, to[i])
+			}
+		}
 	}
 }
 
