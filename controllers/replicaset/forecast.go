@@ -1,0 +1,125 @@
+package replicaset
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Fate is the place of a pod in the order in which pods would be deleted.
+type Fate struct {
+	decision.Victim
+	// Because is the criterion that puts the pod before the one that follows it:
+	// "unassigned", "phase", "ready", "settling", "cost", "colocated",
+	// "readySince", "restarts", "age" or "uid"; "last" for the one that goes last.
+	Because string
+	// Words say that of the pod, without its name.
+	Words decision.Words
+}
+
+// Forecast is the first n pods that would go, in their order, if the size became
+// smaller now. It ranks as Decide does, as of s.Now, and decides nothing.
+func Forecast(s *Snapshot, n int) []Fate {
+	var cs []candidate
+	for _, p := range canonical(s.Pods) {
+		if s.claimed(p) {
+			cs = append(cs, newCandidate(s, p))
+		}
+	}
+	order(cs)
+	fates := make([]Fate, 0, min(max(n, 0), len(cs)))
+	for i := range cs[:cap(fates)] {
+		f := Fate{Victim: decision.Victim{Name: cs[i].pod.Name, UID: cs[i].pod.UID, Rank: int64(i) + 1, Facts: cs[i].facts(s.Now)}}
+		if i+1 < len(cs) {
+			f.Because, f.Words = before(&cs[i], &cs[i+1], s.Now)
+		} else {
+			f.Because, f.Words = "last", decision.Words{}.Say("goes last: no other is left")
+		}
+		fates = append(fates, f)
+	}
+	return fates
+}
+
+// criterion is one step of the comparison, with what it says of the pod that goes first.
+type criterion struct {
+	name    string
+	compare func(a, b *candidate) int
+	words   func(a, b *candidate, now time.Time) decision.Words
+}
+
+// criteria in the order in which they are compared, as head and tail do.
+var criteria = []criterion{
+	{"unassigned", func(a, b *candidate) int { return first(a.pod.Node == "", b.pod.Node == "") },
+		func(_, b *candidate, _ time.Time) decision.Words { return against("is on no node", b, "is on one") }},
+	{"phase", func(a, b *candidate) int { return cmp.Compare(a.phase, b.phase) },
+		func(a, b *candidate, _ time.Time) decision.Words {
+			return against("is "+a.pod.Phase, b, "is "+b.pod.Phase)
+		}},
+	{"ready", func(a, b *candidate) int { return first(!a.pod.Ready, !b.pod.Ready) },
+		func(_, b *candidate, _ time.Time) decision.Words { return against("is not ready", b, "is") }},
+	{"settling", func(a, b *candidate) int { return first(a.settling, b.settling) },
+		func(_, b *candidate, _ time.Time) decision.Words {
+			return against("is ready but not available yet", b, "is available")
+		}},
+	{"cost", func(a, b *candidate) int { return cmp.Compare(a.cost, b.cost) },
+		func(a, b *candidate, _ time.Time) decision.Words {
+			return decision.Words{}.Say("has the lower deletion cost: ").Count("deletionCost", a.cost).Say(" against ").Count("deletionCost", b.cost).Say(" of ").Name(b.pod.Name)
+		}},
+	{"colocated", func(a, b *candidate) int { return cmp.Compare(b.colocated, a.colocated) },
+		func(a, b *candidate, _ time.Time) decision.Words {
+			return decision.Words{}.Say("is on a node with ").Count("colocated", a.colocated).Say(plural(a.colocated, " pod", " pods")+" of its owner, ").
+				Name(b.pod.Name).Say(" on one with ").Count("colocated", b.colocated)
+		}},
+	{"readySince", func(a, b *candidate) int {
+		return cmp.Or(first(a.readyZero, b.readyZero), cmp.Compare(a.readyBucket, b.readyBucket))
+	}, func(a, b *candidate, now time.Time) decision.Words {
+		return younger("has been ready for less long", a.pod.ReadySince, b, b.pod.ReadySince, now)
+	}},
+}
+
+// ties are the criteria of tail, which holds among pods that got ready at the same instant.
+var ties = []criterion{
+	{"restarts", func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.pod.Restarts, a.pod.Restarts), cmp.Compare(b.pod.SidecarRestarts, a.pod.SidecarRestarts))
+	}, func(a, b *candidate, _ time.Time) decision.Words {
+		x, y := a.pod.Restarts, b.pod.Restarts
+		if x == y {
+			x, y = a.pod.SidecarRestarts, b.pod.SidecarRestarts
+		}
+		return decision.Words{}.Say("was restarted more often: ").Count("restarts", x).Say(" times against ").Count("restarts", y).Say(" of ").Name(b.pod.Name)
+	}},
+	{"age", func(a, b *candidate) int {
+		return cmp.Or(first(a.pod.Created.IsZero(), b.pod.Created.IsZero()), cmp.Compare(a.ageBucket, b.ageBucket))
+	}, func(a, b *candidate, now time.Time) decision.Words {
+		return younger("is younger", a.pod.Created, b, b.pod.Created, now)
+	}},
+}
+
+// before says why a goes before b, which follows it.
+func before(a, b *candidate, now time.Time) (string, decision.Words) {
+	list := criteria
+	if head(a, b) == 0 && a.pod.ReadySince.Equal(b.pod.ReadySince) {
+		list = ties
+	}
+	for _, c := range list {
+		if c.compare(a, b) < 0 {
+			return c.name, c.words(a, b, now)
+		}
+	}
+	return "uid", decision.Words{}.Say("ties with ").Name(b.pod.Name).Say(" in all that counts, so the UIDs decide")
+}
+
+func against(is string, b *candidate, other string) decision.Words {
+	return decision.Words{}.Say(is + ", ").Name(b.pod.Name).Say(" " + other)
+}
+
+func younger(is string, at time.Time, b *candidate, other, now time.Time) decision.Words {
+	if at.IsZero() {
+		return against("does not say since when", b, "does")
+	}
+	return decision.Words{}.Say(is + ": ").Quote(decision.Span(max(0, now.Sub(at)))).Say(" against ").Quote(decision.Span(max(0, now.Sub(other)))).Say(" of ").Name(b.pod.Name)
+}
+
+// Plight says what an active pod that is not ready waits for, without its name.
+func Plight(p *Pod) decision.Words { return plightOf(p).words }
