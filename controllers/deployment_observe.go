@@ -161,7 +161,9 @@ func (t *deploymentTurn) selector() labels.Selector {
 
 // fillReplicaSets adds the candidates: our own, and orphans that match.
 func (t *deploymentTurn) fillReplicaSets(selector labels.Selector) {
-	for _, rs := range controlledBy(t.body.owned, t.d.Namespace, t.d.UID) {
+	own := controlledBy(t.body.owned, t.d.Namespace, t.d.UID)
+	t.s.Changed = t.template.change(own)
+	for _, rs := range own {
 		t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, true, selector.Matches(labels.Set(rs.Labels))))
 	}
 	for _, rs := range orphansIn(t.body.owned, t.d.Namespace) {

@@ -102,6 +102,9 @@ func TestNothingPlantedLeaves(t *testing.T) {
 			})
 		}
 	}
+	if !strings.Contains(shown.String(), `"changed":{"from":"1","to":"2","fields":[`) {
+		t.Error("no snapshot says what its newest revision changed: nothing of that was searched")
+	}
 	for pattern, why := range shows {
 		if !seen[pattern] && (kept[pattern] == "" || !strings.Contains(shown.String(), kept[pattern])) {
 			t.Errorf("%s may be shown (%s), but nothing shows it", pattern, why)

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/dump"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
 // templates remembers what is dear to compute of each Deployment's pod template:
@@ -29,6 +31,16 @@ type knownTemplate struct {
 	generation int64
 	hashes     map[int32]string // by collision count, -1 for none
 	same       map[types.UID]comparison
+	// changed is what the newest revision changed, of the two ReplicaSets in changedOf.
+	changed   *deployment.TemplateChange
+	changedOf [2]setVersion
+}
+
+// setVersion is a ReplicaSet whose spec is known.
+type setVersion struct {
+	uid        types.UID
+	generation int64
+	revision   string
 }
 
 // comparison is with one generation of a ReplicaSet.

@@ -122,6 +122,12 @@ func (s *Snapshot) check() error {
 		l.instant("echo of "+e.Object+", since", e.Since)
 		l.instant("echo of "+e.Object+", check", e.Check)
 	}
+	if c := s.Changed; c != nil {
+		l.count("more of changed", c.More)
+		if len(c.Fields) > MaxChanged {
+			l.fail("changed names %d paths, more than the %d that are read", len(c.Fields), MaxChanged)
+		}
+	}
 	for i := range s.ReplicaSets {
 		l.set(&s.ReplicaSets[i])
 	}

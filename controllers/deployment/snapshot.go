@@ -53,6 +53,9 @@ type Snapshot struct {
 	RollbackTo string `json:"rollbackTo,omitempty"`
 	// Images are the images of the pod template.
 	Images []string `json:"images,omitempty"`
+	// Changed is what the newest revision changed of the template of the one
+	// before; nil where there is only one. Nothing is decided on it.
+	Changed *TemplateChange `json:"changed,omitempty"`
 
 	// NextHash and NextName are what a ReplicaSet for this template would be
 	// called, for the current collision count ([2.5.2]).
@@ -163,6 +166,20 @@ type ReplicaSet struct {
 	// where none is ready. Nothing is decided on it.
 	Came *Came `json:"came,omitempty"`
 }
+
+// TemplateChange is what differs between the templates of two revisions. Images,
+// numbers and quantities have their values; of everything else only the path is
+// known, as of any template.
+type TemplateChange struct {
+	From string `json:"from"` // a revision
+	To   string `json:"to"`
+	// Fields are the first MaxChanged paths, images first, without "spec.template.".
+	Fields []decision.Change `json:"fields,omitempty"`
+	More   int64             `json:"more,omitempty"`
+}
+
+// MaxChanged bounds the paths that a snapshot names of one change of a template.
+const MaxChanged = 12
 
 // Came is how long pods took from their creation until they were ready. Pods
 // whose containers were started again do not count: they got ready for a second
