@@ -55,6 +55,14 @@ safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher
 chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all its rounds (LOOPSCOPE_CHAOS=NAME for some)
 	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} $(SUITE) -timeout 2h -v ./cmd/sandbox/chaos
 
+.PHONY: gallery
+gallery: ## Every page and component of the console in every state, at http://127.0.0.1:8078/gallery (ARGS=HOST:PORT for another)
+	go test -count=1 -timeout 0 -run '^TestGallery$$' ./web -gallery $${ARGS:-127.0.0.1:8078}
+
+.PHONY: console
+console: deps ## The whole gallery in Chromium: both themes, 400 to 1440 px, 400 %, forced colours, axe-core (about 15 minutes)
+	LOOPSCOPE_LOOKS=all go test -count=1 -timeout 2h -v -run 'TestBrowser' ./web
+
 .PHONY: bench
 bench: ## Benchmarks: deciding, recording with and without readers
 	go test -run '^$$' -bench . -benchmem ./controllers/... ./telemetry/... ./web/...
