@@ -38,6 +38,8 @@ type Head struct {
 	Gone    bool       `json:"gone,omitempty"`
 	// Estimate is when the rollout may complete; nil where none is under way.
 	Estimate *Estimate `json:"estimate,omitempty"`
+	// Last is the newest sync in one line.
+	Last Text `json:"last,omitempty"`
 }
 
 // Estimate is a range with its basis, or why there is none.

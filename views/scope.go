@@ -1,5 +1,7 @@
 package views
 
+import "time"
+
 // Scope is the sizes of a Deployment over one time base. All positions are
 // computed by the presenter from recorded facts; paths are in the units of Box.
 type Scope struct {
@@ -23,9 +25,18 @@ type Scope struct {
 	Legend        []ScopeLegend `json:"legend"`
 	Points        []ScopePoint  `json:"points"`
 	Lanes         []ScopeLane   `json:"lanes,omitempty"`
-	NowAt         string        `json:"-"` // in percent of the width
-	CursorAt      string        `json:"-"`
-	CursorText    string        `json:"-"`
+	// Windows are the lengths to choose from; the one that is shown has no address.
+	Windows []Link `json:"windows,omitempty"`
+	// Pods are a lane for each pod that blocks, then bundles of the others.
+	// MorePods are those that block beyond the first few.
+	Pods     []PodLane `json:"pods,omitempty"`
+	MorePods []PodLane `json:"morePods,omitempty"`
+	MoreNote string    `json:"-"`
+	// HeldAt and DeadlineAt are where those words stand, in percent; "" for nowhere.
+	HeldAt, DeadlineAt, DeadlineText string `json:"-"`
+	NowAt                            string `json:"-"` // in percent of the width
+	CursorAt                         string `json:"-"`
+	CursorText                       string `json:"-"`
 }
 
 // ScopeTick is a time on the axis.
@@ -56,4 +67,28 @@ type ScopeLane struct {
 	Name                  string `json:"name"`
 	Nothing, Status, Size string `json:"-"`
 	Note                  string `json:"note"`
+}
+
+// PodLane is the life of one pod, or of many as a bundle: dotted while it does
+// not run, thin while it is not ready, thick while it is available, a hairline
+// while it ends.
+type PodLane struct {
+	Owner  string `json:"-"`
+	Own    string `json:"-"`
+	Name   string `json:"name,omitempty"` // of a bundle: "7 new"
+	Height int    `json:"-"`
+	Bundle bool   `json:"-"`
+	Count  int    `json:"count"`
+	// Empty is set where nothing is drawn; Note says why.
+	Empty                        bool      `json:"empty,omitempty"`
+	Pending, Thin, Thick, Ending string    `json:"-"`
+	Tone                         Tone      `json:"tone,omitempty"`
+	Note                         Text      `json:"note,omitempty"`
+	Steps                        []PodStep `json:"steps,omitempty"`
+}
+
+// PodStep is what a pod was from one moment on.
+type PodStep struct {
+	At time.Time `json:"at"`
+	Is string    `json:"is"`
 }

@@ -21,6 +21,7 @@ const (
 func (s *Server) objectView(q *query, x *subject) views.Object {
 	v := views.Object{Kind: kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
 		Head: s.head(q, x), Held: heldViews(x.newest), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
+	v.Head.Last = s.lastLine(x.newest)
 	v.Syncs, v.SyncsNote = s.syncRows(x)
 	return v
 }
@@ -38,7 +39,7 @@ func (s *Server) stepper(x *subject) views.Stepper {
 	}
 	if at+1 < len(x.kept) {
 		v.Next, v.Newer = x.stepTo(x.kept[at+1]), len(x.kept)-at-1
-		v.Last = &views.Link{Text: "newest", Href: hrefOf(x.object)}
+		v.Last = &views.Link{Text: "newest", Href: x.href(x.window, false)}
 		if v.Newer == 1 {
 			v.Next.Href = v.Last.Href
 		}
@@ -47,7 +48,27 @@ func (s *Server) stepper(x *subject) views.Stepper {
 }
 
 func (x *subject) stepTo(t *telemetry.Trace) *views.Link {
-	return &views.Link{Text: digits(t.Seq), Href: hrefOf(x.object) + "?epoch=" + t.Epoch + "&sync=" + digits(t.Seq)}
+	return &views.Link{Text: digits(t.Seq), Href: x.hrefAt(x.window, t)}
+}
+
+// href is the page with another window, at the sync under the cursor where that
+// is pinned and at the newest otherwise.
+func (x *subject) href(window string, pinned bool) string {
+	if pinned {
+		return x.hrefAt(window, x.cursor)
+	}
+	if windowOf(window) == 0 {
+		return hrefOf(x.object)
+	}
+	return hrefOf(x.object) + "?window=" + window
+}
+
+func (x *subject) hrefAt(window string, t *telemetry.Trace) string {
+	href := hrefOf(x.object) + "?epoch=" + t.Epoch + "&sync=" + digits(t.Seq)
+	if windowOf(window) != 0 {
+		href += "&window=" + window
+	}
+	return href
 }
 
 // syncRows is the list of kept syncs, newest first. Neighbours that changed
@@ -93,15 +114,9 @@ func (x *subject) syncRow(t *telemetry.Trace) views.SyncRow {
 
 // whyShort is the first cause of a sync in a few words, and how many more.
 func whyShort(t *telemetry.Trace) string {
-	if len(t.Causes) == 0 {
+	c, ok := wokeBy(t)
+	if !ok {
 		return "not recorded"
-	}
-	c := t.Causes[0]
-	for _, x := range t.Causes {
-		if !early(t, x) {
-			c = x
-			break
-		}
 	}
 	text := causeWord(c.Kind)
 	if c.Object != "" {

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -31,69 +30,96 @@ type scopePoint struct {
 	status                                bool
 }
 
-// scopeBox turns moments and pods into positions.
-type scopeBox struct {
-	from, to time.Time
-	most     int64
+// scopeWindows are the lengths that a reader may ask for.
+var scopeWindows = []struct {
+	word string
+	span time.Duration
+}{{"23m", 23 * time.Minute}, {"1h", time.Hour}, {"6h", 6 * time.Hour}}
+
+// windowOf is the length that an address asks for; 0 for the one that fits.
+func windowOf(word string) time.Duration {
+	for _, w := range scopeWindows {
+		if w.word == word {
+			return w.span
+		}
+	}
+	return 0
 }
 
-func (b scopeBox) x(at time.Time) string {
-	share := float64(at.Sub(b.from)) / float64(b.to.Sub(b.from))
-	return coord(scopeWidth * min(1, max(0, share)))
-}
-
-func (b scopeBox) percent(at time.Time) string {
-	share := float64(at.Sub(b.from)) / float64(b.to.Sub(b.from))
-	return coord(100*min(1, max(0, share))) + "%"
-}
-
-func (b scopeBox) y(pods int64) string {
-	return coord(scopeHeight - (scopeHeight-scopeTop)*float64(pods)/float64(max(1, b.most)))
-}
-
-func coord(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
-
-// scope draws the sizes over the newest rollout from what is kept of it. Fewer
-// than two moments make no picture.
+// scope draws the sizes over the newest rollout from what is kept of it, or
+// over the window that was asked for.
 func (s *Server) scope(q *query, x *subject) *views.Scope {
-	points := rolloutPoints(x.kept)
-	if len(points) < 2 || !x.onList {
+	points := sizePoints(x.kept)
+	if len(points) == 0 || !x.onList {
 		return nil
 	}
+	span := windowOf(x.window)
+	if span == 0 {
+		points = sinceRollout(points)
+	}
 	last := points[len(points)-1]
-	deadline := deadlineOf(x.newest)
-	box, now := scopeBase(points, q.now)
-	v := &views.Scope{Width: scopeWidth, Height: scopeHeight, Now: box.x(now), NowAt: box.percent(now),
-		Span: box.from.UTC().Format("15:04") + " to " + box.to.UTC().Format("15:04")}
-	v.Label = fmt.Sprintf("Pods over time. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", last.fresh, last.old, last.available, last.floor, last.ceiling)
-	v.Ticks, v.Grid = box.ticks(now)
-	drawn := box.calm(points)
-	v.New = box.area(drawn, now, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
-	v.Old = box.area(drawn, now, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
-	v.Available = box.steps(drawn, now, func(p scopePoint) int64 { return p.available })
+	box, now := scopeBase(points, q.now, span)
+	points = box.within(points)
+	v := box.sizes(points, now)
+	v.Windows = x.windows()
+	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.ceiling)), Text: fmt.Sprintf("ceiling %d", last.ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
 	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.ceiling), scopeWidth)
-	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: fmt.Sprintf("ceiling %d", last.ceiling)}, {Y: "168", Text: "0"}}
 	if last.floor > 0 && last.floor != last.ceiling {
 		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.floor), scopeWidth)
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.floor)), Text: fmt.Sprintf("floor %d", last.floor)})
 	}
-	box.marks(v, x, points, now, deadline)
+	box.marks(v, x, points, now, deadlineOf(x.newest))
 	v.Legend = legend(last, numbersOf(x.newest))
-	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, points[0].at))}
+	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
+	s.deploymentLanes(v, x, box, now)
+	v.Label = s.scopeLabel(v, x, last, q.now)
+	return v
+}
+
+// sizes is the channel of the sizes.
+func (b scopeBox) sizes(points []scopePoint, now time.Time) *views.Scope {
+	v := &views.Scope{Width: scopeWidth, Height: scopeHeight, Now: b.x(now), NowAt: b.percent(now),
+		Span: b.from.UTC().Format("15:04") + " to " + b.to.UTC().Format("15:04")}
+	v.Ticks, v.Grid = b.ticks(now)
+	drawn := b.calm(points)
+	v.New = b.area(drawn, now, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
+	v.Old = b.area(drawn, now, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
+	v.Available = b.steps(drawn, now, func(p scopePoint) int64 { return p.available })
 	for _, p := range points {
 		v.Points = append(v.Points, views.ScopePoint{At: p.at.UnixMilli(), Seq: p.seq, New: p.fresh, Old: p.old, Available: p.available})
 	}
 	return v
 }
 
-func labelY(y string) string {
-	f, _ := strconv.ParseFloat(y, 64) // made by coord
-	return coord(f + 4)
+// scopeLabel is the finding of the picture, in words.
+func (s *Server) scopeLabel(v *views.Scope, x *subject, last scopePoint, now time.Time) string {
+	text := fmt.Sprintf("Pods from %s UTC. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", v.Span, last.fresh, last.old, last.available, last.floor, last.ceiling)
+	if said := s.said(x.newest, now); said.State != "" {
+		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + wording(said.Lead, false).String() + ". " + text
+	}
+	return text + laneFinding(v)
 }
 
-// rolloutPoints are the syncs since the newest rollout began: since the last
-// time that there was no old pod, or the first that is kept.
-func rolloutPoints(kept []*telemetry.Trace) []scopePoint {
+// laneFinding says which pods block, as their lanes show it.
+func laneFinding(v *views.Scope) string {
+	text := ""
+	for _, l := range v.Pods {
+		switch {
+		case l.Tone != views.Waiting || l.Empty:
+		case l.Bundle:
+			text += " " + l.Name + " " + l.Note.String() + "."
+		default:
+			text += " Pod " + l.Owner + l.Own + " " + l.Note.String() + "."
+		}
+	}
+	if v.MoreNote != "" {
+		text += " There is " + v.MoreNote + "."
+	}
+	return text
+}
+
+// sizePoints are the sizes that each kept sync saw.
+func sizePoints(kept []*telemetry.Trace) []scopePoint {
 	var points []scopePoint
 	for _, t := range kept {
 		n := numbersOf(t)
@@ -103,10 +129,18 @@ func rolloutPoints(kept []*telemetry.Trace) []scopePoint {
 		}
 		p := scopePoint{at: t.Ended, seq: t.Seq, fresh: n.or("new"), old: n.or("old"), available: n.or("available"), ceiling: ceiling, floor: n.or("floor"),
 			held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()}
-		if last := len(points) - 1; last >= 0 && points[last].old == 0 && p.old > 0 {
-			points = points[last:] // A template changed: its rollout begins with the state before.
-		}
 		points = append(points, p)
+	}
+	return points
+}
+
+// sinceRollout are those since the newest rollout began: since the last time
+// that there was no old pod, or the first that is kept.
+func sinceRollout(points []scopePoint) []scopePoint {
+	for i := len(points) - 1; i > 0; i-- {
+		if points[i].old > 0 && points[i-1].old == 0 {
+			return points[i-1:] // A template changed: its rollout begins with the state before.
+		}
 	}
 	return points
 }
@@ -120,17 +154,43 @@ func deadlineOf(t *telemetry.Trace) time.Time {
 	return time.Time{}
 }
 
-// scopeBase chooses the time base. It ends with the rollout, or some time after
-// now, and grows in steps.
-func scopeBase(points []scopePoint, now time.Time) (scopeBox, time.Time) {
+// scopeBase chooses the time base: the window that was asked for, or the
+// shortest that holds what is drawn. It ends with the rollout, or some time
+// after now, and grows in steps.
+func scopeBase(points []scopePoint, now time.Time, window time.Duration) (scopeBox, time.Time) {
 	first, last := points[0], points[len(points)-1]
-	begin := first.at
-	if len(points) > 1 && points[1].at.Sub(first.at) > time.Minute {
-		begin = points[1].at.Add(-30 * time.Second)
-	}
 	end := now
-	if done := last.old == 0 && !last.held && last.fresh == last.available; done && now.Sub(last.at) > 2*time.Minute {
+	if done := last.old == 0 && !last.held && last.fresh == last.available; done && window == 0 && now.Sub(last.at) > 2*time.Minute {
 		end = last.at.Add(time.Minute)
+	}
+	b := scopeBox{}
+	if window > 0 {
+		b.from = windowBegin(first.at, end, window)
+		b.to = b.from.Add(window)
+	} else {
+		b.from, b.to = fitting(points, end)
+	}
+	for _, p := range points {
+		b.most = max(b.most, p.ceiling, p.fresh+p.old, p.available)
+	}
+	return b, b.still(end)
+}
+
+// windowBegin is where a window of that length begins: with what is kept where
+// that fits, or so that now moves through its last fifth before it goes on by a tenth.
+func windowBegin(first, now time.Time, window time.Duration) time.Time {
+	begin := now.Add(-window * 9 / 10)
+	if first.After(begin) {
+		return first.Truncate(time.Second)
+	}
+	return begin.Truncate(window / 10).Add(window / 10)
+}
+
+// fitting is the shortest of the spans that holds the points and some of the future.
+func fitting(points []scopePoint, end time.Time) (from, to time.Time) {
+	begin := points[0].at
+	if len(points) > 1 && points[1].at.Sub(begin) > time.Minute {
+		begin = points[1].at.Add(-30 * time.Second)
 	}
 	span := scopeSpans[len(scopeSpans)-1]
 	for _, x := range scopeSpans {
@@ -142,35 +202,18 @@ func scopeBase(points []scopePoint, now time.Time) (scopeBox, time.Time) {
 	if end.Sub(begin) > span {
 		begin = end.Add(-span)
 	}
-	b := scopeBox{from: begin.Truncate(time.Second), to: begin.Truncate(time.Second).Add(span)}
-	for _, p := range points {
-		b.most = max(b.most, p.ceiling, p.fresh+p.old, p.available)
-	}
-	if end.Before(now) {
-		now = end
-	}
-	return b, b.still(now)
+	from = begin.Truncate(time.Second)
+	return from, from.Add(span)
 }
 
-// still moves a moment on in three hundred steps over the box, so that a page
-// which only waits is not drawn anew every second.
-func (b scopeBox) still(at time.Time) time.Time {
-	step := b.to.Sub(b.from) / 300
-	return b.from.Add(at.Sub(b.from) / step * step)
-}
-
-// calm leaves of each burst of syncs what it ended with: the sizes between are
-// held for milliseconds and would stand as spikes.
-func (b scopeBox) calm(points []scopePoint) []scopePoint {
-	step := b.to.Sub(b.from) / 600
-	var list []scopePoint
-	for i, p := range points {
-		if i+1 < len(points) && points[i+1].at.Sub(p.at) < step && i > 0 {
-			continue
+// within are the points of the box, and the one before, which says how it begins.
+func (b scopeBox) within(points []scopePoint) []scopePoint {
+	for i := len(points) - 1; i > 0; i-- {
+		if points[i].at.Before(b.from) {
+			return points[i:]
 		}
-		list = append(list, p)
 	}
-	return list
+	return points
 }
 
 // childPoints are the syncs of its ReplicaSets since then.
@@ -186,67 +229,10 @@ func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
 	return points
 }
 
-// ticks are round times on the axis.
-func (b scopeBox) ticks(now time.Time) ([]views.ScopeTick, string) {
-	every := b.to.Sub(b.from) / 5
-	for _, x := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
-		if x >= every {
-			every = x
-			break
-		}
-	}
-	layout := "15:04"
-	if every < time.Minute {
-		layout = "15:04:05"
-	}
-	var ticks []views.ScopeTick
-	var grid strings.Builder
-	for at := b.from.Truncate(every).Add(every); at.Before(b.to); at = at.Add(every) {
-		// A label needs room to its right, before the word "now" and before the end.
-		room := b.to.Sub(b.from) / 14
-		if clear := at.Sub(now) > room/2 || now.Sub(at) > room; clear && b.to.Sub(at) > room {
-			ticks = append(ticks, views.ScopeTick{At: b.percent(at), Text: at.UTC().Format(layout)})
-		}
-		fmt.Fprintf(&grid, "M%s 0V%d", b.x(at), scopeHeight)
-	}
-	return ticks, grid.String()
-}
-
-// steps is a line that keeps each value until the next one.
-func (b scopeBox) steps(points []scopePoint, now time.Time, value func(scopePoint) int64) string {
-	var d strings.Builder
-	for i, p := range points {
-		if i == 0 {
-			fmt.Fprintf(&d, "M%s %s", b.x(p.at), b.y(value(p)))
-			continue
-		}
-		if value(p) != value(points[i-1]) {
-			fmt.Fprintf(&d, "H%sV%s", b.x(p.at), b.y(value(p)))
-		}
-	}
-	fmt.Fprintf(&d, "H%s", b.x(now))
-	return d.String()
-}
-
-// area is what lies between two such lines.
-func (b scopeBox) area(points []scopePoint, now time.Time, upper, lower func(scopePoint) int64) string {
-	var d strings.Builder
-	d.WriteString(b.steps(points, now, upper))
-	last := len(points) - 1
-	fmt.Fprintf(&d, "V%s", b.y(lower(points[last])))
-	for i := last; i > 0; i-- {
-		if lower(points[i]) != lower(points[i-1]) {
-			fmt.Fprintf(&d, "H%sV%s", b.x(points[i].at), b.y(lower(points[i-1])))
-		}
-	}
-	fmt.Fprintf(&d, "H%sZ", b.x(points[0].at))
-	return d.String()
-}
-
 // marks are the cursor, the span since which a write is held, and the deadline.
 func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, deadline time.Time) {
 	if !deadline.IsZero() && deadline.After(b.from) && !deadline.After(b.to) {
-		v.Deadline = b.x(deadline)
+		v.Deadline, v.DeadlineAt, v.DeadlineText = b.x(deadline), b.percent(deadline), "deadline "+deadline.UTC().Format("15:04:05")
 	}
 	if at := x.cursor.Ended; !at.Before(b.from) && !at.After(b.to) {
 		v.Cursor, v.CursorAt, v.CursorText = b.x(at), b.percent(at), "#"+digits(x.cursor.Seq)
@@ -265,6 +251,9 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 		from, _ := strconv.ParseFloat(v.HeldFrom, 64) // made by coord
 		to, _ := strconv.ParseFloat(v.HeldTo, 64)
 		v.HeldWidth = coord(max(0, to-from))
+		if to-from > scopeWidth/12 {
+			v.HeldAt = coord((from+to)/2/scopeWidth*100) + "%"
+		}
 	}
 }
 
@@ -284,22 +273,3 @@ func availableNote(size, available int64) string {
 	return digits(available) + " available"
 }
 
-// lane is the syncs as ticks: the taller, the more was written.
-func (b scopeBox) lane(name string, points []scopePoint) views.ScopeLane {
-	var nothing, status, size strings.Builder
-	sizes := 0
-	for _, p := range points {
-		switch {
-		case p.at.Before(b.from):
-		case p.wrote:
-			sizes++
-			fmt.Fprintf(&size, "M%s 4V24", b.x(p.at))
-		case p.status:
-			fmt.Fprintf(&status, "M%s 11V24", b.x(p.at))
-		default:
-			fmt.Fprintf(&nothing, "M%s 18V24", b.x(p.at))
-		}
-	}
-	return views.ScopeLane{Name: name, Nothing: nothing.String(), Status: status.String(), Size: size.String(),
-		Note: fmt.Sprintf("%d, of which %d changed a size", len(points), sizes)}
-}

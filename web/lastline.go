@@ -1,0 +1,59 @@
+package web
+
+import (
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// lastLine is the newest sync in one line: what woke it, what it wrote, and
+// when the loop looks again. It stands on the first screen, whatever else does.
+func (s *Server) lastLine(t *telemetry.Trace) views.Text {
+	line := views.Say("Last looked ").Since(t.Started).Plain(" ago (").Link("sync "+digits(t.Seq), syncHref(t)).Plain("), woken by ").
+		Join(s.wokenBy(t)).Plain("; ")
+	if t.Wrote() {
+		line = line.Plain("wrote " + did(t))
+	} else {
+		line = line.Plain(resultMark(t.Result).Word)
+	}
+	if len(t.Timers) == 0 {
+		return line.Plain(". No timer runs: it looks again on any change.")
+	}
+	next := looks(t)[0]
+	return line.Plain(". Looks again at ").Clock(next.At).Plain(", in ").Join(next.Why).Plain(" Or sooner, on any change.")
+}
+
+// wokenBy is what woke a sync, and how many causes more there are.
+func (s *Server) wokenBy(t *telemetry.Trace) views.Text {
+	c, ok := wokeBy(t)
+	if !ok {
+		return views.Say("a cause that was not recorded")
+	}
+	v := s.causeOf(t, c)
+	text := views.Say(v.Kind)
+	if v.Object != "" {
+		text = text.Plain(" ").Strong(v.Object)
+	}
+	if v.RV != "" {
+		text = text.Plain(" at rv " + v.RV)
+	}
+	if len(v.Fields) > 0 {
+		text = text.Plain(", ").Code(clip(v.Fields[0], 100))
+	}
+	if more := len(t.Causes) + t.Folded - 1; more > 0 {
+		text = text.Plain(" and ").Link(views.Plural(more, "more cause"), hrefOf(t.Object)+"#why")
+	}
+	return text
+}
+
+// wokeBy is the first cause that had not been waiting for its time.
+func wokeBy(t *telemetry.Trace) (telemetry.Cause, bool) {
+	for _, c := range t.Causes {
+		if !early(t, c) {
+			return c, true
+		}
+	}
+	if len(t.Causes) > 0 {
+		return t.Causes[0], true
+	}
+	return telemetry.Cause{}, false
+}

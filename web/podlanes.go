@@ -1,0 +1,192 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/views"
+)
+
+const (
+	// openLanes is how many pods that block have a lane each without being asked
+	// for, singleLanes how many have one at all: more are grouped by their reason.
+	openLanes, singleLanes = 3, 40
+	// drawnPods bounds the lines of a bundle.
+	drawnPods = 60
+	// laneHeight is that of one pod, bundleHeight the most of a bundle.
+	laneHeight, bundleHeight = 20, 44
+)
+
+// laneKind is which pods a bundle holds.
+type laneKind struct {
+	word  string
+	lives []*podLife
+	note  views.Text
+}
+
+// strokes are the paths of one lane, by what is so of the pod.
+type strokes struct{ pending, thin, thick, ending strings.Builder }
+
+// draw adds the line of one pod at that height.
+func (s *strokes) draw(b scopeBox, l *podLife, now time.Time, y float64) {
+	for i, step := range l.steps {
+		until := now
+		if i+1 < len(l.steps) {
+			until = l.steps[i+1].at
+		}
+		switch step.is {
+		case podPending:
+			b.span(&s.pending, step.at, until, now, y)
+		case podRunning:
+			b.span(&s.thin, step.at, until, now, y)
+		case podReady:
+			stays := step.at.Add(l.minReady)
+			b.span(&s.thin, step.at, firstOf(stays, until), now, y)
+			b.span(&s.thick, stays, until, now, y)
+		case podEnding:
+			b.span(&s.ending, step.at, until, now, y)
+		}
+	}
+}
+
+// span is a stretch of a line, as far as it lies in the box and before now.
+func (b scopeBox) span(d *strings.Builder, from, to, now time.Time, y float64) {
+	to = firstOf(to, now)
+	if !to.After(from) || !to.After(b.from) || !from.Before(b.to) {
+		return
+	}
+	fmt.Fprintf(d, "M%s %sH%s", b.x(from), coord(y), b.x(to))
+}
+
+func firstOf(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// single is the lane of one pod that blocks, with its reason.
+func (b scopeBox) single(l *podLife, now time.Time) views.PodLane {
+	var s strokes
+	s.draw(b, l, now, laneHeight/2)
+	owner, own := split(l.name)
+	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l)})
+	for _, x := range l.steps {
+		v.Steps = append(v.Steps, views.PodStep{At: x.at, Is: podWords[x.is]})
+	}
+	return v
+}
+
+var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podEnding: "ending", podGone: "gone"}
+
+func (s *strokes) lane(v views.PodLane) views.PodLane {
+	v.Pending, v.Thin, v.Thick, v.Ending = s.pending.String(), s.thin.String(), s.thick.String(), s.ending.String()
+	return v
+}
+
+// podNote is what a pod waits for, in the words of its ReplicaSet's loop.
+func podNote(l *podLife) views.Text {
+	switch {
+	case l.pod == nil:
+		return nil
+	case l.pod.Terminating:
+		return views.Say("is ending")
+	case l.pod.Ready:
+		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
+	}
+	note := plightWords(l.pod)
+	if !l.pod.Since.IsZero() {
+		note = note.Plain(", for ").Since(l.pod.Since)
+	}
+	return note
+}
+
+func plightWords(p *replicaset.Pod) views.Text { return wording(replicaset.Plight(p), false) }
+
+// bundle is the lanes of many pods as one.
+func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
+	var s strokes
+	n := min(len(k.lives), drawnPods)
+	pitch := min(4, float64(bundleHeight-6)/float64(max(1, n)))
+	height := max(laneHeight, int(pitch*float64(n))+6)
+	for i, l := range k.lives[:n] {
+		s.draw(b, l, now, float64(height)/2+pitch*(float64(i)-float64(n-1)/2))
+	}
+	v := views.PodLane{Name: digits(len(k.lives)) + " " + k.word, Height: height, Bundle: true, Count: len(k.lives), Note: k.note}
+	if len(k.lives) > n {
+		v.Note = v.Note.Plain(fmt.Sprintf("; %d are drawn", n))
+	}
+	return s.lane(v)
+}
+
+// blockLanes are the pods that block: one by one, or by their reason where they are many.
+func (b scopeBox) blockLanes(block []*podLife, now time.Time) (open, more []views.PodLane, note string) {
+	if len(block) > singleLanes {
+		return b.grouped(block, now), nil, ""
+	}
+	for i, l := range block {
+		if v := b.single(l, now); i < openLanes {
+			open = append(open, v)
+		} else {
+			more = append(more, v)
+		}
+	}
+	if n := len(more); n > 0 {
+		note = plural(int64(n), "1 more pod that blocks", digits(n)+" more pods that block")
+	}
+	return open, more, note
+}
+
+func (b scopeBox) grouped(block []*podLife, now time.Time) []views.PodLane {
+	var groups []laneKind
+	for _, l := range block {
+		note := views.Say("is ready and waits for minReadySeconds")
+		if l.pod != nil && !l.pod.Ready {
+			note = plightWords(l.pod)
+		}
+		i := slices.IndexFunc(groups, func(g laneKind) bool { return g.note.String() == note.String() })
+		if i < 0 {
+			i, groups = len(groups), append(groups, laneKind{word: "waiting", note: note})
+		}
+		groups[i].lives = append(groups[i].lives, l)
+	}
+	slices.SortStableFunc(groups, func(a, b laneKind) int { return len(b.lives) - len(a.lives) })
+	lanes := make([]views.PodLane, 0, len(groups))
+	for _, g := range groups {
+		v := b.bundle(g, now)
+		v.Note, v.Tone = views.Say("each ").Join(v.Note), views.Waiting
+		lanes = append(lanes, v)
+	}
+	return lanes
+}
+
+// stateNote counts what became of the pods of a bundle.
+func stateNote(lives []*podLife, now time.Time) views.Text {
+	counts := map[string]int{}
+	for _, l := range lives {
+		counts[stateWord(l, now)]++
+	}
+	var parts []string
+	for _, word := range []string{"available", "not available", "ending", "gone"} {
+		if n := counts[word]; n > 0 {
+			parts = append(parts, digits(n)+" "+word)
+		}
+	}
+	return views.Say(strings.Join(parts, ", "))
+}
+
+func stateWord(l *podLife, now time.Time) string {
+	switch {
+	case l.over():
+		return "gone"
+	case l.pod != nil && l.pod.Terminating, l.pod == nil && l.furthest() == podEnding:
+		return "ending"
+	case l.available(now):
+		return "available"
+	default:
+		return "not available"
+	}
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/views"
+)
+
+// scopeBox turns moments and pods into positions.
+type scopeBox struct {
+	from, to time.Time
+	most     int64
+}
+
+func (b scopeBox) x(at time.Time) string {
+	share := float64(at.Sub(b.from)) / float64(b.to.Sub(b.from))
+	return coord(scopeWidth * min(1, max(0, share)))
+}
+
+func (b scopeBox) percent(at time.Time) string {
+	share := float64(at.Sub(b.from)) / float64(b.to.Sub(b.from))
+	return coord(100*min(1, max(0, share))) + "%"
+}
+
+func (b scopeBox) y(pods int64) string {
+	return coord(scopeHeight - (scopeHeight-scopeTop)*float64(pods)/float64(max(1, b.most)))
+}
+
+// labelY is where the text of a line at that height stands.
+func labelY(y string) string {
+	f, _ := strconv.ParseFloat(y, 64) // made by coord
+	return coord(f + 4)
+}
+
+func coord(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+
+// still moves a moment on in three hundred steps over the box, so that a page
+// which only waits is not drawn anew every second.
+func (b scopeBox) still(at time.Time) time.Time {
+	step := b.to.Sub(b.from) / 300
+	return b.from.Add(at.Sub(b.from) / step * step)
+}
+
+// calm leaves of each burst of syncs what it ended with: the sizes between are
+// held for milliseconds and would stand as spikes.
+func (b scopeBox) calm(points []scopePoint) []scopePoint {
+	step := b.to.Sub(b.from) / 600
+	var list []scopePoint
+	for i, p := range points {
+		if i+1 < len(points) && points[i+1].at.Sub(p.at) < step && i > 0 {
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// ticks are round times on the axis.
+func (b scopeBox) ticks(now time.Time) ([]views.ScopeTick, string) {
+	every := b.to.Sub(b.from) / 5
+	for _, x := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
+		if x >= every {
+			every = x
+			break
+		}
+	}
+	layout := "15:04"
+	if every < time.Minute {
+		layout = "15:04:05"
+	}
+	var ticks []views.ScopeTick
+	var grid strings.Builder
+	for at := b.from.Truncate(every).Add(every); at.Before(b.to); at = at.Add(every) {
+		// A label needs room to its right, before the word "now" and before the end.
+		room := b.to.Sub(b.from) / 14
+		if clear := at.Sub(now) > room/2 || now.Sub(at) > room; clear && b.to.Sub(at) > room {
+			ticks = append(ticks, views.ScopeTick{At: b.percent(at), Text: at.UTC().Format(layout)})
+		}
+		fmt.Fprintf(&grid, "M%s 0V%d", b.x(at), scopeHeight)
+	}
+	return ticks, grid.String()
+}
+
+// steps is a line that keeps each value until the next one.
+func (b scopeBox) steps(points []scopePoint, now time.Time, value func(scopePoint) int64) string {
+	var d strings.Builder
+	for i, p := range points {
+		if i == 0 {
+			fmt.Fprintf(&d, "M%s %s", b.x(p.at), b.y(value(p)))
+			continue
+		}
+		if value(p) != value(points[i-1]) {
+			fmt.Fprintf(&d, "H%sV%s", b.x(p.at), b.y(value(p)))
+		}
+	}
+	fmt.Fprintf(&d, "H%s", b.x(now))
+	return d.String()
+}
+
+// area is what lies between two such lines.
+func (b scopeBox) area(points []scopePoint, now time.Time, upper, lower func(scopePoint) int64) string {
+	var d strings.Builder
+	d.WriteString(b.steps(points, now, upper))
+	last := len(points) - 1
+	fmt.Fprintf(&d, "V%s", b.y(lower(points[last])))
+	for i := last; i > 0; i-- {
+		if lower(points[i]) != lower(points[i-1]) {
+			fmt.Fprintf(&d, "H%sV%s", b.x(points[i].at), b.y(lower(points[i-1])))
+		}
+	}
+	fmt.Fprintf(&d, "H%sZ", b.x(points[0].at))
+	return d.String()
+}
+
+// lane is the syncs as ticks: the taller, the more was written.
+func (b scopeBox) lane(name string, points []scopePoint) views.ScopeLane {
+	var nothing, status, size strings.Builder
+	sizes := 0
+	for _, p := range points {
+		switch {
+		case p.at.Before(b.from):
+		case p.wrote:
+			sizes++
+			fmt.Fprintf(&size, "M%s 4V24", b.x(p.at))
+		case p.status:
+			fmt.Fprintf(&status, "M%s 11V24", b.x(p.at))
+		default:
+			fmt.Fprintf(&nothing, "M%s 18V24", b.x(p.at))
+		}
+	}
+	return views.ScopeLane{Name: name, Nothing: nothing.String(), Status: status.String(), Size: size.String(),
+		Note: fmt.Sprintf("%d, of which %d changed a size", len(points), sizes)}
+}

@@ -1,0 +1,195 @@
+package web
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// deploymentLanes adds the pods: a lane for each that blocks, one bundle for the
+// other new ones and one for the old.
+func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
+	snap, err := deploymentSnapshot(x.newest)
+	if err != nil {
+		return
+	}
+	fresh := newSet(snap)
+	block, others, old := []*podLife{}, laneKind{word: "new"}, laneKind{word: "old"}
+	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
+		traces := s.journal.Of(child.Object, historyRows)
+		if child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
+			continue
+		}
+		lives, _ := podLives(traces, child, b.from)
+		for _, l := range lives {
+			l.fresh = fresh != nil && child.Name == fresh.Name
+			switch {
+			case !b.shows(l):
+			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, l.name):
+				block = append(block, l)
+			case l.fresh:
+				others.lives = append(others.lives, l)
+			default:
+				old.lives = append(old.lives, l)
+			}
+		}
+	}
+	v.Pods, v.MorePods, v.MoreNote = b.blockLanes(block, now)
+	if missing := missingPods(fresh); missing != nil {
+		v.Pods = append(v.Pods, *missing)
+	}
+	others.note, old.note = newNote(snap, fresh, others.lives, now), stateNote(old.lives, now)
+	if len(old.lives) == 0 {
+		old.note = views.Say("none was there in this time")
+	}
+	for _, k := range []laneKind{others, old} {
+		if len(k.lives) == 0 && k.word == "new" && len(block) > 0 {
+			continue // All of them have lanes of their own.
+		}
+		l := b.bundle(k, now)
+		l.Empty = len(k.lives) == 0
+		v.Pods = append(v.Pods, l)
+	}
+}
+
+// shows reports whether any of a pod's life lies in the box.
+func (b scopeBox) shows(l *podLife) bool {
+	last := len(l.steps) - 1
+	return last >= 0 && (l.steps[last].is != podGone || l.steps[last].at.After(b.from)) && l.steps[0].at.Before(b.to)
+}
+
+// blockedBy reports whether the newest sync names the pod as a blocker.
+func blockedBy(t *telemetry.Trace, pod string) bool {
+	for _, h := range held(t) {
+		for _, b := range h.Blockers {
+			if b.Kind == "Pod" && b.Name == pod {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func newSet(snap *deployment.Snapshot) *deployment.ReplicaSet {
+	for i := range snap.ReplicaSets {
+		if snap.ReplicaSets[i].SameTemplate && snap.ReplicaSets[i].Mine {
+			return &snap.ReplicaSets[i]
+		}
+	}
+	return nil
+}
+
+// missingPods is an empty lane for those that the new ReplicaSet wants and has
+// not, with the reason that it gave.
+func missingPods(fresh *deployment.ReplicaSet) *views.PodLane {
+	if fresh == nil || fresh.Failure == nil || fresh.Replicas <= fresh.StatusReplicas {
+		return nil
+	}
+	note := views.Text{}.Code(fresh.Failure.Reason)
+	if fresh.Failure.Message != "" {
+		note = note.Plain(": " + clip(fresh.Failure.Message, 160))
+	}
+	return &views.PodLane{Name: digits(fresh.Replicas-fresh.StatusReplicas) + " not created", Height: laneHeight, Empty: true, Tone: views.Failed, Note: note}
+}
+
+// newNote is what is to be said of the new pods that do not block.
+func newNote(snap *deployment.Snapshot, fresh *deployment.ReplicaSet, lives []*podLife, now time.Time) views.Text {
+	switch {
+	case len(lives) > 0:
+		note := stateNote(lives, now)
+		if c := fresh.Came; c != nil && c.Pods > 0 {
+			note = note.Plain("; ready after " + views.Span(c.Fastest))
+			if slow := views.Span(c.Slowest); slow != views.Span(c.Fastest) {
+				note = note.Plain(" to " + slow)
+			}
+		}
+		return note
+	case fresh == nil:
+		return views.Say("none: the template has no ReplicaSet yet")
+	case fresh.Replicas == 0 && snap.Want > 0:
+		return views.Say("none: its ReplicaSet has size 0")
+	case fresh.Replicas == 0:
+		return views.Say("none is wanted")
+	}
+	return views.Say("none was seen in this time")
+}
+
+// setScope is the pods of one ReplicaSet over time, with its syncs.
+func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *views.Scope {
+	points := podPoints(x.kept)
+	if len(points) == 0 || !x.onList || snap == nil {
+		return nil
+	}
+	last := points[len(points)-1]
+	box, now := scopeBase(points, q.now, windowOf(x.window))
+	points = box.within(points)
+	v := box.sizes(points, now)
+	v.Windows = x.windows()
+	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: "wanted " + digits(last.ceiling)}, {Y: "168", Text: "0"}}
+	v.Limits = "M0 " + box.y(last.ceiling) + "H" + digits(scopeWidth)
+	box.marks(v, x, points, now, time.Time{})
+	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
+		{Class: "p-new", Name: "pods", Value: digits(last.fresh)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
+	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
+	setLanes(v, x, box, now)
+	v.Label = "Pods from " + v.Span + " UTC. Wanted are " + digits(last.ceiling) + ", there are " + digits(last.fresh) + ", available are " + digits(last.available) + "." + laneFinding(v)
+	return v
+}
+
+func setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
+	lives, _ := podLives(x.kept, x.newest, b.from)
+	lives = slices.DeleteFunc(lives, func(l *podLife) bool { return !b.shows(l) })
+	block, rest := []*podLife{}, laneKind{word: "pods"}
+	for _, l := range lives {
+		if l.pod != nil && l.pod.Active() && !l.available(now) {
+			block = append(block, l)
+		} else {
+			rest.lives = append(rest.lives, l)
+		}
+	}
+	v.Pods, v.MorePods, v.MoreNote = b.blockLanes(block, now)
+	rest.note = stateNote(rest.lives, now)
+	switch {
+	case len(rest.lives) == 0 && len(block) > 0:
+		rest.note = views.Say("none but those that are not available")
+	case len(rest.lives) == 0:
+		rest.note = views.Say("none was there in this time")
+	case len(block) > 0:
+		rest.word = "others"
+	}
+	l := b.bundle(rest, now)
+	l.Empty = len(rest.lives) == 0
+	v.Pods = append(v.Pods, l)
+}
+
+// podPoints are the pods that each kept sync of a ReplicaSet saw.
+func podPoints(kept []*telemetry.Trace) []scopePoint {
+	var points []scopePoint
+	for _, t := range kept {
+		n := numbersOf(t)
+		if want, ok := n.count("wanted"); ok {
+			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, fresh: n.or("pods"), available: n.or("available"), ceiling: want,
+				held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()})
+		}
+	}
+	return points
+}
+
+// windows are the lengths that a reader can choose from; the one that is shown
+// leads nowhere.
+func (x *subject) windows() []views.Link {
+	list := []views.Link{{Text: "as it fits", Href: x.href("", x.pinned)}}
+	for _, w := range scopeWindows {
+		list = append(list, views.Link{Text: w.word, Href: x.href(w.word, x.pinned)})
+	}
+	for i, l := range list {
+		if l.Text == x.window || i == 0 && windowOf(x.window) == 0 {
+			list[i].Href = ""
+		}
+	}
+	return list
+}
