@@ -1,5 +1,11 @@
 package telemetry
 
+import (
+	"slices"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
 // maxLinks bounds the links of one chain: a long rollout hangs together as one.
 const maxLinks = 256
 
@@ -8,7 +14,8 @@ const maxLinks = 256
 // in two ways hangs on the first.
 type Link struct {
 	// Cause joins this node to the one that it hangs on: it is the event that
-	// told the later of both syncs of a write of the earlier. Nil at the root.
+	// told the later of both syncs of a write of the earlier, or the timer that the
+	// earlier one set. Nil at the root.
 	Cause *Cause `json:"cause,omitempty"`
 	// Sync is nil where somebody else, the clock or a start was the cause.
 	Sync   *Hit    `json:"sync,omitempty"`
@@ -43,9 +50,29 @@ type step struct {
 func (e *Excerpt) origins(t *Trace) []step {
 	steps := make([]step, 0, len(t.Causes))
 	for i := range t.Causes {
-		steps = append(steps, step{&t.Causes[i], e.WriterOf(t, &t.Causes[i])})
+		c := &t.Causes[i]
+		by := e.WriterOf(t, c)
+		if by == nil && c.Kind == CauseTimer {
+			by = e.armed(t, c)
+		}
+		steps = append(steps, step{c, by})
 	}
 	return steps
+}
+
+// armed is the last sync of the same object that set the timer which woke t; nil
+// where it is not in the excerpt, or where the timer was taken before its time.
+func (e *Excerpt) armed(t *Trace, c *Cause) *Trace {
+	if c.Due.After(t.Started) {
+		return nil
+	}
+	at, _ := slices.BinarySearchFunc(e.traces, t, func(x, t *Trace) int { return x.Started.Compare(t.Started) })
+	for i := at - 1; i >= 0; i-- {
+		if x := e.traces[i]; x.Object == t.Object && slices.ContainsFunc(x.Timers, func(m decision.Timer) bool { return m.Code == c.Code && m.At.Equal(c.Due) }) {
+			return x
+		}
+	}
+	return nil
 }
 
 // effects are the syncs that took a write of this one as a cause.

@@ -260,3 +260,21 @@ func TestWritesOfASync(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
+
+// TestChainGoesOnBehindATimer: a sync that the clock woke came of the one that
+// set the clock, and a timer that was taken before its time led to nothing.
+func TestChainGoesOnBehindATimer(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	due := sagaBegan.Add(2 * time.Second)
+	s.sync(web, decision.ToneMoving, "moving", event(telemetry.CauseModified, "ReplicaSet web-1", "7")).Timers = []decision.Timer{{Code: "status", At: due}}
+	s.at = due
+	s.sync(web, decision.ToneMoving, "moving", telemetry.Cause{Kind: telemetry.CauseTimer, Code: "status", Due: due})
+	early := s.sync(web, decision.ToneMoving, "moving", telemetry.Cause{Kind: telemetry.CauseTimer, Code: "status", Due: s.at.Add(time.Hour)})
+	e := telemetry.NewExcerpt(s.traces)
+	if got := tree(e.Chain(s.traces[1]).Origins); got != "2(1)" {
+		t.Errorf("the timer leads back to %s", got)
+	}
+	if got := tree(e.Chain(early).Origins); got != "3" {
+		t.Errorf("a timer that did not ring leads back to %s", got)
+	}
+}

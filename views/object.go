@@ -18,6 +18,8 @@ type Object struct {
 	// SyncsNote says how much of the past the list covers.
 	SyncsNote string `json:"syncsNote,omitempty"`
 	Shows     Shows  `json:"kubernetes"`
+	// Came is how the sync under the cursor came about, across the loops.
+	Came Came `json:"came"`
 }
 
 // Head is the sentence and the numbers in it.
@@ -195,6 +197,8 @@ type Wrote struct {
 	Writes []Write `json:"writes"`
 	// Last is the newest write before this sync, where this one wrote nothing.
 	Last Text `json:"last,omitempty"`
+	// LastSize is the newest size that was written before, where this one wrote none.
+	LastSize Text `json:"lastSize,omitempty"`
 }
 
 // Write is one write and what became of it.
@@ -218,6 +222,23 @@ type Victim struct {
 	Owner string `json:"owner"`
 	Own   string `json:"own"`
 	Facts []Fact `json:"facts"`
+}
+
+// Came is the nearest steps of the chain that led to a sync, oldest first.
+type Came struct {
+	Steps []CameStep `json:"steps"`
+	// Earlier is how many steps more the chain has, which Href leads to.
+	Earlier int    `json:"earlier,omitempty"`
+	Href    string `json:"href,omitempty"`
+}
+
+// CameStep is a sync, or an event that none of the loops made.
+type CameStep struct {
+	At    time.Time `json:"at"`
+	Wrote bool      `json:"wrote,omitempty"`
+	This  bool      `json:"this,omitempty"`
+	Text  Text      `json:"text"`
+	RV    string    `json:"rv,omitempty"`
 }
 
 // Look is a moment at which the loop looks again.

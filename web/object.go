@@ -22,6 +22,7 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 	v := views.Object{Kind: kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
 		Head: s.head(q, x), Held: heldViews(x.newest), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
 	v.Head.Last = s.lastLine(x.newest)
+	v.Came = s.cameOf(x)
 	v.Syncs, v.SyncsNote = s.syncRows(x)
 	return v
 }
@@ -158,18 +159,6 @@ func conditionLines(list []decision.Condition) []views.Line {
 			text = text.Plain(" ").Faint(clip(c.Message, 240))
 		}
 		lines = append(lines, views.Line{Label: c.Type, Text: text})
-	}
-	return lines
-}
-
-// eventLines are the Events that a sync published.
-func eventLines(t *telemetry.Trace) []views.Line {
-	if t.Report == nil {
-		return nil
-	}
-	lines := make([]views.Line, 0, len(t.Report.Events))
-	for _, e := range t.Report.Events {
-		lines = append(lines, views.Line{Label: "event", Text: views.Text{}.Code(e.Type + " " + e.Reason).Plain(" ").Faint(clip(e.Message, 240))})
 	}
 	return lines
 }

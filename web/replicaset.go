@@ -43,7 +43,7 @@ func (s *Server) replicaSet(q *query) (*page, error) {
 		v.Pods, v.PodsNote = podsOf(snap)
 	}
 	v.Victims, v.VictimsNote = s.victimsOf(x)
-	v.Shows = replicaSetShows(x.cursor)
+	v.Shows = replicaSetShows(x)
 	return s.replicaSetPage(q, x, v), nil
 }
 
@@ -176,7 +176,8 @@ func victimViews(victims []decision.Victim) []views.Victim {
 	return list
 }
 
-func replicaSetShows(t *telemetry.Trace) views.Shows {
+func replicaSetShows(x *subject) views.Shows {
+	t := x.cursor
 	snap, err := replicaSetSnapshot(t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
@@ -185,6 +186,6 @@ func replicaSetShows(t *telemetry.Trace) views.Shows {
 	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + orNone(snap.RV)}
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d ready, %d available", st.Replicas, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
-	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), eventLines(t)...)
+	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), x.lastEvents()...)
 	return v
 }

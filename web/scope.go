@@ -272,4 +272,3 @@ func availableNote(size, available int64) string {
 	}
 	return digits(available) + " available"
 }
-

@@ -31,6 +31,9 @@ func (s *Server) wroteOf(t *telemetry.Trace) views.Wrote {
 	if done == 0 {
 		v.Last = s.lastWrote(t)
 	}
+	if done == 0 || !t.WroteSize() {
+		v.LastSize = s.lastSize(t)
+	}
 	return v
 }
 

@@ -1,0 +1,38 @@
+package web
+
+import (
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// lastEvents are the Events of the newest sync, up to the one under the cursor,
+// that published any.
+func (x *subject) lastEvents() []views.Line {
+	for i := len(x.kept) - 1; i >= 0; i-- {
+		t := x.kept[i]
+		if t.Seq > x.cursor.Seq && t.Epoch == x.cursor.Epoch || t.Report == nil || len(t.Report.Events) == 0 {
+			continue
+		}
+		e := t.Report.Events[len(t.Report.Events)-1]
+		text := views.Text{}.Code(e.Reason).Plain(", ").Clock(t.Ended).Plain(", by ").Link("#"+digits(t.Seq), syncHref(t)).Plain(" ").Faint(clip(e.Message, 240))
+		return []views.Line{{Label: "last event", Text: text}}
+	}
+	return []views.Line{{Label: "last event", Text: views.Say("none by a kept sync")}}
+}
+
+// kubectlLine is what people who wait with kubectl see meanwhile.
+func kubectlLine(snap *deployment.Snapshot) views.Line {
+	return views.Line{Label: "kubectl", Text: views.Text{}.Code("rollout status").Plain(" ").Join(wording(deployment.RolloutStatus(snap), false))}
+}
+
+// lastSize is the newest write of a size before a sync that wrote none.
+func (s *Server) lastSize(t *telemetry.Trace) views.Text {
+	list := s.journal.Of(t.Object, historyRows)
+	for i := len(list) - 1; i >= 0; i-- {
+		if x := list[i]; x.Seq < t.Seq && x.WroteSize() {
+			return views.Say("The last size was written in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).Plain(" ago: " + did(x) + ".")
+		}
+	}
+	return nil
+}
