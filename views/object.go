@@ -16,8 +16,11 @@ type Object struct {
 	Step  Stepper   `json:"-"`
 	Syncs []SyncRow `json:"syncs"`
 	// SyncsNote says how much of the past the list covers.
-	SyncsNote string `json:"syncsNote,omitempty"`
-	Shows     Shows  `json:"kubernetes"`
+	SyncsNote  string `json:"syncsNote,omitempty"`
+	SyncsTitle string `json:"-"`
+	// SyncsAll leads to the page with every kept sync; nil where all are listed.
+	SyncsAll *Link `json:"syncsAll,omitempty"`
+	Shows    Shows `json:"kubernetes"`
 	// Came is how the sync under the cursor came about, across the loops.
 	Came Came `json:"came"`
 }
@@ -260,8 +263,8 @@ type Line struct {
 	Text  Text   `json:"text"`
 }
 
-// SyncRow is a line in the list of syncs. A row with Quiet set stands for that
-// many syncs that changed nothing.
+// SyncRow is a line in the list of syncs, a burst of them. A row with Quiet set
+// stands for that many syncs that changed nothing.
 type SyncRow struct {
 	At     time.Time `json:"at"`
 	Seqs   string    `json:"seqs"`
@@ -273,4 +276,8 @@ type SyncRow struct {
 	Took   string    `json:"took"`
 	Cursor bool      `json:"-"`
 	Quiet  int       `json:"quiet,omitempty"`
+	// Syncs is how many there are, Sizes and Statuses how many wrote one.
+	Syncs    int `json:"syncs"`
+	Sizes    int `json:"sizes,omitempty"`
+	Statuses int `json:"statuses,omitempty"`
 }

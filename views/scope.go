@@ -27,9 +27,10 @@ type Scope struct {
 	Lanes         []ScopeLane   `json:"lanes,omitempty"`
 	// Windows are the lengths to choose from; the one that is shown has no address.
 	Windows []Link `json:"windows,omitempty"`
-	// Pods are a lane for each pod that blocks, then bundles of the others.
-	// MorePods are those that block beyond the first few.
+	// Pods are a lane for each pod that blocks, MorePods those beyond the first
+	// few, Rest bundles of the others.
 	Pods     []PodLane `json:"pods,omitempty"`
+	Rest     []PodLane `json:"rest,omitempty"`
 	MorePods []PodLane `json:"morePods,omitempty"`
 	MoreNote string    `json:"-"`
 	// HeldAt and DeadlineAt are where those words stand, in percent; "" for nowhere.

@@ -92,8 +92,7 @@ func (c *comings) event(e *telemetry.Cause) {
 		b := telemetry.Beat{Kind: telemetry.BeatPod, Cause: e}
 		step.Text = wording(b.Tell(), false)
 	case e.Object != "" && e.Kind != telemetry.CauseStart && e.Kind != telemetry.CauseResync:
-		b := telemetry.Beat{Kind: telemetry.BeatChange, Cause: e}
-		step.Text = wording(b.Tell(), false)
+		step.Text = changeStep(e)
 	default:
 		step.Text = eventText(e)
 	}
@@ -101,6 +100,21 @@ func (c *comings) event(e *telemetry.Cause) {
 		c.said = append(c.said, said)
 		c.steps = append(c.steps, step)
 	}
+}
+
+// changeStep is what somebody else changed, of many fields the first.
+func changeStep(e *telemetry.Cause) views.Text {
+	brief := *e
+	more := len(e.Fields) - 1
+	if more > 0 {
+		brief.Fields = e.Fields[:1]
+	}
+	b := telemetry.Beat{Kind: telemetry.BeatChange, Cause: &brief}
+	text := wording(b.Tell(), false)
+	if more > 0 {
+		text = text.Plain(" and " + views.Plural(more, "more field"))
+	}
+	return text
 }
 
 // syncStep is a sync of the chain, with the versions that it wrote.

@@ -10,12 +10,8 @@ import (
 	"github.com/loopscope/loopscope/views"
 )
 
-// historyRows is how many kept syncs of an object a page looks at, listRows how
-// many lines of them it shows.
-const (
-	historyRows = 400
-	listRows    = 30
-)
+// historyRows is how many kept syncs of an object a page looks at.
+const historyRows = 400
 
 // objectView is what the pages of both kinds share.
 func (s *Server) objectView(q *query, x *subject) views.Object {
@@ -23,7 +19,7 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 		Head: s.head(q, x), Held: heldViews(x.newest), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
 	v.Head.Last = s.lastLine(x.newest)
 	v.Came = s.cameOf(x)
-	v.Syncs, v.SyncsNote = s.syncRows(x)
+	s.syncRows(&v, q, x)
 	return v
 }
 
@@ -70,47 +66,6 @@ func (x *subject) hrefAt(window string, t *telemetry.Trace) string {
 		href += "&window=" + window
 	}
 	return href
-}
-
-// syncRows is the list of kept syncs, newest first. Neighbours that changed
-// nothing stand in one line.
-func (s *Server) syncRows(x *subject) ([]views.SyncRow, string) {
-	var rows []views.SyncRow
-	for i := len(x.kept) - 1; i >= 0 && len(rows) < listRows; i-- {
-		t := x.kept[i]
-		row := x.syncRow(t)
-		if n := len(rows); n > 0 && rows[n-1].Quiet > 0 && row.Quiet > 0 && !row.Cursor && !rows[n-1].Cursor {
-			last := &rows[n-1]
-			last.Quiet++
-			last.Causes += row.Causes
-			first, _, _ := strings.Cut(last.Seqs, " ")
-			last.Seqs = first + " to " + digits(t.Seq)
-			last.Did.Word = digits(last.Quiet) + " times nothing to write"
-			last.Why = "several"
-			continue
-		}
-		rows = append(rows, row)
-	}
-	note := views.Plural(len(x.kept), "sync") + " kept"
-	if folded := s.journal.Folded(x.object); folded > 0 {
-		note += ", " + views.Thousands(folded) + " quiet ones only counted"
-	}
-	return rows, note
-}
-
-func (x *subject) syncRow(t *telemetry.Trace) views.SyncRow {
-	r := views.SyncRow{At: t.Started, Seqs: digits(t.Seq), Href: x.stepTo(t).Href, Why: whyShort(t), Causes: len(t.Causes) + t.Folded,
-		Did: resultMark(t.Result), Took: views.Took(t.Took()), Cursor: t.Seq == x.cursor.Seq}
-	if t.Wrote() {
-		r.Detail = did(t)
-	}
-	if t.Failure != nil {
-		r.Detail = clip(t.Failure.Message, 120)
-	}
-	if t.Result == telemetry.ResultUnchanged {
-		r.Quiet = 1
-	}
-	return r
 }
 
 // whyShort is the first cause of a sync in a few words, and how many more.

@@ -52,7 +52,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 		}
 		l := b.bundle(k, now)
 		l.Empty = len(k.lives) == 0
-		v.Pods = append(v.Pods, l)
+		v.Rest = append(v.Rest, l)
 	}
 }
 
@@ -163,7 +163,7 @@ func setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
 	}
 	l := b.bundle(rest, now)
 	l.Empty = len(rest.lives) == 0
-	v.Pods = append(v.Pods, l)
+	v.Rest = append(v.Rest, l)
 }
 
 // podPoints are the pods that each kept sync of a ReplicaSet saw.

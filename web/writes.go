@@ -45,7 +45,7 @@ func outcomeAt(r decision.Round, i int) *decision.Outcome {
 }
 
 func tally(o *decision.Outcome, done, refused *int) {
-	if o.State == decision.Written || o.State == decision.Partly {
+	if taken(o) {
 		*done++
 		return
 	}

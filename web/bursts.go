@@ -1,0 +1,179 @@
+package web
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+const (
+	// listRows is how many bursts a page lists without being asked for all.
+	listRows = 16
+	// burstGap is how long after the one before a sync still belongs to its burst:
+	// a status that waits for more to come waits a second. burstMost bounds a burst.
+	burstGap, burstMost = 1500 * time.Millisecond, 15 * time.Second
+)
+
+// syncRows lists the kept syncs in bursts, newest first: those of the rollout
+// under way, or of all that is kept where that was asked for.
+func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
+	kept, all := x.kept, q.url.Query().Has("all")
+	v.SyncsTitle, v.SyncsNote = "Syncs", views.Plural(len(kept), "sync")+" kept"
+	if points := sinceRollout(sizePoints(kept)); !all && len(points) > 0 {
+		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].seq })
+		if begin > 0 && kept[begin].Seq <= x.cursor.Seq {
+			kept = kept[begin:]
+			v.SyncsTitle, v.SyncsNote = "Syncs of this rollout", digits(len(kept))+" of "+v.SyncsNote+", since "+kept[0].Started.UTC().Format("15:04:05")
+		}
+	}
+	bursts := burstsOf(kept)
+	if folded := s.journal.Folded(x.object); folded > 0 {
+		v.SyncsNote += ", " + views.Thousands(folded) + " quiet ones only counted"
+	}
+	for i := len(bursts) - 1; i >= 0; i-- {
+		row := x.burstRow(bursts[i])
+		if n := len(v.Syncs); n > 0 && v.Syncs[n-1].Quiet > 0 && row.Quiet > 0 && !row.Cursor && !v.Syncs[n-1].Cursor {
+			foldRow(&v.Syncs[n-1], row)
+			continue
+		}
+		if len(v.Syncs) == listRows && !all {
+			break
+		}
+		v.Syncs = append(v.Syncs, row)
+	}
+	if shown := rowsCount(v.Syncs); shown < len(x.kept) && !all {
+		v.SyncsAll = &views.Link{Text: views.Plural(len(x.kept)-shown, "earlier sync"), Href: withAll(q) + "#f-syncs"}
+	}
+}
+
+func rowsCount(rows []views.SyncRow) int {
+	n := 0
+	for i := range rows {
+		n += rows[i].Syncs
+	}
+	return n
+}
+
+// burstsOf parts syncs, oldest first, where they pause.
+func burstsOf(kept []*telemetry.Trace) [][]*telemetry.Trace {
+	var bursts [][]*telemetry.Trace
+	for _, t := range kept {
+		if n := len(bursts); n > 0 {
+			b := bursts[n-1]
+			if last := b[len(b)-1]; t.Started.Sub(last.Ended) <= burstGap && t.Started.Sub(b[0].Started) <= burstMost {
+				bursts[n-1] = append(b, t)
+				continue
+			}
+		}
+		bursts = append(bursts, []*telemetry.Trace{t})
+	}
+	return bursts
+}
+
+// foldRow adds an older row of syncs that changed nothing to a newer one.
+func foldRow(into *views.SyncRow, older views.SyncRow) {
+	into.Quiet += older.Quiet
+	into.Syncs += older.Syncs
+	into.Causes += older.Causes
+	into.At = older.At
+	_, last, ranged := strings.Cut(into.Seqs, " to ")
+	if !ranged {
+		last = into.Seqs
+	}
+	first, _, _ := strings.Cut(older.Seqs, " to ")
+	into.Seqs = first + " to " + last
+	into.Did.Word, into.Why = digits(into.Quiet)+" times nothing to write", "several"
+}
+
+// burstRow is a burst in one line: the first cause, and what all of it came to.
+func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
+	first, last := burst[0], burst[len(burst)-1]
+	r := views.SyncRow{At: first.Started, Seqs: digits(first.Seq), Href: x.stepTo(last).Href, Why: whyShort(first), Syncs: len(burst), Did: resultMark(telemetry.ResultUnchanged)}
+	if len(burst) > 1 {
+		r.Seqs += " to " + digits(last.Seq)
+	}
+	var took time.Duration
+	var worst *telemetry.Trace
+	for _, t := range burst {
+		r.Causes += len(t.Causes) + t.Folded
+		r.Cursor = r.Cursor || t.Seq == x.cursor.Seq
+		took += t.Took()
+		if t.WroteSize() {
+			r.Sizes++
+		}
+		if t.Report != nil && t.Report.Outcome != nil && taken(t.Report.Outcome) {
+			r.Statuses++
+		}
+		if t.Result != telemetry.ResultUnchanged && (worst == nil || worst.Result == telemetry.ResultWrote) {
+			worst = t
+		}
+	}
+	r.Took = views.Took(took)
+	if worst == nil {
+		r.Quiet = len(burst)
+		if r.Quiet > 1 {
+			r.Did.Word = digits(r.Quiet) + " times nothing to write"
+		}
+		return r
+	}
+	r.Did, r.Detail = resultMark(worst.Result), burstDid(burst)
+	if worst.Failure != nil {
+		r.Detail = clip(worst.Failure.Message, 120)
+	}
+	return r
+}
+
+func taken(o *decision.Outcome) bool {
+	return o.State == decision.Written || o.State == decision.Partly
+}
+
+// burstDid is what the writes of a burst came to: each size from its first value
+// to its last, the pods counted.
+func burstDid(burst []*telemetry.Trace) string {
+	sizes, order := map[string]decision.Size{}, []string{}
+	var created, deleted int64
+	var other []string
+	for _, t := range burst {
+		for _, r := range t.Rounds {
+			for i := range r.Verdict.Actions {
+				a, o := &r.Verdict.Actions[i], outcomeAt(r, i)
+				_, own := split(a.Target.Name)
+				switch {
+				case !taken(o):
+				case a.Kind == decision.CreatePods:
+					created += max(o.Done, int64(len(o.Names)))
+				case a.Kind == decision.DeletePods:
+					deleted += max(o.Done, int64(len(o.Names)))
+				case a.Size != nil && (a.Size.From != a.Size.To || a.Kind == decision.CreateReplicaSet):
+					z, known := sizes[own]
+					if !known {
+						z, order = *a.Size, append(order, own)
+					}
+					z.To = a.Size.To
+					sizes[own] = z
+				default:
+					other = append(other, actionWords[a.Kind]+" "+a.Target.Kind+" "+own)
+				}
+			}
+		}
+	}
+	var parts []string
+	for _, own := range order {
+		parts = append(parts, own+" "+digits(sizes[own].From)+" → "+digits(sizes[own].To))
+	}
+	if created > 0 {
+		parts = append(parts, "created "+views.Plural(created, "pod"))
+	}
+	if deleted > 0 {
+		parts = append(parts, "deleted "+views.Plural(deleted, "pod"))
+	}
+	parts = append(parts, slices.Compact(other)...)
+	if len(parts) == 0 {
+		return "status only"
+	}
+	return clip(strings.Join(parts, ", "), 200)
+}
