@@ -33,9 +33,10 @@ func (s *Server) deployment(q *query) (*page, error) {
 	if snap, err := deploymentSnapshot(x.newest); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
 		v.Sets = s.sets(q, snap)
+		x.revisions(v.Sets, snap)
 	}
 	v.SetsNote = setsNote(v.Sets)
-	v.Shows = deploymentShows(x.cursor)
+	v.Shows = deploymentShows(x)
 	v.Scope = s.scope(q, x)
 	return s.deploymentPage(q, x, v), nil
 }
@@ -118,9 +119,10 @@ func setsNote(sets []views.Set) string {
 	return digits(len(sets)) + " kept, " + views.Plural(pods, "pod") + " wanted of them"
 }
 
-// deploymentShows is the status that the sync under the cursor saw, and the
-// Events that it published.
-func deploymentShows(t *telemetry.Trace) views.Shows {
+// deploymentShows is the status that the sync under the cursor saw, and the last
+// Event that was published until then.
+func deploymentShows(x *subject) views.Shows {
+	t := x.cursor
 	snap, err := deploymentSnapshot(t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
@@ -129,6 +131,7 @@ func deploymentShows(t *telemetry.Trace) views.Shows {
 	st := snap.Status
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d updated, %d ready, %d available", st.Replicas, st.Updated, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
-	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), eventLines(t)...)
+	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), x.lastEvents()...)
+	v.Lines = append(v.Lines, kubectlLine(snap))
 	return v
 }
