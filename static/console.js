@@ -283,6 +283,7 @@ const keys = {
   End: () => press('a[rel=last]'),
   n: () => press('a[data-next]'),
   u: () => press('a[rel=up]'),
+  w: () => press('.crumbs a[href*="/what-if"]'),
   p: () => button && pause(),
   t: otherTheme,
   c: copy,

@@ -51,8 +51,8 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 	if v.Strategy != "" {
 		p.frame.About = append(p.frame.About, views.Say(v.Strategy))
 	}
-	p.frame.About = append(p.frame.About, views.Text{}.Link("story", storyHref(x)))
-	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
+	p.frame.About = append(p.frame.About, views.Text{}.Link("story", storyHref(x)), views.Text{}.Link("what if", whatIfHref(x)))
+	p.frame.Twin, p.frame.Keys = q.twinHref(), deploymentKeys
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
 		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
 		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})

@@ -1,6 +1,10 @@
 package web
 
-import "github.com/loopscope/loopscope/views"
+import (
+	"slices"
+
+	"github.com/loopscope/loopscope/views"
+)
 
 // The keys of each page. The script knows what they do; a page lists those that
 // can work on it.
@@ -11,8 +15,10 @@ var (
 		{Keys: "1–5", Does: "outcomes"}, {Keys: "p", Does: "pause"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 	objectKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "o", Does: "open the sync"},
 		{Keys: "c", Does: "copy link"}, {Keys: "p", Does: "pause"}, {Keys: "u", Does: "up"}, {Keys: "Home", Does: "oldest sync"}, {Keys: "End", Does: "newest sync"}}, commonKeys...)
-	syncKeys      = append([]views.Key{{Keys: "u", Does: "up to the object"}}, commonKeys...)
-	decisionsKeys = append([]views.Key{{Keys: "j k", Does: "questions"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
-	historyKeys   = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
-	queuesKeys    = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "p", Does: "pause"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	deploymentKeys = append(slices.Clone(objectKeys[:6:6]), append([]views.Key{{Keys: "w", Does: "what if"}}, objectKeys[6:]...)...)
+	whatIfKeys     = append([]views.Key{{Keys: "↵", Does: "plan"}, {Keys: "u", Does: "up to the Deployment"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	syncKeys       = append([]views.Key{{Keys: "u", Does: "up to the object"}}, commonKeys...)
+	decisionsKeys  = append([]views.Key{{Keys: "j k", Does: "questions"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	historyKeys    = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
+	queuesKeys     = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "p", Does: "pause"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 )

@@ -157,6 +157,7 @@ type Server struct {
 	encoded  encoded
 	says     sayings
 	exports  chan struct{} // bounds those under way
+	folds    chan struct{} // the same of plans
 
 	// seats bounds the open websockets. mu guards who sits there, and makes sure
 	// that nobody sits down once Shutdown waits for the last to leave.
@@ -174,7 +175,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, exports: make(chan struct{}, maxExports), seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, exports: make(chan struct{}, maxExports), folds: make(chan struct{}, maxFolds), seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -30,6 +30,8 @@ func (s *Server) routes() chi.Router {
 	get("/deployments/{namespace}/{name}", s.deployment)
 	get("/deployments/{namespace}/{name}/story", s.story)
 	get("/deployments/{namespace}/{name}/story.json", s.story)
+	get("/deployments/{namespace}/{name}/what-if", s.whatIf)
+	get("/deployments/{namespace}/{name}/what-if.json", s.whatIf)
 	get("/replicasets/{namespace}/{name}", s.replicaSet)
 	get("/replicationcontrollers/{namespace}/{name}", s.replicaSet)
 	for _, of := range []string{"/deployments", "/replicasets", "/replicationcontrollers"} {

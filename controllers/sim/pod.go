@@ -29,6 +29,10 @@ const unschedulable = "Unschedulable"
 // passing are the reasons of a pod that is on its way up.
 var passing = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true, "ContainersNotReady": true}
 
+// Passing reports whether a pod that waits for that reason, in Kubernetes' word,
+// is on its way up: time alone makes it ready.
+func Passing(reason string) bool { return passing[reason] }
+
 // pod is one pod with what happens to it next.
 type pod struct {
 	replicaset.Pod

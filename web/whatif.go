@@ -1,0 +1,184 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+const (
+	// foldWithin bounds the plans of one page, and maxFolds how many pages are
+	// planned at once; others wait for their turn as long.
+	foldWithin = 2 * time.Second
+	maxFolds   = 2
+)
+
+// whatIf is the page of a plan as it is beside the plan as it would be. It
+// decides on a copy of a recorded snapshot, and has no way to a cluster.
+func (s *Server) whatIf(q *query) (*page, error) {
+	x, err := s.subject(q, telemetry.LoopDeployment)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := planned(x)
+	if err != nil {
+		return nil, err
+	}
+	p := propose(snap, q.url.Query())
+	v, err := s.whatIfView(q, x, p)
+	if err != nil {
+		return nil, err
+	}
+	status := http.StatusOK
+	if q.twin && !p.ok() { // The page is a form with a message; a program asked for what cannot be.
+		status = http.StatusBadRequest
+	}
+	return s.whatIfPage(q, x, status, v), nil
+}
+
+func (s *Server) whatIfPage(q *query, x *subject, status int, v views.WhatIf) *page {
+	p := &page{status: status, frame: s.frame(q, "What if: "+x.object.Key()), body: views.WhatIfBody(v), data: v}
+	f := &p.frame
+	f.Tab, f.Up, f.Twin, f.Keys = "deployments", hrefOf(x.object), q.twinHref(), whatIfKeys
+	f.Crumbs = under(x.object, views.Link{Text: "what if"})
+	f.About = append(f.About, views.Say("from ").Link("sync "+digits(x.cursor.Seq), v.Base.Href).Plain(" of ").Clock(x.cursor.Started))
+	return p
+}
+
+// planned is the snapshot to plan from.
+func planned(x *subject) (*deployment.Snapshot, error) {
+	back := func(e *asked) error { return e.link(x.object.Key(), hrefOf(x.object)) }
+	if len(x.cursor.Snapshot) == 0 {
+		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+digits(x.cursor.Seq)+" has no snapshot to plan from.",
+			views.Say("It ended before it had seen its object. Another sync of it will do.")))
+	}
+	snap, err := deployment.Decode(x.cursor.Snapshot)
+	if err != nil {
+		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+digits(x.cursor.Seq)+" cannot be read.", views.Say(clip(err.Error(), 300))))
+	}
+	if !snap.Found || snap.Deleting {
+		return nil, back(problem(http.StatusNotFound, "gone", x.object.Key()+" is gone or being deleted as of sync "+digits(x.cursor.Seq)+": there is nothing to plan.",
+			views.Say("An earlier sync of it will do.")))
+	}
+	if n := numbers(deployment.Numbers(snap)).or("ceiling"); n > sim.MaxPods {
+		return nil, back(tooLarge(x, n))
+	}
+	return snap, nil
+}
+
+// tooLarge says that the model does not hold so many pods.
+func tooLarge(x *subject, pods int64) *asked {
+	return problem(http.StatusUnprocessableEntity, "too-large", "No plan is made for "+x.object.Key()+": it is too large.",
+		views.Sayf("It may have %s pods in a rollout; a plan is made for %s at most, so that no reader can keep this program busy.", views.Thousands(pods), views.Thousands(int64(sim.MaxPods))))
+}
+
+// whatIfView folds both plans, those from now on first.
+func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, error) {
+	leave, err := s.fold(x)
+	if err != nil {
+		return views.WhatIf{}, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(context.Background(), foldWithin)
+	defer cancel()
+	plans, err := p.plans(ctx)
+	if err != nil {
+		var too *asked
+		if errors.As(err, &too) {
+			return views.WhatIf{}, err
+		}
+		return views.WhatIf{}, tooLarge(x, numbers(deployment.Numbers(p.from)).or("total")).link(x.object.Key(), hrefOf(x.object))
+	}
+	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.cursor.Seq, Epoch: x.cursor.Epoch, At: x.cursor.Started.UTC(), Href: syncHref(x.cursor)},
+		Action: q.path, Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(q.path, x, p), Reset: planHref(q.path, x, nil)}
+	v.Headline, v.Then = plans.headline(x, p), plans.then(p)
+	v.Bounds, v.Plans = plans.bounds(p), plans.views(p)
+	v.Assumptions = assumptions(x, p)
+	if p.ok() {
+		v.Commands = commands(p)
+	}
+	return v, nil
+}
+
+// fold takes a turn at folding, or says that there is none to be had now.
+func (s *Server) fold(x *subject) (leave func(), err error) {
+	select {
+	case s.folds <- struct{}{}:
+		return func() { <-s.folds }, nil
+	case <-time.After(foldWithin):
+		return nil, problem(http.StatusServiceUnavailable, "busy", "Other plans are being made just now.",
+			views.Sayf("%d are made at once. Reload the page in a moment.", maxFolds)).link(x.object.Key(), hrefOf(x.object))
+	}
+}
+
+// plans are the folds of a page: as it is and as it would be, from now on and
+// of a whole rollout.
+type plans struct {
+	now, nowIf, all, allIf folded
+	if_                    bool // nowIf and allIf are made
+}
+
+func (p *proposal) plans(ctx context.Context) (*plans, error) {
+	var f plans
+	var err error
+	plan := func(to *folded, how func(context.Context, *deployment.Snapshot, *proposal) (folded, error), with *proposal) {
+		if err == nil { // Each has its share of the time, so that the plans stay alike.
+			share, cancel := context.WithTimeout(ctx, foldWithin/4)
+			defer cancel()
+			*to, err = how(share, p.from, with)
+		}
+	}
+	plan(&f.now, onward, nil)
+	plan(&f.all, whole, nil)
+	if f.if_ = p.ok(); f.if_ {
+		plan(&f.nowIf, onward, p)
+		plan(&f.allIf, whole, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return &f, nil
+}
+
+// planHref is the address of a plan with every change of the proposal, which
+// names the sync that it begins with.
+func planHref(path string, x *subject, p *proposal) string {
+	args := url.Values{"sync": {digits(x.cursor.Seq)}, "epoch": {x.cursor.Epoch}}
+	if p != nil {
+		for _, f := range p.fields {
+			if f.Changed {
+				args.Set(f.Name, f.Value)
+			}
+		}
+		if p.all != nil && p.all.Ready {
+			args.Add("ready", everyPod)
+		}
+		for _, x := range p.pods {
+			if x.Ready {
+				args.Add("ready", x.Value)
+			}
+			if x.Fails {
+				args.Add("fails", x.Value)
+			}
+		}
+	}
+	return path + "?" + args.Encode()
+}
+
+// whatIfHref leads from a Deployment to its plans: those of the sync under the
+// cursor, if that is pinned.
+func whatIfHref(x *subject) string {
+	href := hrefOf(x.object) + "/what-if"
+	if x.pinned {
+		href += "?sync=" + digits(x.cursor.Seq) + "&epoch=" + url.QueryEscape(x.cursor.Epoch)
+	}
+	return href
+}

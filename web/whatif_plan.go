@@ -1,0 +1,343 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/views"
+)
+
+const (
+	// paceGap is the time of the model between pods that become ready. It is
+	// longer than a status is held back and a pod takes to end, so that every
+	// event has had its effects before the next one.
+	paceGap = 5 * time.Second
+	// paceEvents is about how often pods become ready in a rollout of a whole
+	// Deployment; the pods of a larger one come in groups.
+	paceEvents = 60
+	// foldSlice is how many syncs are folded between looks at the clock, and
+	// foldSlices how often that is done: 6,000 syncs, whatever they take.
+	foldSlice, foldSlices = 30, 200
+	// foldSpan bounds the time of the model.
+	foldSpan = 365 * 24 * time.Hour
+	// planRows is how many rows of a plan the page shows.
+	planRows = 60
+)
+
+// pace makes pods ready one after the other, the oldest first.
+type pace struct {
+	cluster *sim.Cluster
+	size    int64 // how many at a time
+	at      time.Time
+	taken   int64
+}
+
+// paceOf is the pace for a Deployment of so many pods.
+func paceOf(want int64) int64 { return max(1, (want+paceEvents-1)/paceEvents) }
+
+// next is how long the next pod takes.
+func (p *pace) next() time.Duration {
+	now := p.cluster.Now()
+	if p.taken >= p.size || !p.at.After(now) {
+		if p.at.Before(now) {
+			p.at = now
+		}
+		p.at, p.taken = p.at.Add(paceGap), 0
+	}
+	p.taken++
+	return p.at.Sub(now)
+}
+
+// stage is what one step of a fold left behind.
+type stage struct {
+	at                           time.Time
+	fresh, old, total, available int64
+	by                           map[string]int64 // available by ReplicaSet
+	writes                       int              // of sizes
+	held                         []decision.Held
+	decided                      bool // a Deployment's sync
+}
+
+// folded is a fold with its beginning and its end.
+type folded struct {
+	began   stage
+	stages  []stage
+	end     sim.Result // without its steps
+	cut     bool
+	floor   int64
+	ceiling int64
+}
+
+// fold runs a cluster until nothing is left to happen, or the bound of syncs or
+// of real time is met.
+func fold(ctx context.Context, c *sim.Cluster) folded {
+	start := c.Snapshot()
+	f := folded{began: beginning(start)}
+	for range foldSlices {
+		r := c.Run(sim.Bound{Syncs: foldSlice, Time: foldSpan})
+		for i := range r.Steps {
+			f.stages = append(f.stages, stageOf(&r.Steps[i]))
+		}
+		r.Steps, f.end = nil, r
+		if f.cut = r.End == sim.Unsettled; !f.cut || ctx.Err() != nil {
+			break
+		}
+	}
+	n := numbers(deployment.Numbers(c.Snapshot()))
+	f.floor, f.ceiling = n.or("floor"), n.or("ceiling")
+	return f
+}
+
+// beginning is the sizes before anything happens.
+func beginning(s *deployment.Snapshot) stage {
+	m := stage{at: s.Now}
+	for i := range s.ReplicaSets {
+		rs := &s.ReplicaSets[i]
+		switch {
+		case !rs.Mine:
+			continue
+		case rs.SameTemplate:
+			m.fresh += rs.Replicas
+		default:
+			m.old += rs.Replicas
+		}
+	}
+	m.total = m.fresh + m.old
+	return m
+}
+
+func stageOf(s *sim.Step) stage {
+	m := stage{at: s.At, total: s.Asked, available: s.Available, by: make(map[string]int64, len(s.Sets)), held: s.Round.Verdict.Held, decided: s.Snapshot != nil}
+	for _, set := range s.Sets {
+		if m.by[set.Name] = set.Available; set.New {
+			m.fresh += set.Replicas
+		}
+	}
+	m.old = m.total - m.fresh
+	for _, a := range s.Round.Verdict.Actions {
+		if a.Size != nil {
+			m.writes++
+		}
+	}
+	return m
+}
+
+// gained is how many pods have become available since the stage before.
+func (m *stage) gained(before *stage) (n int64) {
+	for name, available := range m.by {
+		n += max(0, available-before.by[name])
+	}
+	return n
+}
+
+// row is what one event and its effects came to.
+type row struct {
+	came int64 // pods that have become available since the beginning
+	last stage
+	held []decision.Held
+}
+
+// rows folds stages into one row for every event: the change, and then every
+// time that pods become available.
+func (f *folded) rows() []row {
+	var list []row
+	var came int64
+	for i := range f.stages {
+		m := &f.stages[i]
+		if i > 0 {
+			if n := m.gained(&f.stages[i-1]); n > 0 {
+				came += n
+				list = append(list, row{came: came})
+			}
+		}
+		if len(list) == 0 {
+			list = append(list, row{})
+		}
+		r := &list[len(list)-1]
+		if r.last = *m; m.decided {
+			r.held = m.held
+		}
+	}
+	return list
+}
+
+// least and most of a fold: the fewest pods available and the most asked for at
+// any stage of it, and how many writes of a size it takes.
+func (f *folded) extremes() (least, most, writes int64) {
+	most = f.began.total
+	for i := range f.stages {
+		m := &f.stages[i]
+		if i == 0 || m.available < least {
+			least = m.available
+		}
+		most, writes = max(most, m.total), writes+int64(m.writes)
+	}
+	return least, most, writes
+}
+
+// planOf is a fold as the page shows it.
+func planOf(title string, f *folded) views.Plan {
+	least, most, writes := f.extremes()
+	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.end.At), Facts: []views.Figured{
+		{Label: "least available", Value: least}, {Label: "most pods", Value: most}, {Label: "writes of a size", Value: writes}}}
+	o, _ := outcomeOf(f.end.Sentence.Tone)
+	p.End = views.Mark{Tone: o.view, Word: string(f.end.End)}
+	before := f.began
+	for _, r := range f.rows() {
+		x := views.PlanRow{When: whenText(r.came), Then: sizesText(&before, &r.last), New: views.Cell{N: r.last.fresh},
+			Old: views.Cell{N: r.last.old}, Total: views.Cell{N: r.last.total}, Available: views.Cell{N: r.last.available}}
+		if x.Then == "" && len(r.held) > 0 {
+			x.Mark = &views.Mark{Tone: views.Waiting, Word: "held"}
+		}
+		p.Rows, before = append(p.Rows, x), r.last
+	}
+	if f.cut {
+		p.Cut, p.Sentence = "This plan is longer than what is folded for a page, so it stops here. Fewer pods, or a larger maxSurge or maxUnavailable, make it shorter.", ""
+	} else if n := len(p.Rows); n > 0 {
+		if f.end.End == sim.Overdue {
+			last := p.Rows[n-1]
+			last.When, last.Then = "the deadline", ""
+			p.Rows, n = append(p.Rows, last), n+1
+		}
+		p.Rows[n-1].Mark = endMark(f)
+	}
+	p.Hidden = max(0, len(p.Rows)-planRows)
+	return p
+}
+
+// endMark is how a fold ended, at its last row.
+func endMark(f *folded) *views.Mark {
+	o, _ := outcomeOf(f.end.Sentence.Tone)
+	word := map[sim.End]string{sim.Complete: "complete", sim.Waiting: "waiting", sim.Overdue: "deadline exceeded", sim.Failed: "failed"}[f.end.End]
+	return &views.Mark{Tone: o.view, Word: word}
+}
+
+func whenText(came int64) string {
+	if came == 0 {
+		return "at once"
+	}
+	return views.Thousands(came) + " available"
+}
+
+// sizesText is what changed of the sizes between two rows.
+func sizesText(before, after *stage) string {
+	text := ""
+	for _, x := range []struct {
+		word     string
+		was, now int64
+	}{{"old", before.old, after.old}, {"new", before.fresh, after.fresh}} {
+		if x.was == x.now {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += x.word + " " + digits(x.was) + " → " + digits(x.now)
+	}
+	return text
+}
+
+// differ marks in both plans what the other has otherwise.
+func differ(a, b *views.Plan) {
+	for i := range a.Facts {
+		is := a.Facts[i].Value != b.Facts[i].Value
+		a.Facts[i].Differs, b.Facts[i].Differs = false, is
+	}
+	for i := range b.Rows {
+		r, other := &b.Rows[i], views.PlanRow{New: views.Cell{N: -1}, Old: views.Cell{N: -1}, Total: views.Cell{N: -1}, Available: views.Cell{N: -1}}
+		if i < len(a.Rows) {
+			other = a.Rows[i]
+		}
+		r.New.Differs, r.Old.Differs = r.New.N != other.New.N, r.Old.N != other.Old.N
+		r.Total.Differs, r.Available.Differs = r.Total.N != other.Total.N, r.Available.N != other.Available.N
+	}
+}
+
+// onward folds a snapshot from now on, changed as the proposal says; nil stands
+// for no change.
+func onward(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, error) {
+	base := *s
+	base.Lag, base.Held = 0, time.Time{}
+	if p != nil {
+		base.ReplicaSets = p.mended()
+	}
+	c, err := sim.From(&base)
+	if err != nil {
+		return folded{}, err
+	}
+	steady := &pace{cluster: c, size: paceOf(s.Want)}
+	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
+	for _, pod := range comingPods(base.ReplicaSets) {
+		c.Edit(sim.Pod(pod, sim.ReadyAfter(steady.next())))
+	}
+	if p != nil {
+		c.Edit(p.edits()...)
+		for _, x := range p.pods {
+			if x.Fails {
+				c.Edit(sim.Pod(x.Name, sim.Stuck("CrashLoopBackOff")))
+			}
+		}
+	}
+	return fold(ctx, c), nil
+}
+
+// mended are the ReplicaSets with the chosen pods on their way up.
+func (p *proposal) mended() []deployment.ReplicaSet {
+	sets := slices.Clone(p.from.ReplicaSets)
+	for i := range sets {
+		sets[i].Blocking = slices.Clone(sets[i].Blocking)
+		for j := range sets[i].Blocking {
+			pod := &sets[i].Blocking[j]
+			chosen := slices.ContainsFunc(p.pods, func(x views.WhatIfPod) bool { return x.Name == pod.Name && x.Ready })
+			if (chosen || p.all != nil && p.all.Ready) && !pod.Ready {
+				pod.Reason, pod.Message = "ContainerCreating", ""
+			}
+		}
+	}
+	return sets
+}
+
+// comingPods are the pods that become ready by themselves, the oldest first.
+func comingPods(sets []deployment.ReplicaSet) []string {
+	var pods []deployment.Pod
+	for i := range sets {
+		for _, p := range sets[i].Blocking {
+			if !p.Ready && sim.Passing(p.Reason) {
+				pods = append(pods, p)
+			}
+		}
+	}
+	slices.SortStableFunc(pods, func(a, b deployment.Pod) int { return a.Created.Compare(b.Created) })
+	names := make([]string, len(pods))
+	for i := range pods {
+		names[i] = pods[i].Name
+	}
+	return names
+}
+
+// whole folds a rollout of a new template from its beginning, in which every pod
+// becomes ready: all old pods are there and available before it.
+func whole(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, error) {
+	base := *s
+	base.Lag, base.Held, base.ReplicaSets, base.Paused, base.RollbackTo = 0, time.Time{}, nil, false, ""
+	base.Status, base.Echo = deployment.Status{}, nil
+	if p != nil {
+		base.Want, base.MaxSurge, base.MaxUnavailable = p.to.Want, p.to.MaxSurge, p.to.MaxUnavailable
+		base.MinReady, base.Deadline = p.to.MinReady, p.to.Deadline
+	}
+	c, err := sim.From(&base)
+	if err != nil {
+		return folded{}, err
+	}
+	if r := c.Run(sim.Bound{Syncs: foldSlice * foldSlices / 10}); r.End != sim.Complete {
+		return folded{cut: true, end: r}, nil
+	}
+	steady := &pace{cluster: c, size: paceOf(base.Want)}
+	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
+	c.Edit(sim.Images("the-template-that-follows"))
+	return fold(ctx, c), nil
+}

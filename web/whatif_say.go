@@ -1,0 +1,298 @@
+package web
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/views"
+)
+
+// headline says what the changes come to, in numbers of the plans.
+func (f *plans) headline(x *subject, p *proposal) string {
+	name := x.object.Key()
+	switch {
+	case !p.ok():
+		return "That cannot be planned yet: see the field that is marked."
+	case !p.anything():
+		return "What if " + name + " were set otherwise? Change a field: both plans are still the same."
+	}
+	if text := contrast(&f.now, &f.nowIf, true); text != "" {
+		return "With " + p.summary() + ", " + text + "."
+	}
+	if f.now.cut || f.nowIf.cut || f.all.cut || f.allIf.cut {
+		return "With " + p.summary() + ", the plan is too long to be compared as a whole: its first steps are below."
+	}
+	if text := contrast(&f.all, &f.allIf, false); text != "" {
+		return "With " + p.summary() + ", nothing changes now; in a whole rollout, " + text + "."
+	}
+	return "With " + p.summary() + ", nothing changes: the plans are the same, step by step."
+}
+
+// summary is the changes in a few words.
+func (p *proposal) summary() string {
+	var list []string
+	for _, f := range p.fields {
+		if f.Changed {
+			list = append(list, f.Name+" "+f.Value)
+		}
+	}
+	for _, x := range p.pods {
+		switch {
+		case x.Fails:
+			list = append(list, x.Name+" failing")
+		case x.Ready && !p.all.Ready:
+			list = append(list, x.Name+" ready")
+		}
+	}
+	if p.all != nil && p.all.Ready {
+		list = append(list, "every new pod ready")
+	}
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
+
+// contrast is what two folds come to where they differ, "" where they do not.
+// What happens first is told of those from now on.
+func contrast(a, b *folded, first bool) string {
+	if a.cut || b.cut {
+		return "" // What was not folded to its end cannot be compared.
+	}
+	least, most, writes := a.extremes()
+	leastIf, mostIf, writesIf := b.extremes()
+	var list []string
+	add := func(differs bool, words ...string) {
+		if differs {
+			list = append(list, strings.Join(words, ""))
+		}
+	}
+	was, is := sizesNow(a), sizesNow(b)
+	add(first && was != is && is != "", is, " at once")
+	add(leastIf != least, "at least ", digits(leastIf), " stay available instead of ", digits(least))
+	add(mostIf != most, "there are at most ", digits(mostIf), " pods instead of ", digits(most))
+	add(writesIf != writes, "it takes ", views.Plural(writesIf, "write"), " of a size instead of ", digits(writes))
+	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
+
+// sizesNow is what a fold changes before any pod does anything.
+func sizesNow(f *folded) string {
+	if rows := f.rows(); len(rows) > 0 {
+		return sizesText(&f.began, &rows[0].last)
+	}
+	return ""
+}
+
+// then is how the plan that would be ends, in the words of the loop.
+func (f *plans) then(p *proposal) views.Text {
+	end := &f.now
+	if f.if_ && p.anything() {
+		end = &f.nowIf
+	}
+	if end.cut || !p.ok() {
+		return nil
+	}
+	return views.Say("In the end: " + end.end.Sentence.At(end.end.At))
+}
+
+// bounds are the numbers behind the steps, as the loop computes them.
+func (f *plans) bounds(p *proposal) []views.WhatIfBound {
+	a, b := numbers(deployment.Numbers(p.from)), numbers(deployment.Numbers(&p.to))
+	list := []views.WhatIfBound{{Label: "ceiling", Now: ceilingText(a), If: ceilingText(b)}, {Label: "floor", Now: floorText(a), If: floorText(b)}}
+	if p.from.Strategy != "RollingUpdate" {
+		list = nil
+	}
+	if now := heldEquation(&f.now); now != "" {
+		then := now
+		if f.if_ {
+			then = heldEquation(&f.nowIf)
+		}
+		if then == "" {
+			then = "nothing is held back"
+		}
+		list = append(list, views.WhatIfBound{Label: "held back", Now: now, If: then})
+	}
+	return list
+}
+
+func ceilingText(n numbers) string {
+	return digits(n.or("wanted")) + " wanted + " + digits(n.or("surge")) + " on top = " + digits(n.or("ceiling"))
+}
+
+func floorText(n numbers) string {
+	return digits(n.or("wanted")) + " wanted − " + digits(n.or("unavailable")) + " missing = " + digits(n.or("floor"))
+}
+
+// heldEquation is the arithmetic of the first write that is held back in the end
+// of the first row of a plan.
+func heldEquation(f *folded) string {
+	rows := f.rows()
+	if len(rows) == 0 {
+		return ""
+	}
+	for _, h := range rows[0].held {
+		if h.Equation != nil {
+			return equationLong(h.Equation)
+		}
+	}
+	return ""
+}
+
+// views are the plans side by side.
+func (f *plans) views(p *proposal) []views.Comparison {
+	now := views.Comparison{Title: "From now on", Now: planOf("As it is", &f.now)}
+	all := views.Comparison{Title: "A whole rollout", Note: "of a new template, in which every pod becomes ready", Now: planOf("As it is", &f.all)}
+	all.Now.Chart = views.Draw(all.Now.Shown(), f.all.floor, f.all.ceiling, chartLabel(&f.all))
+	if f.if_ {
+		a, b := planOf("What if", &f.nowIf), planOf("What if", &f.allIf)
+		b.Chart = views.Draw(b.Shown(), f.allIf.floor, f.allIf.ceiling, chartLabel(&f.allIf))
+		differ(&now.Now, &a)
+		differ(&all.Now, &b)
+		now.If, all.If = &a, &b
+		now.Now.Quiet, a.Quiet = a.Sentence == now.Now.Sentence || !p.anything(), true // It is the second sentence of the page.
+	}
+	all.Now.Sentence = "" // It is complete, as every one is.
+	if all.If != nil {
+		all.If.Sentence = ""
+	}
+	return []views.Comparison{now, all}
+}
+
+func chartLabel(f *folded) string {
+	least, most, _ := f.extremes()
+	return "Planned sizes: at most " + digits(most) + " pods, at least " + digits(least) + " available"
+}
+
+// assumptions say what a plan is worth.
+func assumptions(x *subject, p *proposal) []views.Text {
+	pace := "Pods become ready one at a time, oldest first."
+	if n := paceOf(max(p.from.Want, p.to.Want)); n > 1 {
+		pace = "Pods become ready " + digits(n) + " at a time, oldest first."
+	}
+	list := []views.Text{
+		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + digits(x.cursor.Seq) + " saw, until nothing happens any more."),
+		views.Say(pace + " No times are predicted. No write fails, and nobody else writes."),
+	}
+	if stuck := stuckReason(p.from); stuck != "" {
+		list = append(list, views.Say("Pods that wait for ").Code(stuck).Plain(" stay so, and so do new pods of their template, unless it is chosen that they become ready."))
+	}
+	return list
+}
+
+// stuckReason is why a pod waits that time does not mend, "" where none does.
+func stuckReason(s *deployment.Snapshot) string {
+	for i := range s.ReplicaSets {
+		for _, b := range s.ReplicaSets[i].Blocking {
+			if !b.Ready && !sim.Passing(b.Reason) {
+				return b.Reason
+			}
+		}
+	}
+	return ""
+}
+
+// specPatch is a merge patch of what the proposal changes.
+type specPatch struct {
+	Replicas                *int64         `json:"replicas,omitempty"`
+	Paused                  *bool          `json:"paused,omitempty"`
+	MinReadySeconds         *int64         `json:"minReadySeconds,omitempty"`
+	ProgressDeadlineSeconds *int64         `json:"progressDeadlineSeconds,omitempty"`
+	Strategy                *strategyPatch `json:"strategy,omitempty"`
+}
+
+type strategyPatch struct {
+	RollingUpdate rollingPatch `json:"rollingUpdate"`
+}
+
+type rollingPatch struct {
+	MaxSurge       any `json:"maxSurge,omitempty"`
+	MaxUnavailable any `json:"maxUnavailable,omitempty"`
+}
+
+// imagePatch is one operation of a JSON patch. The snapshot knows no names of
+// containers, so the image is found by its place.
+type imagePatch struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value string `json:"value"`
+}
+
+// commands are what would make the changes for real.
+func commands(p *proposal) []string {
+	var list []string
+	to := "kubectl patch " + quoted("deployment/"+p.from.Name) + " -n " + quoted(p.from.Namespace) + " --type="
+	if patch := p.patch(); patch != (specPatch{}) {
+		list = append(list, to+"merge -p "+quotedJSON(map[string]specPatch{"spec": patch}))
+	}
+	var images []imagePatch
+	for i := range p.to.Images {
+		if p.to.Images[i] != p.from.Images[i] {
+			images = append(images, imagePatch{"replace", "/spec/template/spec/containers/" + digits(i) + "/image", p.to.Images[i]})
+		}
+	}
+	if len(images) > 0 {
+		list = append(list, to+"json -p "+quotedJSON(images))
+	}
+	return list
+}
+
+func (p *proposal) patch() specPatch {
+	var s specPatch
+	if p.changed("replicas") {
+		s.Replicas = &p.to.Want
+	}
+	if p.changed("paused") {
+		s.Paused = &p.to.Paused
+	}
+	if p.changed("minReadySeconds") {
+		s.MinReadySeconds = &p.to.MinReady
+	}
+	if p.changed("progressDeadlineSeconds") {
+		if s.ProgressDeadlineSeconds = p.to.Deadline; p.to.Deadline == nil {
+			s.ProgressDeadlineSeconds = new(int64(maxInt32)) // Null would bring the default back.
+		}
+	}
+	if surge, missing := p.changed("maxSurge"), p.changed("maxUnavailable"); surge || missing {
+		s.Strategy = &strategyPatch{}
+		if surge {
+			s.Strategy.RollingUpdate.MaxSurge = amountValue(p.to.MaxSurge)
+		}
+		if missing {
+			s.Strategy.RollingUpdate.MaxUnavailable = amountValue(p.to.MaxUnavailable)
+		}
+	}
+	return s
+}
+
+func amountValue(v *deployment.IntOrShare) any {
+	if v.Share != "" {
+		return v.Share
+	}
+	return v.Int
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[a-zA-Z0-9._/-]+$`)
+
+// quoted is a word of a shell command.
+func quoted(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func quotedJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "" // It is made of strings, numbers and booleans.
+	}
+	return quoted(string(text))
+}
