@@ -283,6 +283,7 @@ const keys = {
   End: () => press('a[rel=last]'),
   n: () => press('a[data-next]'),
   u: () => press('a[rel=up]'),
+  e: () => ($('.path .at .id a') || $('.path .stop .id a') || $('.path .on .id a'))?.click(),
   w: () => press('.crumbs a[href*="/what-if"]'),
   p: () => button && pause(),
   t: otherTheme,

@@ -21,6 +21,8 @@ type Object struct {
 	// SyncsAll leads to the page with every kept sync; nil where all are listed.
 	SyncsAll *Link `json:"syncsAll,omitempty"`
 	Shows    Shows `json:"kubernetes"`
+	// Forecast is the pods that would go next; nil for what has no pods of its own.
+	Forecast *Forecast `json:"forecast,omitempty"`
 	// Came is how the sync under the cursor came about, across the loops.
 	Came Came `json:"came"`
 }
@@ -68,6 +70,7 @@ type Number struct {
 // Held is a write that was refused.
 type Held struct {
 	Question string    `json:"question"`
+	Href     string    `json:"href,omitempty"` // where the question is explained
 	Code     string    `json:"code"`
 	What     Text      `json:"write"`
 	Equation string    `json:"equation,omitempty"`
@@ -104,6 +107,8 @@ type Stepper struct {
 	Result    Mark
 	Took      string
 	Permalink string
+	// Gap says what is not kept before the oldest sync.
+	Gap string
 }
 
 // Sync is one sync in full.
@@ -146,6 +151,7 @@ type Node struct {
 	State    NodeState `json:"-"`
 	StateIs  string    `json:"state"`
 	ID       string    `json:"id,omitempty"`
+	Href     string    `json:"href,omitempty"` // where it is explained
 	Question string    `json:"question,omitempty"`
 	Answer   string    `json:"answer,omitempty"`
 	Facts    []Fact    `json:"facts,omitempty"`
@@ -224,7 +230,18 @@ type Victim struct {
 	Rank  string `json:"rank"`
 	Owner string `json:"owner"`
 	Own   string `json:"own"`
-	Facts []Fact `json:"facts"`
+	// Why is what puts it before the next one; empty where that was not computed.
+	Why     Text   `json:"why,omitempty"`
+	Because string `json:"because,omitempty"`
+	Facts   []Fact `json:"facts"`
+}
+
+// Forecast is the order in which pods would be deleted if the size became smaller.
+type Forecast struct {
+	// Note says as of when, or why there is nothing to rank.
+	Note string   `json:"note"`
+	Pods []Victim `json:"pods"`
+	More int      `json:"more,omitempty"`
 }
 
 // Came is the nearest steps of the chain that led to a sync, oldest first.

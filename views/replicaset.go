@@ -10,7 +10,9 @@ type ReplicaSet struct {
 	Victims     []Victim `json:"victims,omitempty"`
 	VictimsNote Text     `json:"victimsNote,omitempty"`
 	// Expects is the creations and deletions not seen yet.
-	Expects  Text   `json:"expectations"`
+	Expects Text `json:"expectations"`
+	// Echoes are its own writes that the caches do not show yet.
+	Echoes   []Line `json:"echoes,omitempty"`
 	Pods     []Pod  `json:"pods"`
 	PodsNote string `json:"-"`
 }

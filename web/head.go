@@ -120,7 +120,9 @@ const shownBlockers = 5
 func heldViews(t *telemetry.Trace) []views.Held {
 	list := make([]views.Held, 0, len(held(t)))
 	for _, h := range held(t) {
-		list = append(list, heldView(h))
+		v := heldView(h)
+		v.Href = questionHref(t.Loop, h.Question)
+		list = append(list, v)
 	}
 	return list
 }

@@ -34,6 +34,9 @@ func (s *Server) stepper(x *subject) views.Stepper {
 	if at > 0 {
 		v.Prev, v.First = x.stepTo(x.kept[at-1]), x.stepTo(x.kept[0])
 	}
+	if folded := s.journal.Folded(x.object); folded > 0 {
+		v.Gap = views.Thousands(folded) + " quiet ones are only counted"
+	}
 	if at+1 < len(x.kept) {
 		v.Next, v.Newer = x.stepTo(x.kept[at+1]), len(x.kept)-at-1
 		v.Last = &views.Link{Text: "newest", Href: x.href(x.window, false)}

@@ -1,0 +1,44 @@
+package web
+
+import (
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// shownFates is how many pods a page ranks.
+const shownFates = 10
+
+// forecastOf is which pods would go next, ranked by the loop's own package as of
+// the newest sync, so that a page that only waits stays as it is.
+func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot) *views.Forecast {
+	fates := replicaset.Forecast(snap, len(snap.Pods))
+	f := &views.Forecast{Note: "As sync " + digits(t.Seq) + " saw " + views.Plural(len(fates), "pod") + "."}
+	switch {
+	case len(fates) == 0:
+		f.Note = "It has no pod that could go."
+		return f
+	case len(fates) == 1:
+		f.Note = "It is the only one, so nothing is compared."
+	}
+	f.More = max(0, len(fates)-shownFates)
+	for _, x := range fates[:len(fates)-f.More] {
+		v := victimOf(x.Victim)
+		v.Why, v.Because = wording(x.Words, false), x.Because
+		f.Pods = append(f.Pods, v)
+	}
+	return f
+}
+
+// echoLines are its writes that the newest sync did not find in the caches yet.
+func echoLines(snap *replicaset.Snapshot) []views.Line {
+	lines := make([]views.Line, 0, len(snap.Echo))
+	for _, e := range snap.Echo {
+		text := views.Say("written at rv ").Strong(e.Written).Plain(", the cache is at " + orNone(e.Cached) + ", for ").Since(e.Since)
+		if !e.Check.IsZero() {
+			text = text.Plain("; looks again in ").Until(e.Check)
+		}
+		lines = append(lines, views.Line{Label: e.Object, Text: text.Plain(".")})
+	}
+	return lines
+}
