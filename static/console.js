@@ -268,7 +268,7 @@ const copy = () => {
   const u = new URL(permalink ? permalink.href : page || '', location)
   navigator.clipboard?.writeText(u.href).then(() => announce('Link copied'))
 }
-const open = () => press(at()?.matches('tr') ? '[data-row].at a.row' : '#permalink')
+const open = () => press($('[data-row].at a.row') ? '[data-row].at a.row' : '#permalink')
 const keys = {
   '/': () => $('input[type=search]')?.focus(),
   '?': help,
@@ -292,6 +292,7 @@ const keys = {
   gq: () => location.assign('/queues'),
   ga: () => location.assign('/decisions'),
   gh: () => location.assign('/history'),
+  gs: () => location.assign('/shadow'),
 }
 let chord = ''
 addEventListener('keydown', e => {

@@ -70,7 +70,8 @@ type Number struct {
 // Held is a write that was refused.
 type Held struct {
 	Question string    `json:"question"`
-	Href     string    `json:"href,omitempty"` // where the question is explained
+	Href     string    `json:"href,omitempty"`   // where the question is explained
+	Reason   string    `json:"reason,omitempty"` // where the code is
 	Code     string    `json:"code"`
 	What     Text      `json:"write"`
 	Equation string    `json:"equation,omitempty"`

@@ -121,6 +121,7 @@ func heldViews(t *telemetry.Trace) []views.Held {
 	list := make([]views.Held, 0, len(held(t)))
 	for _, h := range held(t) {
 		v := heldView(h)
+		v.Reason = reasonHref(t.Loop, "held", h.Code)
 		v.Href = questionHref(t.Loop, h.Question)
 		list = append(list, v)
 	}

@@ -9,13 +9,14 @@ import (
 // The keys of each page. The script knows what they do; a page lists those that
 // can work on it.
 var (
-	commonKeys = []views.Key{{Keys: "t", Does: "theme"}, {Keys: "g d", Does: "Deployments"}, {Keys: "g q", Does: "Queues"}, {Keys: "g a", Does: "Decisions"}, {Keys: "g h", Does: "History"}}
+	commonKeys = []views.Key{{Keys: "t", Does: "theme"}, {Keys: "g d", Does: "Deployments"}, {Keys: "g q", Does: "Queues"}, {Keys: "g a", Does: "Decisions"}, {Keys: "g h", Does: "History"}, {Keys: "g s", Does: "Shadow"}}
 
 	overviewKeys = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"},
 		{Keys: "1–5", Does: "outcomes"}, {Keys: "p", Does: "pause"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 	objectKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "e", Does: "explain the question"}, {Keys: "o", Does: "open the sync"},
 		{Keys: "c", Does: "copy link"}, {Keys: "p", Does: "pause"}, {Keys: "u", Does: "up"}, {Keys: "Home", Does: "oldest sync"}, {Keys: "End", Does: "newest sync"}}, commonKeys...)
 	deploymentKeys = append(slices.Clone(objectKeys[:6:6]), append([]views.Key{{Keys: "w", Does: "what if"}}, objectKeys[6:]...)...)
+	aboutKeys      = append([]views.Key{{Keys: "u", Does: "up"}, {Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 	whatIfKeys     = append([]views.Key{{Keys: "↵", Does: "plan"}, {Keys: "u", Does: "up to the Deployment"}, {Keys: "c", Does: "copy link"}}, commonKeys...)
 	syncKeys       = append([]views.Key{{Keys: "u", Does: "up to the object"}}, commonKeys...)
 	decisionsKeys  = append([]views.Key{{Keys: "j k", Does: "questions"}, {Keys: "c", Does: "copy link"}}, commonKeys...)

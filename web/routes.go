@@ -45,6 +45,13 @@ func (s *Server) routes() chi.Router {
 	get("/decisions", s.decisions)
 	get("/decisions.json", s.decisions)
 	get("/decisions/{loop}", s.decisions)
+	get("/about", s.about)
+	get("/about.json", s.about)
+	get("/reasons", s.reasons)
+	get("/reasons.json", s.reasons)
+	get("/reasons/{loop}", s.reasons) // a code takes the place of a loop
+	get("/shadow", s.shadow)
+	get("/shadow.json", s.shadow)
 	get("/history", s.history)
 	get("/history.json", s.history)
 	r.Get("/live", s.serveLive)

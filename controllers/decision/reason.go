@@ -60,7 +60,7 @@ func ReasonsMarkdown(loops []Catalogue, all ...Reasons) string {
 	for _, r := range all {
 		codes := make([]string, len(r.List))
 		for i, x := range r.List {
-			codes[i] = fmt.Sprintf("[`%s`](#%s)", x.Code, r.anchor(x))
+			codes[i] = fmt.Sprintf("[`%s`](#%s)", x.Code, r.Anchor(x))
 		}
 		fmt.Fprintf(&b, "| %s, %s | %s |\n", r.Scope, r.Kind, strings.Join(codes, ", "))
 	}
@@ -74,7 +74,7 @@ func ReasonsMarkdown(loops []Catalogue, all ...Reasons) string {
 }
 
 func (r Reasons) section(b *strings.Builder, loops []Catalogue, x Reason) {
-	fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n### %s\n\n%s\n\n", r.anchor(x), x.Code, x.Means)
+	fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n### %s\n\n%s\n\n", r.Anchor(x), x.Code, x.Means)
 	fmt.Fprintf(b, "- Meanwhile: %s\n- Until: %s\n- What to do: %s\n", x.Meanwhile, x.Unblocks, x.Do)
 	var links []string
 	for _, id := range x.Questions {
@@ -89,8 +89,8 @@ func (r Reasons) section(b *strings.Builder, loops []Catalogue, x Reason) {
 	}
 }
 
-// anchor is stable: a link to a code survives a change of its words.
-func (r Reasons) anchor(x Reason) string { return r.Scope + "-" + r.Kind + "-" + x.Code }
+// Anchor is stable: a link to a code survives a change of its words.
+func (r Reasons) Anchor(x Reason) string { return r.Scope + "-" + r.Kind + "-" + x.Code }
 
 // ToneReasons are the five tones.
 var ToneReasons = Reasons{Scope: "worker", Kind: "tone", Doc: "The outcome of an object, in its sentence, on every page and as a label of metrics. An object has the first that holds.", List: []Reason{

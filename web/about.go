@@ -1,0 +1,219 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// about is the page of this program: what it does to the cluster, what its
+// numbers cover and what went by uncounted.
+func (s *Server) about(q *query) (*page, error) {
+	v := views.About{Headline: "Loopscope " + s.opts.Version + " on cluster " + s.opts.Cluster + ".", Then: s.covers()}
+	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), aboutMore()}
+	v.Sections = slices.DeleteFunc(v.Sections, func(x views.AboutSection) bool { return len(x.Lines) == 0 })
+	p := &page{status: http.StatusOK, frame: s.frame(q, "About"), body: views.AboutBody(v), data: v}
+	p.frame.Tab, p.frame.Twin, p.frame.Keys = "about", q.twinHref(), aboutKeys
+	p.frame.Crumbs = []views.Link{{Text: "About"}}
+	return p, nil
+}
+
+// covers says in a sentence what the numbers of all pages are of.
+func (s *Server) covers() views.Text {
+	w := s.window()
+	text := views.Say("Every number here is of " + views.Plural(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
+	if st := s.opts.Archive.State(); !st.Oldest.IsZero() && st.Oldest.Before(w.Since) {
+		text = text.Plain("; the history goes back to ").Plain(st.Oldest.UTC().Format(time.DateTime))
+	}
+	return text.Plain(".")
+}
+
+func (s *Server) aboutProgram() views.AboutSection {
+	mode := s.mode()
+	leader := views.Say("There is no election: one process acts. A second one would fight over every ReplicaSet.")
+	if s.opts.Leader != "" {
+		leader = views.Text{}.Strong(s.opts.Leader)
+	}
+	lines := []views.Line{{Label: "mode", Text: mode}, {Label: "leader", Text: leader}}
+	if s.opts.Recording == nil {
+		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.opts.Started).Plain(" ago")})
+	}
+	return views.AboutSection{Title: "This program", Lines: append(lines,
+		views.Line{Label: "version", Text: views.Text{}.Code(s.opts.Version).Plain(", built with " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH)},
+		views.Line{Label: "rules", Text: views.Say("those of Kubernetes v1.36; they are the same whatever the cluster runs")},
+		views.Line{Label: "run", Text: views.Text{}.Code(s.journal.Epoch()).Plain(", the epoch in every permalink")})}
+}
+
+// aboutWindow is what the journal covers, and what went by.
+func (s *Server) aboutWindow() views.AboutSection {
+	total, since, folded := s.journal.Window()
+	s.mu.Lock()
+	open := len(s.readers)
+	s.mu.Unlock()
+	return views.AboutSection{Title: "What is covered", Lines: []views.Line{
+		{Label: "syncs", Text: views.Say(views.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
+		{Label: "folded", Text: views.Say(views.Thousands(folded) + " of them changed nothing and are kept as a count alone")},
+		{Label: "uncounted", Text: views.Say(views.Plural(s.opts.Tally.Missed(), "sync") + " went by without being counted on the page of decisions")},
+		{Label: "objects", Text: views.Say(views.Thousands(s.journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
+		{Label: "readers", Text: views.Say(views.Plural(open, "live page") + " open of " + views.Thousands(s.opts.MaxReaders) + " that there may be")}}}
+}
+
+func (s *Server) aboutHistory() views.AboutSection {
+	st := s.opts.Archive.State()
+	x := views.AboutSection{Title: "History", Note: "syncs that outlive this process"}
+	if st.Path == "" {
+		x.Lines = []views.Line{{Label: "file", Text: views.Say("none: syncs are kept in memory and end with this process. Start it with ").Code("--history FILE").Plain(" to keep them.")}}
+		return x
+	}
+	x.Lines = []views.Line{{Label: "file", Text: views.Text{}.Code(st.Path)},
+		{Label: "holds", Text: views.Say(views.Plural(st.Kept, "sync") + " in " + megabytes(st.Bytes))}}
+	if st.MaxBytes > 0 {
+		x.Lines = append(x.Lines, views.Line{Label: "limits", Text: views.Say(megabytes(st.MaxBytes) + " and " + views.Span(st.MaxAge) + ", whichever comes first")})
+	}
+	if !st.Oldest.IsZero() {
+		x.Lines = append(x.Lines, views.Line{Label: "covers", Text: views.Say(st.Oldest.UTC().Format(time.DateTime) + " to " + st.Newest.UTC().Format(time.DateTime))})
+	}
+	x.Lines = append(x.Lines, views.Line{Label: "this run", Text: views.Say(views.Thousands(st.Written) + " written, " + views.Thousands(st.Dropped) + " lost, " + views.Thousands(st.Expired) + " made room")})
+	if st.Dropped > 0 {
+		x.Tone = views.Waiting
+	}
+	if st.Error != "" {
+		x.Tone = views.Failed
+		x.Lines = append(x.Lines, views.Line{Label: "failing", Text: views.Say("for ").Since(st.ErrorSince).Plain(": ").Code(clip(st.Error, 300))})
+	}
+	return x
+}
+
+func megabytes(n int64) string {
+	if n < 1<<20 {
+		return views.Thousands(n/1024) + " KiB"
+	}
+	return views.Thousands(n>>20) + " MiB"
+}
+
+func (s *Server) aboutLimits() views.AboutSection {
+	return views.AboutSection{Title: "Limits", Note: "so that no reader can hold up a loop", Lines: []views.Line{
+		{Label: "list", Text: views.Sayf("%d Deployments on a page, %d terms in a filter", pageRows, maxTerms)},
+		{Label: "an object", Text: views.Sayf("%d of its syncs on its page", historyRows)},
+		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", views.Thousands(int64(sim.MaxPods)), views.Thousands(foldSlice*foldSlices), foldWithin, maxFolds)},
+		{Label: "a snapshot", Text: views.Sayf("%d pods that are not available are described one by one, others counted", deployment.MaxBlocking)},
+		{Label: "an address", Text: views.Sayf("%s characters after the question mark", views.Thousands(maxQuery))},
+		{Label: "exports", Text: views.Sayf("%d at once", maxExports)}}}
+}
+
+// aboutLoops are the loops of this process.
+func (s *Server) aboutLoops() views.AboutSection {
+	x := views.AboutSection{Title: "Loops"}
+	for _, l := range s.opts.Loops() {
+		state := views.Say("does not run")
+		if l.Running {
+			state = views.Say(views.Plural(l.Queue.Workers, "worker") + ", mode " + cmp.Or(l.Mode, "act"))
+		}
+		x.Lines = append(x.Lines, views.Line{Label: l.Name, Text: state})
+	}
+	return x
+}
+
+func aboutMore() views.AboutSection {
+	return views.AboutSection{Title: "More", Lines: []views.Line{
+		{Label: "codes", Text: views.Text{}.Link("every reason code", "/reasons").Plain(" with what it means and what to do")},
+		{Label: "decisions", Text: views.Text{}.Link("every question", "/decisions").Plain(" of the loops, with counts")},
+		{Label: "shadow", Text: views.Text{}.Link("beside another controller", "/shadow")},
+		{Label: "metrics", Text: views.Text{}.Link("/metrics", "/metrics").Plain(" for Prometheus, ").Link("/healthz", "/healthz").Plain(", ").Link("/readyz", "/readyz")},
+		{Label: "debug", Text: views.Text{}.Link("/debug/controllers", "/debug/controllers")}}}
+}
+
+// reasonScopes are the codes of everything, as REASONS.md has them.
+func reasonScopes() []decision.Reasons {
+	all := slices.Concat(deployment.Reasons, replicaset.Reasons, telemetry.WorkerReasons)
+	return append(all, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
+}
+
+// reasons is the page of every code, or of those of one name.
+func (s *Server) reasons(q *query) (*page, error) {
+	v := views.Reasons{}
+	for _, scope := range reasonScopes() {
+		x := views.ReasonScope{Title: scope.Scope + ", " + scope.Kind, Doc: ticked(scope.Doc)}
+		for _, r := range scope.List {
+			if q.loop == "" || r.Code == q.loop {
+				x.Codes = append(x.Codes, s.reasonView(scope, r))
+			}
+		}
+		if len(x.Codes) > 0 {
+			v.Scopes = append(v.Scopes, x)
+		}
+	}
+	if len(v.Scopes) == 0 {
+		return nil, problem(http.StatusNotFound, "unknown-code", "There is no code "+clip(q.loop, 60)+".",
+			views.Say("Codes are those of this release; another one may have others.")).link("All codes", "/reasons")
+	}
+	title := "Every reason code"
+	v.Headline = "Every code that pages, traces, metrics and alerts use, and what to do about it."
+	crumbs := []views.Link{{Text: "About", Href: "/about"}, {Text: "codes"}}
+	if q.loop != "" {
+		title, v.All = q.loop, "/reasons"
+		v.Headline = "What " + q.loop + " means, wherever it stands."
+		crumbs = []views.Link{{Text: "About", Href: "/about"}, {Text: "codes", Href: "/reasons"}, {Text: q.loop}}
+	}
+	p := &page{status: http.StatusOK, frame: s.frame(q, title), body: views.ReasonsBody(v), data: v}
+	p.frame.Tab, p.frame.Twin, p.frame.Keys, p.frame.Crumbs, p.frame.Up = "about", q.twinHref(), aboutKeys, crumbs, crumbs[len(crumbs)-2].Href
+	return p, nil
+}
+
+func (s *Server) reasonView(scope decision.Reasons, r decision.Reason) views.Reason {
+	v := views.Reason{ID: scope.Anchor(r), Code: r.Code, Means: ticked(r.Means), Meanwhile: ticked(r.Meanwhile), Unblocks: ticked(r.Unblocks), Do: ticked(r.Do)}
+	for _, id := range r.Questions {
+		for _, c := range s.opts.Catalogues {
+			if _, ok := c.Find(id); ok && c.Loop == scope.Scope {
+				v.Questions = append(v.Questions, views.Link{Text: id, Href: "/decisions/" + c.Loop + "#" + id})
+			}
+		}
+	}
+	if scope.Kind == "sentence" {
+		query := "code:" + r.Code
+		if scope.Scope != "worker" {
+			query = "loop:" + scope.Scope + " " + query
+		}
+		v.Syncs = "/history?" + url.Values{"q": {query}}.Encode()
+	}
+	return v
+}
+
+// ticked sets what stands between backticks as code.
+func ticked(s string) views.Text {
+	var t views.Text
+	for i, part := range strings.Split(s, "`") {
+		if i%2 == 1 {
+			t = t.Code(part)
+		} else if part != "" {
+			t = t.Plain(part)
+		}
+	}
+	return t
+}
+
+// reasonHref leads to what a code means where it was said: by a loop, in a
+// sentence or of a held write.
+func reasonHref(loop, kind, code string) string {
+	scope := loop
+	if loop == telemetry.LoopReplicationController {
+		scope = telemetry.LoopReplicaSet
+	}
+	for _, r := range reasonScopes() {
+		if _, ok := r.Find(code); ok && r.Kind == kind && (r.Scope == scope || r.Scope == "worker") {
+			return "/reasons/" + url.PathEscape(code) + "#" + r.Scope + "-" + kind + "-" + code
+		}
+	}
+	return ""
+}
