@@ -151,6 +151,7 @@ var rules = []rule{
 var sandboxOurs = []allowance{
 	{"cmd/internal/app", "the app that it runs"}, traces, {"controllers", "the loops under test"}, vocabulary,
 	{"controllers/deployment", "tests read recorded snapshots"}, {"controllers/replicaset", "tests read recorded snapshots"},
+	{"controllers/sim", "tests hold its plans to what happens"},
 }
 
 // pureTestThird is what tests of pure packages may use: no Kubernetes, so that

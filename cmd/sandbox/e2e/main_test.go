@@ -6,7 +6,8 @@
 // Environment: LOOPSCOPE_SANDBOX and LOOPSCOPE name binaries that are built
 // already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 12),
 // LOOPSCOPE_E2E_AT_ONCE how many of them run at once (default 6) and
-// LOOPSCOPE_E2E_SEED the seed of the first.
+// LOOPSCOPE_E2E_SEED the seed of the first. LOOPSCOPE_E2E_PLANS is the number of
+// random rollouts that are compared with their plans (default 3).
 package e2e_test
 
 import (
