@@ -1,5 +1,7 @@
 package views
 
+import "strings"
+
 // SyncDoc is the permalink of one sync, as a document.
 type SyncDoc struct {
 	Headline Text   `json:"headline"`
@@ -20,6 +22,8 @@ type SyncDoc struct {
 	Report   ReportDoc `json:"report"`
 	Raw      string    `json:"-"`
 	RawSize  string    `json:"-"`
+	// Replay is the command that decides this sync once more, without a cluster.
+	Replay string `json:"replay,omitempty"`
 }
 
 // Phase is one part of a sync, to scale.
@@ -59,6 +63,17 @@ func (r Round) QuietCount() int {
 		}
 	}
 	return n
+}
+
+// QuietIDs are their ids.
+func (r Round) QuietIDs() string {
+	var ids []string
+	for _, x := range r.Quiet() {
+		if x.State == Passed {
+			ids = append(ids, x.ID)
+		}
+	}
+	return strings.Join(ids, ", ")
 }
 
 // Rest is the path without its Quiet head.

@@ -155,6 +155,7 @@ func (of lifeBook) sorted() []*podLife {
 	list := make([]*podLife, 0, len(of))
 	for _, l := range of {
 		slices.SortStableFunc(l.steps, func(a, b podStep) int { return a.at.Compare(b.at) })
+		l.steps = slices.CompactFunc(l.steps, func(a, b podStep) bool { return a.is == b.is }) // A snapshot and an event tell of one step.
 		list = append(list, l)
 	}
 	slices.SortFunc(list, func(a, b *podLife) int {

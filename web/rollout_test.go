@@ -78,6 +78,11 @@ func (r *rollout) snapshot() *deployment.Snapshot {
 	if len(r.sets) > 0 {
 		s.Revision = r.sets[newest].revision
 	}
+	if newest > 0 && s.Revision != "" {
+		s.Changed = &deployment.TemplateChange{From: r.sets[newest-1].revision, To: s.Revision, Fields: []decision.Change{
+			{Field: "containers[web].image", From: r.sets[newest-1].image, To: r.image}, {Field: "containers[web].env[CACHE_URL]"},
+			{Field: "containers[web].resources.requests[cpu]", From: "250m", To: "500m"}}}
+	}
 	return s
 }
 
@@ -108,6 +113,14 @@ func messageOf(p *modelPod, image string) string {
 		return "Back-off pulling image \"" + image + "\": not found"
 	}
 	return ""
+}
+
+// imageOf is the image of the container that waits.
+func imageOf(p *modelPod, image string) string {
+	if p.stuck == "" {
+		return ""
+	}
+	return image
 }
 
 // sync runs the Deployment's loop once for a cause, and its ReplicaSets' after it.
@@ -222,7 +235,7 @@ func (r *rollout) setSnapshot(m *modelSet) *replicaset.Snapshot {
 		Generation: m.gen, Owner: r.name, Selector: "app=" + r.name, Want: m.size, Images: []string{m.image}, Burst: 500, Status: m.status}
 	for i, p := range m.pods {
 		s.Pods = append(s.Pods, replicaset.Pod{Name: p.name, UID: "p-" + p.name, RV: "1", Mine: true, Matches: true, FullLabels: true, Created: p.created, Phase: "Running",
-			Node: fmt.Sprintf("node-%d", 1+i%3), Ready: !p.ready.IsZero(), ReadySince: p.ready, Reason: p.stuck, Message: messageOf(p, m.image), Since: p.created.Add(3 * time.Second)})
+			Node: fmt.Sprintf("node-%d", 1+i%3), Ready: !p.ready.IsZero(), ReadySince: p.ready, Reason: p.stuck, Message: messageOf(p, m.image), Image: imageOf(p, m.image), Since: p.created.Add(3 * time.Second)})
 	}
 	sort.Slice(s.Pods, func(i, j int) bool { return s.Pods[i].Name < s.Pods[j].Name })
 	return s

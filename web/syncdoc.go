@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
@@ -38,9 +39,9 @@ func (s *Server) syncDoc(q *query) (*page, error) {
 
 func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDoc) {
 	f := &p.frame
-	f.Tab, f.Up, f.Twin, f.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
+	f.Tab, f.Up, f.Twin, f.Keys = "deployments", v.Object.Href, q.twinHref(), syncDocKeys
 	f.Crumbs = under(t.Object, views.Link{Text: "sync " + digits(t.Seq)})
-	for _, l := range []*views.Link{v.Prev, v.Next, v.Newest, {Text: "its chain", Href: syncHref(t) + "/chain"}} {
+	for _, l := range []*views.Link{v.Newest, {Text: "its chain", Href: syncHref(t) + "/chain"}} {
 		if l != nil {
 			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))
 		}
@@ -59,13 +60,14 @@ func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 		Object: views.Link{Text: kindOf(t.Loop) + " " + t.Key(), Href: hrefOf(t.Object)},
 		Sync:   s.syncOf(t), Held: heldViews(t), Report: reportOf(t), Observed: observed(t)}
 	v.Phases, v.PhasesIn = phases(t)
+	v.Replay = replayLine(t)
 	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
 	thisRun := t.Epoch == s.journal.Epoch() // Numbers of other runs say nothing about its order here.
 	if x, ok := s.journal.Prev(t.Object, t.Seq); ok && thisRun {
-		v.Prev = &views.Link{Text: "before it: " + digits(x.Seq), Href: syncHref(x)}
+		v.Prev = &views.Link{Text: digits(x.Seq), Href: syncHref(x)}
 	}
 	if x, ok := s.journal.After(t.Object, t.Seq); ok && thisRun {
-		v.Next = &views.Link{Text: "after it: " + digits(x.Seq), Href: syncHref(x)}
+		v.Next = &views.Link{Text: digits(x.Seq), Href: syncHref(x)}
 	}
 	if row, ok := s.journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+digits(row.Trace.Seq))) {
 		v.Newest = &views.Link{Text: "the newest: " + digits(row.Trace.Seq), Href: syncHref(row.Trace)}
@@ -83,6 +85,21 @@ func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 		v.Raw = v.Raw[:maxRaw] + "\n… the JSON twin of this page has all of it"
 	}
 	return v, nil
+}
+
+// syncDocKeys are the keys of a sync's own page.
+var syncDocKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "e", Does: "explain the question"}, {Keys: "u", Does: "up to the object"}}, commonKeys...)
+
+// replayLine is the command that exports this one sync and decides it again; ""
+// where nothing was decided.
+func replayLine(t *telemetry.Trace) string {
+	if len(t.Rounds) == 0 || len(t.Snapshot) == 0 {
+		return ""
+	}
+	at := func(x time.Time) string { return x.UTC().Format(time.RFC3339Nano) }
+	file := fmt.Sprintf("sync-%d.jsonl", t.Seq)
+	return fmt.Sprintf("loopscope export --loop %s --namespace %s --name %s --since %s --until %s -o %s\nloopscope replay %s",
+		t.Loop, t.Namespace, t.Name, at(t.Started), at(t.Started.Add(time.Nanosecond)), file, file)
 }
 
 // syncHeadline says what the sync did, from its outcomes.

@@ -1,0 +1,236 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+func address(t testing.TB, path string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// subjectOf is what a page of that address is about.
+func subjectOf(t testing.TB, s *Server, path string) *subject {
+	t.Helper()
+	u := address(t, path)
+	parts := strings.Split(u.Path, "/")
+	x, err := s.subject(&query{url: u, namespace: parts[2], name: parts[3], now: s.opts.Now()}, strings.TrimSuffix(parts[1], "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestSideColumn reads what stands beside the path of the stuck rollout.
+func TestSideColumn(t *testing.T) {
+	w, base := story(t)
+	_, body := get(t, base, "/deployments/shop/web")
+	side := parse(t, body).one("#f-side")
+	for _, want := range []string{
+		"rollout status waits: 1 old pod is not gone yet", "last event ScalingReplicaSet", "How it came to this", ", this sync",
+		"The last size was written in sync", "The whole chain",
+	} {
+		if !strings.Contains(side, want) {
+			t.Errorf("the side column does not say %q: %s", want, side)
+		}
+	}
+	s := w.server(nil)
+	came := s.cameOf(subjectOf(t, s, "/deployments/shop/web"))
+	if len(came.Steps) != cameSteps+1 || !came.Steps[cameSteps].This {
+		t.Fatalf("%d steps led to it", len(came.Steps))
+	}
+	wrote, loops := 0, map[string]bool{}
+	for i, x := range came.Steps {
+		if i > 0 && x.At.Before(came.Steps[i-1].At) {
+			t.Errorf("step %d is before the one before it", i)
+		}
+		if x.Wrote {
+			wrote++
+			if !strings.HasPrefix(x.RV, "rv ") && !strings.Contains(x.Text.String(), "Pod") {
+				t.Errorf("a write without its version: %s", x.Text)
+			}
+		}
+		loop, _, _ := strings.Cut(x.Text.String(), " ")
+		loops[loop] = true
+	}
+	if wrote < 3 || !loops["Deployment"] {
+		t.Errorf("%d of them wrote, in the loops %v", wrote, loops)
+	}
+}
+
+// TestChainHasEverySyncOnce: a chain that comes together again names a sync once,
+// and leaves out timers that were taken before their time.
+func TestChainHasEverySyncOnce(t *testing.T) {
+	w, _ := story(t)
+	s := w.server(nil)
+	for _, kept := range w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows) {
+		seen := map[string]bool{}
+		x := subjectOf(t, s, "/deployments/shop/web?sync="+digits(kept.Seq))
+		for _, step := range s.cameOf(x).Steps {
+			if id := step.At.String() + step.Text.String(); seen[id] {
+				t.Fatalf("sync %d: %s stands there twice", kept.Seq, step.Text)
+			} else {
+				seen[id] = true
+			}
+			if step.At.After(x.cursor.Started) {
+				t.Errorf("sync %d came of something after it: %s", kept.Seq, step.Text)
+			}
+		}
+	}
+}
+
+// TestRevisions shows what each revision changed, and no value that is masked.
+func TestRevisions(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	r := w.rollout("web")
+	r.begin()
+	r.roll("registry.example/shop/web:3.4.0", 0)
+	r.roll("registry.example/shop/web:3.5.0", 2)
+	_, h := w.serve(nil)
+	_, body := get(t, h.URL, "/deployments/shop/web")
+	d := parse(t, body)
+	sets := d.one("#f-sets")
+	for _, want := range []string{"What 2 → 3 changed by kubectl at", "What 1 → 2 changed", "containers[web].image", "registry.example/shop/web:3.4.0", "registry.example/shop/web:3.5.0", "250m", "500m",
+		"containers[web].env[CACHE_URL] changed, its value is not recorded"} {
+		if !strings.Contains(sets, want) {
+			t.Errorf("the revisions do not say %q: %s", want, sets)
+		}
+	}
+	open := 0
+	for _, n := range d.all("details.diff") {
+		for _, a := range n.Attr {
+			if a.Key == "open" {
+				open++
+			}
+		}
+	}
+	if open != 1 {
+		t.Errorf("%d of the changes are open, want the newest", open)
+	}
+}
+
+// TestBursts lists syncs by what they came to together.
+func TestBursts(t *testing.T) {
+	at := storyNow
+	sync := func(after time.Duration, size *decision.Size) *telemetry.Trace {
+		at = at.Add(after)
+		x := &telemetry.Trace{Seq: uint64(at.Unix()), Started: at, Ended: at.Add(5 * time.Millisecond), Result: telemetry.ResultUnchanged}
+		if size != nil {
+			a := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-abc"}, Size: size}
+			x.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{a}}, Outcomes: []decision.Outcome{{State: decision.Written}}}}
+			x.Result = telemetry.ResultWrote
+		}
+		return x
+	}
+	kept := []*telemetry.Trace{
+		sync(0, &decision.Size{From: 4, To: 3}), sync(time.Second, nil), sync(time.Second, &decision.Size{From: 3, To: 1}),
+		sync(20*time.Second, nil), sync(time.Minute, nil),
+	}
+	bursts := burstsOf(kept)
+	if len(bursts) != 3 || len(bursts[0]) != 3 || burstDid(bursts[0]) != "abc 4 → 1" {
+		t.Fatalf("%d bursts, the first of %d: %s", len(bursts), len(bursts[0]), burstDid(bursts[0]))
+	}
+	for range 40 {
+		kept = append(kept, sync(time.Second, nil))
+	}
+	if n := len(burstsOf(kept)); n < 5 {
+		t.Errorf("forty seconds of syncs are %d bursts", n)
+	}
+	x := &subject{cursor: kept[0]}
+	row := x.burstRow(bursts[1])
+	foldRow(&row, x.burstRow(bursts[2]))
+	if row.Quiet != 2 || row.Syncs != 2 || row.Did.Word != "2 times nothing to write" {
+		t.Errorf("two quiet bursts are %+v", row)
+	}
+}
+
+// TestEverySyncIsListed counts the syncs of the bursts: none is lost between them.
+func TestEverySyncIsListed(t *testing.T) {
+	w, base := story(t)
+	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
+	kept := w.journal.Of(object, historyRows)
+	s := w.server(nil)
+	var all views.Object
+	s.syncRows(&all, &query{url: address(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
+	if n := rowsCount(all.Syncs); n != len(kept) || all.SyncsAll != nil {
+		t.Errorf("%d of %d syncs are listed", n, len(kept))
+	}
+	_, body := get(t, base, "/deployments/shop/web")
+	d := parse(t, body)
+	if got := d.one("#f-syncs"); !strings.Contains(got, "Syncs of this rollout") || !strings.Contains(got, "earlier sync") {
+		t.Errorf("the page of the rollout does not say what it leaves out: %.300s", got)
+	}
+}
+
+// TestEveryQuestionIsExplained follows the link of every question of a path,
+// which works without script.
+func TestEveryQuestionIsExplained(t *testing.T) {
+	_, base := story(t)
+	_, body := get(t, base, "/deployments/shop/web")
+	explained := map[string]bool{}
+	_, diagram := get(t, base, "/decisions/deployment")
+	for _, n := range parse(t, diagram).all("li") {
+		explained[attr(n, "id")] = true
+	}
+	links := 0
+	for _, a := range parse(t, body).all("a") {
+		page, id, ok := strings.Cut(attr(a, "href"), "#")
+		if !ok || !strings.HasPrefix(page, "/decisions/") {
+			continue
+		}
+		links++
+		if page != "/decisions/deployment" || !explained[id] {
+			t.Errorf("%s#%s explains nothing", page, id)
+		}
+	}
+	if links < 30 {
+		t.Errorf("only %d questions lead to their explanation", links)
+	}
+}
+
+// TestForecastIsOnThePage: which pod dies next, and why, without a scale-down.
+func TestForecastIsOnThePage(t *testing.T) {
+	w, base := story(t)
+	for _, set := range w.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "web") {
+		snap, err := replicaSetSnapshot(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(snap.Pods) < 2 {
+			continue
+		}
+		f := forecastOf(set, snap)
+		_, body := get(t, base, hrefOf(set.Object))
+		next := parse(t, body).one("#next")
+		for _, x := range f.Pods[:2] {
+			if !strings.Contains(next, x.Own) || !strings.Contains(next, x.Why.String()) || len(x.Facts) < 8 {
+				t.Errorf("%s goes because it %s, and the page says: %s", x.Own, x.Why, next)
+			}
+		}
+		return
+	}
+	t.Fatal("no ReplicaSet of the story has two pods")
+}
+
+// TestReplayLine is a command of this program that names this sync alone.
+func TestReplayLine(t *testing.T) {
+	w, base := story(t)
+	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	_, body := get(t, base, syncHref(newest))
+	for _, want := range []string{"loopscope export --loop deployment --namespace shop --name web --since " + newest.Started.UTC().Format(time.RFC3339Nano), "loopscope replay sync-"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}

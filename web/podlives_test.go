@@ -1,0 +1,213 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// podEvent is a cause as the loops record one of a pod.
+func podEvent(kind telemetry.CauseKind, at time.Time, fields ...decision.Change) telemetry.Cause {
+	return telemetry.Cause{Kind: kind, At: at, Object: "Pod web-1-a", Fields: fields}
+}
+
+// stepsOf are the steps of a life in words.
+func stepsOf(l *podLife, since time.Time) string {
+	var b strings.Builder
+	for _, s := range l.steps {
+		fmt.Fprintf(&b, "%s %s, ", s.at.Sub(since), podWords[s.is])
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+// TestPodLivesFromEvents puts a life together from what woke the syncs.
+func TestPodLivesFromEvents(t *testing.T) {
+	w := newWorld(t, storyNow)
+	at := func(seconds int) time.Time { return storyNow.Add(time.Duration(seconds) * time.Second) }
+	set := func(seconds int, pods []replicaset.Pod, causes ...telemetry.Cause) *telemetry.Trace {
+		s := &replicaset.Snapshot{Version: 1, Now: at(seconds), Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: "web-1", UID: "r", RV: "7", Want: int64(len(pods)), Pods: pods}
+		x := w.decideReplicaSet(s, script{})
+		x.Causes = causes
+		w.journal.Record(x)
+		return x
+	}
+	pod := replicaset.Pod{Name: "web-1-a", UID: "a", Mine: true, Matches: true, Created: at(1), Phase: "Pending"}
+	ready := pod
+	ready.Phase, ready.Ready, ready.ReadySince = "Running", true, at(9)
+	traces := []*telemetry.Trace{
+		set(0, nil), set(2, []replicaset.Pod{pod}, podEvent(telemetry.CauseAdded, at(1))),
+		set(6, []replicaset.Pod{pod}, podEvent(telemetry.CauseModified, at(5), decision.Change{Field: "spec.nodeName", To: "n"}, decision.Change{Field: "status.phase", From: "Pending", To: "Running"})),
+		set(10, []replicaset.Pod{ready}, podEvent(telemetry.CauseModified, at(9), decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})),
+	}
+	lives, _ := podLives(traces, traces[3], storyNow)
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].available(at(10)) {
+		t.Errorf("up to ready it is %q", got)
+	}
+	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
+		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
+	lives, _ = podLives(traces, traces[5], storyNow)
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s ending, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
+		t.Errorf("to its end it is %q", got)
+	}
+	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
+	lives, _ = podLives([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
+		t.Errorf("of the two ends it is %q", got)
+	}
+}
+
+// lanesAt draws lives in a box of a minute.
+func lanesAt(lives ...*podLife) (scopeBox, time.Time) {
+	return scopeBox{from: storyNow, to: storyNow.Add(time.Minute), most: 1}, storyNow.Add(30 * time.Second)
+}
+
+func lifeOf(name string, p *replicaset.Pod, steps ...podStep) *podLife {
+	return &podLife{name: name, pod: p, steps: steps}
+}
+
+// TestLanesAreDrawnByState holds what each line means, and that none is drawn
+// in the future.
+func TestLanesAreDrawnByState(t *testing.T) {
+	b, now := lanesAt()
+	at := func(s int) time.Time { return storyNow.Add(time.Duration(s) * time.Second) }
+	l := lifeOf("web-1-a", nil, podStep{at(-9), podPending}, podStep{at(3), podRunning}, podStep{at(6), podReady}, podStep{at(24), podEnding})
+	l.minReady = 6 * time.Second
+	v := b.single(l, now)
+	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Ending: "M480.0 10.0H600.0"} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if v.Owner+v.Own != "web-1-a" || len(v.Steps) != 4 {
+		t.Errorf("the lane is of %q with %d steps", v.Owner+v.Own, len(v.Steps))
+	}
+}
+
+// TestManyPodsThatBlock shows the first few, folds the others away, and groups
+// more than forty by what they wait for.
+func TestManyPodsThatBlock(t *testing.T) {
+	b, now := lanesAt()
+	block := func(n int) []*podLife {
+		var list []*podLife
+		for i := range n {
+			p := &replicaset.Pod{Name: fmt.Sprintf("web-1-%d", i), Mine: true, Phase: "Pending", Node: "n", Reason: "ImagePullBackOff", Image: "shop/web:2", Message: "not found"}
+			if i%3 == 0 {
+				p.Reason, p.Message, p.Node = "Unschedulable", "0/6 nodes are available", ""
+			}
+			list = append(list, lifeOf(p.Name, p, podStep{storyNow, podPending}))
+		}
+		return list
+	}
+	open, more, note := b.blockLanes(block(3), now)
+	if len(open) != 3 || len(more) != 0 || note != "" {
+		t.Errorf("of three pods %d lanes are open, %d folded: %q", len(open), len(more), note)
+	}
+	open, more, note = b.blockLanes(block(40), now)
+	if len(open) != openLanes || len(more) != 40-openLanes || note != "37 more pods that block" {
+		t.Errorf("of 40 pods %d lanes are open, %d folded: %q", len(open), len(more), note)
+	}
+	open, more, _ = b.blockLanes(block(50), now)
+	var said []string
+	for _, l := range open {
+		said = append(said, l.Name+": "+l.Note.String())
+	}
+	want := []string{"33 waiting: each cannot pull shop/web:2 (not found)", "17 waiting: each finds no node (0/6 nodes are available)"}
+	if !slices.Equal(said, want) || len(more) != 0 {
+		t.Errorf("50 pods are %q and %d more", said, len(more))
+	}
+	if l := b.bundle(laneKind{word: "old", lives: block(200)}, now); l.Height > bundleHeight || !strings.Contains(l.Note.String(), "60 are drawn") || l.Name != "200 old" {
+		t.Errorf("200 pods are %d high: %q", l.Height, l.Note.String())
+	}
+}
+
+// TestScopeOfTheStory reads the lanes of the rollout that is stuck.
+func TestScopeOfTheStory(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	stuckRollout(w)
+	s := w.server(nil)
+	x := subjectOf(t, s, "/deployments/shop/web")
+	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, x)
+	if len(v.Pods) != 3 || len(v.Rest) != 2 || v.Rest[0].Name != "7 new" || v.Rest[1].Count != 10 {
+		t.Fatalf("%d pods block, the rest is %+v", len(v.Pods), v.Rest)
+	}
+	for _, l := range v.Pods {
+		if note := l.Note.String(); !strings.Contains(note, "cannot pull registry.example/shop/web:3.4.0 (not found)") || l.Tone != views.Waiting || l.Thick != "" {
+			t.Errorf("the lane of %s says %q", l.Own, note)
+		}
+	}
+	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "New is 10, old is 1, available is 8; the floor is 8 and the ceiling 13.", "Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull"} {
+		if !strings.Contains(v.Label, want) {
+			t.Errorf("the picture does not say %q: %s", want, v.Label)
+		}
+	}
+	if got := v.Rest[1].Note.String(); got != "1 available, 9 gone" {
+		t.Errorf("the old ones are %q", got)
+	}
+}
+
+// TestWindows follows the lengths that a page offers: the one that is shown
+// leads nowhere, every step keeps it, and the axis stands while now moves.
+func TestWindows(t *testing.T) {
+	w, base := story(t)
+	_, body := get(t, base, "/deployments/shop/web?window=1h")
+	d := parse(t, body)
+	hrefs := map[string]string{}
+	for _, a := range d.all("a") {
+		hrefs[strings.TrimSpace(text(a))] = attr(a, "href")
+	}
+	if hrefs["23m"] != "/deployments/shop/web?window=23m" || hrefs["as it fits"] != "/deployments/shop/web" || hrefs["1h"] != "" {
+		t.Errorf("the windows lead to %q, %q, %q", hrefs["23m"], hrefs["as it fits"], hrefs["1h"])
+	}
+	for _, a := range d.all("a") {
+		if attr(a, "rel") == "prev" && !strings.HasSuffix(attr(a, "href"), "&window=1h") {
+			t.Errorf("the step back forgets the window: %s", attr(a, "href"))
+		}
+	}
+	kept := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	points := sizePoints(kept)
+	first, _ := scopeBase(points, storyNow, time.Hour)
+	moved := 0
+	for i := range 60 {
+		b, now := scopeBase(points, storyNow.Add(time.Duration(i)*time.Minute), time.Hour)
+		if b.to.Sub(b.from) != time.Hour || now.Before(b.from) || now.After(b.to) {
+			t.Fatalf("after %d minutes the box is %s to %s and now %s", i, b.from, b.to, now)
+		}
+		if b.from != first.from {
+			moved++
+			first = b
+		}
+	}
+	if moved > 10 {
+		t.Errorf("the axis moved %d times in an hour", moved)
+	}
+}
+
+// TestEmptyLanesSayWhy: where there is nothing to draw, the reason stands there.
+func TestEmptyLanesSayWhy(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	r := w.rollout("web")
+	r.begin()
+	s := w.server(nil)
+	x := subjectOf(t, s, "/deployments/shop/web")
+	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, x)
+	last := v.Rest[len(v.Rest)-1]
+	if !last.Empty || last.Name != "0 old" || len(last.Note) == 0 {
+		t.Errorf("the lane of the old pods is %+v", last)
+	}
+	lane := missingPods(&r.snapshot().ReplicaSets[0])
+	if lane != nil {
+		t.Errorf("nothing is missing, and there is a lane %+v", lane)
+	}
+	rs := r.snapshot().ReplicaSets[0]
+	rs.StatusReplicas, rs.Failure = 7, &decision.Condition{Reason: "FailedCreate", Message: "exceeded quota: small"}
+	if lane = missingPods(&rs); lane == nil || lane.Name != "3 not created" || !strings.Contains(lane.Note.String(), "FailedCreate: exceeded quota: small") {
+		t.Errorf("3 pods are refused, and the lane is %+v", lane)
+	}
+}
