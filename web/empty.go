@@ -13,7 +13,7 @@ kubectl set image deployment/web nginx=nginx:404    # one that gets stuck
 kubectl scale deployment/web --replicas=6           # scaling in the middle`
 
 // empty says why the list is empty, and what would fill it.
-func (s *Server) empty(all []entry, terms []term) *views.Problem {
+func (s *Server) empty(all []*entry, terms []term) *views.Problem {
 	if len(all) == 0 {
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
 			Lines: []views.Text{views.Say("No Deployment was looked at since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},

@@ -55,6 +55,8 @@ func pages(w *world) []exhibit {
 		{id: "deployment", title: "A stuck rollout", path: hrefOf(stuck.Object)},
 		{id: "deployment-older", title: "An older sync of it", path: hrefOf(stuck.Object) + "?sync=" + digits(older.Seq) + "&epoch=7c41"},
 		{id: "story", title: "Story of a rollout", path: hrefOf(stuck.Object) + "/story"},
+		{id: "what-if", title: "What if, with nothing changed", path: hrefOf(stuck.Object) + "/what-if"},
+		{id: "what-if-unavailable", title: "What if more may be unavailable", path: hrefOf(stuck.Object) + "/what-if?maxUnavailable=50%25"},
 		{id: "replicaset", title: "A ReplicaSet", path: hrefOf(set.Object)},
 		{id: "replicationcontroller", title: "A ReplicationController", path: hrefOf(controller.Object)},
 		{id: "sync", title: "A sync", path: syncHref(sync)},

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -37,11 +35,15 @@ const (
 	drawEvery = 40 * time.Millisecond
 	// listEvery is the same for a page that lists many objects, which any sync
 	// changes; it rests listRest times as long as drawing it took.
-	listEvery = 250 * time.Millisecond
+	listEvery = 150 * time.Millisecond
 	listRest  = 25
-	// lookEvery is how often a page is drawn without a trace: queues and the
-	// reach of the API server change without one.
-	lookEvery = time.Second
+	// lookEvery is how often a page is looked at without a trace: queues and the
+	// reach of the API server change without one. calmEvery is how often a page
+	// of one object, which shows none of them, is drawn anew for its clock's sake.
+	lookEvery, calmEvery = time.Second, 5 * time.Second
+	// fellBehind is how many traces a page may be late before it is looked
+	// whether some of them are gone.
+	fellBehind = 256
 	// pulseEvery is how often a page hears something, so that it can tell a quiet
 	// stream from a broken one.
 	pulseEvery = 10 * time.Second
@@ -198,7 +200,7 @@ type reader struct {
 	// mu guards what the reading goroutine leaves for the writing one.
 	mu   sync.Mutex
 	next *subscribe
-	wake context.CancelFunc
+	wake func()
 }
 
 // subscribe is the only message that a page sends: what it looks at, and what
@@ -297,6 +299,13 @@ func (c *reader) leave(sub *subscribe) {
 	}
 }
 
+// wakes says how the writer is woken.
+func (c *reader) wakes(wake func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wake = wake
+}
+
 func (c *reader) take() *subscribe {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -378,22 +387,4 @@ func (c *reader) bye(cause error) string {
 	}
 	_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
 	return reason
-}
-
-// find is the builder of an address, which the page itself sent.
-func (s *Server) find(address string) (*query, builder, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
-		return nil, nil, malformed{"page must be a path of the console"}
-	}
-	route := chi.NewRouteContext()
-	path := u.EscapedPath()
-	if !s.handler.Match(route, http.MethodGet, path) {
-		return nil, nil, malformed{"there is no such page"}
-	}
-	build, ok := s.builders[route.RoutePattern()]
-	if !ok {
-		return nil, nil, malformed{"that page is not live"}
-	}
-	return s.query(u, route, false), build, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -36,102 +35,55 @@ type frag struct {
 	HTML string `json:"html"`
 }
 
-// drawings are pages that are being watched, drawn once for all who watch them.
-type drawings struct {
-	mu sync.Mutex
-	m  map[string]*shared
-}
-
-type shared struct {
-	readers int
-	mu      sync.Mutex
-	drawing *drawing
-	err     error
-	seq     uint64 // what it was drawn after
-	at      time.Time
-	took    time.Duration
-}
-
-func (d *drawings) join(address string) *shared {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.m == nil {
-		d.m = map[string]*shared{}
-	}
-	x := d.m[address]
-	if x == nil {
-		x = &shared{}
-		d.m[address] = x
-	}
-	x.readers++
-	return x
-}
-
-func (d *drawings) part(address string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if x := d.m[address]; x != nil {
-		if x.readers--; x.readers == 0 {
-			delete(d.m, address)
-		}
-	}
-}
-
 // watch is a page that one reader looks at.
 type watch struct {
-	address string
-	shared  *shared
-	sent    map[string]uint64    // digest of every fragment as the reader has it
-	sentAt  map[string]time.Time // when it was sent
-	rows    []string             // on the reader's screen
-	order   []string             // as the reader was told last
-	page    *page
+	shared *shared
+	had    string // digest of the parts as the reader had them
+	begun  bool
+	sent   map[string]uint64    // digest of every fragment as the reader has it
+	sentAt map[string]time.Time // when it was sent
+	rows   map[string]bool      // on the reader's screen
+	order  []string             // as the reader was told last
+	again  time.Time            // when a fragment may be sent that was sent a moment ago; zero for none
 
-	touched   bool // by a trace since it was drawn last
-	drawn     time.Time
-	next      time.Time // when to draw again, if no trace comes
 	missed    uint64
 	restarted bool
 	gone      string // what the reader was told last about that
 }
 
-// sendPage keeps one page up to date. It draws at once when a trace touches the
-// page, and otherwise once a second.
+// sendPage keeps one page up to date: it sends what differs in each new drawing.
 func (c *reader) sendPage(ctx context.Context) error {
 	var w *watch
+	told := make(chan struct{}, 1)
+	c.wakes(func() { nudge(told) })
 	defer func() {
 		if w != nil {
-			c.s.draws.part(w.address)
+			w.shared.part(told)
 		}
 	}()
 	pulse, ping := time.Now().Add(pulseEvery), time.Now().Add(pingEvery)
+	due := time.NewTimer(pulseEvery)
+	defer due.Stop()
 	for {
+		sent := false
 		if sub := c.take(); sub != nil {
-			next, err := c.begin(ctx, sub, w)
-			if err != nil {
+			var err error
+			if w, err = c.begin(ctx, sub, w, told); err != nil {
 				return err
 			}
-			w = next
 		}
-		due := earlier(pulse, ping)
 		if w != nil {
-			due = earlier(due, w.next)
-		}
-		batch, missed, err := c.wait(ctx, due)
-		if err != nil {
-			return err
-		}
-		w.note(batch, missed)
-		sent, err := c.refresh(ctx, w)
-		if err != nil {
-			return err
+			var err error
+			if sent, err = c.follow(ctx, w); err != nil {
+				return err
+			}
 		}
 		now := time.Now()
 		if sent {
 			pulse = now.Add(pulseEvery)
 		} else if !now.Before(pulse) {
 			pulse = now.Add(pulseEvery)
-			if err := c.send(update{}); err != nil {
+			if err := c.send(update{}, nil); err != nil {
 				return err
 			}
 		}
@@ -140,6 +92,17 @@ func (c *reader) sendPage(ctx context.Context) error {
 			if err := c.ping(); err != nil {
 				return err
 			}
+		}
+		next := earlier(pulse, ping)
+		if w != nil {
+			next = earlier(next, w.again)
+		}
+		due.Reset(time.Until(next))
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-told:
+		case <-due.C:
 		}
 	}
 }
@@ -151,34 +114,82 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// begin looks at another page, or at the same again, and sends all of it, or
-// just its number where the reader has exactly that.
-func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch) (*watch, error) {
+// begin looks at another page, or at the same again.
+func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told chan struct{}) (*watch, error) {
 	if _, _, err := c.s.find(sub.Page); err != nil {
 		return old, err
 	}
-	w := &watch{address: sub.Page, shared: c.s.draws.join(sub.Page), sent: map[string]uint64{}, sentAt: map[string]time.Time{}, rows: sub.Rows}
-	if old != nil {
-		c.s.draws.part(old.address)
+	w := &watch{had: sub.V, sent: map[string]uint64{}, sentAt: map[string]time.Time{}, rows: map[string]bool{}}
+	for _, id := range sub.Rows {
+		w.rows[id] = true
+	}
+	w.shared = c.s.join(ctx, sub.Page, told)
+	if old != nil && old.shared != w.shared {
+		old.shared.part(told)
 	}
 	c.after = sub.After
 	if w.restarted = sub.Epoch != c.s.journal.Epoch(); w.restarted || c.after > c.s.journal.Last() {
 		c.after = c.s.journal.Last()
 	}
-	d, _, err := c.s.look(ctx, w, 0)
-	if err != nil {
-		return w, c.cannot(w, err)
+	return w, c.catchUp(ctx, w)
+}
+
+// catchUp counts what came and went while the reader was away.
+func (c *reader) catchUp(ctx context.Context, w *watch) error {
+	last := c.s.journal.Last()
+	if c.after >= last {
+		return nil
 	}
-	w.page, w.order, w.drawn, w.next = d.page, d.page.order, time.Now(), time.Now().Add(lookEvery)
-	if d.digest == sub.V && !w.restarted {
+	_, missed, err := c.s.journal.Next(ctx, c.after)
+	if err != nil {
+		return err
+	}
+	c.after = last
+	if w.missed += missed; missed > 0 {
+		c.s.opts.Readers.Missed(missed)
+	}
+	return nil
+}
+
+// follow sends what has changed since the reader's last message.
+func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
+	if c.s.draws.over.Load() {
+		return false, telemetry.ErrEnded
+	}
+	if known := c.s.draws.seq.Load(); known > c.after+fellBehind {
+		if err := c.catchUp(ctx, w); err != nil {
+			return false, err
+		}
+	}
+	d, pending, err := w.shared.current()
+	switch {
+	case err != nil:
+		return true, c.cannot(w, err)
+	case d == nil, !w.begun && pending:
+		return false, nil // The drawing that is on its way is waited for.
+	}
+	w.gone = ""
+	if !pending {
+		c.after = max(c.after, c.s.draws.seq.Load())
+	}
+	if !w.begun {
+		return true, c.first(ctx, w, d)
+	}
+	return c.sendChanges(ctx, w, d)
+}
+
+// first sends the whole page, or just its number where the reader has exactly that.
+func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
+	w.begun, w.order = true, d.page.order
+	if d.digest == w.had && !w.restarted {
 		for _, f := range d.frags {
 			w.sent[f.id] = f.sum
 		}
-		return w, c.send(update{Seq: d.seq}) // Nothing to place, but the page is followed from here on.
+		return c.send(update{Seq: d.seq}, nil) // Nothing to place, but the page is followed from here on.
 	}
-	_, err = c.sendChanges(ctx, w, d)
+	_, err := c.sendChanges(ctx, w, d)
 	clear(w.sentAt) // What was just placed may be swapped at once by the first change.
-	return w, err
+	return err
 }
 
 // cannot tells the page that it cannot be drawn any more. It is tried again.
@@ -187,101 +198,11 @@ func (c *reader) cannot(w *watch, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	w.next = time.Now().Add(lookEvery)
-	w.touched = false
 	if w.gone == e.Heading {
 		return nil
 	}
 	w.gone = e.Heading
-	return c.send(update{Gone: e.Heading})
-}
-
-// note remembers what came in.
-func (w *watch) note(batch []*telemetry.Trace, missed uint64) {
-	if w == nil {
-		return
-	}
-	w.missed += missed
-	if missed > 0 || w.page == nil || w.page.touches == nil {
-		w.touched = w.touched || len(batch) > 0
-		return
-	}
-	w.touched = w.touched || slices.ContainsFunc(batch, w.page.touches)
-}
-
-// refresh draws the page where there is a reason to, and sends what has changed.
-func (c *reader) refresh(ctx context.Context, w *watch) (sent bool, err error) {
-	now := time.Now()
-	if w == nil || !w.touched && now.Before(w.next) {
-		return false, nil
-	}
-	fresh := uint64(0)
-	if w.touched {
-		fresh = c.after
-	}
-	d, wait, err := c.s.look(ctx, w, fresh)
-	if err != nil {
-		return true, c.cannot(w, err)
-	}
-	if wait > 0 {
-		w.next = now.Add(wait)
-		return false, nil
-	}
-	w.touched, w.page, w.drawn = false, d.page, now
-	w.next = now.Add(lookEvery)
-	if turns := d.page.turns; !turns.IsZero() {
-		w.next = earlier(w.next, now.Add(max(time.Millisecond, turns.Sub(c.s.opts.Now()))))
-	}
-	return c.sendChanges(ctx, w, d)
-}
-
-// look returns the drawing of a page that knows the trace fresh. Where it was
-// drawn a moment ago without that trace, it returns how long to wait instead.
-func (s *Server) look(ctx context.Context, w *watch, fresh uint64) (*drawing, time.Duration, error) {
-	x := w.shared
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	now := time.Now()
-	age, rest := now.Sub(x.at), x.rest()
-	if drawn := x.drawing != nil || x.err != nil; drawn && age < rest {
-		if x.seq < fresh {
-			return nil, rest - age, nil
-		}
-		return x.drawing, 0, x.err
-	}
-	q, build, err := s.find(w.address)
-	if err != nil {
-		return nil, 0, err
-	}
-	seq := s.journal.Last()
-	x.drawing, x.err = s.drawNow(ctx, q, build)
-	x.seq, x.at, x.took = seq, now, time.Since(now)
-	if x.drawing != nil {
-		x.drawing.seq = seq
-	}
-	return x.drawing, 0, x.err
-}
-
-// rest is how long the page is not drawn again, so that readers never take more
-// than a small part of the machine from the loops.
-func (x *shared) rest() time.Duration {
-	if x.drawing != nil && x.drawing.page.row != nil {
-		return max(listEvery, listRest*x.took)
-	}
-	return max(drawEvery, 5*x.took)
-}
-
-func (s *Server) drawNow(ctx context.Context, q *query, build builder) (d *drawing, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while drawing %s: %v", q.path, p)
-		}
-	}()
-	p, err := build(q)
-	if err != nil {
-		return nil, err
-	}
-	return draw(ctx, p)
+	return c.send(update{Gone: e.Heading}, nil)
 }
 
 // sendChanges sends every fragment that differs from what the reader has and
@@ -293,6 +214,8 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 		return false, err
 	}
 	now := time.Now()
+	w.again = time.Time{}
+	var changed []fragment
 	for _, f := range frags {
 		if was, ok := w.sent[f.id]; ok && was == f.sum {
 			continue
@@ -302,20 +225,20 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 			gap = windowEvery
 		}
 		if at := w.sentAt[f.id].Add(gap); now.Before(at) {
-			w.next = earlier(w.next, at)
+			w.again = earlier(at, w.again)
 			continue
 		}
 		w.sent[f.id], w.sentAt[f.id] = f.sum, now
-		m.Frags = append(m.Frags, frag{f.id, f.html})
+		changed = append(changed, f)
 	}
 	if d.page.order != nil && !slices.Equal(d.page.order, w.order) {
 		m.Order, w.order = d.page.order, d.page.order
 	}
-	if len(m.Frags) == 0 && m.Order == nil && m.Missed == 0 && !m.Restarted {
+	if len(changed) == 0 && m.Order == nil && m.Missed == 0 && !m.Restarted {
 		return false, nil
 	}
 	w.missed, w.restarted = 0, false
-	return true, c.send(m)
+	return true, c.send(m, changed)
 }
 
 // onScreen is the fragments that the reader can show: no row that it does not
@@ -328,11 +251,11 @@ func (w *watch) onScreen(ctx context.Context, d *drawing) ([]fragment, error) {
 	drawn := map[string]bool{}
 	for _, f := range d.frags {
 		drawn[f.id] = true
-		if !strings.HasPrefix(f.id, "r-") || slices.Contains(w.rows, f.id) {
+		if !strings.HasPrefix(f.id, "r-") || w.rows[f.id] {
 			list = append(list, f)
 		}
 	}
-	for _, id := range w.rows {
+	for id := range w.rows {
 		if drawn[id] {
 			continue
 		}
@@ -344,16 +267,31 @@ func (w *watch) onScreen(ctx context.Context, d *drawing) ([]fragment, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, f)
+		one := []fragment{f}
+		if err := encode(one); err != nil {
+			return nil, err
+		}
+		list = append(list, one[0])
 	}
 	return list, nil
 }
 
-func (c *reader) send(m update) error {
+// send completes a message and writes it, with fragments that are encoded already.
+func (c *reader) send(m update, frags []fragment) error {
 	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode update: %w", err)
 	}
-	return c.write(raw)
+	if len(frags) == 0 {
+		return c.write(raw)
+	}
+	raw = append(raw[:len(raw)-1], `,"frags":[`...)
+	for i, f := range frags {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(raw, f.wire...)
+	}
+	return c.write(append(raw, "]}"...))
 }

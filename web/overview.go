@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -21,46 +20,6 @@ import (
 
 // pageRows is how many rows one page of the list has.
 const pageRows = 100
-
-// entry is a row of the list before it is filtered and placed.
-type entry struct {
-	telemetry.Row
-	said  decision.Sentence
-	id    string
-	place int // of its outcome
-	traits
-}
-
-// listing is every Deployment in the order of the list. It is made once for
-// each new trace, however many readers there are.
-type listing struct {
-	mu      sync.Mutex
-	seq     uint64
-	made    time.Time
-	entries []entry
-}
-
-// staleList is how long a listing may be shown while only queues have changed.
-const staleList = 900 * time.Millisecond
-
-func (s *Server) entries() []entry {
-	l := &s.list
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	seq, now := s.journal.Last(), s.opts.Now()
-	if l.entries != nil && l.seq == seq && now.Sub(l.made) < staleList {
-		return l.entries
-	}
-	rows := s.journal.Board().Rows(telemetry.LoopDeployment)
-	keys := s.keys(telemetry.LoopDeployment)
-	entries := make([]entry, len(rows))
-	for i, r := range rows {
-		entries[i] = entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()])
-	}
-	slices.SortFunc(entries, attentionFirst)
-	l.seq, l.made, l.entries = seq, now, entries
-	return entries
-}
 
 // keys is what a queue holds, by key.
 func (s *Server) keys(loop string) map[string]telemetry.KeyState {
@@ -76,21 +35,6 @@ func (s *Server) keys(loop string) map[string]telemetry.KeyState {
 	return keys
 }
 
-func entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) entry {
-	t := r.Trace
-	o, place := outcomeOf(said.Tone)
-	e := entry{Row: r, said: said, id: rowID(t.Object), place: place}
-	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
-		if e.SinceTone = said.Since; said.Since.IsZero() {
-			e.SinceTone = t.Sentence.Turns
-		}
-	}
-	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
-	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(key)}
-	e.reasons = reasonsOf(t, said)
-	return e
-}
-
 // rowID is the id of a row on the page. Names of objects may be long.
 func rowID(o telemetry.Object) string {
 	h := fnv.New64a()
@@ -100,7 +44,7 @@ func rowID(o telemetry.Object) string {
 
 // attentionFirst sorts by outcome, then those that have been so for longest,
 // then by name. Settled rows are sorted by name alone: there nothing is urgent.
-func attentionFirst(a, b entry) int {
+func attentionFirst(a, b *entry) int {
 	if c := cmp.Compare(a.place, b.place); c != 0 {
 		return c
 	}
@@ -137,16 +81,17 @@ func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
 
 // overview is the page of all Deployments, attention first.
 func (s *Server) overview(q *query) (*page, error) {
-	all := s.entries()
+	known := s.listed()
+	all := known.entries
 	terms := parseFilter(q.url.Query().Get("q"))
-	matching := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return !holds(terms, e.traits) })
+	matching := matchingOf(all, terms)
 	shown, next, from, err := cut(matching, q.url.Query().Get("after"))
 	if err != nil {
 		return nil, err
 	}
 	v := views.Overview{Filter: filterView(terms), Headline: headline(all), Tally: s.tally(all, terms)}
-	keys := s.keys(telemetry.LoopDeployment)
-	v.Groups = s.groups(shown, matching, keys)
+	var rows []part
+	v.Groups, rows = s.groups(shown, matching, known.keys)
 	if len(matching) > 0 && (next != "" || from > 0) {
 		v.Shown = fmt.Sprintf("%s to %s of %s.", views.Thousands(from+1), views.Thousands(from+len(shown)), views.Thousands(len(matching)))
 	}
@@ -156,40 +101,35 @@ func (s *Server) overview(q *query) (*page, error) {
 	if len(matching) == 0 {
 		v.Empty = s.empty(all, terms)
 	}
-	return s.overviewPage(q, v, shown, keys), nil
+	return s.overviewPage(q, v, shown, rows), nil
 }
 
-func (s *Server) overviewPage(q *query, v views.Overview, shown []entry, keys map[string]telemetry.KeyState) *page {
+func (s *Server) overviewPage(q *query, v views.Overview, shown []*entry, rows []part) *page {
 	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v}
 	p.frame.Tab = "deployments"
 	p.frame.Crumbs = []views.Link{{Text: "Deployments"}}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
-	parts := []part{{"f-head", views.OverviewHead(v)}}
-	for _, g := range v.Groups {
-		for _, r := range g.Rows {
-			parts = append(parts, part{r.ID, views.OverviewRow(r)})
-			p.order = append(p.order, r.ID)
-		}
+	for _, r := range rows {
+		p.order = append(p.order, r.id)
 	}
-	p.goLive(q, parts...)
+	p.goLive(q, append([]part{{"f-head", views.OverviewHead(v)}}, rows...)...)
 	p.turns = turns(q.now, shown)
 	p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
-	p.row = func(id string) (templ.Component, bool) { return s.lostRow(id, keys) }
+	p.row = s.lostRow
 	return p
 }
 
 // lostRow renders a row that is on a reader's screen and no longer on the page.
-func (s *Server) lostRow(id string, keys map[string]telemetry.KeyState) (templ.Component, bool) {
-	for _, e := range s.entries() {
-		if e.id == id {
-			return views.OverviewRow(s.row(e, keys[e.Trace.Key()])), true
-		}
+func (s *Server) lostRow(id string) (templ.Component, bool) {
+	e, ok := s.entryByID(id)
+	if !ok {
+		return nil, false
 	}
-	return nil, false
+	return s.rowOf(e, s.listed().keys[e.Trace.Key()]).part, true
 }
 
 // turns is when the clock alone changes the next sentence of the list.
-func turns(now time.Time, shown []entry) time.Time {
+func turns(now time.Time, shown []*entry) time.Time {
 	var soonest time.Time
 	for _, e := range shown {
 		soonest = sooner(now, soonest, e.said.Turns)
@@ -206,9 +146,9 @@ func sooner(now, a, b time.Time) time.Time {
 }
 
 // cut is the page of rows after a key.
-func cut(list []entry, after string) (shown []entry, next string, from int, err error) {
+func cut(list []*entry, after string) (shown []*entry, next string, from int, err error) {
 	if after != "" {
-		from = 1 + slices.IndexFunc(list, func(e entry) bool { return e.Trace.Key() == after })
+		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.Trace.Key() == after })
 		if from == 0 {
 			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
 				views.Say("Nothing called ").Code(clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
@@ -231,7 +171,7 @@ func nextHref(q *query, after string) string {
 }
 
 // headline counts what needs a person.
-func headline(all []entry) string {
+func headline(all []*entry) string {
 	counts := count(all)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
@@ -269,7 +209,7 @@ func be(n int, one, many string) string {
 	return many
 }
 
-func count(all []entry) []int {
+func count(all []*entry) []int {
 	counts := make([]int, len(outcomes))
 	for _, e := range all {
 		counts[e.place]++
@@ -279,7 +219,7 @@ func count(all []entry) []int {
 
 // tally is the five counts. They count what every other term of the filter
 // lets through, and each is the list of its outcome.
-func (s *Server) tally(all []entry, terms []term) []views.Tally {
+func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
 	counts := make([]int, len(outcomes))
 	for _, e := range all {
@@ -301,16 +241,17 @@ func (s *Server) tally(all []entry, terms []term) []views.Tally {
 }
 
 // groups puts the rows of one page under their heads, which count all that match.
-func (s *Server) groups(shown, matching []entry, keys map[string]telemetry.KeyState) []views.Group {
+func (s *Server) groups(shown, matching []*entry, keys map[string]telemetry.KeyState) (groups []views.Group, rows []part) {
 	totals := count(matching)
-	var groups []views.Group
 	for _, e := range shown {
 		o := outcomes[e.place]
 		if len(groups) == 0 || groups[len(groups)-1].Name != o.group {
 			groups = append(groups, views.Group{Name: o.group, Note: views.Thousands(totals[e.place]) + ", " + o.note})
 		}
 		g := &groups[len(groups)-1]
-		g.Rows = append(g.Rows, s.row(e, keys[e.Trace.Key()]))
+		r := s.rowOf(e, keys[e.Trace.Key()])
+		g.Rows = append(g.Rows, r.row)
+		rows = append(rows, part{e.id, r.part})
 	}
-	return groups
+	return groups, rows
 }

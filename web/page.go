@@ -2,10 +2,8 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -259,50 +257,6 @@ func clip(s string, n int) string {
 		return string(runes[:n]) + "…"
 	}
 	return s
-}
-
-// fragment is a part as it is sent, and its digest.
-type fragment struct {
-	id   string
-	html string
-	sum  uint64
-}
-
-// drawing is the live parts of a page, rendered.
-type drawing struct {
-	page   *page
-	seq    uint64 // the newest trace that it knows
-	frags  []fragment
-	digest string
-}
-
-// draw renders the parts without the time of day, so that two drawings differ
-// only where something has changed.
-func draw(ctx context.Context, p *page) (*drawing, error) {
-	d := &drawing{page: p}
-	all := fnv.New64a()
-	for _, x := range p.parts {
-		f, err := paint(ctx, x.id, x.view)
-		if err != nil {
-			return nil, err
-		}
-		d.frags = append(d.frags, f)
-		if x.id != "f-window" {
-			fmt.Fprintf(all, "%x ", f.sum)
-		}
-	}
-	d.digest = strconv.FormatUint(all.Sum64(), 36)
-	return d, nil
-}
-
-func paint(ctx context.Context, id string, view templ.Component) (fragment, error) {
-	var b bytes.Buffer
-	if err := view.Render(ctx, &b); err != nil {
-		return fragment{}, fmt.Errorf("render %s: %w", id, err)
-	}
-	sum := fnv.New64a()
-	_, _ = sum.Write(b.Bytes()) // hashes take everything
-	return fragment{id: id, html: b.String(), sum: sum.Sum64()}, nil
 }
 
 // number reads a positive number of a query.

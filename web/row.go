@@ -10,7 +10,7 @@ import (
 )
 
 // row is one Deployment of the list.
-func (s *Server) row(e entry, key telemetry.KeyState) views.Row {
+func (s *Server) row(e *entry, key telemetry.KeyState) views.Row {
 	t := e.Trace
 	o := outcomes[e.place]
 	n := numbersOf(t)

@@ -1,0 +1,138 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/loopscope/loopscope/views"
+)
+
+// frameParts are the parts of the frame, which stand first on every live page.
+var frameParts = [...]string{"f-notice", "f-window"}
+
+// fragment is a part as it is sent, and its digest.
+type fragment struct {
+	id   string
+	html string
+	sum  uint64
+	wire []byte // its JSON, made once for all readers
+}
+
+// drawing is the live parts of a page, rendered. Nobody changes it.
+type drawing struct {
+	page   *page
+	seq    uint64 // the newest trace that it knows
+	frags  []fragment
+	digest string
+	turns  time.Time // of this machine's clock, when the clock alone makes another of it
+}
+
+// draw renders the parts without the time of day, so that two drawings differ
+// only where something has changed.
+func draw(ctx context.Context, p *page) (*drawing, error) {
+	d := &drawing{page: p, frags: make([]fragment, 0, len(p.parts))}
+	all := fnv.New64a()
+	for _, x := range p.parts {
+		f, err := paint(ctx, x.id, x.view)
+		if err != nil {
+			return nil, err
+		}
+		d.frags = append(d.frags, f)
+		if x.id != "f-window" {
+			fmt.Fprintf(all, "%x ", f.sum)
+		}
+	}
+	d.digest = strconv.FormatUint(all.Sum64(), 36)
+	return d, nil
+}
+
+// paint renders a part, or takes what was rendered of it before.
+func paint(ctx context.Context, id string, view templ.Component) (fragment, error) {
+	if m, ok := view.(*memo); ok {
+		return m.paint(ctx, id)
+	}
+	return render(ctx, id, view)
+}
+
+func render(ctx context.Context, id string, view templ.Component) (fragment, error) {
+	var b bytes.Buffer
+	if err := view.Render(ctx, &b); err != nil {
+		return fragment{}, fmt.Errorf("render %s: %w", id, err)
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(b.Bytes()) // hashes take everything
+	return fragment{id: id, html: b.String(), sum: sum.Sum64()}, nil
+}
+
+// encode makes the JSON of the fragments, each once. Markup stays as it is: no
+// message is ever part of a page.
+func encode(frags []fragment) error {
+	for i := range frags {
+		if frags[i].wire != nil {
+			continue
+		}
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(frag{frags[i].id, frags[i].html}); err != nil {
+			return fmt.Errorf("encode %s: %w", frags[i].id, err)
+		}
+		frags[i].wire = bytes.TrimSpace(b.Bytes())
+	}
+	return nil
+}
+
+// memo is a part that many drawings have in common: it is rendered once.
+type memo struct {
+	templ.Component
+	once sync.Once
+	f    fragment
+	err  error
+}
+
+func (m *memo) paint(ctx context.Context, id string) (fragment, error) {
+	m.once.Do(func() {
+		list := make([]fragment, 1)
+		if list[0], m.err = render(context.WithoutCancel(ctx), id, m.Component); m.err == nil {
+			m.err = encode(list)
+		}
+		m.f = list[0]
+	})
+	return m.f, m.err
+}
+
+// framing is the parts of the frame, drawn once for all pages.
+type framing struct {
+	mu    sync.Mutex
+	at    time.Time
+	frags []fragment
+}
+
+func (s *Server) frameFrags(ctx context.Context) ([]fragment, error) {
+	x := &s.draws.frame
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if now := time.Now(); x.frags == nil || now.Sub(x.at) > windowEvery/4 {
+		frags := make([]fragment, 0, len(frameParts))
+		for _, p := range []part{{frameParts[0], views.NoticeBar(s.notice())}, {frameParts[1], views.WindowLine(s.window())}} {
+			f, err := render(ctx, p.id, p.view)
+			if err != nil {
+				return nil, err
+			}
+			frags = append(frags, f)
+		}
+		if err := encode(frags); err != nil {
+			return nil, err
+		}
+		x.at, x.frags = now, frags
+	}
+	return x.frags, nil
+}

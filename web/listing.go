@@ -1,0 +1,235 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// entry is a row of the list before it is filtered. Nobody changes it: a row of
+// which anything is new is another entry.
+type entry struct {
+	telemetry.Row
+	said  decision.Sentence
+	id    string
+	place int // of its outcome
+	traits
+}
+
+// list is every Deployment in the order of the list, and what the queue holds
+// of them. Nobody changes it.
+type list struct {
+	entries []*entry
+	keys    map[string]telemetry.KeyState
+}
+
+// listing is the newest list. It is brought up to date with what has changed
+// since, once for each new trace, however many readers there are.
+type listing struct {
+	mu   sync.Mutex
+	seq  uint64
+	made time.Time
+	list list
+	of   map[telemetry.Object]*entry
+	ids  map[string]*entry
+	rows map[string]drawnRow
+}
+
+// staleList is how long a listing may be shown while only queues have changed.
+const staleList = 900 * time.Millisecond
+
+// manyChanges is from how many on the whole list is sorted again.
+const manyChanges = 512
+
+// listed is the list as of now.
+func (s *Server) listed() list {
+	l := &s.list
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seq, now := s.journal.Last(), s.opts.Now()
+	if l.of != nil && l.seq == seq && now.Sub(l.made) < staleList && !now.Before(l.made) {
+		return l.list
+	}
+	keys := s.keys(telemetry.LoopDeployment)
+	changed, ok := s.changedSince(l, seq)
+	if !ok {
+		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()]) })
+	} else {
+		l.mark(changed, keys, now)
+		s.amend(l, changed, keys, now)
+	}
+	l.seq, l.made, l.list.keys = seq, now, keys
+	return l.list
+}
+
+// changedSince are the objects that had a sync since the list was made; ok is
+// false where the whole list has to be made anew.
+func (s *Server) changedSince(l *listing, seq uint64) (changed map[telemetry.Object]bool, ok bool) {
+	changed = map[telemetry.Object]bool{}
+	if _, loaded := s.journal.Loaded(); loaded || l.of == nil {
+		return nil, false
+	}
+	for after := l.seq; after < seq; {
+		batch, missed, err := s.journal.Next(context.Background(), after)
+		if err != nil || missed > 0 {
+			return nil, false
+		}
+		for _, t := range batch {
+			if t.Loop == telemetry.LoopDeployment {
+				changed[t.Object] = true
+			}
+		}
+		after = batch[len(batch)-1].Seq
+	}
+	return changed, true
+}
+
+// fill makes the list from all rows.
+func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry) {
+	l.of, l.ids = make(map[telemetry.Object]*entry, len(rows)), make(map[string]*entry, len(rows))
+	entries := make([]*entry, len(rows))
+	for i, r := range rows {
+		entries[i] = entryFor(r)
+		l.of[r.Trace.Object], l.ids[entries[i].id] = entries[i], entries[i]
+	}
+	slices.SortFunc(entries, attentionFirst)
+	l.list.entries = entries
+}
+
+// mark adds the objects that the clock or the queue has changed.
+func (l *listing) mark(changed map[telemetry.Object]bool, keys map[string]telemetry.KeyState, now time.Time) {
+	for _, e := range l.list.entries {
+		if turned(e.said, now) || now.Before(l.made) {
+			changed[e.Trace.Object] = true
+		}
+	}
+	for _, known := range []map[string]telemetry.KeyState{keys, l.list.keys} {
+		for key := range known {
+			if queueWord(keys[key]) != queueWord(l.list.keys[key]) {
+				namespace, name, _ := strings.Cut(key, "/")
+				changed[telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}] = true
+			}
+		}
+	}
+}
+
+// amend puts the changed objects where they belong now.
+func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys map[string]telemetry.KeyState, now time.Time) {
+	if len(changed) == 0 {
+		return
+	}
+	entries := slices.Clone(l.list.entries)
+	few := len(changed) < manyChanges
+	for o := range changed {
+		if old := l.of[o]; old != nil {
+			delete(l.of, o)
+			delete(l.ids, old.id)
+			if i, found := slices.BinarySearchFunc(entries, old, attentionFirst); few && found {
+				entries = slices.Delete(entries, i, i+1)
+			}
+		}
+		r, ok := s.journal.Board().Row(o)
+		if !ok {
+			continue
+		}
+		e := entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()])
+		l.of[o], l.ids[e.id] = e, e
+		if i, found := slices.BinarySearchFunc(entries, e, attentionFirst); few && !found {
+			entries = slices.Insert(entries, i, e)
+		}
+	}
+	if !few {
+		entries = entries[:0]
+		for _, e := range l.of {
+			entries = append(entries, e)
+		}
+		slices.SortFunc(entries, attentionFirst)
+	}
+	l.list.entries = entries
+}
+
+// entryByID finds an entry by the id of its row.
+func (s *Server) entryByID(id string) (*entry, bool) {
+	s.listed()
+	s.list.mu.Lock()
+	defer s.list.mu.Unlock()
+	e, ok := s.list.ids[id]
+	return e, ok
+}
+
+func entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) *entry {
+	t := r.Trace
+	o, place := outcomeOf(said.Tone)
+	e := &entry{Row: r, said: said, id: rowID(t.Object), place: place}
+	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
+		if e.SinceTone = said.Since; said.Since.IsZero() {
+			e.SinceTone = t.Sentence.Turns
+		}
+	}
+	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
+	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(key)}
+	e.reasons = reasonsOf(t, said)
+	return e
+}
+
+// matchingOf is the entries for which all terms hold.
+func matchingOf(all []*entry, terms []term) []*entry {
+	if len(terms) == 0 {
+		return all
+	}
+	var matching []*entry
+	for _, e := range all {
+		if holds(terms, e.traits) {
+			matching = append(matching, e)
+		}
+	}
+	return matching
+}
+
+// drawnRow is a row as it was drawn last: it is drawn again only when its entry
+// or what the queue says of it has changed.
+type drawnRow struct {
+	entry *entry
+	key   keySign
+	row   views.Row
+	part  *memo
+}
+
+// keySign is all of a key's state that a row shows.
+type keySign struct {
+	phase    telemetry.KeyPhase
+	code     string
+	attempts int
+	due      time.Time
+	since    time.Time
+}
+
+// maxDrawnRows bounds the rows that are kept drawn.
+const maxDrawnRows = 4096
+
+// rowOf is an entry as a row and as a part of a page, drawn before or now.
+func (s *Server) rowOf(e *entry, key telemetry.KeyState) drawnRow {
+	sign := keySign{key.Phase, key.Code, key.Attempts, key.Due, key.Since}
+	l := &s.list
+	l.mu.Lock()
+	known, ok := l.rows[e.id]
+	l.mu.Unlock()
+	if ok && known.entry == e && known.key == sign {
+		return known
+	}
+	d := drawnRow{entry: e, key: sign, row: s.row(e, key)}
+	d.part = &memo{Component: views.OverviewRow(d.row)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rows == nil || len(l.rows) >= maxDrawnRows {
+		l.rows = map[string]drawnRow{}
+	}
+	l.rows[e.id] = d
+	return d
+}

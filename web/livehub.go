@@ -1,0 +1,300 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// drawings are the pages that are being watched. Each is drawn by one goroutine
+// for all who watch it; one more follows the journal and tells those goroutines
+// which traces concern their page. So a trace wakes nobody who has nothing to do
+// with it, and what readers cost does not grow with what the loops do.
+type drawings struct {
+	mu    sync.Mutex
+	m     map[string]*shared
+	stop  context.CancelFunc // of the goroutine that follows the journal
+	seq   atomic.Uint64      // the newest trace that all pages were told of
+	over  atomic.Bool        // the journal has ended
+	made  atomic.Uint64      // drawings
+	frame framing
+}
+
+// shared is one watched page.
+type shared struct {
+	s       *Server
+	address string
+	cancel  context.CancelFunc
+	poked   chan struct{} // has one slot: there is something to do
+	touches atomic.Pointer[func(*telemetry.Trace) bool]
+	dirty   atomic.Uint64 // the newest trace that concerns the page
+
+	mu      sync.Mutex
+	readers map[chan<- struct{}]bool // told of every new drawing
+	drawing *drawing
+	err     error
+	at      time.Time // drawn in full
+	took    time.Duration
+}
+
+// join watches a page: told gets a nudge for every new drawing of it.
+func (s *Server) join(ctx context.Context, address string, told chan<- struct{}) *shared {
+	d := &s.draws
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.m == nil {
+		d.m = map[string]*shared{}
+	}
+	if len(d.m) == 0 {
+		following, stop := context.WithCancel(context.WithoutCancel(ctx))
+		d.stop = stop
+		d.seq.Store(s.journal.Last())
+		go s.follow(following, d.seq.Load())
+	}
+	x := d.m[address]
+	if x == nil {
+		drawing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		x = &shared{s: s, address: address, cancel: cancel, poked: make(chan struct{}, 1), readers: map[chan<- struct{}]bool{}}
+		d.m[address] = x
+		go x.keep(drawing)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.readers[told] = true
+	return x
+}
+
+// part ends the watch of one reader, and the goroutines that nobody needs then.
+func (x *shared) part(told chan<- struct{}) {
+	d := &x.s.draws
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	x.mu.Lock()
+	delete(x.readers, told)
+	left := len(x.readers)
+	x.mu.Unlock()
+	if left > 0 {
+		return
+	}
+	x.cancel()
+	delete(d.m, x.address)
+	if len(d.m) == 0 {
+		d.stop()
+	}
+}
+
+// follow reads the journal for all watched pages.
+func (s *Server) follow(ctx context.Context, after uint64) {
+	d := &s.draws
+	for {
+		batch, missed, err := s.journal.Next(ctx, after)
+		if err != nil {
+			if ctx.Err() == nil {
+				d.over.Store(true)
+			}
+			d.each(func(x *shared) { x.tellAll() })
+			return
+		}
+		after = batch[len(batch)-1].Seq
+		d.each(func(x *shared) { x.note(batch, missed) })
+		d.seq.Store(after)
+	}
+}
+
+func (d *drawings) each(visit func(*shared)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, x := range d.m {
+		visit(x)
+	}
+}
+
+// note remembers the newest trace that concerns the page.
+func (x *shared) note(batch []*telemetry.Trace, missed uint64) {
+	touches := x.touches.Load()
+	for i := len(batch) - 1; i >= 0; i-- {
+		if missed > 0 || touches == nil || *touches == nil || (*touches)(batch[i]) {
+			x.dirty.Store(batch[i].Seq)
+			nudge(x.poked)
+			return
+		}
+	}
+}
+
+func nudge(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // It has not come round to the last nudge yet.
+	}
+}
+
+func (x *shared) tellAll() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for told := range x.readers {
+		nudge(told)
+	}
+}
+
+// keep draws the page while somebody watches it: soon after a trace that
+// concerns it, when the clock alone changes a sentence, and now and then.
+func (x *shared) keep(ctx context.Context) {
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.poked:
+		case <-next.C:
+		}
+		next.Reset(x.refresh(ctx))
+	}
+}
+
+// refresh draws what is due and returns when to look again.
+func (x *shared) refresh(ctx context.Context) time.Duration {
+	x.mu.Lock()
+	now := time.Now()
+	age, rest := now.Sub(x.at), x.rest()
+	drawn := x.drawing != nil || x.err != nil
+	touched := x.drawing != nil && (x.dirty.Load() > x.drawing.seq || x.turned(now))
+	switch {
+	case drawn && touched && age < rest:
+		x.mu.Unlock()
+		return rest - age
+	case x.err != nil && age < lookEvery:
+		x.mu.Unlock()
+		return lookEvery - age
+	case !drawn || touched || age >= x.every():
+		x.draw(ctx, now)
+	default:
+		x.reframe(ctx)
+	}
+	wait := x.wait(time.Now())
+	x.mu.Unlock()
+	x.tellAll()
+	return wait
+}
+
+// wait is when the page has to be looked at again, if no trace comes. x is locked.
+func (x *shared) wait(now time.Time) time.Duration {
+	wait := lookEvery
+	if x.drawing != nil && x.drawing.turns.After(now) {
+		wait = min(wait, x.drawing.turns.Sub(now))
+	}
+	return max(wait, time.Millisecond)
+}
+
+// turned reports whether the clock alone has made another of the drawing. x is locked.
+func (x *shared) turned(now time.Time) bool {
+	return !x.drawing.turns.IsZero() && !now.Before(x.drawing.turns)
+}
+
+// rest is how long the page is not drawn again, so that readers never take more
+// than a small part of the machine from the loops. x is locked.
+func (x *shared) rest() time.Duration {
+	if x.drawing != nil && x.drawing.page.row != nil {
+		return max(listEvery, listRest*x.took)
+	}
+	return max(drawEvery, 5*x.took)
+}
+
+// every is how often the page is drawn without a trace. x is locked.
+func (x *shared) every() time.Duration {
+	if x.drawing != nil && x.drawing.page.touches != nil && x.drawing.page.row == nil {
+		return calmEvery
+	}
+	return lookEvery
+}
+
+// draw makes a new drawing. x is locked.
+func (x *shared) draw(ctx context.Context, now time.Time) {
+	seq := x.s.journal.Last()
+	q, build, err := x.s.find(x.address)
+	var d *drawing
+	if err == nil {
+		d, err = x.s.drawNow(ctx, q, build)
+	}
+	if ctx.Err() != nil {
+		return // Nobody watches any more.
+	}
+	x.drawing, x.err, x.at, x.took = d, err, now, time.Since(now)
+	if d == nil {
+		x.touches.Store(nil)
+		return
+	}
+	d.seq = seq
+	x.touches.Store(&d.page.touches)
+	if turns := d.page.turns; !turns.IsZero() {
+		d.turns = now.Add(max(time.Millisecond, turns.Sub(x.s.opts.Now())))
+	}
+}
+
+// reframe brings the frame of a page up to date, which every trace changes,
+// without drawing the rest of it. x is locked.
+func (x *shared) reframe(ctx context.Context) {
+	if x.drawing == nil || len(x.drawing.frags) < len(frameParts) {
+		return
+	}
+	parts, err := x.s.frameFrags(ctx)
+	if err != nil {
+		return // The next drawing says what is wrong.
+	}
+	again := *x.drawing
+	again.frags = append(append([]fragment(nil), parts...), x.drawing.frags[len(frameParts):]...)
+	x.drawing = &again
+}
+
+// current is the newest drawing, and whether one that knows more is on its way.
+func (x *shared) current() (d *drawing, pending bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.drawing == nil {
+		return nil, x.err == nil, x.err
+	}
+	return x.drawing, x.dirty.Load() > x.drawing.seq, nil
+}
+
+func (s *Server) drawNow(ctx context.Context, q *query, build builder) (d *drawing, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while drawing %s: %v", q.path, p)
+		}
+	}()
+	p, err := build(q)
+	if err != nil {
+		return nil, err
+	}
+	if d, err = draw(ctx, p); err != nil {
+		return nil, err
+	}
+	s.draws.made.Add(1)
+	return d, encode(d.frags)
+}
+
+// find is the builder of an address, which the page itself sent.
+func (s *Server) find(address string) (*query, builder, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
+		return nil, nil, malformed{"page must be a path of the console"}
+	}
+	route := chi.NewRouteContext()
+	path := u.EscapedPath()
+	if !s.handler.Match(route, http.MethodGet, path) {
+		return nil, nil, malformed{"there is no such page"}
+	}
+	build, ok := s.builders[route.RoutePattern()]
+	if !ok {
+		return nil, nil, malformed{"that page is not live"}
+	}
+	return s.query(u, route, false), build, nil
+}
