@@ -81,7 +81,7 @@ type ArchiveState struct {
 	// MaxBytes and MaxAge are its limits; 0 where this process does not write it.
 	MaxBytes int64         `json:"maxBytes,omitempty"`
 	MaxAge   time.Duration `json:"maxAge,omitempty"` // nanoseconds
-	// Oldest and Newest are when the first and the last kept sync started; zero where there is none.
+	// Oldest is when the first kept sync started, Newest when the last one ended; zero where there is none.
 	Oldest time.Time `json:"oldest,omitzero"`
 	Newest time.Time `json:"newest,omitzero"`
 	// Written and Dropped count the syncs that this process has kept, and those
@@ -102,7 +102,7 @@ type ArchiveState struct {
 // returns was read back and belongs to the caller. All methods are safe for
 // concurrent use.
 type Archive interface {
-	// Search lists a page of what the query finds, by when the syncs started. It
+	// Search lists a page of what the query finds, in the order in which the syncs were recorded. It
 	// wraps ErrBadQuery for a query that cannot be answered.
 	Search(ctx context.Context, q Query) (Hits, error)
 	// Get reads one sync; ErrNotKept where there is none.

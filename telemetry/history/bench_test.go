@@ -181,7 +181,7 @@ func (b *speed) kinds() []kind {
 		}},
 		{"a later page of an answer", func(t *telemetry.Trace) telemetry.Query {
 			q, a := step(t)
-			return telemetry.Query{Question: q, Answer: a, After: cursor(number(t.Started))}
+			return telemetry.Query{Question: q, Answer: a, After: cursor(place{number(t.Ended), 0})}
 		}},
 		{"oldest first, class", func(t *telemetry.Trace) telemetry.Query {
 			return telemetry.Query{Class: t.Class(time.Second), OldestFirst: true}

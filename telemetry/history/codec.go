@@ -10,26 +10,35 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// maxTrace bounds a trace's JSON when it is read back: a damaged or foreign file
-// must not fill the memory.
-const maxTrace = 64 << 20
+// maxTrace bounds a trace's JSON, and maxBlock what is unpacked when it is read
+// back: a damaged or foreign file must not fill the memory.
+const (
+	maxTrace = 32 << 20
+	maxBlock = maxTrace + 2*bytesPerBlock
+)
 
-// codec turns traces into what is stored and back. It is safe for concurrent use.
+// codec turns blocks into what is stored and back. It is safe for concurrent use.
 type codec struct {
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
+	encoder *zstd.Encoder // of syncs, with the dictionary
+	// contents is that of tables of contents, which a dictionary of syncs does not help.
+	contents *zstd.Encoder
+	decoder  *zstd.Decoder
 }
 
 // newCodec compresses with the first dictionary and reads what any of them wrote.
 func newCodec(dictionaries ...[]byte) (*codec, error) {
 	// The next level saves 5 % of the bytes for twice the time.
-	write := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true)}
-	read := []zstd.DOption{zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxTrace), zstd.WithDecoderLowmem(true)}
-	if len(dictionaries) > 0 { // without one traces are more than twice as large
-		write = append(write, zstd.WithEncoderDict(dictionaries[0]))
+	plain := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true)}
+	write, read := plain, []zstd.DOption{zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true)}
+	if len(dictionaries) > 0 { // without one a sync alone is twice as large
+		write = append(plain[:len(plain):len(plain)], zstd.WithEncoderDict(dictionaries[0]))
 		read = append(read, zstd.WithDecoderDicts(dictionaries...))
 	}
 	encoder, err := zstd.NewWriter(nil, write...)
+	if err != nil {
+		return nil, fmt.Errorf("history: prepare compression: %w", err)
+	}
+	contents, err := zstd.NewWriter(nil, plain...)
 	if err != nil {
 		return nil, fmt.Errorf("history: prepare compression: %w", err)
 	}
@@ -37,30 +46,73 @@ func newCodec(dictionaries ...[]byte) (*codec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("history: prepare decompression: %w", err)
 	}
-	return &codec{encoder, decoder}, nil
+	return &codec{encoder, contents, decoder}, nil
 }
 
 func (c *codec) close() {
-	_ = c.encoder.Close() // writes nothing: only EncodeAll is used
+	_, _ = c.encoder.Close(), c.contents.Close() // write nothing: only EncodeAll is used
 	c.decoder.Close()
 }
 
-func (c *codec) pack(t *telemetry.Trace) ([]byte, error) {
-	text, err := json.Marshal(t)
+// head reads a block's table of contents.
+func (c *codec) head(data []byte) (*head, error) {
+	text, err := c.decoder.DecodeAll(data, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: sync %s/%d: %w", errUnfit, t.Epoch, t.Seq, err)
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return c.encoder.EncodeAll(text, nil), nil
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	return &h, nil
 }
 
-// trace reads a stored trace.
-func (c *codec) trace(body []byte) (*telemetry.Trace, error) {
+// stored is a sync as it was stored: its JSON, and its snapshot's.
+type stored struct{ text, snapshot []byte }
+
+// records unpacks the body of a block.
+func (c *codec) records(h *head, body []byte) ([]stored, error) {
+	plain, err := c.decoder.DecodeAll(body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	list := make([]stored, len(h.Sizes))
+	for i, size := range h.Sizes {
+		if size[0]+size[1] > len(plain) {
+			return nil, fmt.Errorf("%w: it is shorter than its table of contents says", errDamaged)
+		}
+		list[i] = stored{plain[:size[0]:size[0]], plain[size[0] : size[0]+size[1] : size[0]+size[1]]}
+		plain = plain[size[0]+size[1]:]
+	}
+	return list, nil
+}
+
+// outline reads what lists show.
+func (r stored) outline() (*outline, error) {
+	var o outline
+	if err := json.Unmarshal(r.text, &o); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return &o, nil
+}
+
+// trace reads all of it.
+func (r stored) trace() (*telemetry.Trace, error) {
 	var t telemetry.Trace
-	if err := c.into(body, &t); err != nil {
-		return nil, err
+	if err := json.Unmarshal(r.text, &t); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if t.Version > telemetry.TraceVersion {
 		return nil, fmt.Errorf("history: a sync of trace version %d, and this program reads up to %d: use the release that wrote it", t.Version, telemetry.TraceVersion)
+	}
+	if len(r.snapshot) > 0 {
+		if !json.Valid(r.snapshot) {
+			return nil, fmt.Errorf("%w: its snapshot is no JSON", errDamaged)
+		}
+		t.Snapshot = r.snapshot
 	}
 	return &t, nil
 }
@@ -68,16 +120,5 @@ func (c *codec) trace(body []byte) (*telemetry.Trace, error) {
 // errUnfit marks a trace that cannot be stored, and never will be.
 var errUnfit = errors.New("history: a sync cannot be written as JSON")
 
-// errDamaged marks a row that cannot be read back.
+// errDamaged marks what cannot be read back.
 var errDamaged = errors.New("history: a kept sync is damaged")
-
-func (c *codec) into(body []byte, v any) error {
-	text, err := c.decoder.DecodeAll(body, nil)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return nil
-}

@@ -4,14 +4,16 @@
 // not keep is counted. It may not decide what stands in a trace either; what
 // must not be stored has been left out before a trace is recorded.
 //
-// The file is an SQLite database in WAL mode. A sync is one row with its trace
-// as compressed JSON, and one entry of an inverted index over everything that a
-// query can ask for. The row's number is the tenth of a millisecond in which the
-// sync started, so that the one number orders, pages and bounds by time.
+// The file is an SQLite database in WAL mode. Syncs that are committed together
+// and are of one class are a block: one row with their traces as JSON, compressed
+// together, because they are nearly the same; a table of contents, so that a query
+// unpacks only what it can mean; and one entry of an inverted index over everything
+// that a query can ask for. A block's number is the millisecond in which the last
+// sync of its group ended, so that the one number orders, pages and bounds by time.
 //
 // One process writes a file, any number read it meanwhile. What was committed
-// survives the end of the process in any way; the writer commits four times a
-// second, so a killed process loses less than its last second as long as a commit
-// takes less than that, as all but very few do. A machine that loses power
-// may lose more: what came after the last checkpoint, every few megabytes.
+// survives the end of the process in any way; the writer commits twice a second,
+// so a killed process loses less than its last second as long as a commit takes
+// less than half of that, as all but very few do. A machine that loses power may
+// lose more: what came after the last checkpoint, every few megabytes.
 package history

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,25 +11,30 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// FuzzCursor proves that a cursor is one that was given out, or refused.
+// FuzzCursor proves that a cursor is one that was given out, or refused, and
+// that what comes behind it does not begin with it.
 func FuzzCursor(f *testing.F) {
-	for _, id := range []int64{0, 1, -1, 17_958_000_000_000, 1<<63 - 1, -1 << 63} {
-		f.Add(cursor(id))
+	for _, group := range []int64{0, 1, -1, 17_958_000_000_000, 1<<60 - 1, -1 << 60} {
+		f.Add(cursor(place{group, 7}))
 	}
-	for _, text := range []string{"", "+1", "01", "1 ", "Z", "zzzzzzzzzzzzzzzzzzzz", "1_0", "\x00", "-0"} {
+	for _, text := range []string{"", "+1.0", "01.1", "1 .1", "Z.1", "zzzzzzzzzzzzzzzzzzzz.1", "1_0.1", "\x00", "-0.0", "1", "1.", "1.1.1", "1.zzzzzzzz", "2.-1"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := parseCursor(text)
+		p, err := parseCursor(text)
 		switch {
 		case err != nil && !errors.Is(err, telemetry.ErrBadQuery):
 			t.Fatalf("%q: %v", text, err)
-		case err == nil && cursor(id) != text:
-			t.Fatalf("%q is read as %q", text, cursor(id))
+		case err == nil && cursor(p) != text:
+			t.Fatalf("%q is read as %q", text, cursor(p))
 		}
-		for _, s := range []scan{{lo: -1 << 63, hi: 1<<63 - 1}, {lo: -1 << 63, hi: 1<<63 - 1, oldest: true}} {
-			if rest := s.after(id); err == nil && rest.lo <= id && id <= rest.hi && id != -1<<63 && id != 1<<63-1 {
-				t.Fatalf("after %d comes %d to %d", id, rest.lo, rest.hi)
+		for _, oldest := range []bool{true, false} {
+			s, err2 := scanFor(&telemetry.Query{After: text, OldestFirst: oldest}, 1)
+			if text == "" || err != nil {
+				continue
+			}
+			if err2 != nil || s.behind(p) || s.lo > p.group<<classBits || s.hi < p.group<<classBits {
+				t.Fatalf("after %q: %v to %v, %v", text, s.lo, s.hi, err2)
 			}
 		}
 	})
@@ -49,30 +55,66 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzRow proves that no bytes in the place of a trace make a reader panic.
-func FuzzRow(f *testing.F) {
+// FuzzBlock proves that no bytes in the place of a table of contents or of syncs
+// make a reader panic.
+func FuzzBlock(f *testing.F) {
 	c, err := newCodec(dictionary)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(c.close)
-	for _, trace := range newGenerator(f, 23, 5).many(5) {
-		body, err := c.pack(trace)
+	s := Store{reader: &reader{codec: c}, opts: Options{}.withDefaults()}
+	groups, err := s.groups(newGenerator(f, 23, 5).many(12))
+	if err != nil {
+		f.Fatal(err)
+	}
+	plain := func(data []byte) []byte {
+		text, err := c.decoder.DecodeAll(data, nil)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(body)
-		f.Add(body[:len(body)/2])
+		return text
+	}
+	for _, g := range groups {
+		blocks, err := g.pack(c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, b := range blocks {
+			f.Add(plain(b.head), plain(b.body))
+			f.Add(plain(b.head), plain(b.body)[:len(b.body)/2])
+		}
 	}
 	for _, json := range []string{"{}", "null", `{"v":99}`, `{"rounds":[{}],"report":{}}`, `{"sentence":{"object":"x","lead":[{"kind":"until"}]}}`} {
-		f.Add(c.encoder.EncodeAll([]byte(json), nil))
+		f.Add([]byte(fmt.Sprintf(`{"objects":[{}],"of":[0],"seqs":[1],"places":[0],"sizes":[[%d,0]]}`, len(json))), []byte(json))
 	}
-	r := reader{codec: c}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		hit, _ := r.hit(row{id: 1, body: body}, &telemetry.Query{Question: "RS-1", Text: "forbidden"})
-		_ = hit.Text
-		if trace, err := c.trace(body); err == nil {
-			_ = document(trace, trace.Class(time.Second))
+	f.Add([]byte(`{"objects":[{}],"of":[0,0],"seqs":[1,2],"places":[0,1],"sizes":[[2,0],[0,2]],"words":"AAAAAA==","bits":"AQE="}`), []byte("{}{}"))
+	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
+	m, err := matchOf(&q)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, contents, body []byte) { // compressed here, as damaged frames are found by their checksums
+		b := &block{id: 1}
+		if b.head, b.err = c.head(c.contents.EncodeAll(contents, nil)); b.err != nil {
+			return
+		}
+		for _, i := range b.head.may(&q, m.all, m.any) {
+			if i < 0 || i >= len(b.head.Seqs) {
+				t.Fatalf("sync %d of %d", i, len(b.head.Seqs))
+			}
+		}
+		records, err := c.records(b.head, c.encoder.EncodeAll(body, nil))
+		if err != nil {
+			return
+		}
+		for _, r := range records {
+			if o, err := r.outline(); err == nil {
+				_ = o.trace().Hit(telemetry.ClassQuiet).Text
+			}
+			if trace, err := r.trace(); err == nil {
+				_ = new(terms).of(trace, trace.Class(time.Second))
+			}
 		}
 	})
 }

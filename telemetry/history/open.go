@@ -38,7 +38,7 @@ type Options struct {
 	MaxBytes int64
 	// SlowAfter is the journal's, for the class of a trace. Default 1 s.
 	SlowAfter time.Duration
-	// Every is the least time between two commits. Default 250 ms.
+	// Every is the least time between two commits. Default 500 ms.
 	Every time.Duration
 	// Retry is the first pause after a failure; it doubles up to 10 s. Default 1 s.
 	Retry time.Duration
@@ -48,7 +48,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	for field, value := range map[*time.Duration]time.Duration{
-		&o.MaxAge: DefaultMaxAge, &o.SlowAfter: time.Second, &o.Every: 250 * time.Millisecond, &o.Retry: time.Second,
+		&o.MaxAge: DefaultMaxAge, &o.SlowAfter: time.Second, &o.Every: 500 * time.Millisecond, &o.Retry: time.Second,
 	} {
 		if *field <= 0 {
 			*field = value

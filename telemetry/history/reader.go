@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -17,7 +18,7 @@ type reader struct {
 	db    *sql.DB
 	codec *codec
 	// What is asked, prepared once.
-	newest, oldest, newestAll, oldestAll, row, numbered *sql.Stmt
+	newest, oldest, newestAll, oldestAll, head, body, numbered *sql.Stmt
 }
 
 // openReader opens a file that has to be a history of a version we know.
@@ -46,14 +47,16 @@ func (r *reader) ready(ctx context.Context) error {
 	if err := r.readDictionaries(ctx); err != nil {
 		return err
 	}
-	const found, all, page = "SELECT rowid FROM terms WHERE terms MATCH ?4 AND rowid >= ?1 AND rowid <= ?2", "SELECT id FROM syncs WHERE id >= ?1 AND id <= ?2", " LIMIT ?3"
+	const found, all, page = "SELECT rowid FROM terms WHERE terms MATCH ?4 AND rowid >= ?1 AND rowid <= ?2", "SELECT id FROM blocks WHERE id >= ?1 AND id <= ?2", " LIMIT ?3"
 	for statement, text := range map[**sql.Stmt]string{
 		&r.newest:    found + " ORDER BY rowid DESC" + page,
 		&r.oldest:    found + " ORDER BY rowid" + page,
 		&r.newestAll: all + " ORDER BY id DESC" + page,
 		&r.oldestAll: all + " ORDER BY id" + page,
-		&r.row:       "SELECT class, body FROM syncs WHERE id = ?",
-		&r.numbered:  "SELECT body FROM syncs WHERE epoch = (SELECT id FROM epochs WHERE epoch = ?) AND seq = ?",
+		&r.head:      "SELECT head FROM blocks WHERE id = ?",
+		&r.body:      "SELECT body FROM blocks WHERE id = ?",
+		// Blocks reach into each other's numbers, but only those that were kept at about the same time.
+		&r.numbered: fmt.Sprintf("SELECT id FROM (SELECT id, first FROM blocks WHERE epoch = (SELECT id FROM epochs WHERE epoch = ?1) AND last >= ?2 ORDER BY last LIMIT %d) WHERE first <= ?2", besides),
 	} {
 		if *statement, err = r.db.PrepareContext(ctx, text); err != nil {
 			return fmt.Errorf("prepare to read: %w", err)
@@ -91,7 +94,7 @@ func (r *reader) close() error {
 	if r.codec != nil {
 		defer r.codec.close()
 	}
-	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.row, r.numbered), r.db.Close())
+	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.body, r.numbered), r.db.Close())
 }
 
 // finalize closes statements, which the driver does not do with their
@@ -111,38 +114,59 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 	if seq > math.MaxInt64 {
 		return nil, telemetry.ErrNotKept
 	}
-	var body []byte
-	switch err := r.numbered.QueryRowContext(ctx, epoch, int64(seq)).Scan(&body); {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, telemetry.ErrNotKept
-	case err != nil:
+	ids, err := list(r.numbered.QueryContext(ctx, epoch, int64(seq)))
+	if err != nil {
 		return nil, explain(r.path, err)
 	}
-	return r.codec.trace(body)
+	for _, id := range ids {
+		b, err := r.block(ctx, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, explain(r.path, err)
+		}
+		if i := slices.Index(b.head.Seqs, seq); i >= 0 {
+			record, err := r.record(ctx, b, i)
+			if err != nil {
+				return nil, explain(r.path, err)
+			}
+			return record.trace()
+		}
+	}
+	return nil, telemetry.ErrNotKept
 }
 
 // AsOf reads the newest sync of the object that had started at that moment.
 func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
-	s := scan{match: term(termObject, o.Loop, o.Namespace, o.Name), lo: math.MinInt64, hi: number(at) + slack, chunk: 4}
-	var body []byte
-	err := r.walk(ctx, s, func(row row) (bool, error) {
-		var is outline
-		if err := r.codec.into(row.body, &is); err != nil {
+	q := telemetry.Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Until: at.Add(1)}
+	s, err := scanFor(&q, 4)
+	if err != nil {
+		return nil, err
+	}
+	var found stored
+	err = r.walk(ctx, s, func(e entry) (bool, error) {
+		record, err := r.record(ctx, e.block, e.index)
+		if err != nil {
 			return false, err
 		}
-		if is.Object != o || is.Started.After(at) {
+		is, err := record.outline()
+		if err != nil {
+			return false, err
+		}
+		if is.Started.After(at) {
 			return true, nil
 		}
-		body = row.body
+		found = record
 		return false, nil
 	})
 	switch {
 	case err != nil:
-		return nil, err
-	case body == nil:
+		return nil, explain(r.path, err)
+	case found.text == nil:
 		return nil, telemetry.ErrNotKept
 	}
-	return r.codec.trace(body)
+	return found.trace()
 }
 
 // State is how the file stands now. It reads it, which takes a few milliseconds.
@@ -152,16 +176,23 @@ func (r *reader) State() telemetry.ArchiveState {
 	state := telemetry.ArchiveState{Path: r.path, Bytes: onDisk(r.path)}
 	var kept int64
 	var first, last sql.NullInt64
-	err := r.db.QueryRowContext(ctx, "SELECT (SELECT ifnull(sum(syncs), 0) FROM counts), (SELECT min(id) FROM syncs), (SELECT max(id) FROM syncs)").Scan(&kept, &first, &last)
+	err := r.db.QueryRowContext(ctx, "SELECT (SELECT ifnull(sum(syncs), 0) FROM counts), (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks)").Scan(&kept, &first, &last)
 	if err != nil {
 		state.Error = explain(r.path, err).Error()
 		return state
 	}
 	state.Kept = uint64(max(0, kept))
-	if first.Valid && last.Valid {
-		state.Oldest, state.Newest = moment(first.Int64), moment(last.Int64)
-	}
+	state.Oldest, state.Newest = span(first, last)
 	return state
+}
+
+// span is when the first sync of a file started and the last one ended, by what
+// the first block says and the last one's number.
+func span(began, last sql.NullInt64) (oldest, newest time.Time) {
+	if !began.Valid || !last.Valid {
+		return
+	}
+	return time.UnixMicro(began.Int64).UTC(), moment(last.Int64 >> classBits)
 }
 
 // onDisk is what the file, its log and the log's index take.

@@ -7,24 +7,28 @@ import (
 	"fmt"
 )
 
-// applicationID marks a file as a history ("Lscp"), so that somebody else's
+// applicationID marks a file as a history ("Lscq"), so that somebody else's
 // database is never taken for one.
-const applicationID = 0x4c736370
+const applicationID = 0x4c736371
 
 // migrations lead from one version of the schema, their place in the list, to
 // the next. None that was released may change.
 var migrations = []string{
-	// Row numbers are tenths of milliseconds. The index keeps no text and no positions:
-	// only which rows have a term. It is put in order a little with every commit; all
-	// at once, which is the fallback, would take seconds.
-	`CREATE TABLE syncs (
+	// A block's number is the millisecond in which the last sync of its group ended, and
+	// its class. The index keeps no text and no positions: only which blocks have a
+	// term. It is put in order a little with every commit; all at once, which is the
+	// fallback, would take seconds.
+	`CREATE TABLE blocks (
 		id INTEGER PRIMARY KEY,
 		epoch INTEGER NOT NULL,
-		seq INTEGER NOT NULL,
-		class INTEGER NOT NULL,
+		first INTEGER NOT NULL,
+		last INTEGER NOT NULL,
+		syncs INTEGER NOT NULL,
+		began INTEGER NOT NULL,
+		head BLOB NOT NULL,
 		body BLOB NOT NULL
 	);
-	CREATE UNIQUE INDEX syncs_by_number ON syncs (epoch, seq);
+	CREATE INDEX blocks_by_number ON blocks (epoch, last, first);
 	CREATE TABLE epochs (id INTEGER PRIMARY KEY, epoch TEXT NOT NULL UNIQUE);
 	CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 	CREATE TABLE counts (class INTEGER PRIMARY KEY, syncs INTEGER NOT NULL);

@@ -1,12 +1,15 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -15,19 +18,17 @@ import (
 const (
 	// page and maxPage are how many hits a search returns unless told, and at most.
 	page, maxPage = 50, 500
-	// instant is the unit of rows' numbers: the index keeps the gaps between them,
-	// which a finer one would make longer.
-	instant = 100 * time.Microsecond
-	// slack is by how much a row's number may be above the instant in which its
-	// sync started, as several may have started in the same one.
-	slack = 4096
-	// examine bounds the rows that a search looks at for one page, where the
-	// index proposes more than the query means.
+	// instant is the unit of groups' numbers: the index keeps the gaps between
+	// them, which a finer one would make longer.
+	instant = time.Millisecond
+	// examine bounds the syncs that a search unpacks for one page, where the
+	// index and the tables of contents propose more than the query means.
 	examine = 4 * maxPage
+	// besides bounds how many blocks are looked through for a number.
+	besides = 1000
 )
 
-// number is the first that a row may have whose sync started then. It rounds
-// towards the past.
+// number is that of a group that ended then. It rounds towards the past.
 func number(t time.Time) int64 {
 	const each = int64(instant / time.Microsecond)
 	n := t.UnixMicro()
@@ -37,31 +38,39 @@ func number(t time.Time) int64 {
 	return n / each
 }
 
-// moment is about when the sync of a row started.
+// moment is about when the last sync of a group ended.
 func moment(number int64) time.Time {
 	return time.UnixMicro(number * int64(instant/time.Microsecond)).UTC()
 }
 
-// scan is a walk over rows in the order of their numbers.
+// scan is a walk over blocks in the order of their numbers.
 type scan struct {
-	match  string // "" for all rows
+	query  *telemetry.Query // nil for all syncs
+	match  match
 	lo, hi int64  // inclusive
 	oldest bool   // first
-	chunk  int    // read at a time
+	chunk  int    // blocks read at a time
+	after  *place // begin behind this one
+}
+
+// place is that of a sync: its group's number, and its place there.
+type place struct {
+	group int64
+	at    int
 }
 
 // scanFor reads what bounds a query.
 func scanFor(q *telemetry.Query, chunk int) (scan, error) {
-	s := scan{lo: math.MinInt64, hi: math.MaxInt64, oldest: q.OldestFirst, chunk: chunk}
+	s := scan{query: q, lo: math.MinInt64, hi: math.MaxInt64, oldest: q.OldestFirst, chunk: chunk}
 	var err error
-	if s.match, err = match(q); err != nil {
+	if s.match, err = matchOf(q); err != nil {
 		return s, err
 	}
 	if !q.Since.IsZero() {
-		s.lo = number(q.Since)
+		s.lo = bounded(number(q.Since))
 	}
-	if !q.Until.IsZero() {
-		s.hi = number(q.Until) + slack
+	if !q.Until.IsZero() { // A sync that started before can be in a group that ended later.
+		s.hi = bounded(number(q.Until.Add(longestBlock))+int64(time.Minute/instant)) | (1<<classBits - 1)
 	}
 	if q.Limit < 0 {
 		return s, fmt.Errorf("%w: a limit of %d: give 0 or more", telemetry.ErrBadQuery, q.Limit)
@@ -71,80 +80,132 @@ func scanFor(q *telemetry.Query, chunk int) (scan, error) {
 		if err != nil {
 			return s, err
 		}
-		s = s.after(after)
+		s.after = &after
+		if s.oldest {
+			s.lo = max(s.lo, after.group<<classBits)
+		} else {
+			s.hi = min(s.hi, after.group<<classBits|(1<<classBits-1))
+		}
 	}
 	return s, nil
 }
 
-// after is the rest of the walk behind a row.
-func (s scan) after(id int64) scan {
-	if s.oldest {
-		s.lo = max(s.lo, min(id, math.MaxInt64-1)+1)
-	} else {
-		s.hi = min(s.hi, max(id, math.MinInt64+1)-1)
-	}
-	return s
+// bounded is the first id of a group, whatever year a query names.
+func bounded(number int64) int64 {
+	const most = math.MaxInt64 >> classBits
+	return max(-most, min(number, most)) << classBits
 }
 
-// cursor names a row for the next page.
-func cursor(id int64) string { return strconv.FormatInt(id, 36) }
+// cursor names a sync for the next page.
+func cursor(p place) string {
+	return strconv.FormatInt(p.group, 36) + "." + strconv.FormatInt(int64(p.at), 36)
+}
 
 // parseCursor takes what cursor gives and nothing else.
-func parseCursor(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 36, 64)
-	if err != nil || cursor(id) != text {
-		return 0, fmt.Errorf("%w: the cursor is none of a page before: leave it out to begin at the first page", telemetry.ErrBadQuery)
+func parseCursor(text string) (place, error) {
+	group, at, _ := strings.Cut(text, ".")
+	g, err := strconv.ParseInt(group, 36, 64-classBits)
+	n, err2 := strconv.ParseInt(at, 36, 32)
+	p := place{g, int(n)}
+	if err != nil || err2 != nil || cursor(p) != text {
+		return place{}, fmt.Errorf("%w: the cursor is none of a page before: leave it out to begin at the first page", telemetry.ErrBadQuery)
 	}
-	return id, nil
+	return p, nil
 }
 
-// row is a kept sync as it is stored.
-type row struct {
-	id    int64
-	class telemetry.Class
-	body  []byte
+// behind reports whether a place comes after the one where the scan begins.
+func (s *scan) behind(p place) bool {
+	switch {
+	case s.after == nil:
+		return true
+	case p.group != s.after.group:
+		return (p.group > s.after.group) == s.oldest
+	}
+	return p.at != s.after.at && (p.at > s.after.at) == s.oldest
 }
 
-// walk calls visit with the rows of a scan until it says that it has enough.
+// block is a block whose table of contents was read.
+type block struct {
+	id      int64
+	head    *head
+	err     error // it cannot be read
+	records []stored
+}
+
+// entry is a sync of a block that the query can mean.
+type entry struct {
+	place
+	block *block
+	index int // in the block; of no meaning where that cannot be read
+}
+
+func (e entry) class() telemetry.Class { return classOf(e.block.id & (1<<classBits - 1)) }
+
+// walk calls visit with the syncs of a scan until it says that it has enough.
 // Every chunk is read by itself: a reader that takes its time holds up neither
-// the writer nor the emptying of its log. Rows that expire meanwhile are left out.
-func (r *reader) walk(ctx context.Context, s scan, visit func(row) (more bool, err error)) error {
+// the writer nor the emptying of its log. Blocks that expire meanwhile are left out.
+func (r *reader) walk(ctx context.Context, s scan, visit func(entry) (more bool, err error)) error {
 	for {
 		ids, err := r.ids(ctx, s)
 		if err != nil {
 			return explain(r.path, err)
 		}
-		for _, id := range ids {
-			row, err := r.read(ctx, id)
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
+		full := len(ids) == s.chunk
+		if full {
+			rest, err := r.ids(ctx, s.restOfGroup(ids[len(ids)-1]))
 			if err != nil {
 				return explain(r.path, err)
 			}
-			if more, err := visit(row); err != nil || !more {
+			ids = append(ids, rest...)
+		}
+		for n := 1; len(ids) > 0; ids, n = ids[n:], 1 {
+			for n < len(ids) && ids[n]>>classBits == ids[0]>>classBits {
+				n++
+			}
+			if more, err := r.group(ctx, &s, ids[:n], visit); err != nil || !more {
 				return err
 			}
+			s.pass(ids[n-1])
 		}
-		if len(ids) < s.chunk {
+		if !full {
 			return nil
 		}
-		s = s.after(ids[len(ids)-1])
 	}
 }
 
-// ids are the next rows of a scan.
-func (r *reader) ids(ctx context.Context, s scan) (list []int64, err error) {
+// pass bounds a scan to what comes behind a block.
+func (s *scan) pass(id int64) {
+	if s.oldest {
+		s.lo = max(s.lo, min(id, math.MaxInt64-1)+1)
+	} else {
+		s.hi = min(s.hi, max(id, math.MinInt64+1)-1)
+	}
+}
+
+// restOfGroup is what comes behind a block within its group.
+func (s scan) restOfGroup(id int64) scan {
+	const classes = 1<<classBits - 1
+	s.lo, s.hi, s.chunk = max(s.lo, id&^classes), min(s.hi, id|classes), 1<<classBits
+	s.pass(id)
+	return s
+}
+
+// ids are the next blocks of a scan.
+func (r *reader) ids(ctx context.Context, s scan) ([]int64, error) {
 	statement, args := r.newestAll, []any{s.lo, s.hi, s.chunk}
 	switch {
-	case s.match != "" && s.oldest:
-		statement, args = r.oldest, append(args, s.match)
-	case s.match != "":
-		statement, args = r.newest, append(args, s.match)
+	case s.match.text != "" && s.oldest:
+		statement, args = r.oldest, append(args, s.match.text)
+	case s.match.text != "":
+		statement, args = r.newest, append(args, s.match.text)
 	case s.oldest:
 		statement = r.oldestAll
 	}
-	rows, err := statement.QueryContext(ctx, args...)
+	return list(statement.QueryContext(ctx, args...))
+}
+
+// list reads numbers.
+func list(rows *sql.Rows, err error) (ids []int64, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -154,20 +215,79 @@ func (r *reader) ids(ctx context.Context, s scan) (list []int64, err error) {
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		list = append(list, id)
+		ids = append(ids, id)
 	}
-	return list, rows.Err()
+	return ids, rows.Err()
 }
 
-func (r *reader) read(ctx context.Context, id int64) (row, error) {
-	found := row{id: id}
-	var class int64
-	err := r.row.QueryRowContext(ctx, id).Scan(&class, &found.body)
-	found.class = classOf(class)
-	return found, err
+// group visits the syncs of a group's blocks in the order in which they were recorded.
+func (r *reader) group(ctx context.Context, s *scan, ids []int64, visit func(entry) (bool, error)) (more bool, err error) {
+	var list []entry
+	for _, id := range ids {
+		b, err := r.block(ctx, id)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			continue
+		case err != nil:
+			return false, explain(r.path, err)
+		case b.err != nil:
+			list = append(list, entry{place: place{id >> classBits, -1}, block: b})
+			continue
+		}
+		for _, i := range b.head.may(s.query, s.match.all, s.match.any) {
+			list = append(list, entry{place{id >> classBits, b.head.Places[i]}, b, i})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b entry) int {
+		if s.oldest {
+			a, b = b, a
+		}
+		return cmp.Compare(b.place.at, a.place.at)
+	})
+	for _, e := range list {
+		if !s.behind(e.place) {
+			continue
+		}
+		if more, err := visit(e); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
-// Search lists a page of what the query finds. A row that cannot be read back is
+// block reads a block's table of contents.
+func (r *reader) block(ctx context.Context, id int64) (*block, error) {
+	var data []byte
+	if err := r.head.QueryRowContext(ctx, id).Scan(&data); err != nil {
+		return nil, err
+	}
+	b := &block{id: id}
+	b.head, b.err = r.codec.head(data)
+	return b, nil
+}
+
+// record reads a sync of a block. The block is unpacked once.
+func (r *reader) record(ctx context.Context, b *block, i int) (stored, error) {
+	if b.err != nil {
+		return stored{}, b.err
+	}
+	if b.records == nil {
+		var body []byte
+		err := r.body.QueryRowContext(ctx, b.id).Scan(&body)
+		if errors.Is(err, sql.ErrNoRows) {
+			return stored{}, telemetry.ErrNotKept
+		}
+		if err != nil {
+			return stored{}, explain(r.path, err)
+		}
+		if b.records, b.err = r.codec.records(b.head, body); b.err != nil {
+			return stored{}, b.err
+		}
+	}
+	return b.records[i], nil
+}
+
+// Search lists a page of what the query finds. A sync that cannot be read back is
 // listed with its error, so that it is not missed silently.
 func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
 	limit := min(q.Limit, maxPage)
@@ -178,48 +298,63 @@ func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits,
 	if err != nil {
 		return telemetry.Hits{}, err
 	}
-	found, last, examined := telemetry.Hits{Hits: []telemetry.Hit{}}, int64(0), 0
-	err = r.walk(ctx, s, func(row row) (bool, error) {
+	found, last, examined := telemetry.Hits{Hits: []telemetry.Hit{}}, place{}, 0
+	err = r.walk(ctx, s, func(e entry) (bool, error) {
 		if len(found.Hits) == limit || examined == examine {
 			found.Next = cursor(last)
 			return false, nil
 		}
-		last, examined = row.id, examined+1
-		if hit, ok := r.hit(row, &q); ok {
+		last, examined = e.place, examined+1
+		hit, ok, err := r.hit(ctx, e, &q)
+		if ok {
 			found.Hits = append(found.Hits, hit)
 		}
-		return true, nil
+		return true, err
 	})
 	return found, err
 }
 
-func (r *reader) hit(row row, q *telemetry.Query) (telemetry.Hit, bool) {
-	var o outline
-	if err := r.codec.into(row.body, &o); err != nil {
-		return telemetry.Hit{Started: moment(row.id), Class: row.class, Text: "This sync cannot be read back.", Error: err.Error()}, true
+func (r *reader) hit(ctx context.Context, e entry, q *telemetry.Query) (telemetry.Hit, bool, error) {
+	record, err := r.record(ctx, e.block, e.index)
+	var o *outline
+	if err == nil {
+		o, err = record.outline()
 	}
-	t := o.trace() // The index only proposes: it knows words by their hashes and errors by their trigrams.
-	return t.Hit(row.class), q.Match(t, row.class)
+	switch {
+	case errors.Is(err, errDamaged):
+		hit := telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: err.Error()}
+		if e.block.head != nil {
+			hit.Object, hit.Seq = e.block.head.Objects[e.block.head.Of[e.index]], e.block.head.Seqs[e.index]
+		}
+		return hit, true, nil
+	case errors.Is(err, telemetry.ErrNotKept):
+		return telemetry.Hit{}, false, nil
+	case err != nil:
+		return telemetry.Hit{}, false, err
+	}
+	t := o.trace() // Index and tables of contents only propose: they know words by their hashes and errors by their trigrams.
+	return t.Hit(e.class()), q.Match(t, e.class()), nil
 }
 
-// Each calls visit with every sync that the query finds. Rows that cannot be
-// read back are left out, and counted in the error at the end.
+// Each calls visit with every sync that the query finds. What cannot be read
+// back is left out, and counted in the error at the end.
 func (r *reader) Each(ctx context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
-	s, err := scanFor(&q, maxPage)
+	s, err := scanFor(&q, page)
 	if err != nil {
 		return err
 	}
 	visited, damaged := 0, 0
-	err = r.walk(ctx, s, func(row row) (bool, error) {
-		t, err := r.codec.trace(row.body)
-		if errors.Is(err, errDamaged) {
+	err = r.walk(ctx, s, func(e entry) (bool, error) {
+		t, err := r.whole(ctx, e)
+		switch {
+		case errors.Is(err, errDamaged):
 			damaged++
 			return true, nil
-		}
-		if err != nil {
+		case errors.Is(err, telemetry.ErrNotKept):
+			return true, nil
+		case err != nil:
 			return false, err
-		}
-		if !q.Match(t, row.class) {
+		case !q.Match(t, e.class()):
 			return true, nil
 		}
 		visited++
@@ -229,4 +364,12 @@ func (r *reader) Each(ctx context.Context, q telemetry.Query, visit func(*teleme
 		err = fmt.Errorf("history %s: %d syncs cannot be read back and were left out: %w", r.path, damaged, errDamaged)
 	}
 	return err
+}
+
+func (r *reader) whole(ctx context.Context, e entry) (*telemetry.Trace, error) {
+	record, err := r.record(ctx, e.block, e.index)
+	if err != nil {
+		return nil, err
+	}
+	return record.trace()
 }

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -32,12 +34,16 @@ type Store struct {
 	*reader
 	opts Options
 
-	mu                           sync.Mutex // guards the connection that writes, and what follows
-	lock, db                     *sql.DB
-	conn                         *sql.Conn
-	insert, index, forget, unfit *sql.Stmt
-	counts                       map[int64]int64 // kept syncs by class
-	tight                        bool            // the last change found the file at its bound
+	mu       sync.Mutex // guards the connection that writes, and what follows
+	lock, db *sql.DB
+	conn     *sql.Conn
+	// What is written and asked with every commit, prepared once.
+	insert, taken, there, index, forget, unfit, counted, bounds, pages *sql.Stmt
+
+	epochs map[string]int64 // their numbers in the file
+	newest int64            // the number of the last group
+	counts map[int64]int64  // kept syncs by class
+	tight  bool             // the last change found the file at its bound
 
 	seen sync.Mutex // guards state
 	last telemetry.ArchiveState
@@ -47,10 +53,15 @@ var _ telemetry.Archive = (*Store)(nil)
 
 func (s *Store) prepare(ctx context.Context) (err error) {
 	for statement, text := range map[**sql.Stmt]string{
-		&s.insert: "INSERT INTO syncs (id, epoch, seq, class, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (epoch, seq) DO NOTHING",
-		&s.index:  "INSERT INTO terms (rowid, t) VALUES (?, ?)",
-		&s.forget: "DELETE FROM syncs WHERE id = ? RETURNING class",
-		&s.unfit:  "DELETE FROM terms WHERE rowid = ?",
+		&s.insert:  "INSERT INTO blocks (id, epoch, first, last, syncs, began, head, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		&s.taken:   "SELECT EXISTS (SELECT 1 FROM blocks WHERE id BETWEEN ? AND ?)",
+		&s.there:   "SELECT head FROM blocks WHERE epoch = ? AND last >= ? AND first <= ?",
+		&s.index:   "INSERT INTO terms (rowid, t) VALUES (?, ?)",
+		&s.forget:  "DELETE FROM blocks WHERE id = ? RETURNING syncs",
+		&s.unfit:   "DELETE FROM terms WHERE rowid = ?",
+		&s.counted: "INSERT INTO counts VALUES (?1, ?2) ON CONFLICT (class) DO UPDATE SET syncs = syncs + ?2",
+		&s.bounds:  "SELECT (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks)",
+		&s.pages:   "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)",
 	} {
 		if *statement, err = s.conn.PrepareContext(ctx, text); err != nil {
 			return fmt.Errorf("prepare to write: %w", err)
@@ -59,41 +70,31 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// packed is a sync ready to be stored.
-type packed struct {
-	id, seq, class int64
-	epoch          string
-	body           []byte
-	document       string
-}
-
-func (s *Store) pack(t *telemetry.Trace) (packed, error) {
-	body, err := s.codec.pack(t)
-	if err != nil {
-		return packed{}, err
-	}
-	class := t.Class(s.opts.SlowAfter)
-	return packed{id: number(t.Started), seq: int64(t.Seq), class: classes[class], epoch: t.Epoch, body: body, document: document(t, class)}, nil
-}
-
-// Add keeps all of these traces or none. One that is kept already is left as it
-// is. The traces are only read.
+// Add keeps all of these traces or none, in this order. One that is kept already
+// is left as it is. The traces are only read.
 func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
-	rows := make([]packed, 0, len(traces))
-	for _, t := range traces {
-		row, err := s.pack(t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	traces, err := s.fresh(ctx, traces)
+	if err != nil {
+		return explain(s.path, err)
+	}
+	list, err := s.groups(traces)
+	if err != nil {
+		return err
+	}
+	b := &batch{Store: s, added: map[int64]int64{}}
+	for _, g := range list {
+		blocks, err := g.pack(s.codec)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, row)
+		b.groups = append(b.groups, packedGroup{g, blocks})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := &batch{Store: s, epochs: map[string]int64{}, added: map[int64]int64{}, last: -1}
-	err := s.transaction(ctx, func() error {
-		for i := range rows {
-			if err := b.add(ctx, &rows[i]); err != nil {
-				return fmt.Errorf("keep a sync: %w", err)
+	err = s.transaction(ctx, func() error {
+		for _, g := range b.groups {
+			if err := b.add(ctx, g); err != nil {
+				return fmt.Errorf("keep syncs: %w", err)
 			}
 		}
 		return s.count(ctx, b.added)
@@ -104,69 +105,128 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	return s.note(ctx, b.added)
 }
 
+// fresh leaves out what is kept already.
+func (s *Store) fresh(ctx context.Context, traces []*telemetry.Trace) ([]*telemetry.Trace, error) {
+	if s.conn == nil {
+		return nil, errors.New("it is closed")
+	}
+	numbers := map[string][2]uint64{}
+	for _, t := range traces {
+		n, ok := numbers[t.Epoch]
+		if !ok {
+			n = [2]uint64{t.Seq, t.Seq}
+		}
+		numbers[t.Epoch] = [2]uint64{min(n[0], t.Seq), max(n[1], t.Seq)}
+	}
+	known := map[string]map[uint64]bool{}
+	for epoch, n := range numbers {
+		seqs, err := s.known(ctx, epoch, n[0], n[1])
+		if err != nil {
+			return nil, err
+		}
+		known[epoch] = seqs
+	}
+	return slices.DeleteFunc(slices.Clone(traces), func(t *telemetry.Trace) bool { return known[t.Epoch][t.Seq] }), nil
+}
+
+// known are the syncs of an epoch in blocks that reach into these numbers.
+func (s *Store) known(ctx context.Context, name string, first, last uint64) (map[uint64]bool, error) {
+	epoch, err := s.epoch(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.there.QueryContext(ctx, epoch, int64(first), int64(last))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	seqs := map[uint64]bool{}
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return nil, err
+		}
+		if h, err := s.codec.head(data); err == nil { // What is damaged is kept once more.
+			for _, seq := range h.Seqs {
+				seqs[seq] = true
+			}
+		}
+	}
+	return seqs, rows.Err()
+}
+
 // batch is what is added in one transaction.
 type batch struct {
 	*Store
-	epochs map[string]int64 // their numbers
-	added  map[int64]int64  // syncs by class
-	// first to last are numbers that are known to be taken: a burst of syncs that
-	// started in the same instant does not try them one by one, each time.
-	first, last int64
+	groups []packedGroup
+	added  map[int64]int64 // syncs by class
 }
 
-// add gives the row the first free number from the instant in which its sync
-// started, which is nearly always the first.
-func (b *batch) add(ctx context.Context, row *packed) error {
-	epoch, err := b.epoch(ctx, row.epoch)
+type packedGroup struct {
+	*group
+	blocks []packed
+}
+
+// add gives the group the first free number from the moment at which its last
+// sync ended, which is nearly always the first.
+func (b *batch) add(ctx context.Context, g packedGroup) error {
+	epoch, err := b.epoch(ctx, g.epoch)
 	if err != nil {
 		return err
 	}
-	id := row.id
-	if b.first <= id && id <= b.last {
-		id = b.last + 1
+	n, err := b.free(ctx, number(g.ended))
+	if err != nil {
+		return err
 	}
-	for ; ; id++ {
-		result, err := b.insert.ExecContext(ctx, id, epoch, row.seq, row.class, row.body)
-		if extended(err) == lib.SQLITE_CONSTRAINT_PRIMARYKEY {
-			continue
-		}
-		if err != nil {
+	for _, x := range g.blocks {
+		id := n<<classBits | x.class
+		if _, err := b.insert.ExecContext(ctx, id, epoch, int64(x.first), int64(x.last), x.syncs, g.began.UnixMicro(), x.head, x.body); err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return err // It is there already.
-		}
-		if _, err := b.index.ExecContext(ctx, id, row.document); err != nil {
+		if _, err := b.index.ExecContext(ctx, id, x.document); err != nil {
 			return err
 		}
-		b.added[row.class]++
-		if row.id < b.first || b.last < row.id {
-			b.first = row.id
+		b.added[x.class] += x.syncs
+	}
+	b.newest = n
+	return nil
+}
+
+// free is the first number from there that no group has. Groups that end in the
+// same moment stand in the order in which they came, as long as the clock was
+// not set back.
+func (b *batch) free(ctx context.Context, n int64) (int64, error) {
+	if n <= b.newest && b.newest-n < int64(time.Minute/instant) {
+		n = b.newest + 1
+	}
+	for ; ; n++ {
+		var taken bool
+		if err := b.taken.QueryRowContext(ctx, n<<classBits, n<<classBits|(1<<classBits-1)).Scan(&taken); err != nil || !taken {
+			return n, err
 		}
-		b.last = id
-		return nil
 	}
 }
 
-func (b *batch) epoch(ctx context.Context, name string) (int64, error) {
-	if id, ok := b.epochs[name]; ok {
+// epoch is the number of an epoch in the file.
+func (s *Store) epoch(ctx context.Context, name string) (int64, error) {
+	if id, ok := s.epochs[name]; ok {
 		return id, nil
 	}
 	var id int64
-	if _, err := b.conn.ExecContext(ctx, "INSERT INTO epochs (epoch) VALUES (?) ON CONFLICT DO NOTHING", name); err != nil {
+	if _, err := s.conn.ExecContext(ctx, "INSERT INTO epochs (epoch) VALUES (?) ON CONFLICT DO NOTHING", name); err != nil {
 		return 0, err
 	}
-	if err := b.conn.QueryRowContext(ctx, "SELECT id FROM epochs WHERE epoch = ?", name).Scan(&id); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT id FROM epochs WHERE epoch = ?", name).Scan(&id); err != nil {
 		return 0, err
 	}
-	b.epochs[name] = id
+	s.epochs = map[string]int64{name: id} // one process has one
 	return id, nil
 }
 
 // count adds to the kept syncs of each class, in the file.
 func (s *Store) count(ctx context.Context, change map[int64]int64) error {
 	for class, n := range change {
-		if _, err := s.conn.ExecContext(ctx, "INSERT INTO counts VALUES (?1, ?2) ON CONFLICT (class) DO UPDATE SET syncs = syncs + ?2", class, n); err != nil {
+		if _, err := s.counted.ExecContext(ctx, class, n); err != nil {
 			return fmt.Errorf("count syncs: %w", err)
 		}
 	}
@@ -214,12 +274,10 @@ func (s *Store) look(ctx context.Context) error {
 		Path: s.path, Kept: uint64(max(0, s.kept())), Bytes: onDisk(s.path), MaxBytes: s.opts.MaxBytes, MaxAge: s.opts.MaxAge,
 	}
 	var first, last sql.NullInt64
-	if err := s.conn.QueryRowContext(ctx, "SELECT (SELECT min(id) FROM syncs), (SELECT max(id) FROM syncs)").Scan(&first, &last); err != nil {
+	if err := s.bounds.QueryRowContext(ctx).Scan(&first, &last); err != nil {
 		return explain(s.path, err)
 	}
-	if first.Valid && last.Valid {
-		state.Oldest, state.Newest = moment(first.Int64), moment(last.Int64)
-	}
+	state.Oldest, state.Newest = span(first, last)
 	s.seen.Lock()
 	defer s.seen.Unlock()
 	s.last = state
@@ -257,7 +315,7 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{s.reader.close(), finalize(s.insert, s.index, s.forget, s.unfit)}
+	errs := []error{s.reader.close(), finalize(s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages)}
 	if s.conn != nil {
 		errs = append(errs, s.conn.Close())
 	}
@@ -267,6 +325,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.conn, s.db, s.lock = nil, nil, nil
-	s.insert, s.index, s.forget, s.unfit = nil, nil, nil, nil
+	s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

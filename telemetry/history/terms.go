@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -36,17 +37,32 @@ const (
 	maxGrams = 24
 )
 
-// terms is a set of words of the index in the order in which they came, with a
-// blank between them. A word is letters and digits, whatever it stands for, as
-// SQLite's query language and tokenizers have their own view of everything else:
-// its kind, and a hash (FNV-1a, 64 bits) of kind and parts to the base of 36. Every
-// sync that is kept has a hundred of them, so none is a string of its own.
+// terms is the set of words of some syncs, for the index: a word is letters and
+// digits, whatever it stands for, as SQLite's query language and tokenizers have
+// their own view of everything else: its kind, and a hash (FNV-1a, 64 bits) of kind
+// and parts to the base of 36. Every sync has a hundred of them, and shares nearly
+// all with those beside it.
 type terms struct {
-	text []byte
-	seen map[uint64]bool
+	words  []word
+	places map[uint64]int // of the words
+	marks  []byte         // of those words that have one, four bytes each
+	row    []int          // of the sync at hand: places of its marks
 }
 
-func (s *terms) add(kind string, parts ...string) {
+type word struct {
+	kind string
+	hash uint64
+	at   int // of its mark, -1 where it has none
+}
+
+func (w word) String() string { return string(w.append(nil)) }
+
+func (w word) append(b []byte) []byte { return strconv.AppendUint(append(b, w.kind...), w.hash, 36) }
+
+// mark is what a block's table of contents knows a word by.
+func (w word) mark() uint32 { return uint32(w.hash) }
+
+func newWord(kind string, parts ...string) word {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	for i := range len(kind) {
@@ -58,29 +74,50 @@ func (s *terms) add(kind string, parts ...string) {
 			h = (h ^ uint64(p[i])) * prime
 		}
 	}
-	if s.seen == nil {
-		s.seen = make(map[uint64]bool, 128)
-		s.text = make([]byte, 0, 2048)
-	}
-	if s.seen[h] {
-		return
-	}
-	s.seen[h] = true
-	if len(s.text) > 0 {
-		s.text = append(s.text, ' ')
-	}
-	s.text = strconv.AppendUint(append(s.text, kind...), h, 36)
+	return word{kind: kind, hash: h}
 }
 
-// term is a single word.
-func term(kind string, parts ...string) string {
-	var s terms
-	s.add(kind, parts...)
-	return string(s.text)
+func (s *terms) add(kind string, parts ...string) {
+	w := newWord(kind, parts...)
+	place, ok := s.places[w.hash]
+	if !ok {
+		if s.places == nil {
+			s.places = make(map[uint64]int, 256)
+		}
+		place = len(s.words)
+		s.places[w.hash] = place
+		if w.at = -1; marked(kind) {
+			w.at = len(s.marks) / 4
+			s.marks = binary.LittleEndian.AppendUint32(s.marks, w.mark())
+		}
+		s.words = append(s.words, w)
+	}
+	if at := s.words[place].at; at >= 0 {
+		s.row = append(s.row, at)
+	}
 }
 
-// list is the words one by one.
-func (s *terms) list() []string { return strings.Fields(string(s.text)) }
+// marked reports whether tables of contents have this kind of word. Objects
+// stand there as they are, and messages have too many words.
+func marked(kind string) bool {
+	switch kind {
+	case termResult, termCode, termLeaf, termQuestion, termAnswer, termCause:
+		return true
+	}
+	return false
+}
+
+// document is all words, as the index takes them.
+func (s *terms) document() string {
+	text := make([]byte, 0, 16*len(s.words))
+	for i, w := range s.words {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = w.append(text)
+	}
+	return string(text)
+}
 
 func (s *terms) grams(kind, text string, limit int) {
 	var starts []int
@@ -94,9 +131,10 @@ func (s *terms) grams(kind, text string, limit int) {
 	}
 }
 
-// document is everything that a sync can be found by, as the index takes it.
-func document(t *telemetry.Trace, class telemetry.Class) string {
-	var s terms
+// of adds everything that a sync can be found by, and returns the places of
+// its marks, some of them twice.
+func (s *terms) of(t *telemetry.Trace, class telemetry.Class) []int {
+	s.row = make([]int, 0, 128)
 	s.add(termLoop, t.Loop)
 	s.add(termNamespace, t.Namespace)
 	s.add(termName, t.Name)
@@ -116,11 +154,18 @@ func document(t *telemetry.Trace, class telemetry.Class) string {
 	if t.Failure != nil {
 		s.grams(termText, strings.ToLower(t.Failure.Message), maxText)
 	}
-	return string(s.text)
+	return s.row
 }
 
-// match is the index's expression for a query, "" where time alone bounds it.
-func match(q *telemetry.Query) (string, error) {
+// match is what a query asks the index for, and then each table of contents.
+type match struct {
+	// text is the index's expression, "" where time alone bounds the query.
+	text string
+	// all are the marks that a sync has to have, any those of which it needs one.
+	all, any []uint32
+}
+
+func matchOf(q *telemetry.Query) (match, error) {
 	var s terms
 	if q.Loop != "" && q.Namespace != "" && q.Name != "" {
 		s.add(termObject, q.Loop, q.Namespace, q.Name)
@@ -137,21 +182,34 @@ func match(q *telemetry.Query) (string, error) {
 	case q.Question != "" && q.Answer != "":
 		s.add(termAnswer, q.Question, q.Answer)
 	case q.Answer != "":
-		return "", fmt.Errorf("%w: an answer without its question: give both, or the question alone", telemetry.ErrBadQuery)
+		return match{}, fmt.Errorf("%w: an answer without its question: give both, or the question alone", telemetry.ErrBadQuery)
 	default:
 		s.given(termQuestion, q.Question)
 	}
 	if err := s.part(termNamePart, "the part of a name", q.NamePart); err != nil {
-		return "", err
+		return match{}, err
 	}
 	if err := s.part(termText, "the part of an error's message", strings.ToLower(q.Text)); err != nil {
-		return "", err
+		return match{}, err
 	}
-	all := s.list()
+	var m match
+	var all []string
+	for _, w := range s.words {
+		all = append(all, w.String())
+		if marked(w.kind) {
+			m.all = append(m.all, w.mark())
+		}
+	}
 	if len(q.Results) > 0 {
-		all = append(all, "("+strings.Join(results(q.Results), " OR ")+")")
+		var any []string
+		for _, r := range q.Results {
+			w := newWord(termResult, string(r))
+			any, m.any = append(any, w.String()), append(m.any, w.mark())
+		}
+		all = append(all, "("+strings.Join(any, " OR ")+")")
 	}
-	return strings.Join(all, " AND "), nil
+	m.text = strings.Join(all, " AND ")
+	return m, nil
 }
 
 func (s *terms) given(kind, value string) {
@@ -169,12 +227,4 @@ func (s *terms) part(kind, what, text string) error {
 	}
 	s.grams(kind, text, maxGrams)
 	return nil
-}
-
-func results(list []telemetry.Result) []string {
-	var s terms
-	for _, r := range list {
-		s.add(termResult, string(r))
-	}
-	return s.list()
 }

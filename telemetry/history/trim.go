@@ -7,8 +7,10 @@ import (
 )
 
 const (
-	// trimAtOnce is how many syncs one transaction lets go.
-	trimAtOnce = 500
+	// trimAtOnce is how many blocks one transaction lets go.
+	trimAtOnce = 32
+	// givenBack is how many free pages are given back to the disk at once.
+	givenBack = 500
 	// quietShare is the part of all syncs that quiet ones keep, whatever has to
 	// go: without them nobody could see how an object stood in between.
 	quietShare = 8
@@ -34,9 +36,9 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 	return gone, nil
 }
 
-// victims are the next syncs to go, none where the limits are kept.
+// victims are the next blocks to go, none where the limits are kept.
 func (s *Store) victims(ctx context.Context) ([]int64, error) {
-	all := scan{lo: math.MinInt64, hi: number(s.opts.Clock().Add(-s.opts.MaxAge)), oldest: true, chunk: trimAtOnce}
+	all := scan{lo: math.MinInt64, hi: number(s.opts.Clock().Add(-s.opts.MaxAge)) << classBits, oldest: true, chunk: trimAtOnce}
 	old, err := s.ids(ctx, all)
 	if err != nil || len(old) > 0 {
 		return old, err
@@ -46,7 +48,7 @@ func (s *Store) victims(ctx context.Context) ([]int64, error) {
 	}
 	all.hi = math.MaxInt64
 	if quiet := classes["quiet"]; s.counts[quiet]*quietShare > s.kept() {
-		all.match = term(termClass, "quiet")
+		all.match = match{text: newWord(termClass, "quiet").String()}
 	}
 	return s.ids(ctx, all)
 }
@@ -60,39 +62,40 @@ func inUse(limit int64) int64 { return limit - min(limit*2/5, 64<<20+limit/8) }
 // that a limit set lower than before leaves over are given back to the disk.
 func (s *Store) large(ctx context.Context) (bool, error) {
 	var pages, free int64
-	if err := s.conn.QueryRowContext(ctx, "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)").Scan(&pages, &free); err != nil {
+	if err := s.pages.QueryRowContext(ctx).Scan(&pages, &free); err != nil {
 		return false, fmt.Errorf("measure the file: %w", err)
 	}
 	limit := inUse(s.opts.MaxBytes) / pageSize
-	if pages > s.opts.MaxBytes/8*7/pageSize && free > trimAtOnce {
-		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", trimAtOnce)); err != nil {
+	if pages > s.opts.MaxBytes/8*7/pageSize && free > givenBack {
+		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", givenBack)); err != nil {
 			return false, fmt.Errorf("give pages back: %w", err)
 		}
 	}
 	return pages-free > limit || s.tight && pages > limit, nil
 }
 
-// let removes syncs. Rows go first: where the disk is full, their pages are what
+// let removes blocks. Rows go first: where the disk is full, their pages are what
 // the index needs to note that they are gone.
 func (s *Store) let(ctx context.Context, ids []int64) (int64, error) {
-	gone := map[int64]int64{}
+	change, gone := map[int64]int64{}, int64(0)
 	err := s.transaction(ctx, func() error {
 		for _, id := range ids {
-			var class int64
-			if err := s.forget.QueryRowContext(ctx, id).Scan(&class); err != nil {
-				return fmt.Errorf("let a sync go: %w", err)
+			var syncs int64
+			if err := s.forget.QueryRowContext(ctx, id).Scan(&syncs); err != nil {
+				return fmt.Errorf("let syncs go: %w", err)
 			}
-			gone[class]--
+			change[id&(1<<classBits-1)] -= syncs
+			gone += syncs
 		}
 		for _, id := range ids {
 			if _, err := s.unfit.ExecContext(ctx, id); err != nil {
-				return fmt.Errorf("let a sync's terms go: %w", err)
+				return fmt.Errorf("let the terms of syncs go: %w", err)
 			}
 		}
-		return s.count(ctx, gone)
+		return s.count(ctx, change)
 	})
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(ids)), s.note(ctx, gone)
+	return gone, s.note(ctx, change)
 }

@@ -1,0 +1,256 @@
+package history
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+const (
+	// syncsPerBlock, bytesPerBlock and longestBlock bound what is compressed
+	// together: one sync is read by unpacking its block, and a block is found by
+	// the time in which its last sync ended, which is not much later than its
+	// first one started.
+	syncsPerBlock = 64
+	bytesPerBlock = 1 << 20
+	longestBlock  = 10 * time.Minute
+	// classBits of a block's number are its class.
+	classBits = 3
+)
+
+// head is the table of contents of a block: enough to know which of its syncs
+// a query can mean without unpacking them.
+type head struct {
+	// Objects are the different ones; Of is the place there for each sync.
+	Objects []telemetry.Object `json:"objects"`
+	Of      []int              `json:"of"`
+	Seqs    []uint64           `json:"seqs"`
+	// Places are the syncs' places in the order in which their group was recorded.
+	Places []int `json:"places"`
+	// Sizes are the bytes of each sync's JSON, and of its snapshot's behind that.
+	Sizes [][2]int `json:"sizes"`
+	// Words are the marks of the words that some of the syncs have, four bytes
+	// each, Bits a row of bits for each sync that says which. A block of one sync
+	// has none: the index says it all.
+	Words []byte `json:"words,omitempty"`
+	Bits  []byte `json:"bits,omitempty"`
+}
+
+// check refuses what would not have been written, so that what is read can be
+// relied on: the file may be damaged or not ours.
+func (h *head) check() error {
+	n, row := len(h.Seqs), h.row()
+	if n == 0 || len(h.Of) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Words) > 0 && len(h.Bits) != n*row {
+		return fmt.Errorf("%w: its table of contents does not fit together", errDamaged)
+	}
+	for i := range n {
+		if h.Of[i] < 0 || h.Of[i] >= len(h.Objects) || h.Sizes[i][0] < 0 || h.Sizes[i][1] < 0 || h.Sizes[i][0] > maxTrace || h.Sizes[i][1] > maxTrace {
+			return fmt.Errorf("%w: its table of contents is out of bounds", errDamaged)
+		}
+	}
+	return nil
+}
+
+// row is how many bytes of Bits a sync has.
+func (h *head) row() int { return (len(h.Words)/4 + 7) / 8 }
+
+// marks finds the places of words, -1 for those that no sync of the block has.
+func (h *head) marks(words []uint32) []int {
+	list := make([]int, len(words))
+	for i, w := range words {
+		list[i] = -1
+		for at := 0; at+4 <= len(h.Words); at += 4 {
+			if binary.LittleEndian.Uint32(h.Words[at:]) == w {
+				list[i] = at / 4
+				break
+			}
+		}
+	}
+	return list
+}
+
+// has reports whether sync i has the word in that place.
+func (h *head) has(i, place int) bool {
+	return place >= 0 && h.Bits[i*h.row()+place/8]&(1<<(place%8)) != 0
+}
+
+// may are the syncs that a query can mean, as far as the head knows.
+func (h *head) may(q *telemetry.Query, all, any []uint32) (list []int) {
+	needed, oneOf := h.marks(all), h.marks(any)
+	for i := range h.Seqs {
+		o := h.Objects[h.Of[i]]
+		if q == nil {
+			list = append(list, i)
+			continue
+		}
+		if !given(q.Loop, o.Loop) || !given(q.Namespace, o.Namespace) || !given(q.Name, o.Name) || !strings.Contains(o.Name, q.NamePart) {
+			continue
+		}
+		if len(h.Words) > 0 {
+			has := func(place int) bool { return h.has(i, place) }
+			if slices.ContainsFunc(needed, func(place int) bool { return !has(place) }) || len(oneOf) > 0 && !slices.ContainsFunc(oneOf, has) {
+				continue
+			}
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+// given reports whether a query leaves a field open or asks for this value.
+func given(asked, is string) bool { return asked == "" || asked == is }
+
+// group is syncs that are kept together, in the order in which they were
+// recorded: a block for each class, under numbers that follow each other.
+type group struct {
+	epoch  string
+	began  time.Time // when the first started
+	ended  time.Time // when the last ended
+	syncs  int
+	bytes  int
+	blocks map[int64]*packing
+}
+
+// packing is a block in the making.
+type packing struct {
+	head  head
+	terms terms
+	at    map[telemetry.Object]int
+	plain bytes.Buffer
+	rows  [][]int // places of the marks of each sync
+}
+
+// packed is a block ready to be stored.
+type packed struct {
+	class, syncs int64
+	first, last  uint64
+	head, body   []byte
+	document     string
+}
+
+// groups divides what is kept together so that no block becomes too large or
+// spans too long a time.
+func (s *Store) groups(traces []*telemetry.Trace) (list []*group, err error) {
+	var g *group
+	for _, t := range traces {
+		if g == nil || !g.takes(t) {
+			g = &group{epoch: t.Epoch, began: t.Started, ended: t.Ended, blocks: map[int64]*packing{}}
+			list = append(list, g)
+		}
+		if err := g.add(t, t.Class(s.opts.SlowAfter)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (g *group) takes(t *telemetry.Trace) bool {
+	began, ended := earliest(g.began, t.Started), latest(g.ended, t.Ended)
+	return g.epoch == t.Epoch && g.syncs < syncsPerBlock && g.bytes < bytesPerBlock && ended.Sub(began) <= longestBlock
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
+	p := g.blocks[classes[class]]
+	if p == nil {
+		p = &packing{at: map[telemetry.Object]int{}}
+		g.blocks[classes[class]] = p
+	}
+	size, err := p.text(t)
+	if err != nil {
+		return fmt.Errorf("%w: sync %s/%d: %w", errUnfit, t.Epoch, t.Seq, err)
+	}
+	h := &p.head
+	h.Sizes, h.Seqs, h.Places = append(h.Sizes, size), append(h.Seqs, t.Seq), append(h.Places, g.syncs)
+	h.Of = append(h.Of, p.object(t.Object))
+	p.rows = append(p.rows, p.terms.of(t, class))
+	g.syncs, g.bytes = g.syncs+1, g.bytes+size[0]+size[1]
+	g.began, g.ended = earliest(g.began, t.Started), latest(g.ended, t.Ended)
+	return nil
+}
+
+// text appends the sync's JSON, and its snapshot's, which is JSON already and
+// need not be read once more for that.
+func (p *packing) text(t *telemetry.Trace) (size [2]int, err error) {
+	rest, before := *t, p.plain.Len()
+	rest.Snapshot = nil
+	encoder := json.NewEncoder(&p.plain)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(&rest); err != nil {
+		p.plain.Truncate(before)
+		return size, err
+	}
+	size = [2]int{p.plain.Len() - before, len(t.Snapshot)}
+	if size[0]+size[1] > maxTrace {
+		p.plain.Truncate(before)
+		return size, fmt.Errorf("it has %d bytes, at most %d", size[0]+size[1], maxTrace)
+	}
+	p.plain.Write(t.Snapshot)
+	return size, nil
+}
+
+func (p *packing) object(o telemetry.Object) int {
+	i, ok := p.at[o]
+	if !ok {
+		i = len(p.head.Objects)
+		p.at[o], p.head.Objects = i, append(p.head.Objects, o)
+	}
+	return i
+}
+
+// pack compresses the block.
+func (p *packing) pack(c *codec, class int64) (packed, error) {
+	h := &p.head
+	if len(h.Seqs) > 1 {
+		h.Words = p.terms.marks
+		row := h.row()
+		h.Bits = make([]byte, len(p.rows)*row)
+		for i, places := range p.rows {
+			for _, place := range places {
+				h.Bits[i*row+place/8] |= 1 << (place % 8)
+			}
+		}
+	}
+	contents, err := json.Marshal(h)
+	if err != nil {
+		return packed{}, fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	return packed{
+		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
+		head: c.contents.EncodeAll(contents, nil), body: c.encoder.EncodeAll(p.plain.Bytes(), nil), document: p.terms.document(),
+	}, nil
+}
+
+// pack compresses the blocks of a group in the order of their classes.
+func (g *group) pack(c *codec) ([]packed, error) {
+	var list []packed
+	for class := int64(1); class < 1<<classBits; class++ {
+		if p := g.blocks[class]; p != nil {
+			b, err := p.pack(c, class)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, b)
+		}
+	}
+	return list, nil
+}
