@@ -8,7 +8,7 @@ import (
 
 const (
 	// trimAtOnce is how many blocks one transaction lets go.
-	trimAtOnce = 32
+	trimAtOnce = 8
 	// givenBack is how many free pages are given back to the disk at once.
 	givenBack = 500
 	// quietShare is the part of all syncs that quiet ones keep, whatever has to
