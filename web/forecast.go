@@ -12,17 +12,17 @@ const shownFates = 10
 // forecastOf is which pods would go next, ranked by the loop's own package as of
 // the newest sync, so that a page that only waits stays as it is.
 func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot) *views.Forecast {
-	fates := replicaset.Forecast(snap, len(snap.Pods))
-	f := &views.Forecast{Note: "As sync " + digits(t.Seq) + " saw " + views.Plural(len(fates), "pod") + "."}
+	fates, of := replicaset.Forecast(snap, shownFates)
+	f := &views.Forecast{Note: "As sync " + digits(t.Seq) + " saw " + views.Plural(of, "pod") + "."}
 	switch {
-	case len(fates) == 0:
+	case of == 0:
 		f.Note = "It has no pod that could go."
 		return f
-	case len(fates) == 1:
+	case of == 1:
 		f.Note = "It is the only one, so nothing is compared."
 	}
-	f.More = max(0, len(fates)-shownFates)
-	for _, x := range fates[:len(fates)-f.More] {
+	f.More = of - len(fates)
+	for _, x := range fates {
 		v := victimOf(x.Victim)
 		v.Why, v.Because = wording(x.Words, false), x.Because
 		f.Pods = append(f.Pods, v)

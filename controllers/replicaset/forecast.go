@@ -19,8 +19,9 @@ type Fate struct {
 }
 
 // Forecast is the first n pods that would go, in their order, if the size became
-// smaller now. It ranks as Decide does, as of s.Now, and decides nothing.
-func Forecast(s *Snapshot, n int) []Fate {
+// smaller now, of how many there are. It ranks as Decide does, as of s.Now, and
+// decides nothing.
+func Forecast(s *Snapshot, n int) (fates []Fate, of int) {
 	var cs []candidate
 	for _, p := range canonical(s.Pods) {
 		if s.claimed(p) {
@@ -28,17 +29,28 @@ func Forecast(s *Snapshot, n int) []Fate {
 		}
 	}
 	order(cs)
-	fates := make([]Fate, 0, min(max(n, 0), len(cs)))
+	fates = make([]Fate, 0, min(max(n, 0), len(cs)))
 	for i := range cs[:cap(fates)] {
 		f := Fate{Victim: decision.Victim{Name: cs[i].pod.Name, UID: cs[i].pod.UID, Rank: int64(i) + 1, Facts: cs[i].facts(s.Now)}}
-		if i+1 < len(cs) {
-			f.Because, f.Words = before(&cs[i], &cs[i+1], s.Now)
-		} else {
-			f.Because, f.Words = "last", decision.Words{}.Say("goes last: no other is left")
-		}
+		f.Because, f.Words = placed(&cs[i], cs[i+1:], s.Now)
 		fates = append(fates, f)
 	}
-	return fates
+	return fates, len(cs)
+}
+
+// placed says why a pod goes before those after it. Where it ties with the next,
+// what puts both before the others is said first.
+func placed(c *candidate, after []candidate, now time.Time) (because string, w decision.Words) {
+	if len(after) == 0 {
+		return "last", decision.Words{}.Say("goes last: no other is left")
+	}
+	because, w = before(c, &after[0], now)
+	for i := 1; i < len(after) && because == "uid"; i++ {
+		if other, why := before(c, &after[i], now); other != "uid" {
+			return other, why.Say("; the UIDs put it before ").Name(after[0].pod.Name)
+		}
+	}
+	return because, w
 }
 
 // criterion is one step of the comparison, with what it says of the pod that goes first.

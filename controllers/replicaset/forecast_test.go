@@ -16,7 +16,10 @@ func TestForecastIsWhatADecisionDeletes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot(t)
 		s.Found, s.Deleting, s.Echo, s.SelectorError, s.Expect, s.Burst = true, false, nil, "", replicaset.Expectations{}, 500
-		all := replicaset.Forecast(s, len(s.Pods))
+		all, of := replicaset.Forecast(s, len(s.Pods))
+		if of != len(all) {
+			t.Fatalf("%d of %d are ranked", len(all), of)
+		}
 		if len(all) < 2 {
 			return
 		}
@@ -54,7 +57,7 @@ func TestForecastSaysWhy(t *testing.T) {
 	} {
 		s := sized(2, running("a", c.first...), running("b"))
 		s.MinReady, s.Siblings = c.minReady, c.siblings
-		got := replicaset.Forecast(s, 5)
+		got, _ := replicaset.Forecast(s, 5)
 		if len(got) != 2 || got[0].Name != "a" || got[0].Because != c.because || got[0].Words.At(now) != c.says {
 			t.Errorf("%s: %+v says %q", c.because, got[0].Because, got[0].Words.At(now))
 		}
@@ -69,13 +72,23 @@ func TestForecastCountsWhatADecisionCounts(t *testing.T) {
 	ending, finished, orphan := running("ending"), running("finished", phase("Succeeded")), running("orphan")
 	ending.Terminating, orphan.Mine, orphan.Matches = true, false, false
 	var names []string
-	for _, f := range replicaset.Forecast(sized(3, ending, finished, orphan, running("stays")), 10) {
+	fates, _ := replicaset.Forecast(sized(3, ending, finished, orphan, running("stays")), 10)
+	for _, f := range fates {
 		names = append(names, f.Name)
 	}
 	if !slices.Equal(names, []string{"stays"}) {
 		t.Errorf("the forecast ranks %q", names)
 	}
-	if got := replicaset.Forecast(sized(3, running("a")), -1); len(got) != 0 {
-		t.Errorf("none was asked for, %d came", len(got))
+	if got, of := replicaset.Forecast(sized(3, running("a")), -1); len(got) != 0 || of != 1 {
+		t.Errorf("none was asked for, %d of %d came", len(got), of)
+	}
+}
+
+// TestForecastOfTies says what puts a pod before those that differ, and then
+// what puts it before the one that is like it.
+func TestForecastOfTies(t *testing.T) {
+	got, _ := replicaset.Forecast(sized(3, running("a", unready), running("b", unready), running("c")), 1)
+	if said := got[0].Words.At(now); got[0].Because != "ready" || said != "is not ready, c is; the UIDs put it before b" {
+		t.Errorf("because of %s it %s", got[0].Because, said)
 	}
 }
