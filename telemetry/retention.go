@@ -265,7 +265,7 @@ func estimate(t *Trace) int64 {
 	path := func(p decision.Path) {
 		n += 96 * len(p)
 		for i := range p {
-			n += 96 * len(p[i].Facts)
+			n += 56 * len(p[i].Facts)
 		}
 	}
 	for i := range t.Rounds {

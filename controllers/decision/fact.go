@@ -14,12 +14,13 @@ type Fact struct {
 	Value Value
 }
 
-// Value is a count, a text, a truth, a duration or an instant. The zero value is an empty text.
+// Value is a count, a text, a truth, a duration or an instant. The zero value is an
+// empty text. A trace has a hundred of them, so an instant is no time.Time here.
 type Value struct {
-	kind kind
-	n    int64 // count; truth as 0 or 1; duration in nanoseconds
 	s    string
-	t    time.Time
+	n    int64 // count; truth as 0 or 1; duration in nanoseconds; instant in Unix seconds
+	nano int32 // of an instant, beyond its second
+	kind kind
 }
 
 type kind uint8
@@ -56,14 +57,25 @@ func Duration(name string, d time.Duration) Fact {
 
 // Instant is a fact that is a point in time.
 func Instant(name string, t time.Time) Fact {
-	return Fact{name, Value{kind: kindInstant, t: t.UTC().Round(0)}}
+	return Fact{name, instant(t)}
 }
 
 // Int returns the count and whether the value is one.
 func (v Value) Int() (int64, bool) { return v.n, v.kind == kindCount }
 
 // Time returns the instant and whether the value is one.
-func (v Value) Time() (time.Time, bool) { return v.t, v.kind == kindInstant }
+func (v Value) Time() (time.Time, bool) {
+	if v.kind != kindInstant {
+		return time.Time{}, false
+	}
+	return v.time(), true
+}
+
+func instant(t time.Time) Value {
+	return Value{kind: kindInstant, n: t.Unix(), nano: int32(t.Nanosecond())}
+}
+
+func (v Value) time() time.Time { return time.Unix(v.n, int64(v.nano)).UTC() }
 
 // Duration returns the length of time and whether the value is one.
 func (v Value) Duration() (time.Duration, bool) {
@@ -72,7 +84,7 @@ func (v Value) Duration() (time.Duration, bool) {
 
 // Equal reports whether both are the same kind and value; instants compare as instants.
 func (v Value) Equal(w Value) bool {
-	return v.kind == w.kind && v.n == w.n && v.s == w.s && v.t.Equal(w.t)
+	return v.kind == w.kind && v.n == w.n && v.s == w.s && v.nano == w.nano
 }
 
 // String prints the value for people: counts in digits, durations by Span, instants in UTC.
@@ -85,7 +97,7 @@ func (v Value) String() string {
 	case kindDuration:
 		return Span(time.Duration(v.n))
 	case kindInstant:
-		return v.t.Format("15:04:05")
+		return v.time().Format("15:04:05")
 	default:
 		return v.s
 	}
@@ -113,7 +125,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 	case kindDuration:
 		b = strconv.AppendInt(append(b, `,"kind":"duration","value":`...), f.Value.n, 10)
 	case kindInstant:
-		b, err = appendInstant(append(b, `,"kind":"instant","value":`...), f.Value.t)
+		b, err = appendInstant(append(b, `,"kind":"instant","value":`...), f.Value.time())
 	default:
 		b, err = appendText(append(b, `,"value":`...), f.Value.s)
 	}
@@ -165,8 +177,9 @@ func parseValue(w wireFact) (Value, error) {
 		v := Value{kind: kindDuration}
 		return v, json.Unmarshal(w.Value, &v.n)
 	case kindNames[kindInstant]:
-		v := Value{kind: kindInstant}
-		return v, json.Unmarshal(w.Value, &v.t)
+		var t time.Time
+		err := json.Unmarshal(w.Value, &t)
+		return instant(t), err
 	case "":
 		return parsePlain(w.Value)
 	default:
