@@ -12,8 +12,11 @@ import (
 )
 
 // maxLaneSnapshot bounds the snapshot of a ReplicaSet that is read for its pods'
-// lanes: with thousands of pods no line could be told from the next.
-const maxLaneSnapshot = 512 << 10
+// lanes, a few hundred pods: of more no line could be told from the next, and
+// reading them would take longer than all the rest of the page.
+const maxLaneSnapshot = 128 << 10
+
+func crowded(t *telemetry.Trace) bool { return len(t.Snapshot) > maxLaneSnapshot }
 
 // podState is how far a pod is.
 type podState uint8
@@ -69,7 +72,7 @@ func podLives(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Tim
 }
 
 func laneSnapshot(t *telemetry.Trace) *replicaset.Snapshot {
-	if len(t.Snapshot) > maxLaneSnapshot {
+	if crowded(t) {
 		return nil
 	}
 	snap, err := replicaSetSnapshot(t)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -209,5 +210,33 @@ func TestEmptyLanesSayWhy(t *testing.T) {
 	rs.StatusReplicas, rs.Failure = 7, &decision.Condition{Reason: "FailedCreate", Message: "exceeded quota: small"}
 	if lane = missingPods(&rs); lane == nil || lane.Name != "3 not created" || !strings.Contains(lane.Note.String(), "FailedCreate: exceeded quota: small") {
 		t.Errorf("3 pods are refused, and the lane is %+v", lane)
+	}
+}
+
+// TestCrowdsAreNotDrawn: of many hundreds of pods those that block are drawn from
+// the Deployment's own snapshot, and the page stays quick.
+func TestCrowdsAreNotDrawn(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	r := w.rollout("web")
+	r.begin()
+	set := &replicaset.Snapshot{Version: 1, Now: w.now, Kind: "ReplicaSet", Found: true, Namespace: "shop", Name: r.sets[0].name, UID: r.sets[0].uid, RV: "9", Owner: "web", Want: 900, Burst: 500}
+	d := r.snapshot()
+	d.Want, d.ReplicaSets[0].Replicas, d.ReplicaSets[0].StatusReplicas, d.ReplicaSets[0].Available, d.ReplicaSets[0].Unavailable = 900, 900, 900, 840, 60
+	for i := range 900 {
+		p := replicaset.Pod{Name: fmt.Sprintf("%s-%04d", set.Name, i), UID: fmt.Sprint(i), RV: "1", Mine: true, Matches: true, Created: w.now.Add(-time.Minute), Phase: "Pending", Node: "node-1", Reason: "ImagePullBackOff", Image: "shop/web:2", Message: "not found"}
+		set.Pods = append(set.Pods, p)
+		if i < deployment.MaxBlocking {
+			d.ReplicaSets[0].Blocking = append(d.ReplicaSets[0].Blocking, deployment.Pod{Name: p.Name, Created: p.Created, Phase: p.Phase, Node: p.Node, Reason: p.Reason, Image: p.Image, Message: p.Message})
+		}
+	}
+	w.journal.Record(w.decideReplicaSet(set, script{}))
+	w.journal.Record(w.decideDeployment(d, script{}))
+	s := w.server(nil)
+	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
+	if len(v.Pods) != 1 || v.Pods[0].Name != "50 waiting" || v.Pods[0].Note.String() != "each cannot pull shop/web:2 (not found)" || v.Pods[0].Pending == "" {
+		t.Errorf("what blocks is %+v", v.Pods)
+	}
+	if len(v.Rest) != 1 || v.Rest[0].Name != "900 new" || !strings.Contains(v.Rest[0].Note.String(), "too many to draw one by one, 10 more") {
+		t.Errorf("the others are %+v", v.Rest)
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,6 +23,10 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
 		traces := s.journal.Of(child.Object, historyRows)
 		if child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
+			continue
+		}
+		if crowded(child) {
+			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
 		lives, _ := podLives(traces, child, b.from)
@@ -46,14 +51,44 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	if len(old.lives) == 0 {
 		old.note = views.Say("none was there in this time")
 	}
+	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && k.word == "new" && len(block) > 0 {
-			continue // All of them have lanes of their own.
+		if len(k.lives) == 0 && (crowds || k.word == "new" && len(block) > 0) {
+			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)
 		l.Empty = len(k.lives) == 0
 		v.Rest = append(v.Rest, l)
 	}
+}
+
+// crowd stands for the pods of a ReplicaSet that are too many to draw: those that
+// block are drawn from what the Deployment's own snapshot says of them.
+func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) []*podLife {
+	i := slices.IndexFunc(snap.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.Name == name })
+	if i < 0 {
+		return nil
+	}
+	rs, word := &snap.ReplicaSets[i], "old"
+	var block []*podLife
+	if rs.SameTemplate {
+		word = "new"
+		for _, p := range rs.Blocking {
+			l := &podLife{name: p.Name, fresh: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
+				Ready: p.Ready, ReadySince: p.ReadySince, Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since}}
+			l.once(podPending, p.Created)
+			if p.Phase == "Running" {
+				l.once(podRunning, p.Created)
+			}
+			block = append(block, l)
+		}
+	}
+	note := views.Sayf("%s available; too many to draw one by one", views.Thousands(rs.Available))
+	if more := rs.Unavailable - int64(len(block)); rs.SameTemplate && more > 0 {
+		note = note.Plain(fmt.Sprintf(", %s more that are not available among them", views.Thousands(more)))
+	}
+	v.Rest = append(v.Rest, views.PodLane{Name: views.Thousands(rs.StatusReplicas) + " " + word, Height: laneHeight, Bundle: true, Empty: true, Count: int(rs.StatusReplicas), Note: note})
+	return block
 }
 
 // shows reports whether any of a pod's life lies in the box.
@@ -141,6 +176,11 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 }
 
 func setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
+	if crowded(x.newest) {
+		v.Rest = append(v.Rest, views.PodLane{Name: views.Thousands(numbersOf(x.newest).or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
+			Note: views.Say("too many to draw one by one; those that are not available come first below")})
+		return
+	}
 	lives, _ := podLives(x.kept, x.newest, b.from)
 	lives = slices.DeleteFunc(lives, func(l *podLife) bool { return !b.shows(l) })
 	block, rest := []*podLife{}, laneKind{word: "pods"}
