@@ -62,9 +62,11 @@ type Row struct {
 	Quiet bool `json:"-"`
 	Why   Text `json:"why"`
 	// Asked is the deciding question with its answer or arithmetic.
-	Asked     string    `json:"asked,omitempty"`
-	Available string    `json:"available,omitempty"`
-	Meter     *Meter    `json:"meter,omitempty"`
+	Asked     string `json:"asked,omitempty"`
+	Available string `json:"available,omitempty"`
+	Meter     *Meter `json:"meter,omitempty"`
+	// Spark is nil for quiet rows, and where the sizes are not known.
+	Spark     *Spark    `json:"spark,omitempty"`
 	LastAt    time.Time `json:"lastAt"`
 	LastDid   string    `json:"lastDid"`
 	Queue     string    `json:"queue"`

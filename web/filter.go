@@ -25,9 +25,11 @@ var termKeys = map[string]string{
 	"is":     "is:failed, waiting, moving, hold, settled, ready, back-off, at-work",
 	"at":     "at:QUESTION",
 	"reason": "reason:TEXT",
+	"image":  "image:PART",
+	"by":     "by:MANAGER",
 }
 
-const knownTerms = "Known are a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTION and reason:TEXT; a minus in front means not."
+const knownTerms = "Known are a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTION, reason:TEXT, image:PART and by:MANAGER; a minus in front means not."
 
 // isWords are the values of is:, each with what it says of a row.
 var isWords = map[string]bool{"failed": true, "waiting": true, "moving": true, "hold": true, "settled": true,
@@ -66,6 +68,8 @@ type traits struct {
 	is              []string // outcome and state in the queue
 	at              string
 	reasons         []string
+	// images and managers are looked up when a term asks for them; nil for none.
+	images, managers func() []string
 }
 
 // holds reports whether all terms hold.
@@ -88,15 +92,24 @@ func (t term) match(x traits) bool {
 		at := strings.ToLower(x.at)
 		return at == t.value || strings.HasPrefix(at, t.value+".")
 	case "reason":
-		for _, r := range x.reasons {
-			if strings.Contains(strings.ToLower(r), t.value) {
-				return true
-			}
-		}
-		return false
+		return partOf(x.reasons, t.value)
+	case "image":
+		return x.images != nil && partOf(x.images(), t.value)
+	case "by":
+		return x.managers != nil && partOf(x.managers(), t.value)
 	default:
 		return strings.Contains(x.namespace+"/"+x.name, t.value)
 	}
+}
+
+// partOf reports whether a text, in small letters, is in one of the list.
+func partOf(list []string, text string) bool {
+	for _, x := range list {
+		if strings.Contains(strings.ToLower(x), text) {
+			return true
+		}
+	}
+	return false
 }
 
 func contains(list []string, s string) bool {
@@ -128,7 +141,7 @@ func without(terms []term, i int) []term {
 
 // filterView is the box and its chips.
 func filterView(terms []term) views.Filter {
-	f := views.Filter{Action: "/deployments", Label: "Deployments", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, -ns:kube-system"}
+	f := views.Filter{Action: "/deployments", Label: "Deployments", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, image:3.4"}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.text

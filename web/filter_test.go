@@ -29,13 +29,20 @@ func TestParseFilter(t *testing.T) {
 		{"at:RR", false, 0},
 		{"reason:pull", true, 0},
 		{"reason:quota", false, 0},
-		{"image:3", true, 1},
+		{"image:WEB:3", true, 0},
+		{"-image:web:4", true, 0},
+		{"image:9", false, 0},
+		{"by:kubectl", true, 0},
+		{"by:helm", false, 0},
+		{"-by:kubectl", false, 0},
+		{"colour:3", true, 1},
 		{"ns:", true, 1},
 		{"is:blue", true, 1},
 		{"-", false, 0},
 		{strings.Repeat("web ", 40), true, 1},
 	}
-	row := traits{namespace: "shop", name: "web", is: []string{"waiting", "timer"}, at: "RR-3.may-go", reasons: []string{"ImagePullBackOff"}}
+	row := traits{namespace: "shop", name: "web", is: []string{"waiting", "timer"}, at: "RR-3.may-go", reasons: []string{"ImagePullBackOff"},
+		images: func() []string { return []string{"shop/web:3.4"} }, managers: func() []string { return []string{"kubectl-client-side-apply"} }}
 	for _, c := range cases {
 		terms := parseFilter(c.text)
 		unknown := 0

@@ -59,7 +59,7 @@ func (s *Server) listed() list {
 	keys := s.keys(telemetry.LoopDeployment)
 	changed, ok := s.changedSince(l, seq)
 	if !ok {
-		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()]) })
+		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()]) })
 	} else {
 		l.mark(changed, keys, now)
 		s.amend(l, changed, keys, now)
@@ -138,7 +138,7 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys map[s
 		if !ok {
 			continue
 		}
-		e := entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()])
+		e := s.entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()])
 		l.of[o], l.ids[e.id] = e, e
 		if i, found := slices.BinarySearchFunc(entries, e, attentionFirst); few && !found {
 			entries = slices.Insert(entries, i, e)
@@ -163,7 +163,7 @@ func (s *Server) entryByID(id string) (*entry, bool) {
 	return e, ok
 }
 
-func entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) *entry {
+func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) *entry {
 	t := r.Trace
 	o, place := outcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: rowID(t.Object), place: place}
@@ -175,6 +175,8 @@ func entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) *e
 	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
 	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(key)}
 	e.reasons = reasonsOf(t, said)
+	e.images = sync.OnceValue(func() []string { return imagesOf(t) })
+	e.managers = sync.OnceValue(func() []string { return s.managersOf(t.Object) })
 	return e
 }
 
@@ -208,6 +210,8 @@ type keySign struct {
 	attempts int
 	due      time.Time
 	since    time.Time
+	// drawn is where the sizes over time end, of a row that shows them.
+	drawn time.Time
 }
 
 // maxDrawnRows bounds the rows that are kept drawn.
@@ -215,7 +219,10 @@ const maxDrawnRows = 4096
 
 // rowOf is an entry as a row and as a part of a page, drawn before or now.
 func (s *Server) rowOf(e *entry, key telemetry.KeyState) drawnRow {
-	sign := keySign{key.Phase, key.Code, key.Attempts, key.Due, key.Since}
+	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
+	if !e.quiet() {
+		sign.drawn = sparkEnd(s.opts.Now())
+	}
 	l := &s.list
 	l.mu.Lock()
 	known, ok := l.rows[e.id]

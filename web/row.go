@@ -16,7 +16,7 @@ func (s *Server) row(e *entry, key telemetry.KeyState) views.Row {
 	n := numbersOf(t)
 	r := views.Row{
 		ID: e.id, Group: o.group, Namespace: t.Namespace, Name: t.Name, Href: hrefOf(t.Object),
-		State: views.Mark{Tone: o.view, Word: o.word}, Quiet: o.tone == decision.ToneOK,
+		State: views.Mark{Tone: o.view, Word: o.word}, Quiet: e.quiet(),
 		Revision: n.text("revision"), Why: why(t, e.said), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: did(t),
 		Queue: queueText(key),
 	}
@@ -27,9 +27,14 @@ func (s *Server) row(e *entry, key telemetry.KeyState) views.Row {
 		r.Available = strconv.FormatInt(n.or("newAvailable"), 10) + " of " + strconv.FormatInt(want, 10)
 		r.Meter = meterOf(n, o.view)
 	}
-	r.QueueNote = queueNote(key)
+	if r.QueueNote = queueNote(key); !r.Quiet {
+		r.Spark = s.sparkOf(t, s.opts.Now())
+	}
 	return r
 }
+
+// quiet entries have one line: silence is the signal.
+func (e *entry) quiet() bool { return outcomes[e.place].tone == decision.ToneOK }
 
 // why is the sentence without its subject and tone, which stand in their own cells.
 func why(t *telemetry.Trace, said decision.Sentence) views.Text {

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// TestOverviewFiltersByImageAndManager finds Deployments by the image of their
+// template, and by who changed them.
+func TestOverviewFiltersByImageAndManager(t *testing.T) {
+	_, h := planWorld(t).serve(nil)
+	for query, want := range map[string]string{"image:3.4.0": "stuck", "image:SHOP/web": "stuck web", "-image:3.4.0": "web", "by:kubectl": "stuck web", "by:helm": "", "-by:helm image:3.3": "web"} {
+		_, body := get(t, h.URL, filterHref(parseFilter(query)))
+		var found []string
+		for _, a := range parse(t, body).all("a.row") {
+			found = append(found, strings.TrimPrefix(attr(a, "href"), "/deployments/shop/"))
+		}
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("%s finds %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestSparks: a row that needs attention has the steps of its sizes, as its
+// syncs saw them; a settled one has none, nor one of which nothing is known.
+func TestSparks(t *testing.T) {
+	w := planWorld(t)
+	s := w.server(nil)
+	var stuck *telemetry.Trace
+	for _, e := range s.listed().entries {
+		v := s.row(e, telemetry.KeyState{})
+		switch {
+		case e.name == "web" && v.Spark != nil:
+			t.Error("a settled row has a picture")
+		case e.name == "stuck" && v.Spark == nil:
+			t.Fatal("shop/stuck has none")
+		case e.name == "stuck":
+			stuck = e.Trace
+			steps := v.Spark.Steps
+			first, last := steps[0], steps[len(steps)-1]
+			if first.New != 10 || first.Old != 0 || last.New != 10 || last.Old != 1 || len(steps) < 8 {
+				t.Errorf("steps %+v", steps)
+			}
+			for i, p := range steps {
+				if p.At.After(storyNow) || p.At.Before(storyNow.Add(-sparkSpan-sparkStep)) || i > 0 && !p.At.After(steps[i-1].At) {
+					t.Errorf("step %d at %s", i, p.At)
+				}
+			}
+		}
+	}
+	unknown := *stuck
+	unknown.Numbers, unknown.Name = nil, "other"
+	if v := s.sparkOf(&unknown, storyNow); v != nil {
+		t.Errorf("nothing is known, and %+v is drawn", v)
+	}
+	reborn := *stuck
+	reborn.UID, reborn.Seq = "another", stuck.Seq+1
+	if v := s.sparkOf(&reborn, storyNow); v == nil || len(v.Steps) != 1 {
+		t.Errorf("one of the same name has the steps of the other: %+v", v)
+	}
+}
+
+// TestBrowserOverview presses the keys of the list and lets rows change their
+// group under the reader.
+func TestBrowserOverview(t *testing.T) {
+	w := planWorld(t)
+	w.pump()
+	for i := range 150 {
+		w.journal.Record(plain("many", "d-"+digits(i)))
+	}
+	_, h := w.serve(func(o *Options) { o.Now = time.Now })
+	ctx := browser(t)
+	c := listen(t, ctx)
+	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments"))
+	until(t, ctx, `document.querySelector('#live').dataset.state === 'live'`)
+
+	// The head of a group stays in sight while its rows are read.
+	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, 1500), true)`))
+	until(t, ctx, `[...document.querySelectorAll('.group th')].some(e => Math.abs(e.getBoundingClientRect().top) <= 1 && e.innerText.startsWith('Settled'))`)
+	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, 0), true)`))
+
+	// A row that changes its group stays where it is until the reader asks.
+	row := `document.getElementById('` + rowID(plain("many", "d-3").Object) + `')`
+	before := run(t, ctx, chromedp.Evaluate[int]("[..."+row+".parentElement.children].indexOf("+row+")"))
+	failed := plain("many", "d-3")
+	failed.Result, failed.Ended = telemetry.ResultFailed, time.Now()
+	failed.Sentence = decision.Sentence{Namespace: "many", Object: "d-3", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("nothing goes any more")}
+	w.journal.Record(failed)
+	until(t, ctx, `document.querySelector('#resort').innerText.startsWith('1 changed group')`)
+	if after := run(t, ctx, chromedp.Evaluate[int]("[..."+row+".parentElement.children].indexOf("+row+")")); after != before || !run(t, ctx, chromedp.Evaluate[bool](row+`.closest('tbody').dataset.g === 'Settled' && `+row+`.innerText.includes('failed')`)) {
+		t.Errorf("the row moved from %d to %d, or does not say what is so", before, after)
+	}
+	run(t, ctx, chromedp.Evaluate[bool](`(document.querySelector('#resort a').click(), true)`))
+	until(t, ctx, row+`?.closest('tbody').dataset.g === 'Failed' && document.querySelector('#resort').hidden && !document.querySelector('#live').hidden`)
+
+	do(t, ctx, chromedp.KeyEvent("n"))
+	until(t, ctx, `location.search.includes('after=') && document.querySelectorAll('tr[data-row]').length === 52 && !document.querySelector('#live').hidden`)
+	for i, o := range outcomes {
+		do(t, ctx, chromedp.KeyEvent(string(rune('1'+i))))
+		word := strings.TrimPrefix(o.word, "on ")
+		until(t, ctx, `new URLSearchParams(location.search).get('q') === 'is:`+word+`' && document.querySelector('.tally [aria-current]')?.innerText.includes('`+word+`') && document.querySelector('#live').dataset.state === 'live' && !document.querySelector('#live').hidden`)
+	}
+	c.none(t)
+	do(t, ctx, chromedp.Navigate("about:blank"))
+	_, still := planWorld(t).serve(nil)
+	portray(t, ctx, still.URL+"/deployments?", "overview-sparks")
+	portray(t, ctx, still.URL+"/deployments?q=image:3.4+by:kubectl+colour:red&", "overview-filter")
+}
+
+// TestOverviewUnknownTerm: a term that nobody knows stays as a chip, with those
+// that are known, and filters nothing.
+func TestOverviewUnknownTerm(t *testing.T) {
+	_, h := planWorld(t).serve(nil)
+	res, body := get(t, h.URL, "/deployments?q=colour:red+-image:none")
+	d := parse(t, body)
+	if res.StatusCode != http.StatusOK || len(d.all("a.row")) != 2 || len(d.all(".chip")) != 2 || !strings.Contains(d.one("main"), "by:MANAGER") || !strings.Contains(d.one("main"), "not image:none") {
+		t.Errorf("%s, %d rows, %d chips", res.Status, len(d.all("a.row")), len(d.all(".chip")))
+	}
+}
