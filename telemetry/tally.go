@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -24,6 +25,9 @@ type answered struct{ loop, question, answer string }
 // answered with a name or a number.
 const maxAnswers = 4096
 
+// countEvery is the least time between two looks at the journal.
+const countEvery = 250 * time.Millisecond
+
 // NewTally returns one that has counted nothing yet.
 func NewTally() *Tally {
 	return &Tally{counts: map[answered]uint64{}, syncs: map[string]uint64{}}
@@ -42,6 +46,11 @@ func (t *Tally) Run(ctx context.Context, j *Journal) {
 		}
 		t.add(batch, missed)
 		after = batch[len(batch)-1].Seq
+		select { // Nobody looks at counts more often, and being woken costs more than counting.
+		case <-ctx.Done():
+			return
+		case <-time.After(countEvery):
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -122,7 +123,7 @@ type packing struct {
 	head  head
 	terms terms
 	at    map[telemetry.Object]int
-	plain bytes.Buffer
+	plain *bytes.Buffer
 	rows  [][]int // places of the marks of each sync
 }
 
@@ -133,6 +134,9 @@ type packed struct {
 	head, body   []byte
 	document     string
 }
+
+// buffers hold the plain text of blocks while it is written.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // groups divides what is kept together so that no block becomes too large or
 // spans too long a time.
@@ -172,7 +176,8 @@ func latest(a, b time.Time) time.Time {
 func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	p := g.blocks[classes[class]]
 	if p == nil {
-		p = &packing{at: map[telemetry.Object]int{}}
+		p = &packing{at: map[telemetry.Object]int{}, plain: buffers.Get().(*bytes.Buffer)}
+		p.plain.Reset()
 		g.blocks[classes[class]] = p
 	}
 	size, err := p.text(t)
@@ -193,7 +198,7 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 func (p *packing) text(t *telemetry.Trace) (size [2]int, err error) {
 	rest, before := *t, p.plain.Len()
 	rest.Snapshot = nil
-	encoder := json.NewEncoder(&p.plain)
+	encoder := json.NewEncoder(p.plain)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(&rest); err != nil {
 		p.plain.Truncate(before)
@@ -217,7 +222,7 @@ func (p *packing) object(o telemetry.Object) int {
 	return i
 }
 
-// pack compresses the block.
+// pack compresses the block, which is done with then.
 func (p *packing) pack(c *codec, class int64) (packed, error) {
 	h := &p.head
 	if len(h.Seqs) > 1 {
@@ -234,9 +239,10 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, fmt.Errorf("%w: %w", errUnfit, err)
 	}
+	defer buffers.Put(p.plain)
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: c.contents.EncodeAll(contents, nil), body: c.encoder.EncodeAll(p.plain.Bytes(), nil), document: p.terms.document(),
+		head: c.contents.EncodeAll(contents, nil), body: c.encoder.EncodeAll(p.plain.Bytes(), make([]byte, 0, p.plain.Len()/8+256)), document: p.terms.document(),
 	}, nil
 }
 
