@@ -91,8 +91,9 @@ func randomEpoch() string {
 // Journal is the record of the newest syncs, numbered from 1 within an epoch.
 //
 // There are no subscriptions: a reader is an integer, the number of the last
-// trace it has seen, and asks for the Next ones. Recording stores the trace and
-// nudges a channel with one slot; one goroutine, Run, wakes the readers. Readers
+// trace it has seen, and asks for the Next ones. Recording stores the trace and,
+// where a reader waits, nudges a channel with one slot; one goroutine, Run, wakes
+// the readers. Readers
 // take the newest traces without a lock, so the cost of recording does not
 // depend on how many there are or what they do.
 //
@@ -113,7 +114,9 @@ type Journal struct {
 	last   atomic.Uint64
 	nudge  chan struct{}
 	wake   atomic.Pointer[chan struct{}]
-	ended  atomic.Bool
+	// waiting is how many readers wait: recording nudges nobody for nobody.
+	waiting atomic.Int64
+	ended   atomic.Bool
 
 	// mu guards what is below. Record and look-ups take it, Next never does.
 	mu      sync.RWMutex
@@ -157,9 +160,11 @@ func (j *Journal) Record(t *Trace) {
 	}
 	defer func() { _ = recover() }()
 	j.store(t)
-	select {
-	case j.nudge <- struct{}{}:
-	default: // The pump has not come round to the last nudge yet and will see this trace too.
+	if j.waiting.Load() > 0 { // A reader that begins to wait now looks once more for what was just stored.
+		select {
+		case j.nudge <- struct{}{}:
+		default: // The pump has not come round to the last nudge yet and will see this trace too.
+		}
 	}
 	if j.opts.Observe != nil {
 		j.opts.Observe(t)
@@ -212,6 +217,12 @@ func (j *Journal) wakeAll() {
 // most, and how many of them were missed because they are kept no longer. It
 // waits until there is one. The next call asks after the last one's Seq.
 func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, missed uint64, err error) {
+	waits := false
+	defer func() {
+		if waits {
+			j.waiting.Add(-1)
+		}
+	}()
 	for {
 		wake := *j.wake.Load()
 		ended := j.ended.Load()
@@ -234,6 +245,11 @@ func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, misse
 			continue // Overtaken while reading; begin again further on.
 		case ended:
 			return nil, 0, ErrEnded
+		}
+		if !waits { // From here on recording wakes this reader; what came until now is seen by looking again.
+			waits = true
+			j.waiting.Add(1)
+			continue
 		}
 		select {
 		case <-ctx.Done():
