@@ -44,15 +44,6 @@ func code(err error) int {
 	return 0
 }
 
-// extended is SQLite's whole error code, 0 for other errors.
-func extended(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code()
-	}
-	return 0
-}
-
 // broken reports whether an open file can be of no use any more, so that it is
 // worth to be opened anew: it may have been replaced.
 func broken(err error) bool {
