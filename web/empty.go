@@ -32,7 +32,7 @@ func (s *Server) empty(all []*entry, terms []term) *views.Problem {
 			p.Links = append(p.Links, views.Link{Text: "drop " + chipText(t) + ", " + views.Thousands(n) + " left", Href: filterHref(rest)})
 		}
 	}
-	p.Lines = []views.Text{views.Say(views.Plural(len(all), "Deployment") + " are here without a filter.")}
+	p.Lines = []views.Text{views.Say(views.Plural(len(all), "Deployment") + be(len(all), " is", " are") + " here without a filter.")}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: "/deployments"})
 	return p
 }

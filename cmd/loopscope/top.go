@@ -1,0 +1,388 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// The rows of a table: in all, and on a screen that is drawn again and again.
+const (
+	topRows   = 100
+	watchRows = 25
+	// maxTopPages bounds how many pages are read for one table.
+	maxTopPages = 200
+)
+
+type topOptions struct {
+	server, namespace, output string
+	all, watch                bool
+	every                     time.Duration
+	limit                     int
+	// now is the clock of a --watch.
+	now func() time.Time
+}
+
+func newTop(s streams) *cobra.Command {
+	o := topOptions{now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "top [TERM...]",
+		Short: "List the Deployments, those that need you first, with why",
+		Long: `Asks a running loopscope for its overview and prints it as a table: the same
+rows, in the same order and the same words as the page.
+
+Terms are those of the page's filter: a part of a name, ns:, is:, at:, reason:,
+image: and by:; a minus in front means not, after a -- so that it is no flag.`,
+		Example: `  # What needs me, anywhere?
+  loopscope top -A
+
+  # Everything that waits or failed in one namespace, refreshed in place
+  loopscope top -n shop --watch
+  loopscope top -A is:failed --watch --every 5s
+
+  # All but the system's, of another console, for a script
+  loopscope top -A --server http://127.0.0.1:9000 -o json -- -ns:kube-system`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("limit") && o.watch {
+				o.limit = watchRows
+			}
+			return o.run(cmd.Context(), s, args)
+		},
+	}
+	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployments")
+	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "draw the table again and again, in place")
+	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "how often --watch asks")
+	cmd.Flags().IntVar(&o.limit, "limit", topRows, "list so many rows at most; 25 with --watch")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the rows as json")
+	return cmd
+}
+
+func (o *topOptions) check() error {
+	switch {
+	case o.output != "" && o.output != "json":
+		return fmt.Errorf("output format %q is not known; choose json, or leave -o away", o.output)
+	case o.watch && o.output != "":
+		return errors.New("--watch draws a table: leave -o away, or ask again by yourself")
+	case o.limit < 1:
+		return errors.New("--limit has to be positive")
+	case o.every < 100*time.Millisecond:
+		return errors.New("--every has to be 100ms or more")
+	}
+	return nil
+}
+
+func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if !o.all {
+		terms = append([]string{"ns:" + o.namespace}, terms...)
+	}
+	p := topPrinter{colour: coloured(s.out)}
+	if o.watch {
+		return o.follow(ctx, s.out, p, terms)
+	}
+	list, err := o.ask(ctx, terms)
+	if err != nil {
+		return err
+	}
+	if !o.all && len(list.rows) == 0 {
+		list.note += "\n-A lists the Deployments of every namespace."
+	}
+	if o.output == "json" {
+		encoder := json.NewEncoder(s.out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(list.rows)
+	}
+	return p.print(s.out, list)
+}
+
+// coloured reports whether the output is a terminal that may be coloured.
+func coloured(out io.Writer) bool { return terminal(out) && os.Getenv("NO_COLOR") == "" }
+
+func terminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// follow draws the table in place until somebody stops it. What cannot be asked
+// is said above the last table, and asked again.
+func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, terms []string) error {
+	if !terminal(out) {
+		return errors.New("--watch draws in place, and the output is no terminal: leave it away")
+	}
+	ticker := time.NewTicker(o.every)
+	defer ticker.Stop()
+	var last topList
+	for {
+		list, err := o.ask(ctx, terms)
+		if err == nil {
+			last = list
+		}
+		if ctx.Err() == nil {
+			if _, err := io.WriteString(out, p.screen(last, err, o.now())); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// topList is the overview as the console tells it.
+type topList struct {
+	now      time.Time
+	cluster  string
+	headline string
+	tally    []topTally
+	rows     []topRow
+	note     string // why there is no row, or which term nobody knows
+	more     int    // rows beyond the limit, where that is known
+}
+
+type topTally struct {
+	Word  string `json:"word"`
+	Count int    `json:"count"`
+}
+
+// topRow is one row of the page's JSON.
+type topRow struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	State     mark     `json:"state"`
+	Since     pageText `json:"since"`
+	Revision  string   `json:"revision,omitempty"`
+	Why       pageText `json:"why"`
+	Asked     string   `json:"asked,omitempty"`
+	Available string   `json:"available,omitempty"`
+	LastDid   string   `json:"lastDid"`
+	Queue     string   `json:"queue"`
+	QueueNote pageText `json:"queueNote"`
+}
+
+type mark struct {
+	Tone string `json:"tone"`
+	Word string `json:"word"`
+}
+
+// topTwin is what is read of the page's JSON.
+type topTwin struct {
+	Now     time.Time `json:"now"`
+	Cluster string    `json:"cluster"`
+	Page    struct {
+		Headline string     `json:"headline"`
+		Tally    []topTally `json:"tally"`
+		Filter   struct {
+			Known string `json:"known"`
+			Terms []struct {
+				Term    string `json:"term"`
+				Unknown bool   `json:"unknown"`
+			} `json:"terms"`
+		} `json:"filter"`
+		Groups []struct {
+			Rows []topRow `json:"rows"`
+		} `json:"groups"`
+		Next  string `json:"next"`
+		Empty *struct {
+			Heading string     `json:"heading"`
+			Lines   []pageText `json:"lines"`
+		} `json:"empty"`
+	} `json:"page"`
+}
+
+// ask reads the pages of the list up to the limit.
+func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
+	query := url.Values{}
+	if len(terms) > 0 {
+		query.Set("q", strings.Join(terms, " "))
+	}
+	var list topList
+	for page := range maxTopPages {
+		var t topTwin
+		if err := askConsole(ctx, o.server, "/deployments.json", query, &t); err != nil {
+			return topList{}, err
+		}
+		if t.Page.Headline == "" {
+			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", o.server)
+		}
+		if page == 0 {
+			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, note: t.note()}
+		}
+		for _, g := range t.Page.Groups {
+			list.rows = append(list.rows, g.Rows...)
+		}
+		next, err := url.Parse(t.Page.Next)
+		if err != nil || t.Page.Next == "" || len(list.rows) >= o.limit {
+			break
+		}
+		query = next.Query()
+	}
+	if cut := len(list.rows) - o.limit; cut > 0 {
+		list.rows, list.more = list.rows[:o.limit], cut
+	}
+	return list, nil
+}
+
+// note is what the page says beside the list: why it is empty, and which terms
+// it does not know.
+func (t *topTwin) note() string {
+	var notes []string
+	for _, term := range t.Page.Filter.Terms {
+		if term.Unknown {
+			notes = append(notes, fmt.Sprintf("The term %q is not known and filters nothing. %s", term.Term, t.Page.Filter.Known))
+		}
+	}
+	if t.Page.Empty != nil {
+		text := t.Page.Empty.Heading
+		for _, l := range t.Page.Empty.Lines {
+			text += " " + l.at(t.Now)
+		}
+		notes = append(notes, text)
+	}
+	return strings.Join(notes, "\n")
+}
+
+// pageText is words of a page in which ages and countdowns are instants.
+type pageText []pageRun
+
+type pageRun struct {
+	Text  string     `json:"text,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	At    *time.Time `json:"at,omitempty"`
+}
+
+// UnmarshalJSON takes a text that stands still, or the list of its parts.
+func (t *pageText) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		*t = pageText{{}}
+		return json.Unmarshal(data, &(*t)[0].Text)
+	}
+	var runs []pageRun
+	if err := json.Unmarshal(data, &runs); err != nil {
+		return err
+	}
+	*t = runs
+	return nil
+}
+
+// at is the text as of an instant, without what would tell a terminal to do something.
+func (t pageText) at(now time.Time) string {
+	var b strings.Builder
+	for _, r := range t {
+		switch {
+		case r.Until != nil:
+			b.WriteString(decision.Span(r.Until.Sub(now)))
+		case r.Since != nil:
+			b.WriteString(decision.Span(now.Sub(*r.Since)))
+		case r.At != nil:
+			b.WriteString(r.At.UTC().Format("15:04:05"))
+		default:
+			b.WriteString(r.Text)
+		}
+	}
+	return plainLine(b.String())
+}
+
+func plainLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// topPrinter prints the list for people.
+type topPrinter struct{ colour bool }
+
+// The colours of the tones: those that every terminal has.
+var toneColours = map[string]string{"fail": "\x1b[31m", "wait": "\x1b[33m", "move": "\x1b[34m", "ok": "\x1b[32m"}
+
+const colourEnd = "\x1b[0m"
+
+// dyed puts a colour around a word. All words of a column have one, so that they
+// stay as wide as each other: "idle" has the terminal's own.
+func (p topPrinter) dyed(m mark) string {
+	if !p.colour {
+		return plainLine(m.Word)
+	}
+	colour, ok := toneColours[m.Tone]
+	if !ok {
+		colour = "\x1b[39m"
+	}
+	return colour + plainLine(m.Word) + colourEnd
+}
+
+func (p topPrinter) print(w io.Writer, list topList) error {
+	var counts []string
+	for _, t := range list.tally {
+		counts = append(counts, fmt.Sprintf("%d %s", t.Count, plainLine(t.Word)))
+	}
+	fmt.Fprintf(w, "%s\n%s; cluster %s at %s UTC\n\n", plainLine(list.headline), strings.Join(counts, ", "), plainLine(list.cluster), list.now.UTC().Format("15:04:05"))
+	if len(list.rows) > 0 {
+		if err := p.table(w, list); err != nil {
+			return err
+		}
+	}
+	if list.more > 0 {
+		fmt.Fprintln(w, "There are more: raise --limit, or give a term.")
+	}
+	if list.note != "" {
+		_, err := fmt.Fprintln(w, list.note)
+		return err
+	}
+	return nil
+}
+
+func (p topPrinter) table(w io.Writer, list topList) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(table, "%s\tSINCE\tNAMESPACE\tNAME\tAVAILABLE\tQUEUE\tWHY\n", p.dyed(mark{Word: "STATE"}))
+	for _, r := range list.rows {
+		queue := plainLine(r.Queue)
+		if note := r.QueueNote.at(list.now); note != "" && note != "no timer" {
+			queue += ", " + note
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.dyed(r.State), r.Since.at(list.now), plainLine(r.Namespace), plainLine(r.Name), plainLine(r.Available), queue, r.Why.at(list.now))
+	}
+	return table.Flush()
+}
+
+// screen is one drawing of a --watch: every line over the one that was there,
+// and nothing left of a longer one.
+func (p topPrinter) screen(list topList, failure error, now time.Time) string {
+	var b strings.Builder
+	if failure != nil {
+		fmt.Fprintf(&b, "%s: %s\n", now.UTC().Format("15:04:05"), failure)
+		if !list.now.IsZero() {
+			b.WriteString("What follows is the last answer.\n")
+		}
+		b.WriteString("\n")
+	}
+	if !list.now.IsZero() {
+		_ = p.print(&b, list) // A builder takes everything.
+	}
+	return "\x1b[H" + strings.ReplaceAll(b.String(), "\n", "\x1b[K\n") + "\x1b[J"
+}

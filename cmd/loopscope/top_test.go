@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+)
+
+// consoleOn is a running console on the recording of a night.
+func consoleOn(t *testing.T) string {
+	t.Helper()
+	program, err := app.NewView(app.ViewOptions{File: recordingOf(t), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := program.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return program.URL()
+}
+
+// TestTop prints the overview of a real console, in the words of its page.
+func TestTop(t *testing.T) {
+	server := consoleOn(t)
+	out, err := run(t, "top", "-A", "--server", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 Deployment is waiting.\n0 failed, 1 waiting, 0 moving, 0 on hold, 0 settled; cluster ", "STATE", "WHY\n", "waiting  ", "shop", "web", "0 of 3", "cannot pull web:404"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("what is no terminal is coloured: %q", out)
+	}
+	if res, err := http.Get(server + "/deployments"); err != nil {
+		t.Fatal(err)
+	} else {
+		page, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if !strings.Contains(string(page), "1 Deployment is waiting.") {
+			t.Error("the page has another headline")
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"top"}, "Nothing matches"},
+		{[]string{"top"}, "-A lists"},
+		{[]string{"top", "-n", "shop"}, "cannot pull"},
+		{[]string{"top", "-A", "is:waiting"}, "cannot pull"},
+		{[]string{"top", "-A", "is:failed"}, "Nothing matches"},
+		{[]string{"top", "-A", "--", "-ns:shop"}, "Nothing matches"},
+		{[]string{"top", "-A", "colour:red"}, `The term "colour:red" is not known and filters nothing. Known are a part of a name`},
+	} {
+		out, err := run(t, append(c.args[:1:1], append([]string{"--server", server}, c.args[1:]...)...)...)
+		if err != nil || !strings.Contains(out, c.want) {
+			t.Errorf("%v: %v, no %q in\n%s", c.args, err, c.want, out)
+		}
+	}
+	out, err = run(t, "top", "-A", "--server", server, "-o", "json")
+	var rows []topRow
+	if err != nil || json.Unmarshal([]byte(out), &rows) != nil || len(rows) != 1 || rows[0].Name != "web" || rows[0].State.Word != "waiting" || len(rows[0].Since) == 0 {
+		t.Errorf("as JSON: %v %+v\n%s", err, rows, out)
+	}
+}
+
+func TestTopErrorsSayWhatToDo(t *testing.T) {
+	strange := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	t.Cleanup(strange.Close)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	for want, args := range map[string][]string{
+		"choose json":                 {"top", "-o", "yaml"},
+		"leave -o away":               {"top", "-w", "-o", "json"},
+		"--limit has to be positive":  {"top", "--limit", "0"},
+		"100ms or more":               {"top", "-w", "--every", "1ms"},
+		"no terminal":                 {"top", "-w", "--server", strange.URL},
+		"is no address":               {"top", "--server", "localhost"},
+		"Is loopscope running there?": {"top", "--server", closed.URL},
+		"of another version?":         {"top", "--server", strange.URL},
+	} {
+		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// TestTopPages reads as many pages as the limit asks for, and not one more.
+func TestTopPages(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		next, row := "/deployments?after=a&q=ns%3Ashop", `{"namespace":"shop","name":"n","state":{"tone":"ok","word":"settled"},"why":"x\u001b[2Jy","since":[{"since":"2026-11-21T03:00:00Z"}]}`
+		if r.URL.Query().Get("q") != "ns:shop" || asked > 1 && r.URL.Query().Get("after") != "a" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		_, _ = io.WriteString(w, `{"now":"2026-11-21T03:04:48Z","cluster":"c","page":{"headline":"h","groups":[{"rows":[`+row+","+row+`]}],"next":"`+next+`"}}`)
+	}))
+	t.Cleanup(server.Close)
+	out, err := run(t, "top", "-n", "shop", "--limit", "5", "--server", server.URL)
+	if err != nil || asked != 3 || strings.Count(out, "settled") != 5 || !strings.Contains(out, "raise --limit") || !strings.Contains(out, "4m 48s") || strings.Contains(out, "\x1b") {
+		t.Errorf("%v, %d pages asked for:\n%q", err, asked, out)
+	}
+}
+
+// TestTopScreen draws over what was there, and keeps the last answer where the
+// console is away.
+func TestTopScreen(t *testing.T) {
+	list := topList{now: night, cluster: "c", headline: "One.", rows: []topRow{{Namespace: "shop", Name: "web", State: mark{"wait", "waiting"}}}}
+	got := topPrinter{colour: true}.screen(list, nil, night)
+	if !strings.HasPrefix(got, "\x1b[HOne.\x1b[K\n") || !strings.HasSuffix(got, "\x1b[J") || strings.Contains(strings.ReplaceAll(got, "\x1b[K\n", ""), "\n") || !strings.Contains(got, "\x1b[33mwaiting\x1b[0m") {
+		t.Errorf("%q", got)
+	}
+	got = topPrinter{}.screen(list, errors.New("gone"), night)
+	if !strings.Contains(got, "03:02:24: gone\x1b[K\nWhat follows is the last answer.") || !strings.Contains(got, "waiting") || strings.Contains(got, "\x1b[33m") {
+		t.Errorf("%q", got)
+	}
+	t.Setenv("NO_COLOR", "1")
+	if coloured(os.Stdout) {
+		t.Error("coloured in spite of NO_COLOR")
+	}
+}
+
+// FuzzPageText: whatever a console answers is read or refused, and never tells a
+// terminal to do something.
+func FuzzPageText(f *testing.F) {
+	for _, text := range []string{`"x"`, `[{"text":"a"},{"until":"2026-11-21T03:02:24Z"}]`, `[]`, `null`, `"\u001b[2J"`, `[{"since":1}]`, `{`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var text pageText
+		if json.Unmarshal(data, &text) != nil {
+			return
+		}
+		if s := text.at(night); strings.ContainsAny(s, "\x1b\n\r\x07") {
+			t.Fatalf("%q says %q", data, s)
+		}
+	})
+}
