@@ -67,11 +67,16 @@ func TestBrowserPhone(t *testing.T) {
 		t.Errorf("the parts stand in another order: %s", run(t, ctx, chromedp.Evaluate[string](tops+`.join(' ')`)))
 	}
 	seen := `[...document.querySelectorAll('#f-path > li')].filter(e => e.offsetHeight).length`
-	few := run(t, ctx, chromedp.Evaluate[int](seen))
+	few, height := run(t, ctx, chromedp.Evaluate[int](seen)), run(t, ctx, chromedp.Evaluate[int](`document.documentElement.scrollHeight`))
 	run(t, ctx, chromedp.Evaluate[bool](`(document.querySelector('#all-q').click(), true)`))
 	all := run(t, ctx, chromedp.Evaluate[int](seen))
 	if few < 6 || few > 16 || all < 25 {
 		t.Errorf("a phone shows %d questions, and %d where all are asked for", few, all)
+	}
+	long := run(t, ctx, chromedp.Evaluate[int](`document.documentElement.scrollHeight`))
+	t.Logf("%d pixels high, and %d with everything", height, long)
+	if height > long*2/3 {
+		t.Errorf("it is %d pixels high, and %d with everything: too much is not left out", height, long)
 	}
 	if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
 		t.Errorf("it scrolls sideways, because of %s", run(t, ctx, chromedp.Evaluate[string](tooWide)))

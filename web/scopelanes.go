@@ -22,7 +22,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	block, others, old := []*podLife{}, laneKind{word: "new"}, laneKind{word: "old"}
 	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
 		traces := s.journal.Of(child.Object, historyRows)
-		if child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
+		if !owns(snap, child.Name) || child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
 			continue
 		}
 		if crowded(child) {
@@ -109,6 +109,11 @@ func blockedBy(t *telemetry.Trace, pod string) bool {
 	return false
 }
 
+// owns reports whether the snapshot holds a ReplicaSet of that name.
+func owns(snap *deployment.Snapshot, name string) bool {
+	return slices.ContainsFunc(snap.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.Name == name })
+}
+
 func newSet(snap *deployment.Snapshot) *deployment.ReplicaSet {
 	for i := range snap.ReplicaSets {
 		if snap.ReplicaSets[i].SameTemplate && snap.ReplicaSets[i].Mine {
@@ -126,7 +131,7 @@ func missingPods(fresh *deployment.ReplicaSet) *views.PodLane {
 	}
 	note := views.Text{}.Code(fresh.Failure.Reason)
 	if fresh.Failure.Message != "" {
-		note = note.Plain(": " + clip(fresh.Failure.Message, 160))
+		note = note.Plain(": " + clip(fresh.Failure.Message, 100))
 	}
 	return &views.PodLane{Name: digits(fresh.Replicas-fresh.StatusReplicas) + " not created", Height: laneHeight, Empty: true, Tone: views.Failed, Note: note}
 }
@@ -195,7 +200,7 @@ func setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
 	rest.note = stateNote(rest.lives, now)
 	switch {
 	case len(rest.lives) == 0 && len(block) > 0:
-		rest.note = views.Say("none but those that are not available")
+		return // All of them have lanes of their own.
 	case len(rest.lives) == 0:
 		rest.note = views.Say("none was there in this time")
 	case len(block) > 0:
