@@ -67,6 +67,10 @@ gallery: ## Every page and component of the console in every state, at http://12
 console: deps ## The whole gallery in Chromium: both themes, 400 to 1440 px, 400 %, forced colours, axe-core (about 15 minutes)
 	LOOPSCOPE_LOOKS=all go test -count=1 -timeout 2h -v -run 'TestBrowser' ./web
 
+.PHONY: scale-readers
+scale-readers: ## A thousand live readers on mixed pages while rollouts are fed: sync to frame, CPU a frame (about a minute, on a quiet machine)
+	LOOPSCOPE_READERS=$${LOOPSCOPE_READERS:-1000} go test -count=1 -timeout 10m -v -run 'TestManyReaders' ./web
+
 .PHONY: bench
 bench: ## Benchmarks: deciding, recording with and without readers
 	go test -run '^$$' -bench . -benchmem ./controllers/... ./telemetry/... ./web/...

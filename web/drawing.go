@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/views"
 )
@@ -33,12 +34,45 @@ type drawing struct {
 	frags  []fragment
 	digest string
 	turns  time.Time // of this machine's clock, when the clock alone makes another of it
+	said   *messages
+}
+
+// messages are what was sent of a drawing: those who look at the same page have
+// mostly seen the same of it and get the same bytes.
+type messages struct {
+	mu sync.Mutex
+	m  map[uint64]*websocket.PreparedMessage
+}
+
+// maxMessages bounds how many different ones are kept of a drawing.
+const maxMessages = 64
+
+// of returns the message of that digest, and makes it where there is none.
+func (x *messages) of(sum uint64, encoded func() ([]byte, error)) (*websocket.PreparedMessage, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if m := x.m[sum]; m != nil {
+		return m, nil
+	}
+	raw, err := encoded()
+	if err != nil {
+		return nil, err
+	}
+	m, err := websocket.NewPreparedMessage(websocket.TextMessage, raw)
+	if err != nil {
+		return nil, fmt.Errorf("prepare message: %w", err)
+	}
+	if x.m == nil || len(x.m) >= maxMessages {
+		x.m = map[uint64]*websocket.PreparedMessage{}
+	}
+	x.m[sum] = m
+	return m, nil
 }
 
 // draw renders the parts without the time of day, so that two drawings differ
 // only where something has changed.
 func draw(ctx context.Context, p *page) (*drawing, error) {
-	d := &drawing{page: p, frags: make([]fragment, 0, len(p.parts))}
+	d := &drawing{page: p, frags: make([]fragment, 0, len(p.parts)), said: &messages{}}
 	all := fnv.New64a()
 	for _, x := range p.parts {
 		f, err := paint(ctx, x.id, x.view)

@@ -32,7 +32,7 @@ const (
 	swapEvery, windowEvery = 50 * time.Millisecond, time.Second
 	// drawEvery is the least time between two drawings of one page, for all its
 	// readers; a page that is slow to draw rests five times as long as it took.
-	drawEvery = 40 * time.Millisecond
+	drawEvery = 100 * time.Millisecond
 	// listEvery is the same for a page that lists many objects, which any sync
 	// changes; it rests listRest times as long as drawing it took.
 	listEvery = 150 * time.Millisecond

@@ -250,6 +250,7 @@ func (x *shared) reframe(ctx context.Context) {
 		return // The next drawing says what is wrong.
 	}
 	again := *x.drawing
+	again.said = &messages{}
 	again.frags = append(append([]fragment(nil), parts...), x.drawing.frags[len(frameParts):]...)
 	x.drawing = &again
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -237,8 +238,12 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 	if len(changed) == 0 && m.Order == nil && m.Missed == 0 && !m.Restarted {
 		return false, nil
 	}
+	own := w.missed > 0 || w.restarted
 	w.missed, w.restarted = 0, false
-	return true, c.send(m, changed)
+	if own {
+		return true, c.send(m, changed)
+	}
+	return true, c.sendShared(m, changed, d.said)
 }
 
 // onScreen is the fragments that the reader can show: no row that it does not
@@ -276,22 +281,51 @@ func (w *watch) onScreen(ctx context.Context, d *drawing) ([]fragment, error) {
 	return list, nil
 }
 
-// send completes a message and writes it, with fragments that are encoded already.
+// send completes a message and writes it.
 func (c *reader) send(m update, frags []fragment) error {
-	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
-	raw, err := json.Marshal(m)
+	raw, err := c.complete(m, frags)
 	if err != nil {
-		return fmt.Errorf("encode update: %w", err)
+		return err
+	}
+	return c.write(raw)
+}
+
+// sendShared writes a message that other readers of the drawing may have got, too.
+func (c *reader) sendShared(m update, frags []fragment, said *messages) error {
+	m.Seq = max(m.Seq, c.after)
+	sum := fnv.New64a()
+	fmt.Fprint(sum, m.Seq, m.Order)
+	for _, f := range frags {
+		fmt.Fprint(sum, " ", f.id, f.sum)
+	}
+	p, err := said.of(sum.Sum64(), func() ([]byte, error) { return c.complete(m, frags) })
+	if err != nil {
+		return err
+	}
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.opts.WriteTimeout))
+	return writeError(c.conn.WritePreparedMessage(p))
+}
+
+// complete is a message as it is sent, with fragments that are encoded already.
+func (c *reader) complete(m update, frags []fragment) ([]byte, error) {
+	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
+	head, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode update: %w", err)
 	}
 	if len(frags) == 0 {
-		return c.write(raw)
+		return head, nil
 	}
-	raw = append(raw[:len(raw)-1], `,"frags":[`...)
+	size := len(head) + 16
+	for _, f := range frags {
+		size += len(f.wire) + 1
+	}
+	raw := append(append(make([]byte, 0, size), head[:len(head)-1]...), `,"frags":[`...)
 	for i, f := range frags {
 		if i > 0 {
 			raw = append(raw, ',')
 		}
 		raw = append(raw, f.wire...)
 	}
-	return c.write(append(raw, "]}"...))
+	return append(raw, "]}"...), nil
 }

@@ -1,0 +1,419 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// crowd says how many read, and what goes on meanwhile. A sample is what CI
+// runs; LOOPSCOPE_READERS=1000 is the measurement: make scale-readers.
+type crowd struct {
+	readers, deployments int
+	perSecond            int // syncs, of which a rollout bench has some 300
+	warm, feed           time.Duration
+	bar                  time.Duration // p99 from a sync to its frame
+}
+
+func crowdAsked() crowd {
+	c := crowd{readers: 120, deployments: 30, perSecond: 200, warm: time.Second, feed: 3 * time.Second, bar: 3 * time.Second}
+	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_READERS")); err == nil && n > 0 {
+		c = crowd{readers: n, deployments: 120, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
+	}
+	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_RATE")); err == nil && n > 0 {
+		c.perSecond = n
+	}
+	return c
+}
+
+// TestManyReaders lets a crowd read mixed pages, each reader in a process that
+// is not the server's, while a recording of rollouts is fed at a bench's rate.
+func TestManyReaders(t *testing.T) {
+	c := crowdAsked()
+	now := time.Now()
+	recording := rolloutsOf(t, c.deployments, now)
+	w := newWorld(t, now.Add(-2*time.Hour))
+	for i := range 1000 {
+		w.journal.Record(plain("settled", "d-"+digits(i)))
+	}
+	first := len(recording) / 8 // So that every Deployment is there.
+	for _, x := range recording[:first] {
+		w.journal.Record(x)
+	}
+	w.pump()
+	s, h := w.serve(func(o *Options) { o.Now, o.MaxReaders, o.Loops = time.Now, c.readers+8, nil })
+	settled(t)
+	before := runtime.NumGoroutine()
+	feed := &feeder{journal: w.journal, list: recording[first:], every: time.Second / time.Duration(c.perSecond), sent: map[uint64]fedTrace{}}
+
+	feed.run(c.warm)
+	alone := feed.measure(c.warm)
+	pages := mixedPages(t, c)
+	crowd := startCrowd(t, h.URL, pages)
+	eventually(t, "all are seated", func() bool { return len(s.seats) == c.readers })
+	feed.run(c.warm)
+	made := s.draws.made.Load()
+	began := time.Now()
+	busy := feed.measure(c.feed)
+	drawn := s.draws.made.Load() - made
+	frames := crowd.stop(t)
+	eventually(t, "all have left", func() bool { return len(s.seats) == 0 })
+	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { http.DefaultClient.CloseIdleConnections(); return runtime.NumGoroutine() <= before+2 })
+
+	took := feed.latencies(pages, frames, began, began.Add(c.feed))
+	n, bytes := inside(frames, began, began.Add(c.feed))
+	if len(took) < 100 || n == 0 {
+		t.Fatalf("%d syncs met a reader in %d frames: nothing was measured", len(took), n)
+	}
+	slices.Sort(took)
+	at := func(share int) time.Duration { return took[(len(took)-1)*share/100].Round(time.Millisecond / 10) }
+	distinct := map[string]bool{}
+	for _, p := range pages {
+		distinct[p] = true
+	}
+	kinds := map[string]int{}
+	for _, x := range frames {
+		kinds[kindOfPage(pages[x.reader])]++
+	}
+	t.Logf("frames by page: %v", kinds)
+	cpu := busy - alone*time.Duration(c.feed/c.warm)
+	t.Logf("%d readers of %d different pages, %d syncs/s for %s, load %s", c.readers, len(distinct), c.perSecond, c.feed, load())
+	t.Logf("from a sync to its frame: p50 %s, p95 %s, p99 %s, slowest %s, of %d", at(50), at(95), at(99), at(100), len(took))
+	t.Logf("%d frames, %d KB; server CPU %s, less %s of feeding is %s a frame", n, bytes>>10, busy.Round(time.Millisecond), (busy - cpu).Round(time.Millisecond), (cpu / time.Duration(n)).Round(time.Microsecond/10))
+	t.Logf("%d drawings: one for %.1f frames", drawn, float64(n)/float64(drawn))
+	if at(99) > c.bar {
+		t.Errorf("p99 is %s, the bar %s", at(99), c.bar)
+	}
+	// A page is drawn once for a trace that concerns it and once in a while
+	// without one, however many look at it.
+	if most := feed.concerning(distinct, began, began.Add(c.feed)) + len(distinct)*(int(c.feed/lookEvery)+2); int(drawn) > most {
+		t.Errorf("%d drawings, at most %d are of different syncs", drawn, most)
+	}
+}
+
+// rolloutsOf is the recording of rollouts that happen beside each other.
+func rolloutsOf(t *testing.T, n int, now time.Time) []*telemetry.Trace {
+	t.Helper()
+	var each [][]*telemetry.Trace
+	longest := 0
+	for i := range n {
+		w := newWorld(t, now.Add(-2*time.Hour))
+		w.now = now.Add(-time.Hour)
+		r := w.rollout("roll-" + digits(i))
+		r.begin()
+		for v := range 3 {
+			r.roll("registry.example/shop/web:"+digits(v), 0)
+		}
+		each = append(each, w.journal.Kept(0, 1<<20))
+		longest = max(longest, len(each[i]))
+	}
+	var all []*telemetry.Trace
+	for k := range longest {
+		for _, list := range each {
+			if k < len(list) {
+				all = append(all, list[k])
+			}
+		}
+	}
+	return all
+}
+
+// feeder records a recording again, as of now.
+type feeder struct {
+	journal *telemetry.Journal
+	list    []*telemetry.Trace
+	every   time.Duration
+	next    int
+	sent    map[uint64]fedTrace
+}
+
+type fedTrace struct {
+	object telemetry.Object
+	at     time.Time
+}
+
+func (f *feeder) run(d time.Duration) {
+	tick := time.NewTicker(f.every)
+	defer tick.Stop()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		<-tick.C
+		x := *f.list[f.next%len(f.list)]
+		f.next++
+		x.Queued, x.Started, x.Ended = time.Now(), time.Now(), time.Now()
+		at := time.Now()
+		f.journal.Record(&x)
+		f.sent[x.Seq] = fedTrace{x.Object, at}
+	}
+}
+
+// measure feeds and returns the CPU time that this process took meanwhile.
+func (f *feeder) measure(d time.Duration) time.Duration {
+	runtime.GC()
+	before := cpuTime()
+	f.run(d)
+	return cpuTime() - before
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no argument that is given here
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(b))[:3], " ")
+}
+
+// concerns reports whether a page of mixedPages must show a sync.
+func concerns(page string, o telemetry.Object) bool {
+	if strings.HasPrefix(page, "/deployments?") || page == "/deployments" {
+		return o.Loop == telemetry.LoopDeployment
+	}
+	return page == hrefOf(o)
+}
+
+func (f *feeder) concerning(pages map[string]bool, from, to time.Time) (n int) {
+	for _, x := range f.sent {
+		if x.at.Before(from) || x.at.After(to) {
+			continue
+		}
+		for page := range pages {
+			if concerns(page, x.object) || x.object.Loop == telemetry.LoopReplicaSet && strings.Contains(page, "/roll-") {
+				n++ // A Deployment's page shows its ReplicaSets, too.
+			}
+		}
+	}
+	return n
+}
+
+// mixedPages is what each reader looks at: half of them one Deployment, a
+// quarter the list or a part of it, the others a ReplicaSet or the queues.
+func mixedPages(t *testing.T, c crowd) []string {
+	t.Helper()
+	var pages []string
+	for i := range c.readers {
+		name := "roll-" + digits(i%c.deployments)
+		switch i % 20 {
+		case 0, 1, 2, 3:
+			pages = append(pages, "/deployments?q=ns:shop")
+		case 4:
+			pages = append(pages, "/deployments")
+		case 5, 6:
+			pages = append(pages, "/queues")
+		default:
+			pages = append(pages, "/deployments/shop/"+name)
+		}
+	}
+	return pages
+}
+
+// frame is a message that a reader got.
+type gotFrame struct {
+	reader int
+	seq    uint64
+	at     time.Time
+	size   int
+}
+
+// latencies pairs the syncs of a span of time with the first frame of each
+// reader that knows them.
+func (f *feeder) latencies(pages []string, frames []gotFrame, from, to time.Time) []time.Duration {
+	of := make([][]gotFrame, len(pages))
+	for _, x := range frames {
+		of[x.reader] = append(of[x.reader], x)
+	}
+	var seqs []uint64
+	for seq, x := range f.sent {
+		if x.at.After(from) && x.at.Before(to.Add(-time.Second)) { // The last ones may still be under way.
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
+	var took []time.Duration
+	for i, page := range pages {
+		at := 0
+		for _, seq := range seqs {
+			if page == "/queues" || page == "/deployments" || !concerns(page, f.sent[seq].object) {
+				continue // The first page of all has other rows than those that roll.
+			}
+			for at < len(of[i]) && of[i][at].seq < seq {
+				at++
+			}
+			if at == len(of[i]) {
+				break
+			}
+			took = append(took, of[i][at].at.Sub(f.sent[seq].at))
+		}
+	}
+	return took
+}
+
+func kindOfPage(page string) string {
+	if strings.Contains(page, "/roll-") {
+		return "Deployment"
+	}
+	return page
+}
+
+func inside(frames []gotFrame, from, to time.Time) (n, size int) {
+	for _, x := range frames {
+		if x.at.After(from) && x.at.Before(to) {
+			n++
+			size += x.size
+		}
+	}
+	return n, size
+}
+
+// otherProcess is the crowd, in a process of its own.
+type otherProcess struct {
+	cmd *exec.Cmd
+	in  io.Closer
+	out *bufio.Reader
+}
+
+const crowdOf = "LOOPSCOPE_TEST_CROWD_OF"
+
+func startCrowd(t *testing.T, base string, pages []string) *otherProcess {
+	t.Helper()
+	list, err := json.Marshal(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrowd$", "-test.timeout=10m")
+	cmd.Env = append(os.Environ(), crowdOf+"="+base, "GOGC=400")
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write(append(list, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	return &otherProcess{cmd, in, bufio.NewReader(out)}
+}
+
+// stop ends the crowd and returns what it got, in order for each reader.
+func (p *otherProcess) stop(t *testing.T) []gotFrame {
+	t.Helper()
+	_ = p.in.Close()
+	var frames []gotFrame
+	for {
+		line, err := p.out.ReadString('\n')
+		var x gotFrame
+		var nano int64
+		if n, _ := fmt.Sscanf(line, "frame %d %d %d %d", &x.reader, &x.seq, &nano, &x.size); n == 4 {
+			x.at = time.Unix(0, nano)
+			frames = append(frames, x)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Fatalf("the crowd: %v", err)
+	}
+	return frames
+}
+
+// TestCrowd is the other process of TestManyReaders, and nothing by itself.
+func TestCrowd(t *testing.T) {
+	base := os.Getenv(crowdOf)
+	if base == "" {
+		return
+	}
+	in := bufio.NewReader(os.Stdin)
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages []string
+	if err := json.Unmarshal(line, &pages); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	got := make([][]gotFrame, len(pages))
+	conns := make([]*websocket.Conn, len(pages))
+	var reading sync.WaitGroup
+	for i, page := range pages {
+		if strings.HasPrefix(page, "/deployments") && strings.Count(page, "/") == 1 && rows[page] == nil {
+			rows[page] = rowsOf(t, base, page)
+		}
+		conns[i] = dial(t, base, "", pageProtocol)
+		_ = conns[i].SetReadDeadline(time.Time{})
+		if err := conns[i].WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows[page]}); err != nil {
+			t.Fatal(err)
+		}
+		reading.Add(1)
+		go func() { defer reading.Done(); got[i] = readFrames(conns[i], i) }()
+	}
+	_, _ = io.Copy(io.Discard, in) // until the test has seen enough
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	reading.Wait()
+	out := bufio.NewWriter(os.Stdout)
+	for _, list := range got {
+		for _, x := range list {
+			fmt.Fprintf(out, "frame %d %d %d %d\n", x.reader, x.seq, x.at.UnixNano(), x.size)
+		}
+	}
+	_ = out.Flush()
+}
+
+var rowOnPage = regexp.MustCompile(`<tr[^>]* id="(r-[a-z0-9]+)"`)
+
+func rowsOf(t *testing.T, base, page string) []string {
+	t.Helper()
+	_, body := get(t, base, page)
+	ids := []string{}
+	for _, m := range rowOnPage.FindAllStringSubmatch(body, pageRows) {
+		ids = append(ids, m[1])
+	}
+	return ids
+}
+
+// readFrames notes every message with something to place in it, beside the
+// counter of the frame.
+func readFrames(conn *websocket.Conn, reader int) (got []gotFrame) {
+	for {
+		_, raw, err := conn.ReadMessage()
+		if err != nil {
+			return got
+		}
+		at := time.Now()
+		if !bytes.Contains(raw, []byte(`"id":"f-step"`)) && !bytes.Contains(raw, []byte(`"id":"r-`)) && !bytes.Contains(raw, []byte(`"id":"f-queues"`)) {
+			continue
+		}
+		var seq uint64
+		if _, err := fmt.Sscanf(string(raw[:min(len(raw), 40)]), `{"seq":%d,`, &seq); err == nil {
+			got = append(got, gotFrame{reader, seq, at, len(raw)})
+		}
+	}
+}
