@@ -74,6 +74,9 @@ func (b scopeBox) single(l *podLife, now time.Time) views.PodLane {
 	s.draw(b, l, now, laneHeight/2)
 	owner, own := split(l.name)
 	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l)})
+	if word := stateWord(l, now); word != "not available" { // It was asked for and blocks nothing.
+		v.Tone, v.Note = views.Idle, views.Say("is "+word)
+	}
 	for _, x := range l.steps {
 		v.Steps = append(v.Steps, views.PodStep{At: x.at, Is: podWords[x.is]})
 	}

@@ -151,6 +151,15 @@ func TestScopeOfTheStory(t *testing.T) {
 	if got := v.Rest[1].Note.String(); got != "1 available, 9 gone" {
 		t.Errorf("the old ones are %q", got)
 	}
+	fresh, err := replicaSetSnapshot(s.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "web")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := fresh.Pods[slices.IndexFunc(fresh.Pods, func(p replicaset.Pod) bool { return p.Ready })].Name
+	v = s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
+	if len(v.Pods)+len(v.MorePods) != 4 || v.Pods[0].Owner+v.Pods[0].Own != asked || v.Pods[0].Note.String() != "is available" || v.Pods[0].Tone != views.Idle {
+		t.Errorf("the pod that was asked for has no lane in front: %+v", v.Pods[0])
+	}
 }
 
 // TestWindows follows the lengths that a page offers: the one that is shown

@@ -34,6 +34,8 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			l.fresh = fresh != nil && child.Name == fresh.Name
 			switch {
 			case !b.shows(l):
+			case l.name == x.pod:
+				block = append([]*podLife{l}, block...)
 			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, l.name):
 				block = append(block, l)
 			case l.fresh:
@@ -190,9 +192,12 @@ func setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
 	lives = slices.DeleteFunc(lives, func(l *podLife) bool { return !b.shows(l) })
 	block, rest := []*podLife{}, laneKind{word: "pods"}
 	for _, l := range lives {
-		if l.pod != nil && l.pod.Active() && !l.available(now) {
+		switch {
+		case l.name == x.pod:
+			block = append([]*podLife{l}, block...)
+		case l.pod != nil && l.pod.Active() && !l.available(now):
 			block = append(block, l)
-		} else {
+		default:
 			rest.lives = append(rest.lives, l)
 		}
 	}

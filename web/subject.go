@@ -22,12 +22,13 @@ type subject struct {
 	pinned bool
 	onList bool   // on the board: it still exists
 	window string // of the scope, as the address has it
+	pod    string // that has a lane of its own whatever it does, as the address has it
 }
 
 // subject finds the object of a page, and the sync under its cursor.
 func (s *Server) subject(q *query, loop string) (*subject, error) {
 	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
-	x := &subject{object: o, kept: s.journal.Of(o, historyRows), window: q.url.Query().Get("window")}
+	x := &subject{object: o, kept: s.journal.Of(o, historyRows), window: q.url.Query().Get("window"), pod: q.url.Query().Get("pod")}
 	x.row, x.onList = s.journal.Board().Row(o)
 	switch {
 	case x.onList:
