@@ -1,6 +1,10 @@
 package views
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Scope is the sizes of a Deployment over one time base. All positions are
 // computed by the presenter from recorded facts; paths are in the units of Box.
@@ -92,4 +96,19 @@ type PodLane struct {
 type PodStep struct {
 	At time.Time `json:"at"`
 	Is string    `json:"is"`
+}
+
+// anchorAt is how a text stands at a place in percent of the width: in the
+// middle of it, but never over an edge.
+func anchorAt(percent string) string {
+	at, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
+	switch {
+	case err != nil:
+		return "middle"
+	case at < 8:
+		return "start"
+	case at > 92:
+		return "end"
+	}
+	return "middle"
 }

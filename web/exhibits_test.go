@@ -71,6 +71,10 @@ func pages(w *world) []exhibit {
 		{id: "decisions-deployment", title: "Decisions of a loop", path: "/decisions/deployment"},
 		{id: "history", title: "History", path: "/history"},
 		{id: "history-filter", title: "History, searched", path: "/history?q=ns:shop"},
+		{id: "shadow", title: "Shadow", path: "/shadow"},
+		{id: "about", title: "About", path: "/about"},
+		{id: "reasons", title: "Reasons", path: "/reasons"},
+		{id: "reasons-code", title: "One reason", path: "/reasons/floor"},
 		{id: "debug", title: "Debug", path: "/debug/controllers"},
 	}
 	for i := range list {
@@ -139,6 +143,11 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		{id: "watching", title: "Watching", path: web, server: watching},
 		{id: "unreachable", title: "The API server does not answer", path: web, server: unreachable},
 		{id: "recording", title: "A recording", path: web, server: recording},
+		{id: "shadow-watching", title: "Shadow, watching", path: "/shadow", server: watching},
+		{id: "about-watching", title: "About, watching", path: "/about", server: watching},
+		{id: "about-standby", title: "About, standing by", path: "/about", server: standby},
+		{id: "about-unreachable", title: "About, without an API server", path: "/about", server: unreachable},
+		{id: "first-run-about", title: "About, before anything ran", path: "/about", server: empty},
 		{id: "recording-queues", title: "A recording has no queues", path: "/queues", server: recording},
 		{id: "too-old", title: "Too old", path: web + "/syncs/7c41/2", server: kept, status: http.StatusGone},
 		{id: "other-epoch", title: "Of another run", path: web + "/syncs/dead/3", server: x.main, status: http.StatusGone},
