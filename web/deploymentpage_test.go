@@ -210,11 +210,11 @@ func TestForecastIsOnThePage(t *testing.T) {
 		if len(snap.Pods) < 2 {
 			continue
 		}
-		f := forecastOf(set, snap)
+		f := forecastOf(set, snap, storyNow)
 		_, body := get(t, base, hrefOf(set.Object))
 		next := parse(t, body).one("#next")
 		for _, x := range f.Pods[:2] {
-			if !strings.Contains(next, x.Own) || !strings.Contains(next, x.Why.String()) || len(x.Facts) < 8 {
+			if !strings.Contains(next, x.Own) || !strings.Contains(next, x.Why.At(storyNow)) || len(x.Facts) < 8 {
 				t.Errorf("%s goes because it %s, and the page says: %s", x.Own, x.Why, next)
 			}
 		}

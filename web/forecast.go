@@ -1,6 +1,8 @@
 package web
 
 import (
+	"time"
+
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -10,10 +12,12 @@ import (
 const shownFates = 10
 
 // forecastOf is which pods would go next, ranked by the loop's own package as of
-// the newest sync, so that a page that only waits stays as it is.
-func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot) *views.Forecast {
-	fates, of := replicaset.Forecast(snap, shownFates)
-	f := &views.Forecast{Note: "As sync " + digits(t.Seq) + " saw " + views.Plural(of, "pod") + "."}
+// now from what the newest sync saw.
+func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot, now time.Time) *views.Forecast {
+	later := *snap
+	later.Now = rankedAt(snap.Now, now)
+	fates, of := replicaset.Forecast(&later, shownFates)
+	f := &views.Forecast{Note: "Of the " + views.Plural(of, "pod") + " that sync " + digits(t.Seq) + " saw, ranked as of now."}
 	switch {
 	case of == 0:
 		f.Note = "It has no pod that could go."
@@ -28,6 +32,19 @@ func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot) *views.Forecast {
 		f.Pods = append(f.Pods, v)
 	}
 	return f
+}
+
+// rankedAt is now in steps, as ages do not put pods in another order with every
+// second: a page that only waits stays as it is.
+func rankedAt(seen, now time.Time) time.Time {
+	step := 10 * time.Second
+	if now.Sub(seen) > 5*time.Minute {
+		step = time.Minute
+	}
+	if now = now.Truncate(step); now.After(seen) {
+		return now.UTC()
+	}
+	return seen
 }
 
 // echoLines are its writes that the newest sync did not find in the caches yet.

@@ -40,7 +40,7 @@ func (s *Server) replicaSet(q *query) (*page, error) {
 	if snap, err := replicaSetSnapshot(x.newest); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = expects(snap), echoLines(snap)
-		v.Forecast = forecastOf(x.newest, snap)
+		v.Forecast = forecastOf(x.newest, snap, q.now)
 		v.Scope = s.setScope(q, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
 	}

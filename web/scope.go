@@ -239,6 +239,7 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 		if now.Sub(at) < b.to.Sub(b.from)/12 && x.cursor == x.newest {
 			v.CursorText = "" // It would lie under the word now.
 		}
+		v.Ticks = b.clear(v.Ticks, at)
 	}
 	since := time.Time{}
 	for i := len(points) - 1; i >= 0 && points[i].held; i-- {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,6 +83,16 @@ func (b scopeBox) ticks(now time.Time) ([]views.ScopeTick, string) {
 		fmt.Fprintf(&grid, "M%s 0V%d", b.x(at), scopeHeight)
 	}
 	return ticks, grid.String()
+}
+
+// clear leaves out the times that the number of the sync under the cursor would
+// lie on: a time begins at its place, the number stands around its own.
+func (b scopeBox) clear(ticks []views.ScopeTick, cursor time.Time) []views.ScopeTick {
+	share := 100 * float64(cursor.Sub(b.from)) / float64(b.to.Sub(b.from))
+	return slices.DeleteFunc(ticks, func(t views.ScopeTick) bool {
+		at, _ := strconv.ParseFloat(strings.TrimSuffix(t.At, "%"), 64) // made by percent
+		return at > share-8 && at < share+3
+	})
 }
 
 // steps is a line that keeps each value until the next one.

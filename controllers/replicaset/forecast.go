@@ -32,7 +32,7 @@ func Forecast(s *Snapshot, n int) (fates []Fate, of int) {
 	fates = make([]Fate, 0, min(max(n, 0), len(cs)))
 	for i := range cs[:cap(fates)] {
 		f := Fate{Victim: decision.Victim{Name: cs[i].pod.Name, UID: cs[i].pod.UID, Rank: int64(i) + 1, Facts: cs[i].facts(s.Now)}}
-		f.Because, f.Words = placed(&cs[i], cs[i+1:], s.Now)
+		f.Because, f.Words = placed(&cs[i], cs[i+1:])
 		fates = append(fates, f)
 	}
 	return fates, len(cs)
@@ -40,13 +40,13 @@ func Forecast(s *Snapshot, n int) (fates []Fate, of int) {
 
 // placed says why a pod goes before those after it. Where it ties with the next,
 // what puts both before the others is said first.
-func placed(c *candidate, after []candidate, now time.Time) (because string, w decision.Words) {
+func placed(c *candidate, after []candidate) (because string, w decision.Words) {
 	if len(after) == 0 {
 		return "last", decision.Words{}.Say("goes last: no other is left")
 	}
-	because, w = before(c, &after[0], now)
+	because, w = before(c, &after[0])
 	for i := 1; i < len(after) && because == "uid"; i++ {
-		if other, why := before(c, &after[i], now); other != "uid" {
+		if other, why := before(c, &after[i]); other != "uid" {
 			return other, why.Say("; the UIDs put it before ").Name(after[0].pod.Name)
 		}
 	}
@@ -57,36 +57,36 @@ func placed(c *candidate, after []candidate, now time.Time) (because string, w d
 type criterion struct {
 	name    string
 	compare func(a, b *candidate) int
-	words   func(a, b *candidate, now time.Time) decision.Words
+	words   func(a, b *candidate) decision.Words
 }
 
 // criteria in the order in which they are compared, as head and tail do.
 var criteria = []criterion{
 	{"unassigned", func(a, b *candidate) int { return first(a.pod.Node == "", b.pod.Node == "") },
-		func(_, b *candidate, _ time.Time) decision.Words { return against("is on no node", b, "is on one") }},
+		func(_, b *candidate) decision.Words { return against("is on no node", b, "is on one") }},
 	{"phase", func(a, b *candidate) int { return cmp.Compare(a.phase, b.phase) },
-		func(a, b *candidate, _ time.Time) decision.Words {
+		func(a, b *candidate) decision.Words {
 			return against("is "+a.pod.Phase, b, "is "+b.pod.Phase)
 		}},
 	{"ready", func(a, b *candidate) int { return first(!a.pod.Ready, !b.pod.Ready) },
-		func(_, b *candidate, _ time.Time) decision.Words { return against("is not ready", b, "is") }},
+		func(_, b *candidate) decision.Words { return against("is not ready", b, "is") }},
 	{"settling", func(a, b *candidate) int { return first(a.settling, b.settling) },
-		func(_, b *candidate, _ time.Time) decision.Words {
+		func(_, b *candidate) decision.Words {
 			return against("is ready but not available yet", b, "is available")
 		}},
 	{"cost", func(a, b *candidate) int { return cmp.Compare(a.cost, b.cost) },
-		func(a, b *candidate, _ time.Time) decision.Words {
+		func(a, b *candidate) decision.Words {
 			return decision.Words{}.Say("has the lower deletion cost: ").Count("deletionCost", a.cost).Say(" against ").Count("deletionCost", b.cost).Say(" of ").Name(b.pod.Name)
 		}},
 	{"colocated", func(a, b *candidate) int { return cmp.Compare(b.colocated, a.colocated) },
-		func(a, b *candidate, _ time.Time) decision.Words {
+		func(a, b *candidate) decision.Words {
 			return decision.Words{}.Say("is on a node with ").Count("colocated", a.colocated).Say(plural(a.colocated, " pod", " pods")+" of its owner, ").
 				Name(b.pod.Name).Say(" on one with ").Count("colocated", b.colocated)
 		}},
 	{"readySince", func(a, b *candidate) int {
 		return cmp.Or(first(a.readyZero, b.readyZero), cmp.Compare(a.readyBucket, b.readyBucket))
-	}, func(a, b *candidate, now time.Time) decision.Words {
-		return younger("has been ready for less long", a.pod.ReadySince, b, b.pod.ReadySince, now)
+	}, func(a, b *candidate) decision.Words {
+		return younger("has been ready for less long", a.pod.ReadySince, b, b.pod.ReadySince)
 	}},
 }
 
@@ -94,7 +94,7 @@ var criteria = []criterion{
 var ties = []criterion{
 	{"restarts", func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.pod.Restarts, a.pod.Restarts), cmp.Compare(b.pod.SidecarRestarts, a.pod.SidecarRestarts))
-	}, func(a, b *candidate, _ time.Time) decision.Words {
+	}, func(a, b *candidate) decision.Words {
 		x, y := a.pod.Restarts, b.pod.Restarts
 		if x == y {
 			x, y = a.pod.SidecarRestarts, b.pod.SidecarRestarts
@@ -103,20 +103,20 @@ var ties = []criterion{
 	}},
 	{"age", func(a, b *candidate) int {
 		return cmp.Or(first(a.pod.Created.IsZero(), b.pod.Created.IsZero()), cmp.Compare(a.ageBucket, b.ageBucket))
-	}, func(a, b *candidate, now time.Time) decision.Words {
-		return younger("is younger", a.pod.Created, b, b.pod.Created, now)
+	}, func(a, b *candidate) decision.Words {
+		return younger("is younger", a.pod.Created, b, b.pod.Created)
 	}},
 }
 
 // before says why a goes before b, which follows it.
-func before(a, b *candidate, now time.Time) (string, decision.Words) {
+func before(a, b *candidate) (string, decision.Words) {
 	list := criteria
 	if head(a, b) == 0 && a.pod.ReadySince.Equal(b.pod.ReadySince) {
 		list = ties
 	}
 	for _, c := range list {
 		if c.compare(a, b) < 0 {
-			return c.name, c.words(a, b, now)
+			return c.name, c.words(a, b)
 		}
 	}
 	return "uid", decision.Words{}.Say("ties with ").Name(b.pod.Name).Say(" in all that counts, so the UIDs decide")
@@ -126,11 +126,11 @@ func against(is string, b *candidate, other string) decision.Words {
 	return decision.Words{}.Say(is + ", ").Name(b.pod.Name).Say(" " + other)
 }
 
-func younger(is string, at time.Time, b *candidate, other, now time.Time) decision.Words {
+func younger(is string, at time.Time, b *candidate, other time.Time) decision.Words {
 	if at.IsZero() {
 		return against("does not say since when", b, "does")
 	}
-	return decision.Words{}.Say(is + ": ").Quote(decision.Span(max(0, now.Sub(at)))).Say(" against ").Quote(decision.Span(max(0, now.Sub(other)))).Say(" of ").Name(b.pod.Name)
+	return decision.Words{}.Say(is + ": ").Since(at).Say(" against ").Since(other).Say(" of ").Name(b.pod.Name)
 }
 
 // Plight says what an active pod that is not ready waits for, without its name.
