@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -61,7 +62,7 @@ func (c *codec) head(data []byte) (*head, error) {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	var h head
-	if err := json.Unmarshal(text, &h); err != nil {
+	if err := cbor.Unmarshal(text, &h); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if err := h.check(); err != nil {

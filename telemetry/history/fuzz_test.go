@@ -2,11 +2,12 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -75,6 +76,13 @@ func FuzzBlock(f *testing.F) {
 		}
 		return text
 	}
+	contents := func(h head) []byte {
+		data, err := cbor.Marshal(h)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return data
+	}
 	for _, g := range groups {
 		blocks, err := g.pack(c)
 		if err != nil {
@@ -86,17 +94,17 @@ func FuzzBlock(f *testing.F) {
 		}
 	}
 	for _, json := range []string{"{}", "null", `{"v":99}`, `{"rounds":[{}],"report":{}}`, `{"sentence":{"object":"x","lead":[{"kind":"until"}]}}`} {
-		f.Add([]byte(fmt.Sprintf(`{"objects":[{}],"of":[0],"seqs":[1],"places":[0],"sizes":[[%d,0]]}`, len(json))), []byte(json))
+		f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0}, Seqs: []uint64{1}, Started: []int64{1}, Places: []int{0}, Sizes: [][2]int{{len(json), 0}}}), []byte(json))
 	}
-	f.Add([]byte(`{"objects":[{}],"of":[0,0],"seqs":[1,2],"places":[0,1],"sizes":[[2,0],[0,2]],"words":"AAAAAA==","bits":"AQE="}`), []byte("{}{}"))
+	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Places: []int{0, 1}, Sizes: [][2]int{{2, 0}, {0, 2}}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("{}{}"))
 	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
 	m, err := matchOf(&q)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, contents, body []byte) { // compressed here, as damaged frames are found by their checksums
+	f.Fuzz(func(t *testing.T, table, body []byte) { // compressed here, as damaged frames are found by their checksums
 		b := &block{id: 1}
-		if b.head, b.err = c.head(c.contents.EncodeAll(contents, nil)); b.err != nil {
+		if b.head, b.err = c.head(c.contents.EncodeAll(table, nil)); b.err != nil {
 			return
 		}
 		for _, i := range b.head.may(&q, m.all, m.any) {

@@ -24,6 +24,11 @@ const (
 	// examine bounds the syncs that a search unpacks for one page, where the
 	// index and the tables of contents propose more than the query means.
 	examine = 4 * maxPage
+	// looked bounds the tables of contents that it reads for one page.
+	looked = 1000
+	// adrift is within which time groups may end in another order than that in
+	// which they are kept.
+	adrift = time.Second
 	// besides bounds how many blocks are looked through for a number.
 	besides = 1000
 )
@@ -51,6 +56,7 @@ type scan struct {
 	oldest bool   // first
 	chunk  int    // blocks read at a time
 	after  *place // begin behind this one
+	budget int    // blocks to look at before it asks whether to go on; 0 for all
 }
 
 // place is that of a sync: its group's number, and its place there.
@@ -70,7 +76,7 @@ func scanFor(q *telemetry.Query, chunk int) (scan, error) {
 		s.lo = bounded(number(q.Since))
 	}
 	if !q.Until.IsZero() { // A sync that started before can be in a group that ended later.
-		s.hi = bounded(number(q.Until.Add(longestBlock))+int64(time.Minute/instant)) | (1<<classBits - 1)
+		s.hi = bounded(number(q.Until.Add(longestBlock+adrift))) | (1<<classBits - 1)
 	}
 	if q.Limit < 0 {
 		return s, fmt.Errorf("%w: a limit of %d: give 0 or more", telemetry.ErrBadQuery, q.Limit)
@@ -144,6 +150,7 @@ func (e entry) class() telemetry.Class { return classOf(e.block.id & (1<<classBi
 // walk calls visit with the syncs of a scan until it says that it has enough.
 // Every chunk is read by itself: a reader that takes its time holds up neither
 // the writer nor the emptying of its log. Blocks that expire meanwhile are left out.
+// Where the budget is spent, it is called with the place up to which it looked, and no block.
 func (r *reader) walk(ctx context.Context, s scan, visit func(entry) (more bool, err error)) error {
 	for {
 		ids, err := r.ids(ctx, s)
@@ -166,11 +173,24 @@ func (r *reader) walk(ctx context.Context, s scan, visit func(entry) (more bool,
 				return err
 			}
 			s.pass(ids[n-1])
+			if s.budget -= n; s.budget <= 0 && s.budget > -n {
+				if more, err := visit(entry{place: s.endOf(ids[0] >> classBits)}); err != nil || !more {
+					return err
+				}
+			}
 		}
 		if !full {
 			return nil
 		}
 	}
+}
+
+// endOf is the place behind all of a group's syncs.
+func (s *scan) endOf(group int64) place {
+	if s.oldest {
+		return place{group, math.MaxInt32}
+	}
+	return place{group, -1}
 }
 
 // pass bounds a scan to what comes behind a block.
@@ -298,8 +318,13 @@ func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits,
 	if err != nil {
 		return telemetry.Hits{}, err
 	}
+	s.budget = looked
 	found, last, examined := telemetry.Hits{Hits: []telemetry.Hit{}}, place{}, 0
 	err = r.walk(ctx, s, func(e entry) (bool, error) {
+		if e.block == nil {
+			found.Next = cursor(e.place)
+			return false, nil
+		}
 		if len(found.Hits) == limit || examined == examine {
 			found.Next = cursor(last)
 			return false, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -174,7 +173,7 @@ func (b *batch) add(ctx context.Context, g packedGroup) error {
 	if err != nil {
 		return err
 	}
-	n, err := b.free(ctx, number(g.ended))
+	n, err := b.free(ctx, g.number())
 	if err != nil {
 		return err
 	}
@@ -192,11 +191,10 @@ func (b *batch) add(ctx context.Context, g packedGroup) error {
 	return nil
 }
 
-// free is the first number from there that no group has. Groups that end in the
-// same moment stand in the order in which they came, as long as the clock was
-// not set back.
+// free is the first number from there that no group has. Groups that end in
+// about the same moment stand in the order in which they came.
 func (b *batch) free(ctx context.Context, n int64) (int64, error) {
-	if n <= b.newest && b.newest-n < int64(time.Minute/instant) {
+	if n <= b.newest && b.newest-n < int64(adrift/instant) {
 		n = b.newest + 1
 	}
 	for ; ; n++ {
