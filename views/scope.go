@@ -83,6 +83,7 @@ type PodLane struct {
 	Name   string `json:"name,omitempty"` // of a bundle: "7 new"
 	Height int    `json:"-"`
 	Bundle bool   `json:"-"`
+	Dense  bool   `json:"-"` // a bundle of lines that lie close together
 	Count  int    `json:"count"`
 	// Empty is set where nothing is drawn; Note says why.
 	Empty                        bool      `json:"empty,omitempty"`

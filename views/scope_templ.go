@@ -830,7 +830,7 @@ func podLane(s *Scope, l PodLane) templ.Component {
 			templ_7745c5c3_Var47 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var48 = []any{"chan", "pod", templ.KV("many", l.Bundle)}
+		var templ_7745c5c3_Var48 = []any{"chan", "pod", templ.KV("many", l.Bundle), templ.KV("dense", l.Dense)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var48...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

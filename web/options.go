@@ -156,6 +156,7 @@ type Server struct {
 	list     listing
 	encoded  encoded
 	says     sayings
+	pods     decoded
 	exports  chan struct{} // bounds those under way
 	folds    chan struct{} // the same of plans
 

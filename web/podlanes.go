@@ -14,10 +14,10 @@ const (
 	// openLanes is how many pods that block have a lane each without being asked
 	// for, singleLanes how many have one at all: more are grouped by their reason.
 	openLanes, singleLanes = 3, 40
-	// drawnPods bounds the lines of a bundle.
-	drawnPods = 60
+	// drawnPods bounds the lines of a bundle, so that each can be told from the next.
+	drawnPods = 28
 	// laneHeight is that of one pod, bundleHeight the most of a bundle.
-	laneHeight, bundleHeight = 20, 44
+	laneHeight, bundleHeight = 20, 68
 )
 
 // laneKind is which pods a bundle holds.
@@ -115,12 +115,12 @@ func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
 	n := min(len(k.lives), drawnPods)
 	pitch := min(4, float64(bundleHeight-6)/float64(max(1, n)))
 	height := max(laneHeight, int(pitch*float64(n))+6)
-	for i, l := range k.lives[:n] {
-		s.draw(b, l, now, float64(height)/2+pitch*(float64(i)-float64(n-1)/2))
+	for i := range n { // Of more than there is room for, every so many.
+		s.draw(b, k.lives[i*len(k.lives)/n], now, float64(height)/2+pitch*(float64(i)-float64(n-1)/2))
 	}
-	v := views.PodLane{Name: digits(len(k.lives)) + " " + k.word, Height: height, Bundle: true, Count: len(k.lives), Note: k.note}
+	v := views.PodLane{Name: digits(len(k.lives)) + " " + k.word, Height: height, Bundle: true, Dense: pitch < 3.5, Count: len(k.lives), Note: k.note}
 	if len(k.lives) > n {
-		v.Note = v.Note.Plain(fmt.Sprintf("; %d are drawn", n))
+		v.Note = v.Note.Plain(fmt.Sprintf("; %d of them are drawn", n))
 	}
 	return s.lane(v)
 }

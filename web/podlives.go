@@ -47,17 +47,17 @@ type podLife struct {
 // podLives puts together what is recorded of the pods of one ReplicaSet since
 // then: the snapshots of the first and the newest sync, what woke the syncs
 // between them, and what they created and deleted.
-func podLives(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podLife, last *replicaset.Snapshot) {
+func (d *decoded) podLives(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podLife, last *replicaset.Snapshot) {
 	first := slices.IndexFunc(traces, func(t *telemetry.Trace) bool { return !t.Ended.Before(since) })
 	if first < 0 {
 		traces = nil
 	} else {
 		traces = traces[first:]
 	}
-	last = laneSnapshot(newest)
+	last = d.snapshot(newest)
 	of := lifeBook{}
 	if len(traces) > 0 && traces[0] != newest {
-		if opening := laneSnapshot(traces[0]); opening != nil {
+		if opening := d.snapshot(traces[0]); opening != nil {
 			of.see(opening)
 		}
 	}
@@ -69,17 +69,6 @@ func podLives(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Tim
 		of.end(newest.Ended)
 	}
 	return of.sorted(), last
-}
-
-func laneSnapshot(t *telemetry.Trace) *replicaset.Snapshot {
-	if crowded(t) {
-		return nil
-	}
-	snap, err := replicaSetSnapshot(t)
-	if err != nil {
-		return nil
-	}
-	return snap
 }
 
 // lifeBook is pods by name.

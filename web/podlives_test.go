@@ -47,18 +47,18 @@ func TestPodLivesFromEvents(t *testing.T) {
 		set(6, []replicaset.Pod{pod}, podEvent(telemetry.CauseModified, at(5), decision.Change{Field: "spec.nodeName", To: "n"}, decision.Change{Field: "status.phase", From: "Pending", To: "Running"})),
 		set(10, []replicaset.Pod{ready}, podEvent(telemetry.CauseModified, at(9), decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})),
 	}
-	lives, _ := podLives(traces, traces[3], storyNow)
+	lives, _ := new(decoded).podLives(traces, traces[3], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].available(at(10)) {
 		t.Errorf("up to ready it is %q", got)
 	}
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
-	lives, _ = podLives(traces, traces[5], storyNow)
+	lives, _ = new(decoded).podLives(traces, traces[5], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s ending, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
-	lives, _ = podLives([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	lives, _ = new(decoded).podLives([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
 		t.Errorf("of the two ends it is %q", got)
 	}
@@ -119,11 +119,11 @@ func TestManyPodsThatBlock(t *testing.T) {
 	for _, l := range open {
 		said = append(said, l.Name+": "+l.Note.String())
 	}
-	want := []string{"33 waiting: each cannot pull shop/web:2 (not found)", "17 waiting: each finds no node (0/6 nodes are available)"}
+	want := []string{"33 waiting: each cannot pull shop/web:2 (not found); 28 of them are drawn", "17 waiting: each finds no node (0/6 nodes are available)"}
 	if !slices.Equal(said, want) || len(more) != 0 {
 		t.Errorf("50 pods are %q and %d more", said, len(more))
 	}
-	if l := b.bundle(laneKind{word: "old", lives: block(200)}, now); l.Height > bundleHeight || !strings.Contains(l.Note.String(), "60 are drawn") || l.Name != "200 old" {
+	if l := b.bundle(laneKind{word: "old", lives: block(200)}, now); l.Height > bundleHeight || !strings.Contains(l.Note.String(), "28 of them are drawn") || l.Name != "200 old" {
 		t.Errorf("200 pods are %d high: %q", l.Height, l.Note.String())
 	}
 }
@@ -242,7 +242,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 	w.journal.Record(w.decideDeployment(d, script{}))
 	s := w.server(nil)
 	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
-	if len(v.Pods) != 1 || v.Pods[0].Name != "50 waiting" || v.Pods[0].Note.String() != "each cannot pull shop/web:2 (not found)" || v.Pods[0].Pending == "" {
+	if len(v.Pods) != 1 || v.Pods[0].Name != "50 waiting" || v.Pods[0].Note.String() != "each cannot pull shop/web:2 (not found); 28 of them are drawn" || v.Pods[0].Pending == "" {
 		t.Errorf("what blocks is %+v", v.Pods)
 	}
 	if len(v.Rest) != 1 || v.Rest[0].Name != "900 new" || !strings.Contains(v.Rest[0].Note.String(), "too many to draw one by one, 10 more") {

@@ -29,7 +29,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
-		lives, _ := podLives(traces, child, b.from)
+		lives, _ := s.pods.podLives(traces, child, b.from)
 		for _, l := range lives {
 			l.fresh = fresh != nil && child.Name == fresh.Name
 			switch {
@@ -177,18 +177,18 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
 		{Class: "p-new", Name: "pods", Value: digits(last.fresh)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
 	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
-	setLanes(v, x, box, now)
+	s.setLanes(v, x, box, now)
 	v.Label = "Pods from " + v.Span + " UTC. Wanted are " + digits(last.ceiling) + ", there are " + digits(last.fresh) + ", available are " + digits(last.available) + "." + laneFinding(v)
 	return v
 }
 
-func setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
+func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
 	if crowded(x.newest) {
 		v.Rest = append(v.Rest, views.PodLane{Name: views.Thousands(numbersOf(x.newest).or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
-	lives, _ := podLives(x.kept, x.newest, b.from)
+	lives, _ := s.pods.podLives(x.kept, x.newest, b.from)
 	lives = slices.DeleteFunc(lives, func(l *podLife) bool { return !b.shows(l) })
 	block, rest := []*podLife{}, laneKind{word: "pods"}
 	for _, l := range lives {
