@@ -120,7 +120,7 @@ func TestFileIsBounded(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock, MaxBytes: MinBytes})
 	s.opts.MaxBytes = MinBytes / 2 // nobody can ask for as little, but it is sooner full
 	traces, largest := newGenerator(t, 15, 500).many(250), int64(0)
-	for round := range 60 {
+	for round := range 40 {
 		if err := s.Add(t.Context(), again(traces, round)...); err != nil {
 			t.Fatal(err)
 		}
@@ -130,8 +130,8 @@ func TestFileIsBounded(t *testing.T) {
 		largest = max(largest, onDisk(s.path))
 	}
 	kept, quiet := s.kept(), s.counts[classes[telemetry.ClassQuiet]]
-	t.Logf("15,000 syncs: at most %d bytes on the disk, limit %d; %d kept, %d of them quiet", largest, s.opts.MaxBytes, kept, quiet)
-	if largest > s.opts.MaxBytes || kept == 15_000 {
+	t.Logf("10,000 syncs: at most %d bytes on the disk, limit %d; %d kept, %d of them quiet", largest, s.opts.MaxBytes, kept, quiet)
+	if largest > s.opts.MaxBytes || kept == 10_000 {
 		t.Errorf("%d bytes for a limit of %d, with %d syncs", largest, s.opts.MaxBytes, kept)
 	}
 	if quiet*quietShare > kept+quietShare*int64(len(traces)) || quiet == 0 {
@@ -179,9 +179,9 @@ func check(t *testing.T, path string) {
 // A limit set lower than before makes the file smaller.
 func TestLowerLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.db")
-	s := open(t, path, Options{Clock: clock, MaxBytes: 4 * MinBytes})
+	s := open(t, path, Options{Clock: clock, MaxBytes: MinBytes})
 	traces, round := newGenerator(t, 16, 500).many(500), 0
-	for ; onDisk(path) < MinBytes/4*5; round++ {
+	for ; onDisk(path) < MinBytes/8*5; round++ {
 		if err := s.Add(t.Context(), again(traces, round)...); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,9 @@ func TestLowerLimit(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	const lower = MinBytes / 2
 	s = open(t, path, Options{Clock: clock, MaxBytes: MinBytes})
+	s.opts.MaxBytes = lower
 	for last := round + 100; round < last; round++ {
 		if _, err := s.Trim(t.Context(), trimChunks); err != nil {
 			t.Fatal(err)
@@ -197,12 +199,12 @@ func TestLowerLimit(t *testing.T) {
 		if err := s.Add(t.Context(), again(traces[:20], 25*round)...); err != nil {
 			t.Fatal(err)
 		}
-		if onDisk(path) <= MinBytes {
+		if onDisk(path) <= lower {
 			check(t, path)
 			return
 		}
 	}
-	t.Errorf("still %d bytes after the limit was lowered to %d", onDisk(path), MinBytes)
+	t.Errorf("still %d bytes after the limit was lowered to %d", onDisk(path), lower)
 }
 
 // A file that reaches its hard bound says so, and goes on when there is room.
