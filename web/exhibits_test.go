@@ -101,7 +101,7 @@ func situations(w *world) []exhibit {
 // states hangs what pages say when they have nothing, too little or no way to say more.
 func (x *exhibition) states(t testing.TB, w *world) {
 	empty := newWorld(t, storyNow.Add(-time.Hour)).server(func(o *Options) { o.Loops = nil })
-	watching := w.server(func(o *Options) { o.Mode = "watch" })
+	watching := w.server(func(o *Options) { o.Mode, o.Shadow = "watch", shadowed })
 	standby := w.server(func(o *Options) { o.Mode, o.Leader = "standby", "loopscope-1" })
 	unreachable := w.server(func(o *Options) {
 		o.Server = func() telemetry.ServerState {

@@ -56,6 +56,9 @@ type Options struct {
 
 	// Archive is the syncs that outlive the journal; nil for those of the journal alone.
 	Archive telemetry.Archive
+	// Shadow returns how decisions compare with those of another controller; nil
+	// where this process acts, or is none.
+	Shadow func() telemetry.ShadowState
 	// Tally counts the answers; nil for one that counts nothing.
 	Tally *telemetry.Tally
 	// Recording is set where the journal is a recording and nothing runs. Now has

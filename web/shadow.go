@@ -1,23 +1,181 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
+
+// shownDifferences is how many differences the page has; the twin has all that are kept.
+const shownDifferences = 50
+
+// shadowWords say what a verdict is.
+var shadowWords = map[telemetry.ShadowVerdict]views.Mark{
+	telemetry.ShadowUnexplained: {Tone: views.Failed, Word: "unexplained"},
+	telemetry.ShadowOverdue:     {Tone: views.Waiting, Word: "not written"},
+	telemetry.ShadowOther:       {Tone: views.Idle, Word: "another writer"},
+	telemetry.ShadowTiming:      {Tone: views.Idle, Word: "cache timing"},
+	telemetry.ShadowAgrees:      {Tone: views.OK, Word: "agree"},
+}
 
 // shadow is the page of how what this program would have written compares with
 // what another controller did write. A process that acts has nobody to be
 // compared with.
 func (s *Server) shadow(q *query) (*page, error) {
-	v := views.Shadow{Headline: "This process acts, so there is nothing to compare.",
-		Then: views.Say("Whatever its loops decide, they write; nobody else decides for the same objects. What was decided and what came of it stands on the page of each sync.")}
-	if s.opts.Recording != nil {
-		v.Headline = "A recording has nothing to compare."
-		v.Then = views.Say("It holds what one set of loops decided. ").Code("loopscope replay").Plain(" decides every sync of it once more and compares.")
+	v := s.notCompared()
+	switch {
+	case s.opts.Shadow != nil:
+		v = s.compared(s.opts.Shadow())
+	case s.opts.Mode == "watch":
+		v = s.compared(telemetry.ShadowState{})
 	}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Shadow"), body: views.ShadowBody(v), data: v}
+	data := v
+	if v.More = max(0, len(v.Differences)-shownDifferences); v.More > 0 {
+		v.Differences = v.Differences[:shownDifferences]
+	}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Shadow: "+v.Headline), body: views.ShadowBody(v), data: data}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "shadow", q.twinHref(), aboutKeys
 	p.frame.Crumbs = []views.Link{{Text: "Shadow"}}
+	if s.opts.Shadow != nil {
+		p.goLive(q, part{"f-head", views.ShadowHead(v)}, part{"f-shadow", views.ShadowLists(v)})
+		p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
+	}
 	return p, nil
+}
+
+// notCompared is the page of a process that acts, or is a recording.
+func (s *Server) notCompared() views.Shadow {
+	if s.opts.Recording != nil {
+		return views.Shadow{Headline: "A recording has nothing to compare.",
+			Then:  views.Say("It holds what one set of loops decided."),
+			Notes: []views.ShadowNote{{Title: "Decide it once more", Text: views.Say("Every sync of a recording can be decided again by these rules, and compared."), Try: "loopscope replay FILE"}}}
+	}
+	return views.Shadow{Headline: "This process acts, so there is nothing to compare.",
+		Then: views.Say("Whatever its loops decide, they write; nobody else decides for the same objects. What came of a decision stands on the page of its sync."),
+		Notes: []views.ShadowNote{
+			{Title: "To compare", Text: views.Say("Run it beside the controllers that a cluster already has. It then decides the same and writes nothing, and this page counts where the two differ."), Try: "loopscope manager --watch"},
+			shadowRights()}}
+}
+
+// compared is the page of a process that watches.
+func (s *Server) compared(st telemetry.ShadowState) views.Shadow {
+	agree, open := st.Count(telemetry.ShadowAgrees), st.Count(telemetry.ShadowUnexplained)
+	total := uint64(0)
+	for _, v := range telemetry.ShadowVerdicts {
+		total += st.Count(v)
+	}
+	v := views.Shadow{Compares: true, Headline: shadowHeadline(open, total), Then: views.Sayf("%s agree%s. Only decisions on the size of a ReplicaSet can be compared: %s decided none.",
+		views.Thousands(agree), shareText(agree, total), views.Plural(st.Silent, "sync"))}
+	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowTiming, telemetry.ShadowOther, telemetry.ShadowOverdue, telemetry.ShadowUnexplained} {
+		n := views.Number{Label: shadowWords[verdict].Word, Value: views.Say(views.Thousands(st.Count(verdict)))}
+		if tone := shadowWords[verdict].Tone; st.Count(verdict) > 0 && (tone == views.Failed || tone == views.Waiting) {
+			n.Tone = tone
+		}
+		v.Numbers = append(v.Numbers, n)
+	}
+	v.Numbers = append(v.Numbers, views.Number{Label: "seen too late", Value: views.Say(views.Thousands(st.Together)), Note: views.Say("not compared")},
+		views.Number{Label: "withdrawn", Value: views.Say(views.Thousands(st.Withdrawn)), Note: views.Say("not compared")},
+		views.Number{Label: "compared within", Value: views.Say(views.Span(telemetry.ShadowWithin)), Note: views.Say("of the prediction")})
+	v.Differences, v.Questions = differences(st), s.shadowQuestions(st)
+	v.Notes = []views.ShadowNote{
+		{Title: "What this is", Text: views.Say("The same decision as of a process that acts, computed from this process's own caches. It is not the other controller's mind: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
+		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that came in together with what it follows from is seen too late to be predicted. A decision that the next sync no longer comes to is withdrawn. Pods, status and annotations are not compared.")},
+		shadowRights()}
+	if st.Missed > 0 {
+		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(views.Plural(st.Missed, "sync") + " went by uncompared: they came faster than they could be read.")})
+	}
+	return v
+}
+
+func shadowRights() views.ShadowNote {
+	return views.ShadowNote{Title: "What it may do", Text: views.Say("get, list and watch on deployments, replicasets, replicationcontrollers and pods. Anything else is refused before it is sent; give it no right to more.")}
+}
+
+func shadowHeadline(open, total uint64) string {
+	switch {
+	case total == 0:
+		return "Nothing could be compared yet."
+	case open == 0:
+		return "None of " + views.Plural(total, "decision") + " that can be compared differs without a reason."
+	default:
+		return views.Thousands(open) + " of " + views.Plural(total, "decision") + " that can be compared " + be(int(open), "differs", "differ") + " from the other controller and " + be(int(open), "is", "are") + " not explained."
+	}
+}
+
+// shareText is a share with both of its numbers beside it.
+func shareText(n, of uint64) string {
+	if of == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %s (%s)", views.Thousands(of), percent(n, of))
+}
+
+// percent never rounds up to all.
+func percent(n, of uint64) string {
+	if n == of {
+		return "100%"
+	}
+	return fmt.Sprintf("%.1f%%", min(99.9, 100*float64(n)/float64(of)))
+}
+
+// differences are the worst first, and of each kind the newest.
+func differences(st telemetry.ShadowState) []views.Difference {
+	var list []views.Difference
+	for _, verdict := range telemetry.ShadowVerdicts {
+		for _, d := range st.Differences {
+			if d.Verdict == verdict {
+				list = append(list, differenceOf(&d))
+			}
+		}
+	}
+	return list
+}
+
+func differenceOf(d *telemetry.Difference) views.Difference {
+	v := views.Difference{Reason: shadowWords[d.Verdict], At: d.At.UTC(), Namespace: d.Object.Namespace, Name: d.Object.Name, Href: syncAddress(d.Object, d.Epoch, d.Sync),
+		Question: d.Question, Target: d.Target, Predicted: d.Predicted, Observed: d.Observed}
+	v.Known = views.Text{}.Code(d.Target)
+	switch d.Verdict {
+	case telemetry.ShadowOverdue:
+		v.Known = v.Known.Plain(": predicted ").Since(d.At).Plain(" ago, and nobody has written it. Does the other controller run?")
+		return v
+	case telemetry.ShadowTiming:
+		v.Known = v.Known.Plain(": decided on rv " + orNone(d.DecidedOn) + ", written on rv " + orNone(d.WrittenOn) + ", and other things had changed by then")
+	case telemetry.ShadowOther:
+		v.Known = v.Known.Plain(": written by ").Code(clip(d.Manager, 100))
+	case telemetry.ShadowUnexplained:
+		v.Known = v.Known.Plain(": both decided on rv " + orNone(d.DecidedOn) + ", and nothing else changed")
+	}
+	if d.SeenIn > 0 {
+		v.Known = v.Known.Plain("; ").Link("seen in sync "+digits(d.SeenIn), syncAddress(d.Object, d.Epoch, d.SeenIn))
+	}
+	v.Known = v.Known.Plain(".")
+	return v
+}
+
+// shadowQuestions is how decisions compare by the question that they follow from.
+func (s *Server) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestion {
+	c := s.catalogue(telemetry.LoopDeployment)
+	list := make([]views.ShadowQuestion, 0, len(st.Questions))
+	for _, q := range st.Questions {
+		v := views.ShadowQuestion{ID: q.Question, Href: "/decisions/" + telemetry.LoopDeployment + "#" + q.Question, Agree: q.Counts[telemetry.ShadowAgrees]}
+		if known, ok := c.Find(q.Question); ok {
+			v.Text = known.Text
+		}
+		for _, verdict := range telemetry.ShadowVerdicts {
+			n := q.Counts[verdict]
+			if v.Compared += n; verdict != telemetry.ShadowAgrees && n > 0 {
+				v.Differ += n
+				mark := shadowWords[verdict]
+				v.Of = append(v.Of, views.Mark{Tone: mark.Tone, Word: views.Thousands(n) + " " + mark.Word})
+			}
+		}
+		v.Ratio = percent(v.Agree, max(1, v.Compared))
+		list = append(list, v)
+	}
+	slices.SortStableFunc(list, func(a, b views.ShadowQuestion) int { return int(min(b.Differ, 1<<30)) - int(min(a.Differ, 1<<30)) })
+	return list
 }

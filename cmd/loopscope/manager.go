@@ -32,6 +32,7 @@ type managerOptions struct {
 	profiling  bool
 	history    historyOptions
 	untraced   bool
+	watch      bool
 	kubeconfig *genericclioptions.ConfigFlags
 }
 
@@ -47,12 +48,17 @@ machine.
 The cluster must not run these three loops elsewhere: start its
 kube-controller-manager with
   --controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller
-Two sets of loops on one cluster fight over every ReplicaSet.`,
+Two sets of loops on one cluster fight over every ReplicaSet. With --watch they
+may run elsewhere: this process then decides and writes nothing, and compares
+what it would have written with what the other controller writes.`,
 		Example: `  # The cluster of the current context; console on http://127.0.0.1:8077
   loopscope manager
 
   # Another context, another port
-  loopscope manager --context dev --listen 127.0.0.1:9000`,
+  loopscope manager --context dev --listen 127.0.0.1:9000
+
+  # Beside the controllers that a cluster already runs; the Shadow page compares
+  loopscope manager --watch`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
@@ -62,6 +68,7 @@ Two sets of loops on one cluster fight over every ReplicaSet.`,
 	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "requests that each loop may send at once")
 	cmd.Flags().BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	cmd.Flags().BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "decide and write nothing, and compare with the controller that writes")
 	o.history.addFlags(cmd.Flags())
 	o.kubeconfig.AddFlags(cmd.Flags())
 	return cmd
@@ -70,6 +77,9 @@ Two sets of loops on one cluster fight over every ReplicaSet.`,
 func (o *managerOptions) run(ctx context.Context, s streams) error {
 	if o.workers < 1 || o.qps <= 0 || o.burst < 1 {
 		return errors.New("--workers, --kube-api-qps and --kube-api-burst have to be positive")
+	}
+	if o.watch && o.untraced {
+		return errors.New("--watch compares what is recorded: leave --untraced out")
 	}
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
@@ -90,7 +100,7 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	program, err := app.New(app.Options{
 		History: history,
 		Config:  config, Cluster: o.clusterName(), Listen: o.listen, Workers: o.workers,
-		QPS: o.qps, Burst: o.burst, Profiling: o.profiling, Untraced: o.untraced, Logger: logger, Version: stamped(),
+		QPS: o.qps, Burst: o.burst, Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Logger: logger, Version: stamped(),
 	})
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type Metrics struct {
 	history   *historyMetrics
 	states    *stateMetrics
 	spans     spanVecs
+	shadow    *shadowMetrics
 	folded    atomic.Pointer[func() uint64]
 }
 
@@ -59,7 +60,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second
 	}
-	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Controllers), spans: newSpanVecs()}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Controllers), spans: newSpanVecs(), shadow: newShadowMetrics()}
 	all := []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -73,7 +74,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	all = append(all, m.client.collectors()...)
 	all = append(all, m.syncs.collectors()...)
 	all = append(all, m.readers.collectors()...)
-	all = append(all, m.history, m.states)
+	all = append(all, m.history, m.states, m.shadow)
 	all = append(all, m.spans.collectors()...)
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {

@@ -57,6 +57,9 @@ type Options struct {
 	// Untraced runs the loops without a record, which measures what that costs:
 	// the console then has nothing to show.
 	Untraced bool
+	// Watch lets the loops decide and write nothing, beside another controller,
+	// and compares what both would do. Nothing but reads is sent.
+	Watch bool
 	// Clock is the loops' time. Default: the real one.
 	Clock clock.WithTicker
 }
@@ -97,6 +100,7 @@ type App struct {
 	metrics  *metrics.Metrics
 	journal  *telemetry.Journal
 	tally    *telemetry.Tally
+	shadow   *telemetry.Shadow // nil where the loops act
 	cluster  *cluster
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
@@ -187,7 +191,15 @@ func (a *App) build() error {
 		return err
 	}
 	a.metrics.States(metrics.Sources{Board: a.journal.Board(), Waits: a.cluster.waits, Server: a.cluster.server, Now: a.opts.Clock.Now})
+	mode := controllers.Act
+	var shadow func() telemetry.ShadowState
+	if a.opts.Watch {
+		mode, a.shadow = controllers.Watch, telemetry.NewShadow()
+		shadow = func() telemetry.ShadowState { return a.shadow.State(a.opts.Clock.Now()) }
+		a.metrics.Shadow(shadow)
+	}
 	a.console, err = web.New(web.Options{
+		Shadow:     shadow,
 		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,
 		Tally:      a.tally,
@@ -199,7 +211,7 @@ func (a *App) build() error {
 		Readers:    readers{a.metrics},
 		Cluster:    a.opts.Cluster,
 		Version:    a.opts.Version,
-		Mode:       string(controllers.Act),
+		Mode:       string(mode),
 		Started:    time.Now(),
 		Logger:     a.opts.Logger,
 		Archive:    a.newHistory(),
@@ -234,6 +246,9 @@ func (a *App) Start(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx) // Stop ends the parts, in order.
 	a.background(ctx, "journal", func(ctx context.Context) error { a.journal.Run(ctx); return nil })
 	a.background(ctx, "tally of answers", func(ctx context.Context) error { a.tally.Run(ctx, a.journal); return nil })
+	if a.shadow != nil {
+		a.background(ctx, "comparison", func(ctx context.Context) error { a.shadow.Run(ctx, a.journal); return nil })
+	}
 	a.startHistory(ctx)
 	a.serve()
 	if a.cluster == nil {

@@ -61,7 +61,12 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	if !opts.Untraced {
 		recorder = journal
 	}
+	mode := controllers.Act
+	if opts.Watch {
+		mode = controllers.Watch
+	}
 	return c, c.build(opts, m, controllers.Options{
+		Mode:     mode,
 		Recorder: recorder,
 		Metrics:  m,
 		Clock:    opts.Clock,
@@ -109,6 +114,9 @@ func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.RateLimiter = m.InstrumentLimiter(flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst), config.Host)
 	config.Wrap(m.InstrumentTransport)
+	if opts.Watch {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
+	}
 	c, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", part, err)

@@ -1,0 +1,181 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// watching is a stream of syncs of one Deployment in a process that only watches.
+type watching struct {
+	t      *testing.T
+	shadow *Shadow
+	now    time.Time
+	seq    uint64
+}
+
+func newWatching(t *testing.T) *watching {
+	return &watching{t: t, shadow: NewShadow(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
+}
+
+// sync is a sync that saw ReplicaSets at some versions, for some causes, and
+// would have written some sizes: name, from, to and the version decided on.
+func (w *watching) sync(causes []Cause, seen map[string]string, actions ...decision.Action) *Trace {
+	w.t.Helper()
+	w.seq++
+	w.now = w.now.Add(time.Second)
+	type set struct {
+		Name string `json:"name"`
+		RV   string `json:"rv"`
+	}
+	var s struct {
+		ReplicaSets []set `json:"replicaSets"`
+	}
+	for name, rv := range seen {
+		s.ReplicaSets = append(s.ReplicaSets, set{name, rv})
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	x := &Trace{Epoch: "e", Seq: w.seq, Object: Object{LoopDeployment, "shop", "web"}, Causes: causes, Ended: w.now, Snapshot: raw,
+		Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: actions, Path: decision.Path{{Question: "RR-2"}}}}}}
+	w.shadow.Add([]*Trace{x}, 0)
+	return x
+}
+
+func resize(name, rv string, from, to int64) decision.Action {
+	return decision.Action{Kind: decision.UpdateReplicaSet, Question: "RR-2", Target: decision.Ref{Kind: "ReplicaSet", Name: name, RV: rv}, Size: &decision.Size{From: from, To: to}}
+}
+
+func wrote(name, was, is string, from, to int, manager string) Cause {
+	return Cause{Kind: CauseModified, Object: "ReplicaSet " + name, OldRV: was, NewRV: is, Manager: manager, Fields: []decision.Change{{Field: "spec.replicas", From: fmt.Sprint(from), To: fmt.Sprint(to)}}}
+}
+
+// TestShadowVerdicts plays one decision and what came of it, in every way.
+func TestShadowVerdicts(t *testing.T) {
+	pod := Cause{Kind: CauseModified, Object: "ReplicaSet web-1", OldRV: "5", NewRV: "6", Fields: []decision.Change{{Field: "status.readyReplicas", From: "1", To: "2"}}}
+	predict := resize("web-2", "10", 3, 5)
+	for name, c := range map[string]struct {
+		causes  []Cause
+		verdict ShadowVerdict
+	}{
+		"the same":          {[]Cause{wrote("web-2", "10", "11", 3, 5, ControllerManager)}, ShadowAgrees},
+		"the same, by whom": {[]Cause{wrote("web-2", "10", "11", 3, 5, "")}, ShadowAgrees},
+		"another size":      {[]Cause{wrote("web-2", "10", "11", 3, 4, ControllerManager)}, ShadowUnexplained},
+		"another version":   {[]Cause{wrote("web-2", "12", "13", 3, 4, ControllerManager)}, ShadowTiming},
+		"more had changed":  {[]Cause{pod, wrote("web-2", "10", "11", 3, 4, ControllerManager)}, ShadowTiming},
+		"somebody else":     {[]Cause{wrote("web-2", "10", "11", 3, 9, "kubectl")}, ShadowOther},
+	} {
+		w := newWatching(t)
+		w.sync(nil, map[string]string{"web-2": "10"}, predict)
+		x := w.sync(c.causes, nil)
+		st := w.shadow.State(w.now)
+		if st.Count(c.verdict) != 1 || st.Syncs != 2 || st.Silent != 1 || st.Withdrawn != 0 {
+			t.Errorf("%s: %+v", name, st)
+		}
+		if differs := c.verdict != ShadowAgrees; differs != (len(st.Differences) == 1) || differs && (st.Differences[0].SeenIn != x.Seq || st.Differences[0].Sync != 1 || st.Differences[0].Predicted != "3 → 5") {
+			t.Errorf("%s: kept %+v", name, st.Differences)
+		}
+	}
+}
+
+// TestShadowTime: what nobody writes is overdue from the first sync that said so,
+// until somebody does; what a later sync does not come to any more is withdrawn.
+func TestShadowTime(t *testing.T) {
+	w := newWatching(t)
+	seen := map[string]string{"web-2": "10"}
+	w.sync(nil, seen, resize("web-2", "10", 3, 5))
+	first := w.now
+	for range 4 {
+		w.sync(nil, seen, resize("web-2", "10", 3, 5))
+	}
+	if st := w.shadow.State(first.Add(ShadowWithin)); st.Count(ShadowOverdue) != 0 {
+		t.Errorf("overdue at the limit: %+v", st)
+	}
+	st := w.shadow.State(first.Add(ShadowWithin + time.Millisecond))
+	if st.Count(ShadowOverdue) != 1 || !st.Differences[0].At.Equal(first) {
+		t.Errorf("overdue: %+v", st)
+	}
+	w.sync([]Cause{wrote("web-2", "10", "11", 3, 5, ControllerManager)}, seen)
+	if st := w.shadow.State(w.now.Add(time.Hour)); st.Count(ShadowOverdue) != 0 || st.Count(ShadowAgrees) != 1 || len(st.Differences) != 0 {
+		t.Errorf("written late: %+v", st)
+	}
+	w.sync(nil, seen, resize("web-2", "11", 5, 6))
+	w.sync(nil, seen)
+	if st := w.shadow.State(w.now.Add(time.Hour)); st.Withdrawn != 1 || st.Count(ShadowOverdue) != 0 {
+		t.Errorf("withdrawn: %+v", st)
+	}
+}
+
+// TestShadowUnpredicted: a write that nobody predicted is a difference where
+// everything was known before it, and cannot be compared otherwise.
+func TestShadowUnpredicted(t *testing.T) {
+	w := newWatching(t)
+	w.sync(nil, map[string]string{"web-2": "10"})
+	w.sync([]Cause{{Kind: CauseModified, Object: "Deployment web"}, wrote("web-2", "10", "11", 3, 5, ControllerManager)}, map[string]string{"web-2": "11"})
+	if st := w.shadow.State(w.now); st.Together != 1 || len(st.Questions) != 0 {
+		t.Errorf("together with its cause: %+v", st)
+	}
+	w.sync([]Cause{wrote("web-2", "11", "12", 5, 6, "kubectl")}, map[string]string{"web-2": "12"})
+	if st := w.shadow.State(w.now); st.Together != 2 {
+		t.Errorf("by somebody else: %+v", st)
+	}
+	w.sync([]Cause{wrote("web-2", "12", "13", 6, 7, ControllerManager)}, map[string]string{"web-2": "13"})
+	st := w.shadow.State(w.now)
+	if st.Count(ShadowUnexplained) != 1 || st.Differences[0].Predicted != "none" || st.Differences[0].Observed != "6 → 7" || st.Differences[0].Question != "RR-2" {
+		t.Errorf("out of the blue: %+v", st)
+	}
+	w.sync([]Cause{{Kind: CauseModified, Object: "ReplicaSet web-2", Sync: 3, Fields: wrote("web-2", "", "", 1, 2, "").Fields}}, nil)
+	if again := w.shadow.State(w.now); again.Count(ShadowUnexplained) != 1 || again.Together != st.Together {
+		t.Errorf("our own write was compared: %+v", again)
+	}
+}
+
+// TestShadowCreation compares ReplicaSets by their names.
+func TestShadowCreation(t *testing.T) {
+	w := newWatching(t)
+	create := decision.Action{Kind: decision.CreateReplicaSet, Question: "RR-1", Target: decision.Ref{Kind: "ReplicaSet", Name: "web-3"}, Size: &decision.Size{To: 3}}
+	w.sync(nil, nil, create)
+	w.sync([]Cause{{Kind: CauseAdded, Object: "ReplicaSet web-3", NewRV: "20"}}, nil)
+	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 || st.Questions[0].Question != "RR-1" {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowLearnsTheController: whoever writes what is predicted, again and
+// again, is the other controller, however it calls itself.
+func TestShadowLearnsTheController(t *testing.T) {
+	w := newWatching(t)
+	for i := range 4 {
+		rv := fmt.Sprint(i)
+		w.sync(nil, nil, resize("web-2", rv, 3, 5))
+		w.sync([]Cause{wrote("web-2", rv, "x", 3, 4, "cloud-controllers")}, nil)
+		st := w.shadow.State(w.now)
+		if known := i == 3; known != (st.Count(ShadowUnexplained) == 1) {
+			t.Errorf("after %d: %+v", i, st.Questions)
+		}
+		w.sync(nil, nil, resize("web-2", rv, 3, 5))
+		w.sync([]Cause{wrote("web-2", rv, "x", 3, 5, "cloud-controllers")}, nil)
+	}
+}
+
+// TestShadowIsBounded: neither differences nor a gap make it grow.
+func TestShadowIsBounded(t *testing.T) {
+	w := newWatching(t)
+	for i := range 2 * maxDifferences {
+		w.sync(nil, nil, resize("web-2", fmt.Sprint(i), 3, 5))
+		w.sync([]Cause{wrote("web-2", fmt.Sprint(i), "x", 3, 4, ControllerManager)}, nil)
+	}
+	if st := w.shadow.State(w.now); len(st.Differences) != maxDifferences || st.Count(ShadowUnexplained) != 2*maxDifferences || st.Differences[0].Sync != w.seq-1 {
+		t.Errorf("%d differences kept, %d counted, the newest of sync %d", len(st.Differences), st.Count(ShadowUnexplained), st.Differences[0].Sync)
+	}
+	w.sync(nil, nil, resize("web-2", "1", 3, 5))
+	w.shadow.Add(nil, 7)
+	if st := w.shadow.State(w.now.Add(time.Hour)); st.Missed != 7 || st.Count(ShadowOverdue) != 0 {
+		t.Errorf("after a gap: %+v", st)
+	}
+}
