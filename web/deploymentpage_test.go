@@ -234,3 +234,31 @@ func TestReplayLine(t *testing.T) {
 		}
 	}
 }
+
+// TestOlderTimers: a timer of a sync before the newest runs on until one rings,
+// and the page says that it is the one that wakes the loop.
+func TestOlderTimers(t *testing.T) {
+	now := storyNow
+	timer := func(code string, after time.Duration) decision.Timer {
+		return decision.Timer{Code: code, At: now.Add(after)}
+	}
+	sync := func(seq uint64, timers []decision.Timer, causes ...telemetry.Cause) *telemetry.Trace {
+		return &telemetry.Trace{Seq: seq, Started: now.Add(time.Duration(seq)*time.Second - time.Minute), Timers: timers, Causes: causes}
+	}
+	rings := telemetry.Cause{Kind: telemetry.CauseTimer, Code: "min-ready", Due: now.Add(-2 * time.Minute)}
+	kept := []*telemetry.Trace{
+		sync(1, []decision.Timer{timer("echo", 5*time.Second)}),
+		sync(2, []decision.Timer{timer("deadline", 31*time.Second)}, rings),
+		sync(3, []decision.Timer{timer("status", -time.Second), timer("deadline", 31*time.Second)}),
+		sync(4, []decision.Timer{timer("deadline", 5*time.Minute)}),
+	}
+	x := &subject{kept: kept, newest: kept[3], cursor: kept[3]}
+	got := x.looksNow(now)
+	if len(got) != 2 || !got[0].At.Equal(now.Add(31*time.Second)) || !strings.Contains(got[0].Why.String(), "An older timer, of sync 3: the queue keeps the earlier of two.") {
+		t.Errorf("it looks again at %+v", got)
+	}
+	kept[3].Causes = []telemetry.Cause{rings}
+	if got = x.looksNow(now); len(got) != 1 || !got[0].At.Equal(now.Add(5*time.Minute)) {
+		t.Errorf("after a ring it looks again at %+v", got)
+	}
+}

@@ -6,8 +6,8 @@ import (
 )
 
 // lastLine is the newest sync in one line: what woke it, what it wrote, and
-// when the loop looks again. It stands on the first screen, whatever else does.
-func (s *Server) lastLine(t *telemetry.Trace) views.Text {
+// when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
+func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
 	line := views.Say("Last looked ").Since(t.Started).Plain(" ago (").Link("sync "+digits(t.Seq), syncHref(t)).Plain("), woken by ").
 		Join(s.wokenBy(t)).Plain("; ")
 	if t.Wrote() {
@@ -15,11 +15,10 @@ func (s *Server) lastLine(t *telemetry.Trace) views.Text {
 	} else {
 		line = line.Plain(resultMark(t.Result).Word)
 	}
-	if len(t.Timers) == 0 {
+	if len(next) == 0 {
 		return line.Plain(". No timer runs: it looks again on any change.")
 	}
-	next := looks(t)[0]
-	return line.Plain(". Looks again at ").Clock(next.At).Plain(", in ").Join(next.Why).Plain(" Or sooner, on any change.")
+	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or sooner, on any change.")
 }
 
 // wokenBy is what woke a sync, and how many causes more there are.

@@ -17,10 +17,25 @@ const historyRows = 400
 func (s *Server) objectView(q *query, x *subject) views.Object {
 	v := views.Object{Kind: kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
 		Head: s.head(q, x), Held: heldViews(x.newest), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
-	v.Head.Last = s.lastLine(x.newest)
+	next := x.looksNow(q.now)
+	v.Head.Last = s.lastLine(x.newest, next)
+	if x.cursor == x.newest {
+		v.Sync.Next = next
+	}
+	v.Head.Numbers = nextLook(v.Head.Numbers, next)
 	v.Came = s.cameOf(x)
 	s.syncRows(&v, q, x)
 	return v
+}
+
+// nextLook sets the number of that name to the soonest timer that runs.
+func nextLook(numbers []views.Number, next []views.Look) []views.Number {
+	const label = "next look"
+	numbers = slices.DeleteFunc(numbers, func(n views.Number) bool { return n.Label == label })
+	if len(next) > 0 {
+		numbers = append(numbers, views.Number{Label: label, Value: views.Text{}.Until(next[0].At)})
+	}
+	return numbers
 }
 
 // stepper is where the cursor stands among the kept syncs.

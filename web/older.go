@@ -1,0 +1,68 @@
+package web
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// olderLooks are the timers of syncs before the newest that still run: the queue
+// keeps the earliest of a key until one of them rings, and a ring ends them all.
+func (x *subject) olderLooks(now time.Time) []views.Look {
+	seen := slices.Clone(x.newest.Timers)
+	var list []views.Look
+	for i := len(x.kept) - 1; i >= 0; i-- {
+		t := x.kept[i]
+		if t.Epoch != x.newest.Epoch || t.Seq > x.newest.Seq {
+			continue
+		}
+		for _, m := range t.Timers {
+			if !m.At.After(now) || slices.ContainsFunc(seen, func(k decision.Timer) bool { return k.Code == m.Code && k.At.Equal(m.At) }) {
+				continue
+			}
+			seen = append(seen, m)
+			list = append(list, views.Look{At: m.At, Question: m.Question, Why: lookWhy(m).Plain(" An older timer, of ").
+				Link("sync "+digits(t.Seq), syncHref(t)).Plain(": the queue keeps the earlier of two.")})
+		}
+		if slices.ContainsFunc(t.Causes, func(c telemetry.Cause) bool { return rang(t, &c) }) {
+			break
+		}
+	}
+	return list
+}
+
+// rang reports whether a cause is a timer whose time had come.
+func rang(t *telemetry.Trace, c *telemetry.Cause) bool {
+	return (c.Kind == telemetry.CauseTimer || c.Kind == telemetry.CauseBackoff) && !early(t, *c)
+}
+
+// looksNow are all timers that run now, soonest first.
+func (x *subject) looksNow(now time.Time) []views.Look {
+	list := looks(x.newest)
+	if older := x.olderLooks(now); len(older) > 0 && older[soonestLook(older)].At.Before(firstLook(list)) {
+		list = append(list, older...) // Later ones would find out nothing that the newest does not.
+		slices.SortStableFunc(list, func(a, b views.Look) int { return a.At.Compare(b.At) })
+	}
+	return list
+}
+
+func soonestLook(list []views.Look) int {
+	best := 0
+	for i := range list {
+		if list[i].At.Before(list[best].At) {
+			best = i
+		}
+	}
+	return best
+}
+
+// firstLook is the first of a sorted list, and for none a time after all others.
+func firstLook(list []views.Look) time.Time {
+	if len(list) == 0 {
+		return time.Unix(1<<40, 0)
+	}
+	return list[0].At
+}
