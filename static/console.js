@@ -98,6 +98,14 @@ const announce = text => {
   waiting = setTimeout(() => { announced = Date.now(); put(say, text) }, Math.max(0, announced + 5e3 - Date.now()))
 }
 
+// A part that was taller keeps its height, so that what stands below it does not
+// move; a reader who steps, opens a fold or resizes gets it back.
+const give = (e = document) => $$('[style]', e).forEach(x => x.style.removeProperty('--h'))
+const heightOf = e => e.style.getPropertyValue('--h')
+let stepped = 0
+addEventListener('resize', () => give())
+document.addEventListener('click', e => { if (e.target.closest?.('summary')) give() })
+
 const swap = (id, html) => {
   const old = document.getElementById(id)
   if (!old) return
@@ -108,7 +116,11 @@ const swap = (id, html) => {
   clocks(neu)
   shown(neu)
   if (id === 'f-notice') neu.hidden = !told.hidden
+  const kept = heightOf(old)
+  if (kept) neu.style.setProperty('--h', kept)
   if (old.isEqualNode(neu)) return
+  if (Date.now() - stepped < 2e3) neu.removeAttribute('style')
+  else neu.style.setProperty('--h', Math.max(parseFloat(kept) || 0, old.getBoundingClientRect().height) + 'px')
   const open = new Map($$('details', old).map(d => [fold(d), d.open]))
   for (const d of $$('details', neu)) if (open.has(fold(d))) d.open = open.get(fold(d))
   const before = new Map($$('[data-n]', old).map(x => [x.dataset.n, x.textContent]))
@@ -225,6 +237,7 @@ const step = (href, push = true) => {
   if (state !== 'live' || socket?.readyState !== 1) return location.assign(href)
   const u = new URL(href, location)
   page = u.pathname + u.search
+  stepped = Date.now()
   if (push) history.pushState(null, '', href)
   v = ''
   subscribe()
