@@ -74,7 +74,7 @@ func (b scopeBox) single(l *podLife, now time.Time) views.PodLane {
 	s.draw(b, l, now, laneHeight/2)
 	owner, own := split(l.name)
 	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l)})
-	if word := stateWord(l, now); word != "not available" { // It was asked for and blocks nothing.
+	if word := stateWord(l, now); word == "available" || word == "gone" { // It was asked for and blocks nothing.
 		v.Tone, v.Note = views.Idle, views.Say("is "+word)
 	}
 	for _, x := range l.steps {
@@ -96,7 +96,7 @@ func podNote(l *podLife) views.Text {
 	case l.pod == nil:
 		return nil
 	case l.pod.Terminating:
-		return views.Say("is ending")
+		return views.Say("is ending, for ").Since(l.steps[len(l.steps)-1].at)
 	case l.pod.Ready:
 		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
 	}

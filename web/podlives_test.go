@@ -249,3 +249,22 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 		t.Errorf("the others are %+v", v.Rest)
 	}
 }
+
+// TestEndingPodsBlockARecreate: what a Recreate waits for has lanes of its own.
+func TestEndingPodsBlockARecreate(t *testing.T) {
+	ending := &podLife{name: "web-1-a", pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, steps: []podStep{{storyNow, podReady}, {storyNow.Add(time.Second), podEnding}}}
+	hold := func(kind decision.ActionKind) *telemetry.Trace {
+		h := decision.Held{Kind: kind, Code: "pods-ending", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
+		return &telemetry.Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{h}}}}}
+	}
+	if !blockedBy(hold(decision.CreateReplicaSet), "web-1", ending) {
+		t.Error("a pod that a Recreate waits for does not block")
+	}
+	if blockedBy(hold(decision.CreateReplicaSet), "web-2", ending) || blockedBy(hold(decision.UpdateReplicaSet), "web-1", ending) {
+		t.Error("a pod blocks that nothing waits for")
+	}
+	b, now := lanesAt()
+	if v := b.single(ending, now); v.Tone != views.Waiting || !strings.HasPrefix(v.Note.String(), "is ending, for ") {
+		t.Errorf("its lane says %q", v.Note)
+	}
+}

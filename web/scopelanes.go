@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
@@ -36,7 +37,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			case !b.shows(l):
 			case l.name == x.pod:
 				block = append([]*podLife{l}, block...)
-			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, l.name):
+			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
 				block = append(block, l)
 			case l.fresh:
 				others.lives = append(others.lives, l)
@@ -99,11 +100,13 @@ func (b scopeBox) shows(l *podLife) bool {
 	return last >= 0 && (l.steps[last].is != podGone || l.steps[last].at.After(b.from)) && l.steps[0].at.Before(b.to)
 }
 
-// blockedBy reports whether the newest sync names the pod as a blocker.
-func blockedBy(t *telemetry.Trace, pod string) bool {
+// blockedBy reports whether the newest sync names the pod as a blocker, or its
+// ReplicaSet where it waits for the last of its pods to end.
+func blockedBy(t *telemetry.Trace, set string, l *podLife) bool {
+	ends := l.pod != nil && l.pod.Terminating && !l.over()
 	for _, h := range held(t) {
 		for _, b := range h.Blockers {
-			if b.Kind == "Pod" && b.Name == pod {
+			if b.Kind == "Pod" && b.Name == l.name || ends && b.Kind == "ReplicaSet" && b.Name == set && h.Kind == decision.CreateReplicaSet {
 				return true
 			}
 		}
