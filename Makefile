@@ -67,6 +67,10 @@ gallery: ## Every page and component of the console in every state, at http://12
 console: deps ## The whole gallery in Chromium: both themes, 400 to 1440 px, 400 %, forced colours, axe-core (about 15 minutes)
 	LOOPSCOPE_LOOKS=all go test -count=1 -timeout 2h -v -run 'TestBrowser' ./web
 
+.PHONY: scale
+scale: $(BIN)/sandbox ## The console of 10,000 Deployments at rest: time of pages, first paint, memory (about 25 minutes)
+	LOOPSCOPE_SCALE_DEPLOYMENTS=$${LOOPSCOPE_SCALE_DEPLOYMENTS:-10000} $(SUITE) -timeout 3h -v ./cmd/sandbox/scale
+
 .PHONY: scale-readers
 scale-readers: ## A thousand live readers on mixed pages while rollouts are fed: sync to frame, CPU a frame (about a minute, on a quiet machine)
 	LOOPSCOPE_READERS=$${LOOPSCOPE_READERS:-1000} go test -count=1 -timeout 10m -v -run 'TestManyReaders' ./web

@@ -16,6 +16,10 @@ import (
 // etcdStartLimit bounds how long etcd may take to elect itself.
 const etcdStartLimit = 30 * time.Second
 
+// etcdQuota bounds the database: ten thousand Deployments with all that belongs
+// to them, written over and over between two compactions, are above the default.
+const etcdQuota = 8 << 30
+
 // runEtcd serves a one-member etcd until SIGTERM or SIGINT.
 func runEtcd(args []string) int {
 	config, err := etcdConfig(args)
@@ -71,6 +75,7 @@ func etcdConfig(args []string) (*embed.Config, error) {
 	config.LogLevel, config.LogOutputs = "warn", []string{"stderr"}
 	config.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // unset, every request is slow
 	config.EnableGRPCGateway = false
+	config.QuotaBackendBytes = etcdQuota
 	// There is nobody to lose an election to, so a short timeout only shortens the start.
 	config.TickMs, config.ElectionMs = 50, 250
 	clientURL, peerURL := url.URL{Scheme: "https", Host: *client}, url.URL{Scheme: "https", Host: *peer}
