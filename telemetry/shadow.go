@@ -3,15 +3,11 @@ package telemetry
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/loopscope/loopscope/controllers/decision"
 )
 
 // ShadowVerdict is how a size that this process would have written compares with
@@ -37,6 +33,11 @@ var ShadowVerdicts = []ShadowVerdict{ShadowUnexplained, ShadowOverdue, ShadowOth
 
 // ShadowWithin is how long the other controller may take.
 const ShadowWithin = 5 * time.Second
+
+// ShadowSettles is how long a difference is only suspected: the caches of a
+// process come from watches of their own, and one may be behind the other. What
+// another cache shows by then, and was written before, the other controller knew.
+const ShadowSettles = 2 * time.Second
 
 // ControllerManager is the field manager of Kubernetes' own loops, as they are
 // usually run. Another one is known by writing what is predicted.
@@ -64,6 +65,7 @@ type Shadow struct {
 	newest      map[Object]*Trace
 	state       ShadowState
 	agreed      map[string]int // by field manager, up to knownBy
+	suspects    []suspect
 	counts      map[string]map[ShadowVerdict]uint64
 }
 
@@ -74,6 +76,13 @@ type shadowTarget struct{ namespace, name string }
 type prediction struct {
 	Difference
 	create bool
+}
+
+// suspect is a difference that may yet be explained.
+type suspect struct {
+	Difference
+	rv   string // of the observed write
+	seen time.Time
 }
 
 // ShadowState is what has been compared. Counts are since the journal began.
@@ -150,188 +159,12 @@ func (s *Shadow) Run(ctx context.Context, j *Journal) {
 	}
 }
 
-// Add compares syncs, which come in their order.
-func (s *Shadow) Add(batch []*Trace, missed uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.Missed += missed; missed > 0 {
-		clear(s.predictions) // What became of them was perhaps among those.
-		clear(s.newest)
-	}
-	for _, t := range batch {
-		if t.Loop != LoopDeployment {
-			continue
-		}
-		s.observe(t)
-		s.predict(t)
-		if s.newest[t.Object] = t; t.Gone {
-			delete(s.newest, t.Object)
-		}
-	}
-}
-
-// observe compares what others wrote before this sync.
-func (s *Shadow) observe(t *Trace) {
-	for i := range t.Causes {
-		c := &t.Causes[i]
-		name, ok := strings.CutPrefix(c.Object, "ReplicaSet ")
-		if !ok || c.Sync != 0 {
-			continue
-		}
-		target := shadowTarget{t.Namespace, name}
-		switch size := sizeOf(c); {
-		case c.Kind == CauseAdded && s.predictions[target] != nil && s.predictions[target].create:
-			s.settle(target, ShadowAgrees, name, c, t)
-		case size != nil:
-			s.compare(target, size, c, t)
-		}
-	}
-}
-
-// sizeOf is the change of a size that a cause has; nil for none.
-func sizeOf(c *Cause) *decision.Change {
-	i := slices.IndexFunc(c.Fields, func(f decision.Change) bool { return f.Field == "spec.replicas" })
-	if i < 0 || c.Kind != CauseModified {
-		return nil
-	}
-	return &c.Fields[i]
-}
-
-// compare judges one observed change of a size.
-func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t *Trace) {
-	p := s.predictions[target]
-	observed := size.From + " → " + size.To
-	foreign := s.foreign(c.Manager)
-	switch {
-	case p == nil && s.alone(target, c, t) && !foreign:
-		s.surprise(target, observed, c, t)
-	case p == nil:
-		s.state.Together++
-	case p.Predicted == observed:
-		s.settle(target, ShadowAgrees, observed, c, t)
-	case foreign:
-		s.settle(target, ShadowOther, observed, c, t)
-	case c.OldRV != p.DecidedOn || len(t.Causes) > 1:
-		s.settle(target, ShadowTiming, observed, c, t)
-	default:
-		s.settle(target, ShadowUnexplained, observed, c, t)
-	}
-}
-
-// foreign reports whether a manager is not the other controller.
-func (s *Shadow) foreign(manager string) bool {
-	return manager != "" && manager != ControllerManager && s.agreed[manager] < knownBy
-}
-
-// agree notes who wrote what was predicted.
-func (s *Shadow) agree(manager string) {
-	if n, known := s.agreed[manager]; n < knownBy && (known || len(s.agreed) < maxManagers) {
-		s.agreed[manager]++
-	}
-}
-
-// alone reports whether a write is all that happened since a sync that saw the
-// very version that was written on, and decided nothing on it.
-func (s *Shadow) alone(target shadowTarget, c *Cause, t *Trace) bool {
-	before := s.newest[t.Object]
-	if before == nil || len(t.Causes) != 1 || len(before.Rounds) == 0 {
-		return false
-	}
-	var seen struct {
-		ReplicaSets []struct{ Name, RV string } `json:"replicaSets"`
-	}
-	if json.Unmarshal(before.Snapshot, &seen) != nil {
-		return false
-	}
-	return slices.ContainsFunc(seen.ReplicaSets, func(rs struct{ Name, RV string }) bool { return rs.Name == target.name && rs.RV == c.OldRV })
-}
-
-// surprise notes a write that nobody predicted, though everything was known.
-func (s *Shadow) surprise(target shadowTarget, observed string, c *Cause, t *Trace) {
-	before := s.newest[t.Object]
-	d := Difference{Verdict: ShadowUnexplained, At: before.Ended, Object: t.Object, Target: target.name, Question: before.Leaf(), Predicted: "none",
-		Observed: observed, Manager: c.Manager, DecidedOn: c.OldRV, WrittenOn: c.OldRV, Epoch: before.Epoch, Sync: before.Seq, SeenIn: t.Seq}
-	s.note(d)
-}
-
-// settle ends a prediction.
-func (s *Shadow) settle(target shadowTarget, v ShadowVerdict, observed string, c *Cause, t *Trace) {
-	d := s.predictions[target].Difference
-	delete(s.predictions, target)
-	if v == ShadowAgrees {
-		s.agree(c.Manager)
-	}
-	d.Verdict, d.Observed, d.Manager, d.WrittenOn, d.SeenIn = v, observed, c.Manager, c.OldRV, t.Seq
-	s.note(d)
-}
-
-// note counts a comparison, and keeps it if it is a difference.
-func (s *Shadow) note(d Difference) {
-	if s.counts[d.Question] == nil {
-		s.counts[d.Question] = map[ShadowVerdict]uint64{}
-	}
-	s.counts[d.Question][d.Verdict]++
-	if d.Verdict != ShadowAgrees {
-		if n := len(s.state.Differences); n >= maxDifferences {
-			s.state.Differences = slices.Delete(s.state.Differences, 0, 1+n-maxDifferences)
-		}
-		s.state.Differences = append(s.state.Differences, d)
-	}
-}
-
-// predict takes the sizes that a sync would have written in the place of what
-// the syncs before it said of the same Deployment.
-func (s *Shadow) predict(t *Trace) {
-	s.state.Syncs++
-	made := map[shadowTarget]*prediction{}
-	if n := len(t.Rounds); n > 0 {
-		for _, a := range t.Rounds[n-1].Verdict.Actions {
-			if p := predictionOf(t, &a); p != nil {
-				made[shadowTarget{t.Namespace, a.Target.Name}] = p
-			}
-		}
-	}
-	if len(made) == 0 {
-		s.state.Silent++
-	}
-	for target, p := range s.predictions {
-		if p.Object != t.Object {
-			continue
-		}
-		next := made[target]
-		switch {
-		case next == nil:
-			s.state.Withdrawn++
-			delete(s.predictions, target)
-		case next.Predicted == p.Predicted: // It has been due since the first sync that said so.
-			next.At = p.At
-		}
-	}
-	for target, p := range made {
-		if _, known := s.predictions[target]; known || len(s.predictions) < maxPredictions {
-			s.predictions[target] = p
-		}
-	}
-}
-
-// predictionOf is the size that an action would have written; nil for none.
-func predictionOf(t *Trace, a *decision.Action) *prediction {
-	if a.Size == nil || a.Size.From == a.Size.To && a.Kind != decision.CreateReplicaSet {
-		return nil
-	}
-	p := &prediction{create: a.Kind == decision.CreateReplicaSet}
-	p.Difference = Difference{Verdict: ShadowOverdue, At: t.Ended, Object: t.Object, Target: a.Target.Name, Question: a.Question, DecidedOn: a.Target.RV, Epoch: t.Epoch, Sync: t.Seq}
-	if p.Predicted = strconv.FormatInt(a.Size.From, 10) + " → " + strconv.FormatInt(a.Size.To, 10); p.create {
-		p.Predicted = a.Target.Name
-	}
-	return p
-}
-
 // State is what has been compared as of now: what nobody wrote within
 // ShadowWithin is overdue as long as it stays so.
 func (s *Shadow) State(now time.Time) ShadowState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.confirm(now)
 	state := s.state
 	state.Differences = slices.Clone(s.state.Differences)
 	overdue := map[string]uint64{}

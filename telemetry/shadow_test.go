@@ -3,6 +3,7 @@ package telemetry
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -51,6 +52,9 @@ func resize(name, rv string, from, to int64) decision.Action {
 	return decision.Action{Kind: decision.UpdateReplicaSet, Question: "RR-2", Target: decision.Ref{Kind: "ReplicaSet", Name: name, RV: rv}, Size: &decision.Size{From: from, To: to}}
 }
 
+// later is the number after that of a version.
+func later(rv string) string { n, _ := strconv.Atoi(rv); return strconv.Itoa(n + 1) }
+
 func wrote(name, was, is string, from, to int, manager string) Cause {
 	return Cause{Kind: CauseModified, Object: "ReplicaSet " + name, OldRV: was, NewRV: is, Manager: manager, Fields: []decision.Change{{Field: "spec.replicas", From: fmt.Sprint(from), To: fmt.Sprint(to)}}}
 }
@@ -73,7 +77,10 @@ func TestShadowVerdicts(t *testing.T) {
 		w := newWatching(t)
 		w.sync(nil, map[string]string{"web-2": "10"}, predict)
 		x := w.sync(c.causes, nil)
-		st := w.shadow.State(w.now)
+		if early := w.shadow.State(w.now); early.Count(ShadowUnexplained) != 0 {
+			t.Errorf("%s: unexplained at once", name)
+		}
+		st := w.shadow.State(w.now.Add(ShadowSettles + 1))
 		if st.Count(c.verdict) != 1 || st.Syncs != 2 || st.Silent != 1 || st.Withdrawn != 0 {
 			t.Errorf("%s: %+v", name, st)
 		}
@@ -125,7 +132,7 @@ func TestShadowUnpredicted(t *testing.T) {
 		t.Errorf("by somebody else: %+v", st)
 	}
 	w.sync([]Cause{wrote("web-2", "12", "13", 6, 7, ControllerManager)}, map[string]string{"web-2": "13"})
-	st := w.shadow.State(w.now)
+	st := w.shadow.State(w.now.Add(ShadowSettles + 1))
 	if st.Count(ShadowUnexplained) != 1 || st.Differences[0].Predicted != "none" || st.Differences[0].Observed != "6 → 7" || st.Differences[0].Question != "RR-2" {
 		t.Errorf("out of the blue: %+v", st)
 	}
@@ -146,6 +153,23 @@ func TestShadowCreation(t *testing.T) {
 	}
 }
 
+// TestShadowSuspects: a cache that is behind another explains a difference, if
+// what it shows later was written before.
+func TestShadowSuspects(t *testing.T) {
+	for name, c := range map[string]struct {
+		rv      string
+		verdict ShadowVerdict
+	}{"written before": {"10", ShadowTiming}, "written after": {"12", ShadowUnexplained}, "no number": {"x", ShadowTiming}} {
+		w := newWatching(t)
+		w.sync(nil, nil, resize("web-2", "9", 3, 5))
+		w.sync([]Cause{wrote("web-2", "9", "11", 3, 0, ControllerManager)}, nil)
+		w.sync([]Cause{{Kind: CauseModified, Object: "Deployment web", NewRV: c.rv}}, nil)
+		if st := w.shadow.State(w.now.Add(ShadowSettles)); st.Count(c.verdict) != 1 || len(st.Differences) != 1 {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
 // TestShadowLearnsTheController: whoever writes what is predicted, again and
 // again, is the other controller, however it calls itself.
 func TestShadowLearnsTheController(t *testing.T) {
@@ -153,13 +177,13 @@ func TestShadowLearnsTheController(t *testing.T) {
 	for i := range 4 {
 		rv := fmt.Sprint(i)
 		w.sync(nil, nil, resize("web-2", rv, 3, 5))
-		w.sync([]Cause{wrote("web-2", rv, "x", 3, 4, "cloud-controllers")}, nil)
-		st := w.shadow.State(w.now)
+		w.sync([]Cause{wrote("web-2", rv, later(fmt.Sprint(i)), 3, 4, "cloud-controllers")}, nil)
+		st := w.shadow.State(w.now.Add(ShadowSettles + 1))
 		if known := i == 3; known != (st.Count(ShadowUnexplained) == 1) {
 			t.Errorf("after %d: %+v", i, st.Questions)
 		}
 		w.sync(nil, nil, resize("web-2", rv, 3, 5))
-		w.sync([]Cause{wrote("web-2", rv, "x", 3, 5, "cloud-controllers")}, nil)
+		w.sync([]Cause{wrote("web-2", rv, later(fmt.Sprint(i)), 3, 5, "cloud-controllers")}, nil)
 	}
 }
 
@@ -168,9 +192,9 @@ func TestShadowIsBounded(t *testing.T) {
 	w := newWatching(t)
 	for i := range 2 * maxDifferences {
 		w.sync(nil, nil, resize("web-2", fmt.Sprint(i), 3, 5))
-		w.sync([]Cause{wrote("web-2", fmt.Sprint(i), "x", 3, 4, ControllerManager)}, nil)
+		w.sync([]Cause{wrote("web-2", fmt.Sprint(i), later(fmt.Sprint(i)), 3, 4, ControllerManager)}, nil)
 	}
-	if st := w.shadow.State(w.now); len(st.Differences) != maxDifferences || st.Count(ShadowUnexplained) != 2*maxDifferences || st.Differences[0].Sync != w.seq-1 {
+	if st := w.shadow.State(w.now.Add(ShadowSettles + 1)); len(st.Differences) != maxDifferences || st.Count(ShadowUnexplained) != 2*maxDifferences || st.Differences[0].Sync != w.seq-1 {
 		t.Errorf("%d differences kept, %d counted, the newest of sync %d", len(st.Differences), st.Count(ShadowUnexplained), st.Differences[0].Sync)
 	}
 	w.sync(nil, nil, resize("web-2", "1", 3, 5))

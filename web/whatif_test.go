@@ -337,7 +337,7 @@ func FuzzWhatIf(f *testing.F) {
 		if n := numbers(deployment.Numbers(&p.to)).or("ceiling"); p.ok() && n > sim.MaxPods {
 			t.Fatalf("%q plans %d pods", query, n)
 		}
-		if !p.ok() || p.to.Want > 60 {
+		if !p.ok() || p.to.Want > 20 {
 			return
 		}
 		plans, err := p.plans(t.Context())

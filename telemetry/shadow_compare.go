@@ -1,0 +1,234 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Add compares syncs, which come in their order.
+func (s *Shadow) Add(batch []*Trace, missed uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Missed += missed; missed > 0 {
+		clear(s.predictions) // What became of them was perhaps among those.
+		clear(s.newest)
+	}
+	for _, t := range batch {
+		if t.Loop != LoopDeployment {
+			continue
+		}
+		s.explain(t)
+		s.observe(t)
+		s.predict(t)
+		if s.newest[t.Object] = t; t.Gone {
+			delete(s.newest, t.Object)
+		}
+	}
+}
+
+// observe compares what others wrote before this sync.
+func (s *Shadow) observe(t *Trace) {
+	for i := range t.Causes {
+		c := &t.Causes[i]
+		name, ok := strings.CutPrefix(c.Object, "ReplicaSet ")
+		if !ok || c.Sync != 0 {
+			continue
+		}
+		target := shadowTarget{t.Namespace, name}
+		switch size := sizeOf(c); {
+		case c.Kind == CauseAdded && s.predictions[target] != nil && s.predictions[target].create:
+			s.settle(target, ShadowAgrees, name, c, t)
+		case size != nil:
+			s.compare(target, size, c, t)
+		}
+	}
+}
+
+// sizeOf is the change of a size that a cause has; nil for none.
+func sizeOf(c *Cause) *decision.Change {
+	i := slices.IndexFunc(c.Fields, func(f decision.Change) bool { return f.Field == "spec.replicas" })
+	if i < 0 || c.Kind != CauseModified {
+		return nil
+	}
+	return &c.Fields[i]
+}
+
+// compare judges one observed change of a size.
+func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t *Trace) {
+	p := s.predictions[target]
+	observed := size.From + " → " + size.To
+	foreign := s.foreign(c.Manager)
+	switch {
+	case p == nil && s.alone(target, c, t) && !foreign:
+		s.surprise(target, observed, c, t)
+	case p == nil:
+		s.state.Together++
+	case p.Predicted == observed:
+		s.settle(target, ShadowAgrees, observed, c, t)
+	case foreign:
+		s.settle(target, ShadowOther, observed, c, t)
+	case c.OldRV != p.DecidedOn || len(t.Causes) > 1:
+		s.settle(target, ShadowTiming, observed, c, t)
+	default:
+		s.settle(target, ShadowUnexplained, observed, c, t)
+	}
+}
+
+// explain looks whether a sync brings something to light that was written before
+// an observed write and that this process had not seen by then.
+func (s *Shadow) explain(t *Trace) {
+	s.suspects = slices.DeleteFunc(s.suspects, func(x suspect) bool {
+		late := x.Object == t.Object && slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Sync == 0 && !after(c.NewRV, x.rv) })
+		if late {
+			x.Verdict = ShadowTiming
+			s.note(x.Difference)
+		}
+		return late
+	})
+	s.confirm(t.Ended)
+}
+
+// confirm counts the differences that nothing has explained in time.
+func (s *Shadow) confirm(now time.Time) {
+	s.suspects = slices.DeleteFunc(s.suspects, func(x suspect) bool {
+		over := now.Sub(x.seen) > ShadowSettles
+		if over {
+			s.note(x.Difference)
+		}
+		return over
+	})
+}
+
+// after reports whether a resourceVersion is later than another. They are
+// numbers that the store counts all writes with; where one is not, nothing is
+// known, and it is none.
+func after(rv, than string) bool {
+	a, err := strconv.ParseUint(rv, 10, 64)
+	b, other := strconv.ParseUint(than, 10, 64)
+	return err == nil && other == nil && a > b
+}
+
+// foreign reports whether a manager is not the other controller.
+func (s *Shadow) foreign(manager string) bool {
+	return manager != "" && manager != ControllerManager && s.agreed[manager] < knownBy
+}
+
+// agree notes who wrote what was predicted.
+func (s *Shadow) agree(manager string) {
+	if n, known := s.agreed[manager]; n < knownBy && (known || len(s.agreed) < maxManagers) {
+		s.agreed[manager]++
+	}
+}
+
+// alone reports whether a write is all that happened since a sync that saw the
+// very version that was written on, and decided nothing on it.
+func (s *Shadow) alone(target shadowTarget, c *Cause, t *Trace) bool {
+	before := s.newest[t.Object]
+	if before == nil || len(t.Causes) != 1 || len(before.Rounds) == 0 {
+		return false
+	}
+	var seen struct {
+		ReplicaSets []struct{ Name, RV string } `json:"replicaSets"`
+	}
+	if json.Unmarshal(before.Snapshot, &seen) != nil {
+		return false
+	}
+	return slices.ContainsFunc(seen.ReplicaSets, func(rs struct{ Name, RV string }) bool { return rs.Name == target.name && rs.RV == c.OldRV })
+}
+
+// surprise notes a write that nobody predicted, though everything was known.
+func (s *Shadow) surprise(target shadowTarget, observed string, c *Cause, t *Trace) {
+	before := s.newest[t.Object]
+	d := Difference{Verdict: ShadowUnexplained, At: before.Ended, Object: t.Object, Target: target.name, Question: before.Leaf(), Predicted: "none",
+		Observed: observed, Manager: c.Manager, DecidedOn: c.OldRV, WrittenOn: c.OldRV, Epoch: before.Epoch, Sync: before.Seq, SeenIn: t.Seq}
+	s.suspect(d, c, t)
+}
+
+// suspect keeps a difference that may yet be explained.
+func (s *Shadow) suspect(d Difference, c *Cause, t *Trace) {
+	if len(s.suspects) < maxDifferences {
+		s.suspects = append(s.suspects, suspect{d, c.NewRV, t.Ended})
+	}
+}
+
+// settle ends a prediction.
+func (s *Shadow) settle(target shadowTarget, v ShadowVerdict, observed string, c *Cause, t *Trace) {
+	d := s.predictions[target].Difference
+	delete(s.predictions, target)
+	if v == ShadowAgrees {
+		s.agree(c.Manager)
+	}
+	d.Verdict, d.Observed, d.Manager, d.WrittenOn, d.SeenIn = v, observed, c.Manager, c.OldRV, t.Seq
+	if v == ShadowUnexplained {
+		s.suspect(d, c, t)
+		return
+	}
+	s.note(d)
+}
+
+// note counts a comparison, and keeps it if it is a difference.
+func (s *Shadow) note(d Difference) {
+	if s.counts[d.Question] == nil {
+		s.counts[d.Question] = map[ShadowVerdict]uint64{}
+	}
+	s.counts[d.Question][d.Verdict]++
+	if d.Verdict != ShadowAgrees {
+		if n := len(s.state.Differences); n >= maxDifferences {
+			s.state.Differences = slices.Delete(s.state.Differences, 0, 1+n-maxDifferences)
+		}
+		s.state.Differences = append(s.state.Differences, d)
+	}
+}
+
+// predict takes the sizes that a sync would have written in the place of what
+// the syncs before it said of the same Deployment.
+func (s *Shadow) predict(t *Trace) {
+	s.state.Syncs++
+	made := map[shadowTarget]*prediction{}
+	if n := len(t.Rounds); n > 0 {
+		for _, a := range t.Rounds[n-1].Verdict.Actions {
+			if p := predictionOf(t, &a); p != nil {
+				made[shadowTarget{t.Namespace, a.Target.Name}] = p
+			}
+		}
+	}
+	if len(made) == 0 {
+		s.state.Silent++
+	}
+	for target, p := range s.predictions {
+		if p.Object != t.Object {
+			continue
+		}
+		next := made[target]
+		switch {
+		case next == nil:
+			s.state.Withdrawn++
+			delete(s.predictions, target)
+		case next.Predicted == p.Predicted: // It has been due since the first sync that said so.
+			next.At = p.At
+		}
+	}
+	for target, p := range made {
+		if _, known := s.predictions[target]; known || len(s.predictions) < maxPredictions {
+			s.predictions[target] = p
+		}
+	}
+}
+
+// predictionOf is the size that an action would have written; nil for none.
+func predictionOf(t *Trace, a *decision.Action) *prediction {
+	if a.Size == nil || a.Size.From == a.Size.To && a.Kind != decision.CreateReplicaSet {
+		return nil
+	}
+	p := &prediction{create: a.Kind == decision.CreateReplicaSet}
+	p.Difference = Difference{Verdict: ShadowOverdue, At: t.Ended, Object: t.Object, Target: a.Target.Name, Question: a.Question, DecidedOn: a.Target.RV, Epoch: t.Epoch, Sync: t.Seq}
+	if p.Predicted = strconv.FormatInt(a.Size.From, 10) + " → " + strconv.FormatInt(a.Size.To, 10); p.create {
+		p.Predicted = a.Target.Name
+	}
+	return p
+}
