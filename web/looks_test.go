@@ -159,7 +159,12 @@ const thinScript = `[...document.querySelectorAll('main>section:has(>p.rule)')].
 const cutScript = `(() => {
 	const bad = []
 	const name = e => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + (e.getAttribute('class') ? '.' + e.getAttribute('class').split(/\s+/).join('.') : '') + ' "' + e.textContent.trim().slice(0, 40) + '"'
-	const scrolls = e => e && e !== document.body && e !== document.documentElement && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement))
+	const known = new Map()
+	const scrolls = e => {
+		if (!e || e === document.body || e === document.documentElement) return false
+		if (!known.has(e)) known.set(e, /auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement))
+		return known.get(e)
+	}
 	if (document.documentElement.scrollWidth > innerWidth) bad.push('scrolls sideways: ' + document.documentElement.scrollWidth + ' of ' + innerWidth)
 	for (const e of document.querySelectorAll('body *')) {
 		if (e.closest('.vh,.skip,details:not([open])>:not(summary)') || !e.checkVisibility()) continue
@@ -167,7 +172,7 @@ const cutScript = `(() => {
 		if (!r.width || !r.height || scrolls(e)) continue
 		if (r.right > innerWidth + .5) bad.push('reaches to ' + Math.ceil(r.right) + ': ' + name(e))
 		if (r.left < -.5) bad.push('begins at ' + Math.floor(r.left) + ': ' + name(e))
-		if (!(e instanceof HTMLElement) || !e.clientWidth) continue
+		if (!(e instanceof HTMLElement) || !e.clientWidth || e.matches('input')) continue
 		const s = getComputedStyle(e)
 		if (s.display === 'inline') continue
 		if (s.textOverflow === 'ellipsis') bad.push('is cut with an ellipsis: ' + name(e))
