@@ -341,7 +341,7 @@ func whatIfForm(v WhatIf) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, f := range v.Fields {
-			var templ_7745c5c3_Var16 = []any{"ask-f", templ.KV("long", len(f.Value)+len(f.Now) > 24)}
+			var templ_7745c5c3_Var16 = []any{"ask-f", templ.KV("long", len(f.Value)+len(f.Now) > 12)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var16...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -61,9 +61,20 @@ func TestSparks(t *testing.T) {
 		t.Errorf("nothing is known, and %+v is drawn", v)
 	}
 	reborn := *stuck
-	reborn.UID, reborn.Seq = "another", stuck.Seq+1
+	reborn.UID, reborn.Seq, reborn.Ended = "another", stuck.Seq+1, storyNow.Add(-2*time.Minute)
 	if v := s.sparkOf(&reborn, storyNow); v == nil || len(v.Steps) != 1 {
 		t.Errorf("one of the same name has the steps of the other: %+v", v)
+	}
+}
+
+// TestSparkOfTheLastSeconds: what has only begun is not drawn as a line.
+func TestSparkOfTheLastSeconds(t *testing.T) {
+	w := planWorld(t)
+	s := w.server(nil)
+	fresh := *w.journal.Board().List(telemetry.LoopDeployment)[0]
+	fresh.UID, fresh.Seq, fresh.Ended = "another", fresh.Seq+1000, storyNow
+	if v := s.sparkOf(&fresh, storyNow); v != nil {
+		t.Errorf("drawn: %+v", v)
 	}
 }
 

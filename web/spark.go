@@ -44,8 +44,8 @@ func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
 		most = max(most, p.New+p.Old, n.or("ceiling"))
 		points = stepTo(points, p)
 	}
-	if len(points) == 0 {
-		return nil
+	if len(points) == 0 || !points[0].At.Before(to) {
+		return nil // Of less than a step nothing could be seen.
 	}
 	return views.DrawSpark(points, from, to, most)
 }

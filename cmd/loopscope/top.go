@@ -130,6 +130,9 @@ func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, te
 	if !terminal(out) {
 		return errors.New("--watch draws in place, and the output is no terminal: leave it away")
 	}
+	if _, err := io.WriteString(out, "\x1b[2J"); err != nil {
+		return err
+	}
 	ticker := time.NewTicker(o.every)
 	defer ticker.Stop()
 	var last topList
