@@ -56,7 +56,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	}
 	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && (crowds || k.word == "new" && slices.ContainsFunc(block, func(l *podLife) bool { return l.fresh })) {
+		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podLife) bool { return l.fresh == (k.word == "new") })) {
 			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)
