@@ -110,6 +110,8 @@ type Stepper struct {
 	Permalink string
 	// Gap says what is not kept before the oldest sync.
 	Gap string
+	// Said is the sentence of a sync that is not the newest, as it read when it ended.
+	Said string
 }
 
 // Sync is one sync in full.

@@ -262,3 +262,17 @@ func TestOlderTimers(t *testing.T) {
 		t.Errorf("after a ring it looks again at %+v", got)
 	}
 }
+
+// TestPastSyncsSayWhatTheySaid: the sentence at the top is of now, that of the
+// sync under the cursor stands beside it.
+func TestPastSyncsSayWhatTheySaid(t *testing.T) {
+	w, base := story(t)
+	kept := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
+		_, body := get(t, base, "/deployments/shop/web?sync="+digits(x.Seq))
+		said := "It said then: " + x.Sentence.At(x.Ended)
+		if step := parse(t, body).one("#f-step"); strings.Contains(step, said) != (i == 0) {
+			t.Errorf("sync %d: the stepper says\n%s\nand %q is there: %v", x.Seq, step, said, i != 0)
+		}
+	}
+}

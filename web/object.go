@@ -58,6 +58,7 @@ func (s *Server) stepper(x *subject) views.Stepper {
 		if v.Newer == 1 {
 			v.Next.Href = v.Last.Href
 		}
+		v.Said = t.Sentence.At(t.Ended)
 	}
 	return v
 }
