@@ -1,0 +1,195 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/loopscope/loopscope/static"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// TestBrowserWalk does the main tasks with the keyboard alone: find, open, step,
+// explain, plan, go up and back. Then it goes back and forward, and loads again:
+// the address is all the state there is.
+func TestBrowserWalk(t *testing.T) {
+	w := newWorld(t, time.Now().Add(-2*time.Hour))
+	w.now = time.Now().Add(-12 * time.Minute) // So that the deadline is still to come.
+	r := w.rollout("web")
+	r.begin()
+	r.roll("registry.example/shop/web:3.4.0", 3)
+	w.journal.Record(plain("shop", "other"))
+	w.pump()
+	_, h := w.serve(func(o *Options) { o.Now = time.Now })
+	ctx := browser(t)
+	c := listen(t, ctx)
+	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	newest, before := steps[len(steps)-1].Seq, steps[len(steps)-2].Seq
+	live := `document.querySelector('#live')?.dataset.state === 'live'`
+	press := func(then string, keys ...string) {
+		t.Helper()
+		for _, k := range keys {
+			do(t, ctx, chromedp.KeyEvent(k))
+		}
+		until(t, ctx, then)
+	}
+	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments"))
+	until(t, ctx, live)
+	press(`document.activeElement.matches('.skip')`, "\t")
+	press(`document.activeElement.id === 'main' || location.hash === '#main'`, "\r")
+	press(`document.activeElement.name === 'q'`, "/")
+	run(t, ctx, chromedp.Evaluate[bool](`(document.activeElement.value = '', true)`)) // The protocol types a key that the page has taken.
+	press(`new URLSearchParams(location.search).get('q') === 'is:waiting' && document.querySelectorAll('tr[data-row]').length === 1 && `+live, "is:waiting", "\r")
+	press(`document.querySelector('tr[data-row].at a.row').textContent.includes('web')`, "j")
+	press(`location.pathname === '/deployments/shop/web' && `+live, "o")
+	press(`!document.querySelector('#keys').hidden && ['h', 'l', 'w', 'e', 'u', 'p', 'c', 't'].every(k => [...document.querySelectorAll('#keys kbd')].some(x => x.textContent === k))`, "?")
+	press(`document.querySelector('#keys').hidden`, "\x1b")
+	press(stepIs(before)+` && location.search.includes('sync=`+digits(before)+`')`, "h")
+	press(stepIs(newest), "l")
+	press(stepIs(before), "h")
+
+	do(t, ctx, chromedp.Reload())
+	until(t, ctx, stepIs(before)+" && "+live)
+	press(`location.pathname.endsWith('/what-if')`, "w")
+	do(t, ctx, chromedp.NavigateBack())
+	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+stepIs(before))
+	do(t, ctx, chromedp.NavigateForward())
+	until(t, ctx, `location.pathname.endsWith('/what-if')`)
+	do(t, ctx, chromedp.NavigateBack())
+	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+stepIs(before)+" && "+live)
+	press(`location.pathname.startsWith('/decisions/deployment')`, "e")
+	do(t, ctx, chromedp.NavigateBack())
+	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+live)
+	press(`location.pathname === '/deployments' && `+live, "u")
+	for _, to := range [][2]string{{"q", "/queues"}, {"a", "/decisions"}, {"h", "/history"}, {"s", "/shadow"}, {"d", "/deployments"}} {
+		press(`location.pathname.startsWith('`+to[1]+`') && document.readyState === 'complete' && !document.querySelector('.js[hidden]')`, "g", to[0])
+	}
+
+	// A swap never takes the focus away, wherever it is.
+	do(t, ctx, chromedp.Navigate(h.URL+"/deployments/shop/web"))
+	until(t, ctx, live)
+	for _, part := range []string{"#f-step a", "#f-side a", "#f-sets a", "#f-syncs a"} {
+		href := run(t, ctx, chromedp.Evaluate[string](`(e => (e.focus(), e.getAttribute('href')))([...document.querySelectorAll('`+part+`')].at(-1))`))
+		w.now = time.Now()
+		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
+		until(t, ctx, stepIs(x.Seq))
+		wait(t, swapEvery)
+		if got := run(t, ctx, chromedp.Evaluate[string](`document.activeElement.tagName + ' ' + document.activeElement.getAttribute('href')`)); !strings.HasPrefix(got, "A ") {
+			t.Errorf("a swap took the focus from %s %s: it is on %s", part, href, got)
+		}
+	}
+	c.none(t)
+}
+
+// TestBrowserRequests reads Chromium's own log of the network while it opens
+// every page: all of it comes from the console, what carries a hash is loaded
+// once, and what is loaded is as light as the limits say.
+func TestBrowserRequests(t *testing.T) {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.goldens()
+	stuckRollout(w)
+	w.pump()
+	_, h := w.serve(nil)
+	ctx := browser(t)
+	log := watchNetwork(t, ctx)
+	first, list := 0, pages(w)
+	for i, e := range list {
+		log.reset()
+		do(t, ctx, chromedp.Navigate(h.URL+e.path))
+		until(t, ctx, `document.readyState === 'complete' && !document.querySelector('.js[hidden]')`)
+		wait(t, 50*time.Millisecond) // The icon comes when the browser wants it.
+		size, bad := log.read(h.URL)
+		for _, x := range bad {
+			t.Errorf("%s: %s", e.path, x)
+		}
+		switch {
+		case i == 0:
+			if first = size; size > maxFirst || size < 5<<10 {
+				t.Errorf("the first load of %s has %d bytes, at most %d", e.path, size, maxFirst)
+			}
+		case size > maxNext:
+			t.Errorf("%s has %d bytes after the first page, at most %d", e.path, size, maxNext)
+		}
+		if i > 0 && log.asked(static.Prefix) {
+			t.Errorf("%s loads a file again that may be kept for ever", e.path)
+		}
+	}
+	t.Logf("%d pages, the first load has %d bytes over the wire", len(list), first)
+}
+
+// networkLog is what the browser asks for.
+type networkLog struct {
+	events chan any
+	urls   map[network.RequestID]string
+	cached map[network.RequestID]bool
+	sizes  map[network.RequestID]int
+}
+
+func watchNetwork(t *testing.T, ctx context.Context) *networkLog {
+	t.Helper()
+	l := &networkLog{events: make(chan any, 4096)}
+	l.reset()
+	if err := chromedp.Listen(ctx, func(ev any) {
+		switch ev.(type) {
+		case *network.EventRequestWillBeSent, *network.EventRequestServedFromCache, *network.EventLoadingFinished, *network.EventResponseReceived:
+			l.events <- ev
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, called(network.Enable, network.EnableParams{}))
+	return l
+}
+
+func (l *networkLog) reset() {
+	l.urls, l.cached, l.sizes = map[network.RequestID]string{}, map[network.RequestID]bool{}, map[network.RequestID]int{}
+}
+
+// read takes in what has come, and returns the bytes over the wire and what
+// should not have been asked for.
+func (l *networkLog) read(base string) (size int, bad []string) {
+	for {
+		select {
+		case ev := <-l.events:
+			switch e := ev.(type) {
+			case *network.EventRequestWillBeSent:
+				l.urls[e.RequestID] = e.Request.URL
+			case *network.EventRequestServedFromCache:
+				l.cached[e.RequestID] = true
+			case *network.EventResponseReceived:
+				l.cached[e.RequestID] = l.cached[e.RequestID] || e.Response.FromDiskCache
+			case *network.EventLoadingFinished:
+				l.sizes[e.RequestID] = int(e.EncodedDataLength)
+			}
+			continue
+		default:
+		}
+		break
+	}
+	host, _ := url.Parse(base)
+	for id, address := range l.urls {
+		u, err := url.Parse(address)
+		if err != nil || u.Host != host.Host {
+			bad = append(bad, "a request to somebody else: "+address)
+		}
+		if !l.cached[id] {
+			size += l.sizes[id]
+		}
+	}
+	return size, bad
+}
+
+// asked reports whether something under a path came over the wire.
+func (l *networkLog) asked(prefix string) bool {
+	for id, address := range l.urls {
+		if u, err := url.Parse(address); err == nil && strings.HasPrefix(u.Path, prefix) && !l.cached[id] && l.sizes[id] > 0 {
+			return true
+		}
+	}
+	return false
+}
