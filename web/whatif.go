@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -33,7 +32,7 @@ func (s *Server) whatIf(q *query) (*page, error) {
 		return nil, err
 	}
 	p := propose(snap, q.url.Query())
-	v, err := s.whatIfView(q, x, p)
+	v, err := s.whatIfView(x, p)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func tooLarge(x *subject, pods int64) *asked {
 }
 
 // whatIfView folds both plans, those from now on first.
-func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, error) {
+func (s *Server) whatIfView(x *subject, p *proposal) (views.WhatIf, error) {
 	leave, err := s.fold(x)
 	if err != nil {
 		return views.WhatIf{}, err
@@ -91,14 +90,10 @@ func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, er
 	defer cancel()
 	plans, err := p.plans(ctx)
 	if err != nil {
-		var too *asked
-		if errors.As(err, &too) {
-			return views.WhatIf{}, err
-		}
 		return views.WhatIf{}, tooLarge(x, numbers(deployment.Numbers(p.from)).or("total")).link(x.object.Key(), hrefOf(x.object))
 	}
 	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.cursor.Seq, Epoch: x.cursor.Epoch, At: x.cursor.Started.UTC(), Href: syncHref(x.cursor)},
-		Action: q.path, Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(q.path, x, p), Reset: planHref(q.path, x, nil)}
+		Action: hrefOf(x.object) + "/what-if", Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
 	v.Headline, v.Then = plans.headline(x, p), plans.then(p)
 	v.Bounds, v.Plans = plans.bounds(p), plans.views(p)
 	v.Assumptions = assumptions(x, p)
@@ -123,7 +118,7 @@ func (s *Server) fold(x *subject) (leave func(), err error) {
 // of a whole rollout.
 type plans struct {
 	now, nowIf, all, allIf folded
-	if_                    bool // nowIf and allIf are made
+	planned                bool // nowIf and allIf are made
 }
 
 func (p *proposal) plans(ctx context.Context) (*plans, error) {
@@ -138,7 +133,7 @@ func (p *proposal) plans(ctx context.Context) (*plans, error) {
 	}
 	plan(&f.now, onward, nil)
 	plan(&f.all, whole, nil)
-	if f.if_ = p.ok(); f.if_ {
+	if f.planned = p.ok(); f.planned {
 		plan(&f.nowIf, onward, p)
 		plan(&f.allIf, whole, p)
 	}
@@ -150,7 +145,7 @@ func (p *proposal) plans(ctx context.Context) (*plans, error) {
 
 // planHref is the address of a plan with every change of the proposal, which
 // names the sync that it begins with.
-func planHref(path string, x *subject, p *proposal) string {
+func planHref(x *subject, p *proposal) string {
 	args := url.Values{"sync": {digits(x.cursor.Seq)}, "epoch": {x.cursor.Epoch}}
 	if p != nil {
 		for _, f := range p.fields {
@@ -170,7 +165,7 @@ func planHref(path string, x *subject, p *proposal) string {
 			}
 		}
 	}
-	return path + "?" + args.Encode()
+	return hrefOf(x.object) + "/what-if?" + args.Encode()
 }
 
 // whatIfHref leads from a Deployment to its plans: those of the sync under the

@@ -93,7 +93,7 @@ func sizesNow(f *folded) string {
 // then is how the plan that would be ends, in the words of the loop.
 func (f *plans) then(p *proposal) views.Text {
 	end := &f.now
-	if f.if_ && p.anything() {
+	if f.planned && p.anything() {
 		end = &f.nowIf
 	}
 	if end.cut || !p.ok() {
@@ -111,7 +111,7 @@ func (f *plans) bounds(p *proposal) []views.WhatIfBound {
 	}
 	if now := heldEquation(&f.now); now != "" {
 		then := now
-		if f.if_ {
+		if f.planned {
 			then = heldEquation(&f.nowIf)
 		}
 		if then == "" {
@@ -150,7 +150,7 @@ func (f *plans) views(p *proposal) []views.Comparison {
 	now := views.Comparison{Title: "From now on", Now: planOf("As it is", &f.now)}
 	all := views.Comparison{Title: "A whole rollout", Note: "of a new template, in which every pod becomes ready", Now: planOf("As it is", &f.all)}
 	all.Now.Chart = views.Draw(all.Now.Shown(), f.all.floor, f.all.ceiling, chartLabel(&f.all))
-	if f.if_ {
+	if f.planned {
 		a, b := planOf("What if", &f.nowIf), planOf("What if", &f.allIf)
 		b.Chart = views.Draw(b.Shown(), f.allIf.floor, f.allIf.ceiling, chartLabel(&f.allIf))
 		differ(&now.Now, &a)

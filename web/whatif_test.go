@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -263,6 +264,27 @@ func TestWhatIfLarge(t *testing.T) {
 	if v.Plans[1].If.Cut != "" {
 		t.Errorf("a plan of 200 pods is cut: %s", v.Plans[1].If.Cut)
 	}
+}
+
+// TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
+func TestWhatIfBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{folds: make(chan struct{}, 1)}
+		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
+		leave, err := s.fold(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.fold(x); err == nil || !strings.Contains(err.Error(), "busy") || time.Since(began) != foldWithin {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		go func() { time.Sleep(foldWithin / 2); leave() }()
+		if leave, err = s.fold(x); err != nil {
+			t.Errorf("in its turn: %v", err)
+		}
+		leave()
+	})
 }
 
 // TestWhatIfIsAForm: it needs no script and has nothing that writes.
