@@ -106,7 +106,7 @@ func (s *Server) aboutLimits() views.AboutSection {
 	return views.AboutSection{Title: "Limits", Note: "so that no reader can hold up a loop", Lines: []views.Line{
 		{Label: "list", Text: views.Sayf("%d Deployments on a page, %d terms in a filter", pageRows, maxTerms)},
 		{Label: "an object", Text: views.Sayf("%d of its syncs on its page", historyRows)},
-		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", views.Thousands(int64(sim.MaxPods)), views.Thousands(foldSlice*foldSlices), foldWithin, maxFolds)},
+		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", views.Thousands(int64(sim.MaxPods)), views.Thousands(foldSyncs), foldWithin, maxFolds)},
 		{Label: "a snapshot", Text: views.Sayf("%d pods that are not available are described one by one, others counted", deployment.MaxBlocking)},
 		{Label: "an address", Text: views.Sayf("%s characters after the question mark", views.Thousands(maxQuery))},
 		{Label: "exports", Text: views.Sayf("%d at once", maxExports)}}}

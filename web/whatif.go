@@ -15,9 +15,11 @@ import (
 
 const (
 	// foldWithin bounds the plans of one page, and maxFolds how many pages are
-	// planned at once; others wait for their turn as long.
-	foldWithin = 2 * time.Second
-	maxFolds   = 2
+	// planned at once: the loops need the processors, too. Others wait for their
+	// turn for foldTurn.
+	foldWithin = 8 * time.Second
+	foldTurn   = 3 * time.Second
+	maxFolds   = 1
 )
 
 // whatIf is the page of a plan as it is beside the plan as it would be. It
@@ -108,9 +110,9 @@ func (s *Server) fold(x *subject) (leave func(), err error) {
 	select {
 	case s.folds <- struct{}{}:
 		return func() { <-s.folds }, nil
-	case <-time.After(foldWithin):
+	case <-time.After(foldTurn):
 		return nil, problem(http.StatusServiceUnavailable, "busy", "Other plans are being made just now.",
-			views.Sayf("%d are made at once. Reload the page in a moment.", maxFolds)).link(x.object.Key(), hrefOf(x.object))
+			views.Say("One is made at a time. Reload the page in a moment.")).link(x.object.Key(), hrefOf(x.object))
 	}
 }
 

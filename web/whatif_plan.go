@@ -19,9 +19,10 @@ const (
 	// paceEvents is about how often pods become ready in a rollout of a whole
 	// Deployment; the pods of a larger one come in groups.
 	paceEvents = 60
-	// foldSlice is how many syncs are folded between looks at the clock, and
-	// foldSlices how often that is done: 6,000 syncs, whatever they take.
-	foldSlice, foldSlices = 30, 200
+	// foldSyncs bounds the syncs of a fold, and foldWork the pods that all of them
+	// look at, so that a plan ends at the same step however busy the machine is.
+	// foldSlice is how many syncs are folded between looks at the clock.
+	foldSyncs, foldWork, foldSlice = 6_000, 2_000_000, 30
 	// foldSpan bounds the time of the model.
 	foldSpan = 365 * 24 * time.Hour
 	// planRows is how many rows of a plan the page shows.
@@ -72,12 +73,12 @@ type folded struct {
 	ceiling int64
 }
 
-// fold runs a cluster until nothing is left to happen, or the bound of syncs or
-// of real time is met.
+// fold runs a cluster until nothing is left to happen, or a bound is met. That of
+// real time is the last resort.
 func fold(ctx context.Context, c *sim.Cluster) folded {
 	start := c.Snapshot()
 	f := folded{began: beginning(start)}
-	for range foldSlices {
+	for range foldSlices(start) {
 		r := c.Run(sim.Bound{Syncs: foldSlice, Time: foldSpan})
 		for i := range r.Steps {
 			f.stages = append(f.stages, stageOf(&r.Steps[i]))
@@ -90,6 +91,12 @@ func fold(ctx context.Context, c *sim.Cluster) folded {
 	n := numbers(deployment.Numbers(c.Snapshot()))
 	f.floor, f.ceiling = n.or("floor"), n.or("ceiling")
 	return f
+}
+
+// foldSlices is how many slices a fold has at most.
+func foldSlices(s *deployment.Snapshot) int64 {
+	pods := numbers(deployment.Numbers(s)).or("ceiling")
+	return min(foldSyncs, foldWork/max(1, pods))/foldSlice + 1
 }
 
 // beginning is the sizes before anything happens.
@@ -333,7 +340,7 @@ func whole(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, er
 	if err != nil {
 		return folded{}, err
 	}
-	if r := c.Run(sim.Bound{Syncs: foldSlice * foldSlices / 10}); r.End != sim.Complete {
+	if r := c.Run(sim.Bound{Syncs: foldSyncs / 10}); r.End != sim.Complete {
 		return folded{cut: true, end: r}, nil
 	}
 	steady := &pace{cluster: c, size: paceOf(base.Want)}

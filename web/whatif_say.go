@@ -72,9 +72,9 @@ func contrast(a, b *folded, first bool) string {
 	}
 	was, is := sizesNow(a), sizesNow(b)
 	add(first && was != is && is != "", is, " at once")
-	add(leastIf != least, "at least ", digits(leastIf), " stay available instead of ", digits(least))
-	add(mostIf != most, "there are at most ", digits(mostIf), " pods instead of ", digits(most))
-	add(writesIf != writes, "it takes ", views.Plural(writesIf, "write"), " of a size instead of ", digits(writes))
+	add(leastIf != least, "at least ", views.Thousands(leastIf), " stay available instead of ", views.Thousands(least))
+	add(mostIf != most, "there are at most ", views.Thousands(mostIf), " pods instead of ", views.Thousands(most))
+	add(writesIf != writes, "it takes ", views.Plural(writesIf, "write"), " of a size instead of ", views.Thousands(writes))
 	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
 	if n := len(list); n > 1 {
 		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
