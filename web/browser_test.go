@@ -107,10 +107,11 @@ const tooWide = `(() => {
 
 // TestBrowserPictures writes pictures of the pages for people to look at.
 func TestBrowserPictures(t *testing.T) {
-	if *shots == "" {
-		*shots = t.TempDir()
+	dir := *shots
+	if dir == "" {
+		dir = t.TempDir()
 	}
-	if err := os.MkdirAll(*shots, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
@@ -137,7 +138,7 @@ func TestBrowserPictures(t *testing.T) {
 			if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
 				t.Errorf("%s at %d scrolls sideways, because of %s", path, look.width, run(t, ctx, chromedp.Evaluate[string](tooWide)))
 			}
-			file := filepath.Join(*shots, name+"-"+look.theme+"-"+digits(look.width)+".png")
+			file := filepath.Join(dir, name+"-"+look.theme+"-"+digits(look.width)+".png")
 			if err := os.WriteFile(file, png, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -13,10 +13,11 @@ import (
 // fails where it scrolls sideways.
 func portray(t *testing.T, ctx context.Context, address, name string) {
 	t.Helper()
-	if *shots == "" {
-		*shots = t.TempDir()
+	dir := *shots
+	if dir == "" {
+		dir = t.TempDir()
 	}
-	if err := os.MkdirAll(*shots, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, size := range []struct {
@@ -28,7 +29,7 @@ func portray(t *testing.T, ctx context.Context, address, name string) {
 		if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
 			t.Errorf("%s at %d scrolls sideways, because of %s", address, size.width, run(t, ctx, chromedp.Evaluate[string](tooWide)))
 		}
-		if err := os.WriteFile(filepath.Join(*shots, name+"-"+size.theme+"-"+digits(size.width)+".png"), png, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+size.theme+"-"+digits(size.width)+".png"), png, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
