@@ -25,8 +25,10 @@ var screens = []screen{{"light", 1440, 900}, {"dark", 400, 800}, {"light", 1024,
 // zoomed is a window of 1280 by 1024 at 400 %, which is what WCAG asks to reflow.
 var zoomed = screen{"light", 320, 256}
 
-// everyLook draws the whole matrix instead of a sample of it: make console.
-func everyLook() bool { return os.Getenv("LOOPSCOPE_LOOKS") == "all" }
+// everyLook draws each exhibit in all looks instead of one, everySituation also
+// the pages of every golden, which a sample has on sheets: make console.
+func everyLook() bool      { return os.Getenv("LOOPSCOPE_LOOKS") == "pages" || everySituation() }
+func everySituation() bool { return os.Getenv("LOOPSCOPE_LOOKS") == "all" }
 
 // browserLimit bounds what one test does with its browser.
 func browserLimit() time.Duration {
@@ -46,7 +48,7 @@ func TestBrowserLooks(t *testing.T) {
 	c := listen(t, ctx)
 	drawn, checked, spent := 0, 0, time.Duration(0)
 	for i, e := range x.list {
-		if e.like && !everyLook() {
+		if e.like && !everySituation() {
 			continue
 		}
 		these := screens
@@ -61,7 +63,7 @@ func TestBrowserLooks(t *testing.T) {
 				t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
 			}
 			began := time.Now()
-			if !everyLook() {
+			if !everySituation() {
 				run(t, ctx, chromedp.Evaluate[int](thinScript))
 			}
 			for _, bad := range axe(t, ctx, strings.HasPrefix(e.id, "sheet.")) {
@@ -85,7 +87,7 @@ func TestBrowserZoom(t *testing.T) {
 	ctx := browser(t)
 	c := listen(t, ctx)
 	for _, e := range x.list {
-		if e.like && !everyLook() {
+		if e.like && !everySituation() {
 			continue
 		}
 		c.expect(e.grumbles)
