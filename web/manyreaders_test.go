@@ -71,7 +71,7 @@ func TestManyReaders(t *testing.T) {
 
 	took := feed.latencies(pages, frames, began, began.Add(c.feed))
 	n, bytes := inside(frames, began, began.Add(c.feed))
-	if len(took) < 100 || n == 0 {
+	if len(took) < 20 || n == 0 {
 		t.Fatalf("%d syncs met a reader in %d frames: nothing was measured", len(took), n)
 	}
 	slices.Sort(took)
