@@ -8,13 +8,19 @@ import (
 // Match reports whether the query finds the trace, its Limit, After and order
 // aside. class is that of the trace.
 func (q *Query) Match(t *Trace, class Class) bool {
-	return same(q.Loop, t.Loop) && same(q.Namespace, t.Namespace) && same(q.Name, t.Name) &&
-		strings.Contains(t.Name, q.NamePart) &&
-		(len(q.Results) == 0 || slices.Contains(q.Results, t.Result)) &&
-		same(q.Code, t.Sentence.Code) && same(q.Leaf, t.Leaf()) &&
-		(q.Since.IsZero() || !t.Started.Before(q.Since)) && (q.Until.IsZero() || t.Started.Before(q.Until)) &&
-		same(string(q.Class), string(class)) &&
-		q.caused(t) && q.failed(t) && q.answered(t)
+	h := Hit{Object: t.Object, Started: t.Started, Result: t.Result, Class: class, Leaf: t.Leaf(), Code: t.Sentence.Code}
+	return q.Lists(&h) && q.caused(t) && q.failed(t) && q.answered(t)
+}
+
+// Lists reports whether the query finds a sync as far as a list says it: its
+// question, cause and text aside, as well as its Limit, After and order.
+func (q *Query) Lists(h *Hit) bool {
+	return same(q.Loop, h.Loop) && same(q.Namespace, h.Namespace) && same(q.Name, h.Name) &&
+		strings.Contains(h.Name, q.NamePart) &&
+		(len(q.Results) == 0 || slices.Contains(q.Results, h.Result)) &&
+		same(q.Code, h.Code) && same(q.Leaf, h.Leaf) &&
+		(q.Since.IsZero() || !h.Started.Before(q.Since)) && (q.Until.IsZero() || h.Started.Before(q.Until)) &&
+		same(string(q.Class), string(h.Class))
 }
 
 // same reports whether a query leaves a field open or asks for this value.

@@ -31,6 +31,7 @@ const (
 // a query can mean without unpacking them. It is written as CBOR, which takes a
 // tenth of the time that JSON does.
 type head struct {
+	Epoch string `json:"epoch"`
 	// Objects are the different ones; Of is the place there for each sync.
 	Objects []telemetry.Object `json:"objects"`
 	Of      []int              `json:"of"`
@@ -41,6 +42,8 @@ type head struct {
 	Places []int `json:"places"`
 	// Sizes are the bytes of each sync's JSON, and of its snapshot's behind that.
 	Sizes [][2]int `json:"sizes"`
+	// Hits are what lists say of each sync, its object, number and start aside.
+	Hits []hit `json:"hits"`
 	// Words are the marks of the words that some of the syncs have, four bytes
 	// each, Bits a row of bits for each sync that says which. A block of one sync
 	// has none: the index says it all.
@@ -48,11 +51,27 @@ type head struct {
 	Bits  []byte `json:"bits,omitempty"`
 }
 
+// hit is the part of a telemetry.Hit that the rest of the head does not say.
+type hit struct {
+	_                               struct{} `cbor:",toarray"`
+	Took                            int64
+	Result, Leaf, Code, Text, Error string
+}
+
+// listed is what a list says of sync i.
+func (h *head) listed(i int, class telemetry.Class) telemetry.Hit {
+	x := &h.Hits[i]
+	return telemetry.Hit{
+		Epoch: h.Epoch, Seq: h.Seqs[i], Object: h.Objects[h.Of[i]], Started: time.Unix(0, h.Started[i]).UTC(), Took: time.Duration(x.Took),
+		Result: telemetry.Result(x.Result), Class: class, Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error,
+	}
+}
+
 // check refuses what would not have been written, so that what is read can be
 // relied on: the file may be damaged or not ours.
 func (h *head) check() error {
 	n, row := len(h.Seqs), h.row()
-	if n == 0 || len(h.Of) != n || len(h.Started) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Words) > 0 && len(h.Bits) != n*row {
+	if n == 0 || len(h.Of) != n || len(h.Started) != n || len(h.Hits) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Words) > 0 && len(h.Bits) != n*row {
 		return fmt.Errorf("%w: its table of contents does not fit together", errDamaged)
 	}
 	for i := range n {
@@ -199,7 +218,9 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	}
 	h := &p.head
 	h.Sizes, h.Seqs, h.Places = append(h.Sizes, size), append(h.Seqs, t.Seq), append(h.Places, g.syncs)
-	h.Started = append(h.Started, t.Started.UnixNano())
+	x := t.Hit(class)
+	h.Epoch, h.Started = t.Epoch, append(h.Started, t.Started.UnixNano())
+	h.Hits = append(h.Hits, hit{Took: int64(x.Took), Result: string(x.Result), Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error})
 	h.Of = append(h.Of, p.object(t.Object))
 	p.rows = append(p.rows, p.terms.of(t, class))
 	g.syncs, g.bytes = g.syncs+1, g.bytes+size[0]+size[1]

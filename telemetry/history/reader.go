@@ -144,29 +144,22 @@ func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*t
 	if err != nil {
 		return nil, err
 	}
-	var found stored
+	var found *telemetry.Trace
 	err = r.walk(ctx, s, func(e entry) (bool, error) {
-		record, err := r.record(ctx, e.block, e.index)
-		if err != nil {
-			return false, err
-		}
-		is, err := record.outline()
-		if err != nil {
-			return false, err
-		}
-		if is.Started.After(at) {
+		t, err := r.whole(ctx, e)
+		if errors.Is(err, telemetry.ErrNotKept) { // It has expired meanwhile.
 			return true, nil
 		}
-		found = record
-		return false, nil
+		found = t
+		return false, err
 	})
 	switch {
 	case err != nil:
 		return nil, explain(r.path, err)
-	case found.text == nil:
+	case found == nil:
 		return nil, telemetry.ErrNotKept
 	}
-	return found.trace()
+	return found, nil
 }
 
 // State is how the file stands now. It reads it, which takes a few milliseconds.

@@ -339,26 +339,32 @@ func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits,
 	return found, err
 }
 
+// hit is what a list says of a sync, and whether the query means it. Tables of
+// contents say all of it but for what stands on the path, in causes and in
+// messages: those they and the index know by hashes and trigrams, which only propose.
 func (r *reader) hit(ctx context.Context, e entry, q *telemetry.Query) (telemetry.Hit, bool, error) {
-	record, err := r.record(ctx, e.block, e.index)
+	if e.block.err != nil {
+		return telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: e.block.err.Error()}, true, nil
+	}
+	listed := e.block.head.listed(e.index, e.class())
+	if q.Question == "" && q.Cause == "" && q.Text == "" {
+		return listed, q.Lists(&listed), nil
+	}
+	stored, err := r.record(ctx, e.block, e.index)
 	var o *outline
 	if err == nil {
-		o, err = record.outline()
+		o, err = stored.outline()
 	}
 	switch {
 	case errors.Is(err, errDamaged):
-		hit := telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: err.Error()}
-		if e.block.head != nil {
-			hit.Object, hit.Seq = e.block.head.Objects[e.block.head.Of[e.index]], e.block.head.Seqs[e.index]
-		}
-		return hit, true, nil
+		listed.Text, listed.Error = "This sync cannot be read back.", err.Error()
+		return listed, true, nil
 	case errors.Is(err, telemetry.ErrNotKept):
-		return telemetry.Hit{}, false, nil
+		return listed, false, nil
 	case err != nil:
-		return telemetry.Hit{}, false, err
+		return listed, false, err
 	}
-	t := o.trace() // Index and tables of contents only propose: they know words by their hashes and errors by their trigrams.
-	return t.Hit(e.class()), q.Match(t, e.class()), nil
+	return listed, q.Match(o.trace(), e.class()), nil
 }
 
 // Each calls visit with every sync that the query finds. What cannot be read
