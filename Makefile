@@ -94,6 +94,11 @@ bench-overhead: $(BIN)/sandbox build ## What record, history and a reader cost t
 	LOOPSCOPE_BENCH_OVERHEAD=yes LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-100} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-5} \
 	$(SUITE) -timeout 3h -v ./cmd/sandbox/bench
 
+.PHONY: bench-readers
+bench-readers: $(BIN)/sandbox build ## What a hundred live readers cost rollouts: pairs of runs with and without
+	LOOPSCOPE_BENCH_CROWD=yes LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-100} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-5} \
+	$(SUITE) -timeout 3h -v ./cmd/sandbox/bench
+
 .PHONY: conformance
 conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ours and with upstream's (about 5 minutes)
 	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} $(SUITE) -timeout 2h -v ./cmd/sandbox/conformance

@@ -58,9 +58,9 @@ func TestRollout(t *testing.T) {
 // measure is one run: a process, a namespace, all phases.
 func measure(t *testing.T, plane *testplane.Plane, log *auditLog, who side, s settings) run {
 	l := startLoops(t, plane, who, s)
-	var r *reader
-	if who == ours {
-		r = follow(t, l.dashboard(t))
+	var readers []*reader
+	for range s.readers[who] {
+		readers = append(readers, follow(t, l.dashboard(t)))
 	}
 	warmUp(t, plane, s)
 	log.settle(t, s.quiet)
@@ -70,8 +70,10 @@ func measure(t *testing.T, plane *testplane.Plane, log *auditLog, who side, s se
 		result.phases = append(result.phases, w.pass(t, l, log, p))
 	}
 	result.memory = l.peakMemory(t)
-	if r != nil {
-		t.Log(r.seen(t))
+	for i, r := range readers {
+		if said := r.seen(t); i == 0 {
+			t.Logf("%s (1 of %d)", said, len(readers))
+		}
 	}
 	if err := l.stop(); err != nil {
 		t.Fatal(err)

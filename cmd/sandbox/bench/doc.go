@@ -14,6 +14,7 @@
 //	LOOPSCOPE_BENCH_PAIRS        runs of each side, in turn (default 1)
 //	LOOPSCOPE_BENCH_SIDE         "ours", "upstream" or "bare": this side alone
 //	LOOPSCOPE_BENCH_OVERHEAD     ours against bare: what record, history and a reader cost
+//	LOOPSCOPE_BENCH_CROWD        ours with LOOPSCOPE_BENCH_READERS readers (100) against ours without one
 //	LOOPSCOPE_BENCH_WORKERS      syncs that each loop runs at once (default 5)
 //	LOOPSCOPE_BENCH_QPS          requests a second of each loop (default 100)
 //	LOOPSCOPE_BENCH_BURST        requests at once of each loop (default 200)

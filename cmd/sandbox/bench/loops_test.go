@@ -23,6 +23,8 @@ const (
 	ours     side = "ours"     // with everything on
 	upstream side = "upstream" // Kubernetes' own
 	bare     side = "bare"     // ours without record, history and reader
+	crowd    side = "crowd"    // ours with a hundred readers
+	unread   side = "unread"   // ours without one
 )
 
 const (
@@ -45,7 +47,7 @@ func startLoops(t *testing.T, plane *testplane.Plane, who side, s settings) *loo
 	t.Helper()
 	l := &loops{side: who, exited: make(chan struct{}), logPath: filepath.Join(t.TempDir(), string(who)+".log")}
 	switch who {
-	case ours:
+	case ours, crowd, unread:
 		l.history = filepath.Join(t.TempDir(), "history.db")
 		l.cmd = ourCommand(loopscopeBinary(t), plane, s, "--history="+l.history)
 	case bare:

@@ -16,6 +16,7 @@ type settings struct {
 	workers, qps, burst int
 	quiet               time.Duration // without a write, before a phase counts as over
 	sides               []side
+	readers             map[side]int // of the overview
 }
 
 const variables = "LOOPSCOPE_BENCH_"
@@ -28,7 +29,7 @@ func settingsOf(t *testing.T) settings {
 		deployments: number(t, "DEPLOYMENTS", 6), pairs: number(t, "PAIRS", 1),
 		replicas: 4, fewer: 2, quiet: time.Second,
 		workers: number(t, "WORKERS", 5), qps: number(t, "QPS", 100), burst: number(t, "BURST", 200),
-		sides: []side{ours, upstream},
+		sides: []side{ours, upstream}, readers: map[side]int{ours: 1, crowd: number(t, "READERS", 100)},
 	}
 	if os.Getenv(variables+"DEPLOYMENTS") != "" {
 		s.replicas, s.fewer, s.quiet = 10, 5, 3*time.Second
@@ -42,6 +43,9 @@ func settingsOf(t *testing.T) settings {
 	}
 	if os.Getenv(variables+"OVERHEAD") != "" {
 		s.sides = []side{ours, bare}
+	}
+	if os.Getenv(variables+"CROWD") != "" {
+		s.sides = []side{crowd, unread}
 	}
 	return s
 }
@@ -61,5 +65,5 @@ func number(t *testing.T, name string, otherwise int) int {
 
 func (s settings) String() string {
 	return fmt.Sprintf("%d Deployments of %d replicas, %d runs of each side in turn; for each loop %d workers, %d requests/s, burst %d; protobuf; "+
-		"of ours, record and history on, one reader of the overview", s.deployments, s.replicas, s.pairs, s.workers, s.qps, s.burst)
+		"of ours, record and history on, readers of the overview: %v", s.deployments, s.replicas, s.pairs, s.workers, s.qps, s.burst, s.readers)
 }
