@@ -106,6 +106,10 @@ func (s *Server) follow(ctx context.Context, after uint64) {
 		after = batch[len(batch)-1].Seq
 		d.each(func(x *shared) { x.note(batch, missed) })
 		d.seq.Store(after)
+		select { // In a burst, being woken for every trace would cost more than looking at them.
+		case <-ctx.Done():
+		case <-time.After(followEvery):
+		}
 	}
 }
 
