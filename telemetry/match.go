@@ -9,18 +9,22 @@ import (
 // aside. class is that of the trace.
 func (q *Query) Match(t *Trace, class Class) bool {
 	h := Hit{Object: t.Object, Started: t.Started, Result: t.Result, Class: class, Leaf: t.Leaf(), Code: t.Sentence.Code}
-	return q.Lists(&h) && q.caused(t) && q.failed(t) && q.answered(t)
+	if t.Failure != nil {
+		h.Error = t.Failure.Message
+	}
+	return q.Lists(&h) && q.caused(t) && q.answered(t)
 }
 
 // Lists reports whether the query finds a sync as far as a list says it: its
-// question, cause and text aside, as well as its Limit, After and order.
+// question and cause aside, as well as its Limit, After and order.
 func (q *Query) Lists(h *Hit) bool {
 	return same(q.Loop, h.Loop) && same(q.Namespace, h.Namespace) && same(q.Name, h.Name) &&
 		strings.Contains(h.Name, q.NamePart) &&
 		(len(q.Results) == 0 || slices.Contains(q.Results, h.Result)) &&
 		same(q.Code, h.Code) && same(q.Leaf, h.Leaf) &&
 		(q.Since.IsZero() || !h.Started.Before(q.Since)) && (q.Until.IsZero() || h.Started.Before(q.Until)) &&
-		same(string(q.Class), string(h.Class))
+		same(string(q.Class), string(h.Class)) &&
+		(q.Text == "" || strings.Contains(strings.ToLower(h.Error), strings.ToLower(q.Text)))
 }
 
 // same reports whether a query leaves a field open or asks for this value.
@@ -28,10 +32,6 @@ func same(asked, is string) bool { return asked == "" || asked == is }
 
 func (q *Query) caused(t *Trace) bool {
 	return q.Cause == "" || slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Kind == q.Cause })
-}
-
-func (q *Query) failed(t *Trace) bool {
-	return q.Text == "" || t.Failure != nil && strings.Contains(strings.ToLower(t.Failure.Message), strings.ToLower(q.Text))
 }
 
 func (q *Query) answered(t *Trace) bool {

@@ -42,16 +42,15 @@ type head struct {
 	Places []int `json:"places"`
 	// Sizes are the bytes of each sync's JSON, and of its snapshot's behind that.
 	Sizes [][2]int `json:"sizes"`
-	// Hits are what lists say of each sync, its object, number and start aside.
-	Hits []hit `json:"hits"`
 	// Words are the marks of the words that some of the syncs have, four bytes
 	// each, Bits a row of bits for each sync that says which. A block of one sync
-	// has none: the index says it all.
+	// has none: the index says it all. Nor has one in which two words have one mark.
 	Words []byte `json:"words,omitempty"`
 	Bits  []byte `json:"bits,omitempty"`
 }
 
-// hit is the part of a telemetry.Hit that the rest of the head does not say.
+// hit is the part of a telemetry.Hit that the head does not say. They stand by
+// themselves, as they are as large as the rest of it.
 type hit struct {
 	_                               struct{} `cbor:",toarray"`
 	Took                            int64
@@ -59,8 +58,7 @@ type hit struct {
 }
 
 // listed is what a list says of sync i.
-func (h *head) listed(i int, class telemetry.Class) telemetry.Hit {
-	x := &h.Hits[i]
+func (h *head) listed(i int, x *hit, class telemetry.Class) telemetry.Hit {
 	return telemetry.Hit{
 		Epoch: h.Epoch, Seq: h.Seqs[i], Object: h.Objects[h.Of[i]], Started: time.Unix(0, h.Started[i]).UTC(), Took: time.Duration(x.Took),
 		Result: telemetry.Result(x.Result), Class: class, Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error,
@@ -71,7 +69,7 @@ func (h *head) listed(i int, class telemetry.Class) telemetry.Hit {
 // relied on: the file may be damaged or not ours.
 func (h *head) check() error {
 	n, row := len(h.Seqs), h.row()
-	if n == 0 || len(h.Of) != n || len(h.Started) != n || len(h.Hits) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Words) > 0 && len(h.Bits) != n*row {
+	if n == 0 || len(h.Of) != n || len(h.Started) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Words) > 0 && len(h.Bits) != n*row {
 		return fmt.Errorf("%w: its table of contents does not fit together", errDamaged)
 	}
 	for i := range n {
@@ -81,6 +79,9 @@ func (h *head) check() error {
 	}
 	return nil
 }
+
+// exact reports whether index and marks together say which syncs have a word.
+func (h *head) exact() bool { return len(h.Seqs) == 1 || len(h.Words) > 0 }
 
 // row is how many bytes of Bits a sync has.
 func (h *head) row() int { return (len(h.Words)/4 + 7) / 8 }
@@ -149,6 +150,7 @@ type group struct {
 // packing is a block in the making.
 type packing struct {
 	head  head
+	hits  []hit
 	terms terms
 	at    map[telemetry.Object]int
 	plain *bytes.Buffer
@@ -160,6 +162,7 @@ type packed struct {
 	class, syncs int64
 	first, last  uint64
 	head, body   []byte
+	hits         []byte
 	document     string
 }
 
@@ -220,7 +223,7 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	h.Sizes, h.Seqs, h.Places = append(h.Sizes, size), append(h.Seqs, t.Seq), append(h.Places, g.syncs)
 	x := t.Hit(class)
 	h.Epoch, h.Started = t.Epoch, append(h.Started, t.Started.UnixNano())
-	h.Hits = append(h.Hits, hit{Took: int64(x.Took), Result: string(x.Result), Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error})
+	p.hits = append(p.hits, hit{Took: int64(x.Took), Result: string(x.Result), Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error})
 	h.Of = append(h.Of, p.object(t.Object))
 	p.rows = append(p.rows, p.terms.of(t, class))
 	g.syncs, g.bytes = g.syncs+1, g.bytes+size[0]+size[1]
@@ -260,7 +263,7 @@ func (p *packing) object(o telemetry.Object) int {
 // pack compresses the block, which is done with then.
 func (p *packing) pack(c *codec, class int64) (packed, error) {
 	h := &p.head
-	if len(h.Seqs) > 1 {
+	if len(h.Seqs) > 1 && !p.terms.doubled {
 		h.Words = p.terms.marks
 		row := h.row()
 		h.Bits = make([]byte, len(p.rows)*row)
@@ -274,10 +277,14 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, fmt.Errorf("%w: %w", errUnfit, err)
 	}
+	hits, err := cbor.Marshal(p.hits)
+	if err != nil {
+		return packed{}, fmt.Errorf("%w: %w", errUnfit, err)
+	}
 	defer buffers.Put(p.plain)
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: c.contents.EncodeAll(contents, nil), body: c.encoder.EncodeAll(p.plain.Bytes(), make([]byte, 0, p.plain.Len()/8+256)), document: p.terms.document(),
+		head: c.contents.EncodeAll(contents, nil), hits: c.contents.EncodeAll(hits, nil), body: c.encoder.EncodeAll(p.plain.Bytes(), make([]byte, 0, p.plain.Len()/8+256)), document: p.terms.document(),
 	}, nil
 }
 

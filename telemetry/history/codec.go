@@ -71,6 +71,22 @@ func (c *codec) head(data []byte) (*head, error) {
 	return &h, nil
 }
 
+// hits reads what lists say of a block's syncs.
+func (c *codec) hits(h *head, data []byte) ([]hit, error) {
+	text, err := c.decoder.DecodeAll(data, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	var list []hit
+	if err := cbor.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if len(list) != len(h.Seqs) {
+		return nil, fmt.Errorf("%w: its list does not fit its table of contents", errDamaged)
+	}
+	return list, nil
+}
+
 // stored is a sync as it was stored: its JSON, and its snapshot's.
 type stored struct{ text, snapshot []byte }
 
@@ -89,15 +105,6 @@ func (c *codec) records(h *head, body []byte) ([]stored, error) {
 		plain = plain[size[0]+size[1]:]
 	}
 	return list, nil
-}
-
-// outline reads what lists show.
-func (r stored) outline() (*outline, error) {
-	var o outline
-	if err := json.Unmarshal(r.text, &o); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return &o, nil
 }
 
 // trace reads all of it.

@@ -90,13 +90,14 @@ func FuzzBlock(f *testing.F) {
 		}
 		for _, b := range blocks {
 			f.Add(plain(b.head), plain(b.body))
+			f.Add(plain(b.head), plain(b.hits))
 			f.Add(plain(b.head), plain(b.body)[:len(b.body)/2])
 		}
 	}
 	for _, json := range []string{"{}", "null", `{"v":99}`, `{"rounds":[{}],"report":{}}`, `{"sentence":{"object":"x","lead":[{"kind":"until"}]}}`} {
-		f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0}, Seqs: []uint64{1}, Started: []int64{1}, Hits: make([]hit, 1), Places: []int{0}, Sizes: [][2]int{{len(json), 0}}}), []byte(json))
+		f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0}, Seqs: []uint64{1}, Started: []int64{1}, Places: []int{0}, Sizes: [][2]int{{len(json), 0}}}), []byte(json))
 	}
-	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Hits: make([]hit, 2), Places: []int{0, 1}, Sizes: [][2]int{{2, 0}, {0, 2}}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("{}{}"))
+	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Places: []int{0, 1}, Sizes: [][2]int{{2, 0}, {0, 2}}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("{}{}"))
 	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
 	m, err := matchOf(&q)
 	if err != nil {
@@ -107,7 +108,9 @@ func FuzzBlock(f *testing.F) {
 		if b.head, b.err = c.head(c.contents.EncodeAll(table, nil)); b.err != nil {
 			return
 		}
-		_ = b.head.listed(0, telemetry.ClassQuiet)
+		if list, err := c.hits(b.head, c.contents.EncodeAll(body, nil)); err == nil {
+			_ = b.head.listed(0, &list[0], telemetry.ClassQuiet)
+		}
 		for _, i := range b.head.may(&q, m.all, m.any) {
 			if i < 0 || i >= len(b.head.Seqs) {
 				t.Fatalf("sync %d of %d", i, len(b.head.Seqs))
@@ -118,10 +121,8 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		for _, r := range records {
-			if o, err := r.outline(); err == nil {
-				_ = o.trace().Hit(telemetry.ClassQuiet).Text
-			}
 			if trace, err := r.trace(); err == nil {
+				_ = trace.Hit(telemetry.ClassQuiet).Text
 				_ = new(terms).of(trace, trace.Class(time.Second))
 			}
 		}

@@ -18,7 +18,7 @@ type reader struct {
 	db    *sql.DB
 	codec *codec
 	// What is asked, prepared once.
-	newest, oldest, newestAll, oldestAll, head, body, numbered *sql.Stmt
+	newest, oldest, newestAll, oldestAll, head, hits, body, numbered *sql.Stmt
 }
 
 // openReader opens a file that has to be a history of a version we know.
@@ -54,6 +54,7 @@ func (r *reader) ready(ctx context.Context) error {
 		&r.newestAll: all + " ORDER BY id DESC" + page,
 		&r.oldestAll: all + " ORDER BY id" + page,
 		&r.head:      "SELECT head FROM blocks WHERE id = ?",
+		&r.hits:      "SELECT hits FROM blocks WHERE id = ?",
 		&r.body:      "SELECT body FROM blocks WHERE id = ?",
 		// Blocks reach into each other's numbers, but only those that were kept at about the same time.
 		&r.numbered: fmt.Sprintf("SELECT id FROM (SELECT id, first FROM blocks WHERE epoch = (SELECT id FROM epochs WHERE epoch = ?1) AND last >= ?2 ORDER BY last LIMIT %d) WHERE first <= ?2", besides),
@@ -94,7 +95,7 @@ func (r *reader) close() error {
 	if r.codec != nil {
 		defer r.codec.close()
 	}
-	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.body, r.numbered), r.db.Close())
+	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.hits, r.body, r.numbered), r.db.Close())
 }
 
 // finalize closes statements, which the driver does not do with their

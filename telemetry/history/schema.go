@@ -26,6 +26,7 @@ var migrations = []string{
 		syncs INTEGER NOT NULL,
 		began INTEGER NOT NULL,
 		head BLOB NOT NULL,
+		hits BLOB NOT NULL,
 		body BLOB NOT NULL
 	);
 	CREATE INDEX blocks_by_number ON blocks (epoch, last, first);

@@ -135,6 +135,7 @@ type block struct {
 	id      int64
 	head    *head
 	err     error // it cannot be read
+	hits    []hit
 	records []stored
 }
 
@@ -286,23 +287,44 @@ func (r *reader) block(ctx context.Context, id int64) (*block, error) {
 	return b, nil
 }
 
+// column reads one column of a block's row.
+func (r *reader) column(ctx context.Context, statement *sql.Stmt, b *block) (data []byte, err error) {
+	switch err = statement.QueryRowContext(ctx, b.id).Scan(&data); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, telemetry.ErrNotKept
+	case err != nil:
+		return nil, explain(r.path, err)
+	}
+	return data, nil
+}
+
+// listed is what a list says of a sync. The block's list is read once.
+func (r *reader) listed(ctx context.Context, e entry) (telemetry.Hit, error) {
+	b := e.block
+	if b.hits == nil && b.err == nil {
+		data, err := r.column(ctx, r.hits, b)
+		if err != nil {
+			return telemetry.Hit{}, err
+		}
+		b.hits, b.err = r.codec.hits(b.head, data)
+	}
+	if b.err != nil {
+		return telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: b.err.Error()}, b.err
+	}
+	return b.head.listed(e.index, &b.hits[e.index], e.class()), nil
+}
+
 // record reads a sync of a block. The block is unpacked once.
 func (r *reader) record(ctx context.Context, b *block, i int) (stored, error) {
+	if b.records == nil && b.err == nil {
+		body, err := r.column(ctx, r.body, b)
+		if err != nil {
+			return stored{}, err
+		}
+		b.records, b.err = r.codec.records(b.head, body)
+	}
 	if b.err != nil {
 		return stored{}, b.err
-	}
-	if b.records == nil {
-		var body []byte
-		err := r.body.QueryRowContext(ctx, b.id).Scan(&body)
-		if errors.Is(err, sql.ErrNoRows) {
-			return stored{}, telemetry.ErrNotKept
-		}
-		if err != nil {
-			return stored{}, explain(r.path, err)
-		}
-		if b.records, b.err = r.codec.records(b.head, body); b.err != nil {
-			return stored{}, b.err
-		}
 	}
 	return b.records[i], nil
 }
@@ -339,32 +361,30 @@ func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits,
 	return found, err
 }
 
-// hit is what a list says of a sync, and whether the query means it. Tables of
-// contents say all of it but for what stands on the path, in causes and in
-// messages: those they and the index know by hashes and trigrams, which only propose.
+// hit is what a list says of a sync, and whether the query means it.
 func (r *reader) hit(ctx context.Context, e entry, q *telemetry.Query) (telemetry.Hit, bool, error) {
-	if e.block.err != nil {
-		return telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: e.block.err.Error()}, true, nil
-	}
-	listed := e.block.head.listed(e.index, e.class())
-	if q.Question == "" && q.Cause == "" && q.Text == "" {
-		return listed, q.Lists(&listed), nil
-	}
-	stored, err := r.record(ctx, e.block, e.index)
-	var o *outline
-	if err == nil {
-		o, err = stored.outline()
-	}
+	hit, err := r.listed(ctx, e)
 	switch {
 	case errors.Is(err, errDamaged):
-		listed.Text, listed.Error = "This sync cannot be read back.", err.Error()
-		return listed, true, nil
+		return hit, true, nil
 	case errors.Is(err, telemetry.ErrNotKept):
-		return listed, false, nil
-	case err != nil:
-		return listed, false, err
+		return hit, false, nil
+	case err != nil || !q.Lists(&hit):
+		return hit, false, err
+	case e.block.head.exact() || q.Question == "" && q.Cause == "":
+		return hit, true, nil
 	}
-	return listed, q.Match(o.trace(), e.class()), nil
+	t, err := r.whole(ctx, e)
+	switch {
+	case errors.Is(err, errDamaged):
+		hit.Text, hit.Error = "This sync cannot be read back.", err.Error()
+		return hit, true, nil
+	case errors.Is(err, telemetry.ErrNotKept):
+		return hit, false, nil
+	case err != nil:
+		return hit, false, err
+	}
+	return hit, q.Match(t, e.class()), nil
 }
 
 // Each calls visit with every sync that the query finds. What cannot be read

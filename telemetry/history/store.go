@@ -52,7 +52,7 @@ var _ telemetry.Archive = (*Store)(nil)
 
 func (s *Store) prepare(ctx context.Context) (err error) {
 	for statement, text := range map[**sql.Stmt]string{
-		&s.insert:  "INSERT INTO blocks (id, epoch, first, last, syncs, began, head, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		&s.insert:  "INSERT INTO blocks (id, epoch, first, last, syncs, began, head, hits, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		&s.taken:   "SELECT EXISTS (SELECT 1 FROM blocks WHERE id BETWEEN ? AND ?)",
 		&s.there:   "SELECT head FROM blocks WHERE epoch = ? AND last >= ? AND first <= ?",
 		&s.index:   "INSERT INTO terms (rowid, t) VALUES (?, ?)",
@@ -82,6 +82,11 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	if err != nil {
 		return err
 	}
+	return s.keep(ctx, list)
+}
+
+// keep writes groups in one transaction. The store is locked.
+func (s *Store) keep(ctx context.Context, list []*group) error {
 	b := &batch{Store: s, added: map[int64]int64{}}
 	for _, g := range list {
 		blocks, err := g.pack(s.codec)
@@ -90,7 +95,7 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 		}
 		b.groups = append(b.groups, packedGroup{g, blocks})
 	}
-	err = s.transaction(ctx, func() error {
+	err := s.transaction(ctx, func() error {
 		for _, g := range b.groups {
 			if err := b.add(ctx, g); err != nil {
 				return fmt.Errorf("keep syncs: %w", err)
@@ -179,7 +184,7 @@ func (b *batch) add(ctx context.Context, g packedGroup) error {
 	}
 	for _, x := range g.blocks {
 		id := n<<classBits | x.class
-		if _, err := b.insert.ExecContext(ctx, id, epoch, int64(x.first), int64(x.last), x.syncs, g.began.UnixMicro(), x.head, x.body); err != nil {
+		if _, err := b.insert.ExecContext(ctx, id, epoch, int64(x.first), int64(x.last), x.syncs, g.began.UnixMicro(), x.head, x.hits, x.body); err != nil {
 			return err
 		}
 		if _, err := b.index.ExecContext(ctx, id, x.document); err != nil {

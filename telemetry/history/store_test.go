@@ -300,24 +300,26 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// The index knows a sync by its outline before it was stored, a list by the
-// outline that was read back: they have to be the same.
-func TestOutlineIsThatOfTheTrace(t *testing.T) {
-	for _, trace := range newGenerator(t, 7, 100).many(500) {
-		var read outline
-		if err := json.Unmarshal([]byte(text(t, trace)), &read); err != nil {
-			t.Fatal(err)
+// Where two words of a block have the same mark, its syncs are unpacked: what is
+// found is the same.
+func TestBlocksWithoutMarks(t *testing.T) {
+	traces := newGenerator(t, 7, 20).many(300)
+	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock})
+	groups, err := s.groups(traces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		for _, p := range g.blocks {
+			p.terms.doubled = true
 		}
-		got := read.trace()
-		var of, back terms
-		class := trace.Class(time.Second)
-		of.of(trace, class)
-		back.of(got, class)
-		if of.document() != back.document() || got.Hit(class) != trace.Hit(class) {
-			t.Fatalf("outline read back\n%+v, of the trace\n%+v", got, trace)
-		}
-		if got.Leaf() != trace.Leaf() || len(got.Path()) != len(trace.Path()) {
-			t.Errorf("leaf %q and %d steps, want %q and %d", got.Leaf(), len(got.Path()), trace.Leaf(), len(trace.Path()))
+	}
+	if err := s.keep(t.Context(), groups); err != nil {
+		t.Fatal(err)
+	}
+	for name, q := range queries(traces) {
+		if got, want := pages(t, s, q, 77), model(traces, q); len(got) != len(want) {
+			t.Errorf("%s: found %d, want %d", name, len(got), len(want))
 		}
 	}
 }

@@ -46,7 +46,10 @@ type terms struct {
 	words  []word
 	places map[uint64]int // of the words
 	marks  []byte         // of those words that have one, four bytes each
-	row    []int          // of the sync at hand: places of its marks
+	marked map[uint32]bool
+	// doubled is set where two words have the same mark.
+	doubled bool
+	row     []int // of the sync at hand: places of its marks
 }
 
 type word struct {
@@ -82,13 +85,15 @@ func (s *terms) add(kind string, parts ...string) {
 	place, ok := s.places[w.hash]
 	if !ok {
 		if s.places == nil {
-			s.places = make(map[uint64]int, 256)
+			s.places, s.marked = make(map[uint64]int, 256), make(map[uint32]bool, 128)
 		}
 		place = len(s.words)
 		s.places[w.hash] = place
 		if w.at = -1; marked(kind) {
 			w.at = len(s.marks) / 4
 			s.marks = binary.LittleEndian.AppendUint32(s.marks, w.mark())
+			s.doubled = s.doubled || s.marked[w.mark()]
+			s.marked[w.mark()] = true
 		}
 		s.words = append(s.words, w)
 	}
