@@ -162,6 +162,7 @@ type Server struct {
 	pods     decoded
 	exports  chan struct{} // bounds those under way
 	folds    chan struct{} // the same of plans
+	within   time.Duration // bounds the plans of one page
 
 	// seats bounds the open websockets. mu guards who sits there, and makes sure
 	// that nobody sits down once Shutdown waits for the last to leave.
@@ -179,7 +180,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, exports: make(chan struct{}, maxExports), folds: make(chan struct{}, maxFolds), seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, exports: make(chan struct{}, maxExports), folds: make(chan struct{}, maxFolds), within: foldWithin, seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -88,9 +88,7 @@ func (s *Server) whatIfView(x *subject, p *proposal) (views.WhatIf, error) {
 		return views.WhatIf{}, err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(context.Background(), foldWithin)
-	defer cancel()
-	plans, err := p.plans(ctx)
+	plans, err := p.plans(s.within / 4)
 	if err != nil {
 		return views.WhatIf{}, tooLarge(x, numbers(deployment.Numbers(p.from)).or("total")).link(x.object.Key(), hrefOf(x.object))
 	}
@@ -123,14 +121,15 @@ type plans struct {
 	planned                bool // nowIf and allIf are made
 }
 
-func (p *proposal) plans(ctx context.Context) (*plans, error) {
+// Each has as much time, so that the plans stay alike.
+func (p *proposal) plans(share time.Duration) (*plans, error) {
 	var f plans
 	var err error
 	plan := func(to *folded, how func(context.Context, *deployment.Snapshot, *proposal) (folded, error), with *proposal) {
-		if err == nil { // Each has its share of the time, so that the plans stay alike.
-			share, cancel := context.WithTimeout(ctx, foldWithin/4)
+		if err == nil {
+			ctx, cancel := context.WithTimeout(context.Background(), share)
 			defer cancel()
-			*to, err = how(share, p.from, with)
+			*to, err = how(ctx, p.from, with)
 		}
 	}
 	plan(&f.now, onward, nil)
