@@ -33,8 +33,8 @@ const (
 	// maxText bounds how much of a message can be found; longer ones repeat
 	// whole objects.
 	maxText = 1000
-	// maxGrams bounds a query: the first ones narrow enough.
-	maxGrams = 24
+	// maxGrams bounds a query, about: so many narrow enough.
+	maxGrams = 6
 )
 
 // terms is the set of words of some syncs, for the index: a word is letters and
@@ -230,6 +230,21 @@ func (s *terms) part(kind, what, text string) error {
 	if len([]rune(text)) < gram {
 		return fmt.Errorf("%w: %s is too short with %q: give %d characters or more", telemetry.ErrBadQuery, what, text, gram)
 	}
-	s.grams(kind, text, maxGrams)
+	s.some(kind, text)
 	return nil
+}
+
+// some adds a few trigrams of a text, from all over it: what stands at its
+// beginning is often common, and each costs the index a walk.
+func (s *terms) some(kind, text string) {
+	var starts []int
+	for i := range text {
+		starts = append(starts, i)
+	}
+	starts = append(starts, len(text))
+	last := len(starts) - 1 - gram
+	for i := 0; i < last; i += last/maxGrams + 1 {
+		s.add(kind, text[starts[i]:starts[i+gram]])
+	}
+	s.add(kind, text[starts[last]:])
 }
