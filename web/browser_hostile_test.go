@@ -57,6 +57,27 @@ func hostileTraces(w *world) []*telemetry.Trace {
 	return list
 }
 
+// hostileQueues gives every key and object the longest name there can be.
+func hostileQueues(loops []telemetry.LoopState) []telemetry.LoopState {
+	long := strings.Repeat("very-long-name.", 16) + strings.Repeat("x", 13)
+	for _, l := range loops {
+		for i := range l.Queue.Keys {
+			k := &l.Queue.Keys[i]
+			k.Key = "shop/" + long
+			for j := range k.Causes {
+				k.Causes[j].Object, k.Causes[j].Manager = "ReplicaSet "+long, markup
+			}
+		}
+		for i := range l.Echoes {
+			l.Echoes[i].Object = "Deployment shop/" + long
+		}
+		for i := range l.Expectations {
+			l.Expectations[i].Key = "shop/" + long
+		}
+	}
+	return loops
+}
+
 // TestBrowserHostile shows hostile data in Chromium: nothing of it runs or
 // becomes an element, all of it can be read, and the layout holds on a phone.
 func TestBrowserHostile(t *testing.T) {
@@ -64,7 +85,7 @@ func TestBrowserHostile(t *testing.T) {
 	hostileRollout(w)
 	traces := hostileTraces(w)
 	w.pump()
-	_, h := w.serve(nil)
+	_, h := w.serve(func(o *Options) { o.Loops = func() []telemetry.LoopState { return hostileQueues(w.loops()) } })
 	ctx := browser(t)
 	c := listen(t, ctx)
 	dialogs := 0
