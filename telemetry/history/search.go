@@ -25,7 +25,7 @@ const (
 	// index and the tables of contents propose more than the query means.
 	examine = 4 * maxPage
 	// looked bounds the tables of contents that it reads for one page.
-	looked = 1000
+	looked = 500
 	// adrift is within which time groups may end in another order than that in
 	// which they are kept.
 	adrift = time.Second
