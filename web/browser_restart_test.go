@@ -29,7 +29,7 @@ func TestBrowserRestart(t *testing.T) {
 	ctx := browser(t)
 	c := listen(t, ctx)
 	do(t, ctx, chromedp.Navigate(h.URL+"/deployments/shop/web"))
-	until(t, ctx, `document.querySelector('#live').dataset.state === 'live'`)
+	until(t, ctx, isLive)
 	c.none(t)
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func TestBrowserStill(t *testing.T) {
 			ctx := browser(t)
 			c := listen(t, ctx)
 			do(t, ctx, chromedp.EmulateViewport(page.width, 900), chromedp.Navigate(h.URL+page.path))
-			until(t, ctx, `document.querySelector('#live').dataset.state === 'live'`)
+			until(t, ctx, isLive)
 			// What was tall once keeps its room, so each part is let become as tall as
 			// it gets: a row that needs attention for the first time has two lines
 			// more than before, and nothing can be held in place then.

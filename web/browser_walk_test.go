@@ -30,7 +30,6 @@ func TestBrowserWalk(t *testing.T) {
 	c := listen(t, ctx)
 	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
 	newest, before := steps[len(steps)-1].Seq, steps[len(steps)-2].Seq
-	live := `document.querySelector('#live')?.dataset.state === 'live'`
 	press := func(then string, keys ...string) {
 		t.Helper()
 		for _, k := range keys {
@@ -39,14 +38,14 @@ func TestBrowserWalk(t *testing.T) {
 		until(t, ctx, then)
 	}
 	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments"))
-	until(t, ctx, live)
+	until(t, ctx, isLive)
 	press(`document.activeElement.matches('.skip')`, "\t")
 	press(`document.activeElement.id === 'main' || location.hash === '#main'`, "\r")
 	press(`document.activeElement.name === 'q'`, "/")
 	run(t, ctx, chromedp.Evaluate[bool](`(document.activeElement.value = '', true)`)) // The protocol types a key that the page has taken.
-	press(`new URLSearchParams(location.search).get('q') === 'is:waiting' && document.querySelectorAll('tr[data-row]').length === 1 && `+live, "is:waiting", "\r")
+	press(`new URLSearchParams(location.search).get('q') === 'is:waiting' && document.querySelectorAll('tr[data-row]').length === 1 && `+isLive, "is:waiting", "\r")
 	press(`document.querySelector('tr[data-row].at a.row').textContent.includes('web')`, "j")
-	press(`location.pathname === '/deployments/shop/web' && `+live, "o")
+	press(`location.pathname === '/deployments/shop/web' && `+isLive, "o")
 	press(`!document.querySelector('#keys').hidden && ['h', 'l', 'w', 'e', 'u', 'p', 'c', 't'].every(k => [...document.querySelectorAll('#keys kbd')].some(x => x.textContent === k))`, "?")
 	press(`document.querySelector('#keys').hidden`, "\x1b")
 	press(stepIs(before)+` && location.search.includes('sync=`+digits(before)+`')`, "h")
@@ -54,25 +53,25 @@ func TestBrowserWalk(t *testing.T) {
 	press(stepIs(before), "h")
 
 	do(t, ctx, chromedp.Reload())
-	until(t, ctx, stepIs(before)+" && "+live)
+	until(t, ctx, stepIs(before)+" && "+isLive)
 	press(`location.pathname.endsWith('/what-if')`, "w")
 	do(t, ctx, chromedp.NavigateBack())
 	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+stepIs(before))
 	do(t, ctx, chromedp.NavigateForward())
 	until(t, ctx, `location.pathname.endsWith('/what-if')`)
 	do(t, ctx, chromedp.NavigateBack())
-	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+stepIs(before)+" && "+live)
+	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+stepIs(before)+" && "+isLive)
 	press(`location.pathname.startsWith('/decisions/deployment')`, "e")
 	do(t, ctx, chromedp.NavigateBack())
-	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+live)
-	press(`location.pathname === '/deployments' && `+live, "u")
+	until(t, ctx, `location.pathname === '/deployments/shop/web' && `+isLive)
+	press(`location.pathname === '/deployments' && `+isLive, "u")
 	for _, to := range [][2]string{{"q", "/queues"}, {"a", "/decisions"}, {"h", "/history"}, {"s", "/shadow"}, {"d", "/deployments"}} {
 		press(`location.pathname.startsWith('`+to[1]+`') && document.readyState === 'complete' && !document.querySelector('.js[hidden]')`, "g", to[0])
 	}
 
 	// A swap never takes the focus away, wherever it is.
 	do(t, ctx, chromedp.Navigate(h.URL+"/deployments/shop/web"))
-	until(t, ctx, live)
+	until(t, ctx, isLive)
 	for _, part := range []string{"#f-step a", "#f-side a", "#f-sets a", "#f-syncs a"} {
 		href := run(t, ctx, chromedp.Evaluate[string](`(e => (e.focus(), e.getAttribute('href')))([...document.querySelectorAll('`+part+`')].at(-1))`))
 		w.now = time.Now()

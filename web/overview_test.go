@@ -90,7 +90,7 @@ func TestBrowserOverview(t *testing.T) {
 	ctx := browser(t)
 	c := listen(t, ctx)
 	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments"))
-	until(t, ctx, `document.querySelector('#live').dataset.state === 'live'`)
+	until(t, ctx, isLive)
 
 	// The head of a group stays in sight while its rows are read.
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, 1500), true)`))
@@ -116,7 +116,7 @@ func TestBrowserOverview(t *testing.T) {
 	for i, o := range outcomes {
 		do(t, ctx, chromedp.KeyEvent(string(rune('1'+i))))
 		word := strings.TrimPrefix(o.word, "on ")
-		until(t, ctx, `new URLSearchParams(location.search).get('q') === 'is:`+word+`' && document.querySelector('.tally [aria-current]')?.innerText.includes('`+word+`') && document.querySelector('#live').dataset.state === 'live' && !document.querySelector('#live').hidden`)
+		until(t, ctx, `new URLSearchParams(location.search).get('q') === 'is:`+word+`' && document.querySelector('.tally [aria-current]')?.innerText.includes('`+word+`') && `+isLive)
 	}
 	c.none(t)
 	do(t, ctx, chromedp.Navigate("about:blank"))

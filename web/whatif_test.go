@@ -318,7 +318,7 @@ func TestBrowserWhatIf(t *testing.T) {
 	ctx := browser(t)
 	c := listen(t, ctx)
 	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments/shop/stuck"))
-	until(t, ctx, `document.querySelector('#live').dataset.state === 'live'`)
+	until(t, ctx, isLive)
 	do(t, ctx, chromedp.KeyEvent("w"))
 	until(t, ctx, `location.pathname.endsWith('/what-if') && document.readyState === 'complete'`)
 	run(t, ctx, chromedp.Evaluate[bool](`(document.querySelector('#w-maxUnavailable').focus(), document.querySelector('#w-maxUnavailable').select(), true)`))
