@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,8 +21,16 @@ import (
 // Prefix is where Handler expects to be mounted.
 const Prefix = "/static/"
 
+// The style sheet is served as one: what all pages share, then the rules of
+// single pages, which go before where both are as strong.
+//
 //go:embed console.css
-var consoleCSS []byte
+var sharedCSS []byte
+
+//go:embed pages.css
+var pagesCSS []byte
+
+var consoleCSS = slices.Concat(sharedCSS, pagesCSS)
 
 //go:embed console.js
 var consoleJS []byte

@@ -258,6 +258,27 @@ func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, misse
 	}
 }
 
+// follow calls add with everything that is recorded, from the first trace that is
+// kept, until ctx or the journal ends. It pauses between two looks.
+func (j *Journal) follow(ctx context.Context, pause time.Duration, add func(batch []*Trace, missed uint64)) {
+	for after := uint64(0); ; {
+		batch, missed, err := j.Next(ctx, after)
+		if err != nil {
+			return
+		}
+		add(batch, missed)
+		after = batch[len(batch)-1].Seq
+		if pause == 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
 // collect reads the slots after that number. A slot that holds another trace
 // was overwritten; an empty one was given up for its size.
 func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Match reports whether the query finds the trace, its Limit, After and order
@@ -18,13 +19,17 @@ func (q *Query) Match(t *Trace, class Class) bool {
 // Lists reports whether the query finds a sync as far as a list says it: its
 // question and cause aside, as well as its Limit, After and order.
 func (q *Query) Lists(h *Hit) bool {
-	return same(q.Loop, h.Loop) && same(q.Namespace, h.Namespace) && same(q.Name, h.Name) &&
-		strings.Contains(h.Name, q.NamePart) &&
+	return q.Covers(h.Object, h.Started) &&
 		(len(q.Results) == 0 || slices.Contains(q.Results, h.Result)) &&
 		same(q.Code, h.Code) && same(q.Leaf, h.Leaf) &&
-		(q.Since.IsZero() || !h.Started.Before(q.Since)) && (q.Until.IsZero() || h.Started.Before(q.Until)) &&
 		same(string(q.Class), string(h.Class)) &&
 		(q.Text == "" || strings.Contains(strings.ToLower(h.Error), strings.ToLower(q.Text)))
+}
+
+// Covers reports whether the query can find a sync of that object that started then.
+func (q *Query) Covers(o Object, started time.Time) bool {
+	return same(q.Loop, o.Loop) && same(q.Namespace, o.Namespace) && same(q.Name, o.Name) && strings.Contains(o.Name, q.NamePart) &&
+		(q.Since.IsZero() || !started.Before(q.Since)) && (q.Until.IsZero() || started.Before(q.Until))
 }
 
 // same reports whether a query leaves a field open or asks for this value.

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -144,20 +143,7 @@ func NewShadow() *Shadow {
 }
 
 // Run compares until ctx ends. It is called once.
-func (s *Shadow) Run(ctx context.Context, j *Journal) {
-	for after := uint64(0); ; {
-		batch, missed, err := j.Next(ctx, after)
-		switch {
-		case errors.Is(err, ErrAhead):
-			after = 0
-			continue
-		case err != nil:
-			return
-		}
-		s.Add(batch, missed)
-		after = batch[len(batch)-1].Seq
-	}
-}
+func (s *Shadow) Run(ctx context.Context, j *Journal) { j.follow(ctx, 0, s.Add) }
 
 // State is what has been compared as of now: what nobody wrote within
 // ShadowWithin is overdue as long as it stays so.

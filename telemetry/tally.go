@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -35,23 +34,7 @@ func NewTally() *Tally {
 
 // Run counts until ctx ends. It is called once.
 func (t *Tally) Run(ctx context.Context, j *Journal) {
-	for after := uint64(0); ; {
-		batch, missed, err := j.Next(ctx, after)
-		switch {
-		case errors.Is(err, ErrAhead):
-			after = 0
-			continue
-		case err != nil:
-			return
-		}
-		t.add(batch, missed)
-		after = batch[len(batch)-1].Seq
-		select { // Nobody looks at counts more often, and being woken costs more than counting.
-		case <-ctx.Done():
-			return
-		case <-time.After(countEvery):
-		}
-	}
+	j.follow(ctx, countEvery, t.add) // Nobody looks at counts more often, and being woken costs more than counting.
 }
 
 func (t *Tally) add(batch []*Trace, missed uint64) {

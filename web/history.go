@@ -104,13 +104,20 @@ func (s *Server) history(q *query) (*page, error) {
 	case err != nil:
 		return nil, fmt.Errorf("search the history: %w", err)
 	}
+	// They come in the order in which they ended, and are shown by when they started.
+	slices.SortStableFunc(found.Hits, func(a, b telemetry.Hit) int { return b.Started.Compare(a.Started) })
 	for _, h := range found.Hits {
 		v.Syncs = append(v.Syncs, foundView(h))
 	}
 	if found.Next != "" {
 		v.Next = searchHref(terms) + "&after=" + url.QueryEscape(found.Next)
 	}
-	if len(v.Syncs) == 0 {
+	switch {
+	case len(v.Syncs) > 0:
+	case v.Next != "":
+		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + joinTerms(terms) + ". There are older ones to look through.",
+			Links: []views.Link{{Text: "look further back", Href: v.Next}, {Text: "all of the history", Href: "/history"}}}
+	default:
 		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + joinTerms(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
 	}
 	return s.historyPage(q, v), nil

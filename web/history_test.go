@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,5 +141,45 @@ func TestHistoryOfTheJournal(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q: %.400s", want, text)
 		}
+	}
+}
+
+// briefArchive looks at so little for a page that it finds nothing there, which
+// a real one does only among many thousands of syncs.
+type briefArchive struct{ telemetry.Archive }
+
+func (briefArchive) Search(context.Context, telemetry.Query) (telemetry.Hits, error) {
+	return telemetry.Hits{Next: "further"}, nil
+}
+
+// TestHistoryLooksFurther: a page that found nothing so far does not say that
+// nothing is there.
+func TestHistoryLooksFurther(t *testing.T) {
+	w, _ := story(t)
+	_, h := w.serve(func(o *Options) { o.Archive = briefArchive{w.journal.Archive()} })
+	_, body := get(t, h.URL, "/history?q=ns:shop")
+	text := parse(t, body).one("main")
+	if !strings.Contains(text, "older ones to look through") || strings.Contains(text, "Nothing that is kept") || !strings.Contains(body, "after=further") {
+		t.Errorf("the page says %.400s", text)
+	}
+}
+
+// TestHistoryIsInOrder: syncs are shown by when they started, in whatever order they ended.
+func TestHistoryIsInOrder(t *testing.T) {
+	w := newWorld(t, storyNow)
+	for i, started := range []int{3, 1, 2} {
+		x := plain("shop", "web")
+		x.Started = storyNow.Add(time.Duration(started-60) * time.Second)
+		x.Ended = storyNow.Add(time.Duration(i-20) * time.Second)
+		w.journal.Record(x)
+	}
+	_, h := w.serve(nil)
+	var twin foundTwin
+	_, body := get(t, h.URL, "/history.json")
+	if err := json.Unmarshal([]byte(body), &twin); err != nil {
+		t.Fatal(err)
+	}
+	if len(twin.Page.Syncs) != 3 || !slices.IsSortedFunc(twin.Page.Syncs, func(a, b views.Found) int { return b.At.Compare(a.At) }) {
+		t.Errorf("syncs: %+v", twin.Page.Syncs)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -110,16 +109,11 @@ func (h *head) has(i, place int) bool {
 func (h *head) may(q *telemetry.Query, all, any []uint32) (list []int) {
 	needed, oneOf := h.marks(all), h.marks(any)
 	for i := range h.Seqs {
-		o := h.Objects[h.Of[i]]
 		if q == nil {
 			list = append(list, i)
 			continue
 		}
-		started := time.Unix(0, h.Started[i])
-		if !q.Since.IsZero() && started.Before(q.Since) || !q.Until.IsZero() && !started.Before(q.Until) {
-			continue
-		}
-		if !given(q.Loop, o.Loop) || !given(q.Namespace, o.Namespace) || !given(q.Name, o.Name) || !strings.Contains(o.Name, q.NamePart) {
+		if !q.Covers(h.Objects[h.Of[i]], time.Unix(0, h.Started[i])) {
 			continue
 		}
 		if len(h.Words) > 0 {
@@ -132,9 +126,6 @@ func (h *head) may(q *telemetry.Query, all, any []uint32) (list []int) {
 	}
 	return list
 }
-
-// given reports whether a query leaves a field open or asks for this value.
-func given(asked, is string) bool { return asked == "" || asked == is }
 
 // group is syncs that are kept together, in the order in which they were
 // recorded: a block for each class, under numbers that follow each other.
