@@ -96,7 +96,7 @@ func TestBrowserExplains(t *testing.T) {
 		do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments/shop/web?still=1"))
 		until(t, ctx, `document.querySelector('#live') && !document.querySelector('#live').hidden`)
 		for _, key := range k.keys {
-			do(t, ctx, chromedp.KeyEvent(string(key)))
+			keys(t, ctx, string(key))
 		}
 		until(t, ctx, `location.pathname === '/decisions/deployment' && location.hash === '`+k.want+`'`)
 	}

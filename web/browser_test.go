@@ -232,12 +232,12 @@ func TestBrowserLive(t *testing.T) {
 	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
 	before := steps[len(steps)-2].Seq
 	run(t, ctx, chromedp.Evaluate[string](`window.mark = 'same page'`))
-	do(t, ctx, chromedp.KeyEvent("h"))
+	keys(t, ctx, "h")
 	until(t, ctx, stepIs(before))
 	if u := run(t, ctx, chromedp.Location()); !strings.Contains(u, "sync="+digits(before)) {
 		t.Errorf("the address is %s, want sync %d in it", u, before)
 	}
-	do(t, ctx, chromedp.KeyEvent("l"))
+	keys(t, ctx, "l")
 	until(t, ctx, stepIs(last))
 	if run(t, ctx, chromedp.Evaluate[string](`window.mark`)) != "same page" {
 		t.Error("stepping loaded a page")
@@ -261,8 +261,7 @@ func stepIs(seq uint64) string {
 	return "document.querySelector('#f-step b').textContent === 'Sync " + digits(seq) + "'"
 }
 
-// isLive holds once the script has run: the server says "live" too, but hides it,
-// and a key that is pressed before the script listens is lost.
+// isLive holds once the script has run: the server says "live" too, but hides it.
 const isLive = `!!document.querySelector('#live:not([hidden])[data-state=live]')`
 
 // until waits for an expression to hold in the page.
@@ -278,6 +277,16 @@ func until(t *testing.T, ctx context.Context, expression string) {
 			t.Fatalf("never in the page: %s (%v)", expression, err)
 		}
 		wait(t, 10*time.Millisecond)
+	}
+}
+
+// keys presses keys, once the page has loaded: one that is pressed before the
+// script listens is lost.
+func keys(t *testing.T, ctx context.Context, list ...string) {
+	t.Helper()
+	until(t, ctx, `document.readyState === 'complete'`)
+	for _, k := range list {
+		do(t, ctx, chromedp.KeyEvent(k))
 	}
 }
 
@@ -345,7 +354,7 @@ func TestBrowserKeys(t *testing.T) {
 	until(t, ctx, isLive)
 	press := func(key, then string) {
 		t.Helper()
-		do(t, ctx, chromedp.KeyEvent(key))
+		keys(t, ctx, key)
 		until(t, ctx, then)
 	}
 	press("t", `document.documentElement.dataset.theme === 'dark' && localStorage.theme === 'dark'`)
@@ -356,7 +365,7 @@ func TestBrowserKeys(t *testing.T) {
 	press("j", `document.querySelectorAll('tr[data-row]')[1].matches('.at')`)
 	press("k", `document.querySelectorAll('tr[data-row]')[0].matches('.at')`)
 	press("/", `document.activeElement.name === 'q'`)
-	do(t, ctx, chromedp.KeyEvent("p"))
+	keys(t, ctx, "p")
 	if got := run(t, ctx, chromedp.Evaluate[string](`document.activeElement.value + document.querySelector('#live').dataset.state`)); !strings.HasSuffix(got, "plive") {
 		t.Errorf("a key pressed while typing did something: %q", got)
 	}
@@ -375,7 +384,7 @@ func TestBrowserKeys(t *testing.T) {
 	}
 	press("p", row)
 	press("2", `location.search.includes('is%3Awaiting') && document.querySelector('#live') && !document.querySelector('#live').hidden`)
-	do(t, ctx, chromedp.KeyEvent("g"))
+	keys(t, ctx, "g")
 	press("q", `location.pathname === '/queues'`)
 	c.none(t)
 }

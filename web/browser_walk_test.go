@@ -30,11 +30,9 @@ func TestBrowserWalk(t *testing.T) {
 	c := listen(t, ctx)
 	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
 	newest, before := steps[len(steps)-1].Seq, steps[len(steps)-2].Seq
-	press := func(then string, keys ...string) {
+	press := func(then string, list ...string) {
 		t.Helper()
-		for _, k := range keys {
-			do(t, ctx, chromedp.KeyEvent(k))
-		}
+		keys(t, ctx, list...)
 		until(t, ctx, then)
 	}
 	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments"))

@@ -111,10 +111,10 @@ func TestBrowserOverview(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate[bool](`(document.querySelector('#resort a').click(), true)`))
 	until(t, ctx, row+`?.closest('tbody').dataset.g === 'Failed' && document.querySelector('#resort').hidden && !document.querySelector('#live').hidden`)
 
-	do(t, ctx, chromedp.KeyEvent("n"))
+	keys(t, ctx, "n")
 	until(t, ctx, `location.search.includes('after=') && document.querySelectorAll('tr[data-row]').length === 52 && !document.querySelector('#live').hidden`)
 	for i, o := range outcomes {
-		do(t, ctx, chromedp.KeyEvent(string(rune('1'+i))))
+		keys(t, ctx, string(rune('1'+i)))
 		word := strings.TrimPrefix(o.word, "on ")
 		until(t, ctx, `new URLSearchParams(location.search).get('q') === 'is:`+word+`' && document.querySelector('.tally [aria-current]')?.innerText.includes('`+word+`') && `+isLive)
 	}

@@ -319,10 +319,10 @@ func TestBrowserWhatIf(t *testing.T) {
 	c := listen(t, ctx)
 	do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+"/deployments/shop/stuck"))
 	until(t, ctx, isLive)
-	do(t, ctx, chromedp.KeyEvent("w"))
+	keys(t, ctx, "w")
 	until(t, ctx, `location.pathname.endsWith('/what-if') && document.readyState === 'complete'`)
 	run(t, ctx, chromedp.Evaluate[bool](`(document.querySelector('#w-maxUnavailable').focus(), document.querySelector('#w-maxUnavailable').select(), true)`))
-	do(t, ctx, chromedp.KeyEvent("50%"), chromedp.KeyEvent("\r"))
+	keys(t, ctx, "50%", "\r")
 	until(t, ctx, `location.search.includes('maxUnavailable=50%25') && location.search.includes('sync=') && document.readyState === 'complete'`)
 	for what, at := range map[string]string{
 		"With maxUnavailable 50%, old 1 → 0 at once, at least 7 stay available instead of 8": "h1",
