@@ -141,7 +141,7 @@ func (b *speed) kinds() []kind {
 			return telemetry.Query{Loop: t.Loop, Namespace: t.Namespace, Name: t.Name}
 		}},
 		{"part of a name", func(t *telemetry.Trace) telemetry.Query {
-			return telemetry.Query{NamePart: t.Name[:max(gram, len(t.Name)-1)]}
+			return telemetry.Query{NamePart: t.Name[:max(3, len(t.Name)-1)]}
 		}},
 		{"result", func(t *telemetry.Trace) telemetry.Query {
 			return telemetry.Query{Results: []telemetry.Result{t.Result}}

@@ -30,7 +30,7 @@ func FuzzCursor(f *testing.F) {
 			t.Fatalf("%q is read as %q", text, cursor(p))
 		}
 		for _, oldest := range []bool{true, false} {
-			s, err2 := scanFor(&telemetry.Query{After: text, OldestFirst: oldest}, 1)
+			s, err2 := scanFor(&telemetry.Query{After: text, OldestFirst: oldest}, nil, 1)
 			if text == "" || err != nil {
 				continue
 			}
@@ -99,7 +99,7 @@ func FuzzBlock(f *testing.F) {
 	}
 	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Places: []int{0, 1}, Sizes: [][2]int{{2, 0}, {0, 2}}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("{}{}"))
 	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
-	m, err := matchOf(&q)
+	m, err := matchOf(&q, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

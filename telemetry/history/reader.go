@@ -18,7 +18,7 @@ type reader struct {
 	db    *sql.DB
 	codec *codec
 	// What is asked, prepared once.
-	newest, oldest, newestAll, oldestAll, head, hits, body, numbered *sql.Stmt
+	newest, oldest, newestAll, oldestAll, head, hits, body, numbered, names *sql.Stmt
 }
 
 // openReader opens a file that has to be a history of a version we know.
@@ -56,6 +56,7 @@ func (r *reader) ready(ctx context.Context) error {
 		&r.head:      "SELECT head FROM blocks WHERE id = ?",
 		&r.hits:      "SELECT hits FROM blocks WHERE id = ?",
 		&r.body:      "SELECT body FROM blocks WHERE id = ?",
+		&r.names:     "SELECT name FROM names WHERE instr(name, ?) > 0 LIMIT ?",
 		// Blocks reach into each other's numbers, but only those that were kept at about the same time.
 		&r.numbered: fmt.Sprintf("SELECT id FROM (SELECT id, first FROM blocks WHERE epoch = (SELECT id FROM epochs WHERE epoch = ?1) AND last >= ?2 ORDER BY last LIMIT %d) WHERE first <= ?2", besides),
 	} {
@@ -95,7 +96,7 @@ func (r *reader) close() error {
 	if r.codec != nil {
 		defer r.codec.close()
 	}
-	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.hits, r.body, r.numbered), r.db.Close())
+	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.hits, r.body, r.numbered, r.names), r.db.Close())
 }
 
 // finalize closes statements, which the driver does not do with their
@@ -141,7 +142,7 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 // AsOf reads the newest sync of the object that had started at that moment.
 func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
 	q := telemetry.Query{Loop: o.Loop, Namespace: o.Namespace, Name: o.Name, Until: at.Add(1)}
-	s, err := scanFor(&q, 4)
+	s, err := scanFor(&q, nil, 4)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// applicationID marks a file as a history ("Lscq"), so that somebody else's
+// applicationID marks a file as a history ("Lscr"), so that somebody else's
 // database is never taken for one.
-const applicationID = 0x4c736371
+const applicationID = 0x4c736372
 
 // migrations lead from one version of the schema, their place in the list, to
 // the next. None that was released may change.
@@ -30,6 +30,7 @@ var migrations = []string{
 		body BLOB NOT NULL
 	);
 	CREATE INDEX blocks_by_number ON blocks (epoch, last, first);
+	CREATE TABLE names (name TEXT PRIMARY KEY, hour INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE TABLE epochs (id INTEGER PRIMARY KEY, epoch TEXT NOT NULL UNIQUE);
 	CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 	CREATE TABLE counts (class INTEGER PRIMARY KEY, syncs INTEGER NOT NULL);

@@ -68,7 +68,7 @@ func (r *reader) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits,
 	if limit == 0 {
 		limit = page
 	}
-	s, err := scanFor(&q, limit+1)
+	s, err := r.scan(ctx, &q, limit+1)
 	if err != nil {
 		return telemetry.Hits{}, err
 	}
@@ -122,7 +122,7 @@ func (r *reader) hit(ctx context.Context, e entry, q *telemetry.Query) (telemetr
 // Each calls visit with every sync that the query finds. What cannot be read
 // back is left out, and counted in the error at the end.
 func (r *reader) Each(ctx context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
-	s, err := scanFor(&q, page)
+	s, err := r.scan(ctx, &q, page)
 	if err != nil {
 		return err
 	}

@@ -37,12 +37,13 @@ type Store struct {
 	lock, db *sql.DB
 	conn     *sql.Conn
 	// What is written and asked with every commit, prepared once.
-	insert, taken, there, index, forget, unfit, counted, bounds, pages *sql.Stmt
+	insert, taken, there, index, forget, unfit, counted, bounds, pages, name *sql.Stmt
 
 	epochs map[string]int64 // their numbers in the file
 	newest int64            // the number of the last group
 	counts map[int64]int64  // kept syncs by class
-	tight  bool             // the last change found the file at its bound
+	names  names
+	tight  bool // the last change found the file at its bound
 
 	seen sync.Mutex // guards state
 	last telemetry.ArchiveState
@@ -59,6 +60,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		&s.forget:  "DELETE FROM blocks WHERE id = ? RETURNING syncs",
 		&s.unfit:   "DELETE FROM terms WHERE rowid = ?",
 		&s.counted: "INSERT INTO counts VALUES (?1, ?2) ON CONFLICT (class) DO UPDATE SET syncs = syncs + ?2",
+		&s.name:    "INSERT INTO names VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET hour = max(hour, excluded.hour)",
 		&s.bounds:  "SELECT (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks)",
 		&s.pages:   "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)",
 	} {
@@ -87,7 +89,7 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 
 // keep writes groups in one transaction. The store is locked.
 func (s *Store) keep(ctx context.Context, list []*group) error {
-	b := &batch{Store: s, added: map[int64]int64{}}
+	b := &batch{Store: s, added: map[int64]int64{}, learned: map[string]int64{}}
 	for _, g := range list {
 		blocks, err := g.pack(s.codec)
 		if err != nil {
@@ -106,6 +108,7 @@ func (s *Store) keep(ctx context.Context, list []*group) error {
 	if err != nil {
 		return explain(s.path, err)
 	}
+	s.names.know(b.learned)
 	return s.note(ctx, b.added)
 }
 
@@ -162,8 +165,9 @@ func (s *Store) known(ctx context.Context, name string, first, last uint64) (map
 // batch is what is added in one transaction.
 type batch struct {
 	*Store
-	groups []packedGroup
-	added  map[int64]int64 // syncs by class
+	groups  []packedGroup
+	added   map[int64]int64  // syncs by class
+	learned map[string]int64 // names, and their hours
 }
 
 type packedGroup struct {
@@ -193,7 +197,7 @@ func (b *batch) add(ctx context.Context, g packedGroup) error {
 		b.added[x.class] += x.syncs
 	}
 	b.newest = n
-	return nil
+	return b.learn(ctx, g, n/hour)
 }
 
 // free is the first number from there that no group has. Groups that end in
@@ -318,7 +322,7 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{s.reader.close(), finalize(s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages)}
+	errs := []error{s.reader.close(), finalize(s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages, s.name)}
 	if s.conn != nil {
 		errs = append(errs, s.conn.Close())
 	}
@@ -328,6 +332,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.conn, s.db, s.lock = nil, nil, nil
-	s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages, s.name = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

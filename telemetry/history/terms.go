@@ -15,7 +15,6 @@ const (
 	termNamespace = "s"
 	termName      = "n"
 	termObject    = "o" // loop, namespace and name
-	termNamePart  = "p" // a trigram of the name
 	termResult    = "r"
 	termClass     = "c"
 	termCode      = "d"
@@ -27,8 +26,8 @@ const (
 )
 
 const (
-	// gram is how many characters of a name or message are one term. A query
-	// has to give as many.
+	// gram is how many characters of a message are one term. A query has to give
+	// as many.
 	gram = 3
 	// maxText bounds how much of a message can be found; longer ones repeat
 	// whole objects.
@@ -144,7 +143,6 @@ func (s *terms) of(t *telemetry.Trace, class telemetry.Class) []int {
 	s.add(termNamespace, t.Namespace)
 	s.add(termName, t.Name)
 	s.add(termObject, t.Loop, t.Namespace, t.Name)
-	s.grams(termNamePart, t.Name, maxText)
 	s.add(termResult, string(t.Result))
 	s.add(termClass, string(class))
 	s.add(termCode, t.Sentence.Code)
@@ -170,7 +168,9 @@ type match struct {
 	all, any []uint32
 }
 
-func matchOf(q *telemetry.Query) (match, error) {
+// names are those that the query's part of one can mean, nil where it gives none
+// or there are too many.
+func matchOf(q *telemetry.Query, names []string) (match, error) {
 	var s terms
 	if q.Loop != "" && q.Namespace != "" && q.Name != "" {
 		s.add(termObject, q.Loop, q.Namespace, q.Name)
@@ -191,11 +191,10 @@ func matchOf(q *telemetry.Query) (match, error) {
 	default:
 		s.given(termQuestion, q.Question)
 	}
-	if err := s.part(termNamePart, "the part of a name", q.NamePart); err != nil {
-		return match{}, err
-	}
-	if err := s.part(termText, "the part of an error's message", strings.ToLower(q.Text)); err != nil {
-		return match{}, err
+	if n := len([]rune(q.Text)); n > 0 && n < gram {
+		return match{}, fmt.Errorf("%w: the part of an error's message is too short with %q: give %d characters or more", telemetry.ErrBadQuery, q.Text, gram)
+	} else if n > 0 {
+		s.some(termText, strings.ToLower(q.Text))
 	}
 	var m match
 	var all []string
@@ -206,32 +205,31 @@ func matchOf(q *telemetry.Query) (match, error) {
 		}
 	}
 	if len(q.Results) > 0 {
-		var any []string
+		all = append(all, oneOf(termResult, q.Results))
 		for _, r := range q.Results {
-			w := newWord(termResult, string(r))
-			any, m.any = append(any, w.String()), append(m.any, w.mark())
+			m.any = append(m.any, newWord(termResult, string(r)).mark())
 		}
-		all = append(all, "("+strings.Join(any, " OR ")+")")
+	}
+	if names != nil {
+		all = append(all, oneOf(termName, names))
 	}
 	m.text = strings.Join(all, " AND ")
 	return m, nil
+}
+
+// oneOf asks for any of these words; without one it finds nothing.
+func oneOf[T ~string](kind string, values []T) string {
+	any := []string{kind}
+	for _, v := range values {
+		any = append(any, newWord(kind, string(v)).String())
+	}
+	return "(" + strings.Join(any, " OR ") + ")"
 }
 
 func (s *terms) given(kind, value string) {
 	if value != "" {
 		s.add(kind, value)
 	}
-}
-
-func (s *terms) part(kind, what, text string) error {
-	if text == "" {
-		return nil
-	}
-	if len([]rune(text)) < gram {
-		return fmt.Errorf("%w: %s is too short with %q: give %d characters or more", telemetry.ErrBadQuery, what, text, gram)
-	}
-	s.some(kind, text)
-	return nil
 }
 
 // some adds a few trigrams of a text, from all over it: what stands at its

@@ -24,8 +24,11 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 	defer s.mu.Unlock()
 	for range chunks {
 		ids, err := s.victims(ctx)
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return gone, explain(s.path, err)
+		}
+		if len(ids) == 0 {
+			break
 		}
 		n, err := s.let(ctx, ids)
 		if err != nil {
@@ -33,7 +36,7 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 		}
 		gone += n
 	}
-	return gone, nil
+	return gone, explain(s.path, s.prune(ctx))
 }
 
 // victims are the next blocks to go, none where the limits are kept.

@@ -58,11 +58,19 @@ type place struct {
 	at    int
 }
 
-// scanFor reads what bounds a query.
-func scanFor(q *telemetry.Query, chunk int) (scan, error) {
+// scan reads what bounds a query.
+func (r *reader) scan(ctx context.Context, q *telemetry.Query, chunk int) (scan, error) {
+	names, err := r.named(ctx, q.NamePart)
+	if err != nil {
+		return scan{}, explain(r.path, err)
+	}
+	return scanFor(q, names, chunk)
+}
+
+func scanFor(q *telemetry.Query, names []string, chunk int) (scan, error) {
 	s := scan{query: q, lo: math.MinInt64, hi: math.MaxInt64, oldest: q.OldestFirst, chunk: chunk}
 	var err error
-	if s.match, err = matchOf(q); err != nil {
+	if s.match, err = matchOf(q, names); err != nil {
 		return s, err
 	}
 	if !q.Since.IsZero() {

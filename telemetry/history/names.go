@@ -1,0 +1,94 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// hour is how exactly the table of names knows when one was kept last, in
+	// groups' numbers: a name is written once in that time, not with every sync.
+	hour = int64(time.Hour / instant)
+	// maxNames bounds the names that a part of one stands for in the index. A
+	// part of more is in so many blocks that reading them one by one finds it.
+	maxNames = 256
+	// namesKnown bounds the names that the writer remembers.
+	namesKnown = 1 << 16
+)
+
+// names is what the table of names is known to say: the hour in which each was
+// kept last. A part of a name is found through that table, which is read from one
+// end to the other: there are far fewer names than syncs, and trigrams of them in
+// the index would be a third of it, and mean other names as well.
+type names struct {
+	hours  map[string]int64
+	pruned int64 // the hour before which no name was kept last
+}
+
+// learn writes the names of a group that ended in that hour. It may be rolled
+// back, so what was written is known only after the transaction.
+func (b *batch) learn(ctx context.Context, g packedGroup, hour int64) error {
+	for _, p := range g.group.blocks {
+		for _, o := range p.head.Objects {
+			if b.names.hours[o.Name] >= hour || b.learned[o.Name] >= hour {
+				continue
+			}
+			if _, err := b.name.ExecContext(ctx, o.Name, hour); err != nil {
+				return fmt.Errorf("keep a name: %w", err)
+			}
+			b.learned[o.Name] = hour
+		}
+	}
+	return nil
+}
+
+// know takes over what a transaction has written, once it was committed.
+func (n *names) know(learned map[string]int64) {
+	if n.hours == nil || len(n.hours)+len(learned) > namesKnown {
+		n.hours = make(map[string]int64, len(learned))
+	}
+	for name, hour := range learned {
+		n.hours[name] = hour
+	}
+}
+
+// prune forgets the names of which nothing is kept any more, once an hour of syncs.
+// The store is locked.
+func (s *Store) prune(ctx context.Context) error {
+	oldest := s.State().Oldest
+	before := number(oldest) / hour
+	if oldest.IsZero() || before <= s.names.pruned {
+		return nil
+	}
+	if _, err := s.conn.ExecContext(ctx, "DELETE FROM names WHERE hour < ?", before); err != nil {
+		return fmt.Errorf("forget names: %w", err)
+	}
+	s.names = names{pruned: before}
+	return nil
+}
+
+// named are the names with that part, nil where there are too many to ask the
+// index for each, or no part is given.
+func (r *reader) named(ctx context.Context, part string) ([]string, error) {
+	if part == "" {
+		return nil, nil
+	}
+	rows, err := r.names.QueryContext(ctx, part, maxNames+1)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []string{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		list = append(list, name)
+	}
+	if len(list) > maxNames {
+		list = nil
+	}
+	return list, rows.Err()
+}
