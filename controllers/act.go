@@ -33,7 +33,7 @@ func (l *Loop) act(ctx context.Context, t turn, actions []decision.Action) ([]de
 			end++
 		}
 		ok := l.run(ctx, t, actions[start:end], outcomes[start:end], &learnt)
-		if !ok || !learnt.Empty() {
+		if !ok || !learnt.IsZero() {
 			break
 		}
 		start = end

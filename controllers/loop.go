@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mailru/easyjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -46,7 +47,7 @@ type turn interface {
 	// estimate says when a rollout may complete, nil where none is under way.
 	estimate() *decision.Estimate
 	// snapshot is the value that was decided on, for the record.
-	snapshot() any
+	snapshot() easyjson.Marshaler
 	// object is what events are about, nil where it is gone.
 	object() runtime.Object
 	identity() identity

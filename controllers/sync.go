@@ -2,12 +2,12 @@ package controllers
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/mailru/easyjson"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -85,7 +85,7 @@ func (l *Loop) rounds(ctx context.Context, t *telemetry.Trace, turn turn) {
 		round.Outcomes, learnt = l.act(ctx, turn, round.Verdict.Actions)
 		t.Phases.Act += clock()
 		t.Rounds = append(t.Rounds, round)
-		if learnt.Empty() {
+		if learnt.IsZero() {
 			return
 		}
 		turn.learn(round, learnt)
@@ -278,7 +278,7 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 	}()
 	id := turn.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
-	raw, err := json.Marshal(turn.snapshot())
+	raw, err := easyjson.Marshal(turn.snapshot())
 	if err != nil {
 		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mailru/easyjson"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -69,7 +70,7 @@ func (s *script) publish(context.Context) decision.Outcome {
 }
 func (s *script) numbers() []decision.Fact     { return nil }
 func (s *script) estimate() *decision.Estimate { return nil }
-func (s *script) snapshot() any                { return struct{}{} }
+func (s *script) snapshot() easyjson.Marshaler { return &replicaSetSnapshot{} }
 func (s *script) object() runtime.Object       { return nil }
 func (s *script) identity() identity           { return identity{uid: "u", found: true, waiting: s.waiting} }
 func (s *script) say([]decision.Round, *decision.Report, decision.Try) decision.Sentence {

@@ -47,6 +47,18 @@ func FuzzTrace(f *testing.F) {
 		if err != nil || !bytes.Equal(written, rewritten) {
 			t.Fatalf("changes on its way (%v):\n%s\n%s", err, written, rewritten)
 		}
+		var quick bytes.Buffer
+		var same telemetry.Trace
+		n, err := trace.WriteJSON(&quick)
+		if err != nil || n != quick.Len() {
+			t.Fatalf("%d of %d bytes are written: %v", n, quick.Len(), err)
+		}
+		if err := json.Unmarshal(quick.Bytes(), &same); err != nil {
+			t.Fatalf("does not read what it wrote quickly: %v\n%s", err, quick.Bytes())
+		}
+		if rewritten, err := json.Marshal(&same); err != nil || !bytes.Equal(written, rewritten) {
+			t.Fatalf("is another one where it was written quickly (%v):\n%s\n%s", err, written, rewritten)
+		}
 		trace.Sentence.At(trace.Ended)
 		trace.Path()
 	})

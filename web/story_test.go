@@ -193,7 +193,7 @@ func (w *world) decideDeployment(first *deployment.Snapshot, s script) *telemetr
 	t := w.trace(telemetry.LoopDeployment, first.Namespace, first.Name, first.Now, first)
 	t.UID, t.Try, t.Gone = first.UID, s.try, !first.Found
 	now, learnt := *first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.Empty(); i++ {
+	for i := 0; i == 0 || !learnt.IsZero(); i++ {
 		round := decision.Round{Learnt: learnt, Verdict: deployment.Decide(&now)}
 		learnt = w.act(&round, s, i)
 		t.Rounds = append(t.Rounds, round)
@@ -215,7 +215,7 @@ func (w *world) decideReplicaSet(first *replicaset.Snapshot, s script) *telemetr
 	t := w.trace(telemetry.LoopReplicaSet, first.Namespace, first.Name, first.Now, first)
 	t.UID, t.Try, t.Owner, t.Gone = first.UID, s.try, first.Owner, !first.Found
 	now, learnt := first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.Empty(); i++ {
+	for i := 0; i == 0 || !learnt.IsZero(); i++ {
 		round := decision.Round{Learnt: learnt, Verdict: replicaset.Decide(now)}
 		learnt = w.act(&round, s, i)
 		t.Rounds = append(t.Rounds, round)

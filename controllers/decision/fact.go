@@ -112,7 +112,7 @@ type wireFact struct {
 // MarshalJSON writes {"name","value"}; durations (nanoseconds) and instants also
 // say their kind. Traces are full of facts, so it is written out by hand.
 func (f Fact) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 96), `{"name":`...)
+	b := append(make([]byte, 0, 64+len(f.Name)+len(f.Value.s)), `{"name":`...)
 	b, err := appendText(b, f.Name)
 	if err != nil {
 		return nil, fmt.Errorf("fact %s: %w", f.Name, err)

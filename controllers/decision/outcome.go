@@ -85,8 +85,8 @@ type NameTaken struct {
 	SameTemplate bool   `json:"sameTemplate"`
 }
 
-// Empty reports whether nothing was learnt.
-func (l Learnt) Empty() bool {
+// IsZero reports whether nothing was learnt.
+func (l Learnt) IsZero() bool {
 	return l.NameTaken == nil && l.Parent == "" && len(l.ChildrenGone) == 0 && !l.NamespaceTerminating
 }
 

@@ -133,7 +133,7 @@ func TestLearntEmpty(t *testing.T) {
 		{decision.Learnt{ChildrenGone: []string{"uid"}}, false},
 		{decision.Learnt{NamespaceTerminating: true}, false},
 	} {
-		if got := tt.learnt.Empty(); got != tt.empty {
+		if got := tt.learnt.IsZero(); got != tt.empty {
 			t.Errorf("%+v is empty = %v", tt.learnt, got)
 		}
 	}

@@ -160,7 +160,7 @@ func play(t *testing.T, g golden) played {
 	}
 	p := played{snapshot: first, try: g.try}
 	now, learnt := first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.Empty(); i++ {
+	for i := 0; i == 0 || !learnt.IsZero(); i++ {
 		round := decision.Round{Learnt: learnt, Verdict: replicaset.Decide(now)}
 		learnt = decision.Learnt{}
 		if i < len(g.rounds) {

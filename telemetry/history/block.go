@@ -3,7 +3,6 @@ package history
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -227,13 +226,12 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 func (p *packing) text(t *telemetry.Trace) (size [2]int, err error) {
 	rest, before := *t, p.plain.Len()
 	rest.Snapshot = nil
-	encoder := json.NewEncoder(p.plain)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(&rest); err != nil {
+	n, err := rest.WriteJSON(p.plain)
+	if err != nil {
 		p.plain.Truncate(before)
 		return size, err
 	}
-	size = [2]int{p.plain.Len() - before, len(t.Snapshot)}
+	size = [2]int{n, len(t.Snapshot)}
 	if size[0]+size[1] > maxTrace {
 		p.plain.Truncate(before)
 		return size, fmt.Errorf("it has %d bytes, at most %d", size[0]+size[1], maxTrace)

@@ -216,7 +216,7 @@ func (g *generator) rounds(t *telemetry.Trace, in *inputs, decide func(decision.
 		}
 		t.Rounds = append(t.Rounds, round)
 		t.Timers = append(t.Timers, round.Verdict.Timers...)
-		if learnt.Empty() {
+		if learnt.IsZero() {
 			return
 		}
 	}

@@ -72,7 +72,7 @@ func readGolden(t *testing.T, file string) (g golden) {
 func (g golden) rounds(decide func() decision.Verdict, learn func(decision.Round, decision.Learnt)) []decision.Round {
 	var list []decision.Round
 	learnt := decision.Learnt{}
-	for i := 0; i == 0 || !learnt.Empty(); i++ {
+	for i := 0; i == 0 || !learnt.IsZero(); i++ {
 		round := decision.Round{Learnt: learnt, Verdict: decide()}
 		learnt = decision.Learnt{}
 		if i < len(g.Rounds) {
