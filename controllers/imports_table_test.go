@@ -94,7 +94,7 @@ var rules = []rule{
 	{
 		pkg: "telemetry/history", why: "a reader of the journal that keeps it",
 		ours:  []allowance{traces, vocabulary},
-		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
+		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/klauspost/compress/s2", "and their tables of contents"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
 	},
 	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces}},
 	{

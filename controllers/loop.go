@@ -166,8 +166,14 @@ func (l *Loop) work(ctx context.Context, worker int) {
 // State is the loop as it stands now.
 func (l *Loop) State() telemetry.LoopState {
 	s := l.Waits()
-	s.Queue = l.queue.State()
-	s.Queue.Workers, s.Lag = int(l.workers.Load()), l.opts.Ledger.lags.lag(l.name)
+	s.Queue, s.Lag = l.Queue(), l.opts.Ledger.lags.lag(l.name)
+	return s
+}
+
+// Queue is the loop's queue as it stands now.
+func (l *Loop) Queue() telemetry.QueueState {
+	s := l.queue.State()
+	s.Workers = int(l.workers.Load())
 	return s
 }
 

@@ -62,7 +62,7 @@ func TestHistorySearch(t *testing.T) {
 		q    string
 		some bool
 	}{
-		{"", true}, {"ns:shop", true}, {"ns:nowhere", false}, {"name:web loop:deployment", true}, {"eb", false}, {"web", true},
+		{"", true}, {"ns:shop", true}, {"ns:nowhere", false}, {"name:web loop:deployment", true}, {"eb", true}, {"zz", false}, {"web", true},
 		{"is:wrote ns:shop", true}, {"asked:RR-2.surge-left=no", false}, {"until:2020-01-01", false}, {"since:2020-01-01", true},
 	} {
 		if n := count(c.q); (n > 0) != c.some {

@@ -35,6 +35,9 @@ type Options struct {
 	Catalogues []decision.Catalogue
 	// Loops returns the loops as they stand now; nil for none.
 	Loops func() []telemetry.LoopState
+	// Queue returns the queue of one loop, which lists ask for far more often than
+	// for all there is to know of the loops; nil to take it from those.
+	Queue func(loop string) telemetry.QueueState
 	// Server returns what is known of the API server; nil for "reachable".
 	Server func() telemetry.ServerState
 	// Ready returns why the program is not ready, nil once it is.
@@ -89,9 +92,24 @@ const (
 	defaultSilentAfter  = 45 * time.Second
 )
 
+// queueOf finds a loop's queue in the states of all loops.
+func queueOf(loops func() []telemetry.LoopState) func(string) telemetry.QueueState {
+	return func(loop string) telemetry.QueueState {
+		for _, l := range loops() {
+			if l.Name == loop {
+				return l.Queue
+			}
+		}
+		return telemetry.QueueState{}
+	}
+}
+
 func (o Options) withDefaults() Options {
 	if o.Loops == nil {
 		o.Loops = func() []telemetry.LoopState { return nil }
+	}
+	if o.Queue == nil {
+		o.Queue = queueOf(o.Loops)
 	}
 	if o.Server == nil {
 		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Reachable: true} }

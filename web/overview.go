@@ -23,14 +23,10 @@ const pageRows = 100
 
 // keys is what a queue holds, by key.
 func (s *Server) keys(loop string) map[string]telemetry.KeyState {
-	keys := map[string]telemetry.KeyState{}
-	for _, l := range s.opts.Loops() {
-		if l.Name != loop {
-			continue
-		}
-		for _, k := range l.Queue.Keys {
-			keys[k.Key] = k
-		}
+	queue := s.opts.Queue(loop)
+	keys := make(map[string]telemetry.KeyState, len(queue.Keys))
+	for _, k := range queue.Keys {
+		keys[k.Key] = k
 	}
 	return keys
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -262,18 +260,18 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 			}
 		}
 	}
-	contents, err := cbor.Marshal(h)
+	contents, err := seal(h)
 	if err != nil {
-		return packed{}, fmt.Errorf("%w: %w", errUnfit, err)
+		return packed{}, err
 	}
-	hits, err := cbor.Marshal(p.hits)
+	hits, err := seal(p.hits)
 	if err != nil {
-		return packed{}, fmt.Errorf("%w: %w", errUnfit, err)
+		return packed{}, err
 	}
 	defer buffers.Put(p.plain)
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: c.contents.EncodeAll(contents, nil), hits: c.contents.EncodeAll(hits, nil), body: c.encoder.EncodeAll(p.plain.Bytes(), make([]byte, 0, p.plain.Len()/8+256)), document: p.terms.document(),
+		head: contents, hits: hits, body: c.encoder.EncodeAll(p.plain.Bytes(), make([]byte, 0, p.plain.Len()/8+256)), document: p.terms.document(),
 	}, nil
 }
 

@@ -1,11 +1,14 @@
 package history
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -21,10 +24,57 @@ const (
 // codec turns blocks into what is stored and back. It is safe for concurrent use.
 type codec struct {
 	encoder *zstd.Encoder // of syncs, with the dictionary
-	// contents is that of tables of contents, which a dictionary of syncs does not help.
-	contents *zstd.Encoder
-	decoder  *zstd.Decoder
+	decoder *zstd.Decoder
 }
+
+// seal writes a table of contents or a list.
+func seal(v any) ([]byte, error) {
+	text, err := cbor.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	return wrap(text), nil
+}
+
+// unseal reads what seal wrote.
+func unseal(data []byte, v any) error {
+	text, err := unwrap(data)
+	if err == nil {
+		err = cbor.Unmarshal(text, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return nil
+}
+
+// wrap compresses a text and adds a checksum. Tables of contents are small, so
+// that S2 does nearly as well as zstd in a fifth of its time, and again when they
+// are read.
+func wrap(text []byte) []byte {
+	return binary.LittleEndian.AppendUint32(s2.Encode(nil, text), crc32.Checksum(text, castagnoli))
+}
+
+func unwrap(data []byte) ([]byte, error) {
+	n := max(0, len(data)-4)
+	size, err := s2.DecodedLen(data[:n])
+	if err != nil {
+		return nil, err
+	}
+	if size > maxBlock {
+		return nil, fmt.Errorf("it would have %d bytes, at most %d", size, maxBlock)
+	}
+	text, err := s2.Decode(nil, data[:n])
+	if err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(text, castagnoli) != binary.LittleEndian.Uint32(data[n:]) {
+		return nil, errors.New("its checksum is another one")
+	}
+	return text, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // newCodec compresses with the first dictionary and reads what any of them wrote.
 func newCodec(dictionaries ...[]byte) (*codec, error) {
@@ -39,31 +89,23 @@ func newCodec(dictionaries ...[]byte) (*codec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("history: prepare compression: %w", err)
 	}
-	contents, err := zstd.NewWriter(nil, plain...)
-	if err != nil {
-		return nil, fmt.Errorf("history: prepare compression: %w", err)
-	}
 	decoder, err := zstd.NewReader(nil, read...)
 	if err != nil {
 		return nil, fmt.Errorf("history: prepare decompression: %w", err)
 	}
-	return &codec{encoder, contents, decoder}, nil
+	return &codec{encoder, decoder}, nil
 }
 
 func (c *codec) close() {
-	_, _ = c.encoder.Close(), c.contents.Close() // write nothing: only EncodeAll is used
+	_ = c.encoder.Close() // writes nothing: only EncodeAll is used
 	c.decoder.Close()
 }
 
-// head reads a block's table of contents.
-func (c *codec) head(data []byte) (*head, error) {
-	text, err := c.decoder.DecodeAll(data, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
+// readHead reads a block's table of contents.
+func readHead(data []byte) (*head, error) {
 	var h head
-	if err := cbor.Unmarshal(text, &h); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	if err := unseal(data, &h); err != nil {
+		return nil, err
 	}
 	if err := h.check(); err != nil {
 		return nil, err
@@ -71,15 +113,11 @@ func (c *codec) head(data []byte) (*head, error) {
 	return &h, nil
 }
 
-// hits reads what lists say of a block's syncs.
-func (c *codec) hits(h *head, data []byte) ([]hit, error) {
-	text, err := c.decoder.DecodeAll(data, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
+// readHits reads what lists say of a block's syncs.
+func readHits(h *head, data []byte) ([]hit, error) {
 	var list []hit
-	if err := cbor.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	if err := unseal(data, &list); err != nil {
+		return nil, err
 	}
 	if len(list) != len(h.Seqs) {
 		return nil, fmt.Errorf("%w: its list does not fit its table of contents", errDamaged)

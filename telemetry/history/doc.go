@@ -8,7 +8,8 @@
 // and are of one class are a block: one row with their traces as JSON, compressed
 // together, because they are nearly the same; a table of contents, so that a query
 // unpacks only what it can mean; and one entry of an inverted index over everything
-// that a query can ask for. A block's number is the millisecond in which the last
+// that a query can ask for, but parts of names: those are looked up in a table of
+// all names first. A block's number is the millisecond in which the last
 // sync of its group ended, so that the one number orders, pages and bounds by time.
 //
 // One process writes a file, any number read it meanwhile. What was committed

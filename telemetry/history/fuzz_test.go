@@ -76,6 +76,13 @@ func FuzzBlock(f *testing.F) {
 		}
 		return text
 	}
+	open := func(data []byte) []byte {
+		text, err := unwrap(data)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return text
+	}
 	contents := func(h head) []byte {
 		data, err := cbor.Marshal(h)
 		if err != nil {
@@ -89,9 +96,9 @@ func FuzzBlock(f *testing.F) {
 			f.Fatal(err)
 		}
 		for _, b := range blocks {
-			f.Add(plain(b.head), plain(b.body))
-			f.Add(plain(b.head), plain(b.hits))
-			f.Add(plain(b.head), plain(b.body)[:len(b.body)/2])
+			f.Add(open(b.head), plain(b.body))
+			f.Add(open(b.head), open(b.hits))
+			f.Add(open(b.head), plain(b.body)[:len(b.body)/2])
 		}
 	}
 	for _, json := range []string{"{}", "null", `{"v":99}`, `{"rounds":[{}],"report":{}}`, `{"sentence":{"object":"x","lead":[{"kind":"until"}]}}`} {
@@ -103,12 +110,14 @@ func FuzzBlock(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, table, body []byte) { // compressed here, as damaged frames are found by their checksums
+	f.Fuzz(func(t *testing.T, table, body []byte) {
+		_, _ = unwrap(body)
+		// Compressed here: damaged ones are found by their checksums.
 		b := &block{id: 1}
-		if b.head, b.err = c.head(c.contents.EncodeAll(table, nil)); b.err != nil {
+		if b.head, b.err = readHead(wrap(table)); b.err != nil {
 			return
 		}
-		if list, err := c.hits(b.head, c.contents.EncodeAll(body, nil)); err == nil {
+		if list, err := readHits(b.head, wrap(body)); err == nil {
 			_ = b.head.listed(0, &list[0], telemetry.ClassQuiet)
 		}
 		for _, i := range b.head.may(&q, m.all, m.any) {

@@ -38,7 +38,7 @@ func (r *reader) listed(ctx context.Context, e entry) (telemetry.Hit, error) {
 		if err != nil {
 			return telemetry.Hit{}, err
 		}
-		b.hits, b.err = r.codec.hits(b.head, data)
+		b.hits, b.err = readHits(b.head, data)
 	}
 	if b.err != nil {
 		return telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: b.err.Error()}, b.err

@@ -153,7 +153,7 @@ func (s *Store) known(ctx context.Context, name string, first, last uint64) (map
 		if err := rows.Scan(&data); err != nil {
 			return nil, err
 		}
-		if h, err := s.codec.head(data); err == nil { // What is damaged is kept once more.
+		if h, err := readHead(data); err == nil { // What is damaged is kept once more.
 			for _, seq := range h.Seqs {
 				seqs[seq] = true
 			}

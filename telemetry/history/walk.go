@@ -284,6 +284,6 @@ func (r *reader) block(ctx context.Context, id int64) (*block, error) {
 		return nil, err
 	}
 	b := &block{id: id}
-	b.head, b.err = r.codec.head(data)
+	b.head, b.err = readHead(data)
 	return b, nil
 }

@@ -205,6 +205,7 @@ func (a *App) build() error {
 		Tally:      a.tally,
 		Catalogues: catalogues(),
 		Loops:      a.cluster.states,
+		Queue:      a.cluster.queue,
 		Server:     a.cluster.server,
 		Ready:      a.cluster.ready,
 		Gatherer:   a.registry,

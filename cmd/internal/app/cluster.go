@@ -140,6 +140,16 @@ func (c *cluster) states() []telemetry.LoopState {
 	return states
 }
 
+// queue is the queue of one loop, empty where that does not run here.
+func (c *cluster) queue(loop string) telemetry.QueueState {
+	for _, l := range c.loops {
+		if l.Name() == loop {
+			return l.Queue()
+		}
+	}
+	return telemetry.QueueState{}
+}
+
 // waits are the states without the queues, which every scrape looks at.
 func (c *cluster) waits() []telemetry.LoopState {
 	states := make([]telemetry.LoopState, 0, len(c.loops))
