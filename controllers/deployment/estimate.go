@@ -205,14 +205,21 @@ func (v *view) estimate(steps int64) *decision.Estimate {
 	more := time.Duration(steps - 1)
 	e := &decision.Estimate{Code: decision.EstimateKnown, Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest, Steps: steps,
 		From: v.s.Now.Add(from + more*(came.Fastest+stay)), To: v.s.Now.Add(to + more*(came.Slowest+stay))}
-	e.Words = knownWords(e)
+	e.Words = knownWords(e, v.s.Now)
 	return e
 }
 
-func knownWords(e *decision.Estimate) decision.Words {
-	w := make(decision.Words, 0, 10).Say("Completes in ").Until(e.From)
-	if e.To.After(e.From) {
-		w = w.Say(" to ").Until(e.To)
+func knownWords(e *decision.Estimate, now time.Time) decision.Words {
+	w := make(decision.Words, 0, 10)
+	switch soon := now.Add(time.Second); {
+	case e.To.Before(soon):
+		w = w.Say("Completes any moment")
+	case e.From.Before(soon):
+		w = w.Say("Completes within ").Until(e.To)
+	case e.To.After(e.From):
+		w = w.Say("Completes in ").Until(e.From).Say(" to ").Until(e.To)
+	default:
+		w = w.Say("Completes in ").Until(e.From)
 	}
 	w = w.Say(", as ").Count("becameReady", e.Pods).Say(plural(e.Pods, " pod became ready in ", " pods became ready in ")).Quote(spans(e))
 	return w.Say("; ").Count("steps", e.Steps).Say(plural(e.Steps, " step is left", " steps are left"))

@@ -49,7 +49,7 @@ func (t *turn) holdSet(question string, rs *ReplicaSet, from int64) {
 	case heldQuota, heldFailure:
 		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.fresh, h.Code)}, 1
 	default:
-		h.Blockers, h.BlockerCount = blockers(t.fresh), t.missing()
+		h.Blockers, h.BlockerCount = blockers(t.fresh), max(t.missing(), t.fresh.Unavailable)
 	}
 	t.hold(h)
 }
@@ -147,6 +147,10 @@ func (v *view) oldUnblocks(code string) decision.Words {
 		return w.Say("when its pods can be created")
 	}
 	switch {
+	case v.fresh.Unavailable > missing && needed > missing: // It was scaled down, and its pods are not gone yet.
+		return w.Say("when they become ready")
+	case v.fresh.Unavailable > missing:
+		return w.Say("when any ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "becomes", "become")).Say(" ready")
 	case missing == 1:
 		return w.Say("when it becomes ready")
 	case needed >= missing:
