@@ -16,7 +16,7 @@ const (
 	// together: one sync is read by unpacking its block, and a block is found by
 	// the time at which its last sync ended, which is not much later than its
 	// first one started. A sync that takes longer is a group by itself.
-	syncsPerBlock = 32
+	syncsPerBlock = 64
 	bytesPerBlock = 1 << 20
 	longestBlock  = 5 * time.Second
 	// classBits of a block's number are its class.

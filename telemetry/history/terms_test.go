@@ -39,7 +39,7 @@ func TestTermsStayAsTheyAre(t *testing.T) {
 // keeping the history takes from the loops.
 func BenchmarkPack(b *testing.B) {
 	s := filled(b, nil)
-	traces := newGenerator(b, 1, 20).many(16)
+	traces := newGenerator(b, 1, 20).many(64)
 	b.ReportAllocs()
 	for b.Loop() {
 		groups, err := s.groups(traces)
