@@ -100,11 +100,26 @@ const announce = text => {
 
 // A part that was taller keeps its height, so that what stands below it does not
 // move; a reader who steps, opens a fold or resizes gets it back.
-const give = (e = document) => $$('[style]', e).forEach(x => x.style.removeProperty('--h'))
+const give = (e = document) => {
+  free()
+  $$('[style]', e).forEach(x => x.style.removeProperty('--h'))
+}
 const heightOf = e => e.style.getPropertyValue('--h')
 let stepped = 0
 addEventListener('resize', () => give())
 document.addEventListener('click', e => { if (e.target.closest?.('summary')) give() })
+
+// A part that becomes taller than its room is cut there while somebody may be
+// reading what stands below it, until they do anything or nothing for a minute.
+const free = () => $$('[data-cut]').forEach(x => { delete x.dataset.cut })
+let touched = Date.now()
+for (const e of ['pointermove', 'scroll', 'wheel']) addEventListener(e, () => { touched = Date.now() }, {passive: true})
+for (const e of ['click', 'keydown']) addEventListener(e, () => { touched = Date.now(); free() })
+const cut = (e, old, room, bottom) => {
+  if (Date.now() - touched > 6e4 || bottom <= 0 || bottom >= innerHeight) return
+  const {height} = e.getBoundingClientRect()
+  if (height > room + 1 && (e.matches('tr') ? old.matches('.quiet,[data-cut]') : room > .4 * height)) e.dataset.cut = ''
+}
 
 const swap = (id, html) => {
   const old = document.getElementById(id)
@@ -116,11 +131,14 @@ const swap = (id, html) => {
   clocks(neu)
   shown(neu)
   if (id === 'f-notice') neu.hidden = !told.hidden
-  const kept = heightOf(old)
+  const kept = heightOf(old), acted = Date.now() - stepped < 2e3
   if (kept) neu.style.setProperty('--h', kept)
+  if ('cut' in old.dataset) neu.dataset.cut = ''
   if (old.isEqualNode(neu)) return
-  if (Date.now() - stepped < 2e3) neu.removeAttribute('style')
-  else neu.style.setProperty('--h', Math.max(parseFloat(kept) || 0, old.getBoundingClientRect().height) + 'px')
+  delete neu.dataset.cut
+  const was = old.getBoundingClientRect(), room = Math.max(parseFloat(kept) || 0, was.height)
+  if (acted) neu.removeAttribute('style')
+  else neu.style.setProperty('--h', room + 'px')
   const open = new Map($$('details', old).map(d => [fold(d), d.open]))
   for (const d of $$('details', neu)) if (open.has(fold(d))) d.open = open.get(fold(d))
   const before = new Map($$('[data-n]', old).map(x => [x.dataset.n, x.textContent]))
@@ -132,6 +150,7 @@ const swap = (id, html) => {
   if (a && b && a.dataset.tone !== b.dataset.tone) announce(b.dataset.says)
   const focus = place(old), at = cursorIn(old)
   old.replaceWith(neu)
+  if (!acted) cut(neu, old, room, was.bottom)
   if (focus) back(neu, focus)
   if (at >= 0) (neu.matches('[data-row]') ? neu : $$('[data-row]', neu)[at])?.classList.add('at', 'cursor')
   $$('.scroll', neu).forEach((x, i) => { x.scrollLeft = scroll[i] || 0 })

@@ -188,7 +188,8 @@ func (p *page) goLive(q *query, parts ...part) {
 	if !p.frame.Live.Still {
 		p.frame.Live.Page = q.address()
 	}
-	p.parts = append([]part{{"f-notice", views.NoticeBar(p.frame.Notice)}, {"f-window", views.WindowLine(p.frame.Window)}}, parts...)
+	p.parts = append([]part{{"f-notice", views.NoticeBar(p.frame.Notice)}, {"f-window", views.WindowLine(p.frame.Window)},
+		{"f-about", views.AboutPart(p.frame.About)}, {"f-twin", views.TwinPart(p.frame.Twin)}}, parts...)
 }
 
 // address is the page's own address, without what is only about its looks.
