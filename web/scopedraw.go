@@ -86,12 +86,17 @@ func (b scopeBox) ticks(now time.Time) ([]views.ScopeTick, string) {
 }
 
 // clear leaves out the times that the number of the sync under the cursor would
-// lie on: a time begins at its place, the number stands around its own.
+// lie on: a time begins at its place, the number stands around its own, or behind
+// it at the beginning of the axis.
 func (b scopeBox) clear(ticks []views.ScopeTick, cursor time.Time) []views.ScopeTick {
 	share := 100 * float64(cursor.Sub(b.from)) / float64(b.to.Sub(b.from))
+	behind := 3.0
+	if share < 8 {
+		behind = 8
+	}
 	return slices.DeleteFunc(ticks, func(t views.ScopeTick) bool {
 		at, _ := strconv.ParseFloat(strings.TrimSuffix(t.At, "%"), 64) // made by percent
-		return at > share-8 && at < share+3
+		return at > share-8 && at < share+behind
 	})
 }
 
