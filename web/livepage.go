@@ -181,8 +181,9 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 
 // first sends the whole page, or just its number where the reader has exactly that.
 func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
-	w.begun, w.order = true, d.page.order
+	w.begun = true
 	if d.digest == w.had && !w.restarted {
+		w.order = d.page.order
 		for _, f := range d.frags {
 			w.sent[f.id] = f.sum
 		}

@@ -170,6 +170,34 @@ func TestOverviewStream(t *testing.T) {
 	}
 }
 
+// TestOverviewStreamOfAnOldPage: what came between the page and its stream is told
+// as well, the order of the rows included.
+func TestOverviewStreamOfAnOldPage(t *testing.T) {
+	w := newWorld(t, storyNow)
+	w.pump()
+	a, b := plain("shop", "a"), plain("shop", "b")
+	w.journal.Record(a)
+	w.journal.Record(b)
+	_, h := w.serve(nil)
+	_, html := get(t, h.URL, "/deployments")
+	had := attr(parse(t, html).all("body")[0], "data-v")
+	if had == "" {
+		t.Fatal("the page has no version")
+	}
+	bad := plain("shop", "b")
+	bad.Sentence = decision.Sentence{Namespace: "shop", Object: "b", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("everything is wrong")}
+	w.journal.Record(bad)
+	rows := []string{rowID(a.Object), rowID(b.Object)}
+	conn := dial(t, h.URL, "", pageProtocol)
+	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows}); err != nil {
+		t.Fatal(err)
+	}
+	m := receive[update](t, conn)
+	if len(m.Order) != 2 || m.Order[0] != rows[1] || !strings.Contains(ids(m)[rows[1]], "Everything is wrong") {
+		t.Errorf("order %v, fragments %v", m.Order, ids(m))
+	}
+}
+
 // TestSwapsAreBounded sends a burst and counts swaps: the first at once, then
 // no more than one in swapEvery.
 func TestSwapsAreBounded(t *testing.T) {
