@@ -115,8 +115,9 @@ const free = () => $$('[data-cut]').forEach(x => { delete x.dataset.cut })
 let touched = Date.now()
 for (const e of ['pointermove', 'scroll', 'wheel']) addEventListener(e, () => { touched = Date.now() }, {passive: true})
 for (const e of ['click', 'keydown']) addEventListener(e, () => { touched = Date.now(); free() })
+const alone = () => Date.now() - touched > 6e4
 const cut = (e, old, room, bottom) => {
-  if (Date.now() - touched > 6e4 || bottom <= 0 || bottom >= innerHeight) return
+  if (alone() || bottom <= 0 || bottom >= innerHeight) return
   const {height} = e.getBoundingClientRect()
   if (height > room + 1 && (e.matches('tr') ? old.matches('.quiet,[data-cut]') : room > .4 * height)) e.dataset.cut = ''
 }
@@ -273,6 +274,7 @@ document.addEventListener('click', e => {
 })
 
 setInterval(() => {
+  if (alone()) free()
   if (state === 'broken') return broken()
   if (still || state === 'paused') return
   clocks(document)
