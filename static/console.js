@@ -111,6 +111,7 @@ document.addEventListener('click', e => { if (e.target.closest?.('summary')) giv
 
 // A part that becomes taller than its room is cut there while somebody may be
 // reading what stands below it, until they do anything or nothing for a minute.
+// What had less than two fifths of what it needs is another part now: it gets it.
 const free = () => $$('[data-cut]').forEach(x => { delete x.dataset.cut })
 let touched = Date.now()
 for (const e of ['pointermove', 'scroll', 'wheel']) addEventListener(e, () => { touched = Date.now() }, {passive: true})

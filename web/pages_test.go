@@ -14,6 +14,11 @@ import (
 
 func get(t testing.TB, base, path string, header ...string) (*http.Response, string) {
 	t.Helper()
+	return getWithin(t, 10*time.Second, base, path, header...)
+}
+
+func getWithin(t testing.TB, patience time.Duration, base, path string, header ...string) (*http.Response, string) {
+	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, base+path, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +26,7 @@ func get(t testing.TB, base, path string, header ...string) (*http.Response, str
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ type planTwin struct {
 // whatIfTwin is the JSON of a plan.
 func whatIfTwin(t testing.TB, base, name, query string) (int, planTwin) {
 	t.Helper()
-	res, body := get(t, base, "/deployments/shop/"+name+"/what-if.json?"+query)
+	res, body := getWithin(t, time.Minute, base, "/deployments/shop/"+name+"/what-if.json?"+query) // Not cut by the clock, a large plan takes long.
 	var twin struct {
 		Page  planTwin     `json:"page"`
 		Error *wireProblem `json:"error"`

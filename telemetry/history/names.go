@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -26,18 +27,19 @@ type names struct {
 	pruned int64 // the hour before which no name was kept last
 }
 
-// learn writes the names of a group that ended in that hour. It may be rolled
-// back, so what was written is known only after the transaction.
-func (b *batch) learn(ctx context.Context, g packedGroup, hour int64) error {
+// learn writes the names of a group. It may be rolled back, so what was written is
+// known only after the transaction.
+func (b *batch) learn(ctx context.Context, g packedGroup, number int64) error {
+	last := number / hour
 	for _, p := range g.group.blocks {
 		for _, o := range p.head.Objects {
-			if b.names.hours[o.Name] >= hour || b.learned[o.Name] >= hour {
+			if b.names.hours[o.Name] >= last || b.learned[o.Name] >= last {
 				continue
 			}
-			if _, err := b.name.ExecContext(ctx, o.Name, hour); err != nil {
+			if _, err := b.name.ExecContext(ctx, o.Name, last); err != nil {
 				return fmt.Errorf("keep a name: %w", err)
 			}
-			b.learned[o.Name] = hour
+			b.learned[o.Name] = last
 		}
 	}
 	return nil
@@ -48,9 +50,7 @@ func (n *names) know(learned map[string]int64) {
 	if n.hours == nil || len(n.hours)+len(learned) > namesKnown {
 		n.hours = make(map[string]int64, len(learned))
 	}
-	for name, hour := range learned {
-		n.hours[name] = hour
-	}
+	maps.Copy(n.hours, learned)
 }
 
 // prune forgets the names of which nothing is kept any more, once an hour of syncs.

@@ -23,8 +23,12 @@ func TestPartOfManyNames(t *testing.T) {
 	for i := range 3 * maxNames {
 		traces = append(traces, named(i+1, "cart-"+strconv.Itoa(i)+"-api", time.Duration(i)*time.Second))
 	}
+	for i := range maxNames { // As many as the index is asked for.
+		n := len(traces)
+		traces = append(traces, named(n+1, "shelf-"+strconv.Itoa(i), time.Duration(n)*time.Second))
+	}
 	s := filled(t, traces)
-	for part, n := range map[string]int{"cart": len(traces), "-77-a": 1, "9-api": len(traces) / 10, "shop": 0} {
+	for part, n := range map[string]int{"cart": 3 * maxNames, "shelf": maxNames, "-77-a": 1, "9-api": 3 * maxNames / 10, "shop": 0} {
 		q := telemetry.Query{NamePart: part}
 		want := model(traces, q)
 		slices.Reverse(want)

@@ -197,7 +197,7 @@ func (b *batch) add(ctx context.Context, g packedGroup) error {
 		b.added[x.class] += x.syncs
 	}
 	b.newest = n
-	return b.learn(ctx, g, n/hour)
+	return b.learn(ctx, g, n)
 }
 
 // free is the first number from there that no group has. Groups that end in

@@ -191,10 +191,11 @@ func matchOf(q *telemetry.Query, names []string) (match, error) {
 	default:
 		s.given(termQuestion, q.Question)
 	}
-	if n := len([]rune(q.Text)); n > 0 && n < gram {
-		return match{}, fmt.Errorf("%w: the part of an error's message is too short with %q: give %d characters or more", telemetry.ErrBadQuery, q.Text, gram)
-	} else if n > 0 {
+	switch n := len([]rune(q.Text)); {
+	case n >= gram:
 		s.some(termText, strings.ToLower(q.Text))
+	case n > 0:
+		return match{}, fmt.Errorf("%w: the part of an error's message is too short with %q: give %d characters or more", telemetry.ErrBadQuery, q.Text, gram)
 	}
 	var m match
 	var all []string
