@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/mailru/easyjson"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,9 +31,13 @@ type deploymentTurn struct {
 	template *knownTemplate
 }
 
-func (t *deploymentTurn) decide() decision.Verdict     { return deployment.Decide(&t.s) }
-func (t *deploymentTurn) numbers() []decision.Fact     { return deployment.Numbers(&t.s) }
-func (t *deploymentTurn) snapshot() easyjson.Marshaler { return (*deploymentSnapshot)(&t.s) }
+func (t *deploymentTurn) decide() decision.Verdict { return deployment.Decide(&t.s) }
+func (t *deploymentTurn) numbers() []decision.Fact { return deployment.Numbers(&t.s) }
+
+func (t *deploymentTurn) snapshot() telemetry.Snapshotted {
+	s := t.s
+	return &s
+}
 
 func (t *deploymentTurn) estimate() *decision.Estimate { return deployment.EstimateOf(&t.s) }
 

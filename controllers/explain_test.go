@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"encoding/json"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // Explaining decides on what a sync would: its own ReplicaSets, and the orphans
@@ -30,9 +30,9 @@ func TestExplainSeesWhatASyncSees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s deployment.Snapshot
-	if err := json.Unmarshal(trace.Snapshot, &s); err != nil {
-		t.Fatalf("result %s, snapshot %q: %v", trace.Result, trace.Snapshot, err)
+	s, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+	if err != nil {
+		t.Fatalf("result %s, snapshot: %v", trace.Result, err)
 	}
 	if len(s.ReplicaSets) != 2 || s.ReplicaSets[0].Name != "orphan" || s.ReplicaSets[1].Name != "own" || s.ReplicaSets[0].Mine || !s.ReplicaSets[1].Mine {
 		t.Fatalf("ReplicaSets %+v", s.ReplicaSets)

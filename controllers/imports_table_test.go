@@ -72,7 +72,6 @@ var rules = []rule{
 		pkg: "controllers", why: "the parent acts: it alone talks to the API server",
 		ours: append([]allowance{traces}, pureOnes[:4]...),
 		third: []allowance{
-			{"github.com/mailru/easyjson", "snapshots become JSON by generated code"},
 			{"k8s.io/client-go", "informers, queue, clients and events"},
 			{"k8s.io/apimachinery", "the meta types"},
 			{"k8s.io/api", "the types of the objects"},
@@ -81,7 +80,7 @@ var rules = []rule{
 		},
 	},
 	{pkg: "controllers/internal/gendecisions", why: "the catalogues are all that DECISIONS.md and REASONS.md are made from", ours: append([]allowance{traces}, pureOnes[:3]...)},
-	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary}, third: []allowance{{"github.com/mailru/easyjson", "traces become JSON by generated code"}}},
+	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary}},
 	{
 		pkg: "telemetry/metrics", why: "the metrics library is one exporter among others", ours: []allowance{traces, vocabulary},
 		third: []allowance{
@@ -93,7 +92,7 @@ var rules = []rule{
 	},
 	{
 		pkg: "telemetry/history", why: "a reader of the journal that keeps it",
-		ours:  []allowance{traces, vocabulary},
+		ours:  append([]allowance{traces}, pureOnes[:3]...),
 		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/klauspost/compress/s2", "and their tables of contents"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
 	},
 	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces}},

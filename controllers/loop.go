@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mailru/easyjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -46,8 +45,9 @@ type turn interface {
 	numbers() []decision.Fact
 	// estimate says when a rollout may complete, nil where none is under way.
 	estimate() *decision.Estimate
-	// snapshot is the value that was decided on, for the record.
-	snapshot() easyjson.Marshaler
+	// snapshot is the value that was decided on, for the record: a copy that keeps
+	// nothing else of the turn alive.
+	snapshot() telemetry.Snapshotted
 	// object is what events are about, nil where it is gone.
 	object() runtime.Object
 	identity() identity

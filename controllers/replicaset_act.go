@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/mailru/easyjson"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,8 +47,12 @@ func (t *replicaSetTurn) decide() decision.Verdict { return replicaset.Decide(t.
 func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
 	t.later = t.current().After(r, l)
 }
-func (t *replicaSetTurn) numbers() []decision.Fact     { return replicaset.Numbers(t.current()) }
-func (t *replicaSetTurn) snapshot() easyjson.Marshaler { return (*replicaSetSnapshot)(&t.s) }
+func (t *replicaSetTurn) numbers() []decision.Fact { return replicaset.Numbers(t.current()) }
+
+func (t *replicaSetTurn) snapshot() telemetry.Snapshotted {
+	s := t.s
+	return &s
+}
 
 func (t *replicaSetTurn) estimate() *decision.Estimate { return nil }
 

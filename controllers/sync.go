@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailru/easyjson"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -278,11 +277,7 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 	}()
 	id := turn.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
-	raw, err := easyjson.Marshal(turn.snapshot())
-	if err != nil {
-		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
-	}
-	t.Snapshot = raw
+	t.Snapshot = telemetry.SnapshotOf(turn.snapshot())
 	if t.Result == telemetry.ResultPanicked {
 		return
 	}

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mailru/easyjson"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -68,11 +68,11 @@ func (s *script) publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
 }
-func (s *script) numbers() []decision.Fact     { return nil }
-func (s *script) estimate() *decision.Estimate { return nil }
-func (s *script) snapshot() easyjson.Marshaler { return &replicaSetSnapshot{} }
-func (s *script) object() runtime.Object       { return nil }
-func (s *script) identity() identity           { return identity{uid: "u", found: true, waiting: s.waiting} }
+func (s *script) numbers() []decision.Fact        { return nil }
+func (s *script) estimate() *decision.Estimate    { return nil }
+func (s *script) snapshot() telemetry.Snapshotted { return &replicaset.Snapshot{} }
+func (s *script) object() runtime.Object          { return nil }
+func (s *script) identity() identity              { return identity{uid: "u", found: true, waiting: s.waiting} }
 func (s *script) say([]decision.Round, *decision.Report, decision.Try) decision.Sentence {
 	if s.sayFunc != nil {
 		return s.sayFunc()

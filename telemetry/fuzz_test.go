@@ -23,7 +23,7 @@ func FuzzTrace(f *testing.F) {
 				Actions: []decision.Action{{Kind: decision.UpdateReplicaSet, Question: "RR-2.size", Size: &decision.Size{From: 3, To: 5}}}}}},
 			Report: &decision.Report{Publish: true, Timers: []decision.Timer{{At: at, Code: "deadline"}}}, Result: telemetry.ResultWrote,
 			Sentence: decision.Sentence{Object: "web", Tone: decision.ToneWaiting, Lead: decision.Words{}.Count("new", 3).Until(at)},
-			Snapshot: json.RawMessage(`{"v":1}`)},
+			Snapshot: telemetry.SnapshotText(json.RawMessage(`{"v":1}`))},
 	} {
 		data, err := json.Marshal(trace)
 		if err != nil {
@@ -46,18 +46,6 @@ func FuzzTrace(f *testing.F) {
 		rewritten, err := json.Marshal(&again)
 		if err != nil || !bytes.Equal(written, rewritten) {
 			t.Fatalf("changes on its way (%v):\n%s\n%s", err, written, rewritten)
-		}
-		var quick bytes.Buffer
-		var same telemetry.Trace
-		n, err := trace.WriteJSON(&quick)
-		if err != nil || n != quick.Len() {
-			t.Fatalf("%d of %d bytes are written: %v", n, quick.Len(), err)
-		}
-		if err := json.Unmarshal(quick.Bytes(), &same); err != nil {
-			t.Fatalf("does not read what it wrote quickly: %v\n%s", err, quick.Bytes())
-		}
-		if rewritten, err := json.Marshal(&same); err != nil || !bytes.Equal(written, rewritten) {
-			t.Fatalf("is another one where it was written quickly (%v):\n%s\n%s", err, written, rewritten)
 		}
 		trace.Sentence.At(trace.Ended)
 		trace.Path()

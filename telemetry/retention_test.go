@@ -147,7 +147,7 @@ func TestBytesAreBounded(t *testing.T) {
 	record(j, ended(ResultStale, "web"), ended(ResultFailed, "web"))
 	for i := range 500 {
 		tr := ended([]Result{ResultWrote, ResultUnchanged}[i%2], "web")
-		tr.Snapshot = json.RawMessage(strings.Repeat("x", big))
+		tr.Snapshot = SnapshotText(json.RawMessage(strings.Repeat("x", big)))
 		j.Record(tr)
 		if j.bytes > 4<<20 {
 			t.Fatalf("%d bytes after %d traces", j.bytes, i+3)
@@ -162,7 +162,7 @@ func TestBytesAreBounded(t *testing.T) {
 		t.Errorf("the conflict and the failure had to go: %v", seqs(kept))
 	}
 	huge := quiet("web")
-	huge.Snapshot = json.RawMessage(strings.Repeat("x", 5<<20))
+	huge.Snapshot = SnapshotText(json.RawMessage(strings.Repeat("x", 5<<20)))
 	j.Record(huge)
 	if batch, _, err := j.Next(t.Context(), 502); err != nil || len(batch) != 1 {
 		t.Errorf("a trace larger than the bound does not reach readers: %v, %v", seqs(batch), err)
@@ -172,7 +172,7 @@ func TestBytesAreBounded(t *testing.T) {
 // big is a sync with a snapshot of 100 KiB.
 func big(result Result) *Trace {
 	t := ended(result, "web")
-	t.Snapshot = json.RawMessage(strings.Repeat("x", 100<<10))
+	t.Snapshot = SnapshotText(json.RawMessage(strings.Repeat("x", 100<<10)))
 	return t
 }
 

@@ -135,7 +135,7 @@ func (s *Shadow) alone(target shadowTarget, c *Cause, t *Trace) bool {
 	var seen struct {
 		ReplicaSets []struct{ Name, RV string } `json:"replicaSets"`
 	}
-	if json.Unmarshal(before.Snapshot, &seen) != nil {
+	if text, err := before.Snapshot.JSON(); err != nil || json.Unmarshal(text, &seen) != nil {
 		return false
 	}
 	return slices.ContainsFunc(seen.ReplicaSets, func(rs struct{ Name, RV string }) bool { return rs.Name == target.name && rs.RV == c.OldRV })

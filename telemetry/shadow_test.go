@@ -42,7 +42,7 @@ func (w *watching) sync(causes []Cause, seen map[string]string, actions ...decis
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	x := &Trace{Epoch: "e", Seq: w.seq, Object: Object{LoopDeployment, "shop", "web"}, Causes: causes, Ended: w.now, Snapshot: raw,
+	x := &Trace{Epoch: "e", Seq: w.seq, Object: Object{LoopDeployment, "shop", "web"}, Causes: causes, Ended: w.now, Snapshot: SnapshotText(raw),
 		Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: actions, Path: decision.Path{{Question: "RR-2"}}}}}}
 	w.shadow.Add([]*Trace{x}, 0)
 	return x

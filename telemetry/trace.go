@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -69,8 +68,8 @@ type Trace struct {
 	// Gone is set when the object no longer exists: the board forgets it.
 	Gone bool `json:"gone,omitempty"`
 
-	// Snapshot is the snapshot that was decided on, as versioned JSON of the loop's package.
-	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+	// Snapshot is what was decided on.
+	Snapshot Snapshot `json:"snapshot,omitzero"`
 }
 
 // Phases is how long each verb took. Act and publish are API time.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"net/http"
 	"sort"
 	"strings"
@@ -13,14 +12,14 @@ import (
 
 // deploymentSnapshot reads what a Deployment's sync decided on.
 func deploymentSnapshot(t *telemetry.Trace) (*deployment.Snapshot, error) {
-	if t.Loop != telemetry.LoopDeployment || len(t.Snapshot) == 0 {
+	if t.Loop != telemetry.LoopDeployment || t.Snapshot.IsZero() {
 		return nil, errSnapshot
 	}
-	var s deployment.Snapshot
-	if err := json.Unmarshal(t.Snapshot, &s); err != nil {
+	s, err := telemetry.SnapshotAs[deployment.Snapshot](t.Snapshot)
+	if err != nil {
 		return nil, errSnapshot
 	}
-	return &s, nil
+	return s, nil
 }
 
 // deployment is the page of one Deployment.

@@ -16,7 +16,7 @@ import (
 // reading them would take longer than all the rest of the page.
 const maxLaneSnapshot = 128 << 10
 
-func crowded(t *telemetry.Trace) bool { return len(t.Snapshot) > maxLaneSnapshot }
+func crowded(t *telemetry.Trace) bool { return t.Snapshot.Bytes() > maxLaneSnapshot }
 
 // podState is how far a pod is.
 type podState uint8

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -17,14 +16,14 @@ import (
 const shownPods = 60
 
 func replicaSetSnapshot(t *telemetry.Trace) (*replicaset.Snapshot, error) {
-	if t.Loop == telemetry.LoopDeployment || len(t.Snapshot) == 0 {
+	if t.Loop == telemetry.LoopDeployment || t.Snapshot.IsZero() {
 		return nil, errSnapshot
 	}
-	var s replicaset.Snapshot
-	if err := json.Unmarshal(t.Snapshot, &s); err != nil {
+	s, err := telemetry.SnapshotAs[replicaset.Snapshot](t.Snapshot)
+	if err != nil {
 		return nil, errSnapshot
 	}
-	return &s, nil
+	return s, nil
 }
 
 // replicaSet is the page of one ReplicaSet or ReplicationController.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -78,13 +77,10 @@ func clamp(at, from, to time.Time) time.Time {
 
 // imagesOf are the images of the template that a sync saw.
 func imagesOf(t *telemetry.Trace) []string {
-	var s struct {
-		Images []string `json:"images"`
+	if s, err := deploymentSnapshot(t); err == nil {
+		return s.Images
 	}
-	if json.Unmarshal(t.Snapshot, &s) != nil {
-		return nil // No snapshot, no image: no term finds it.
-	}
-	return s.Images
+	return nil // No snapshot, no image: no term finds it.
 }
 
 // managersOf are the programs that changed an object or its children, as the

@@ -237,7 +237,7 @@ func (w *world) trace(loop, namespace, name string, at time.Time, snapshot any) 
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &telemetry.Trace{Object: telemetry.Object{Loop: loop, Namespace: namespace, Name: name}, Worker: 3, Snapshot: raw,
+	return &telemetry.Trace{Object: telemetry.Object{Loop: loop, Namespace: namespace, Name: name}, Worker: 3, Snapshot: telemetry.SnapshotText(raw),
 		Queued: at.Add(-3 * time.Millisecond), Started: at, Ended: at.Add(18 * time.Millisecond),
 		Phases: telemetry.Phases{Observe: 600 * time.Microsecond, Decide: 100 * time.Microsecond, Settle: 100 * time.Microsecond}}
 }

@@ -93,7 +93,7 @@ var syncDocKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"},
 // replayLine is the command that exports this one sync and decides it again; ""
 // where nothing was decided.
 func replayLine(t *telemetry.Trace) string {
-	if len(t.Rounds) == 0 || len(t.Snapshot) == 0 {
+	if len(t.Rounds) == 0 || t.Snapshot.IsZero() {
 		return ""
 	}
 	at := func(x time.Time) string { return x.UTC().Format(time.RFC3339Nano) }

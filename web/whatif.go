@@ -57,11 +57,15 @@ func (s *Server) whatIfPage(q *query, x *subject, status int, v views.WhatIf) *p
 // planned is the snapshot to plan from.
 func planned(x *subject) (*deployment.Snapshot, error) {
 	back := func(e *asked) error { return e.link(x.object.Key(), hrefOf(x.object)) }
-	if len(x.cursor.Snapshot) == 0 {
+	if x.cursor.Snapshot.IsZero() {
 		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+digits(x.cursor.Seq)+" has no snapshot to plan from.",
 			views.Say("It ended before it had seen its object. Another sync of it will do.")))
 	}
-	snap, err := deployment.Decode(x.cursor.Snapshot)
+	text, err := x.cursor.Snapshot.JSON()
+	if err != nil {
+		return nil, err
+	}
+	snap, err := deployment.Decode(text) // A copy: the model changes it.
 	if err != nil {
 		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+digits(x.cursor.Seq)+" cannot be read.", views.Say(clip(err.Error(), 300))))
 	}

@@ -37,7 +37,7 @@ func syncOf(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.Tr
 	return &telemetry.Trace{
 		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, UID: "d",
 		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: rounds, Report: &report.Report, Numbers: deployment.Numbers(s),
-		Sentence: deployment.Say(s, rounds, &report, decision.Try{}), Result: telemetry.ResultUnchanged, Snapshot: raw,
+		Sentence: deployment.Say(s, rounds, &report, decision.Try{}), Result: telemetry.ResultUnchanged, Snapshot: telemetry.SnapshotText(raw),
 	}
 }
 
@@ -55,7 +55,7 @@ func podSync(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.T
 	return &telemetry.Trace{
 		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-new"}, UID: "n", Owner: "web",
 		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: rounds, Report: &report.Report, Numbers: replicaset.Numbers(s),
-		Sentence: replicaset.Say(s, rounds, &report, decision.Try{}), Result: telemetry.ResultFailed, Failure: rounds[0].Outcomes[0].Failure, Snapshot: raw,
+		Sentence: replicaset.Say(s, rounds, &report, decision.Try{}), Result: telemetry.ResultFailed, Failure: rounds[0].Outcomes[0].Failure, Snapshot: telemetry.SnapshotText(raw),
 	}
 }
 
@@ -113,7 +113,7 @@ func TestReplayFindsWhatChanged(t *testing.T) {
 	changed := syncOf(t, "aaaa", 312, night)
 	changed.Rounds[0].Verdict.Path[6].Answer = "maybe"
 	blind := syncOf(t, "aaaa", 313, night)
-	blind.Snapshot, blind.Rounds, blind.Report = nil, nil, nil
+	blind.Snapshot, blind.Rounds, blind.Report = telemetry.Snapshot{}, nil, nil
 	for _, x := range []*telemetry.Trace{syncOf(t, "aaaa", 311, night), changed, blind} {
 		if err := w.Write(x); err != nil {
 			t.Fatal(err)

@@ -63,6 +63,9 @@ func Instant(name string, t time.Time) Fact {
 // Int returns the count and whether the value is one.
 func (v Value) Int() (int64, bool) { return v.n, v.kind == kindCount }
 
+// Bool returns the truth and whether the value is one.
+func (v Value) Bool() (truth, ok bool) { return v.n == 1, v.kind == kindTruth }
+
 // Time returns the instant and whether the value is one.
 func (v Value) Time() (time.Time, bool) {
 	if v.kind != kindInstant {

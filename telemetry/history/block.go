@@ -1,11 +1,9 @@
 package history
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -36,8 +34,8 @@ type head struct {
 	Started []int64 `json:"started"`
 	// Places are the syncs' places in the order in which their group was recorded.
 	Places []int `json:"places"`
-	// Sizes are the bytes of each sync's JSON, and of its snapshot's behind that.
-	Sizes [][2]int `json:"sizes"`
+	// Sizes are the bytes of each sync.
+	Sizes []int `json:"sizes"`
 	// Words are the marks of the words that some of the syncs have, four bytes
 	// each, Bits a row of bits for each sync that says which. A block of one sync
 	// has none: the index says it all. Nor has one in which two words have one mark.
@@ -69,7 +67,7 @@ func (h *head) check() error {
 		return fmt.Errorf("%w: its table of contents does not fit together", errDamaged)
 	}
 	for i := range n {
-		if h.Of[i] < 0 || h.Of[i] >= len(h.Objects) || h.Sizes[i][0] < 0 || h.Sizes[i][1] < 0 || h.Sizes[i][0] > maxTrace || h.Sizes[i][1] > maxTrace {
+		if h.Of[i] < 0 || h.Of[i] >= len(h.Objects) || h.Sizes[i] < 0 || h.Sizes[i] > maxTrace {
 			return fmt.Errorf("%w: its table of contents is out of bounds", errDamaged)
 		}
 	}
@@ -141,7 +139,7 @@ type packing struct {
 	hits  []hit
 	terms terms
 	at    map[telemetry.Object]int
-	plain *bytes.Buffer
+	wire  *wire
 	rows  [][]int // places of the marks of each sync
 }
 
@@ -153,9 +151,6 @@ type packed struct {
 	hits         []byte
 	document     string
 }
-
-// buffers hold the plain text of blocks while it is written.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // groups divides what is kept together so that no block becomes too large or
 // spans too long a time.
@@ -199,11 +194,10 @@ func latest(a, b time.Time) time.Time {
 func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	p := g.blocks[classes[class]]
 	if p == nil {
-		p = &packing{at: map[telemetry.Object]int{}, plain: buffers.Get().(*bytes.Buffer)}
-		p.plain.Reset()
+		p = &packing{at: map[telemetry.Object]int{}, wire: wires.Get().(*wire)}
 		g.blocks[classes[class]] = p
 	}
-	size, err := p.text(t)
+	size, took, err := p.write(t)
 	if err != nil {
 		return fmt.Errorf("%w: sync %s/%d: %w", errUnfit, t.Epoch, t.Seq, err)
 	}
@@ -214,28 +208,21 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	p.hits = append(p.hits, hit{Took: int64(x.Took), Result: string(x.Result), Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error})
 	h.Of = append(h.Of, p.object(t.Object))
 	p.rows = append(p.rows, p.terms.of(t, class))
-	g.syncs, g.bytes = g.syncs+1, g.bytes+size[0]+size[1]
+	g.syncs, g.bytes = g.syncs+1, g.bytes+took
 	g.began, g.ended = earliest(g.began, t.Started), latest(g.ended, t.Ended)
 	return nil
 }
 
-// text appends the sync's JSON, and its snapshot's, which is JSON already and
-// need not be read once more for that.
-func (p *packing) text(t *telemetry.Trace) (size [2]int, err error) {
-	rest, before := *t, p.plain.Len()
-	rest.Snapshot = nil
-	n, err := rest.WriteJSON(p.plain)
-	if err != nil {
-		p.plain.Truncate(before)
-		return size, err
+// write appends a sync, and says how many bytes it took, and how many with the
+// texts that nobody before it had.
+func (p *packing) write(t *telemetry.Trace) (size, took int, err error) {
+	w, data, texts := p.wire, len(p.wire.data), p.wire.size
+	w.trace(t)
+	size = len(w.data) - data
+	if took = size + w.size - texts; took > maxTrace && w.err == nil {
+		w.err = fmt.Errorf("it has %d bytes, at most %d", took, maxTrace)
 	}
-	size = [2]int{n, len(t.Snapshot)}
-	if size[0]+size[1] > maxTrace {
-		p.plain.Truncate(before)
-		return size, fmt.Errorf("it has %d bytes, at most %d", size[0]+size[1], maxTrace)
-	}
-	p.plain.Write(t.Snapshot)
-	return size, nil
+	return size, took, w.err
 }
 
 func (p *packing) object(o telemetry.Object) int {
@@ -268,10 +255,11 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	defer buffers.Put(p.plain)
+	plain := p.wire.written()
+	p.wire.free()
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: contents, hits: hits, body: c.encoder.EncodeAll(p.plain.Bytes(), make([]byte, 0, p.plain.Len()/8+256)), document: p.terms.document(),
+		head: contents, hits: hits, body: c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4+256)), document: p.terms.document(),
 	}, nil
 }
 

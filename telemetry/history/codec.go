@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -125,8 +124,11 @@ func readHits(h *head, data []byte) ([]hit, error) {
 	return list, nil
 }
 
-// stored is a sync as it was stored: its JSON, and its snapshot's.
-type stored struct{ text, snapshot []byte }
+// stored is a sync as it was stored: its fields, and the texts of its block.
+type stored struct {
+	fields []byte
+	texts  []string
+}
 
 // records unpacks the body of a block.
 func (c *codec) records(h *head, body []byte) ([]stored, error) {
@@ -134,37 +136,40 @@ func (c *codec) records(h *head, body []byte) ([]stored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
+	return divide(h, plain)
+}
+
+// divide gives a block's plain text to its syncs.
+func divide(h *head, plain []byte) ([]stored, error) {
+	w, err := readTexts(plain)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]stored, len(h.Sizes))
 	for i, size := range h.Sizes {
-		if size[0]+size[1] > len(plain) {
+		if size > len(w.data) {
 			return nil, fmt.Errorf("%w: it is shorter than its table of contents says", errDamaged)
 		}
-		list[i] = stored{plain[:size[0]:size[0]], plain[size[0] : size[0]+size[1] : size[0]+size[1]]}
-		plain = plain[size[0]+size[1]:]
+		list[i], w.data = stored{w.data[:size], w.texts}, w.data[size:]
 	}
 	return list, nil
 }
 
 // trace reads all of it.
 func (r stored) trace() (*telemetry.Trace, error) {
-	var t telemetry.Trace
-	if err := json.Unmarshal(r.text, &t); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	t, w := new(telemetry.Trace), wire{data: r.fields, reads: true, texts: r.texts}
+	w.trace(t)
+	if w.err == nil && len(w.data) > 0 {
+		w.fail()
 	}
-	if t.Version > telemetry.TraceVersion {
-		return nil, fmt.Errorf("history: a sync of trace version %d, and this program reads up to %d: use the release that wrote it", t.Version, telemetry.TraceVersion)
+	if w.err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, w.err)
 	}
-	if len(r.snapshot) > 0 {
-		if !json.Valid(r.snapshot) {
-			return nil, fmt.Errorf("%w: its snapshot is no JSON", errDamaged)
-		}
-		t.Snapshot = r.snapshot
-	}
-	return &t, nil
+	return t, nil
 }
 
 // errUnfit marks a trace that cannot be stored, and never will be.
-var errUnfit = errors.New("history: a sync cannot be written as JSON")
+var errUnfit = errors.New("history: a sync cannot be kept")
 
 // errDamaged marks what cannot be read back.
 var errDamaged = errors.New("history: a kept sync is damaged")

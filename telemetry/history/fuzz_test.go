@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,10 +102,12 @@ func FuzzBlock(f *testing.F) {
 			f.Add(open(b.head), plain(b.body)[:len(b.body)/2])
 		}
 	}
-	for _, json := range []string{"{}", "null", `{"v":99}`, `{"rounds":[{}],"report":{}}`, `{"sentence":{"object":"x","lead":[{"kind":"until"}]}}`} {
-		f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0}, Seqs: []uint64{1}, Started: []int64{1}, Places: []int{0}, Sizes: [][2]int{{len(json), 0}}}), []byte(json))
+	for _, texts := range []string{"", "\x00", "\x01\x00", "\x01\x01\x01x", "\x01\x05\xff\xff\xff\xff\x7fx", "\x63\x00"} {
+		for _, fields := range []string{"", "\x00", strings.Repeat("\x00", 60), strings.Repeat("\x01", 400), strings.Repeat("\xff", 60)} {
+			f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0}, Seqs: []uint64{1}, Started: []int64{1}, Places: []int{0}, Sizes: []int{len(fields)}}), []byte(texts+fields))
+		}
 	}
-	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Places: []int{0, 1}, Sizes: [][2]int{{2, 0}, {0, 2}}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("{}{}"))
+	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Places: []int{0, 1}, Sizes: []int{2, 2}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("\x01\x00{}{}"))
 	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
 	m, err := matchOf(&q, nil)
 	if err != nil {

@@ -171,7 +171,7 @@ func (g *generator) deployment(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	t.Namespace, t.Name, t.UID, t.Gone = first.Namespace, first.Name, first.UID, !first.Found
 	g.end(t, in)
 	t.Numbers, t.Sentence = deployment.Numbers(first), deployment.Say(first, t.Rounds, report, t.Try)
-	t.Snapshot, _ = json.Marshal(first)
+	t.Snapshot = telemetry.SnapshotOf(first)
 	return t
 }
 
@@ -196,7 +196,7 @@ func (g *generator) replicaSet(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	t.Namespace, t.Name, t.UID, t.Gone, t.Owner = first.Namespace, first.Name, first.UID, !first.Found, first.Owner
 	g.end(t, in)
 	t.Numbers, t.Sentence = replicaset.Numbers(first), replicaset.Say(first, t.Rounds, report, t.Try)
-	t.Snapshot, _ = json.Marshal(first)
+	t.Snapshot = telemetry.SnapshotOf(first)
 	return t
 }
 
@@ -311,7 +311,7 @@ func TestGeneratorReachesEverything(t *testing.T) {
 				}
 			}
 		}
-		bodies[string(trace.Snapshot)] = true
+		bodies[text(t, trace.Snapshot)] = true
 	}
 	if len(bodies) != 5000 {
 		t.Errorf("%d different snapshots in 5000 syncs", len(bodies))

@@ -48,7 +48,7 @@ func full(seq uint64) *telemetry.Trace {
 		Sentence: decision.Sentence{Namespace: "shop", Object: "web", Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Lead: decision.Words{}.Count("n", -7).Since(noon), Turns: noon, Code: code},
 		Numbers:  []decision.Fact{decision.Count("wanted", 3)},
 		Failure:  &decision.Failure{Message: "no", Terminal: true},
-		Snapshot: json.RawMessage(`{"v":1,"now":"2026-03-14T12:00:00Z"}`),
+		Snapshot: telemetry.SnapshotText(json.RawMessage(`{"v":1,"now":"2026-03-14T12:00:00Z"}`)),
 	}
 }
 
@@ -111,6 +111,7 @@ func readAll(data []byte) (traces []*telemetry.Trace, bad []error, err error) {
 // same compares traces as values: an instant in another zone is the same one,
 // and so is a snapshot with other spaces.
 var same = []cmp.Option{
+	cmp.AllowUnexported(telemetry.Snapshot{}),
 	cmp.Comparer(decision.Value.Equal), cmp.Comparer(time.Time.Equal), cmpopts.EquateEmpty(),
 	cmp.FilterValues(func(a, b json.RawMessage) bool { return len(a)+len(b) > 0 }, cmp.Comparer(func(a, b json.RawMessage) bool {
 		x, xErr := json.Marshal(a)
@@ -312,7 +313,7 @@ func TestTooLargeTracesAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := full(1)
-	large.Snapshot = json.RawMessage(`"` + strings.Repeat("x", MaxLine) + `"`)
+	large.Snapshot = telemetry.SnapshotText(json.RawMessage(`"` + strings.Repeat("x", MaxLine) + `"`))
 	if err := w.Write(large); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "7c41d2aa/1") {
 		t.Errorf("error %v", err)
 	}

@@ -83,7 +83,7 @@ func (d Difference) String() string {
 // Trace decides and settles one recorded sync again. It changes nothing of it,
 // and a panic of the rules is a difference.
 func (r Rules) Trace(t *telemetry.Trace) (f Finding) {
-	if len(t.Snapshot) == 0 {
+	if t.Snapshot.IsZero() {
 		if len(t.Rounds) == 0 {
 			return Finding{Kind: NotReplayable, Reason: Unobserved}
 		}
@@ -118,15 +118,19 @@ var errLoop = errors.New("no such loop is known")
 
 // turn reads the snapshot for the rules of its loop.
 func (r Rules) turn(t *telemetry.Trace) (turn, error) {
+	text, err := t.Snapshot.JSON()
+	if err != nil {
+		return nil, err
+	}
 	switch t.Loop {
 	case telemetry.LoopDeployment:
-		s, err := deployment.Decode(t.Snapshot)
+		s, err := deployment.Decode(text)
 		if err != nil {
 			return nil, err
 		}
 		return newDeploymentTurn(s, r.DecideDeployment), nil
 	case telemetry.LoopReplicaSet, telemetry.LoopReplicationController:
-		s, err := replicaset.Decode(t.Snapshot)
+		s, err := replicaset.Decode(text)
 		if err != nil {
 			return nil, err
 		}

@@ -177,7 +177,7 @@ func changedRecord(t *testing.T, traces []*telemetry.Trace) {
 func TestWhatCannotBeReplayed(t *testing.T) {
 	stop := decision.Round{Verdict: decision.Verdict{Path: decision.Path{}, Stop: true}}
 	snapshot := func(text string) func(*telemetry.Trace) {
-		return func(x *telemetry.Trace) { x.Snapshot = json.RawMessage(text) }
+		return func(x *telemetry.Trace) { x.Snapshot = telemetry.SnapshotText(json.RawMessage(text)) }
 	}
 	const gone = `{"v":1,"now":"2026-03-14T12:00:00Z","found":false,"namespace":"shop","name":"web","want":0,"status":{"observedGeneration":0,"replicas":0,"updated":0,"ready":0,"available":0,"unavailable":0}}`
 	for _, c := range []struct {
@@ -189,14 +189,16 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 		{"observe failed", func(*telemetry.Trace) {}, replay.NotReplayable, replay.Unobserved},
 		{"no snapshot", func(x *telemetry.Trace) { x.Rounds = []decision.Round{stop} }, replay.NotReplayable, replay.Unrecorded},
 		{"another version", snapshot(`{"v":9}`), replay.NotReplayable, replay.Unread},
-		{"another loop", func(x *telemetry.Trace) { x.Loop, x.Snapshot = "job", json.RawMessage(gone) }, replay.NotReplayable, replay.Unread},
-		{"panicked at once", func(x *telemetry.Trace) { x.Result, x.Snapshot = telemetry.ResultPanicked, json.RawMessage(gone) }, replay.NotReplayable, replay.Panicked},
+		{"another loop", func(x *telemetry.Trace) { x.Loop, x.Snapshot = "job", telemetry.SnapshotText(json.RawMessage(gone)) }, replay.NotReplayable, replay.Unread},
+		{"panicked at once", func(x *telemetry.Trace) {
+			x.Result, x.Snapshot = telemetry.ResultPanicked, telemetry.SnapshotText(json.RawMessage(gone))
+		}, replay.NotReplayable, replay.Panicked},
 		{"panicked for the last time", func(x *telemetry.Trace) {
-			x.Result, x.Snapshot = telemetry.ResultDropped, json.RawMessage(gone)
+			x.Result, x.Snapshot = telemetry.ResultDropped, telemetry.SnapshotText(json.RawMessage(gone))
 			x.Failure = &decision.Failure{Reason: "Panic", Message: "no"}
 		}, replay.NotReplayable, replay.Panicked},
 		{"panicked after another answer", func(x *telemetry.Trace) {
-			x.Result, x.Snapshot, x.Rounds = telemetry.ResultPanicked, json.RawMessage(gone), []decision.Round{stop}
+			x.Result, x.Snapshot, x.Rounds = telemetry.ResultPanicked, telemetry.SnapshotText(json.RawMessage(gone)), []decision.Round{stop}
 		}, replay.Different, ""},
 		{"no rounds", snapshot(gone), replay.Different, ""},
 	} {
@@ -217,7 +219,7 @@ func TestPanickingRulesDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopReplicaSet}, Snapshot: raw, Rounds: []decision.Round{{Verdict: replicaset.Decide(s)}}}
+	x := &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopReplicaSet}, Snapshot: telemetry.SnapshotText(raw), Rounds: []decision.Round{{Verdict: replicaset.Decide(s)}}}
 	f := replay.Rules{DecideReplicaSet: func(*replicaset.Snapshot) decision.Verdict { panic("no") }}.Trace(x)
 	if f.Kind != replay.Different || f.Difference.String() != "rounds[0].verdict: recorded an answer, now a panic: no" {
 		t.Errorf("%s: %s", f.Kind, f.Difference)

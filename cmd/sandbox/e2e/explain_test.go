@@ -34,8 +34,8 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("-o yaml: %v", err)
 	}
 	for name, trace := range map[string]*telemetry.Trace{"json": &fromJSON, "yaml": &fromYAML} {
-		if trace.Key() != "demo/stuck" || len(trace.Path()) == 0 || trace.Sentence.Code == "" || len(trace.Snapshot) == 0 {
-			t.Errorf("-o %s: a trace of %s with %d questions, code %q and %d bytes of snapshot", name, trace.Key(), len(trace.Path()), trace.Sentence.Code, len(trace.Snapshot))
+		if trace.Key() != "demo/stuck" || len(trace.Path()) == 0 || trace.Sentence.Code == "" || trace.Snapshot.IsZero() {
+			t.Errorf("-o %s: a trace of %s with %d questions, code %q and %d bytes of snapshot", name, trace.Key(), len(trace.Path()), trace.Sentence.Code, trace.Snapshot.Bytes())
 		}
 		if strays := trace.Sentence.Lead.Strays(factsOf(trace)); len(strays) > 0 {
 			t.Errorf("-o %s: numbers that are no facts: %v", name, strays)
@@ -107,8 +107,8 @@ func nextName(t *testing.T, kubeconfig, namespace string) string {
 	if err := json.Unmarshal([]byte(explainOrFail(t, kubeconfig, "deployment/web", "-n", namespace, "-o", "json")), &trace); err != nil {
 		t.Fatalf("explain -o json: %v", err)
 	}
-	var snapshot deployment.Snapshot
-	if err := json.Unmarshal(trace.Snapshot, &snapshot); err != nil {
+	snapshot, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+	if err != nil {
 		t.Fatalf("snapshot: %v", err)
 	}
 	return snapshot.NextName

@@ -125,7 +125,7 @@ func (r *rolling) syncs() []*telemetry.Trace {
 
 func (r *rolling) snapshot(trace *telemetry.Trace) *deployment.Snapshot {
 	r.t.Helper()
-	s, err := deployment.Decode(trace.Snapshot)
+	s, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
 	if err != nil {
 		r.t.Fatalf("sync %d: %v", trace.Seq, err)
 	}

@@ -1,0 +1,171 @@
+package history
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// filler gives every field of a value something that no other one has.
+type filler struct{ n int }
+
+func (f *filler) fill(v reflect.Value) {
+	f.n++
+	switch x := v.Addr().Interface().(type) {
+	case *time.Time:
+		*x = time.Unix(1_790_000_000+int64(f.n), int64(f.n)).UTC()
+		return
+	case *decision.Fact:
+		name, at := "fact"+strconv.Itoa(f.n), time.Unix(int64(-f.n), 7)
+		*x = []decision.Fact{
+			decision.Count(name, int64(-f.n)), decision.Text(name, name), decision.Text(name, ""), decision.Truth(name, true), decision.Truth(name, false),
+			decision.Duration(name, time.Duration(f.n)), decision.Instant(name, at), decision.Instant(name, time.Time{}),
+		}[f.n%8]
+		return
+	case *telemetry.Snapshot:
+		d, rs := &deployment.Snapshot{}, &replicaset.Snapshot{}
+		f.fill(reflect.ValueOf(d).Elem())
+		f.fill(reflect.ValueOf(rs).Elem())
+		*x = []telemetry.Snapshot{telemetry.SnapshotOf(d), telemetry.SnapshotOf(rs), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1+f.n%9, 1+f.n%9))
+		for i := range v.Len() {
+			f.fill(v.Index(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]int64{"b" + strconv.Itoa(f.n): 1, "a": int64(f.n)}))
+	case reflect.String:
+		v.SetString("text" + strconv.Itoa(f.n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(f.n) * (1 - 2*int64(f.n%2)))
+	case reflect.Uint64:
+		v.SetUint(uint64(f.n))
+	default:
+		panic("a field of a kind that the test does not know: " + v.Type().String())
+	}
+}
+
+// alone is the plain text of a block of one sync.
+func alone(t testing.TB, trace *telemetry.Trace) []byte {
+	t.Helper()
+	p := &packing{wire: wires.Get().(*wire)}
+	defer p.wire.free()
+	if _, _, err := p.write(trace); err != nil {
+		t.Fatal(err)
+	}
+	return p.wire.written()
+}
+
+// rewritten is what is read of traces that were written into a block.
+func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trace) {
+	t.Helper()
+	p := &packing{at: map[telemetry.Object]int{}, wire: wires.Get().(*wire)}
+	defer p.wire.free()
+	for _, trace := range traces {
+		size, _, err := p.write(trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.head.Sizes = append(p.head.Sizes, size)
+	}
+	records, err := divide(&p.head, p.wire.written())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		trace, err := r.trace()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, trace)
+	}
+	return list
+}
+
+// No field of a trace is forgotten, and none is taken for another.
+func TestWireKeepsEveryField(t *testing.T) {
+	f, full, bare := &filler{}, &telemetry.Trace{}, &telemetry.Trace{}
+	for range 12 { // Facts have another kind each time.
+		f.fill(reflect.ValueOf(full).Elem())
+		for i, got := range rewritten(t, full, bare, full) {
+			if want := []*telemetry.Trace{full, bare, full}[i]; !reflect.DeepEqual(got, want) {
+				t.Fatalf("trace %d is\n%s\nand was\n%s", i, text(t, got), text(t, want))
+			}
+		}
+	}
+	empty := &telemetry.Trace{Causes: []telemetry.Cause{}, Rounds: []decision.Round{{Verdict: decision.Verdict{Path: decision.Path{}}}}}
+	if got := rewritten(t, empty)[0]; !reflect.DeepEqual(got, empty) {
+		t.Errorf("empty lists: %s, want %s", text(t, got), text(t, empty))
+	}
+}
+
+// Instants come back in UTC, whatever zone the clock had.
+func TestWireInstants(t *testing.T) {
+	east := time.FixedZone("", 3600)
+	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(0, 1).In(east), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, east)} {
+		trace := rewritten(t, &telemetry.Trace{Started: time.Unix(1_790_000_000, 5), Ended: at})[0]
+		if !trace.Ended.Equal(at) || trace.Ended.Location() != time.UTC {
+			t.Errorf("%v is read as %v", at, trace.Ended)
+		}
+	}
+}
+
+// FuzzWire proves that what reads as a trace is kept as it is, and that no bytes
+// in its place make a reader panic.
+func FuzzWire(f *testing.F) {
+	for _, trace := range newGenerator(f, 26, 5).many(20) {
+		f.Add([]byte(text(f, trace)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = divide(&head{Sizes: []int{len(data) / 2}}, data)
+		var trace telemetry.Trace
+		if json.Unmarshal(data, &trace) != nil {
+			return
+		}
+		once := rewritten(t, &trace)[0]
+		if twice := rewritten(t, once)[0]; !reflect.DeepEqual(once, twice) {
+			t.Fatalf("changes on its way:\n%s\n%s", text(t, once), text(t, twice))
+		}
+		for _, fields := range []int{len(trace.Causes) - len(once.Causes), len(trace.Rounds) - len(once.Rounds), len(trace.Path()) - len(once.Path()), len(trace.Numbers) - len(once.Numbers)} {
+			if fields != 0 {
+				t.Fatalf("is kept as another one:\n%s\n%s", data, text(t, once))
+			}
+		}
+		if !trace.Started.Equal(once.Started) || trace.Sentence.At(trace.Ended) != once.Sentence.At(once.Ended) {
+			t.Fatalf("is kept as another one:\n%s\n%s", data, text(t, once))
+		}
+	})
+}
+
+func BenchmarkWire(b *testing.B) {
+	traces := newGenerator(b, 27, 100).many(syncsPerBlock)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := wires.Get().(*wire)
+		for _, t := range traces {
+			w.trace(t)
+		}
+		b.ReportMetric(float64(len(w.written()))/syncsPerBlock, "B/sync")
+		w.free()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/syncsPerBlock, "µs/sync")
+}
