@@ -177,7 +177,6 @@ type Server struct {
 	list     listing
 	encoded  encoded
 	says     sayings
-	pods     decoded
 	exports  chan struct{} // bounds those under way
 	folds    chan struct{} // the same of plans
 	within   time.Duration // bounds the plans of one page

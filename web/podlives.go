@@ -12,11 +12,22 @@ import (
 )
 
 // maxLaneSnapshot bounds the snapshot of a ReplicaSet that is read for its pods'
-// lanes, a few hundred pods: of more no line could be told from the next, and
-// reading them would take longer than all the rest of the page.
-const maxLaneSnapshot = 128 << 10
+// lanes, a few hundred pods: of more no line could be told from the next.
+const maxLaneSnapshot = 192 << 10
 
 func crowded(t *telemetry.Trace) bool { return t.Snapshot.Bytes() > maxLaneSnapshot }
+
+// laneSnapshot is what a sync saw of the pods; nil where it saw none, or too many.
+func laneSnapshot(t *telemetry.Trace) *replicaset.Snapshot {
+	if crowded(t) {
+		return nil
+	}
+	snap, err := replicaSetSnapshot(t)
+	if err != nil {
+		return nil
+	}
+	return snap
+}
 
 // podState is how far a pod is.
 type podState uint8
@@ -47,17 +58,17 @@ type podLife struct {
 // podLives puts together what is recorded of the pods of one ReplicaSet since
 // then: the snapshots of the first and the newest sync, what woke the syncs
 // between them, and what they created and deleted.
-func (d *decoded) podLives(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podLife, last *replicaset.Snapshot) {
+func podLives(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podLife, last *replicaset.Snapshot) {
 	first := slices.IndexFunc(traces, func(t *telemetry.Trace) bool { return !t.Ended.Before(since) })
 	if first < 0 {
 		traces = nil
 	} else {
 		traces = traces[first:]
 	}
-	last = d.snapshot(newest)
+	last = laneSnapshot(newest)
 	of := lifeBook{}
 	if len(traces) > 0 && traces[0] != newest {
-		if opening := d.snapshot(traces[0]); opening != nil {
+		if opening := laneSnapshot(traces[0]); opening != nil {
 			of.see(opening)
 		}
 	}

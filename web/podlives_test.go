@@ -47,18 +47,18 @@ func TestPodLivesFromEvents(t *testing.T) {
 		set(6, []replicaset.Pod{pod}, podEvent(telemetry.CauseModified, at(5), decision.Change{Field: "spec.nodeName", To: "n"}, decision.Change{Field: "status.phase", From: "Pending", To: "Running"})),
 		set(10, []replicaset.Pod{ready}, podEvent(telemetry.CauseModified, at(9), decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})),
 	}
-	lives, _ := new(decoded).podLives(traces, traces[3], storyNow)
+	lives, _ := podLives(traces, traces[3], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].available(at(10)) {
 		t.Errorf("up to ready it is %q", got)
 	}
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
-	lives, _ = new(decoded).podLives(traces, traces[5], storyNow)
+	lives, _ = podLives(traces, traces[5], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s ending, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
-	lives, _ = new(decoded).podLives([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	lives, _ = podLives([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
 		t.Errorf("of the two ends it is %q", got)
 	}

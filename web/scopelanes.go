@@ -30,7 +30,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
-		lives, _ := s.pods.podLives(traces, child, b.from)
+		lives, _ := podLives(traces, child, b.from)
 		for _, l := range lives {
 			l.fresh = fresh != nil && child.Name == fresh.Name
 			switch {
@@ -191,7 +191,7 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
-	lives, _ := s.pods.podLives(x.kept, x.newest, b.from)
+	lives, _ := podLives(x.kept, x.newest, b.from)
 	lives = slices.DeleteFunc(lives, func(l *podLife) bool { return !b.shows(l) })
 	block, rest := []*podLife{}, laneKind{word: "pods"}
 	for _, l := range lives {
