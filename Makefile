@@ -119,13 +119,11 @@ fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
 	@.ci/fuzz
 
 .PHONY: generate
-generate: ## Generate the code of templates and of traces' JSON, DECISIONS.md and REASONS.md
+generate: ## Generate the code of templates, DECISIONS.md and REASONS.md
 	go tool templ generate -path views
-	go tool easyjson -no_std_marshalers -output_filename telemetry/wire_easyjson.go telemetry/wire.go
-	go tool easyjson -no_std_marshalers -output_filename controllers/wire_easyjson.go controllers/wire.go
 	go run ./controllers/internal/gendecisions controllers
 
-GENERATED := cat views/*_templ.go telemetry/wire_easyjson.go controllers/wire_easyjson.go controllers/DECISIONS.md controllers/REASONS.md | sha256sum
+GENERATED := cat views/*_templ.go controllers/DECISIONS.md controllers/REASONS.md | sha256sum
 
 .PHONY: generated
 generated: ## Fail if generated files are out of date (and bring them up to date)

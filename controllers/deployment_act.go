@@ -15,6 +15,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // deploymentTurn is one sync of one Deployment.
@@ -31,13 +32,9 @@ type deploymentTurn struct {
 	template *knownTemplate
 }
 
-func (t *deploymentTurn) decide() decision.Verdict { return deployment.Decide(&t.s) }
-func (t *deploymentTurn) numbers() []decision.Fact { return deployment.Numbers(&t.s) }
-
-func (t *deploymentTurn) snapshot() telemetry.Snapshotted {
-	s := t.s
-	return &s
-}
+func (t *deploymentTurn) decide() decision.Verdict     { return deployment.Decide(&t.s) }
+func (t *deploymentTurn) numbers() []decision.Fact     { return deployment.Numbers(&t.s) }
+func (t *deploymentTurn) snapshot() telemetry.Snapshot { return wire.Pack(&t.s) }
 
 func (t *deploymentTurn) estimate() *decision.Estimate { return deployment.EstimateOf(&t.s) }
 

@@ -45,9 +45,8 @@ type turn interface {
 	numbers() []decision.Fact
 	// estimate says when a rollout may complete, nil where none is under way.
 	estimate() *decision.Estimate
-	// snapshot is the value that was decided on, for the record: a copy that keeps
-	// nothing else of the turn alive.
-	snapshot() telemetry.Snapshotted
+	// snapshot is what was decided on, for the record.
+	snapshot() telemetry.Snapshot
 	// object is what events are about, nil where it is gone.
 	object() runtime.Object
 	identity() identity

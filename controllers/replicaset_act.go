@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // maxNames bounds the pods an outcome names.
@@ -47,12 +48,8 @@ func (t *replicaSetTurn) decide() decision.Verdict { return replicaset.Decide(t.
 func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
 	t.later = t.current().After(r, l)
 }
-func (t *replicaSetTurn) numbers() []decision.Fact { return replicaset.Numbers(t.current()) }
-
-func (t *replicaSetTurn) snapshot() telemetry.Snapshotted {
-	s := t.s
-	return &s
-}
+func (t *replicaSetTurn) numbers() []decision.Fact     { return replicaset.Numbers(t.current()) }
+func (t *replicaSetTurn) snapshot() telemetry.Snapshot { return wire.Pack(&t.s) }
 
 func (t *replicaSetTurn) estimate() *decision.Estimate { return nil }
 

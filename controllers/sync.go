@@ -277,7 +277,7 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 	}()
 	id := turn.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
-	t.Snapshot = telemetry.SnapshotOf(turn.snapshot())
+	t.Snapshot = turn.snapshot()
 	if t.Result == telemetry.ResultPanicked {
 		return
 	}

@@ -46,7 +46,7 @@ func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]bool{}
-	for _, snapshot := range []any{observed.snapshot(), turnOf(t, caches).snapshot()} {
+	for _, snapshot := range []any{observed.(*deploymentTurn).s, turnOf(t, caches).s} {
 		instants(reflect.ValueOf(snapshot), "", func(at string, x time.Time) {
 			if strings.Contains(x.String(), "m=") || x.Location() != time.UTC {
 				t.Errorf("%T%s is %s", snapshot, at, x)

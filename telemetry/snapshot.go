@@ -1,24 +1,29 @@
 package telemetry
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
-// Snapshot is what a sync decided on: the value of the loop's own package, or its
-// versioned JSON where that is all there is. The zero value is none. It is shared
-// by everybody who has the trace: nobody may change it.
+// Snapshot is what a sync decided on: a value of the loop's own package, packed,
+// or its versioned JSON where that is all there is. The zero value is none.
 type Snapshot struct {
-	value Snapshotted
+	value Packed
 	text  json.RawMessage
 }
 
-// Snapshotted is a pointer to a value of a loop's package that is written as
-// versioned JSON.
-type Snapshotted interface {
-	// Bytes is about how much memory it keeps. It has to be cheap rather than right.
+// Packed is a value that is kept in less memory, and with less work for the
+// garbage collector, than it would take itself.
+type Packed interface {
+	// Bytes is how much memory it takes.
 	Bytes() int
+	// Unpack makes a new value of it, a pointer to what its loop's package calls a
+	// snapshot. The error is that of bytes that nobody has packed.
+	Unpack() (any, error)
 }
 
-// SnapshotOf is of a value that nobody changes any more.
-func SnapshotOf(value Snapshotted) Snapshot { return Snapshot{value: value} }
+// SnapshotOf is of a packed value.
+func SnapshotOf(value Packed) Snapshot { return Snapshot{value: value} }
 
 // SnapshotText is of a value's versioned JSON, which may be anybody's.
 func SnapshotText(text json.RawMessage) Snapshot { return Snapshot{text: text} }
@@ -26,10 +31,10 @@ func SnapshotText(text json.RawMessage) Snapshot { return Snapshot{text: text} }
 // IsZero reports whether there is none.
 func (s Snapshot) IsZero() bool { return s.value == nil && len(s.text) == 0 }
 
-// Value is the value, nil where there is only its text.
-func (s Snapshot) Value() Snapshotted { return s.value }
+// Value is the packed value, nil where there is only its text.
+func (s Snapshot) Value() Packed { return s.value }
 
-// Bytes is about how much memory it keeps.
+// Bytes is how much memory it takes.
 func (s Snapshot) Bytes() int {
 	if s.value != nil {
 		return s.value.Bytes()
@@ -42,7 +47,11 @@ func (s Snapshot) JSON() (json.RawMessage, error) {
 	if s.value == nil {
 		return s.text, nil
 	}
-	return json.Marshal(s.value)
+	value, err := s.value.Unpack()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }
 
 // MarshalJSON writes the value itself.
@@ -62,17 +71,19 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// SnapshotAs is the snapshot as a value of a loop's package, which is read if
-// there is only its text. It is not checked beyond that: what decides on it once
-// more reads the JSON with its package's Decode.
+// SnapshotAs is the snapshot as a new value of a loop's package. It is not checked:
+// what decides on it once more reads the JSON with its package's Decode.
 func SnapshotAs[T any](s Snapshot) (*T, error) {
-	if value, ok := any(s.value).(*T); ok {
-		return value, nil
+	if s.value == nil {
+		value := new(T)
+		return value, json.Unmarshal(s.text, value)
 	}
-	text, err := s.JSON()
+	value, err := s.value.Unpack()
 	if err != nil {
 		return nil, err
 	}
-	value := new(T)
-	return value, json.Unmarshal(text, value)
+	if value, ok := value.(*T); ok {
+		return value, nil
+	}
+	return nil, fmt.Errorf("a snapshot is a %T, and no %T", value, new(T))
 }

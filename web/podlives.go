@@ -13,7 +13,7 @@ import (
 
 // maxLaneSnapshot bounds the snapshot of a ReplicaSet that is read for its pods'
 // lanes, a few hundred pods: of more no line could be told from the next.
-const maxLaneSnapshot = 192 << 10
+const maxLaneSnapshot = 64 << 10
 
 func crowded(t *telemetry.Trace) bool { return t.Snapshot.Bytes() > maxLaneSnapshot }
 

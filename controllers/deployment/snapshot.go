@@ -86,15 +86,6 @@ type Snapshot struct {
 	LastProgress time.Time `json:"lastProgress,omitzero"`
 }
 
-// Bytes is about how much memory the snapshot keeps.
-func (s *Snapshot) Bytes() int {
-	n := 1024
-	for i := range s.ReplicaSets {
-		n += 512 + 320*len(s.ReplicaSets[i].Blocking)
-	}
-	return n
-}
-
 // Echo is a write of ours that its cache does not show yet.
 type Echo struct {
 	Object  string    `json:"object"` // "Deployment web", "ReplicaSet web-7d4b9c6f5x"

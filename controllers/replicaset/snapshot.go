@@ -59,9 +59,6 @@ type Snapshot struct {
 	LiveReads        []string        `json:"liveReads,omitempty"`
 }
 
-// Bytes is about how much memory the snapshot keeps.
-func (s *Snapshot) Bytes() int { return 640 + 384*len(s.Pods) + 48*len(s.Siblings) }
-
 // Echo is a write of ours that its cache does not show yet.
 type Echo struct {
 	Object  string    `json:"object"`

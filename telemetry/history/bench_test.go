@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // What a search and an as-of read may take, 19 times of 20.
@@ -246,4 +247,21 @@ func (b *speed) say(what string, took []time.Duration, note string, within time.
 	if p95 := at(95); b.strict && p95 > within {
 		b.t.Errorf("%s takes %v, want at most %v", what, p95, within)
 	}
+}
+
+// BenchmarkWire is what writing a block's syncs takes, when they are warm.
+func BenchmarkWire(b *testing.B) {
+	traces := newGenerator(b, 27, 100).many(syncsPerBlock)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := wire.NewBlock()
+		for _, t := range traces {
+			if _, _, err := w.Add(t); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(len(w.Bytes()))/syncsPerBlock, "B/sync")
+		w.Free()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/syncsPerBlock, "µs/sync")
 }

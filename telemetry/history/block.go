@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 const (
@@ -139,7 +140,7 @@ type packing struct {
 	hits  []hit
 	terms terms
 	at    map[telemetry.Object]int
-	wire  *wire
+	wire  *wire.Block
 	rows  [][]int // places of the marks of each sync
 }
 
@@ -194,10 +195,13 @@ func latest(a, b time.Time) time.Time {
 func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	p := g.blocks[classes[class]]
 	if p == nil {
-		p = &packing{at: map[telemetry.Object]int{}, wire: wires.Get().(*wire)}
+		p = &packing{at: map[telemetry.Object]int{}, wire: wire.NewBlock()}
 		g.blocks[classes[class]] = p
 	}
-	size, took, err := p.write(t)
+	size, took, err := p.wire.Add(t)
+	if err == nil && took > maxTrace {
+		err = fmt.Errorf("it has %d bytes, at most %d", took, maxTrace)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: sync %s/%d: %w", errUnfit, t.Epoch, t.Seq, err)
 	}
@@ -211,18 +215,6 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	g.syncs, g.bytes = g.syncs+1, g.bytes+took
 	g.began, g.ended = earliest(g.began, t.Started), latest(g.ended, t.Ended)
 	return nil
-}
-
-// write appends a sync, and says how many bytes it took, and how many with the
-// texts that nobody before it had.
-func (p *packing) write(t *telemetry.Trace) (size, took int, err error) {
-	w, data, texts := p.wire, len(p.wire.data), p.wire.size
-	w.trace(t)
-	size = len(w.data) - data
-	if took = size + w.size - texts; took > maxTrace && w.err == nil {
-		w.err = fmt.Errorf("it has %d bytes, at most %d", took, maxTrace)
-	}
-	return size, took, w.err
 }
 
 func (p *packing) object(o telemetry.Object) int {
@@ -255,8 +247,8 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	plain := p.wire.written()
-	p.wire.free()
+	plain := p.wire.Bytes()
+	p.wire.Free()
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
 		head: contents, hits: hits, body: c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4+256)), document: p.terms.document(),

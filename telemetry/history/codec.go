@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // maxTrace bounds a trace's JSON, and maxBlock what is unpacked when it is read
@@ -124,46 +125,24 @@ func readHits(h *head, data []byte) ([]hit, error) {
 	return list, nil
 }
 
-// stored is a sync as it was stored: its fields, and the texts of its block.
-type stored struct {
-	fields []byte
-	texts  []string
-}
-
 // records unpacks the body of a block.
-func (c *codec) records(h *head, body []byte) ([]stored, error) {
+func (c *codec) records(h *head, body []byte) ([]wire.Record, error) {
 	plain, err := c.decoder.DecodeAll(body, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return divide(h, plain)
-}
-
-// divide gives a block's plain text to its syncs.
-func divide(h *head, plain []byte) ([]stored, error) {
-	w, err := readTexts(plain)
+	list, err := wire.Divide(plain, h.Sizes)
 	if err != nil {
-		return nil, err
-	}
-	list := make([]stored, len(h.Sizes))
-	for i, size := range h.Sizes {
-		if size > len(w.data) {
-			return nil, fmt.Errorf("%w: it is shorter than its table of contents says", errDamaged)
-		}
-		list[i], w.data = stored{w.data[:size], w.texts}, w.data[size:]
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return list, nil
 }
 
-// trace reads all of it.
-func (r stored) trace() (*telemetry.Trace, error) {
-	t, w := new(telemetry.Trace), wire{data: r.fields, reads: true, texts: r.texts}
-	w.trace(t)
-	if w.err == nil && len(w.data) > 0 {
-		w.fail()
-	}
-	if w.err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, w.err)
+// whole reads all of a sync.
+func whole(r wire.Record) (*telemetry.Trace, error) {
+	t, err := r.Trace()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return t, nil
 }

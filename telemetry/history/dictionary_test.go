@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 var train = flag.String("dictionary", "", "make dictionary.zst anew, from the history of a sandbox in this file; files that were written before keep theirs")
@@ -52,6 +53,17 @@ func TestDictionary(t *testing.T) {
 	if 3*helped > 2*unaided {
 		t.Errorf("%d bytes with the dictionary, %d without: it does not pay", helped/500, unaided/500)
 	}
+}
+
+// alone is the plain text of a block of one sync.
+func alone(t testing.TB, trace *telemetry.Trace) []byte {
+	t.Helper()
+	b := wire.NewBlock()
+	defer b.Free()
+	if _, _, err := b.Add(trace); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func recorded(t *testing.T, path string) (texts [][]byte) {

@@ -5,7 +5,7 @@
 // must not be stored has been left out before a trace is recorded.
 //
 // The file is an SQLite database in WAL mode. Syncs that are committed together
-// and are of one class are a block: one row with their traces as JSON, compressed
+// and are of one class are a block: one row with their traces as package wire writes them, compressed
 // together, because they are nearly the same; a table of contents, so that a query
 // unpacks only what it can mean; and one entry of an inverted index over everything
 // that a query can ask for, but parts of names: those are looked up in a table of

@@ -133,7 +133,7 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		for _, r := range records {
-			if trace, err := r.trace(); err == nil {
+			if trace, err := whole(r); err == nil {
 				_ = trace.Hit(telemetry.ClassQuiet).Text
 				_ = new(terms).of(trace, trace.Class(time.Second))
 			}

@@ -133,7 +133,7 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 			if err != nil {
 				return nil, explain(r.path, err)
 			}
-			return record.trace()
+			return whole(record)
 		}
 	}
 	return nil, telemetry.ErrNotKept

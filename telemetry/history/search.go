@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 const (
@@ -47,16 +48,16 @@ func (r *reader) listed(ctx context.Context, e entry) (telemetry.Hit, error) {
 }
 
 // record reads a sync of a block. The block is unpacked once.
-func (r *reader) record(ctx context.Context, b *block, i int) (stored, error) {
+func (r *reader) record(ctx context.Context, b *block, i int) (wire.Record, error) {
 	if b.records == nil && b.err == nil {
 		body, err := r.column(ctx, r.body, b)
 		if err != nil {
-			return stored{}, err
+			return wire.Record{}, err
 		}
 		b.records, b.err = r.codec.records(b.head, body)
 	}
 	if b.err != nil {
-		return stored{}, b.err
+		return wire.Record{}, b.err
 	}
 	return b.records[i], nil
 }
@@ -154,5 +155,5 @@ func (r *reader) whole(ctx context.Context, e entry) (*telemetry.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return record.trace()
+	return whole(record)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 const (
@@ -137,7 +138,7 @@ type block struct {
 	head    *head
 	err     error // it cannot be read
 	hits    []hit
-	records []stored
+	records []wire.Record
 }
 
 // entry is a sync of a block that the query can mean.

@@ -1,9 +1,12 @@
-package history
+package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
@@ -13,68 +16,105 @@ import (
 
 // Kinds of snapshot. They stand in files: none may change its meaning.
 const (
-	wireNone uint64 = iota
-	wireJSON
-	wireDeployment
-	wireReplicaSet
+	kindJSON byte = iota + 1
+	kindDeployment
+	kindReplicaSet
 )
 
-// snapshot keeps values as values, and anything else as its JSON.
-func (w *wire) snapshot(s *telemetry.Snapshot) {
+// packed is a snapshot as bytes, its kind in front. A trace that keeps no value
+// keeps nothing else alive, and there is nothing in it for the garbage collector.
+type packed []byte
+
+// scratch is for packing.
+var scratch = sync.Pool{New: func() any { return &coder{inline: true} }}
+
+// Pack makes bytes of a *deployment.Snapshot or *replicaset.Snapshot, in a
+// fraction of the time that JSON takes: this is how a trace keeps it.
+func Pack(value any) telemetry.Snapshot {
+	w := scratch.Get().(*coder)
+	defer scratch.Put(w)
+	w.data = w.data[:0]
+	switch s := value.(type) {
+	case *deployment.Snapshot:
+		w.begin(kindDeployment, s.Now)
+		w.deployment(s)
+	case *replicaset.Snapshot:
+		w.begin(kindReplicaSet, s.Now)
+		w.replicaSet(s)
+	default:
+		panic(fmt.Sprintf("wire: %T is no snapshot", value))
+	}
+	return telemetry.SnapshotOf(packed(slices.Clone(w.data)))
+}
+
+func (w *coder) begin(kind byte, now time.Time) {
+	w.data = append(w.data, kind)
+	w.start = 0
+	w.start = w.varint(now.Unix())
+}
+
+// Bytes is how much memory it keeps.
+func (p packed) Bytes() int { return len(p) }
+
+// Unpack reads the value.
+func (p packed) Unpack() (any, error) {
+	w := coder{inline: true, reads: true, data: p[1:]}
+	w.start = w.varint(0)
+	switch p[0] {
+	case kindDeployment:
+		value := new(deployment.Snapshot)
+		w.deployment(value)
+		return value, w.end()
+	case kindReplicaSet:
+		value := new(replicaset.Snapshot)
+		w.replicaSet(value)
+		return value, w.end()
+	}
+	return nil, errShort
+}
+
+// snapshot keeps packed ones as they are, and anything else as its JSON.
+func (w *coder) snapshot(s *telemetry.Snapshot) {
 	if w.reads {
 		*s = w.readSnapshot()
 		return
 	}
-	switch value := s.Value().(type) {
-	case *deployment.Snapshot:
-		w.uvarint(wireDeployment)
-		w.deployment(value)
-	case *replicaset.Snapshot:
-		w.uvarint(wireReplicaSet)
-		w.replicaSet(value)
-	default:
-		text, err := s.JSON()
-		if err != nil {
-			w.err = err
+	p, ok := s.Value().(packed)
+	if !ok && !s.IsZero() {
+		var text []byte
+		if text, w.err = s.JSON(); w.err == nil {
+			p = append(packed{kindJSON}, text...)
 		}
-		if len(text) == 0 {
-			w.uvarint(wireNone)
-			return
-		}
-		w.uvarint(wireJSON)
-		w.uvarint(uint64(len(text)))
-		w.data = append(w.data, text...)
 	}
+	w.uvarint(uint64(len(p)))
+	w.data = append(w.data, p...)
 }
 
-func (w *wire) readSnapshot() (s telemetry.Snapshot) {
-	switch w.uvarint(0) {
-	case wireNone:
-	case wireDeployment:
-		var value deployment.Snapshot
-		w.deployment(&value)
-		s = telemetry.SnapshotOf(&value)
-	case wireReplicaSet:
-		var value replicaset.Snapshot
-		w.replicaSet(&value)
-		s = telemetry.SnapshotOf(&value)
-	case wireJSON:
-		n := w.uvarint(0)
-		if n > uint64(len(w.data)) || !json.Valid(w.data[:n]) {
-			w.fail()
-			break
-		}
-		s, w.data = telemetry.SnapshotText(slices.Clone(w.data[:n])), w.data[n:]
-	default:
-		w.fail()
+func (w *coder) readSnapshot() (s telemetry.Snapshot) {
+	n := w.uvarint(0)
+	if n == 0 {
+		return s
 	}
+	if n > uint64(len(w.data)) {
+		w.fail()
+		return s
+	}
+	p := packed(w.data[:n:n])
+	w.data = w.data[n:]
+	switch {
+	case p[0] == kindDeployment, p[0] == kindReplicaSet:
+		return telemetry.SnapshotOf(slices.Clone(p))
+	case p[0] == kindJSON && json.Valid(p[1:]):
+		return telemetry.SnapshotText(slices.Clone(json.RawMessage(p[1:])))
+	}
+	w.fail()
 	return s
 }
 
-func (w *wire) deployment(s *deployment.Snapshot) {
+func (w *coder) deployment(s *deployment.Snapshot) {
 	integer(w, &s.Version)
 	w.instant(&s.Now)
-	each(w, &s.Echo, func(w *wire, e *deployment.Echo) { w.echo((*replicaset.Echo)(e)) })
+	each(w, &s.Echo, func(w *coder, e *deployment.Echo) { w.echo((*replicaset.Echo)(e)) })
 	w.truth(&s.Found)
 	str(w, &s.Namespace)
 	str(w, &s.Name)
@@ -89,18 +129,18 @@ func (w *wire) deployment(s *deployment.Snapshot) {
 	w.truth(&s.Paused)
 	integer(w, &s.Want)
 	str(w, &s.Strategy)
-	maybe(w, &s.MaxSurge, (*wire).intOrShare)
-	maybe(w, &s.MaxUnavailable, (*wire).intOrShare)
+	maybe(w, &s.MaxSurge, (*coder).intOrShare)
+	maybe(w, &s.MaxUnavailable, (*coder).intOrShare)
 	integer(w, &s.MinReady)
 	maybe(w, &s.Deadline, integer[int64])
 	maybe(w, &s.HistoryLimit, integer[int64])
 	str(w, &s.Revision)
 	str(w, &s.RollbackTo)
 	each(w, &s.Images, str[string])
-	maybe(w, &s.Changed, func(w *wire, c *deployment.TemplateChange) {
+	maybe(w, &s.Changed, func(w *coder, c *deployment.TemplateChange) {
 		str(w, &c.From)
 		str(w, &c.To)
-		each(w, &c.Fields, (*wire).change)
+		each(w, &c.Fields, (*coder).change)
 		integer(w, &c.More)
 	})
 	str(w, &s.NextHash)
@@ -113,17 +153,17 @@ func (w *wire) deployment(s *deployment.Snapshot) {
 	}
 	maybe(w, &s.Status.Terminating, integer[int64])
 	maybe(w, &s.Status.Collisions, integer[int64])
-	each(w, &s.Status.Conditions, (*wire).condition)
+	each(w, &s.Status.Conditions, (*coder).condition)
 	w.instant(&s.Held)
 	integer(w, &s.Lag)
-	each(w, &s.ReplicaSets, (*wire).set)
+	each(w, &s.ReplicaSets, (*coder).set)
 	w.truth(&s.CountTerminating)
 	w.learnt(&s.Learnt)
 	each(w, &s.LiveReads, str[string])
 	w.instant(&s.LastProgress)
 }
 
-func (w *wire) echo(e *replicaset.Echo) {
+func (w *coder) echo(e *replicaset.Echo) {
 	str(w, &e.Object)
 	str(w, &e.Written)
 	str(w, &e.Cached)
@@ -131,12 +171,12 @@ func (w *wire) echo(e *replicaset.Echo) {
 	w.instant(&e.Check)
 }
 
-func (w *wire) intOrShare(v *deployment.IntOrShare) {
+func (w *coder) intOrShare(v *deployment.IntOrShare) {
 	integer(w, &v.Int)
 	str(w, &v.Share)
 }
 
-func (w *wire) condition(c *decision.Condition) {
+func (w *coder) condition(c *decision.Condition) {
 	str(w, &c.Type)
 	str(w, &c.Status)
 	str(w, &c.Reason)
@@ -146,7 +186,7 @@ func (w *wire) condition(c *decision.Condition) {
 }
 
 // set is a ReplicaSet of a Deployment's snapshot.
-func (w *wire) set(s *deployment.ReplicaSet) {
+func (w *coder) set(s *deployment.ReplicaSet) {
 	str(w, &s.Name)
 	str(w, &s.UID)
 	str(w, &s.RV)
@@ -160,7 +200,7 @@ func (w *wire) set(s *deployment.ReplicaSet) {
 		integer(w, n)
 	}
 	maybe(w, &s.Terminating, integer[int64])
-	maybe(w, &s.Failure, (*wire).condition)
+	maybe(w, &s.Failure, (*coder).condition)
 	str(w, &s.Revision)
 	str(w, &s.History)
 	str(w, &s.Desired)
@@ -168,7 +208,7 @@ func (w *wire) set(s *deployment.ReplicaSet) {
 	each(w, &s.Images, str[string])
 	integer(w, &s.NonTerminal)
 	integer(w, &s.Unavailable)
-	each(w, &s.Blocking, func(w *wire, p *deployment.Pod) {
+	each(w, &s.Blocking, func(w *coder, p *deployment.Pod) {
 		str(w, &p.Name)
 		w.instant(&p.Created)
 		str(w, &p.Phase)
@@ -182,18 +222,18 @@ func (w *wire) set(s *deployment.ReplicaSet) {
 		integer(w, &p.Restarts)
 	})
 	integer(w, &s.Ending)
-	maybe(w, &s.Came, func(w *wire, c *deployment.Came) {
+	maybe(w, &s.Came, func(w *coder, c *deployment.Came) {
 		integer(w, &c.Pods)
 		integer(w, &c.Fastest)
 		integer(w, &c.Slowest)
 	})
 }
 
-func (w *wire) replicaSet(s *replicaset.Snapshot) {
+func (w *coder) replicaSet(s *replicaset.Snapshot) {
 	integer(w, &s.Version)
 	w.instant(&s.Now)
 	str(w, &s.Kind)
-	each(w, &s.Echo, (*wire).echo)
+	each(w, &s.Echo, (*coder).echo)
 	w.truth(&s.Found)
 	str(w, &s.Namespace)
 	str(w, &s.Name)
@@ -212,14 +252,14 @@ func (w *wire) replicaSet(s *replicaset.Snapshot) {
 		integer(w, n)
 	}
 	maybe(w, &s.Status.Terminating, integer[int64])
-	each(w, &s.Status.Conditions, (*wire).condition)
+	each(w, &s.Status.Conditions, (*coder).condition)
 	w.instant(&s.Held)
 	integer(w, &s.Lag)
 	integer(w, &s.Expect.Creates)
 	integer(w, &s.Expect.Deletes)
 	w.instant(&s.Expect.Since)
 	w.instant(&s.Expect.Expires)
-	each(w, &s.Pods, (*wire).pod)
+	each(w, &s.Pods, (*coder).pod)
 	w.siblings(&s.Siblings)
 	w.truth(&s.CountTerminating)
 	w.truth(&s.DeletionCost)
@@ -227,7 +267,7 @@ func (w *wire) replicaSet(s *replicaset.Snapshot) {
 	each(w, &s.LiveReads, str[string])
 }
 
-func (w *wire) pod(p *replicaset.Pod) {
+func (w *coder) pod(p *replicaset.Pod) {
 	str(w, &p.Name)
 	str(w, &p.UID)
 	str(w, &p.RV)
@@ -251,7 +291,7 @@ func (w *wire) pod(p *replicaset.Pod) {
 }
 
 // siblings are written in the order of their names: the same snapshot is the same bytes.
-func (w *wire) siblings(m *map[string]int64) {
+func (w *coder) siblings(m *map[string]int64) {
 	type entry struct {
 		node string
 		pods int64
@@ -263,7 +303,7 @@ func (w *wire) siblings(m *map[string]int64) {
 			list = append(list, entry{node, (*m)[node]})
 		}
 	}
-	each(w, &list, func(w *wire, e *entry) {
+	each(w, &list, func(w *coder, e *entry) {
 		str(w, &e.node)
 		integer(w, &e.pods)
 	})

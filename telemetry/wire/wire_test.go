@@ -1,4 +1,4 @@
-package history
+package wire
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ func (f *filler) fill(v reflect.Value) {
 		d, rs := &deployment.Snapshot{}, &replicaset.Snapshot{}
 		f.fill(reflect.ValueOf(d).Elem())
 		f.fill(reflect.ValueOf(rs).Elem())
-		*x = []telemetry.Snapshot{telemetry.SnapshotOf(d), telemetry.SnapshotOf(rs), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
+		*x = []telemetry.Snapshot{Pack(d), Pack(rs), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
 		return
 	}
 	switch v.Kind() {
@@ -64,41 +64,40 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// alone is the plain text of a block of one sync.
-func alone(t testing.TB, trace *telemetry.Trace) []byte {
-	t.Helper()
-	p := &packing{wire: wires.Get().(*wire)}
-	defer p.wire.free()
-	if _, _, err := p.write(trace); err != nil {
-		t.Fatal(err)
-	}
-	return p.wire.written()
-}
-
 // rewritten is what is read of traces that were written into a block.
 func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trace) {
 	t.Helper()
-	p := &packing{at: map[telemetry.Object]int{}, wire: wires.Get().(*wire)}
-	defer p.wire.free()
+	b := NewBlock()
+	defer b.Free()
+	var sizes []int
 	for _, trace := range traces {
-		size, _, err := p.write(trace)
+		size, _, err := b.Add(trace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.head.Sizes = append(p.head.Sizes, size)
+		sizes = append(sizes, size)
 	}
-	records, err := divide(&p.head, p.wire.written())
+	records, err := Divide(b.Bytes(), sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		trace, err := r.trace()
+		trace, err := r.Trace()
 		if err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, trace)
 	}
 	return list
+}
+
+func text(t testing.TB, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // No field of a trace is forgotten, and none is taken for another.
@@ -129,14 +128,64 @@ func TestWireInstants(t *testing.T) {
 	}
 }
 
+// No field of a snapshot is forgotten, and none is taken for another.
+func TestPackKeepsEveryField(t *testing.T) {
+	f := &filler{}
+	for range 5 {
+		full, empty := &deployment.Snapshot{}, &deployment.Snapshot{}
+		f.fill(reflect.ValueOf(full).Elem())
+		packs(t, full)
+		packs(t, empty)
+	}
+	for range 5 {
+		full, empty := &replicaset.Snapshot{}, &replicaset.Snapshot{Siblings: map[string]int64{}}
+		f.fill(reflect.ValueOf(full).Elem())
+		packs(t, full)
+		packs(t, empty)
+	}
+	if _, err := telemetry.SnapshotAs[replicaset.Snapshot](Pack(&deployment.Snapshot{})); err == nil {
+		t.Error("a Deployment's snapshot is read as a ReplicaSet's")
+	}
+}
+
+func packs[T any](t *testing.T, want *T) {
+	t.Helper()
+	s := Pack(want)
+	got, err := telemetry.SnapshotAs[T](s)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v: is\n%s\nand was\n%s", err, text(t, got), text(t, want))
+	}
+	if json, err := s.JSON(); err != nil || string(json) != text(t, want) {
+		t.Errorf("%v: the JSON is\n%s\nand that of the value\n%s", err, json, text(t, want))
+	}
+}
+
 // FuzzWire proves that what reads as a trace is kept as it is, and that no bytes
 // in its place make a reader panic.
 func FuzzWire(f *testing.F) {
-	for _, trace := range newGenerator(f, 26, 5).many(20) {
+	x := &filler{}
+	for range 5 {
+		trace := &telemetry.Trace{}
+		x.fill(reflect.ValueOf(trace).Elem())
 		f.Add([]byte(text(f, trace)))
+		b := NewBlock()
+		if _, _, err := b.Add(trace); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+		b.Free()
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _ = divide(&head{Sizes: []int{len(data) / 2}}, data)
+		for _, sizes := range [][]int{{len(data) / 2}, {len(data), -1}, nil} {
+			records, err := Divide(data, sizes)
+			for i := 0; err == nil && i < len(records); i++ {
+				read(records[i].Trace())
+			}
+		}
+		read(Record{fields: data, texts: []string{"a", "b"}}.Trace())
+		for _, kind := range []byte{kindDeployment, kindReplicaSet, 9} {
+			_, _ = packed(append([]byte{kind}, data...)).Unpack()
+		}
 		var trace telemetry.Trace
 		if json.Unmarshal(data, &trace) != nil {
 			return
@@ -156,16 +205,10 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-func BenchmarkWire(b *testing.B) {
-	traces := newGenerator(b, 27, 100).many(syncsPerBlock)
-	b.ReportAllocs()
-	for b.Loop() {
-		w := wires.Get().(*wire)
-		for _, t := range traces {
-			w.trace(t)
-		}
-		b.ReportMetric(float64(len(w.written()))/syncsPerBlock, "B/sync")
-		w.free()
+// read looks at a trace that may be any.
+func read(trace *telemetry.Trace, err error) {
+	if err == nil {
+		_, _ = trace.Snapshot.JSON()
+		_ = trace.Sentence.At(trace.Ended)
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/syncsPerBlock, "µs/sync")
 }

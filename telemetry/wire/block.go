@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// version is that of the syncs in a block. A field that comes later is read and
+// written where the version is at least its own.
+const version = 1
+
+// maxText bounds one text that is read.
+const maxText = 64 << 20
+
+// Block is syncs in the making. It is for one goroutine.
+type Block struct{ w coder }
+
+// blocks are used again, as their tables are large.
+var blocks = sync.Pool{New: func() any {
+	return &Block{coder{known: make(map[string]uint64, 1024), same: make([]sameText, 1<<sameBits)}}
+}}
+
+// NewBlock is an empty block.
+func NewBlock() *Block { return blocks.Get().(*Block) }
+
+// Free ends the use of the block.
+func (b *Block) Free() {
+	w := &b.w
+	clear(w.texts)
+	clear(w.known)
+	clear(w.same)
+	w.data, w.texts, w.size, w.err = w.data[:0], w.texts[:0], 0, nil
+	blocks.Put(b)
+}
+
+// Add appends a sync, and says how many bytes it takes, and how many with the
+// texts that none before it had. After an error the block is of no use.
+func (b *Block) Add(t *telemetry.Trace) (size, took int, err error) {
+	w, data, texts := &b.w, len(b.w.data), b.w.size
+	w.trace(t)
+	size = len(w.data) - data
+	return size, size + w.size - texts, w.err
+}
+
+// Bytes is all of it: the list of texts, and the syncs.
+func (b *Block) Bytes() []byte {
+	w := &b.w
+	all := make([]byte, 0, 16+2*len(w.texts)+w.size+len(w.data))
+	all = binary.AppendUvarint(binary.AppendUvarint(all, version), uint64(len(w.texts)))
+	for _, s := range w.texts {
+		all = binary.AppendUvarint(all, uint64(len(s)))
+	}
+	for _, s := range w.texts {
+		all = append(all, s...)
+	}
+	return append(all, w.data...)
+}
+
+// Record is one sync of a block.
+type Record struct {
+	fields []byte
+	texts  []string
+}
+
+// Divide gives the syncs of a block, of which the sizes are known.
+func Divide(block []byte, sizes []int) ([]Record, error) {
+	w := &coder{data: block, reads: true}
+	if err := w.readTexts(); err != nil {
+		return nil, err
+	}
+	list := make([]Record, len(sizes))
+	for i, size := range sizes {
+		if size < 0 || size > len(w.data) {
+			return nil, errShort
+		}
+		list[i], w.data = Record{w.data[:size], w.texts}, w.data[size:]
+	}
+	return list, nil
+}
+
+// readTexts reads the list of texts, and leaves the rest to be read.
+func (w *coder) readTexts() error {
+	if v := w.uvarint(0); v > version {
+		return fmt.Errorf("syncs of version %d, and this program reads up to %d: use the release that wrote them", v, version)
+	}
+	n := w.uvarint(0)
+	if n > uint64(len(w.data)) {
+		return errShort
+	}
+	sizes := make([]uint64, n)
+	var total uint64
+	for i := range sizes {
+		sizes[i] = w.uvarint(0)
+		if total += sizes[i]; sizes[i] > maxText || total > uint64(len(w.data)) {
+			return errShort
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	text := string(w.data[:total])
+	w.data, w.texts = w.data[total:], make([]string, n)
+	for i, size := range sizes {
+		w.texts[i], text = text[:size], text[size:]
+	}
+	return nil
+}
+
+// Trace reads all of it.
+func (r Record) Trace() (*telemetry.Trace, error) {
+	t, w := new(telemetry.Trace), coder{data: r.fields, reads: true, texts: r.texts}
+	w.trace(t)
+	return t, w.end()
+}

@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+	"unsafe"
+)
+
+// coder writes fields as bytes, or reads them back: one walk over the fields does
+// both, so that what the one does the other undoes. Numbers are varints, and
+// instants are counted from the second in which the sync started. Texts are places
+// in a list of all those of the block, which have most of them in common, or stand
+// where they are.
+type coder struct {
+	data   []byte // what was written, or what is left to read
+	reads  bool
+	inline bool              // texts stand where they are
+	texts  []string          // the list, without the empty one
+	known  map[string]uint64 // their places from 1, while it writes
+	same   []sameText        // some of those, by where they are in memory
+	size   int               // bytes of the texts, while it writes
+	start  int64             // the second
+	err    error
+}
+
+// sameText is a text that was looked up lately: most are constants, which are the
+// same memory each time and need not be compared.
+type sameText struct {
+	bytes *byte
+	size  int
+	place uint64
+}
+
+const sameBits = 9
+
+// end says whether all was read, and nothing else was there.
+func (w *coder) end() error {
+	if w.err == nil && len(w.data) > 0 {
+		w.fail()
+	}
+	return w.err
+}
+
+var errShort = errors.New("it ends too early or has a value out of bounds")
+
+// fail ends reading: what follows is empty.
+func (w *coder) fail() { w.err, w.data = errShort, nil }
+
+func (w *coder) uvarint(n uint64) uint64 {
+	if !w.reads {
+		if n < 0x80 {
+			w.data = append(w.data, byte(n))
+		} else {
+			w.data = binary.AppendUvarint(w.data, n)
+		}
+		return n
+	}
+	n, size := binary.Uvarint(w.data)
+	if size <= 0 {
+		w.fail()
+		return 0
+	}
+	w.data = w.data[size:]
+	return n
+}
+
+func (w *coder) varint(n int64) int64 {
+	u := w.uvarint(uint64(n<<1) ^ uint64(n>>63))
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+func count(w *coder, n *uint64) { *n = w.uvarint(*n) }
+
+func integer[T ~int | ~int64](w *coder, n *T) { *n = T(w.varint(int64(*n))) }
+
+func (w *coder) truth(b *bool) {
+	var n uint64
+	if *b {
+		n = 1
+	}
+	*b = w.uvarint(n) == 1
+}
+
+func str[T ~string](w *coder, s *T) { *s = T(w.text(string(*s))) }
+
+func (w *coder) text(s string) string {
+	if w.inline {
+		return w.here(s)
+	}
+	if !w.reads {
+		w.uvarint(w.place(s))
+		return s
+	}
+	at := w.uvarint(0)
+	switch {
+	case at == 0:
+		return ""
+	case at > uint64(len(w.texts)):
+		w.fail()
+		return ""
+	}
+	return w.texts[at-1]
+}
+
+// here writes a text where it stands.
+func (w *coder) here(s string) string {
+	n := w.uvarint(uint64(len(s)))
+	switch {
+	case !w.reads:
+		w.data = append(w.data, s...)
+		return s
+	case n > uint64(len(w.data)):
+		w.fail()
+		return ""
+	}
+	s, w.data = string(w.data[:n]), w.data[n:]
+	return s
+}
+
+// place is where a text stands in the list; it is added if it does not.
+func (w *coder) place(s string) uint64 {
+	if s == "" {
+		return 0
+	}
+	bytes := unsafe.StringData(s)
+	same := &w.same[uint64(uintptr(unsafe.Pointer(bytes)))*0x9e3779b97f4a7c15>>(64-sameBits)]
+	if same.bytes == bytes && same.size == len(s) {
+		return same.place
+	}
+	at, ok := w.known[s]
+	if !ok {
+		w.texts = append(w.texts, s)
+		at = uint64(len(w.texts))
+		w.known[s] = at
+		w.size += len(s)
+	}
+	*same = sameText{bytes, len(s), at}
+	return at
+}
+
+// instant keeps the zero time and nanoseconds. It is read back in UTC.
+func (w *coder) instant(t *time.Time) {
+	switch {
+	case w.reads:
+		from := w.uvarint(0)
+		if *t = (time.Time{}); from > 0 {
+			from--
+			*t = time.Unix(w.start+(int64(from>>1)^-int64(from&1)), int64(w.uvarint(0))).UTC()
+		}
+	case t.IsZero():
+		w.uvarint(0)
+	default:
+		from := t.Unix() - w.start
+		w.uvarint(uint64(from<<1) ^ uint64(from>>63) + 1)
+		w.uvarint(uint64(t.Nanosecond()))
+	}
+}
+
+// each keeps the difference between no list and an empty one.
+func each[S ~[]E, E any](w *coder, s *S, one func(*coder, *E)) {
+	if !w.reads {
+		if *s == nil {
+			w.uvarint(0)
+			return
+		}
+		w.uvarint(uint64(len(*s)) + 1)
+		for i := range *s {
+			one(w, &(*s)[i])
+		}
+		return
+	}
+	n := w.uvarint(0)
+	if n == 0 {
+		return
+	}
+	if n--; n > uint64(len(w.data)) { // Each takes a byte at least.
+		w.fail()
+		return
+	}
+	*s = make(S, 0, min(n, 64)) // Some elements take a hundred times their bytes: no number alone takes room for them.
+	for range n {
+		var e E
+		if one(w, &e); w.err != nil {
+			return
+		}
+		*s = append(*s, e)
+	}
+}
+
+// maybe is a value that need not be there.
+func maybe[E any](w *coder, p **E, one func(*coder, *E)) {
+	there := *p != nil
+	if w.truth(&there); !there {
+		return
+	}
+	if w.reads {
+		*p = new(E)
+	}
+	one(w, *p)
+}
