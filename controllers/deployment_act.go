@@ -42,13 +42,15 @@ func (t *deploymentTurn) learn(_ decision.Round, l decision.Learnt) { t.s.Learnt
 
 func (t *deploymentTurn) settle(rounds []decision.Round) *decision.Report {
 	t.report = deployment.Settle(&t.s, rounds)
-	return &t.report.Report
+	report := t.report.Report // A copy: the record must not keep the turn alive, and with it the objects of the caches.
+	return &report
 }
 
 func (t *deploymentTurn) say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
 	if report == nil {
 		return deployment.Say(&t.s, rounds, nil, try)
 	}
+	t.report.Report = *report // It says how publishing ended.
 	return deployment.Say(&t.s, rounds, &t.report, try)
 }
 

@@ -55,13 +55,15 @@ func (t *replicaSetTurn) estimate() *decision.Estimate { return nil }
 
 func (t *replicaSetTurn) settle(rounds []decision.Round) *decision.Report {
 	t.report = replicaset.Settle(t.current(), rounds)
-	return &t.report.Report
+	report := t.report.Report // A copy: the record must not keep the turn alive, and with it the objects of the caches.
+	return &report
 }
 
 func (t *replicaSetTurn) say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
 	if report == nil {
 		return replicaset.Say(t.current(), rounds, nil, try)
 	}
+	t.report.Report = *report // It says how publishing ended.
 	return replicaset.Say(t.current(), rounds, &t.report, try)
 }
 
