@@ -14,7 +14,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
-// maxTrace bounds a trace's JSON, and maxBlock what is unpacked when it is read
+// maxTrace bounds what a trace takes, and maxBlock what is unpacked when it is read
 // back: a damaged or foreign file must not fill the memory.
 const (
 	maxTrace = 32 << 20

@@ -12,8 +12,12 @@ import (
 // written where the version is at least its own.
 const version = 1
 
-// maxText bounds one text that is read.
-const maxText = 64 << 20
+const (
+	// maxText bounds one text that is read, maxTexts those of a block: a number
+	// alone must not take room.
+	maxText  = 64 << 20
+	maxTexts = 1 << 20
+)
 
 // Block is syncs in the making. It is for one goroutine.
 type Block struct{ w coder }
@@ -41,6 +45,9 @@ func (b *Block) Free() {
 func (b *Block) Add(t *telemetry.Trace) (size, took int, err error) {
 	w, data, texts := &b.w, len(b.w.data), b.w.size
 	w.trace(t)
+	if len(w.texts) > maxTexts && w.err == nil {
+		w.err = fmt.Errorf("more than %d different texts", maxTexts)
+	}
 	size = len(w.data) - data
 	return size, size + w.size - texts, w.err
 }
@@ -87,7 +94,7 @@ func (w *coder) readTexts() error {
 		return fmt.Errorf("syncs of version %d, and this program reads up to %d: use the release that wrote them", v, version)
 	}
 	n := w.uvarint(0)
-	if n > uint64(len(w.data)) {
+	if n > min(maxTexts, uint64(len(w.data))) {
 		return errShort
 	}
 	sizes := make([]uint64, n)

@@ -53,7 +53,7 @@ func (w *coder) begin(kind byte, now time.Time) {
 	w.start = w.varint(now.Unix())
 }
 
-// Bytes is how much memory it keeps.
+// Bytes is how much memory it takes.
 func (p packed) Bytes() int { return len(p) }
 
 // Unpack reads the value.
