@@ -70,19 +70,42 @@ func (w *coder) varint(n int64) int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-func count(w *coder, n *uint64) { *n = w.uvarint(*n) }
+// Traces are shared: what is written is only read.
 
-func integer[T ~int | ~int64](w *coder, n *T) { *n = T(w.varint(int64(*n))) }
-
-func (w *coder) truth(b *bool) {
-	var n uint64
-	if *b {
-		n = 1
+func count(w *coder, n *uint64) {
+	if w.reads {
+		*n = w.uvarint(0)
+		return
 	}
-	*b = w.uvarint(n) == 1
+	w.uvarint(*n)
 }
 
-func str[T ~string](w *coder, s *T) { *s = T(w.text(string(*s))) }
+func integer[T ~int | ~int64](w *coder, n *T) {
+	if w.reads {
+		*n = T(w.varint(0))
+		return
+	}
+	w.varint(int64(*n))
+}
+
+func (w *coder) truth(b *bool) {
+	switch {
+	case w.reads:
+		*b = w.uvarint(0) == 1
+	case *b:
+		w.uvarint(1)
+	default:
+		w.uvarint(0)
+	}
+}
+
+func str[T ~string](w *coder, s *T) {
+	if w.reads {
+		*s = T(w.text(""))
+		return
+	}
+	w.text(string(*s))
+}
 
 func (w *coder) text(s string) string {
 	if w.inline {
