@@ -32,9 +32,9 @@ type deploymentTurn struct {
 	template *knownTemplate
 }
 
-func (t *deploymentTurn) decide() decision.Verdict     { return deployment.Decide(&t.s) }
-func (t *deploymentTurn) numbers() []decision.Fact     { return deployment.Numbers(&t.s) }
-func (t *deploymentTurn) snapshot() telemetry.Snapshot { return wire.Pack(&t.s) }
+func (t *deploymentTurn) decide() decision.Verdict              { return deployment.Decide(&t.s) }
+func (t *deploymentTurn) numbers() []decision.Fact              { return deployment.Numbers(&t.s) }
+func (t *deploymentTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
 func (t *deploymentTurn) estimate() *decision.Estimate { return deployment.EstimateOf(&t.s) }
 

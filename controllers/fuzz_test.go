@@ -128,9 +128,23 @@ func look(t *testing.T, l *Loop, key string) {
 
 func recordOf(t *testing.T, x turn) string {
 	t.Helper()
-	data, err := json.Marshal(x.snapshot())
+	snapshot, err := x.snapshot()
 	if err != nil {
 		t.Fatalf("cannot be recorded: %v", err)
 	}
-	return string(data)
+	recorded, err := snapshot.JSON()
+	if err != nil {
+		t.Fatalf("cannot be read back: %v", err)
+	}
+	var observed any
+	switch x := x.(type) {
+	case *deploymentTurn:
+		observed = x.s
+	case *replicaSetTurn:
+		observed = x.s
+	}
+	if data, err := json.Marshal(observed); err != nil || string(data) != string(recorded) {
+		t.Fatalf("is recorded otherwise than it was observed (%v):\n%s\n%s", err, recorded, data)
+	}
+	return string(recorded)
 }

@@ -46,7 +46,7 @@ type turn interface {
 	// estimate says when a rollout may complete, nil where none is under way.
 	estimate() *decision.Estimate
 	// snapshot is what was decided on, for the record.
-	snapshot() telemetry.Snapshot
+	snapshot() (telemetry.Snapshot, error)
 	// object is what events are about, nil where it is gone.
 	object() runtime.Object
 	identity() identity

@@ -48,8 +48,8 @@ func (t *replicaSetTurn) decide() decision.Verdict { return replicaset.Decide(t.
 func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
 	t.later = t.current().After(r, l)
 }
-func (t *replicaSetTurn) numbers() []decision.Fact     { return replicaset.Numbers(t.current()) }
-func (t *replicaSetTurn) snapshot() telemetry.Snapshot { return wire.Pack(&t.s) }
+func (t *replicaSetTurn) numbers() []decision.Fact              { return replicaset.Numbers(t.current()) }
+func (t *replicaSetTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
 func (t *replicaSetTurn) estimate() *decision.Estimate { return nil }
 

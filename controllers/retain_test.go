@@ -48,6 +48,9 @@ func recordedTurn[T any, P interface {
 	}
 	trace.Report = turn.settle(trace.Rounds)
 	trace.Sentence = turn.say(trace.Rounds, trace.Report, trace.Try)
-	trace.Numbers, trace.Estimate, trace.Snapshot = turn.numbers(), turn.estimate(), turn.snapshot()
+	trace.Numbers, trace.Estimate = turn.numbers(), turn.estimate()
+	if trace.Snapshot, err = turn.snapshot(); err != nil {
+		t.Fatal(err)
+	}
 	return weak.Make((*T)(turn)), trace
 }

@@ -277,7 +277,10 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 	}()
 	id := turn.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
-	t.Snapshot = turn.snapshot()
+	var err error
+	if t.Snapshot, err = turn.snapshot(); err != nil {
+		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
+	}
 	if t.Result == telemetry.ResultPanicked {
 		return
 	}

@@ -69,11 +69,11 @@ func (s *script) publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
 }
-func (s *script) numbers() []decision.Fact     { return nil }
-func (s *script) estimate() *decision.Estimate { return nil }
-func (s *script) snapshot() telemetry.Snapshot { return wire.Pack(&replicaset.Snapshot{}) }
-func (s *script) object() runtime.Object       { return nil }
-func (s *script) identity() identity           { return identity{uid: "u", found: true, waiting: s.waiting} }
+func (s *script) numbers() []decision.Fact              { return nil }
+func (s *script) estimate() *decision.Estimate          { return nil }
+func (s *script) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&replicaset.Snapshot{}) }
+func (s *script) object() runtime.Object                { return nil }
+func (s *script) identity() identity                    { return identity{uid: "u", found: true, waiting: s.waiting} }
 func (s *script) say([]decision.Round, *decision.Report, decision.Try) decision.Sentence {
 	if s.sayFunc != nil {
 		return s.sayFunc()

@@ -11,11 +11,11 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// maxLaneSnapshot bounds the snapshot of a ReplicaSet that is read for its pods'
-// lanes, a few hundred pods: of more no line could be told from the next.
-const maxLaneSnapshot = 64 << 10
+// maxLanePods bounds the pods of a ReplicaSet that have lanes: of more no line
+// could be told from the next.
+const maxLanePods = 500
 
-func crowded(t *telemetry.Trace) bool { return t.Snapshot.Bytes() > maxLaneSnapshot }
+func crowded(t *telemetry.Trace) bool { return numbersOf(t).or("pods") > maxLanePods }
 
 // laneSnapshot is what a sync saw of the pods; nil where it saw none, or too many.
 func laneSnapshot(t *telemetry.Trace) *replicaset.Snapshot {

@@ -172,7 +172,7 @@ func (g *generator) deployment(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	t.Namespace, t.Name, t.UID, t.Gone = first.Namespace, first.Name, first.UID, !first.Found
 	g.end(t, in)
 	t.Numbers, t.Sentence = deployment.Numbers(first), deployment.Say(first, t.Rounds, report, t.Try)
-	t.Snapshot = wire.Pack(first)
+	t.Snapshot, _ = wire.Pack(first)
 	return t
 }
 
@@ -197,7 +197,7 @@ func (g *generator) replicaSet(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	t.Namespace, t.Name, t.UID, t.Gone, t.Owner = first.Namespace, first.Name, first.UID, !first.Found, first.Owner
 	g.end(t, in)
 	t.Numbers, t.Sentence = replicaset.Numbers(first), replicaset.Say(first, t.Rounds, report, t.Try)
-	t.Snapshot = wire.Pack(first)
+	t.Snapshot, _ = wire.Pack(first)
 	return t
 }
 

@@ -90,7 +90,7 @@ func Divide(block []byte, sizes []int) ([]Record, error) {
 
 // readTexts reads the list of texts, and leaves the rest to be read.
 func (w *coder) readTexts() error {
-	if v := w.uvarint(0); v > version {
+	if v := w.uvarint(0); v < 1 || v > version {
 		return fmt.Errorf("syncs of version %d, and this program reads up to %d: use the release that wrote them", v, version)
 	}
 	n := w.uvarint(0)

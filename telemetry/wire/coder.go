@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 	"unsafe"
 )
@@ -162,22 +163,38 @@ func (w *coder) place(s string) uint64 {
 	return at
 }
 
+// The years 0 to 9999 in seconds: JSON has no other ones, and nothing is kept that
+// could not leave the program.
+const firstSecond, lastSecond = -62_167_219_200, 253_402_300_799
+
 // instant keeps the zero time and nanoseconds. It is read back in UTC.
 func (w *coder) instant(t *time.Time) {
 	switch {
 	case w.reads:
-		from := w.uvarint(0)
-		if *t = (time.Time{}); from > 0 {
-			from--
-			*t = time.Unix(w.start+(int64(from>>1)^-int64(from&1)), int64(w.uvarint(0))).UTC()
-		}
+		*t = w.readInstant()
 	case t.IsZero():
 		w.uvarint(0)
+	case t.Unix() < firstSecond || t.Unix() > lastSecond:
+		w.err = fmt.Errorf("an instant is in the year %d: JSON has those from 0 to 9999", t.Year())
 	default:
 		from := t.Unix() - w.start
 		w.uvarint(uint64(from<<1) ^ uint64(from>>63) + 1)
 		w.uvarint(uint64(t.Nanosecond()))
 	}
+}
+
+func (w *coder) readInstant() time.Time {
+	from := w.uvarint(0)
+	if from == 0 {
+		return time.Time{}
+	}
+	from--
+	second, nano := w.start+(int64(from>>1)^-int64(from&1)), w.uvarint(0)
+	if second < firstSecond || second > lastSecond || nano >= uint64(time.Second) {
+		w.fail()
+		return time.Time{}
+	}
+	return time.Unix(second, int64(nano)).UTC()
 }
 
 // each keeps the difference between no list and an empty one.

@@ -29,11 +29,12 @@ type packed []byte
 var scratch = sync.Pool{New: func() any { return &coder{inline: true} }}
 
 // Pack makes bytes of a *deployment.Snapshot or *replicaset.Snapshot, in a
-// fraction of the time that JSON takes: this is how a trace keeps it.
-func Pack(value any) telemetry.Snapshot {
+// fraction of the time that JSON takes: this is how a trace keeps it. The error is
+// that of a value which JSON could not hold.
+func Pack(value any) (telemetry.Snapshot, error) {
 	w := scratch.Get().(*coder)
 	defer scratch.Put(w)
-	w.data = w.data[:0]
+	w.data, w.err = w.data[:0], nil
 	switch s := value.(type) {
 	case *deployment.Snapshot:
 		w.begin(kindDeployment, s.Now)
@@ -44,7 +45,10 @@ func Pack(value any) telemetry.Snapshot {
 	default:
 		panic(fmt.Sprintf("wire: %T is no snapshot", value))
 	}
-	return telemetry.SnapshotOf(packed(slices.Clone(w.data)))
+	if w.err != nil {
+		return telemetry.Snapshot{}, w.err
+	}
+	return telemetry.SnapshotOf(packed(slices.Clone(w.data))), nil
 }
 
 func (w *coder) begin(kind byte, now time.Time) {
@@ -81,10 +85,11 @@ func (w *coder) snapshot(s *telemetry.Snapshot) {
 	}
 	p, ok := s.Value().(packed)
 	if !ok && !s.IsZero() {
-		var text []byte
-		if text, w.err = s.JSON(); w.err == nil {
-			p = append(packed{kindJSON}, text...)
+		text, err := s.JSON()
+		if err != nil {
+			w.err = err
 		}
+		p = append(packed{kindJSON}, text...)
 	}
 	w.uvarint(uint64(len(p)))
 	w.data = append(w.data, p...)
@@ -99,16 +104,16 @@ func (w *coder) readSnapshot() (s telemetry.Snapshot) {
 		w.fail()
 		return s
 	}
-	p := packed(w.data[:n:n])
+	p := slices.Clone(packed(w.data[:n]))
 	w.data = w.data[n:]
-	switch {
-	case p[0] == kindDeployment, p[0] == kindReplicaSet:
-		return telemetry.SnapshotOf(slices.Clone(p))
-	case p[0] == kindJSON && json.Valid(p[1:]):
-		return telemetry.SnapshotText(slices.Clone(json.RawMessage(p[1:])))
+	if p[0] == kindJSON && json.Valid(p[1:]) {
+		return telemetry.SnapshotText(json.RawMessage(p[1:]))
 	}
-	w.fail()
-	return s
+	if _, err := p.Unpack(); err != nil { // Looked at here, so that nobody finds later that it is damaged.
+		w.fail()
+		return s
+	}
+	return telemetry.SnapshotOf(p)
 }
 
 func (w *coder) deployment(s *deployment.Snapshot) {

@@ -125,7 +125,11 @@ func (r *rolling) syncs() []*telemetry.Trace {
 
 func (r *rolling) snapshot(trace *telemetry.Trace) *deployment.Snapshot {
 	r.t.Helper()
-	s, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+	text, err := trace.Snapshot.JSON()
+	if err != nil {
+		r.t.Fatalf("sync %d: %v", trace.Seq, err)
+	}
+	s, err := deployment.Decode(text)
 	if err != nil {
 		r.t.Fatalf("sync %d: %v", trace.Seq, err)
 	}
