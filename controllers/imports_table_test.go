@@ -54,6 +54,7 @@ var (
 	}
 	traces     = allowance{"telemetry", "traces and the journal"}
 	packing    = allowance{"telemetry/wire", "traces and snapshots as bytes"}
+	recalling  = allowance{"telemetry/internal/recall", "what was found for a constant text"}
 	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
 	recordings = allowance{"telemetry/tracefile", "recordings"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
@@ -81,7 +82,8 @@ var rules = []rule{
 		},
 	},
 	{pkg: "controllers/internal/gendecisions", why: "the catalogues are all that DECISIONS.md and REASONS.md are made from", ours: append([]allowance{traces}, pureOnes[:3]...)},
-	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary}},
+	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary, recalling}},
+	{pkg: "telemetry/internal/recall", why: "it knows where texts are, and not what they say"},
 	{
 		pkg: "telemetry/metrics", why: "the metrics library is one exporter among others", ours: []allowance{traces, vocabulary},
 		third: []allowance{
@@ -93,10 +95,10 @@ var rules = []rule{
 	},
 	{
 		pkg: "telemetry/history", why: "a reader of the journal that keeps it",
-		ours:  []allowance{traces, packing},
+		ours:  []allowance{traces, packing, recalling},
 		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/klauspost/compress/s2", "and their tables of contents"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
 	},
-	{pkg: "telemetry/wire", why: "it knows the fields of traces and snapshots, and no file", ours: append([]allowance{traces}, pureOnes[:3]...)},
+	{pkg: "telemetry/wire", why: "it knows the fields of traces and snapshots, and no file", ours: append([]allowance{traces, recalling}, pureOnes[:3]...)},
 	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces}},
 	{
 		pkg: "cmd/internal/replay", why: "a sync that is decided again needs its trace alone",

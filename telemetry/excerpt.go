@@ -32,7 +32,7 @@ type sighting struct {
 func NewExcerpt(traces []*Trace) *Excerpt {
 	e := &Excerpt{
 		traces: slices.Clone(traces), byID: make(map[syncID]*Trace, len(traces)),
-		writes: map[written]*Trace{}, seen: map[written][]sighting{},
+		writes: make(map[written]*Trace, 2*len(traces)), seen: make(map[written][]sighting, 2*len(traces)),
 	}
 	slices.SortStableFunc(e.traces, func(a, b *Trace) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Seq, b.Seq))

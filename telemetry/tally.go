@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
 
 // Tally counts how often each question was answered in which way since the
@@ -13,12 +14,19 @@ import (
 // methods are safe for concurrent use.
 type Tally struct {
 	mu     sync.RWMutex
-	counts map[answered]uint64
-	syncs  map[string]uint64
+	loops  map[string]*loopTally
+	known  int // answers of all of them
 	missed uint64
 }
 
-type answered struct{ loop, question, answer string }
+// loopTally is what was counted of one loop.
+type loopTally struct {
+	syncs   uint64
+	answers map[answered]*uint64
+	recall  recall.Table[*uint64]
+}
+
+type answered struct{ question, answer string }
 
 // maxAnswers bounds the different answers that are counted: some questions are
 // answered with a name or a number.
@@ -28,9 +36,7 @@ const maxAnswers = 4096
 const countEvery = 250 * time.Millisecond
 
 // NewTally returns one that has counted nothing yet.
-func NewTally() *Tally {
-	return &Tally{counts: map[answered]uint64{}, syncs: map[string]uint64{}}
-}
+func NewTally() *Tally { return &Tally{loops: map[string]*loopTally{}} }
 
 // Run counts until ctx ends. It is called once.
 func (t *Tally) Run(ctx context.Context, j *Journal) {
@@ -42,40 +48,65 @@ func (t *Tally) add(batch []*Trace, missed uint64) {
 	defer t.mu.Unlock()
 	t.missed += missed
 	for _, x := range batch {
-		t.syncs[x.Loop]++
+		l := t.loops[x.Loop]
+		if l == nil {
+			l = &loopTally{answers: map[answered]*uint64{}, recall: recall.New[*uint64](8)}
+			t.loops[x.Loop] = l
+		}
+		l.syncs++
 		for r := range x.Rounds {
-			t.path(x.Loop, x.Rounds[r].Verdict.Path)
+			t.path(l, x.Rounds[r].Verdict.Path)
 		}
 		if x.Report != nil {
-			t.path(x.Loop, x.Report.Path)
+			t.path(l, x.Report.Path)
 		}
 	}
 }
 
 // path counts the answers of one path. The tally is locked.
-func (t *Tally) path(loop string, p decision.Path) {
+func (t *Tally) path(l *loopTally, p decision.Path) {
 	for i := range p {
-		key := answered{loop, p[i].Question, p[i].Answer}
-		if _, known := t.counts[key]; known || len(t.counts) < maxAnswers {
-			t.counts[key]++
-		}
+		t.count(l, answered{p[i].Question, p[i].Answer})
 	}
+}
+
+func (t *Tally) count(l *loopTally, key answered) {
+	place, recalled := l.recall.Find(key.question, key.answer)
+	if !recalled {
+		n := l.answers[key]
+		if n == nil {
+			n = new(uint64)
+			if t.known < maxAnswers {
+				t.known++
+				l.answers[key] = n
+			}
+		}
+		*place = n
+	}
+	**place++
 }
 
 // Count is how often a question of a loop had that answer.
 func (t *Tally) Count(loop, question, answer string) uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.counts[answered{loop, question, answer}]
+	if l := t.loops[loop]; l != nil {
+		if n := l.answers[answered{question, answer}]; n != nil {
+			return *n
+		}
+	}
+	return 0
 }
 
 // Asked is how often a question of a loop was asked.
 func (t *Tally) Asked(loop, question string) (n uint64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for key, count := range t.counts {
-		if key.loop == loop && key.question == question {
-			n += count
+	if l := t.loops[loop]; l != nil {
+		for key, count := range l.answers {
+			if key.question == question {
+				n += *count
+			}
 		}
 	}
 	return n
@@ -85,7 +116,10 @@ func (t *Tally) Asked(loop, question string) (n uint64) {
 func (t *Tally) Syncs(loop string) uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.syncs[loop]
+	if l := t.loops[loop]; l != nil {
+		return l.syncs
+	}
+	return 0
 }
 
 // Missed is how many syncs went by faster than they could be counted.

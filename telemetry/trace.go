@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"iter"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -110,15 +111,31 @@ const (
 var Results = []Result{ResultWrote, ResultUnchanged, ResultWaiting, ResultSuperseded, ResultStale, ResultUnknown, ResultFailed, ResultDropped, ResultPanicked}
 
 // Path is the questions of the last round followed by those of the report.
-func (t *Trace) Path() decision.Path {
-	var p decision.Path
-	if n := len(t.Rounds); n > 0 {
-		p = append(p, t.Rounds[n-1].Verdict.Path...)
-	}
-	if t.Report != nil {
-		p = append(p, t.Report.Path...)
+func (t *Trace) Path() (p decision.Path) {
+	for s := range t.Steps() {
+		p = append(p, *s)
 	}
 	return p
+}
+
+// Steps are those of Path, and stay the trace's own.
+func (t *Trace) Steps() iter.Seq[*decision.Step] {
+	return func(yield func(*decision.Step) bool) {
+		var last, report decision.Path
+		if n := len(t.Rounds); n > 0 {
+			last = t.Rounds[n-1].Verdict.Path
+		}
+		if t.Report != nil {
+			report = t.Report.Path
+		}
+		for _, p := range [...]decision.Path{last, report} {
+			for i := range p {
+				if !yield(&p[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Leaf is the id of the last question that was decided in the last round, "" if none was.

@@ -12,15 +12,15 @@ type written struct{ kind, namespace, name, rv string }
 // writes remembers which sync wrote what, for as many of the newest writes as
 // it has room for.
 type writes struct {
+	limit int
+
 	mu    sync.RWMutex
 	syncs map[written]uint64
-	order []written // a ring
+	order []written // a ring as soon as it is full
 	next  int
 }
 
-func newWrites(limit int) *writes {
-	return &writes{syncs: map[written]uint64{}, order: make([]written, limit)}
-}
+func newWrites(limit int) *writes { return &writes{limit: limit, syncs: map[written]uint64{}} }
 
 // kinds are the objects that the loops work on, whose status their reports write.
 var kinds = map[string]string{LoopDeployment: "Deployment", LoopReplicaSet: "ReplicaSet", LoopReplicationController: "ReplicationController"}
@@ -69,11 +69,20 @@ func (w *writes) add(what written, seq uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, known := w.syncs[what]; !known {
-		delete(w.syncs, w.order[w.next])
-		w.order[w.next] = what
-		w.next = (w.next + 1) % len(w.order)
+		w.enter(what)
 	}
 	w.syncs[what] = seq
+}
+
+// enter puts a write in the place of the oldest, where there is no more room.
+func (w *writes) enter(what written) {
+	if len(w.order) < w.limit {
+		w.order = append(w.order, what)
+		return
+	}
+	delete(w.syncs, w.order[w.next])
+	w.order[w.next] = what
+	w.next = (w.next + 1) % w.limit
 }
 
 func (w *writes) find(what written) (uint64, bool) {

@@ -44,10 +44,7 @@ func TestBrowserStill(t *testing.T) {
 		t.Run(strings.ReplaceAll(strings.Trim(page.path, "/"), "/", "-")+"-"+digits(page.width)+"-"+digits(page.from), func(t *testing.T) {
 			w := newWorld(t, time.Now().Add(-2*time.Hour))
 			recording := rolloutsOf(t, 3, time.Now())
-			first := len(recording) * page.from / 100
-			for _, x := range recording[:first] {
-				w.journal.Record(x)
-			}
+			feed := w.feeder(recording, len(recording)*page.from/100, 25*time.Millisecond)
 			w.pump()
 			_, h := w.serve(func(o *Options) { o.Now = time.Now })
 			ctx := browser(t)
@@ -56,7 +53,6 @@ func TestBrowserStill(t *testing.T) {
 			until(t, ctx, isLive)
 			run(t, ctx, chromedp.Evaluate[bool](shiftScript))
 			swaps := run(t, ctx, chromedp.Evaluate[bool](`(window.swaps = 0, new MutationObserver(m => swaps += m.length).observe(document.body, {subtree: true, childList: true}), true)`))
-			feed := &feeder{journal: w.journal, list: recording[first:], every: 25 * time.Millisecond, sent: map[uint64]fedTrace{}}
 			feed.run(6 * time.Second)
 			n := run(t, ctx, chromedp.Evaluate[int](`swaps`))
 			sum := run(t, ctx, chromedp.Evaluate[float64](`shifts.sum`))

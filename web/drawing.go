@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"sync"
 	"time"
@@ -19,11 +18,11 @@ import (
 // frameParts are the parts of the frame, which stand first on every live page.
 var frameParts = [...]string{"f-notice", "f-window"}
 
-// fragment is a part as it is sent, and its digest.
+// fragment is a part as it is sent.
 type fragment struct {
 	id   string
 	html string
-	sum  uint64
+	sum  uint64 // digest of both
 	wire []byte // its JSON, made once for all readers
 }
 
@@ -73,7 +72,7 @@ func (x *messages) of(sum uint64, encoded func() ([]byte, error)) (*websocket.Pr
 // only where something has changed.
 func draw(ctx context.Context, p *page) (*drawing, error) {
 	d := &drawing{page: p, frags: make([]fragment, 0, len(p.parts)), said: &messages{}}
-	all := fnv.New64a()
+	all := newDigest()
 	for _, x := range p.parts {
 		f, err := paint(ctx, x.id, x.view)
 		if err != nil {
@@ -81,10 +80,10 @@ func draw(ctx context.Context, p *page) (*drawing, error) {
 		}
 		d.frags = append(d.frags, f)
 		if x.id != "f-window" {
-			fmt.Fprintf(all, "%x ", f.sum)
+			all = all.number(f.sum)
 		}
 	}
-	d.digest = strconv.FormatUint(all.Sum64(), 36)
+	d.digest = strconv.FormatUint(uint64(all), 36)
 	return d, nil
 }
 
@@ -101,9 +100,32 @@ func render(ctx context.Context, id string, view templ.Component) (fragment, err
 	if err := view.Render(ctx, &b); err != nil {
 		return fragment{}, fmt.Errorf("render %s: %w", id, err)
 	}
-	sum := fnv.New64a()
-	_, _ = sum.Write(b.Bytes()) // hashes take everything
-	return fragment{id: id, html: b.String(), sum: sum.Sum64()}, nil
+	html := b.String()
+	return fragment{id: id, html: html, sum: uint64(newDigest().text(id).text(html))}, nil
+}
+
+// digest is an FNV-1a hash in the making. The library's wants everything as bytes,
+// and every reader of a list computes one of a hundred numbers for each message.
+type digest uint64
+
+func newDigest() digest { return 14695981039346656037 }
+
+const digestPrime = 1099511628211
+
+// text adds a text and its end.
+func (d digest) text(s string) digest {
+	for i := range len(s) {
+		d = (d ^ digest(s[i])) * digestPrime
+	}
+	return d.number(uint64(len(s)))
+}
+
+func (d digest) number(n uint64) digest {
+	for range 8 {
+		d = (d ^ digest(n&0xff)) * digestPrime
+		n >>= 8
+	}
+	return d
 }
 
 // encode makes the JSON of the fragments, each once. Markup stays as it is: no

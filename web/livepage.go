@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -41,15 +40,20 @@ type watch struct {
 	shared *shared
 	had    string // digest of the parts as the reader had them
 	begun  bool
-	sent   map[string]uint64    // digest of every fragment as the reader has it
-	sentAt map[string]time.Time // when it was sent
-	rows   map[string]bool      // on the reader's screen
-	order  []string             // as the reader was told last
-	again  time.Time            // when a fragment may be sent that was sent a moment ago; zero for none
+	has    map[string]placed // every fragment as the reader has it
+	rows   map[string]bool   // on the reader's screen
+	order  []string          // as the reader was told last
+	again  time.Time         // when a fragment may be sent that was sent a moment ago; zero for none
 
 	missed    uint64
 	restarted bool
 	gone      string // what the reader was told last about that
+}
+
+// placed is a fragment on a reader's page.
+type placed struct {
+	sum uint64
+	at  time.Time // when it was sent, zero where it may be swapped at once
 }
 
 // sendPage keeps one page up to date: it sends what differs in each new drawing.
@@ -120,7 +124,7 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told cha
 	if _, _, err := c.s.find(sub.Page); err != nil {
 		return old, err
 	}
-	w := &watch{had: sub.V, sent: map[string]uint64{}, sentAt: map[string]time.Time{}, rows: map[string]bool{}}
+	w := &watch{had: sub.V, has: map[string]placed{}, rows: map[string]bool{}}
 	for _, id := range sub.Rows {
 		w.rows[id] = true
 	}
@@ -185,12 +189,14 @@ func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 	if d.digest == w.had && !w.restarted {
 		w.order = d.page.order
 		for _, f := range d.frags {
-			w.sent[f.id] = f.sum
+			w.has[f.id] = placed{sum: f.sum}
 		}
 		return c.send(update{Seq: d.seq}, nil) // Nothing to place, but the page is followed from here on.
 	}
 	_, err := c.sendChanges(ctx, w, d)
-	clear(w.sentAt) // What was just placed may be swapped at once by the first change.
+	for id, x := range w.has { // What was just placed may be swapped at once by the first change.
+		w.has[id] = placed{sum: x.sum}
+	}
 	return err
 }
 
@@ -219,18 +225,19 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 	w.again = time.Time{}
 	var changed []fragment
 	for _, f := range frags {
-		if was, ok := w.sent[f.id]; ok && was == f.sum {
+		was, ok := w.has[f.id]
+		if ok && was.sum == f.sum {
 			continue
 		}
 		gap := swapEvery
 		if f.id == "f-window" {
 			gap = windowEvery
 		}
-		if at := w.sentAt[f.id].Add(gap); now.Before(at) {
+		if at := was.at.Add(gap); now.Before(at) {
 			w.again = earlier(at, w.again)
 			continue
 		}
-		w.sent[f.id], w.sentAt[f.id] = f.sum, now
+		w.has[f.id] = placed{f.sum, now}
 		changed = append(changed, f)
 	}
 	if d.page.order != nil && !slices.Equal(d.page.order, w.order) {
@@ -253,16 +260,21 @@ func (w *watch) onScreen(ctx context.Context, d *drawing) ([]fragment, error) {
 	if d.page.row == nil {
 		return d.frags, nil
 	}
-	var list []fragment
-	drawn := map[string]bool{}
+	list, rows := make([]fragment, 0, len(d.frags)), 0
 	for _, f := range d.frags {
-		drawn[f.id] = true
-		if !strings.HasPrefix(f.id, "r-") || w.rows[f.id] {
-			list = append(list, f)
+		row := strings.HasPrefix(f.id, "r-")
+		if row && !w.rows[f.id] {
+			continue
+		}
+		if list = append(list, f); row {
+			rows++
 		}
 	}
+	if rows == len(w.rows) { // Every row that the reader has is on this page.
+		return list, nil
+	}
 	for id := range w.rows {
-		if drawn[id] {
+		if slices.ContainsFunc(list, func(f fragment) bool { return f.id == id }) {
 			continue
 		}
 		view, ok := d.page.row(id)
@@ -294,12 +306,14 @@ func (c *reader) send(m update, frags []fragment) error {
 // sendShared writes a message that other readers of the drawing may have got, too.
 func (c *reader) sendShared(m update, frags []fragment, said *messages) error {
 	m.Seq = max(m.Seq, c.after)
-	sum := fnv.New64a()
-	fmt.Fprint(sum, m.Seq, m.Order)
-	for _, f := range frags {
-		fmt.Fprint(sum, " ", f.id, f.sum)
+	sum := newDigest().number(m.Seq).number(uint64(len(m.Order)))
+	for _, id := range m.Order {
+		sum = sum.text(id)
 	}
-	p, err := said.of(sum.Sum64(), func() ([]byte, error) { return c.complete(m, frags) })
+	for i := range frags {
+		sum = sum.number(frags[i].sum)
+	}
+	p, err := said.of(uint64(sum), func() ([]byte, error) { return c.complete(m, frags) })
 	if err != nil {
 		return err
 	}

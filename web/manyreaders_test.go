@@ -13,21 +13,25 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	packing "github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // crowd says how many read, and what goes on meanwhile. A sample is what CI
 // runs; LOOPSCOPE_READERS=1000 is the measurement: make scale-readers.
 type crowd struct {
-	readers, deployments int
-	perSecond            int // syncs, of which a rollout bench has some 300
-	warm, feed           time.Duration
-	bar                  time.Duration // p99 from a sync to its frame
+	readers int
+	// deployments that roll, at most as many as a page has rows: what changes none
+	// of them waits for the next frame.
+	deployments int
+	perSecond   int // syncs, of which a rollout bench has some 300
+	warm, feed  time.Duration
+	bar         time.Duration // p99 from a sync to its frame
 }
 
 func crowdAsked() crowd {
 	c := crowd{readers: 120, deployments: 30, perSecond: 200, warm: time.Second, feed: 3 * time.Second, bar: 3 * time.Second}
 	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_READERS")); err == nil && n > 0 {
-		c = crowd{readers: n, deployments: 120, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
+		c = crowd{readers: n, deployments: pageRows, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
 	}
 	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_RATE")); err == nil && n > 0 {
 		c.perSecond = n
@@ -45,15 +49,11 @@ func TestManyReaders(t *testing.T) {
 	for i := range 1000 {
 		w.journal.Record(plain("settled", "d-"+digits(i)))
 	}
-	first := len(recording) / 8 // So that every Deployment is there.
-	for _, x := range recording[:first] {
-		w.journal.Record(x)
-	}
+	feed := w.feeder(recording, len(recording)/8, time.Second/time.Duration(c.perSecond)) // So that every Deployment is there.
 	w.pump()
 	s, h := w.serve(func(o *Options) { o.Now, o.MaxReaders, o.Loops = time.Now, c.readers+8, nil })
 	settled(t)
 	before := runtime.NumGoroutine()
-	feed := &feeder{journal: w.journal, list: recording[first:], every: time.Second / time.Duration(c.perSecond), sent: map[uint64]fedTrace{}}
 
 	feed.run(c.warm)
 	alone := feed.measure(c.warm)
@@ -100,8 +100,10 @@ func TestManyReaders(t *testing.T) {
 	}
 }
 
-// rolloutsOf is the recording of rollouts that happen beside each other.
-func rolloutsOf(t *testing.T, n int, now time.Time) []*telemetry.Trace {
+// rolloutsOf is the recording of rollouts that happen beside each other. It is
+// bytes, as a file would be: half a gigabyte of traces that no console has would
+// keep the garbage collector at work.
+func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
 	t.Helper()
 	var each [][]*telemetry.Trace
 	longest := 0
@@ -116,24 +118,63 @@ func rolloutsOf(t *testing.T, n int, now time.Time) []*telemetry.Trace {
 		each = append(each, w.journal.Kept(0, 1<<20))
 		longest = max(longest, len(each[i]))
 	}
-	var all []*telemetry.Trace
+	var all []packing.Record
 	for k := range longest {
+		var beside []*telemetry.Trace
 		for _, list := range each {
 			if k < len(list) {
-				all = append(all, list[k])
+				beside = append(beside, list[k])
 			}
 		}
+		all = append(all, packed(t, beside)...)
 	}
 	return all
 }
 
+func packed(t *testing.T, traces []*telemetry.Trace) []packing.Record {
+	t.Helper()
+	b := packing.NewBlock()
+	defer b.Free()
+	var sizes []int
+	for _, x := range traces {
+		size, _, err := b.Add(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, size)
+	}
+	list, err := packing.Divide(b.Bytes(), sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func unpacked(t testing.TB, r packing.Record) *telemetry.Trace {
+	t.Helper()
+	x, err := r.Trace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // feeder records a recording again, as of now.
 type feeder struct {
+	t       testing.TB
 	journal *telemetry.Journal
-	list    []*telemetry.Trace
+	list    []packing.Record
 	every   time.Duration
 	next    int
 	sent    map[uint64]fedTrace
+}
+
+// feeder records the first of a recording as they were, and will feed the others.
+func (w *world) feeder(recording []packing.Record, first int, every time.Duration) *feeder {
+	for _, x := range recording[:first] {
+		w.journal.Record(unpacked(w.t, x))
+	}
+	return &feeder{t: w.t, journal: w.journal, list: recording[first:], every: every, sent: map[uint64]fedTrace{}}
 }
 
 type fedTrace struct {
@@ -146,11 +187,11 @@ func (f *feeder) run(d time.Duration) {
 	defer tick.Stop()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		<-tick.C
-		x := *f.list[f.next%len(f.list)]
+		x := unpacked(f.t, f.list[f.next%len(f.list)])
 		f.next++
 		x.Queued, x.Started, x.Ended = time.Now(), time.Now(), time.Now()
 		at := time.Now()
-		f.journal.Record(&x)
+		f.journal.Record(x)
 		f.sent[x.Seq] = fedTrace{x.Object, at}
 	}
 }

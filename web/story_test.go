@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	packing "github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // storyNow is the moment at which the fixed pages of the tests are read; the
@@ -233,11 +234,11 @@ func (w *world) decideReplicaSet(first *replicaset.Snapshot, s script) *telemetr
 
 func (w *world) trace(loop, namespace, name string, at time.Time, snapshot any) *telemetry.Trace {
 	w.t.Helper()
-	raw, err := json.Marshal(snapshot)
+	packed, err := packing.Pack(snapshot) // as the loops do
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &telemetry.Trace{Object: telemetry.Object{Loop: loop, Namespace: namespace, Name: name}, Worker: 3, Snapshot: telemetry.SnapshotText(raw),
+	return &telemetry.Trace{Object: telemetry.Object{Loop: loop, Namespace: namespace, Name: name}, Worker: 3, Snapshot: packed,
 		Queued: at.Add(-3 * time.Millisecond), Started: at, Ended: at.Add(18 * time.Millisecond),
 		Phases: telemetry.Phases{Observe: 600 * time.Microsecond, Decide: 100 * time.Microsecond, Settle: 100 * time.Microsecond}}
 }

@@ -141,7 +141,6 @@ type packing struct {
 	terms terms
 	at    map[telemetry.Object]int
 	wire  *wire.Block
-	rows  [][]int // places of the marks of each sync
 }
 
 // packed is a block ready to be stored.
@@ -195,7 +194,7 @@ func latest(a, b time.Time) time.Time {
 func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	p := g.blocks[classes[class]]
 	if p == nil {
-		p = &packing{at: map[telemetry.Object]int{}, wire: wire.NewBlock()}
+		p = &packing{at: map[telemetry.Object]int{}, wire: wire.NewBlock(), terms: newTerms()}
 		g.blocks[classes[class]] = p
 	}
 	size, took, err := p.wire.Add(t)
@@ -211,7 +210,7 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	h.Epoch, h.Started = t.Epoch, append(h.Started, t.Started.UnixNano())
 	p.hits = append(p.hits, hit{Took: int64(x.Took), Result: string(x.Result), Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error})
 	h.Of = append(h.Of, p.object(t.Object))
-	p.rows = append(p.rows, p.terms.of(t, class))
+	p.terms.of(t, class)
 	g.syncs, g.bytes = g.syncs+1, g.bytes+took
 	g.began, g.ended = earliest(g.began, t.Started), latest(g.ended, t.Ended)
 	return nil
@@ -231,13 +230,7 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	h := &p.head
 	if len(h.Seqs) > 1 && !p.terms.doubled {
 		h.Words = p.terms.marks
-		row := h.row()
-		h.Bits = make([]byte, len(p.rows)*row)
-		for i, places := range p.rows {
-			for _, place := range places {
-				h.Bits[i*row+place/8] |= 1 << (place % 8)
-			}
-		}
+		h.Bits = p.terms.bits(h.row())
 	}
 	contents, err := seal(h)
 	if err != nil {

@@ -135,7 +135,8 @@ func FuzzBlock(f *testing.F) {
 		for _, r := range records {
 			if trace, err := whole(r); err == nil {
 				_ = trace.Hit(telemetry.ClassQuiet).Text
-				_ = new(terms).of(trace, trace.Class(time.Second))
+				words := newTerms()
+				words.of(trace, trace.Class(time.Second))
 			}
 		}
 	})

@@ -56,7 +56,7 @@ func (n *names) know(learned map[string]int64) {
 // prune forgets the names of which nothing is kept any more, once an hour of syncs.
 // The store is locked.
 func (s *Store) prune(ctx context.Context) error {
-	oldest := s.State().Oldest
+	oldest, _ := span(s.extent.began, s.extent.last)
 	before := number(oldest) / hour
 	if oldest.IsZero() || before <= s.names.pruned {
 		return nil

@@ -37,16 +37,31 @@ type Store struct {
 	lock, db *sql.DB
 	conn     *sql.Conn
 	// What is written and asked with every commit, prepared once.
-	insert, taken, there, index, forget, unfit, counted, bounds, pages, name *sql.Stmt
+	insert, taken, there, index, forget, unfit, counted, bounds, name *sql.Stmt
 
-	epochs map[string]int64 // their numbers in the file
-	newest int64            // the number of the last group
-	counts map[int64]int64  // kept syncs by class
+	epoch  epoch           // the one that was written last: one process has one
+	newest int64           // the number of the last group
+	counts map[int64]int64 // kept syncs by class
 	names  names
+	extent extent
 	tight  bool // the last change found the file at its bound
 
 	seen sync.Mutex // guards state
 	last telemetry.ArchiveState
+}
+
+// epoch is what the file has of one.
+type epoch struct {
+	name string
+	id   int64  // its number in the file
+	last uint64 // none of its syncs has a higher number
+}
+
+// extent is how far the file reaches, as the last change left it.
+type extent struct {
+	first, last sql.NullInt64 // the numbers of its blocks
+	began       sql.NullInt64 // when the first began, in Unix microseconds
+	pages, free int64
 }
 
 var _ telemetry.Archive = (*Store)(nil)
@@ -61,8 +76,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		&s.unfit:   "DELETE FROM terms WHERE rowid = ?",
 		&s.counted: "INSERT INTO counts VALUES (?1, ?2) ON CONFLICT (class) DO UPDATE SET syncs = syncs + ?2",
 		&s.name:    "INSERT INTO names VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET hour = max(hour, excluded.hour)",
-		&s.bounds:  "SELECT (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks)",
-		&s.pages:   "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)",
+		&s.bounds:  "SELECT (SELECT min(id) FROM blocks), (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks), (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)",
 	} {
 		if *statement, err = s.conn.PrepareContext(ctx, text); err != nil {
 			return fmt.Errorf("prepare to write: %w", err)
@@ -109,6 +123,13 @@ func (s *Store) keep(ctx context.Context, list []*group) error {
 		return explain(s.path, err)
 	}
 	s.names.know(b.learned)
+	for _, g := range b.groups {
+		for _, x := range g.blocks {
+			if g.epoch == s.epoch.name {
+				s.epoch.last = max(s.epoch.last, x.last)
+			}
+		}
+	}
 	return s.note(ctx, b.added)
 }
 
@@ -126,22 +147,26 @@ func (s *Store) fresh(ctx context.Context, traces []*telemetry.Trace) ([]*teleme
 		numbers[t.Epoch] = [2]uint64{min(n[0], t.Seq), max(n[1], t.Seq)}
 	}
 	known := map[string]map[uint64]bool{}
-	for epoch, n := range numbers {
-		seqs, err := s.known(ctx, epoch, n[0], n[1])
+	for name, n := range numbers {
+		e, err := s.epochOf(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		known[epoch] = seqs
+		if n[0] > e.last {
+			continue
+		}
+		if known[name], err = s.known(ctx, e.id, n[0], n[1]); err != nil {
+			return nil, err
+		}
+	}
+	if len(known) == 0 {
+		return traces, nil
 	}
 	return slices.DeleteFunc(slices.Clone(traces), func(t *telemetry.Trace) bool { return known[t.Epoch][t.Seq] }), nil
 }
 
 // known are the syncs of an epoch in blocks that reach into these numbers.
-func (s *Store) known(ctx context.Context, name string, first, last uint64) (map[uint64]bool, error) {
-	epoch, err := s.epoch(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) known(ctx context.Context, epoch int64, first, last uint64) (map[uint64]bool, error) {
 	rows, err := s.there.QueryContext(ctx, epoch, int64(first), int64(last))
 	if err != nil {
 		return nil, err
@@ -178,7 +203,7 @@ type packedGroup struct {
 // add gives the group the first free number from the moment at which its last
 // sync ended, which is nearly always the first.
 func (b *batch) add(ctx context.Context, g packedGroup) error {
-	epoch, err := b.epoch(ctx, g.epoch)
+	epoch, err := b.epochOf(ctx, g.epoch)
 	if err != nil {
 		return err
 	}
@@ -188,7 +213,7 @@ func (b *batch) add(ctx context.Context, g packedGroup) error {
 	}
 	for _, x := range g.blocks {
 		id := n<<classBits | x.class
-		if _, err := b.insert.ExecContext(ctx, id, epoch, int64(x.first), int64(x.last), x.syncs, g.began.UnixMicro(), x.head, x.hits, x.body); err != nil {
+		if _, err := b.insert.ExecContext(ctx, id, epoch.id, int64(x.first), int64(x.last), x.syncs, g.began.UnixMicro(), x.head, x.hits, x.body); err != nil {
 			return err
 		}
 		if _, err := b.index.ExecContext(ctx, id, x.document); err != nil {
@@ -206,28 +231,30 @@ func (b *batch) free(ctx context.Context, n int64) (int64, error) {
 	if n <= b.newest && b.newest-n < int64(adrift/instant) {
 		n = b.newest + 1
 	}
-	for ; ; n++ {
+	for ; n <= max(b.newest, b.extent.last.Int64>>classBits); n++ {
 		var taken bool
 		if err := b.taken.QueryRowContext(ctx, n<<classBits, n<<classBits|(1<<classBits-1)).Scan(&taken); err != nil || !taken {
 			return n, err
 		}
 	}
+	return n, nil
 }
 
-// epoch is the number of an epoch in the file.
-func (s *Store) epoch(ctx context.Context, name string) (int64, error) {
-	if id, ok := s.epochs[name]; ok {
-		return id, nil
+// epochOf is what the file has of an epoch.
+func (s *Store) epochOf(ctx context.Context, name string) (epoch, error) {
+	if s.epoch.name == name && s.epoch.id != 0 {
+		return s.epoch, nil
 	}
-	var id int64
+	e := epoch{name: name}
 	if _, err := s.conn.ExecContext(ctx, "INSERT INTO epochs (epoch) VALUES (?) ON CONFLICT DO NOTHING", name); err != nil {
-		return 0, err
+		return e, err
 	}
-	if err := s.conn.QueryRowContext(ctx, "SELECT id FROM epochs WHERE epoch = ?", name).Scan(&id); err != nil {
-		return 0, err
+	err := s.conn.QueryRowContext(ctx, "SELECT id, (SELECT ifnull(max(last), 0) FROM blocks WHERE epoch = epochs.id) FROM epochs WHERE epoch = ?", name).Scan(&e.id, &e.last)
+	if err != nil {
+		return e, err
 	}
-	s.epochs = map[string]int64{name: id} // one process has one
-	return id, nil
+	s.epoch = e
+	return e, nil
 }
 
 // count adds to the kept syncs of each class, in the file.
@@ -277,14 +304,12 @@ func (s *Store) kept() (n int64) {
 
 // look makes the state that State returns.
 func (s *Store) look(ctx context.Context) error {
-	state := telemetry.ArchiveState{
-		Path: s.path, Kept: uint64(max(0, s.kept())), Bytes: onDisk(s.path), MaxBytes: s.opts.MaxBytes, MaxAge: s.opts.MaxAge,
-	}
-	var first, last sql.NullInt64
-	if err := s.bounds.QueryRowContext(ctx).Scan(&first, &last); err != nil {
+	x := &s.extent
+	if err := s.bounds.QueryRowContext(ctx).Scan(&x.first, &x.began, &x.last, &x.pages, &x.free); err != nil {
 		return explain(s.path, err)
 	}
-	state.Oldest, state.Newest = span(first, last)
+	state := telemetry.ArchiveState{Path: s.path, Kept: uint64(max(0, s.kept())), MaxBytes: s.opts.MaxBytes, MaxAge: s.opts.MaxAge}
+	state.Oldest, state.Newest = span(x.began, x.last)
 	s.seen.Lock()
 	defer s.seen.Unlock()
 	s.last = state
@@ -294,8 +319,10 @@ func (s *Store) look(ctx context.Context) error {
 // State is how the history stood after the last change.
 func (s *Store) State() telemetry.ArchiveState {
 	s.seen.Lock()
-	defer s.seen.Unlock()
-	return s.last
+	state := s.last
+	s.seen.Unlock()
+	state.Bytes = onDisk(s.path)
+	return state
 }
 
 // transaction runs a change that is made as a whole or not at all.
@@ -322,7 +349,7 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{s.reader.close(), finalize(s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages, s.name)}
+	errs := []error{s.reader.close(), finalize(s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name)}
 	if s.conn != nil {
 		errs = append(errs, s.conn.Close())
 	}
@@ -332,6 +359,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.conn, s.db, s.lock = nil, nil, nil
-	s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.pages, s.name = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
 
 // Kinds of term. Their letters stand in files: none may change its meaning.
@@ -48,13 +49,18 @@ type terms struct {
 	marked map[uint32]bool
 	// doubled is set where two words have the same mark.
 	doubled bool
-	row     []int // of the sync at hand: places of its marks
+	// rows are the places of the marks of every sync, some of them twice, one sync
+	// after the other; ends are where they end.
+	rows []int32
+	ends []int
+	// steps are the places of the marks of questions and their answers.
+	steps recall.Table[[2]int32]
 }
 
 type word struct {
 	kind string
 	hash uint64
-	at   int // of its mark, -1 where it has none
+	at   int32 // of its mark, -1 where it has none
 }
 
 func (w word) String() string { return string(w.append(nil)) }
@@ -79,7 +85,11 @@ func newWord(kind string, parts ...string) word {
 	return word{kind: kind, hash: h}
 }
 
-func (s *terms) add(kind string, parts ...string) {
+func newTerms() terms { return terms{steps: recall.New[[2]int32](7)} }
+
+// add adds a word to the sync at hand, and returns the place of its mark, -1 where
+// it has none.
+func (s *terms) add(kind string, parts ...string) int32 {
 	w := newWord(kind, parts...)
 	place, ok := s.places[w.hash]
 	if !ok {
@@ -89,16 +99,18 @@ func (s *terms) add(kind string, parts ...string) {
 		place = len(s.words)
 		s.places[w.hash] = place
 		if w.at = -1; marked(kind) {
-			w.at = len(s.marks) / 4
+			w.at = int32(len(s.marks) / 4)
 			s.marks = binary.LittleEndian.AppendUint32(s.marks, w.mark())
 			s.doubled = s.doubled || s.marked[w.mark()]
 			s.marked[w.mark()] = true
 		}
 		s.words = append(s.words, w)
 	}
-	if at := s.words[place].at; at >= 0 {
-		s.row = append(s.row, at)
+	at := s.words[place].at
+	if at >= 0 {
+		s.rows = append(s.rows, at)
 	}
+	return at
 }
 
 // marked reports whether tables of contents have this kind of word. Objects
@@ -135,10 +147,8 @@ func (s *terms) grams(kind, text string, limit int) {
 	}
 }
 
-// of adds everything that a sync can be found by, and returns the places of
-// its marks, some of them twice.
-func (s *terms) of(t *telemetry.Trace, class telemetry.Class) []int {
-	s.row = make([]int, 0, 128)
+// of adds everything that a sync can be found by.
+func (s *terms) of(t *telemetry.Trace, class telemetry.Class) {
 	s.add(termLoop, t.Loop)
 	s.add(termNamespace, t.Namespace)
 	s.add(termName, t.Name)
@@ -147,9 +157,8 @@ func (s *terms) of(t *telemetry.Trace, class telemetry.Class) []int {
 	s.add(termClass, string(class))
 	s.add(termCode, t.Sentence.Code)
 	s.add(termLeaf, t.Leaf())
-	for _, step := range t.Path() {
-		s.add(termQuestion, step.Question)
-		s.add(termAnswer, step.Question, step.Answer)
+	for step := range t.Steps() {
+		s.step(step.Question, step.Answer)
 	}
 	for _, c := range t.Causes {
 		s.add(termCause, string(c.Kind))
@@ -157,7 +166,28 @@ func (s *terms) of(t *telemetry.Trace, class telemetry.Class) []int {
 	if t.Failure != nil {
 		s.grams(termText, strings.ToLower(t.Failure.Message), maxText)
 	}
-	return s.row
+	s.ends = append(s.ends, len(s.rows))
+}
+
+func (s *terms) step(question, answer string) {
+	places, known := s.steps.Find(question, answer)
+	if known {
+		s.rows = append(s.rows, places[:]...)
+		return
+	}
+	*places = [2]int32{s.add(termQuestion, question), s.add(termAnswer, question, answer)}
+}
+
+// bits are a row for each sync, of so many bytes, with a bit for each mark.
+func (s *terms) bits(row int) []byte {
+	bits, from := make([]byte, len(s.ends)*row), 0
+	for i, end := range s.ends {
+		for _, place := range s.rows[from:end] {
+			bits[i*row+int(place)/8] |= 1 << (place % 8)
+		}
+		from = end
+	}
+	return bits
 }
 
 // match is what a query asks the index for, and then each table of contents.

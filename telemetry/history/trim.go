@@ -42,9 +42,8 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 // victims are the next blocks to go, none where the limits are kept.
 func (s *Store) victims(ctx context.Context) ([]int64, error) {
 	all := scan{lo: math.MinInt64, hi: number(s.opts.Clock().Add(-s.opts.MaxAge)) << classBits, oldest: true, chunk: trimAtOnce}
-	old, err := s.ids(ctx, all)
-	if err != nil || len(old) > 0 {
-		return old, err
+	if s.extent.first.Valid && s.extent.first.Int64 <= all.hi {
+		return s.ids(ctx, all)
 	}
 	if large, err := s.large(ctx); err != nil || !large {
 		return nil, err
@@ -64,14 +63,14 @@ func inUse(limit int64) int64 { return limit - min(limit*2/5, 64<<20+limit/8) }
 // for all that. Free pages within the file are used again and do not count. Those
 // that a limit set lower than before leaves over are given back to the disk.
 func (s *Store) large(ctx context.Context) (bool, error) {
-	var pages, free int64
-	if err := s.pages.QueryRowContext(ctx).Scan(&pages, &free); err != nil {
-		return false, fmt.Errorf("measure the file: %w", err)
-	}
+	pages, free := s.extent.pages, s.extent.free
 	limit := inUse(s.opts.MaxBytes) / pageSize
 	if pages > s.opts.MaxBytes/8*7/pageSize && free > givenBack {
 		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", givenBack)); err != nil {
 			return false, fmt.Errorf("give pages back: %w", err)
+		}
+		if err := s.look(ctx); err != nil {
+			return false, err
 		}
 	}
 	return pages-free > limit || s.tight && pages > limit, nil

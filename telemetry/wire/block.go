@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
 
 // version is that of the syncs in a block. A field that comes later is read and
@@ -24,7 +25,7 @@ type Block struct{ w coder }
 
 // blocks are used again, as their tables are large.
 var blocks = sync.Pool{New: func() any {
-	return &Block{coder{known: make(map[string]uint64, 1024), same: make([]sameText, 1<<sameBits)}}
+	return &Block{coder{known: make(map[string]uint64, 1024), recall: recall.New[uint64](9)}}
 }}
 
 // NewBlock is an empty block.
@@ -35,7 +36,7 @@ func (b *Block) Free() {
 	w := &b.w
 	clear(w.texts)
 	clear(w.known)
-	clear(w.same)
+	w.recall.Clear()
 	w.data, w.texts, w.size, w.err = w.data[:0], w.texts[:0], 0, nil
 	blocks.Put(b)
 }

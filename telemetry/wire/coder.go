@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unsafe"
+
+	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
 
 // coder writes fields as bytes, or reads them back: one walk over the fields does
@@ -19,21 +20,11 @@ type coder struct {
 	inline bool              // texts stand where they are
 	texts  []string          // the list, without the empty one
 	known  map[string]uint64 // their places from 1, while it writes
-	same   []sameText        // some of those, by where they are in memory
-	size   int               // bytes of the texts, while it writes
-	start  int64             // the second
+	recall recall.Table[uint64]
+	size   int   // bytes of the texts, while it writes
+	start  int64 // the second
 	err    error
 }
-
-// sameText is a text that was looked up lately: most are constants, which are the
-// same memory each time and need not be compared.
-type sameText struct {
-	bytes *byte
-	size  int
-	place uint64
-}
-
-const sameBits = 9
 
 // end says whether all was read, and nothing else was there.
 func (w *coder) end() error {
@@ -147,10 +138,9 @@ func (w *coder) place(s string) uint64 {
 	if s == "" {
 		return 0
 	}
-	bytes := unsafe.StringData(s)
-	same := &w.same[uint64(uintptr(unsafe.Pointer(bytes)))*0x9e3779b97f4a7c15>>(64-sameBits)]
-	if same.bytes == bytes && same.size == len(s) {
-		return same.place
+	place, known := w.recall.Find(s, "")
+	if known {
+		return *place
 	}
 	at, ok := w.known[s]
 	if !ok {
@@ -159,7 +149,7 @@ func (w *coder) place(s string) uint64 {
 		w.known[s] = at
 		w.size += len(s)
 	}
-	*same = sameText{bytes, len(s), at}
+	*place = at
 	return at
 }
 

@@ -1,0 +1,36 @@
+package recall
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// What is known is right, however often slots are taken over, and a text in the
+// same memory that is longer, or has another beside it, is another one.
+func TestTable(t *testing.T) {
+	table, rng := New[string](4), rand.New(rand.NewPCG(1, 2))
+	memory, recalled := strings.Repeat("abcdefgh", 4), 0
+	for range 10_000 {
+		from, size, other := rng.IntN(4), rng.IntN(4), rng.IntN(3)
+		a, b := memory[from:from+size], memory[other:]
+		place, known := table.Find(a, b)
+		want := a + "|" + b
+		switch {
+		case !known && *place != "":
+			t.Fatalf("an unknown text has %q", *place)
+		case known && *place != want:
+			t.Fatalf("%q is recalled as %q", want, *place)
+		case known:
+			recalled++
+		}
+		*place = want
+	}
+	if recalled < 100 {
+		t.Errorf("only %d of 10,000 texts were recalled", recalled)
+	}
+	table.Clear()
+	if place, known := table.Find(memory[:2], memory[:3]); known || *place != "" {
+		t.Errorf("%q is known after all was forgotten", *place)
+	}
+}
