@@ -239,15 +239,17 @@ func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 // groups puts the rows of one page under their heads, which count all that match.
 func (s *Server) groups(shown, matching []*entry, keys map[string]telemetry.KeyState) (groups []views.Group, rows []part) {
 	totals := count(matching)
+	all, from := make([]views.Row, 0, len(shown)), 0 // Groups follow each other.
+	rows = make([]part, 0, len(shown)+1)
 	for _, e := range shown {
 		o := outcomes[e.place]
 		if len(groups) == 0 || groups[len(groups)-1].Name != o.group {
 			groups = append(groups, views.Group{Name: o.group, Note: views.Thousands(totals[e.place]) + ", " + o.note})
+			from = len(all)
 		}
-		g := &groups[len(groups)-1]
 		r := s.rowOf(e, keys[e.Trace.Key()])
-		g.Rows = append(g.Rows, r.row)
-		rows = append(rows, part{e.id, r.part})
+		all, rows = append(all, r.row), append(rows, part{e.id, r.part})
+		groups[len(groups)-1].Rows = all[from:]
 	}
 	return groups, rows
 }

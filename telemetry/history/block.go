@@ -138,7 +138,7 @@ type group struct {
 type packing struct {
 	head  head
 	hits  []hit
-	terms terms
+	terms *terms
 	at    map[telemetry.Object]int
 	wire  *wire.Block
 }
@@ -240,11 +240,12 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	plain := p.wire.Bytes()
+	plain, document := p.wire.Bytes(), p.terms.document()
 	p.wire.Free()
+	p.terms.free()
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: contents, hits: hits, body: c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4+256)), document: p.terms.document(),
+		head: contents, hits: hits, body: c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4+256)), document: document,
 	}, nil
 }
 

@@ -79,7 +79,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // newCodec compresses with the first dictionary and reads what any of them wrote.
 func newCodec(dictionaries ...[]byte) (*codec, error) {
 	// The next level saves 5 % of the bytes for twice the time.
-	plain := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true)}
+	plain := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(bytesPerBlock)}
 	write, read := plain, []zstd.DOption{zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true)}
 	if len(dictionaries) > 0 { // without one a sync alone is twice as large
 		write = append(plain[:len(plain):len(plain)], zstd.WithEncoderDict(dictionaries[0]))

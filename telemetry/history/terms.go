@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/internal/recall"
@@ -85,7 +86,21 @@ func newWord(kind string, parts ...string) word {
 	return word{kind: kind, hash: h}
 }
 
-func newTerms() terms { return terms{steps: recall.New[[2]int32](7)} }
+// tables of terms are used again: they are large, and every block has some.
+var tables = sync.Pool{New: func() any {
+	return &terms{places: make(map[uint64]int, 256), marked: make(map[uint32]bool, 128), steps: recall.New[[2]int32](7)}
+}}
+
+func newTerms() *terms { return tables.Get().(*terms) }
+
+// free ends the use of the terms and of their marks.
+func (s *terms) free() {
+	clear(s.places)
+	clear(s.marked)
+	s.steps.Clear()
+	s.words, s.marks, s.rows, s.ends, s.doubled = s.words[:0], s.marks[:0], s.rows[:0], s.ends[:0], false
+	tables.Put(s)
+}
 
 // add adds a word to the sync at hand, and returns the place of its mark, -1 where
 // it has none.
@@ -93,9 +108,6 @@ func (s *terms) add(kind string, parts ...string) int32 {
 	w := newWord(kind, parts...)
 	place, ok := s.places[w.hash]
 	if !ok {
-		if s.places == nil {
-			s.places, s.marked = make(map[uint64]int, 256), make(map[uint32]bool, 128)
-		}
 		place = len(s.words)
 		s.places[w.hash] = place
 		if w.at = -1; marked(kind) {
@@ -201,7 +213,8 @@ type match struct {
 // names are those that the query's part of one can mean, nil where it gives none
 // or there are too many.
 func matchOf(q *telemetry.Query, names []string) (match, error) {
-	var s terms
+	s := newTerms()
+	defer s.free()
 	if q.Loop != "" && q.Namespace != "" && q.Name != "" {
 		s.add(termObject, q.Loop, q.Namespace, q.Name)
 	} else {

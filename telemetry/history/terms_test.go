@@ -19,7 +19,7 @@ func asWritten(kind string, parts ...string) string {
 }
 
 func TestTermsStayAsTheyAre(t *testing.T) {
-	var s terms
+	s := newTerms()
 	s.add(termLoop, "deployment")
 	s.add(termObject, "deployment", "shop", "web")
 	s.add(termLoop, "deployment")
