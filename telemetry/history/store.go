@@ -120,6 +120,7 @@ func (s *Store) keep(ctx context.Context, list []*group) error {
 		return s.count(ctx, b.added)
 	})
 	if err != nil {
+		s.epoch = epoch{} // What the file has now, it says itself.
 		return explain(s.path, err)
 	}
 	s.names.know(b.learned)
