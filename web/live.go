@@ -49,7 +49,7 @@ const (
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
 	// followEvery is how often the journal is looked at in a burst.
-	followEvery = 50 * time.Millisecond
+	followEvery = 20 * time.Millisecond
 )
 
 // Why a websocket was closed, as ReaderMetrics counts it.
