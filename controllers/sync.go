@@ -266,13 +266,12 @@ func (l *Loop) wake(key string, timer decision.Timer) {
 // describe adds what a person reads: the sentence, the numbers, the snapshot. A
 // sync that panicked keeps the snapshot that made it panic.
 func (l *Loop) describe(t *telemetry.Trace, turn turn) {
+	t.Sentence = unobserved(t)
 	if turn == nil {
-		t.Sentence = unobserved(t)
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.
-			t.Sentence = unobserved(t)
 			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
 		}
 	}()
@@ -283,7 +282,6 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
 	}
 	if t.Result == telemetry.ResultPanicked {
-		t.Sentence = unobserved(t)
 		return
 	}
 	t.Numbers, t.Estimate = turn.numbers(), turn.estimate()

@@ -1,7 +1,8 @@
 package views
 
 import (
-	"strconv"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -28,16 +29,16 @@ func DrawSpark(points []SparkPoint, from, to time.Time, most int64) *Spark {
 	x := func(at time.Time) string { return pct(sparkWide * float64(at.Sub(from)) / float64(to.Sub(from))) }
 	y := func(n int64) string { return pct(sparkHigh - 1 - (sparkHigh-2)*float64(n)/float64(most)) }
 	area := func(size func(SparkPoint) int64) string {
-		b := make([]byte, 0, 16*len(points)+24)
-		b = append(append(append(append(b, 'M'), x(points[0].At)...), ' '), y(0)...)
+		var b strings.Builder
+		fmt.Fprintf(&b, "M%s %s", x(points[0].At), y(0))
 		for i, p := range points {
 			if i > 0 {
-				b = append(append(b, 'H'), x(p.At)...)
+				fmt.Fprintf(&b, "H%s", x(p.At))
 			}
-			b = append(append(b, 'V'), y(size(p))...)
+			fmt.Fprintf(&b, "V%s", y(size(p)))
 		}
-		b = append(strconv.AppendInt(append(b, 'H'), sparkWide, 10), " V"...)
-		return string(append(append(b, y(0)...), 'Z'))
+		fmt.Fprintf(&b, "H%d V%sZ", sparkWide, y(0))
+		return b.String()
 	}
 	return &Spark{Steps: points, New: area(func(p SparkPoint) int64 { return p.New }), Old: area(func(p SparkPoint) int64 { return p.New + p.Old })}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"sync"
 	"time"
@@ -80,10 +81,10 @@ func draw(ctx context.Context, p *page) (*drawing, error) {
 		}
 		d.frags = append(d.frags, f)
 		if x.id != "f-window" {
-			all = all.number(f.sum)
+			maphash.WriteComparable(&all, f.sum)
 		}
 	}
-	d.digest = strconv.FormatUint(uint64(all), 36)
+	d.digest = strconv.FormatUint(all.Sum64(), 36)
 	return d, nil
 }
 
@@ -101,31 +102,16 @@ func render(ctx context.Context, id string, view templ.Component) (fragment, err
 		return fragment{}, fmt.Errorf("render %s: %w", id, err)
 	}
 	html := b.String()
-	return fragment{id: id, html: html, sum: uint64(newDigest().text(id).text(html))}, nil
+	return fragment{id: id, html: html, sum: maphash.Comparable(digests, [2]string{id, html})}, nil
 }
 
-// digest is an FNV-1a hash in the making. The library's wants everything as bytes,
-// and every reader of a list computes one of a hundred numbers for each message.
-type digest uint64
+// digests are compared within this process alone, so that the runtime's own hash
+// will do: every reader of a list computes one of a hundred numbers for each message.
+var digests = maphash.MakeSeed()
 
-func newDigest() digest { return 14695981039346656037 }
-
-const digestPrime = 1099511628211
-
-// text adds a text and its end.
-func (d digest) text(s string) digest {
-	for i := range len(s) {
-		d = (d ^ digest(s[i])) * digestPrime
-	}
-	return d.number(uint64(len(s)))
-}
-
-func (d digest) number(n uint64) digest {
-	for range 8 {
-		d = (d ^ digest(n&0xff)) * digestPrime
-		n >>= 8
-	}
-	return d
+func newDigest() (h maphash.Hash) {
+	h.SetSeed(digests)
+	return h
 }
 
 // encode makes the JSON of the fragments, each once. Markup stays as it is: no

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -306,14 +307,15 @@ func (c *reader) send(m update, frags []fragment) error {
 // sendShared writes a message that other readers of the drawing may have got, too.
 func (c *reader) sendShared(m update, frags []fragment, said *messages) error {
 	m.Seq = max(m.Seq, c.after)
-	sum := newDigest().number(m.Seq).number(uint64(len(m.Order)))
+	sum := newDigest()
+	maphash.WriteComparable(&sum, m.Seq)
 	for _, id := range m.Order {
-		sum = sum.text(id)
+		maphash.WriteComparable(&sum, id)
 	}
 	for i := range frags {
-		sum = sum.number(frags[i].sum)
+		maphash.WriteComparable(&sum, frags[i].sum)
 	}
-	p, err := said.of(uint64(sum), func() ([]byte, error) { return c.complete(m, frags) })
+	p, err := said.of(sum.Sum64(), func() ([]byte, error) { return c.complete(m, frags) })
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,16 @@ import (
 )
 
 // maxLanePods bounds the pods of a ReplicaSet that have lanes: of more no line
-// could be told from the next.
-const maxLanePods = 500
+// could be told from the next. maxLaneSnapshot bounds what is read for them,
+// whatever the numbers say: they count no pod that is going.
+const (
+	maxLanePods     = 500
+	maxLaneSnapshot = 64 << 10
+)
 
-func crowded(t *telemetry.Trace) bool { return numbersOf(t).or("pods") > maxLanePods }
+func crowded(t *telemetry.Trace) bool {
+	return numbersOf(t).or("pods") > maxLanePods || t.Snapshot.Bytes() > maxLaneSnapshot
+}
 
 // laneSnapshot is what a sync saw of the pods; nil where it saw none, or too many.
 func laneSnapshot(t *telemetry.Trace) *replicaset.Snapshot {

@@ -42,7 +42,7 @@ func Numbers(s *Snapshot) []decision.Fact {
 		return nil
 	}
 	v := look(s)
-	facts := append(make([]decision.Fact, 0, 24), // with room for what follows
+	facts := []decision.Fact{
 		decision.Count(fWanted, s.Want),
 		decision.Count(fNew, v.freshSize()),
 		decision.Count(fNewAvailable, v.freshAvailable()),
@@ -60,7 +60,8 @@ func Numbers(s *Snapshot) []decision.Fact {
 		decision.Count(fUnavailable, v.bounds.Missing()),
 		decision.Count(fBlocking, v.blocking().count),
 		decision.Count(fUnborn, v.unborn()),
-		decision.Count(fEnding, v.ending()))
+		decision.Count(fEnding, v.ending()),
+	}
 	_, running := v.oldRunningCounts()
 	facts = append(facts, decision.Count(fRunning, running), decision.Count(fMinReady, v.minReady()))
 	if !s.LastProgress.IsZero() {
