@@ -78,7 +78,10 @@ func (j *Journal) upTo(seq uint64) *kept {
 }
 
 // Of returns the newest kept traces of an object, limit at most, oldest first.
-func (j *Journal) Of(o Object, limit int) []*Trace {
+func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit) }
+
+// Since is Of without the traces up to that number.
+func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
@@ -86,7 +89,7 @@ func (j *Journal) Of(o Object, limit int) []*Trace {
 		return nil
 	}
 	var list []*Trace
-	for k := h.newest; k != nil && len(list) < limit; k = k.older {
+	for k := h.newest; k != nil && k.trace.Seq > seq && len(list) < limit; k = k.older {
 		list = append(list, k.trace)
 	}
 	for a, b := 0, len(list)-1; a < b; a, b = a+1, b-1 {

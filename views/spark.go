@@ -1,8 +1,8 @@
 package views
 
 import (
-	"fmt"
-	"strings"
+	"math"
+	"strconv"
 	"time"
 )
 
@@ -26,19 +26,25 @@ const sparkWide, sparkHigh = 96, 20
 // DrawSpark places steps in time, the first at its own moment: what came before
 // it is not known and left out. most is the top of the box, 1 at least.
 func DrawSpark(points []SparkPoint, from, to time.Time, most int64) *Spark {
-	x := func(at time.Time) string { return pct(sparkWide * float64(at.Sub(from)) / float64(to.Sub(from))) }
-	y := func(n int64) string { return pct(sparkHigh - 1 - (sparkHigh-2)*float64(n)/float64(most)) }
+	x := func(at time.Time) float64 { // To half a pixel: of the sizes within one the last is seen.
+		return math.Round(2*sparkWide*float64(at.Sub(from))/float64(to.Sub(from))) / 2
+	}
+	y := func(n int64) float64 { return sparkHigh - 1 - (sparkHigh-2)*float64(n)/float64(most) }
 	area := func(size func(SparkPoint) int64) string {
-		var b strings.Builder
-		fmt.Fprintf(&b, "M%s %s", x(points[0].At), y(0))
+		b := append(appendPct(append(make([]byte, 0, 24+12*len(points)), 'M'), x(points[0].At)), ' ')
+		b, drawn := appendPct(b, y(0)), int64(-1)
 		for i, p := range points {
-			if i > 0 {
-				fmt.Fprintf(&b, "H%s", x(p.At))
+			if size(p) == drawn || i+1 < len(points) && x(points[i+1].At) == x(p.At) {
+				continue
 			}
-			fmt.Fprintf(&b, "V%s", y(size(p)))
+			drawn = size(p)
+			if x(p.At) > x(points[0].At) {
+				b = appendPct(append(b, 'H'), x(p.At))
+			}
+			b = appendPct(append(b, 'V'), y(size(p)))
 		}
-		fmt.Fprintf(&b, "H%d V%sZ", sparkWide, y(0))
-		return b.String()
+		b = append(strconv.AppendInt(append(b, 'H'), sparkWide, 10), " V"...)
+		return string(append(appendPct(b, y(0)), 'Z'))
 	}
 	return &Spark{Steps: points, New: area(func(p SparkPoint) int64 { return p.New }), Old: area(func(p SparkPoint) int64 { return p.New + p.Old })}
 }

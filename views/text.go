@@ -270,4 +270,8 @@ func are[N ~int | ~int64 | ~uint64](n N) string {
 	return "are"
 }
 
-func pct(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64) }
+func pct(f float64) string { return string(appendPct(nil, f)) }
+
+func appendPct(b []byte, f float64) []byte {
+	return strconv.AppendFloat(b, math.Round(f*10)/10, 'f', -1, 64)
+}

@@ -34,9 +34,12 @@ const (
 	// readers; a page that is slow to draw rests five times as long as it took.
 	drawEvery = 100 * time.Millisecond
 	// listEvery is the same for a page that lists many objects, which any sync
-	// changes; it rests listRest times as long as drawing it took.
-	listEvery = 150 * time.Millisecond
-	listRest  = 25
+	// changes; it rests listRest times as long as drawing it took. A frame is to
+	// come within a quarter of a second: sending takes about seatTime for each
+	// reader of the console, which is taken off, down to listLeast.
+	listEvery, listLeast = 220 * time.Millisecond, 150 * time.Millisecond
+	seatTime             = 70 * time.Microsecond
+	listRest             = 25
 	// lookEvery is how often a page is looked at without a trace: queues and the
 	// reach of the API server change without one. calmEvery is how often a page
 	// of one object, which shows none of them, is drawn anew for its clock's sake.
@@ -49,7 +52,7 @@ const (
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
 	// followEvery is how often the journal is looked at in a burst.
-	followEvery = 20 * time.Millisecond
+	followEvery = 50 * time.Millisecond
 )
 
 // Why a websocket was closed, as ReaderMetrics counts it.

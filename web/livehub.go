@@ -149,44 +149,48 @@ func (x *shared) tellAll() {
 }
 
 // keep draws the page while somebody watches it: soon after a trace that
-// concerns it, when the clock alone changes a sentence, and now and then.
+// concerns it, when the clock alone changes a sentence, and now and then. While it
+// rests from a drawing nothing wakes it: in a burst of traces that would cost the
+// loops more than drawing does.
 func (x *shared) keep(ctx context.Context) {
-	next := time.NewTimer(0)
-	defer next.Stop()
+	due := time.NewTimer(0)
+	defer due.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-x.poked:
-		case <-next.C:
+			if !x.touched() {
+				continue // The drawing knew that trace already.
+			}
+		case <-due.C:
 		}
-		next.Reset(x.refresh(ctx))
+		rest, wait := x.refresh(ctx)
+		due.Reset(rest)
+		select {
+		case <-ctx.Done():
+			return
+		case <-due.C:
+		}
+		due.Reset(wait)
 	}
 }
 
-// refresh draws what is due and returns when to look again.
-func (x *shared) refresh(ctx context.Context) time.Duration {
+// refresh draws what is due. Then the page rests, and after that it waits for a
+// trace, but not for longer than it says.
+func (x *shared) refresh(ctx context.Context) (rest, wait time.Duration) {
 	x.mu.Lock()
 	now := time.Now()
-	age, rest := now.Sub(x.at), x.rest()
-	drawn := x.drawing != nil || x.err != nil
-	touched := x.drawing != nil && (x.dirty.Load() > x.drawing.seq || x.turned(now))
-	switch {
-	case drawn && touched && age < rest:
-		x.mu.Unlock()
-		return rest - age
-	case x.err != nil && age < lookEvery:
-		x.mu.Unlock()
-		return lookEvery - age
-	case !drawn || touched || age >= x.every():
+	if x.stale(now) || now.Sub(x.at) >= x.every() {
 		x.draw(ctx, now)
-	default:
+	} else {
 		x.reframe(ctx)
 	}
-	wait := x.wait(time.Now())
+	now = time.Now()
+	rest, wait = x.rest()-now.Sub(x.at), x.wait(now)
 	x.mu.Unlock()
 	x.tellAll()
-	return wait
+	return max(rest, 0), wait
 }
 
 // wait is when the page has to be looked at again, if no trace comes. x is locked.
@@ -198,16 +202,27 @@ func (x *shared) wait(now time.Time) time.Duration {
 	return max(wait, time.Millisecond)
 }
 
-// turned reports whether the clock alone has made another of the drawing. x is locked.
-func (x *shared) turned(now time.Time) bool {
-	return !x.drawing.turns.IsZero() && !now.Before(x.drawing.turns)
+// stale reports whether a trace or the clock has made another of the drawing. x is
+// locked.
+func (x *shared) stale(now time.Time) bool {
+	d := x.drawing
+	return d == nil || x.dirty.Load() > d.seq || !d.turns.IsZero() && !now.Before(d.turns)
+}
+
+func (x *shared) touched() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stale(time.Now())
 }
 
 // rest is how long the page is not drawn again, so that readers never take more
 // than a small part of the machine from the loops. x is locked.
 func (x *shared) rest() time.Duration {
+	if x.err != nil {
+		return lookEvery
+	}
 	if x.drawing != nil && x.drawing.page.row != nil {
-		return max(listEvery, listRest*x.took)
+		return max(listEvery-time.Duration(len(x.s.seats))*seatTime, listLeast, listRest*x.took)
 	}
 	return max(drawEvery, 5*x.took)
 }

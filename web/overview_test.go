@@ -1,7 +1,9 @@
 package web
 
 import (
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
 )
 
 // TestOverviewFiltersByImageAndManager finds Deployments by the image of their
@@ -134,4 +137,41 @@ func TestOverviewUnknownTerm(t *testing.T) {
 	if res.StatusCode != http.StatusOK || len(d.all("a.row")) != 2 || len(d.all(".chip")) != 2 || !strings.Contains(d.one("main"), "by:MANAGER") || !strings.Contains(d.one("main"), "not image:none") {
 		t.Errorf("%s, %d rows, %d chips", res.Status, len(d.all("a.row")), len(d.all(".chip")))
 	}
+}
+
+// TestSparkGrows: what a row draws of one sync after the other is what is drawn of
+// all of them at once, whenever it was looked at.
+func TestSparkGrows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	w := planWorld(t)
+	grown, at := w.server(nil), storyNow.Add(-40*time.Minute)
+	for i := range 300 {
+		at = at.Add(time.Duration(rng.IntN(20)) * time.Second)
+		x := plain("many", "grows")
+		x.UID, x.Started, x.Ended = "one", at, at
+		if i > 250 {
+			x.UID = "two"
+		}
+		if rng.IntN(20) > 0 {
+			x.Numbers = []decision.Fact{decision.Count("new", rng.Int64N(4)), decision.Count("old", rng.Int64N(2)), decision.Count("ceiling", 4+rng.Int64N(3))}
+		}
+		w.journal.Record(x)
+		if rng.IntN(3) > 0 {
+			continue
+		}
+		got, want := grown.sparkOf(x, at), w.server(nil).sparkOf(x, at)
+		if !sameEnd(got, want) {
+			t.Fatalf("after %d syncs:\n%+v\nwant\n%+v", i+1, got, want)
+		}
+	}
+}
+
+// sameEnd compares as far as both reach: what was looked at earlier is known for
+// longer than the journal is asked for at once.
+func sameEnd(got, want *views.Spark) bool {
+	if got == nil || want == nil {
+		return got == want
+	}
+	n := len(want.Steps) - 1
+	return len(got.Steps) > n && slices.Equal(got.Steps[len(got.Steps)-n:], want.Steps[1:])
 }

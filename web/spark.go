@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -14,39 +15,102 @@ const (
 	// while nothing happens to it.
 	sparkSpan = 20 * time.Minute
 	sparkStep = time.Minute
-	// sparkSyncs bounds the kept syncs that are looked at for one row.
+	// sparkSyncs bounds the kept syncs that are looked at for one row at a time, and
+	// the sizes that are drawn.
 	sparkSyncs = 64
 )
 
 // sparkEnd is where the time base of all rows ends.
 func sparkEnd(now time.Time) time.Time { return now.Truncate(sparkStep) }
 
+// courses are the sizes of Deployments over time, as far as rows draw them. They
+// grow with each drawing, so that none looks at a sync twice.
+type courses struct {
+	mu sync.Mutex
+	of map[telemetry.Object]*course
+}
+
+type course struct {
+	uid   string
+	seq   uint64 // of the newest sync in it
+	sizes []size // oldest first; each differs from the one before
+}
+
+// size is what a Deployment had from a moment on.
+type size struct {
+	at                  time.Time
+	fresh, old, ceiling int64
+}
+
 // sparkOf is the sizes of a Deployment over the last minutes, from the syncs
 // that the journal keeps of it; nil where they do not say.
 func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
-	kept := s.journal.Of(t.Object, sparkSyncs)
-	if len(kept) == 0 || kept[len(kept)-1].Seq < t.Seq {
-		kept = append(slices.Clone(kept), t) // The newest of an idle object is on the board alone.
-	}
 	to := sparkEnd(now)
 	from := to.Add(-sparkSpan)
 	var points []views.SparkPoint
 	most := int64(1)
-	for _, x := range kept {
-		n := numbersOf(x)
-		fresh, ok := n.count("new")
-		if !ok || x.UID != t.UID {
-			points = nil // Another object of the same name, or one that is not known.
-			continue
-		}
-		p := views.SparkPoint{At: clamp(x.Ended, from, to), New: fresh, Old: n.or("old")}
-		most = max(most, p.New+p.Old, n.or("ceiling"))
+	for _, x := range s.sizesOf(t, from) {
+		p := views.SparkPoint{At: clamp(x.at, from, to), New: x.fresh, Old: x.old}
+		most = max(most, p.New+p.Old, x.ceiling)
 		points = stepTo(points, p)
 	}
 	if len(points) == 0 || !points[0].At.Before(to) {
 		return nil // Of less than a step nothing could be seen.
 	}
 	return views.DrawSpark(points, from, to, most)
+}
+
+// sizesOf brings the course of a Deployment up to date and returns what it has of
+// the time since from, and of the moment before.
+func (s *Server) sizesOf(t *telemetry.Trace, from time.Time) []size {
+	x := &s.courses
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r := x.of[t.Object]
+	if r == nil {
+		if x.of == nil || len(x.of) >= maxDrawnRows {
+			x.of = map[telemetry.Object]*course{}
+		}
+		r = &course{}
+		x.of[t.Object] = r
+	}
+	fresh := s.journal.Since(t.Object, r.seq, sparkSyncs)
+	if len(fresh) == sparkSyncs {
+		r.sizes = nil // There may be more in between, which nobody has looked at.
+	}
+	for _, newer := range fresh {
+		r.add(newer)
+	}
+	if t.Seq > r.seq {
+		r.add(t) // The newest of an idle object is on the board alone.
+	}
+	if r.uid != t.UID {
+		return nil
+	}
+	for len(r.sizes) > sparkSyncs || len(r.sizes) > 1 && !r.sizes[1].at.After(from) {
+		r.sizes = r.sizes[1:]
+	}
+	return slices.Clone(r.sizes)
+}
+
+// add takes over what a newer sync says.
+func (r *course) add(t *telemetry.Trace) {
+	n := numbersOf(t)
+	fresh, ok := n.count("new")
+	r.seq = t.Seq
+	if !ok || t.UID != r.uid { // Another object of the same name, or one that is not known.
+		r.uid, r.sizes = t.UID, nil
+	}
+	if !ok {
+		return
+	}
+	x := size{at: t.Ended, fresh: fresh, old: n.or("old"), ceiling: n.or("ceiling")}
+	if k := len(r.sizes); k > 0 && r.sizes[k-1].fresh == x.fresh && r.sizes[k-1].old == x.old {
+		last := &r.sizes[k-1]
+		last.ceiling = max(last.ceiling, x.ceiling)
+		return
+	}
+	r.sizes = append(r.sizes, x)
 }
 
 // stepTo adds a point: in place of one at the same moment, and not at all where

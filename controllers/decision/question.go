@@ -86,15 +86,22 @@ type Step struct {
 // The zero value is ready to record.
 type Path []Step
 
+// usualSteps is how many questions a path has room for when it begins, unless it
+// was made with more: what a report asks.
+const usualSteps = 7
+
 // Ask records a yes-or-no question and returns its answer, so that a predicate
 // is its own record.
 func (p *Path) Ask(id string, answer bool, facts ...Fact) bool {
-	*p = append(*p, Step{Question: id, Answer: word(answer), Facts: facts})
+	p.Name(id, word(answer), facts...)
 	return answer
 }
 
 // Name records a question that is answered with a word, a name or a number.
 func (p *Path) Name(id, answer string, facts ...Fact) {
+	if cap(*p) == 0 {
+		*p = make(Path, 0, usualSteps)
+	}
 	*p = append(*p, Step{Question: id, Answer: answer, Facts: facts})
 }
 

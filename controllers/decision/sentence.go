@@ -45,28 +45,39 @@ type Part struct {
 // Words is a run of parts.
 type Words []Part
 
+// usualWords is how many parts of a sentence have room when it begins: every sync
+// says some, and the first would be moved twice.
+const usualWords = 4
+
+func (w Words) add(p Part) Words {
+	if cap(w) == 0 {
+		w = make(Words, 0, usualWords)
+	}
+	return append(w, p)
+}
+
 // Say appends words. Digits do not belong here: use Count, Name or Quote.
-func (w Words) Say(text string) Words { return append(w, Part{Text: text}) }
+func (w Words) Say(text string) Words { return w.add(Part{Text: text}) }
 
 // Count appends a number with the name of the fact it is.
 func (w Words) Count(fact string, n int64) Words {
-	return append(w, Part{Kind: Number, Fact: fact, N: n})
+	return w.add(Part{Kind: Number, Fact: fact, N: n})
 }
 
 // Name appends the name of an object.
-func (w Words) Name(name string) Words { return append(w, Part{Kind: Name, Text: name}) }
+func (w Words) Name(name string) Words { return w.add(Part{Kind: Name, Text: name}) }
 
 // Quote appends somebody else's words.
-func (w Words) Quote(text string) Words { return append(w, Part{Kind: Quote, Text: text}) }
+func (w Words) Quote(text string) Words { return w.add(Part{Kind: Quote, Text: text}) }
 
 // Until appends a countdown.
-func (w Words) Until(t time.Time) Words { return append(w, Part{Kind: Until, At: t.UTC().Round(0)}) }
+func (w Words) Until(t time.Time) Words { return w.add(Part{Kind: Until, At: t.UTC().Round(0)}) }
 
 // Since appends an age.
-func (w Words) Since(t time.Time) Words { return append(w, Part{Kind: Since, At: t.UTC().Round(0)}) }
+func (w Words) Since(t time.Time) Words { return w.add(Part{Kind: Since, At: t.UTC().Round(0)}) }
 
 // Clock appends a time of day.
-func (w Words) Clock(t time.Time) Words { return append(w, Part{Kind: Clock, At: t.UTC().Round(0)}) }
+func (w Words) Clock(t time.Time) Words { return w.add(Part{Kind: Clock, At: t.UTC().Round(0)}) }
 
 // Sentence answers "why" for one object. Lead is the first sentence without its
 // subject and tone, Then the second: what unblocks it, and the clock.

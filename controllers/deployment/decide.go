@@ -56,7 +56,7 @@ type turn struct {
 }
 
 // usualPath is the number of questions of an ordinary sync.
-const usualPath = 24
+const usualPath = 20
 
 func newTurn(s *Snapshot) *turn {
 	return &turn{view: look(s), verdict: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}

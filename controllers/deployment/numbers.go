@@ -34,6 +34,9 @@ const (
 	fRevision     = "revision"
 )
 
+// allNumbers is how many Numbers there are at most.
+const allNumbers = 22
+
 // Numbers are the key numbers of a Deployment as facts of this sync: those of
 // the page header first, then those that a sentence may count with. available
 // counts no pod that a size no longer asks for.
@@ -42,7 +45,7 @@ func Numbers(s *Snapshot) []decision.Fact {
 		return nil
 	}
 	v := look(s)
-	facts := []decision.Fact{
+	facts := append(make([]decision.Fact, 0, allNumbers),
 		decision.Count(fWanted, s.Want),
 		decision.Count(fNew, v.freshSize()),
 		decision.Count(fNewAvailable, v.freshAvailable()),
@@ -61,7 +64,7 @@ func Numbers(s *Snapshot) []decision.Fact {
 		decision.Count(fBlocking, v.blocking().count),
 		decision.Count(fUnborn, v.unborn()),
 		decision.Count(fEnding, v.ending()),
-	}
+	)
 	_, running := v.oldRunningCounts()
 	facts = append(facts, decision.Count(fRunning, running), decision.Count(fMinReady, v.minReady()))
 	if !s.LastProgress.IsZero() {

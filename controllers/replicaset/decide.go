@@ -10,11 +10,14 @@ import (
 // the cache about the object itself.
 const parentRecheck = time.Second
 
+// usualPath is the number of questions of an ordinary sync.
+const usualPath = 10
+
 // Decide answers every question of one sync, in upstream's order. The claims
 // come first in the verdict's actions; pods they adopt already count, so acting
 // must not go on to create or delete where one of them failed ([RS-6]).
 func Decide(s *Snapshot) decision.Verdict {
-	t := turn{s: s, pods: canonical(s.Pods)}
+	t := turn{s: s, pods: canonical(s.Pods), v: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
 	for _, p := range t.pods {
 		if s.claimed(p) {
 			t.active = append(t.active, p)

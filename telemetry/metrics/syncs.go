@@ -12,6 +12,10 @@ import (
 // maxSyncID keeps an exemplar within the 128 characters that it may have.
 const maxSyncID = 100
 
+// exemplary is how long a phase has to take to have an exemplar: it costs more than
+// counting, and nobody looks up what took microseconds.
+const exemplary = time.Millisecond
+
 // syncVecs is the metrics of syncs.
 type syncVecs struct {
 	total    *prometheus.CounterVec
@@ -86,25 +90,19 @@ func (m *Metrics) Observe(t *telemetry.Trace) {
 	class := t.Class(m.slowAfter)
 	m.syncs.total.WithLabelValues(t.Loop, string(t.Result), t.Leaf()).Inc()
 	m.syncs.recorded.WithLabelValues(string(class)).Inc()
-	// An exemplar costs more than all the rest. The many quick syncs that wrote
-	// nothing leave that room to those that somebody would look up.
-	worth := time.Duration(1)
-	if class == telemetry.ClassQuiet {
-		worth = time.Millisecond
-	}
 	var exemplar prometheus.Labels
 	phases := m.syncs.phasesOf(t.Loop)
 	for i, d := range [...]time.Duration{t.Wait(), t.Phases.Observe, t.Phases.Decide, t.Phases.Act, t.Phases.Settle, t.Phases.Publish} {
-		if d >= worth && exemplar == nil {
+		if d >= exemplary && exemplar == nil {
 			exemplar = syncID(t)
 		}
-		observe(phases[i], d, d >= worth, exemplar)
+		observe(phases[i], d, exemplar)
 	}
 }
 
 // observe leaves out an exemplar that is not worth it or too long.
-func observe(o prometheus.Observer, d time.Duration, worth bool, exemplar prometheus.Labels) {
-	if e, ok := o.(prometheus.ExemplarObserver); ok && worth && exemplar != nil {
+func observe(o prometheus.Observer, d time.Duration, exemplar prometheus.Labels) {
+	if e, ok := o.(prometheus.ExemplarObserver); ok && d >= exemplary && exemplar != nil {
 		e.ObserveWithExemplar(d.Seconds(), exemplar)
 		return
 	}
