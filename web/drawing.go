@@ -96,9 +96,27 @@ func paint(ctx context.Context, id string, view templ.Component) (fragment, erro
 	return render(ctx, id, view)
 }
 
+// scratch is what parts are written into before their size is known: a list in a
+// burst renders a hundred of them a second.
+var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxScratch bounds a buffer that is kept, in bytes.
+const maxScratch = 64 << 10
+
+func takeScratch() (b *bytes.Buffer, free func()) {
+	b = scratch.Get().(*bytes.Buffer)
+	b.Reset()
+	return b, func() {
+		if b.Cap() <= maxScratch {
+			scratch.Put(b)
+		}
+	}
+}
+
 func render(ctx context.Context, id string, view templ.Component) (fragment, error) {
-	var b bytes.Buffer
-	if err := view.Render(ctx, &b); err != nil {
+	b, free := takeScratch()
+	defer free()
+	if err := view.Render(ctx, b); err != nil {
 		return fragment{}, fmt.Errorf("render %s: %w", id, err)
 	}
 	html := b.String()
@@ -117,17 +135,19 @@ func newDigest() (h maphash.Hash) {
 // encode makes the JSON of the fragments, each once. Markup stays as it is: no
 // message is ever part of a page.
 func encode(frags []fragment) error {
+	b, free := takeScratch()
+	defer free()
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
 	for i := range frags {
 		if frags[i].wire != nil {
 			continue
 		}
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
+		b.Reset()
 		if err := e.Encode(frag{frags[i].id, frags[i].html}); err != nil {
 			return fmt.Errorf("encode %s: %w", frags[i].id, err)
 		}
-		frags[i].wire = bytes.TrimSpace(b.Bytes())
+		frags[i].wire = bytes.Clone(bytes.TrimSpace(b.Bytes()))
 	}
 	return nil
 }

@@ -140,6 +140,13 @@ func nudge(c chan<- struct{}) {
 	}
 }
 
+// lone reports whether the page has one reader alone.
+func (x *shared) lone() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.readers) == 1
+}
+
 func (x *shared) tellAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

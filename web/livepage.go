@@ -249,7 +249,7 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 	}
 	own := w.missed > 0 || w.restarted
 	w.missed, w.restarted = 0, false
-	if own {
+	if own || w.shared.lone() {
 		return true, c.send(m, changed)
 	}
 	return true, c.sendShared(m, changed, d.said)
