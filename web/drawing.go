@@ -40,12 +40,54 @@ type drawing struct {
 // messages are what was sent of a drawing: those who look at the same page have
 // mostly seen the same of it and get the same bytes.
 type messages struct {
-	mu sync.Mutex
-	m  map[uint64]*websocket.PreparedMessage
+	mu    sync.Mutex
+	m     map[uint64]*websocket.PreparedMessage
+	begun map[uint64]*seen // by the rows on the screen, and whether the drawing was there already
+	ahead map[*seen]*advance
 }
 
-// maxMessages bounds how many different ones are kept of a drawing.
+// maxMessages bounds how many different ones are kept of a drawing, and how many
+// beginnings and advances.
 const maxMessages = 64
+
+// begin returns what readers with these rows begin with, and makes it for the first.
+func (x *messages) begin(same bool, rows []string, made func() *seen) *seen {
+	sum := newDigest()
+	maphash.WriteComparable(&sum, same)
+	for _, id := range rows {
+		maphash.WriteComparable(&sum, id)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if s := x.begun[sum.Sum64()]; s != nil {
+		return s
+	}
+	return keepFew(&x.begun, sum.Sum64(), made())
+}
+
+// advance returns the one from what was seen, and makes it for the first of those who
+// are in step, and again once what was held back may be sent.
+func (x *messages) advance(from *seen, now time.Time, made func() (*advance, error)) (*advance, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if s := x.ahead[from]; s != nil && (s.again.IsZero() || now.Before(s.again)) {
+		return s, nil
+	}
+	s, err := made()
+	if err != nil {
+		return nil, err
+	}
+	return keepFew(&x.ahead, from, s), nil
+}
+
+// keepFew keeps a value in a table that is bounded: a full one is emptied.
+func keepFew[K comparable, V any](table *map[K]V, key K, value V) V {
+	if *table == nil || len(*table) >= maxMessages {
+		*table = map[K]V{}
+	}
+	(*table)[key] = value
+	return value
+}
 
 // of returns the message of that digest, and makes it where there is none.
 func (x *messages) of(sum uint64, encoded func() ([]byte, error)) (*websocket.PreparedMessage, error) {
@@ -62,11 +104,7 @@ func (x *messages) of(sum uint64, encoded func() ([]byte, error)) (*websocket.Pr
 	if err != nil {
 		return nil, fmt.Errorf("prepare message: %w", err)
 	}
-	if x.m == nil || len(x.m) >= maxMessages {
-		x.m = map[uint64]*websocket.PreparedMessage{}
-	}
-	x.m[sum] = m
-	return m, nil
+	return keepFew(&x.m, sum, m), nil
 }
 
 // draw renders the parts without the time of day, so that two drawings differ

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,16 +40,30 @@ type frag struct {
 // watch is a page that one reader looks at.
 type watch struct {
 	shared *shared
-	had    string // digest of the parts as the reader had them
-	begun  bool
-	has    map[string]placed // every fragment as the reader has it
-	rows   map[string]bool   // on the reader's screen
-	order  []string          // as the reader was told last
-	again  time.Time         // when a fragment may be sent that was sent a moment ago; zero for none
+	had    string    // digest of the parts as the reader had them
+	rows   []string  // on the reader's screen
+	seen   *seen     // nil before the first message
+	again  time.Time // when a fragment may be sent that was sent a moment ago; zero for none
 
 	missed    uint64
 	restarted bool
 	gone      string // what the reader was told last about that
+}
+
+// seen is what some readers have of a page. Nobody changes it: those who are in
+// step share it, and so what is found out for one is known for all.
+type seen struct {
+	rows  map[string]bool   // on the screen
+	has   map[string]placed // every fragment as they have it
+	order []string          // as they were told last
+}
+
+// advance is how those who have seen something come to know a drawing.
+type advance struct {
+	next    *seen // the same one where nothing has changed
+	changed []fragment
+	order   []string  // nil where it is the same
+	again   time.Time // when a fragment may be sent that was sent a moment ago; zero for none
 }
 
 // placed is a fragment on a reader's page.
@@ -125,10 +140,7 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told cha
 	if _, _, err := c.s.find(sub.Page); err != nil {
 		return old, err
 	}
-	w := &watch{had: sub.V, has: map[string]placed{}, rows: map[string]bool{}}
-	for _, id := range sub.Rows {
-		w.rows[id] = true
-	}
+	w := &watch{had: sub.V, rows: sub.Rows}
 	w.shared = c.s.join(ctx, sub.Page, told)
 	if old != nil && old.shared != w.shared {
 		old.shared.part(told)
@@ -171,14 +183,14 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 	switch {
 	case err != nil:
 		return true, c.cannot(w, err)
-	case d == nil, !w.begun && pending:
+	case d == nil, w.seen == nil && pending:
 		return false, nil // The drawing that is on its way is waited for.
 	}
 	w.gone = ""
 	if !pending {
 		c.after = max(c.after, c.s.draws.seq.Load())
 	}
-	if !w.begun {
+	if w.seen == nil {
 		return true, c.first(ctx, w, d)
 	}
 	return c.sendChanges(ctx, w, d)
@@ -186,19 +198,28 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 
 // first sends the whole page, or just its number where the reader has exactly that.
 func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
-	w.begun = true
-	if d.digest == w.had && !w.restarted {
-		w.order = d.page.order
-		for _, f := range d.frags {
-			w.has[f.id] = placed{sum: f.sum}
-		}
+	same := d.digest == w.had && !w.restarted
+	w.seen = d.said.begin(same, w.rows, func() *seen { return d.begin(same, w.rows) })
+	if same {
 		return c.send(update{Seq: d.seq}, nil) // Nothing to place, but the page is followed from here on.
 	}
 	_, err := c.sendChanges(ctx, w, d)
-	for id, x := range w.has { // What was just placed may be swapped at once by the first change.
-		w.has[id] = placed{sum: x.sum}
-	}
 	return err
+}
+
+// begin is what a reader has that shows these rows: the drawing itself, or nothing.
+func (d *drawing) begin(same bool, rows []string) *seen {
+	s := &seen{rows: make(map[string]bool, len(rows)), has: map[string]placed{}}
+	for _, id := range rows {
+		s.rows[id] = true
+	}
+	if same {
+		s.order = d.page.order
+		for _, f := range d.frags {
+			s.has[f.id] = placed{sum: f.sum}
+		}
+	}
+	return s
 }
 
 // cannot tells the page that it cannot be drawn any more. It is tried again.
@@ -217,16 +238,37 @@ func (c *reader) cannot(w *watch, err error) error {
 // sendChanges sends every fragment that differs from what the reader has and
 // was not swapped a moment ago.
 func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, error) {
-	m := update{Seq: d.seq, Missed: w.missed, Restarted: w.restarted}
-	frags, err := w.onScreen(ctx, d)
+	now := time.Now()
+	a, err := d.said.advance(w.seen, now, func() (*advance, error) { return d.after(ctx, w.seen, now) })
 	if err != nil {
 		return false, err
 	}
-	now := time.Now()
-	w.again = time.Time{}
-	var changed []fragment
+	w.seen, w.again = a.next, a.again
+	m := update{Seq: d.seq, Missed: w.missed, Restarted: w.restarted, Order: a.order}
+	if len(a.changed) == 0 && m.Order == nil && m.Missed == 0 && !m.Restarted {
+		return false, nil
+	}
+	own := w.missed > 0 || w.restarted
+	w.missed, w.restarted = 0, false
+	if own || w.shared.lone() {
+		return true, c.send(m, a.changed)
+	}
+	return true, c.sendShared(m, a.changed, d.said)
+}
+
+// after is the advance from what was seen to the drawing. What is placed for the first
+// time may be swapped at once by the first change.
+func (d *drawing) after(ctx context.Context, s *seen, now time.Time) (*advance, error) {
+	frags, err := d.onScreen(ctx, s.rows)
+	if err != nil {
+		return nil, err
+	}
+	x, at := &advance{next: s}, now
+	if len(s.has) == 0 {
+		at = time.Time{}
+	}
 	for _, f := range frags {
-		was, ok := w.has[f.id]
+		was, ok := s.has[f.id]
 		if ok && was.sum == f.sum {
 			continue
 		}
@@ -234,47 +276,48 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 		if f.id == "f-window" {
 			gap = windowEvery
 		}
-		if at := was.at.Add(gap); now.Before(at) {
-			w.again = earlier(at, w.again)
+		if free := was.at.Add(gap); now.Before(free) {
+			x.again = earlier(free, x.again)
 			continue
 		}
-		w.has[f.id] = placed{f.sum, now}
-		changed = append(changed, f)
+		x.changed = append(x.changed, f)
 	}
-	if d.page.order != nil && !slices.Equal(d.page.order, w.order) {
-		m.Order, w.order = d.page.order, d.page.order
+	if d.page.order != nil && !slices.Equal(d.page.order, s.order) {
+		x.order = d.page.order
 	}
-	if len(changed) == 0 && m.Order == nil && m.Missed == 0 && !m.Restarted {
-		return false, nil
+	if len(x.changed) == 0 && x.order == nil {
+		return x, nil
 	}
-	own := w.missed > 0 || w.restarted
-	w.missed, w.restarted = 0, false
-	if own || w.shared.lone() {
-		return true, c.send(m, changed)
+	x.next = &seen{rows: s.rows, has: maps.Clone(s.has), order: s.order}
+	for _, f := range x.changed {
+		x.next.has[f.id] = placed{f.sum, at}
 	}
-	return true, c.sendShared(m, changed, d.said)
+	if x.order != nil {
+		x.next.order = x.order
+	}
+	return x, nil
 }
 
-// onScreen is the fragments that the reader can show: no row that it does not
-// have, and every row that it has, on this page of the list or not.
-func (w *watch) onScreen(ctx context.Context, d *drawing) ([]fragment, error) {
+// onScreen is the fragments that a reader with these rows can show: no other row,
+// and each of them, on this page of the list or not.
+func (d *drawing) onScreen(ctx context.Context, shown map[string]bool) ([]fragment, error) {
 	if d.page.row == nil {
 		return d.frags, nil
 	}
 	list, rows := make([]fragment, 0, len(d.frags)), 0
 	for _, f := range d.frags {
 		row := strings.HasPrefix(f.id, "r-")
-		if row && !w.rows[f.id] {
+		if row && !shown[f.id] {
 			continue
 		}
 		if list = append(list, f); row {
 			rows++
 		}
 	}
-	if rows == len(w.rows) { // Every row that the reader has is on this page.
+	if rows == len(shown) { // Every row that the reader has is on this page.
 		return list, nil
 	}
-	for id := range w.rows {
+	for id := range shown {
 		if slices.ContainsFunc(list, func(f fragment) bool { return f.id == id }) {
 			continue
 		}
