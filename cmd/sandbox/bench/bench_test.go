@@ -40,8 +40,8 @@ func TestRollout(t *testing.T) {
 	plane := startPlane(t)
 	log := &auditLog{path: plane.AuditPath}
 	var runs []run
-	for range s.pairs {
-		for _, who := range s.sides {
+	for i := range s.pairs {
+		for _, who := range s.turns(i) {
 			t.Run(string(who), func(t *testing.T) { runs = append(runs, measure(t, plane, log, who, s)) })
 			if t.Failed() {
 				t.FailNow()

@@ -11,7 +11,7 @@
 // itself works. The environment makes it a measurement:
 //
 //	LOOPSCOPE_BENCH_DEPLOYMENTS  Deployments in each run; 10 replicas each
-//	LOOPSCOPE_BENCH_PAIRS        runs of each side, in turn (default 1)
+//	LOOPSCOPE_BENCH_PAIRS        runs of each side, in turn, each of them first every other time (default 1)
 //	LOOPSCOPE_BENCH_SIDE         "ours", "upstream" or "bare": this side alone
 //	LOOPSCOPE_BENCH_OVERHEAD     ours against bare: what record, history and a reader cost
 //	LOOPSCOPE_BENCH_CROWD        ours with LOOPSCOPE_BENCH_READERS readers (100) against ours without one

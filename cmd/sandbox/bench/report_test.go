@@ -179,7 +179,11 @@ func summary(runs []run, s settings) string {
 		for _, m := range s.comparisons() {
 			var mine, theirs, ratios []float64
 			for i := 0; i+1 < len(runs); i += 2 {
-				a, b := m.value(runs[i]), m.value(runs[i+1])
+				first, second := runs[i], runs[i+1]
+				if first.side != s.sides[0] {
+					first, second = second, first
+				}
+				a, b := m.value(first), m.value(second)
 				mine, theirs = append(mine, a), append(theirs, b)
 				if b > 0 {
 					ratios = append(ratios, a/b)

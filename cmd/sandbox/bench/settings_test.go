@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -48,6 +49,16 @@ func settingsOf(t *testing.T) settings {
 		s.sides = []side{crowd, unread}
 	}
 	return s
+}
+
+// turns are the sides in the order in which they run in pair i: each begins as often
+// as the other, as the first run finds components that are still cold.
+func (s settings) turns(i int) []side {
+	sides := slices.Clone(s.sides)
+	if i%2 == 1 {
+		slices.Reverse(sides)
+	}
+	return sides
 }
 
 func number(t *testing.T, name string, otherwise int) int {

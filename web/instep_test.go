@@ -1,0 +1,67 @@
+package web
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestReadersInStepShare: what is found out for one reader is known for all who
+// have seen the same, and what was held back is looked at again when it may go.
+func TestReadersInStepShare(t *testing.T) {
+	s := planWorld(t).server(nil)
+	q, build, err := s.find("/deployments")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.drawNow(t.Context(), q, build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, rows := time.Now(), d.page.order[:1]
+	begin := func(same bool, rows []string) *seen {
+		return d.said.begin(same, rows, func() *seen { return d.begin(same, rows) })
+	}
+	goOn := func(d *drawing, from *seen, now time.Time) *advance {
+		t.Helper()
+		a, err := d.said.advance(from, now, func() (*advance, error) { return d.after(t.Context(), from, now) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	// next is a drawing in which the counter of the header is another one.
+	next := func(d *drawing) *drawing {
+		again := *d
+		again.said, again.frags = &messages{}, slices.Clone(d.frags)
+		again.frags[1].sum++
+		return &again
+	}
+
+	none := begin(false, rows)
+	if begin(false, rows) != none || begin(true, rows) == none || begin(false, d.page.order) == none {
+		t.Error("readers of the same rows begin alike, and others do not")
+	}
+	a := goOn(d, none, now)
+	if goOn(d, none, now.Add(time.Second)) != a {
+		t.Error("it is found out twice")
+	}
+	if want := len(d.frags) - len(d.page.order) + len(rows); len(a.changed) != want || !slices.Equal(a.order, d.page.order) {
+		t.Errorf("%d fragments and the order %v, want %d and %v", len(a.changed), a.order, want, d.page.order)
+	}
+	d = next(d)
+	if a = goOn(d, a.next, now); len(a.changed) != 1 || a.changed[0].id != "f-window" || a.order != nil || !a.again.IsZero() {
+		t.Errorf("the first change is %+v", a)
+	}
+	d = next(d)
+	held := goOn(d, a.next, now.Add(windowEvery/10))
+	if len(held.changed) != 0 || held.next != a.next || !held.again.Equal(now.Add(windowEvery)) {
+		t.Errorf("soon after it: %+v", held)
+	}
+	if goOn(d, a.next, now.Add(windowEvery-time.Millisecond)) != held {
+		t.Error("it is found out once more before it may be sent")
+	}
+	if later := goOn(d, a.next, now.Add(windowEvery)); len(later.changed) != 1 || !later.again.IsZero() {
+		t.Errorf("when it may be sent: %+v", later)
+	}
+}
