@@ -37,7 +37,7 @@ func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []
 	var list []*Trace
 	q := Query{Namespace: o.Namespace, Since: from, Until: to.Add(2 * quietEnd), OldestFirst: true}
 	err = a.Each(ctx, q, func(t *Trace) error {
-		if family(now, t) {
+		if family(now.Object, t.Object, t.Owner) {
 			list = append(list, t)
 		}
 		return enough(len(list) >= maxCollected)
@@ -56,14 +56,14 @@ func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []
 // Around reads from an archive the syncs of t's Deployment and ReplicaSets in
 // the minutes before and after it, t itself among them.
 func Around(ctx context.Context, a Archive, t *Trace) ([]*Trace, error) {
-	head := t
+	head := t.Object
 	if t.Owner != "" {
-		head = &Trace{Object: Object{LoopDeployment, t.Namespace, t.Owner}}
+		head = Object{LoopDeployment, t.Namespace, t.Owner}
 	}
 	list := []*Trace{t}
 	q := Query{Namespace: t.Namespace, Since: t.Started.Add(-around), Until: t.Started.Add(around), OldestFirst: true}
 	err := a.Each(ctx, q, func(x *Trace) error {
-		if idOf(x) != idOf(t) && (x.Object == t.Object || family(head, x)) {
+		if idOf(x) != idOf(t) && (x.Object == t.Object || family(head, x.Object, x.Owner)) {
 			list = append(list, x)
 		}
 		return enough(len(list) >= maxCollected)

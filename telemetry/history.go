@@ -4,6 +4,8 @@ package telemetry
 // one in the middle can leave without a search. It lives as long as a trace of
 // the object is kept: objects come and go by the thousand.
 type history struct {
+	object         Object
+	owner          string // as the newest trace has it
 	oldest, newest *kept
 	folded         uint64
 }
@@ -11,13 +13,14 @@ type history struct {
 func (j *Journal) historyOf(o Object) *history {
 	h := j.objects[o]
 	if h == nil {
-		h = &history{}
+		h = &history{object: o}
 		j.objects[o] = h
 	}
 	return h
 }
 
-func (h *history) append(k *kept) {
+func (h *history) append(k *kept, owner string) {
+	h.owner = owner
 	k.history, k.older = h, h.newest
 	if h.newest != nil {
 		h.newest.newer = k
@@ -45,10 +48,8 @@ func (h *history) remove(k *kept) {
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	if k := j.upTo(seq); k != nil && k.trace.Seq == seq {
-		return k.trace, true
-	}
-	return nil, false
+	t := j.upTo(seq).numbered(seq)
+	return t, t != nil
 }
 
 // Nearest returns the newest kept trace with that number or a lower one.
@@ -56,7 +57,7 @@ func (j *Journal) Nearest(seq uint64) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	if k := j.upTo(seq); k != nil {
-		return k.trace, true
+		return k.found()
 	}
 	return nil, false
 }
@@ -70,7 +71,7 @@ func (j *Journal) upTo(seq uint64) *kept {
 	}
 	var best *kept
 	for i := range j.shelves {
-		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.trace.Seq > best.trace.Seq) {
+		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.seq > best.seq) {
 			best = k
 		}
 	}
@@ -89,8 +90,8 @@ func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
 		return nil
 	}
 	var list []*Trace
-	for k := h.newest; k != nil && k.trace.Seq > seq && len(list) < limit; k = k.older {
-		list = append(list, k.trace)
+	for k := h.newest; k != nil && k.seq > seq && len(list) < limit; k = k.older {
+		list = k.appendTo(list)
 	}
 	for a, b := 0, len(list)-1; a < b; a, b = a+1, b-1 {
 		list[a], list[b] = list[b], list[a]
@@ -115,7 +116,7 @@ func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
 			return at.older
 		}
 		k := h.newest
-		for k != nil && k.trace.Seq >= seq {
+		for k != nil && k.seq >= seq {
 			k = k.older
 		}
 		return k
@@ -129,7 +130,7 @@ func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
 			return at.newer
 		}
 		k := h.oldest
-		for k != nil && k.trace.Seq <= seq {
+		for k != nil && k.seq <= seq {
 			k = k.newer
 		}
 		return k
@@ -146,11 +147,11 @@ func (j *Journal) beside(o Object, seq uint64, find func(*history, *kept) *kept)
 		return nil, false
 	}
 	at := j.upTo(seq)
-	if at != nil && (at.trace.Seq != seq || at.history != h) {
+	if at != nil && (at.seq != seq || at.history != h) {
 		at = nil
 	}
 	if k := find(h, at); k != nil {
-		return k.trace, true
+		return k.found()
 	}
 	return nil, false
 }
@@ -166,16 +167,16 @@ func (j *Journal) Family(o Object) []*Trace {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	head := o
-	if h := j.objects[o]; h != nil && h.newest != nil && h.newest.trace.Owner != "" {
-		head = Object{LoopDeployment, o.Namespace, h.newest.trace.Owner}
+	if h := j.objects[o]; h != nil && h.newest != nil && h.owner != "" {
+		head = Object{LoopDeployment, o.Namespace, h.owner}
 	}
 	var list []*Trace
 	for member, h := range j.objects {
-		if member != o && (h.newest == nil || !family(&Trace{Object: head}, h.newest.trace)) {
+		if member != o && (h.newest == nil || !family(head, member, h.owner)) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
-			list = append(list, k.trace)
+			list = k.appendTo(list)
 		}
 	}
 	return list

@@ -238,11 +238,12 @@ func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, misse
 			}
 			after = last
 		case after < last:
-			batch, missed := j.collect(after, last)
+			batch, more := j.collect(after, last)
 			if len(batch) > 0 {
-				return batch, missed, nil
+				return batch, missed + more, nil
 			}
-			continue // Overtaken while reading; begin again further on.
+			missed, after = missed+last-after, last // Overtaken while reading: none of them is there any more.
+			continue
 		case ended:
 			return nil, 0, ErrEnded
 		}
@@ -291,12 +292,12 @@ func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {
 	batch = make([]*Trace, 0, min(maxBatch, last-from+1))
 	reported := missed
 	for seq := from; seq <= last && len(batch) < maxBatch; seq++ {
-		k := j.recent[seq%slots].Load()
-		if k == nil || k.trace.Seq != seq {
+		t := j.recent[seq%slots].Load().numbered(seq)
+		if t == nil {
 			missed++
 			continue
 		}
-		batch = append(batch, k.trace)
+		batch = append(batch, t)
 		reported = missed // What is missing behind the last one is for the next call to say.
 	}
 	return batch, reported

@@ -13,8 +13,8 @@ func (j *Journal) Kept(after uint64, limit int) []*Trace {
 		if k == nil {
 			break
 		}
-		list = append(list, k.trace)
-		after = k.trace.Seq
+		list = k.appendTo(list)
+		after = k.seq
 	}
 	return list
 }
@@ -24,13 +24,13 @@ func (j *Journal) Kept(after uint64, limit int) []*Trace {
 func (j *Journal) next(after uint64) *kept {
 	var first *kept
 	for i := range j.shelves {
-		if k := j.shelves[i].after(after); k != nil && (first == nil || k.trace.Seq < first.trace.Seq) {
+		if k := j.shelves[i].after(after); k != nil && (first == nil || k.seq < first.seq) {
 			first = k
 		}
 	}
 	last := j.last.Load()
 	for seq := max(after+1, j.oldest); seq <= last; seq++ {
-		if first != nil && first.trace.Seq <= seq {
+		if first != nil && first.seq <= seq {
 			break
 		}
 		if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil {

@@ -40,9 +40,7 @@ func (j *Journal) load(t *Trace) {
 	if t.Started.Before(j.began) {
 		j.began = t.Started
 	}
-	k := &kept{trace: t, size: estimate(t)}
-	j.bytes += k.size
-	j.historyOf(t.Object).append(k)
+	k := j.hold(t)
 	j.shelve(k, shelfLoaded, true)
 	j.oldest = t.Seq + 1
 	j.wrote.note(t)

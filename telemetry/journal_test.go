@@ -112,7 +112,7 @@ func TestMissedIsSaidOnce(t *testing.T) {
 		j.Record(quiet("web"))
 	}
 	for _, overwritten := range []int{2, 5, 6} {
-		j.recent[overwritten].Store(&kept{trace: &Trace{Seq: uint64(overwritten) + 8}})
+		j.recent[overwritten].Store(&kept{seq: uint64(overwritten) + 8})
 	}
 	batch, missed := j.collect(0, 6)
 	if diff := cmp.Diff([]uint64{1, 3, 4}, seqs(batch)); diff != "" || missed != 1 {

@@ -105,23 +105,40 @@ func (t *Trace) outcomes(visit func(*decision.Action, *decision.Outcome)) {
 
 // kept is a trace and what holds it: the recent ring and shelves.
 type kept struct {
-	trace   *Trace
+	form
+	seq     uint64
 	size    int64
 	recent  bool
-	shelves int
+	shelves uint8 // a bit for each
 	quiet   bool
 	// The history of the trace's object, and its neighbours there.
 	history      *history
 	older, newer *kept
 }
 
+// numbered is the trace, if it has that number.
+func (k *kept) numbered(seq uint64) *Trace {
+	if k == nil || k.seq != seq {
+		return nil
+	}
+	return k.trace()
+}
+
+// hold makes a trace one that is kept, in the history of its object. The journal is locked.
+func (j *Journal) hold(t *Trace) *kept {
+	k := &kept{seq: t.Seq, size: estimate(t)}
+	k.set(t)
+	j.bytes += k.size
+	j.historyOf(t.Object).append(k, t.Owner)
+	return k
+}
+
 // keep puts a trace into the recent ring, on its shelves and into the history
 // of its object, and lets go of what they have no room for. A trace can stand
 // on several shelves. The journal is locked.
 func (j *Journal) keep(t *Trace) {
-	k := &kept{trace: t, size: estimate(t), recent: true, quiet: true}
-	j.bytes += k.size
-	j.historyOf(t.Object).append(k)
+	k := j.hold(t)
+	k.recent, k.quiet = true, true
 	slots := uint64(len(j.recent))
 	if t.Seq-j.oldest >= slots {
 		j.dropRecent()
@@ -141,20 +158,20 @@ func (j *Journal) shelve(k *kept, class int, belongs bool) {
 	}
 	s := &j.shelves[class]
 	if len(s.items)-s.gone >= s.limit {
-		j.unshelve(s)
+		j.unshelve(class)
 	}
 	if k.shelves == 0 {
 		j.shelved += k.size
 	}
-	k.shelves++
+	k.shelves |= 1 << class
 	k.quiet = false
 	s.push(k)
 }
 
 // unshelve lets go of the oldest of a shelf.
-func (j *Journal) unshelve(s *shelf) {
-	k := s.pop()
-	k.shelves--
+func (j *Journal) unshelve(class int) {
+	k := j.shelves[class].pop()
+	k.shelves &^= 1 << class
 	if k.shelves == 0 {
 		j.shelved -= k.size
 	}
@@ -173,15 +190,16 @@ func (j *Journal) dropRecent() {
 // huge traces does not cost another its few. It is false when there is nothing
 // left to drop but the newest trace, which always stays.
 func (j *Journal) giveUp() bool {
-	greediest := &j.shelves[0]
+	greediest := 0
 	for i := range j.shelves {
-		if j.shelves[i].bytes > greediest.bytes {
-			greediest = &j.shelves[i]
+		if j.shelves[i].bytes > j.shelves[greediest].bytes {
+			greediest = i
 		}
 	}
+	s := &j.shelves[greediest]
 	// What is on a shelf and in the ring as well is only freed by leaving both.
-	inRing := greediest.bytes == 0 || greediest.items[greediest.gone].recent
-	if inRing || j.bytes-j.shelved >= greediest.bytes {
+	inRing := s.bytes == 0 || s.items[s.gone].recent
+	if inRing || j.bytes-j.shelved >= s.bytes {
 		if j.oldest <= j.last.Load() {
 			j.dropRecent()
 			return true
@@ -198,7 +216,7 @@ func (j *Journal) giveUp() bool {
 // history, and if it was quiet it is counted there. The count lives as long as
 // the object or a trace of it.
 func (j *Journal) release(k *kept) {
-	if k.recent || k.shelves > 0 {
+	if k.recent || k.shelves != 0 {
 		return
 	}
 	j.bytes -= k.size
@@ -208,8 +226,8 @@ func (j *Journal) release(k *kept) {
 		h.folded++
 		j.folded++
 	}
-	if h.newest == nil && !j.board.has(k.trace.Object) {
-		delete(j.objects, k.trace.Object)
+	if h.newest == nil && !j.board.has(h.object) {
+		delete(j.objects, h.object)
 	}
 }
 
@@ -241,7 +259,7 @@ func (s *shelf) pop() *kept {
 // upTo is the newest trace of the shelf with that number or a lower one.
 func (s *shelf) upTo(seq uint64) *kept {
 	live := s.items[s.gone:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].trace.Seq > seq })
+	i := sort.Search(len(live), func(i int) bool { return live[i].seq > seq })
 	if i == 0 {
 		return nil
 	}
@@ -251,7 +269,7 @@ func (s *shelf) upTo(seq uint64) *kept {
 // after is the oldest trace of the shelf with a higher number.
 func (s *shelf) after(seq uint64) *kept {
 	live := s.items[s.gone:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].trace.Seq > seq })
+	i := sort.Search(len(live), func(i int) bool { return live[i].seq > seq })
 	if i == len(live) {
 		return nil
 	}

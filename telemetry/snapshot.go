@@ -8,22 +8,21 @@ import (
 // Snapshot is what a sync decided on: a value of the loop's own package, packed,
 // or its versioned JSON where that is all there is. The zero value is none.
 type Snapshot struct {
-	value Packed
+	value Packed[any]
 	text  json.RawMessage
 }
 
 // Packed is a value that is kept in less memory, and with less work for the
-// garbage collector, than it would take itself.
-type Packed interface {
+// garbage collector, than it would take itself. Its methods are safe for concurrent use.
+type Packed[T any] interface {
 	// Bytes is how much memory it takes.
 	Bytes() int
-	// Unpack makes a new value of it, a pointer to what its loop's package calls a
-	// snapshot. The error is that of bytes that nobody has packed.
-	Unpack() (any, error)
+	// Unpack makes a new value of it. The error is that of bytes that nobody has packed.
+	Unpack() (T, error)
 }
 
-// SnapshotOf is of a packed value.
-func SnapshotOf(value Packed) Snapshot { return Snapshot{value: value} }
+// SnapshotOf is of a packed value: a pointer to what its loop's package calls a snapshot.
+func SnapshotOf(value Packed[any]) Snapshot { return Snapshot{value: value} }
 
 // SnapshotText is of a value's versioned JSON, which may be anybody's.
 func SnapshotText(text json.RawMessage) Snapshot { return Snapshot{text: text} }
@@ -32,7 +31,7 @@ func SnapshotText(text json.RawMessage) Snapshot { return Snapshot{text: text} }
 func (s Snapshot) IsZero() bool { return s.value == nil && len(s.text) == 0 }
 
 // Value is the packed value, nil where there is only its text.
-func (s Snapshot) Value() Packed { return s.value }
+func (s Snapshot) Value() Packed[any] { return s.value }
 
 // Bytes is how much memory it takes.
 func (s Snapshot) Bytes() int {

@@ -185,7 +185,7 @@ func (e *Excerpt) within(t *Trace, syncs []*Trace, s stretch, from time.Time) []
 	var list []*Trace
 	over := syncs[s.last].Ended
 	for _, x := range e.traces {
-		if !family(t, x) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
+		if !family(t.Object, x.Object, x.Owner) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
 			continue
 		}
 		if s.settled && x.Started.Sub(over) > quietEnd {
@@ -207,9 +207,9 @@ func trimmed(list []*Trace, last *Trace) []*Trace {
 	return list
 }
 
-// family reports whether a sync is of the Deployment or of one of its ReplicaSets.
-func family(t, x *Trace) bool {
-	return x.Namespace == t.Namespace && (x.Object == t.Object || x.Loop == LoopReplicaSet && t.Loop == LoopDeployment && x.Owner == t.Name)
+// family reports whether an object with that owner is the Deployment or one of its ReplicaSets.
+func family(head, x Object, owner string) bool {
+	return x.Namespace == head.Namespace && (x == head || x.Loop == LoopReplicaSet && head.Loop == LoopDeployment && owner == head.Name)
 }
 
 // event is a cause as a story knows it: several syncs may have taken the same.

@@ -152,7 +152,7 @@ func packed(t *testing.T, traces []*telemetry.Trace) []packing.Record {
 
 func unpacked(t testing.TB, r packing.Record) *telemetry.Trace {
 	t.Helper()
-	x, err := r.Trace()
+	x, err := r.Unpack()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,6 +150,21 @@ type packed struct {
 	head, body   []byte
 	hits         []byte
 	document     string
+	// plain is the body as it was, of these syncs and their sizes.
+	plain []byte
+	seqs  []uint64
+	sizes []int
+}
+
+// handOver makes the journal keep the syncs as the bytes that they became here.
+func (p *packed) handOver(journal Journal) {
+	records, err := wire.Divide(p.plain, p.sizes)
+	if err != nil {
+		return // Never of bytes that were just written: the journal goes on with what it has.
+	}
+	for i := range records {
+		journal.Pack(p.seqs[i], &records[i])
+	}
 }
 
 // groups divides what is kept together so that no block becomes too large or
@@ -246,6 +261,7 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
 		head: contents, hits: hits, body: c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4+256)), document: document,
+		plain: plain, seqs: h.Seqs, sizes: h.Sizes,
 	}, nil
 }
 

@@ -141,7 +141,7 @@ func (c *codec) records(h *head, body []byte) ([]wire.Record, error) {
 
 // whole reads all of a sync.
 func whole(r wire.Record) (*telemetry.Trace, error) {
-	t, err := r.Trace()
+	t, err := r.Unpack()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -29,6 +29,8 @@ type Journal interface {
 	Next(ctx context.Context, after uint64) (batch []*telemetry.Trace, missed uint64, err error)
 	// Last is the number of the newest trace.
 	Last() uint64
+	// Pack is given the trace with that number as bytes, once it was written.
+	Pack(seq uint64, p telemetry.Packed[*telemetry.Trace])
 }
 
 // Keeper writes the journal into a file for as long as the program runs, and
@@ -121,7 +123,7 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 	if err != nil {
 		return after, err
 	}
-	if err := k.keep(ctx, batch); err != nil {
+	if err := k.keep(ctx, journal, batch); err != nil {
 		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
 			_ = k.trim(ctx)
 		}
@@ -138,11 +140,17 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 	return after, nil
 }
 
-func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace) error {
+func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.Trace) error {
 	ctx = context.WithoutCancel(ctx)
-	written, err := len(batch), k.store.Add(ctx, batch...)
+	written := len(batch)
+	groups, err := k.store.add(ctx, batch)
 	if errors.Is(err, errUnfit) {
 		written, err = k.keepWhatFits(ctx, batch)
+	}
+	for _, g := range groups {
+		for i := range g.blocks {
+			g.blocks[i].handOver(journal)
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -202,7 +210,7 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) erro
 	defer cancel()
 	for ctx.Err() == nil && after < journal.Last() {
 		batch, missed, err := journal.Next(ctx, after)
-		if err != nil || !k.open() || k.keep(ctx, batch) != nil {
+		if err != nil || !k.open() || k.keep(ctx, journal, batch) != nil {
 			break
 		}
 		k.count(func(t *telemetry.ArchiveState) { t.Dropped += missed })

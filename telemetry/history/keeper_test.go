@@ -3,11 +3,13 @@ package history
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -313,5 +315,39 @@ func TestDamagedRows(t *testing.T) {
 func TestReadWithoutAFile(t *testing.T) {
 	if _, err := Read(filepath.Join(t.TempDir(), "no.db")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--history") {
 		t.Errorf("Read = %v", err)
+	}
+}
+
+// What was written is kept by the journal as the bytes that were written, and is
+// read from there as it was.
+func TestJournalKeepsWhatWasWrittenAsBytes(t *testing.T) {
+	j := journal(0)
+	traces := newGenerator(t, 21, 10).many(300)
+	want := make([]string, len(traces))
+	for i, x := range traces {
+		j.Record(x)
+		text, err := json.Marshal(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = string(text)
+	}
+	whole := j.Archive().State().Bytes
+	k, _, end := running(t, filepath.Join(t.TempDir(), "h.db"), quick(), j)
+	until(t, k, "written", func(s telemetry.ArchiveState) bool { return s.Written == 300 })
+	end()
+	if packed := j.Archive().State().Bytes; packed > whole/2 {
+		t.Errorf("the journal takes %d bytes, and took %d before", packed, whole)
+	}
+	clear(traces)
+	runtime.GC()
+	for i := range want {
+		x, ok := j.Get(uint64(i + 1))
+		if !ok {
+			t.Fatalf("sync %d is not there any more", i+1)
+		}
+		if text, err := json.Marshal(x); err != nil || string(text) != want[i] {
+			t.Errorf("sync %d, %v: %s, want %s", i+1, err, text, want[i])
+		}
 	}
 }

@@ -88,26 +88,32 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 // Add keeps all of these traces or none, in this order. One that is kept already
 // is left as it is. The traces are only read.
 func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
+	_, err := s.add(ctx, traces)
+	return err
+}
+
+// add is Add, and returns the blocks that it wrote.
+func (s *Store) add(ctx context.Context, traces []*telemetry.Trace) ([]packedGroup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	traces, err := s.fresh(ctx, traces)
 	if err != nil {
-		return explain(s.path, err)
+		return nil, explain(s.path, err)
 	}
 	list, err := s.groups(traces)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return s.keep(ctx, list)
 }
 
 // keep writes groups in one transaction. The store is locked.
-func (s *Store) keep(ctx context.Context, list []*group) error {
+func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) {
 	b := &batch{Store: s, added: map[int64]int64{}, learned: map[string]int64{}}
 	for _, g := range list {
 		blocks, err := g.pack(s.codec)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b.groups = append(b.groups, packedGroup{g, blocks})
 	}
@@ -121,7 +127,7 @@ func (s *Store) keep(ctx context.Context, list []*group) error {
 	})
 	if err != nil {
 		s.epoch = epoch{} // What the file has now, it says itself.
-		return explain(s.path, err)
+		return nil, explain(s.path, err)
 	}
 	s.names.know(b.learned)
 	for _, g := range b.groups {
@@ -131,7 +137,7 @@ func (s *Store) keep(ctx context.Context, list []*group) error {
 			}
 		}
 	}
-	return s.note(ctx, b.added)
+	return b.groups, s.note(ctx, b.added)
 }
 
 // fresh leaves out what is kept already.

@@ -316,7 +316,7 @@ func TestBlocksWithoutMarks(t *testing.T) {
 			p.terms.doubled = true
 		}
 	}
-	if err := s.keep(t.Context(), groups); err != nil {
+	if _, err := s.keep(t.Context(), groups); err != nil {
 		t.Fatal(err)
 	}
 	for name, q := range queries(traces) {

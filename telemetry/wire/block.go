@@ -67,11 +67,18 @@ func (b *Block) Bytes() []byte {
 	return append(all, w.data...)
 }
 
-// Record is one sync of a block.
+// Record is one sync of a block. It is never changed.
 type Record struct {
 	fields []byte
-	texts  []string
+	texts  []string // of the whole block
+	share  int      // bytes of them, for each sync
 }
+
+// textBytes is what a text takes beside its bytes.
+const textBytes = 16
+
+// Bytes is how much memory it takes where the whole block is kept.
+func (r *Record) Bytes() int { return len(r.fields) + r.share }
 
 // Divide gives the syncs of a block, of which the sizes are known.
 func Divide(block []byte, sizes []int) ([]Record, error) {
@@ -79,12 +86,13 @@ func Divide(block []byte, sizes []int) ([]Record, error) {
 	if err := w.readTexts(); err != nil {
 		return nil, err
 	}
+	share := (len(block) - len(w.data) + textBytes*len(w.texts)) / max(1, len(sizes))
 	list := make([]Record, len(sizes))
 	for i, size := range sizes {
 		if size < 0 || size > len(w.data) {
 			return nil, errShort
 		}
-		list[i], w.data = Record{w.data[:size], w.texts}, w.data[size:]
+		list[i], w.data = Record{w.data[:size], w.texts, share}, w.data[size:]
 	}
 	return list, nil
 }
@@ -117,8 +125,8 @@ func (w *coder) readTexts() error {
 	return nil
 }
 
-// Trace reads all of it.
-func (r Record) Trace() (*telemetry.Trace, error) {
+// Unpack reads all of it.
+func (r *Record) Unpack() (*telemetry.Trace, error) {
 	t, w := new(telemetry.Trace), coder{data: r.fields, reads: true, texts: r.texts}
 	w.trace(t)
 	return t, w.end()

@@ -90,7 +90,7 @@ func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trac
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		trace, err := r.Trace()
+		trace, err := r.Unpack()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func FuzzWire(f *testing.F) {
 
 // read looks at a trace that may be any: what can be read can leave the program.
 func read(t *testing.T, r *Record) {
-	trace, err := r.Trace()
+	trace, err := r.Unpack()
 	if err == nil {
 		_ = text(t, trace)
 		_ = trace.Sentence.At(trace.Ended)

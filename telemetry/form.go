@@ -1,0 +1,91 @@
+package telemetry
+
+import (
+	"sync/atomic"
+	"weak"
+)
+
+// form is how a trace is kept: whole at first, and as bytes once somebody has
+// made some of it. It is read without a lock.
+type form struct {
+	whole  atomic.Pointer[Trace]
+	packed Packed[*Trace] // there before whole is nil, and never changed
+	// lately is the whole one for as long as anybody else has it.
+	lately atomic.Pointer[weak.Pointer[Trace]]
+}
+
+func (f *form) set(t *Trace) { f.whole.Store(t) }
+
+// pack lets go of the whole trace. Calls are made one at a time.
+func (f *form) pack(p Packed[*Trace]) {
+	f.packed = p
+	known := weak.Make(f.whole.Load())
+	f.lately.Store(&known)
+	f.whole.Store(nil)
+}
+
+// trace is the whole one, nil where the bytes are none of a trace. All who have it
+// at the same time have the same.
+func (f *form) trace() *Trace {
+	if t := f.whole.Load(); t != nil {
+		return t
+	}
+	for {
+		known := f.lately.Load()
+		if t := known.Value(); t != nil {
+			return t
+		}
+		t, err := f.packed.Unpack()
+		if err != nil {
+			return nil
+		}
+		if again := weak.Make(t); f.lately.CompareAndSwap(known, &again) {
+			return t
+		}
+	}
+}
+
+// found is the trace, and whether there is one.
+func (f *form) found() (*Trace, bool) {
+	t := f.trace()
+	return t, t != nil
+}
+
+// appendTo appends the trace, if there is one.
+func (f *form) appendTo(list []*Trace) []*Trace {
+	if t := f.trace(); t != nil {
+		list = append(list, t)
+	}
+	return list
+}
+
+// keptBytes is about what a packed trace takes beside its bytes.
+const keptBytes = 256
+
+// Pack keeps the trace with that number as bytes from now on, which unpack to an
+// equal one. It does nothing where the trace is kept no longer, or packed already.
+func (j *Journal) Pack(seq uint64, p Packed[*Trace]) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := j.upTo(seq)
+	if k == nil || k.seq != seq || k.whole.Load() == nil {
+		return
+	}
+	k.pack(p)
+	j.resize(k, keptBytes+int64(p.Bytes()))
+}
+
+// resize notes what a trace takes now. The journal is locked.
+func (j *Journal) resize(k *kept, size int64) {
+	more := size - k.size
+	k.size = size
+	j.bytes += more
+	if k.shelves != 0 {
+		j.shelved += more
+	}
+	for i := range j.shelves {
+		if k.shelves&(1<<i) != 0 {
+			j.shelves[i].bytes += more
+		}
+	}
+}
