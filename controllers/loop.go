@@ -165,13 +165,15 @@ func (l *Loop) work(ctx context.Context, worker int) {
 // State is the loop as it stands now.
 func (l *Loop) State() telemetry.LoopState {
 	s := l.Waits()
-	s.Queue, s.Lag = l.Queue(), l.opts.Ledger.lags.lag(l.name)
+	s.Queue, s.Lag = l.counted(l.queue.State()), l.opts.Ledger.lags.lag(l.name)
 	return s
 }
 
-// Queue is the loop's queue as it stands now.
-func (l *Loop) Queue() telemetry.QueueState {
-	s := l.queue.State()
+// Phases is the loop's queue as it stands now, in no order and without the causes of
+// its keys, which are many: lists ask for it often.
+func (l *Loop) Phases() telemetry.QueueState { return l.counted(l.queue.Phases()) }
+
+func (l *Loop) counted(s telemetry.QueueState) telemetry.QueueState {
 	s.Workers = int(l.workers.Load())
 	return s
 }

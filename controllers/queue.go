@@ -234,12 +234,17 @@ func (q *queue) running() workqueue.TypedRateLimitingInterface[string] {
 }
 
 // State is the queue as it stands now. Workers is left to the loop.
-func (q *queue) State() telemetry.QueueState {
+func (q *queue) State() telemetry.QueueState { return sortedByKey(q.state(true)) }
+
+// Phases is the State in no order and without the causes of its keys.
+func (q *queue) Phases() telemetry.QueueState { return q.state(false) }
+
+func (q *queue) state(causes bool) telemetry.QueueState {
 	q.ready.order.Lock()
-	s := q.table.state()
+	s := q.table.state(causes)
 	q.ready.order.Unlock()
 	s.Name = q.name
-	return sortedByKey(s)
+	return s
 }
 
 // KeyState is one key as it stands now; false if the queue knows nothing of it.

@@ -43,7 +43,7 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 		table.touched()
 		table.popped("web")
 		table.added("web", false)
-		if s := table.state(); s.Busy != 1 || s.Dirty != 0 || s.Adds != 1 {
+		if s := table.state(true); s.Busy != 1 || s.Dirty != 0 || s.Adds != 1 {
 			t.Errorf("state: %+v", s)
 		}
 	})

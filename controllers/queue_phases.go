@@ -113,8 +113,8 @@ func (t *keyTable) takenBy(key string, seq uint64) {
 	}
 }
 
-// state is the whole table, its keys in no order.
-func (t *keyTable) state() telemetry.QueueState {
+// state is the whole table, its keys in no order, with their causes or without.
+func (t *keyTable) state(causes bool) telemetry.QueueState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := telemetry.QueueState{
@@ -123,7 +123,7 @@ func (t *keyTable) state() telemetry.QueueState {
 	}
 	now := t.clock.Now()
 	for key, e := range t.keys {
-		k, ok := e.state(key, now)
+		k, ok := e.state(key, now, causes)
 		if !ok {
 			continue
 		}
@@ -157,11 +157,11 @@ func (t *keyTable) keyState(key string) (telemetry.KeyState, bool) {
 	if e == nil {
 		return telemetry.KeyState{Key: key}, false
 	}
-	return e.state(key, t.clock.Now())
+	return e.state(key, t.clock.Now(), true)
 }
 
 // state is false for a key that is nowhere and remembered for its failures alone.
-func (e *keyEntry) state(key string, now time.Time) (telemetry.KeyState, bool) {
+func (e *keyEntry) state(key string, now time.Time, withCauses bool) (telemetry.KeyState, bool) {
 	k := telemetry.KeyState{
 		Key: key, Phase: e.phase, Since: e.since, Due: e.due,
 		Attempts: e.attempts, Backoff: e.backoff, Code: e.code,
@@ -174,7 +174,9 @@ func (e *keyEntry) state(key string, now time.Time) (telemetry.KeyState, bool) {
 		k.Phase, k.Since, causes = telemetry.KeyWaiting, e.armedSince, e.armed
 		k.Code = soonest(e.armed.kept, k.Code)
 	}
-	k.Causes, k.Folded = slices.Clone(causes.kept), causes.folded
+	if withCauses {
+		k.Causes, k.Folded = slices.Clone(causes.kept), causes.folded
+	}
 	k.Spent = e.spent.Add(k.Phase, max(0, now.Sub(later(k.Since, e.since))))
 	return k, k.Phase != ""
 }

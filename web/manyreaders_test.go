@@ -143,7 +143,7 @@ func packed(t *testing.T, traces []*telemetry.Trace) []packing.Record {
 		}
 		sizes = append(sizes, size)
 	}
-	list, err := packing.Divide(b.Bytes(), sizes)
+	list, err := packing.Divide(b.AppendTo(nil), sizes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,8 @@ type Options struct {
 	// Loops returns the loops as they stand now; nil for none.
 	Loops func() []telemetry.LoopState
 	// Queue returns the queue of one loop, which lists ask for far more often than
-	// for all there is to know of the loops; nil to take it from those.
+	// for all there is to know of the loops; its keys need no order and no causes.
+	// nil to take it from those.
 	Queue func(loop string) telemetry.QueueState
 	// Server returns what is known of the API server; nil for "reachable".
 	Server func() telemetry.ServerState

@@ -260,7 +260,7 @@ func BenchmarkWire(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(float64(len(w.Bytes()))/syncsPerBlock, "B/sync")
+		b.ReportMetric(float64(len(w.AppendTo(nil)))/syncsPerBlock, "B/sync")
 		w.Free()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/syncsPerBlock, "µs/sync")

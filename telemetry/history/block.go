@@ -147,23 +147,32 @@ type packing struct {
 type packed struct {
 	class, syncs int64
 	first, last  uint64
-	head, body   []byte
-	hits         []byte
+	head, hits   []byte
+	body         []byte // in scratch
 	document     string
-	// plain is the body as it was, of these syncs and their sizes.
-	plain []byte
-	seqs  []uint64
-	sizes []int
+	// records are the syncs as they became here, and seqs their numbers.
+	records []wire.Record
+	seqs    []uint64
+}
+
+// scratch is room for what is packed, used again with every commit: it is large.
+type scratch struct{ plain, bodies []byte }
+
+// maxScratch bounds the room that is kept for the next commit.
+const maxScratch = 4 * bytesPerBlock
+
+// clear makes room for the blocks of a commit, those of the one before are gone.
+func (s *scratch) clear() {
+	if cap(s.plain)+cap(s.bodies) > maxScratch {
+		*s = scratch{}
+	}
+	s.bodies = s.bodies[:0]
 }
 
 // handOver makes the journal keep the syncs as the bytes that they became here.
 func (p *packed) handOver(journal Journal) {
-	records, err := wire.Divide(p.plain, p.sizes)
-	if err != nil {
-		return // Never of bytes that were just written: the journal goes on with what it has.
-	}
-	for i := range records {
-		journal.Pack(p.seqs[i], &records[i])
+	for i := range p.records {
+		journal.Pack(p.seqs[i], &p.records[i])
 	}
 }
 
@@ -241,7 +250,7 @@ func (p *packing) object(o telemetry.Object) int {
 }
 
 // pack compresses the block, which is done with then.
-func (p *packing) pack(c *codec, class int64) (packed, error) {
+func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 	h := &p.head
 	if len(h.Seqs) > 1 && !p.terms.doubled {
 		h.Words = p.terms.marks
@@ -255,22 +264,28 @@ func (p *packing) pack(c *codec, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	plain, document := p.wire.Bytes(), p.terms.document()
+	room.plain = p.wire.AppendTo(room.plain[:0])
+	document := p.terms.document()
 	p.wire.Free()
 	p.terms.free()
+	records, err := wire.Divide(room.plain, h.Sizes)
+	if err != nil {
+		return packed{}, err
+	}
+	from := len(room.bodies)
+	room.bodies = c.encoder.EncodeAll(room.plain, room.bodies)
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: contents, hits: hits, body: c.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4+256)), document: document,
-		plain: plain, seqs: h.Seqs, sizes: h.Sizes,
+		head: contents, hits: hits, body: room.bodies[from:], document: document, records: records, seqs: h.Seqs,
 	}, nil
 }
 
 // pack compresses the blocks of a group in the order of their classes.
-func (g *group) pack(c *codec) ([]packed, error) {
+func (g *group) pack(c *codec, room *scratch) ([]packed, error) {
 	var list []packed
 	for class := int64(1); class < 1<<classBits; class++ {
 		if p := g.blocks[class]; p != nil {
-			b, err := p.pack(c, class)
+			b, err := p.pack(c, room, class)
 			if err != nil {
 				return nil, err
 			}

@@ -63,7 +63,7 @@ func alone(t testing.TB, trace *telemetry.Trace) []byte {
 	if _, _, err := b.Add(trace); err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes()
+	return b.AppendTo(nil)
 }
 
 func recorded(t *testing.T, path string) (texts [][]byte) {

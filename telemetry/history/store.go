@@ -44,6 +44,7 @@ type Store struct {
 	counts map[int64]int64 // kept syncs by class
 	names  names
 	extent extent
+	room   scratch
 	tight  bool // the last change found the file at its bound
 
 	seen sync.Mutex // guards state
@@ -92,7 +93,7 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	return err
 }
 
-// add is Add, and returns the blocks that it wrote.
+// add is Add, and returns the blocks that it wrote; their bodies are gone with the next ones.
 func (s *Store) add(ctx context.Context, traces []*telemetry.Trace) ([]packedGroup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,9 +110,10 @@ func (s *Store) add(ctx context.Context, traces []*telemetry.Trace) ([]packedGro
 
 // keep writes groups in one transaction. The store is locked.
 func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) {
+	s.room.clear()
 	b := &batch{Store: s, added: map[int64]int64{}, learned: map[string]int64{}}
 	for _, g := range list {
-		blocks, err := g.pack(s.codec)
+		blocks, err := g.pack(s.codec, &s.room)
 		if err != nil {
 			return nil, err
 		}

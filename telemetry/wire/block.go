@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -53,10 +54,10 @@ func (b *Block) Add(t *telemetry.Trace) (size, took int, err error) {
 	return size, size + w.size - texts, w.err
 }
 
-// Bytes is all of it: the list of texts, and the syncs.
-func (b *Block) Bytes() []byte {
+// AppendTo appends all of it: the list of texts, and the syncs.
+func (b *Block) AppendTo(all []byte) []byte {
 	w := &b.w
-	all := make([]byte, 0, 16+2*len(w.texts)+w.size+len(w.data))
+	all = slices.Grow(all, 16+2*len(w.texts)+w.size+len(w.data))
 	all = binary.AppendUvarint(binary.AppendUvarint(all, version), uint64(len(w.texts)))
 	for _, s := range w.texts {
 		all = binary.AppendUvarint(all, uint64(len(s)))
@@ -80,13 +81,15 @@ const textBytes = 16
 // Bytes is how much memory it takes where the whole block is kept.
 func (r *Record) Bytes() int { return len(r.fields) + r.share }
 
-// Divide gives the syncs of a block, of which the sizes are known.
+// Divide gives the syncs of a block, of which the sizes are known. They share no
+// bytes with it.
 func Divide(block []byte, sizes []int) ([]Record, error) {
 	w := &coder{data: block, reads: true}
 	if err := w.readTexts(); err != nil {
 		return nil, err
 	}
 	share := (len(block) - len(w.data) + textBytes*len(w.texts)) / max(1, len(sizes))
+	w.data = slices.Clone(w.data)
 	list := make([]Record, len(sizes))
 	for i, size := range sizes {
 		if size < 0 || size > len(w.data) {

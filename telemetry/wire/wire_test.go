@@ -85,7 +85,7 @@ func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trac
 		}
 		sizes = append(sizes, size)
 	}
-	records, err := Divide(b.Bytes(), sizes)
+	records, err := Divide(b.AppendTo(nil), sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func FuzzWire(f *testing.F) {
 		if _, _, err := b.Add(trace); err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b.Bytes())
+		f.Add(b.AppendTo(nil))
 		b.Free()
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

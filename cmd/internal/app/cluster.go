@@ -140,11 +140,11 @@ func (c *cluster) states() []telemetry.LoopState {
 	return states
 }
 
-// queue is the queue of one loop, empty where that does not run here.
+// queue is the queue of one loop without the causes of its keys, empty where that does not run here.
 func (c *cluster) queue(loop string) telemetry.QueueState {
 	for _, l := range c.loops {
 		if l.Name() == loop {
-			return l.Queue()
+			return l.Phases()
 		}
 	}
 	return telemetry.QueueState{}
