@@ -23,7 +23,7 @@ type Tally struct {
 type loopTally struct {
 	syncs   uint64
 	answers map[answered]*uint64
-	recall  recall.Table[*uint64]
+	recall  recall.Pairs[*uint64]
 }
 
 type answered struct{ question, answer string }
@@ -50,7 +50,7 @@ func (t *Tally) add(batch []*Trace, missed uint64) {
 	for _, x := range batch {
 		l := t.loops[x.Loop]
 		if l == nil {
-			l = &loopTally{answers: map[answered]*uint64{}, recall: recall.New[*uint64](8)}
+			l = &loopTally{answers: map[answered]*uint64{}, recall: recall.NewPairs[*uint64](8)}
 			t.loops[x.Loop] = l
 		}
 		l.syncs++

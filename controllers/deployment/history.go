@@ -57,5 +57,5 @@ func byRevision(a, b *ReplicaSet) int {
 	if errA == nil && errB == nil && n != m {
 		return cmp.Compare(n, m)
 	}
-	return byAge(*a, *b)
+	return byAge(a, b)
 }

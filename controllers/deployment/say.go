@@ -107,7 +107,7 @@ func (p *speaker) waits(code string, lead, then decision.Words) bool {
 
 func (p *speaker) moves(code string, lead, then decision.Words) bool {
 	at := p.s.LastProgress
-	if len(p.written(func(decision.Action) bool { return true })) > 0 {
+	if len(p.written(func(*decision.Action) bool { return true })) > 0 {
 		at = p.s.Now
 	}
 	p.turns(at.Add(recent))
@@ -128,19 +128,28 @@ func (p *speaker) answered(question, answer string) bool {
 }
 
 // each calls f with every action of the last round and its outcome.
-func (p *speaker) each(f func(decision.Action, decision.Outcome) bool) bool {
-	for i, a := range p.last.Verdict.Actions {
-		if i < len(p.last.Outcomes) && f(a, p.last.Outcomes[i]) {
+func (p *speaker) each(f func(*decision.Action, *decision.Outcome) bool) bool {
+	for i := range p.last.Verdict.Actions {
+		if i < len(p.last.Outcomes) && f(&p.last.Verdict.Actions[i], &p.last.Outcomes[i]) {
 			return true
 		}
 	}
 	return false
 }
 
+// actions are those of the last round.
+func (p *speaker) actions() []*decision.Action {
+	list := make([]*decision.Action, len(p.last.Verdict.Actions))
+	for i := range list {
+		list[i] = &p.last.Verdict.Actions[i]
+	}
+	return list
+}
+
 // written are the actions of the last round that were written and pass the filter.
-func (p *speaker) written(keep func(decision.Action) bool) []decision.Action {
-	var list []decision.Action
-	p.each(func(a decision.Action, o decision.Outcome) bool {
+func (p *speaker) written(keep func(*decision.Action) bool) []*decision.Action {
+	var list []*decision.Action
+	p.each(func(a *decision.Action, o *decision.Outcome) bool {
 		if o.State == decision.Written && keep(a) {
 			list = append(list, a)
 		}
@@ -149,7 +158,7 @@ func (p *speaker) written(keep func(decision.Action) bool) []decision.Action {
 	return list
 }
 
-func resized(a decision.Action) bool {
+func resized(a *decision.Action) bool {
 	return a.Kind == decision.UpdateReplicaSet && a.Size != nil && a.Size.From != a.Size.To
 }
 

@@ -59,7 +59,7 @@ func (p *speaker) invalid() bool {
 }
 
 func (p *speaker) createRefused() bool {
-	return p.each(func(a decision.Action, o decision.Outcome) bool {
+	return p.each(func(a *decision.Action, o *decision.Outcome) bool {
 		if a.Kind != decision.CreateReplicaSet || o.State != decision.Refused || o.Failure == nil {
 			return false
 		}
@@ -70,16 +70,16 @@ func (p *speaker) createRefused() bool {
 
 // writeRefused covers every other write, the status included.
 func (p *speaker) writeRefused() bool {
-	said := p.each(func(a decision.Action, o decision.Outcome) bool {
+	said := p.each(func(a *decision.Action, o *decision.Outcome) bool {
 		return o.State == decision.Refused && o.Failure != nil && p.refused(a.Target, o)
 	})
 	if !said && p.report != nil && p.report.Outcome != nil && p.report.Outcome.State == decision.Refused && p.report.Outcome.Failure != nil {
-		return p.refused(p.self(), *p.report.Outcome)
+		return p.refused(p.self(), p.report.Outcome)
 	}
 	return said
 }
 
-func (p *speaker) refused(target decision.Ref, o decision.Outcome) bool {
+func (p *speaker) refused(target decision.Ref, o *decision.Outcome) bool {
 	return p.fails("write-refused", words("the write of "+target.Kind+" ").Name(target.Name).
 		Say(" was refused: ").Quote(clipped(o.Failure.Message, 80)), p.tries())
 }

@@ -38,7 +38,7 @@ func (p *speaker) share() decision.Words {
 
 // planned tells what would be written, where nobody acts.
 func (p *speaker) planned() bool {
-	actions := p.last.Verdict.Actions
+	actions := p.actions()
 	if len(actions) == 0 || len(p.last.Outcomes) > 0 {
 		return false
 	}
@@ -63,7 +63,7 @@ func (p *speaker) collision() bool {
 	}
 	lead := words("the name ").Name(p.last.Learnt.NameTaken.Name).Say(" is taken by something else, so it counted collision ").
 		Count("collisions", collided(p.s))
-	made := p.written(func(a decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
+	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
 	if len(made) == 0 {
 		return p.moves("collision", lead, words("The next sync takes the next name"))
 	}
@@ -72,7 +72,7 @@ func (p *speaker) collision() bool {
 
 // made is a new ReplicaSet.
 func (p *speaker) made() bool {
-	made := p.written(func(a decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
+	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
 	if len(made) == 0 {
 		return false
 	}
@@ -88,7 +88,7 @@ func (p *speaker) made() bool {
 
 // usedAgain is a template that an older ReplicaSet has already.
 func (p *speaker) usedAgain() bool {
-	stamped := p.written(func(a decision.Action) bool {
+	stamped := p.written(func(a *decision.Action) bool {
 		return a.Question == qStamp && a.Stamp != nil && a.Stamp.Revision != "" && p.fresh != nil && p.fresh.Revision != ""
 	})
 	if len(stamped) == 0 {
@@ -113,8 +113,8 @@ func (p *speaker) scaledFirst() bool {
 }
 
 // scalings are the sizes written because the wanted number changed.
-func (p *speaker) scalings() []decision.Action {
-	return p.written(func(a decision.Action) bool {
+func (p *speaker) scalings() []*decision.Action {
+	return p.written(func(a *decision.Action) bool {
 		return resized(a) && (a.Question == qOneSize || a.Question == qSaturated || a.Question == qShare)
 	})
 }
@@ -148,8 +148,8 @@ func (p *speaker) ready() decision.Words {
 }
 
 // steps appends "old 6 → 5 and new 9 → 10", the first three of them.
-func (p *speaker) steps(w decision.Words, list []decision.Action) decision.Words {
-	list = slices.DeleteFunc(slices.Clone(list), func(a decision.Action) bool { return !resized(a) })
+func (p *speaker) steps(w decision.Words, list []*decision.Action) decision.Words {
+	list = slices.DeleteFunc(slices.Clone(list), func(a *decision.Action) bool { return !resized(a) })
 	for i, a := range list[:min(len(list), 3)] {
 		if i > 0 {
 			w = w.Say(" and ")
@@ -187,7 +187,7 @@ func (p *speaker) next() decision.Words {
 
 // restored is a rollback that was written.
 func (p *speaker) restored() bool {
-	list := p.written(func(a decision.Action) bool { return a.Kind == decision.UpdateDeployment })
+	list := p.written(func(a *decision.Action) bool { return a.Kind == decision.UpdateDeployment })
 	if len(list) == 0 {
 		return false
 	}

@@ -25,16 +25,16 @@ func (p *speaker) ownWrite() bool {
 
 // otherWriter is a conflict: somebody else wrote the object first.
 func (p *speaker) otherWriter() bool {
-	said := p.each(func(a decision.Action, o decision.Outcome) bool {
+	said := p.each(func(a *decision.Action, o *decision.Outcome) bool {
 		return o.State == decision.Conflicted && p.conflict(a.Target, o)
 	})
 	if !said && p.report != nil && p.report.Outcome != nil && p.report.Outcome.State == decision.Conflicted {
-		return p.conflict(p.self(), *p.report.Outcome)
+		return p.conflict(p.self(), p.report.Outcome)
 	}
 	return said
 }
 
-func (p *speaker) conflict(target decision.Ref, o decision.Outcome) bool {
+func (p *speaker) conflict(target decision.Ref, o *decision.Outcome) bool {
 	lead := words("another writer")
 	other := decision.Writer{}
 	if o.Other != nil {
@@ -65,14 +65,14 @@ func (p *speaker) conflict(target decision.Ref, o decision.Outcome) bool {
 // uncertain is a write whose reply was lost, or that was not sent since a
 // newer one of ours exists.
 func (p *speaker) uncertain() bool {
-	said := p.each(func(a decision.Action, o decision.Outcome) bool { return p.unsure(a.Target, o) })
+	said := p.each(func(a *decision.Action, o *decision.Outcome) bool { return p.unsure(a.Target, o) })
 	if !said && p.report != nil && p.report.Outcome != nil {
-		return p.unsure(p.self(), *p.report.Outcome)
+		return p.unsure(p.self(), p.report.Outcome)
 	}
 	return said
 }
 
-func (p *speaker) unsure(target decision.Ref, o decision.Outcome) bool {
+func (p *speaker) unsure(target decision.Ref, o *decision.Outcome) bool {
 	switch o.State {
 	case decision.Unknown:
 		return p.waits("unknown-outcome", words("the reply to its write of ").Name(target.Name).Say(" was lost"),
@@ -124,7 +124,7 @@ func parentWord(parent string) string {
 
 // annotated is a write of annotations alone: no size, but its echo has to come first.
 func (p *speaker) annotated() bool {
-	list := p.written(func(a decision.Action) bool {
+	list := p.written(func(a *decision.Action) bool {
 		return a.Kind == decision.UpdateReplicaSet && !resized(a)
 	})
 	if len(list) == 0 || !p.changePending() {

@@ -78,19 +78,21 @@ func look(s *Snapshot) *view {
 // Canonical puts the ReplicaSets in the order in which they are decided on: by
 // creation time, then name ([2.5]). Decide accepts any order and gives the
 // same verdict; a recorded snapshot is in this one.
-func (s *Snapshot) Canonical() { slices.SortFunc(s.ReplicaSets, byAge) }
+func (s *Snapshot) Canonical() {
+	slices.SortFunc(s.ReplicaSets, func(a, b ReplicaSet) int { return byAge(&a, &b) })
+}
 
-func byAge(a, b ReplicaSet) int {
+func byAge(a, b *ReplicaSet) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
 func canonical(sets []ReplicaSet) []*ReplicaSet {
-	if !slices.IsSortedFunc(sets, byAge) {
-		sets = slices.SortedFunc(slices.Values(sets), byAge)
-	}
 	list := make([]*ReplicaSet, len(sets))
 	for i := range sets {
 		list[i] = &sets[i]
+	}
+	if !slices.IsSortedFunc(list, byAge) {
+		slices.SortFunc(list, byAge)
 	}
 	return list
 }

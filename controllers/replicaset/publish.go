@@ -46,7 +46,8 @@ func (s *Snapshot) reached(is Status) bool {
 func reported(s *Snapshot, rounds []decision.Round, t tally) tally {
 	created, deleted := s.Expect.Creates, map[string]bool{}
 	for _, r := range rounds {
-		for i, a := range r.Verdict.Actions {
+		for i := range r.Verdict.Actions {
+			a := &r.Verdict.Actions[i]
 			if i >= len(r.Outcomes) {
 				break
 			}

@@ -16,7 +16,8 @@ func (s *Snapshot) After(r decision.Round, learnt decision.Learnt) *Snapshot {
 	next := *s
 	next.Learnt = merge(s.Learnt, learnt)
 	adopted, released := map[string]bool{}, map[string]bool{}
-	for i, a := range r.Verdict.Actions {
+	for i := range r.Verdict.Actions {
+		a := &r.Verdict.Actions[i]
 		if i >= len(r.Outcomes) {
 			break
 		}
@@ -43,7 +44,7 @@ func (s *Snapshot) After(r decision.Round, learnt decision.Learnt) *Snapshot {
 
 // toCome is the number of pods whose events an action brings. Where the reply was
 // lost nobody knows, so all of them may be.
-func toCome(a decision.Action, o decision.Outcome) int64 {
+func toCome(a *decision.Action, o decision.Outcome) int64 {
 	switch {
 	case a.Kind != decision.CreatePods && a.Kind != decision.DeletePods:
 		return 0
@@ -55,7 +56,7 @@ func toCome(a decision.Action, o decision.Outcome) int64 {
 }
 
 // expect notes the pods that an action asked for.
-func (s *Snapshot) expect(a decision.Action, o decision.Outcome) {
+func (s *Snapshot) expect(a *decision.Action, o decision.Outcome) {
 	n := toCome(a, o)
 	if n == 0 {
 		return
@@ -85,7 +86,8 @@ func (s *Snapshot) knowing(rounds []decision.Round) *Snapshot {
 func lostClaims(rounds []decision.Round) map[string]bool {
 	lost := map[string]bool{}
 	for _, r := range rounds {
-		for i, a := range r.Verdict.Actions {
+		for i := range r.Verdict.Actions {
+			a := &r.Verdict.Actions[i]
 			if a.Kind == decision.Adopt && i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
 				lost[a.Target.UID] = true
 			}

@@ -52,7 +52,7 @@ func (t *telling) leftOver(o *decision.Outcome) decision.Words {
 	return decision.Words{}.Count("left", left(t.s, t.tally, o))
 }
 
-func (t *telling) replyLost(a decision.Action, o *decision.Outcome) {
+func (t *telling) replyLost(a *decision.Action, o *decision.Outcome) {
 	t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
 	work := "creating"
 	if a.Kind == decision.DeletePods {

@@ -7,7 +7,8 @@ import "github.com/loopscope/loopscope/controllers/decision"
 func (t *telling) working() bool {
 	for _, kind := range []decision.ActionKind{decision.CreatePods, decision.DeletePods, decision.Adopt, decision.Release} {
 		for _, r := range t.rounds {
-			for i, a := range r.Verdict.Actions {
+			for i := range r.Verdict.Actions {
+				a := &r.Verdict.Actions[i]
 				if a.Kind != kind || i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
 					continue
 				}
@@ -19,7 +20,7 @@ func (t *telling) working() bool {
 	return false
 }
 
-func (t *telling) tellWork(a decision.Action, r decision.Round, done bool) {
+func (t *telling) tellWork(a *decision.Action, r decision.Round, done bool) {
 	switch a.Kind {
 	case decision.CreatePods:
 		t.is(decision.ToneMoving, "creating", "moving")
@@ -59,9 +60,10 @@ func tense(done bool, past, future string) decision.Words {
 
 // claimed counts the pods of one kind of claim, or names the first one where
 // some of them turned out to be gone.
-func claimed(w decision.Words, r decision.Round, first decision.Action, fact string) decision.Words {
+func claimed(w decision.Words, r decision.Round, first *decision.Action, fact string) decision.Words {
 	var n int64
-	for i, a := range r.Verdict.Actions {
+	for i := range r.Verdict.Actions {
+		a := &r.Verdict.Actions[i]
 		switch {
 		case a.Kind != first.Kind:
 		case i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated:

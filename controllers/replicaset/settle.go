@@ -152,7 +152,8 @@ func named(conditions []decision.Condition) string {
 func events(rounds []decision.Round) []decision.Event {
 	var out []decision.Event
 	for _, r := range rounds {
-		for i, a := range r.Verdict.Actions {
+		for i := range r.Verdict.Actions {
+			a := &r.Verdict.Actions[i]
 			if i < len(r.Outcomes) {
 				out = append(out, eventsOf(a, &r.Outcomes[i])...)
 			}
@@ -161,7 +162,7 @@ func events(rounds []decision.Round) []decision.Event {
 	return out
 }
 
-func eventsOf(a decision.Action, o *decision.Outcome) []decision.Event {
+func eventsOf(a *decision.Action, o *decision.Outcome) []decision.Event {
 	var done, bad decision.Event
 	switch a.Kind {
 	case decision.CreatePods:
@@ -215,7 +216,8 @@ func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 // expected so that nobody asks for them again soon ([3.5]).
 func asked(rounds []decision.Round) bool {
 	for _, r := range rounds {
-		for i, a := range r.Verdict.Actions {
+		for i := range r.Verdict.Actions {
+			a := &r.Verdict.Actions[i]
 			if i >= len(r.Outcomes) {
 				continue
 			}

@@ -116,8 +116,9 @@ func last(rounds []decision.Round) decision.Round {
 }
 
 // failed finds the outcome of the round's first failed action of the kinds asked for.
-func failed(r decision.Round, kinds ...decision.ActionKind) (decision.Action, *decision.Outcome) {
-	for i, a := range r.Verdict.Actions {
+func failed(r decision.Round, kinds ...decision.ActionKind) (*decision.Action, *decision.Outcome) {
+	for i := range r.Verdict.Actions {
+		a := &r.Verdict.Actions[i]
 		if i >= len(r.Outcomes) || r.Outcomes[i].OK() || r.Outcomes[i].State == decision.NotTried {
 			continue
 		}
@@ -127,7 +128,7 @@ func failed(r decision.Round, kinds ...decision.ActionKind) (decision.Action, *d
 			}
 		}
 	}
-	return decision.Action{}, nil
+	return nil, nil
 }
 
 // failure is the error that a refused creation or deletion is reported with.
@@ -152,13 +153,13 @@ const deleteError = "unable to delete pods: "
 func cause(f *decision.Failure) string { return strings.TrimPrefix(f.Message, deleteError) }
 
 // managed finds the creation or deletion of the sync that was tried last and failed.
-func managed(rounds []decision.Round) (decision.Action, *decision.Outcome) {
+func managed(rounds []decision.Round) (*decision.Action, *decision.Outcome) {
 	for i := len(rounds) - 1; i >= 0; i-- {
 		if a, o := failed(rounds[i], decision.CreatePods, decision.DeletePods); o != nil {
 			return a, o
 		}
 	}
-	return decision.Action{}, nil
+	return nil, nil
 }
 
 // manageError is the sync's error of creating or deleting, the condition reason

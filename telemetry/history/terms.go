@@ -55,7 +55,7 @@ type terms struct {
 	rows []int32
 	ends []int
 	// steps are the places of the marks of questions and their answers.
-	steps recall.Table[[2]int32]
+	steps recall.Pairs[[2]int32]
 }
 
 type word struct {
@@ -88,7 +88,7 @@ func newWord(kind string, parts ...string) word {
 
 // tables of terms are used again: they are large, and every block has some.
 var tables = sync.Pool{New: func() any {
-	return &terms{places: make(map[uint64]int, 256), marked: make(map[uint32]bool, 128), steps: recall.New[[2]int32](7)}
+	return &terms{places: make(map[uint64]int, 256), marked: make(map[uint32]bool, 128), steps: recall.NewPairs[[2]int32](7)}
 }}
 
 func newTerms() *terms { return tables.Get().(*terms) }

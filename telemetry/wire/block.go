@@ -26,7 +26,7 @@ type Block struct{ w coder }
 
 // blocks are used again, as their tables are large.
 var blocks = sync.Pool{New: func() any {
-	return &Block{coder{known: make(map[string]uint64, 1024), recall: recall.New[uint64](10)}}
+	return &Block{coder{known: make(map[string]uint32, 1024), recall: recall.New[uint32](11)}}
 }}
 
 // NewBlock is an empty block.

@@ -19,8 +19,8 @@ type coder struct {
 	reads  bool
 	inline bool              // texts stand where they are
 	texts  []string          // the list, without the empty one
-	known  map[string]uint64 // their places from 1, while it writes
-	recall recall.Table[uint64]
+	known  map[string]uint32 // their places from 1, while it writes
+	recall recall.Table[uint32]
 	size   int   // bytes of the texts, while it writes
 	start  int64 // the second
 	err    error
@@ -138,19 +138,19 @@ func (w *coder) place(s string) uint64 {
 	if s == "" {
 		return 0
 	}
-	place, known := w.recall.Find(s, "")
+	place, known := w.recall.Find(s)
 	if known {
-		return *place
+		return uint64(*place)
 	}
 	at, ok := w.known[s]
 	if !ok {
 		w.texts = append(w.texts, s)
-		at = uint64(len(w.texts))
+		at = uint32(len(w.texts))
 		w.known[s] = at
 		w.size += len(s)
 	}
 	*place = at
-	return at
+	return uint64(at)
 }
 
 // The years 0 to 9999 in seconds: JSON has no other ones, and nothing is kept that
@@ -218,14 +218,105 @@ func each[S ~[]E, E any](w *coder, s *S, one func(*coder, *E)) {
 	}
 }
 
-// maybe is a value that need not be there.
-func maybe[E any](w *coder, p **E, one func(*coder, *E)) {
-	there := *p != nil
-	if w.truth(&there); !there {
+// mask is fields of which most are empty: each takes a bit, and bytes where it has a
+// value. Its bits stand before the values of all of them.
+type mask struct {
+	w    *coder
+	bits uint32
+	next uint32 // the bit of the next field
+	at   int    // where the bits stand, while it writes
+	size int    // their bytes
+}
+
+// mask begins the fields, 8 for each byte at most; end has to end them.
+func (w *coder) mask(bytes int) mask {
+	m := mask{w: w, next: 1, at: len(w.data), size: bytes}
+	switch {
+	case !w.reads:
+		w.data = append(w.data, "\x00\x00\x00"[:bytes]...)
+	case bytes > len(w.data):
+		w.fail()
+	default:
+		for i := range bytes {
+			m.bits |= uint32(w.data[i]) << (8 * i)
+		}
+		w.data = w.data[bytes:]
+	}
+	return m
+}
+
+// end writes the bits.
+func (m *mask) end() {
+	if m.next > 1<<(8*m.size) {
+		panic("wire: a mask has fewer bits than fields")
+	}
+	if m.w.reads {
 		return
 	}
-	if w.reads {
+	for i := range m.size {
+		m.w.data[m.at+i] = byte(m.bits >> (8 * i))
+	}
+}
+
+// has reports whether the next field has a value: by the bits that were read, or as
+// the one says who writes.
+func (m *mask) has(value bool) bool {
+	bit := m.next
+	m.next <<= 1
+	if m.w.reads {
+		return m.bits&bit != 0
+	}
+	if value {
+		m.bits |= bit
+	}
+	return value
+}
+
+func (m *mask) truth(b *bool) {
+	if !m.w.reads {
+		m.has(*b)
+		return
+	}
+	*b = m.has(false)
+}
+
+func (m *mask) instant(t *time.Time) {
+	if m.has(!t.IsZero()) {
+		m.w.instant(t)
+	}
+}
+
+func (m *mask) count(n *uint64) {
+	if m.has(*n != 0) {
+		count(m.w, n)
+	}
+}
+
+func orInteger[T ~int | ~int64](m *mask, n *T) {
+	if m.has(*n != 0) {
+		integer(m.w, n)
+	}
+}
+
+func orStr[T ~string](m *mask, s *T) {
+	if m.has(*s != "") {
+		str(m.w, s)
+	}
+}
+
+func orEach[S ~[]E, E any](m *mask, s *S, one func(*coder, *E)) {
+	if m.has(*s != nil) {
+		each(m.w, s, one)
+	}
+}
+
+// maybe is a value that need not be there.
+func maybe[E any](m *mask, p **E, one func(*coder, *E)) {
+	if !m.has(*p != nil) {
+		return
+	}
+	if m.w.reads {
 		*p = new(E)
 	}
-	one(w, *p)
+	one(m.w, *p)
 }

@@ -18,45 +18,55 @@ func (w *coder) trace(t *telemetry.Trace) {
 	str(w, &t.Loop)
 	str(w, &t.Namespace)
 	str(w, &t.Name)
-	str(w, &t.UID)
-	str(w, &t.Owner)
-	each(w, &t.Causes, (*coder).cause)
-	integer(w, &t.Folded)
-	count(w, &t.TakenBy)
-	integer(w, &t.Worker)
-	w.instant(&t.Queued)
-	w.instant(&t.Started)
-	w.instant(&t.Ended)
+	m := w.mask(3)
+	orStr(&m, &t.UID)
+	orStr(&m, &t.Owner)
+	orEach(&m, &t.Causes, (*coder).cause)
+	orInteger(&m, &t.Folded)
+	m.count(&t.TakenBy)
+	orInteger(&m, &t.Worker)
+	m.instant(&t.Queued)
+	m.instant(&t.Ended)
 	for _, d := range []*time.Duration{&t.Phases.Observe, &t.Phases.Decide, &t.Phases.Act, &t.Phases.Settle, &t.Phases.Publish} {
-		integer(w, d)
+		orInteger(&m, d)
 	}
-	each(w, &t.Rounds, (*coder).round)
-	maybe(w, &t.Report, (*coder).report)
-	each(w, &t.Timers, (*coder).timer)
+	orEach(&m, &t.Rounds, (*coder).round)
+	maybe(&m, &t.Report, (*coder).report)
+	orEach(&m, &t.Timers, (*coder).timer)
+	orEach(&m, &t.Numbers, (*coder).fact)
+	maybe(&m, &t.Estimate, (*coder).estimate)
+	maybe(&m, &t.Failure, (*coder).failure)
+	m.truth(&t.Gone)
+	if m.has(t.Try != (decision.Try{})) {
+		w.try(&t.Try)
+	}
+	m.end()
+	w.instant(&t.Started)
 	str(w, &t.Result)
-	integer(w, &t.Try.Number)
-	integer(w, &t.Try.Limit)
-	w.instant(&t.Try.Next)
-	w.truth(&t.Try.Dropped)
 	w.sentence(&t.Sentence)
-	each(w, &t.Numbers, (*coder).fact)
-	maybe(w, &t.Estimate, (*coder).estimate)
-	maybe(w, &t.Failure, (*coder).failure)
-	w.truth(&t.Gone)
 	w.snapshot(&t.Snapshot)
+}
+
+func (w *coder) try(t *decision.Try) {
+	integer(w, &t.Number)
+	integer(w, &t.Limit)
+	w.instant(&t.Next)
+	w.truth(&t.Dropped)
 }
 
 func (w *coder) cause(c *telemetry.Cause) {
 	str(w, &c.Kind)
 	w.instant(&c.At)
-	str(w, &c.Object)
-	str(w, &c.OldRV)
-	str(w, &c.NewRV)
-	each(w, &c.Fields, (*coder).change)
-	str(w, &c.Manager)
-	count(w, &c.Sync)
-	str(w, &c.Code)
-	w.instant(&c.Due)
+	m := w.mask(1)
+	orStr(&m, &c.Object)
+	orStr(&m, &c.OldRV)
+	orStr(&m, &c.NewRV)
+	orEach(&m, &c.Fields, (*coder).change)
+	orStr(&m, &c.Manager)
+	m.count(&c.Sync)
+	orStr(&m, &c.Code)
+	m.instant(&c.Due)
+	m.end()
 }
 
 func (w *coder) change(c *decision.Change) {
@@ -66,34 +76,42 @@ func (w *coder) change(c *decision.Change) {
 }
 
 func (w *coder) round(r *decision.Round) {
-	w.learnt(&r.Learnt)
-	each(w, &r.Verdict.Path, (*coder).step)
-	each(w, &r.Verdict.Actions, (*coder).action)
-	each(w, &r.Verdict.Held, (*coder).held)
-	each(w, &r.Verdict.Timers, (*coder).timer)
-	w.truth(&r.Verdict.Stop)
-	str(w, &r.Verdict.Invalid)
-	each(w, &r.Outcomes, (*coder).outcome)
+	m := w.mask(1)
+	if m.has(!r.Learnt.IsZero()) {
+		w.learnt(&r.Learnt)
+	}
+	orEach(&m, &r.Verdict.Path, (*coder).step)
+	orEach(&m, &r.Verdict.Actions, (*coder).action)
+	orEach(&m, &r.Verdict.Held, (*coder).held)
+	orEach(&m, &r.Verdict.Timers, (*coder).timer)
+	m.truth(&r.Verdict.Stop)
+	orStr(&m, &r.Verdict.Invalid)
+	orEach(&m, &r.Outcomes, (*coder).outcome)
+	m.end()
 }
 
 func (w *coder) learnt(l *decision.Learnt) {
-	maybe(w, &l.NameTaken, func(w *coder, n *decision.NameTaken) {
+	m := w.mask(1)
+	maybe(&m, &l.NameTaken, func(w *coder, n *decision.NameTaken) {
 		str(w, &n.Name)
 		str(w, &n.UID)
 		w.truth(&n.Mine)
 		w.truth(&n.SameTemplate)
 	})
-	str(w, &l.Parent)
-	each(w, &l.ChildrenGone, str[string])
-	w.truth(&l.NamespaceTerminating)
+	orStr(&m, &l.Parent)
+	orEach(&m, &l.ChildrenGone, str[string])
+	m.truth(&l.NamespaceTerminating)
+	m.end()
 }
 
 func (w *coder) step(s *decision.Step) {
 	str(w, &s.Question)
 	str(w, &s.Answer)
-	each(w, &s.Facts, (*coder).fact)
-	maybe(w, &s.Equation, (*coder).equation)
-	w.truth(&s.Holds)
+	m := w.mask(1)
+	orEach(&m, &s.Facts, (*coder).fact)
+	maybe(&m, &s.Equation, (*coder).equation)
+	m.truth(&s.Holds)
+	m.end()
 }
 
 // Kinds of a fact's value. They stand in files: none may change its meaning.
@@ -165,11 +183,13 @@ func (w *coder) term(t *decision.Term) {
 }
 
 func (w *coder) ref(r *decision.Ref) {
-	str(w, &r.Kind)
-	str(w, &r.Namespace)
-	str(w, &r.Name)
-	str(w, &r.UID)
-	str(w, &r.RV)
+	m := w.mask(1)
+	orStr(&m, &r.Kind)
+	orStr(&m, &r.Namespace)
+	orStr(&m, &r.Name)
+	orStr(&m, &r.UID)
+	orStr(&m, &r.RV)
+	m.end()
 }
 
 func (w *coder) resize(s *decision.Size) {
@@ -182,22 +202,26 @@ func (w *coder) action(a *decision.Action) {
 	w.ref(&a.Target)
 	str(w, &a.Discipline)
 	str(w, &a.Question)
-	maybe(w, &a.Size, (*coder).resize)
-	maybe(w, &a.Stamp, (*coder).stamp)
-	maybe(w, &a.MinReadySeconds, integer[int64])
-	str(w, &a.Hash)
-	integer(w, &a.Count)
-	each(w, &a.Victims, (*coder).victim)
-	maybe(w, &a.Restore, (*coder).ref)
-	each(w, &a.Changes, (*coder).change)
+	m := w.mask(1)
+	maybe(&m, &a.Size, (*coder).resize)
+	maybe(&m, &a.Stamp, (*coder).stamp)
+	maybe(&m, &a.MinReadySeconds, integer[int64])
+	orStr(&m, &a.Hash)
+	orInteger(&m, &a.Count)
+	orEach(&m, &a.Victims, (*coder).victim)
+	maybe(&m, &a.Restore, (*coder).ref)
+	orEach(&m, &a.Changes, (*coder).change)
+	m.end()
 }
 
 func (w *coder) stamp(s *decision.Stamp) {
-	str(w, &s.Revision)
-	str(w, &s.History)
-	maybe(w, &s.Desired, integer[int64])
-	maybe(w, &s.Max, integer[int64])
-	w.truth(&s.Copy)
+	m := w.mask(1)
+	orStr(&m, &s.Revision)
+	orStr(&m, &s.History)
+	maybe(&m, &s.Desired, integer[int64])
+	maybe(&m, &s.Max, integer[int64])
+	m.truth(&s.Copy)
+	m.end()
 }
 
 func (w *coder) victim(v *decision.Victim) {
@@ -211,16 +235,22 @@ func (w *coder) held(h *decision.Held) {
 	str(w, &h.Code)
 	str(w, &h.Question)
 	str(w, &h.Kind)
-	w.ref(&h.Target)
-	maybe(w, &h.Size, (*coder).resize)
-	maybe(w, &h.Equation, (*coder).equation)
-	each(w, &h.Unblocks, (*coder).part)
-	str(w, &h.When.Event)
-	w.ref(&h.When.Of)
-	integer(w, &h.When.Needed)
-	w.instant(&h.When.At)
-	each(w, &h.Blockers, (*coder).blocker)
-	integer(w, &h.BlockerCount)
+	m := w.mask(2)
+	if m.has(h.Target != (decision.Ref{})) {
+		w.ref(&h.Target)
+	}
+	maybe(&m, &h.Size, (*coder).resize)
+	maybe(&m, &h.Equation, (*coder).equation)
+	orEach(&m, &h.Unblocks, (*coder).part)
+	orStr(&m, &h.When.Event)
+	if m.has(h.When.Of != (decision.Ref{})) {
+		w.ref(&h.When.Of)
+	}
+	orInteger(&m, &h.When.Needed)
+	m.instant(&h.When.At)
+	orEach(&m, &h.Blockers, (*coder).blocker)
+	orInteger(&m, &h.BlockerCount)
+	m.end()
 }
 
 func (w *coder) blocker(b *decision.Blocker) {
@@ -246,29 +276,33 @@ func (w *coder) failure(f *decision.Failure) {
 
 func (w *coder) outcome(o *decision.Outcome) {
 	str(w, &o.State)
-	str(w, &o.RV)
-	each(w, &o.Names, str[string])
-	each(w, &o.RVs, str[string])
-	integer(w, &o.Done)
-	integer(w, &o.Failed)
-	integer(w, &o.Untried)
-	maybe(w, &o.Failure, (*coder).failure)
-	maybe(w, &o.Other, func(w *coder, x *decision.Writer) {
+	m := w.mask(2)
+	orStr(&m, &o.RV)
+	orEach(&m, &o.Names, str[string])
+	orEach(&m, &o.RVs, str[string])
+	orInteger(&m, &o.Done)
+	orInteger(&m, &o.Failed)
+	orInteger(&m, &o.Untried)
+	maybe(&m, &o.Failure, (*coder).failure)
+	maybe(&m, &o.Other, func(w *coder, x *decision.Writer) {
 		str(w, &x.Manager)
 		str(w, &x.RV)
 		each(w, &x.Fields, str[string])
 	})
-	integer(w, &o.Took)
+	orInteger(&m, &o.Took)
+	m.end()
 }
 
 func (w *coder) report(r *decision.Report) {
-	each(w, &r.Path, (*coder).step)
-	w.truth(&r.Publish)
-	w.truth(&r.Hold)
-	each(w, &r.Changes, (*coder).change)
-	each(w, &r.Events, (*coder).event)
-	each(w, &r.Timers, (*coder).timer)
-	maybe(w, &r.Outcome, (*coder).outcome)
+	m := w.mask(1)
+	orEach(&m, &r.Path, (*coder).step)
+	m.truth(&r.Publish)
+	m.truth(&r.Hold)
+	orEach(&m, &r.Changes, (*coder).change)
+	orEach(&m, &r.Events, (*coder).event)
+	orEach(&m, &r.Timers, (*coder).timer)
+	maybe(&m, &r.Outcome, (*coder).outcome)
+	m.end()
 }
 
 func (w *coder) event(e *decision.Event) {
@@ -283,28 +317,34 @@ func (w *coder) sentence(s *decision.Sentence) {
 	str(w, &s.Tone)
 	str(w, &s.Verb)
 	str(w, &s.State)
-	each(w, &s.Lead, (*coder).part)
-	each(w, &s.Then, (*coder).part)
-	w.instant(&s.Since)
-	w.instant(&s.Turns)
 	str(w, &s.Code)
+	m := w.mask(1)
+	orEach(&m, &s.Lead, (*coder).part)
+	orEach(&m, &s.Then, (*coder).part)
+	m.instant(&s.Since)
+	m.instant(&s.Turns)
+	m.end()
 }
 
 func (w *coder) part(p *decision.Part) {
-	str(w, &p.Kind)
-	str(w, &p.Text)
-	str(w, &p.Fact)
-	integer(w, &p.N)
-	w.instant(&p.At)
+	m := w.mask(1)
+	orStr(&m, &p.Kind)
+	orStr(&m, &p.Text)
+	orStr(&m, &p.Fact)
+	orInteger(&m, &p.N)
+	m.instant(&p.At)
+	m.end()
 }
 
 func (w *coder) estimate(e *decision.Estimate) {
 	str(w, &e.Code)
-	w.instant(&e.From)
-	w.instant(&e.To)
-	integer(w, &e.Pods)
-	integer(w, &e.Fastest)
-	integer(w, &e.Slowest)
-	integer(w, &e.Steps)
-	each(w, &e.Words, (*coder).part)
+	m := w.mask(1)
+	m.instant(&e.From)
+	m.instant(&e.To)
+	orInteger(&m, &e.Pods)
+	orInteger(&m, &e.Fastest)
+	orInteger(&m, &e.Slowest)
+	orInteger(&m, &e.Steps)
+	orEach(&m, &e.Words, (*coder).part)
+	m.end()
 }

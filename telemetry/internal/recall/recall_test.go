@@ -8,8 +8,8 @@ import (
 
 // What is known is right, however often slots are taken over, and a text in the
 // same memory that is longer, or has another beside it, is another one.
-func TestTable(t *testing.T) {
-	table, rng := New[string](4), rand.New(rand.NewPCG(1, 2))
+func TestPairs(t *testing.T) {
+	table, rng := NewPairs[string](4), rand.New(rand.NewPCG(1, 2))
 	memory, recalled := strings.Repeat("abcdefgh", 4), 0
 	for range 10_000 {
 		from, size, other := rng.IntN(4), rng.IntN(4), rng.IntN(3)
@@ -31,6 +31,32 @@ func TestTable(t *testing.T) {
 	}
 	table.Clear()
 	if place, known := table.Find(memory[:2], memory[:3]); known || *place != "" {
+		t.Errorf("%q is known after all was forgotten", *place)
+	}
+}
+
+func TestTable(t *testing.T) {
+	table, rng := New[string](3), rand.New(rand.NewPCG(3, 4))
+	memory, recalled := strings.Repeat("abcdefgh", 4), 0
+	for range 10_000 {
+		from, size := rng.IntN(16), rng.IntN(4)
+		a := memory[from : from+size]
+		place, known := table.Find(a)
+		switch {
+		case !known && *place != "":
+			t.Fatalf("an unknown text has %q", *place)
+		case known && *place != a:
+			t.Fatalf("%q is recalled as %q", a, *place)
+		case known:
+			recalled++
+		}
+		*place = a
+	}
+	if recalled < 100 {
+		t.Errorf("only %d of 10,000 texts were recalled", recalled)
+	}
+	table.Clear()
+	if place, known := table.Find(memory[:2]); known || *place != "" {
 		t.Errorf("%q is known after all was forgotten", *place)
 	}
 }
