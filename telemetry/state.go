@@ -54,16 +54,17 @@ func (s Spent) Add(phase KeyPhase, d time.Duration) Spent {
 
 // QueueState is a work queue as it stands now.
 type QueueState struct {
-	Name    string     `json:"name"`
-	Workers int        `json:"workers"`
-	Busy    int        `json:"busy"`
-	Ready   int        `json:"ready"`
-	Waiting int        `json:"waiting"`
-	Dirty   int        `json:"dirty"`
-	Adds    uint64     `json:"adds"`
-	Errors  uint64     `json:"errors"`
-	Timers  uint64     `json:"timers"`
-	Keys    []KeyState `json:"keys"` // sorted by key
+	Name    string `json:"name"`
+	Workers int    `json:"workers"`
+	Busy    int    `json:"busy"`
+	Ready   int    `json:"ready"`
+	Waiting int    `json:"waiting"`
+	Dirty   int    `json:"dirty"`
+	Adds    uint64 `json:"adds"`
+	Errors  uint64 `json:"errors"`
+	Timers  uint64 `json:"timers"`
+	// Keys are sorted, unless whoever made the state says otherwise.
+	Keys []KeyState `json:"keys"`
 }
 
 // EchoState is a write of ours that its cache does not show yet.

@@ -192,12 +192,13 @@ func TestCountsAreExactUnderConcurrency(t *testing.T) {
 func TestExemplarsLeadToTheSync(t *testing.T) {
 	m, reg := newMetrics(t)
 	m.Observe(scaling(11781))
+	m.Observe(scaling(3)) // In the same second, and no longer.
 	long := scaling(1)
 	long.Epoch = strings.Repeat("x", 200) // No exemplar may be that long; the sync still counts.
 	long.Loop = "long"
 	m.Observe(long)
 	quick := scaling(2)
-	quick.Result = telemetry.ResultUnchanged
+	quick.Result, quick.Ended = telemetry.ResultUnchanged, quick.Ended.Add(time.Second)
 	quick.Phases = telemetry.Phases{Decide: 30 * time.Microsecond, Publish: 3 * time.Second}
 	m.Observe(quick)
 	server := httptest.NewServer(promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true}))
@@ -207,11 +208,11 @@ func TestExemplarsLeadToTheSync(t *testing.T) {
 		t.Error("not the OpenMetrics format")
 	}
 	for phase, want := range map[string]string{
-		"act":     `le="0.005"} 2 # {sync_id="7c41/11781"} 0.005`,
-		"wait":    `le="0.005"} 2 # {sync_id="7c41/2"} 0.002`,
-		"publish": `le="5.0"} 2 # {sync_id="7c41/2"} 3`,
-		"decide":  "le=\"0.0001\"} 2\n", // too quick to be looked up
-		"settle":  "le=\"1e-05\"} 2\n",
+		"act":     `le="0.005"} 3 # {sync_id="7c41/11781"} 0.005`,
+		"wait":    `le="0.005"} 3 # {sync_id="7c41/2"} 0.002`,
+		"publish": `le="5.0"} 3 # {sync_id="7c41/2"} 3`,
+		"decide":  "le=\"0.0001\"} 3\n", // too quick to be looked up
+		"settle":  "le=\"1e-05\"} 3\n",
 	} {
 		if line := fmt.Sprintf(`loopscope_sync_phase_duration_seconds_bucket{controller="deployment",phase=%q,%s`, phase, want); !strings.Contains(text, line) {
 			t.Errorf("no %s", line)

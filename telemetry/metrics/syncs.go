@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +13,9 @@ import (
 // maxSyncID keeps an exemplar within the 128 characters that it may have.
 const maxSyncID = 100
 
-// exemplary is how long a phase has to take to have an exemplar: it costs more than
-// counting, and nobody looks up what took microseconds.
+// exemplary is how long a phase has to take to have an exemplar, besides being longer
+// than any before it in its second: an exemplar costs more than counting, a scrape
+// takes one for each bucket, and nobody looks up what took microseconds.
 const exemplary = time.Millisecond
 
 // syncVecs is the metrics of syncs.
@@ -21,8 +23,61 @@ type syncVecs struct {
 	total    *prometheus.CounterVec
 	phases   *prometheus.HistogramVec
 	recorded *prometheus.CounterVec
-	// known saves a look-up by labels for each phase of each sync.
-	known map[string][]prometheus.Observer
+	// known and counters save look-ups by labels for each phase of each sync, and
+	// for each sync.
+	known    map[string][]*phase
+	counters *counters
+}
+
+// phase is the histogram of one phase of a loop.
+type phase struct {
+	prometheus.Observer
+	mu      sync.Mutex
+	second  int64 // Unix, of the last exemplar
+	longest time.Duration
+}
+
+// exemplary reports whether a duration is worth an exemplar.
+func (p *phase) exemplary(at time.Time, d time.Duration) bool {
+	if d < exemplary {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if second := at.Unix(); second != p.second {
+		p.second, p.longest = second, 0
+	}
+	if d <= p.longest {
+		return false
+	}
+	p.longest = d
+	return true
+}
+
+// counters are those of loopscope_syncs_total that were needed already.
+type counters struct {
+	mu sync.RWMutex
+	m  map[ended]prometheus.Counter
+}
+
+// ended is how a sync did, as the labels have it.
+type ended struct {
+	loop   string
+	result telemetry.Result
+	leaf   string
+}
+
+func (v syncVecs) counter(e ended) prometheus.Counter {
+	v.counters.mu.RLock()
+	c := v.counters.m[e]
+	v.counters.mu.RUnlock()
+	if c == nil {
+		c = v.total.WithLabelValues(e.loop, string(e.result), e.leaf)
+		v.counters.mu.Lock()
+		v.counters.m[e] = c
+		v.counters.mu.Unlock()
+	}
+	return c
 }
 
 // phaseNames are the label values of loopscope_sync_phase_duration_seconds.
@@ -45,7 +100,7 @@ func newSyncVecs(controllers []string) syncVecs {
 		}, []string{"class"}),
 	}
 	v.zero(controllers)
-	v.known = map[string][]prometheus.Observer{}
+	v.known, v.counters = map[string][]*phase{}, &counters{m: map[ended]prometheus.Counter{}}
 	for _, c := range controllers {
 		v.known[c] = v.phasesOf(c)
 	}
@@ -53,13 +108,13 @@ func newSyncVecs(controllers []string) syncVecs {
 }
 
 // phasesOf is the histograms of a loop, in the order of phaseNames.
-func (v syncVecs) phasesOf(controller string) []prometheus.Observer {
+func (v syncVecs) phasesOf(controller string) []*phase {
 	if known, ok := v.known[controller]; ok {
 		return known
 	}
-	list := make([]prometheus.Observer, len(phaseNames))
-	for i, phase := range phaseNames {
-		list[i] = v.phases.WithLabelValues(controller, phase)
+	list := make([]*phase, len(phaseNames))
+	for i, name := range phaseNames {
+		list[i] = &phase{Observer: v.phases.WithLabelValues(controller, name)}
 	}
 	return list
 }
@@ -88,28 +143,20 @@ func (v syncVecs) collectors() []prometheus.Collector {
 // for every trace, so that counts are exact, and quick.
 func (m *Metrics) Observe(t *telemetry.Trace) {
 	class := t.Class(m.slowAfter)
-	m.syncs.total.WithLabelValues(t.Loop, string(t.Result), t.Leaf()).Inc()
+	m.syncs.counter(ended{t.Loop, t.Result, t.Leaf()}).Inc()
 	m.syncs.recorded.WithLabelValues(string(class)).Inc()
-	var exemplar prometheus.Labels
 	phases := m.syncs.phasesOf(t.Loop)
 	for i, d := range [...]time.Duration{t.Wait(), t.Phases.Observe, t.Phases.Decide, t.Phases.Act, t.Phases.Settle, t.Phases.Publish} {
-		if d >= exemplary && exemplar == nil {
-			exemplar = syncID(t)
+		if e, ok := phases[i].Observer.(prometheus.ExemplarObserver); ok && phases[i].exemplary(t.Ended, d) {
+			e.ObserveWithExemplar(d.Seconds(), syncID(t))
+			continue
 		}
-		observe(phases[i], d, exemplar)
+		phases[i].Observe(d.Seconds())
 	}
 }
 
-// observe leaves out an exemplar that is not worth it or too long.
-func observe(o prometheus.Observer, d time.Duration, exemplar prometheus.Labels) {
-	if e, ok := o.(prometheus.ExemplarObserver); ok && d >= exemplary && exemplar != nil {
-		e.ObserveWithExemplar(d.Seconds(), exemplar)
-		return
-	}
-	o.Observe(d.Seconds())
-}
-
-// syncID leads from a bucket to the page of a sync: "epoch/seq".
+// syncID leads from a bucket to the page of a sync: "epoch/seq". It is nil where that
+// is too long.
 func syncID(t *telemetry.Trace) prometheus.Labels {
 	id := t.Epoch + "/" + strconv.FormatUint(t.Seq, 10)
 	if len(id) > maxSyncID {
