@@ -45,18 +45,38 @@ func (f *form) trace() *Trace {
 	}
 }
 
+// What is found in the journal is unpacked without its lock, so that no sync waits
+// for that.
+
 // found is the trace, and whether there is one.
-func (f *form) found() (*Trace, bool) {
-	t := f.trace()
+func (k *kept) found() (*Trace, bool) {
+	if k == nil {
+		return nil, false
+	}
+	t := k.trace()
 	return t, t != nil
 }
 
-// appendTo appends the trace, if there is one.
-func (f *form) appendTo(list []*Trace) []*Trace {
-	if t := f.trace(); t != nil {
-		list = append(list, t)
+// numbered is k if it has that number.
+func (k *kept) numbered(seq uint64) *kept {
+	if k == nil || k.seq != seq {
+		return nil
 	}
-	return list
+	return k
+}
+
+// wholes are the traces that there are.
+func wholes(list []*kept) []*Trace {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]*Trace, 0, len(list))
+	for _, k := range list {
+		if t := k.trace(); t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // keptBytes is about what a packed trace takes beside its bytes.

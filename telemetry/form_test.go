@@ -256,3 +256,52 @@ func TestPackWhileOthersRead(t *testing.T) {
 	close(done)
 	wait.Wait()
 }
+
+// slowly is bytes that take until somebody says so.
+type slowly struct {
+	began chan<- struct{}
+	end   <-chan struct{}
+}
+
+func (slowly) Bytes() int { return 1 }
+
+func (s slowly) Unpack() (*Trace, error) {
+	s.began <- struct{}{}
+	<-s.end
+	return &Trace{}, nil
+}
+
+// No sync waits for a reader that unpacks.
+func TestRecordingDoesNotWaitForUnpacking(t *testing.T) {
+	for what, read := range map[string]func(j *Journal){
+		"Get":     func(j *Journal) { j.Get(1) },
+		"Nearest": func(j *Journal) { j.Nearest(1) },
+		"Of":      func(j *Journal) { j.Of(object("web"), 9) },
+		"Prev":    func(j *Journal) { j.Prev(object("web"), 2) },
+		"Kept":    func(j *Journal) { j.Kept(0, 1) },
+		"Family":  func(j *Journal) { j.Family(object("web")) },
+	} {
+		j := NewJournal(JournalOptions{})
+		record(j, quiet("web"), quiet("web"))
+		began, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		j.Pack(1, slowly{began, release})
+		runtime.GC()
+		go func() {
+			defer close(done)
+			read(j)
+		}()
+		<-began
+		recorded := make(chan struct{})
+		go func() {
+			defer close(recorded)
+			j.Record(quiet("web"))
+		}()
+		select {
+		case <-recorded:
+		case <-time.After(10 * time.Second):
+			t.Errorf("recording waits for %s", what)
+		}
+		close(release)
+		<-done
+	}
+}

@@ -1,5 +1,7 @@
 package telemetry
 
+import "slices"
+
 // history is the kept traces of one object, linked from old to new, so that
 // one in the middle can leave without a search. It lives as long as a trace of
 // the object is kept: objects come and go by the thousand.
@@ -46,20 +48,16 @@ func (h *history) remove(k *kept) {
 
 // Get returns the trace with that number, if it is kept.
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	t := j.upTo(seq).numbered(seq)
-	return t, t != nil
+	return j.nearest(seq).numbered(seq).found()
 }
 
 // Nearest returns the newest kept trace with that number or a lower one.
-func (j *Journal) Nearest(seq uint64) (*Trace, bool) {
+func (j *Journal) Nearest(seq uint64) (*Trace, bool) { return j.nearest(seq).found() }
+
+func (j *Journal) nearest(seq uint64) *kept {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	if k := j.upTo(seq); k != nil {
-		return k.found()
-	}
-	return nil, false
+	return j.upTo(seq)
 }
 
 // upTo finds the newest kept trace with that number or a lower one. The
@@ -83,19 +81,20 @@ func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit)
 
 // Since is Of without the traces up to that number.
 func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
+	return wholes(j.since(o, seq, limit))
+}
+
+func (j *Journal) since(o Object, seq uint64, limit int) (list []*kept) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
 	if h == nil {
 		return nil
 	}
-	var list []*Trace
 	for k := h.newest; k != nil && k.seq > seq && len(list) < limit; k = k.older {
-		list = k.appendTo(list)
+		list = append(list, k)
 	}
-	for a, b := 0, len(list)-1; a < b; a, b = a+1, b-1 {
-		list[a], list[b] = list[b], list[a]
-	}
+	slices.Reverse(list)
 	return list
 }
 
@@ -120,7 +119,7 @@ func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
 			k = k.older
 		}
 		return k
-	})
+	}).found()
 }
 
 // After returns the kept trace of an object after that number.
@@ -134,26 +133,23 @@ func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
 			k = k.newer
 		}
 		return k
-	})
+	}).found()
 }
 
 // beside calls find with the history of the object and its trace of that
 // number, which is nil if it is not kept.
-func (j *Journal) beside(o Object, seq uint64, find func(*history, *kept) *kept) (*Trace, bool) {
+func (j *Journal) beside(o Object, seq uint64, find func(*history, *kept) *kept) *kept {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
 	if h == nil {
-		return nil, false
+		return nil
 	}
 	at := j.upTo(seq)
 	if at != nil && (at.seq != seq || at.history != h) {
 		at = nil
 	}
-	if k := find(h, at); k != nil {
-		return k.found()
-	}
-	return nil, false
+	return find(h, at)
 }
 
 // maxFamily bounds the syncs of one object that Family returns.
@@ -163,20 +159,21 @@ const maxFamily = 4096
 // controls or controlled, in no particular order, the newest few thousand of
 // each object at most. For a ReplicaSet that is its Deployment's family, and
 // for what has no owner its own traces. It looks at every object of the journal.
-func (j *Journal) Family(o Object) []*Trace {
+func (j *Journal) Family(o Object) []*Trace { return wholes(j.family(o)) }
+
+func (j *Journal) family(o Object) (list []*kept) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	head := o
 	if h := j.objects[o]; h != nil && h.newest != nil && h.owner != "" {
 		head = Object{LoopDeployment, o.Namespace, h.owner}
 	}
-	var list []*Trace
 	for member, h := range j.objects {
 		if member != o && (h.newest == nil || !family(head, member, h.owner)) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
-			list = k.appendTo(list)
+			list = append(list, k)
 		}
 	}
 	return list

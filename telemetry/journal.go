@@ -292,8 +292,8 @@ func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {
 	batch = make([]*Trace, 0, min(maxBatch, last-from+1))
 	reported := missed
 	for seq := from; seq <= last && len(batch) < maxBatch; seq++ {
-		t := j.recent[seq%slots].Load().numbered(seq)
-		if t == nil {
+		t, ok := j.recent[seq%slots].Load().numbered(seq).found()
+		if !ok {
 			missed++
 			continue
 		}

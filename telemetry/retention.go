@@ -116,14 +116,6 @@ type kept struct {
 	older, newer *kept
 }
 
-// numbered is the trace, if it has that number.
-func (k *kept) numbered(seq uint64) *Trace {
-	if k == nil || k.seq != seq {
-		return nil
-	}
-	return k.trace()
-}
-
 // hold makes a trace one that is kept, in the history of its object. The journal is locked.
 func (j *Journal) hold(t *Trace) *kept {
 	k := &kept{seq: t.Seq, size: estimate(t)}
