@@ -40,6 +40,8 @@ type Keeper struct {
 	path string
 	opts Options
 	log  *slog.Logger
+	// written is what was kept last. It is for Run's goroutine.
+	written []packedGroup
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
@@ -147,11 +149,7 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 	if errors.Is(err, errUnfit) {
 		written, err = k.keepWhatFits(ctx, batch)
 	}
-	for _, g := range groups {
-		for i := range g.blocks {
-			g.blocks[i].handOver(journal)
-		}
-	}
+	k.handOver(journal, groups)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -163,6 +161,17 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 	k.tally.Written += uint64(written)
 	k.tally.Dropped += uint64(len(batch) - written)
 	return nil
+}
+
+// handOver makes the journal keep what was written with the commit before as bytes:
+// whoever follows the journal finds what is newer whole.
+func (k *Keeper) handOver(journal Journal, written []packedGroup) {
+	for _, g := range k.written {
+		for i := range g.blocks {
+			g.blocks[i].handOver(journal)
+		}
+	}
+	k.written = written
 }
 
 // keepWhatFits leaves out what can never be stored, which must not hold up what
