@@ -158,19 +158,36 @@ func TestPackedTraceIsOne(t *testing.T) {
 		t.Error("another trace than the one that somebody still has")
 	}
 	runtime.KeepAlive(x)
-	x = nil
-	for range 20 {
-		runtime.GC()
-		var wait sync.WaitGroup
-		found := make([]*Trace, 8)
-		for i := range found {
-			wait.Go(func() { found[i], _ = j.Get(1) })
-		}
-		wait.Wait()
-		for _, got := range found {
-			if got == nil || got != found[0] || got.Seq != 1 {
-				t.Fatalf("readers at the same time have %p and %p", got, found[0])
-			}
+}
+
+// together is bytes that as many unpack at the same time as it waits for.
+type together struct{ *sync.WaitGroup }
+
+func (together) Bytes() int { return 1 }
+
+func (p together) Unpack() (*Trace, error) {
+	p.Done()
+	p.Wait()
+	return &Trace{Seq: 1}, nil
+}
+
+// So have those who unpack it at the same time.
+func TestPackedTraceIsOneForThoseWhoUnpackIt(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	j.Record(lastOf())
+	p := together{&sync.WaitGroup{}}
+	j.Pack(1, p)
+	runtime.GC()
+	found := make([]*Trace, 8)
+	p.Add(len(found))
+	var wait sync.WaitGroup
+	for i := range found {
+		wait.Go(func() { found[i], _ = j.Get(1) })
+	}
+	wait.Wait()
+	for _, got := range found {
+		if got == nil || got != found[0] {
+			t.Fatalf("readers at the same time have %p and %p", got, found[0])
 		}
 	}
 }
