@@ -41,11 +41,13 @@ func watchRollout(t *testing.T, w wanted) rolled {
 	evaluate[bool](t, ctx, follow)
 	setImage(t, client, namespace, w.name, "shop:v2")
 	waitQuiet(t, client, namespace, w.name)
-	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: w.name}
-	holds(t, ctx, 10*time.Second, fmt.Sprintf("document.querySelector('#f-step b').textContent.replace(/\\D/g, '') >= %d", newest(traces.of(t, object))))
+	// The sync of the last write's echo may be on its way still. What is compared
+	// with the page are the traces that it was waited for to show.
+	ended := traces.of(t, telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: w.name})
+	holds(t, ctx, 10*time.Second, fmt.Sprintf("document.querySelector('#f-step b').textContent.replace(/\\D/g, '') >= %d", newest(ended)))
 	return rolled{
 		browser: ctx, url: url,
-		shots: evaluate[[]shot](t, ctx, "shots"), traces: traces.of(t, object),
+		shots: evaluate[[]shot](t, ctx, "shots"), traces: ended,
 		audit: of(of(readAudit(t, plane.AuditPath), inNamespace(namespace)), (*request).ours),
 	}
 }
