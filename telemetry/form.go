@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"weak"
 )
@@ -83,12 +84,14 @@ func wholes(list []*kept) []*Trace {
 const keptBytes = 256
 
 // Pack keeps the trace with that number as bytes from now on, which unpack to an
-// equal one. It does nothing where the trace is kept no longer, or packed already.
+// equal one. It does nothing where the trace is kept no longer, or packed already, nor
+// where it is of several classes: its bytes are those of a block of one class, which
+// is let go of as a whole, and one trace that stays longer would keep all of it.
 func (j *Journal) Pack(seq uint64, p Packed[*Trace]) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	k := j.upTo(seq)
-	if k == nil || k.seq != seq || k.whole.Load() == nil {
+	if k == nil || k.seq != seq || k.whole.Load() == nil || bits.OnesCount8(k.shelves) > 1 {
 		return
 	}
 	k.pack(p)

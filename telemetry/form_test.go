@@ -148,6 +148,22 @@ func TestPackedTracesTakeTheirBytes(t *testing.T) {
 	}
 }
 
+// The bytes of a block are of one class, and a trace of two would keep them all for
+// as long as the second one keeps it.
+func TestTraceOfTwoClassesStaysWhole(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	wrote, both := quiet("wrote"), quiet("both")
+	wrote.Result, both.Result = ResultWrote, ResultWrote
+	both.Ended = both.Started.Add(DefaultSlow)
+	record(j, wrote, both)
+	packAll(t, j)
+	for seq, whole := range map[uint64]bool{wrote.Seq: false, both.Seq: true} {
+		if k := j.upTo(seq); k.whole.Load() != nil != whole {
+			t.Errorf("sync %d is kept whole: %t, want %t", seq, !whole, whole)
+		}
+	}
+}
+
 // All who have a packed trace at the same time have the same one.
 func TestPackedTraceIsOne(t *testing.T) {
 	j := NewJournal(JournalOptions{})

@@ -15,7 +15,7 @@ const (
 	// together: one sync is read by unpacking its block, and a block is found by
 	// the time at which its last sync ended, which is not much later than its
 	// first one started. A sync that takes longer is a group by itself.
-	syncsPerBlock = 64
+	syncsPerBlock = 256
 	bytesPerBlock = 1 << 20
 	longestBlock  = 5 * time.Second
 	// classBits of a block's number are its class.
@@ -28,15 +28,15 @@ const (
 type head struct {
 	Epoch string `json:"epoch"`
 	// Objects are the different ones; Of is the place there for each sync.
-	Objects []telemetry.Object `json:"objects"`
-	Of      []int              `json:"of"`
-	Seqs    []uint64           `json:"seqs"`
+	Objects objects         `json:"objects"`
+	Of      numbers[int]    `json:"of"`
+	Seqs    numbers[uint64] `json:"seqs"`
 	// Started is when each started, in Unix nanoseconds.
-	Started []int64 `json:"started"`
+	Started numbers[int64] `json:"started"`
 	// Places are the syncs' places in the order in which their group was recorded.
-	Places []int `json:"places"`
+	Places numbers[int] `json:"places"`
 	// Sizes are the bytes of each sync.
-	Sizes []int `json:"sizes"`
+	Sizes numbers[int] `json:"sizes"`
 	// Words are the marks of the words that some of the syncs have, four bytes
 	// each, Bits a row of bits for each sync that says which. A block of one sync
 	// has none: the index says it all. Nor has one in which two words have one mark.
@@ -44,19 +44,37 @@ type head struct {
 	Bits  []byte `json:"bits,omitempty"`
 }
 
-// hit is the part of a telemetry.Hit that the head does not say. They stand by
+// hits are the parts of telemetry.Hits that the head does not say. They stand by
 // themselves, as they are as large as the rest of it.
-type hit struct {
-	_                               struct{} `cbor:",toarray"`
-	Took                            int64
-	Result, Leaf, Code, Text, Error string
+type hits struct {
+	Took   numbers[time.Duration] `json:"took"`
+	Result texts                  `json:"result"`
+	Leaf   texts                  `json:"leaf"`
+	Code   texts                  `json:"code"`
+	Text   texts                  `json:"text"`
+	Error  texts                  `json:"error"`
+}
+
+func (x *hits) add(hit telemetry.Hit) {
+	x.Took, x.Result, x.Leaf = append(x.Took, hit.Took), append(x.Result, string(hit.Result)), append(x.Leaf, hit.Leaf)
+	x.Code, x.Text, x.Error = append(x.Code, hit.Code), append(x.Text, hit.Text), append(x.Error, hit.Error)
+}
+
+// has reports whether they are of so many syncs.
+func (x *hits) has(n int) bool {
+	for _, list := range []texts{x.Result, x.Leaf, x.Code, x.Text, x.Error} {
+		if len(list) != n {
+			return false
+		}
+	}
+	return len(x.Took) == n
 }
 
 // listed is what a list says of sync i.
-func (h *head) listed(i int, x *hit, class telemetry.Class) telemetry.Hit {
+func (h *head) listed(i int, x *hits, class telemetry.Class) telemetry.Hit {
 	return telemetry.Hit{
-		Epoch: h.Epoch, Seq: h.Seqs[i], Object: h.Objects[h.Of[i]], Started: time.Unix(0, h.Started[i]).UTC(), Took: time.Duration(x.Took),
-		Result: telemetry.Result(x.Result), Class: class, Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error,
+		Epoch: h.Epoch, Seq: h.Seqs[i], Object: h.Objects[h.Of[i]], Started: time.Unix(0, h.Started[i]).UTC(), Took: x.Took[i],
+		Result: telemetry.Result(x.Result[i]), Class: class, Leaf: x.Leaf[i], Code: x.Code[i], Text: x.Text[i], Error: x.Error[i],
 	}
 }
 
@@ -137,7 +155,7 @@ type group struct {
 // packing is a block in the making.
 type packing struct {
 	head  head
-	hits  []hit
+	hits  hits
 	terms *terms
 	at    map[telemetry.Object]int
 	wire  *wire.Block
@@ -230,9 +248,8 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	}
 	h := &p.head
 	h.Sizes, h.Seqs, h.Places = append(h.Sizes, size), append(h.Seqs, t.Seq), append(h.Places, g.syncs)
-	x := t.Hit(class)
 	h.Epoch, h.Started = t.Epoch, append(h.Started, t.Started.UnixNano())
-	p.hits = append(p.hits, hit{Took: int64(x.Took), Result: string(x.Result), Leaf: x.Leaf, Code: x.Code, Text: x.Text, Error: x.Error})
+	p.hits.add(t.Hit(class))
 	h.Of = append(h.Of, p.object(t.Object))
 	p.terms.of(t, class)
 	g.syncs, g.bytes = g.syncs+1, g.bytes+took
@@ -260,7 +277,7 @@ func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	hits, err := seal(p.hits)
+	hits, err := seal(&p.hits)
 	if err != nil {
 		return packed{}, err
 	}

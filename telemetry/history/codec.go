@@ -115,15 +115,15 @@ func readHead(data []byte) (*head, error) {
 }
 
 // readHits reads what lists say of a block's syncs.
-func readHits(h *head, data []byte) ([]hit, error) {
-	var list []hit
-	if err := unseal(data, &list); err != nil {
+func readHits(h *head, data []byte) (*hits, error) {
+	var x hits
+	if err := unseal(data, &x); err != nil {
 		return nil, err
 	}
-	if len(list) != len(h.Seqs) {
+	if !x.has(len(h.Seqs)) {
 		return nil, fmt.Errorf("%w: its list does not fit its table of contents", errDamaged)
 	}
-	return list, nil
+	return &x, nil
 }
 
 // records unpacks the body of a block.

@@ -104,10 +104,10 @@ func FuzzBlock(f *testing.F) {
 	}
 	for _, texts := range []string{"", "\x00", "\x01\x00", "\x01\x01\x01x", "\x01\x05\xff\xff\xff\xff\x7fx", "\x63\x00"} {
 		for _, fields := range []string{"", "\x00", strings.Repeat("\x00", 60), strings.Repeat("\x01", 400), strings.Repeat("\xff", 60)} {
-			f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0}, Seqs: []uint64{1}, Started: []int64{1}, Places: []int{0}, Sizes: []int{len(fields)}}), []byte(texts+fields))
+			f.Add(contents(head{Objects: objects{{}}, Of: numbers[int]{0}, Seqs: numbers[uint64]{1}, Started: numbers[int64]{1}, Places: numbers[int]{0}, Sizes: numbers[int]{len(fields)}}), []byte(texts+fields))
 		}
 	}
-	f.Add(contents(head{Objects: []telemetry.Object{{}}, Of: []int{0, 0}, Seqs: []uint64{1, 2}, Started: []int64{1, 2}, Places: []int{0, 1}, Sizes: []int{2, 2}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("\x01\x00{}{}"))
+	f.Add(contents(head{Objects: objects{{}}, Of: numbers[int]{0, 0}, Seqs: numbers[uint64]{1, 2}, Started: numbers[int64]{1, 2}, Places: numbers[int]{0, 1}, Sizes: numbers[int]{2, 2}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("\x01\x00{}{}"))
 	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
 	m, err := matchOf(&q, nil)
 	if err != nil {
@@ -121,7 +121,7 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		if list, err := readHits(b.head, wrap(body)); err == nil {
-			_ = b.head.listed(0, &list[0], telemetry.ClassQuiet)
+			_ = b.head.listed(0, list, telemetry.ClassQuiet)
 		}
 		for _, i := range b.head.may(&q, m.all, m.any) {
 			if i < 0 || i >= len(b.head.Seqs) {

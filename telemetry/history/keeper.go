@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// atOnce is how many syncs are committed together at most.
-	atOnce = 256
+	// atOnce is how many syncs are committed together, about: those of a group.
+	atOnce = syncsPerBlock
 	// longestPause bounds the time between two attempts after failures.
 	longestPause = 10 * time.Second
 	// trimChunks bounds the transactions that make room between two commits.

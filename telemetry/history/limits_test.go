@@ -91,7 +91,7 @@ func TestOldSyncsGo(t *testing.T) {
 	traces := newGenerator(t, 14, 20).many(2048)
 	slices.SortStableFunc(traces, func(a, b *telemetry.Trace) int { return a.Ended.Compare(b.Ended) })
 	s := filled(t, traces)
-	const old = 19 * syncsPerBlock // of which the last block is not old as a whole
+	const old = 5 * syncsPerBlock // of which the last block is not old as a whole
 	cut := traces[old-1].Ended.Truncate(instant)
 	s.opts.Clock = func() time.Time { return cut.Add(s.opts.MaxAge) }
 	left := traces[old-syncsPerBlock:]

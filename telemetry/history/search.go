@@ -17,7 +17,7 @@ const (
 	// index and the tables of contents propose more than the query means.
 	examine = 4 * maxPage
 	// looked bounds the tables of contents that it reads for one page.
-	looked = 500
+	looked = 200
 )
 
 // column reads one column of a block's row.
@@ -44,7 +44,7 @@ func (r *reader) listed(ctx context.Context, e entry) (telemetry.Hit, error) {
 	if b.err != nil {
 		return telemetry.Hit{Started: moment(e.group), Class: e.class(), Text: "This sync cannot be read back.", Error: b.err.Error()}, b.err
 	}
-	return b.head.listed(e.index, &b.hits[e.index], e.class()), nil
+	return b.head.listed(e.index, b.hits, e.class()), nil
 }
 
 // record reads a sync of a block. The block is unpacked once.

@@ -137,7 +137,7 @@ type block struct {
 	id      int64
 	head    *head
 	err     error // it cannot be read
-	hits    []hit
+	hits    *hits
 	records []wire.Record
 }
 
