@@ -8,8 +8,7 @@ import (
 )
 
 // What a block's table of contents and its list say of its syncs stands in columns:
-// one number or text of all of them beside each other, as bytes, which are read
-// without a look at each.
+// one number or text of all of them beside each other, as bytes that are read at once.
 
 // numbers are written as the steps from one to the next, of which most take a byte or two.
 type numbers[T ~int | ~int64 | ~uint64] []T
