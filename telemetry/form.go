@@ -25,55 +25,74 @@ func (f *form) pack(p Packed[*Trace]) {
 	f.whole.Store(nil)
 }
 
-// trace is the whole one, nil where the bytes are none of a trace. All who have it
-// at the same time have the same.
-func (f *form) trace() *Trace {
+// trace is the whole one, nil where the bytes are none of a trace, and whether it had
+// to be unpacked. All who have it at the same time have the same.
+func (f *form) trace() (t *Trace, unpacked bool) {
 	if t := f.whole.Load(); t != nil {
-		return t
+		return t, false
 	}
 	for {
 		known := f.lately.Load()
 		if t := known.Value(); t != nil {
-			return t
+			return t, false
 		}
 		t, err := f.packed.Unpack()
 		if err != nil {
-			return nil
+			return nil, false
 		}
 		if again := weak.Make(t); f.lately.CompareAndSwap(known, &again) {
-			return t
+			return t, true
 		}
 	}
+}
+
+// readAtHand is how many traces stay whole for a while after somebody has read them:
+// a page that is watched is drawn many times from the same ones.
+const readAtHand = 4096
+
+// atHand are the traces that were unpacked last.
+type atHand struct {
+	next atomic.Uint64
+	of   [readAtHand]atomic.Pointer[Trace]
 }
 
 // What is found in the journal is unpacked without its lock, so that no sync waits
 // for that.
 
-// found is the trace, and whether there is one.
-func (k *kept) found() (*Trace, bool) {
+// whole is the trace, nil where there is none.
+func (j *Journal) whole(k *kept) *Trace {
 	if k == nil {
-		return nil, false
+		return nil
 	}
-	t := k.trace()
+	t, unpacked := k.trace()
+	if unpacked {
+		j.hand.of[j.hand.next.Add(1)%readAtHand].Store(t)
+	}
+	return t
+}
+
+// found is the trace, and whether there is one.
+func (j *Journal) found(k *kept) (*Trace, bool) {
+	t := j.whole(k)
 	return t, t != nil
 }
 
 // numbered is k if it has that number.
 func (k *kept) numbered(seq uint64) *kept {
-	if k == nil || k.seq != seq {
+	if k == nil || k.Seq != seq {
 		return nil
 	}
 	return k
 }
 
 // wholes are the traces that there are.
-func wholes(list []*kept) []*Trace {
+func (j *Journal) wholes(list []*kept) []*Trace {
 	if len(list) == 0 {
 		return nil
 	}
 	all := make([]*Trace, 0, len(list))
 	for _, k := range list {
-		if t := k.trace(); t != nil {
+		if t := j.whole(k); t != nil {
 			all = append(all, t)
 		}
 	}
@@ -91,7 +110,7 @@ func (j *Journal) Pack(seq uint64, p Packed[*Trace]) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	k := j.upTo(seq)
-	if k == nil || k.seq != seq || k.whole.Load() == nil || bits.OnesCount8(k.shelves) > 1 {
+	if k == nil || k.Seq != seq || k.whole.Load() == nil || bits.OnesCount8(k.shelves) > 1 {
 		return
 	}
 	k.pack(p)

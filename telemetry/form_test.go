@@ -338,3 +338,35 @@ func TestRecordingDoesNotWaitForUnpacking(t *testing.T) {
 		<-done
 	}
 }
+
+// countedUnpacks is bytes that count how often they are unpacked.
+type countedUnpacks struct {
+	text
+	n *int
+}
+
+func (p countedUnpacks) Unpack() (*Trace, error) {
+	*p.n++
+	return p.text.Unpack()
+}
+
+// A page that is drawn again and again from the same syncs unpacks each of them once,
+// also when the garbage collector comes in between.
+func TestWhatWasReadIsAtHand(t *testing.T) {
+	j, unpacked := NewJournal(JournalOptions{}), 0
+	record(j, mixed(200)...)
+	kept := len(j.Kept(0, 999))
+	for _, x := range j.Kept(0, 999) {
+		j.Pack(x.Seq, countedUnpacks{packedOf(t, x), &unpacked})
+	}
+	j.board = NewJournal(JournalOptions{}).board // which keeps the newest whole
+	for range 5 {
+		runtime.GC()
+		if got := len(j.Kept(0, 999)); got != kept {
+			t.Fatalf("%d are kept, want %d", got, kept)
+		}
+	}
+	if unpacked == 0 || unpacked > kept {
+		t.Errorf("%d of %d syncs were unpacked in five readings", unpacked, kept)
+	}
+}

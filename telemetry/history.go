@@ -1,13 +1,16 @@
 package telemetry
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // history is the kept traces of one object, linked from old to new, so that
 // one in the middle can leave without a search. It lives as long as a trace of
 // the object is kept: objects come and go by the thousand.
 type history struct {
 	object         Object
-	owner          string // as the newest trace has it
+	owner          string // as the newest trace has it that found the object
 	oldest, newest *kept
 	folded         uint64
 }
@@ -21,8 +24,10 @@ func (j *Journal) historyOf(o Object) *history {
 	return h
 }
 
-func (h *history) append(k *kept, owner string) {
-	h.owner = owner
+func (h *history) append(k *kept, t *Trace) {
+	if !t.Gone { // Nobody can tell any more who the owner was.
+		h.owner = t.Owner
+	}
 	k.history, k.older = h, h.newest
 	if h.newest != nil {
 		h.newest.newer = k
@@ -48,11 +53,11 @@ func (h *history) remove(k *kept) {
 
 // Get returns the trace with that number, if it is kept.
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
-	return j.nearest(seq).numbered(seq).found()
+	return j.found(j.nearest(seq).numbered(seq))
 }
 
 // Nearest returns the newest kept trace with that number or a lower one.
-func (j *Journal) Nearest(seq uint64) (*Trace, bool) { return j.nearest(seq).found() }
+func (j *Journal) Nearest(seq uint64) (*Trace, bool) { return j.found(j.nearest(seq)) }
 
 func (j *Journal) nearest(seq uint64) *kept {
 	j.mu.RLock()
@@ -69,7 +74,7 @@ func (j *Journal) upTo(seq uint64) *kept {
 	}
 	var best *kept
 	for i := range j.shelves {
-		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.seq > best.seq) {
+		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.Seq > best.Seq) {
 			best = k
 		}
 	}
@@ -81,18 +86,36 @@ func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit)
 
 // Since is Of without the traces up to that number.
 func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
-	return wholes(j.since(o, seq, limit))
+	return j.wholes(j.between(o, seq, math.MaxUint64, limit))
 }
 
-func (j *Journal) since(o Object, seq uint64, limit int) (list []*kept) {
+// Before is Of without the traces from that number on.
+func (j *Journal) Before(o Object, seq uint64, limit int) []*Trace {
+	return j.wholes(j.between(o, 0, seq, limit))
+}
+
+// Marks is Of for who needs no traces: no bytes are unpacked for it.
+func (j *Journal) Marks(o Object, limit int) []Mark {
+	list := j.between(o, 0, math.MaxUint64, limit)
+	marks := make([]Mark, len(list))
+	for i, k := range list {
+		marks[i] = k.Mark
+	}
+	return marks
+}
+
+// between are the newest of an object with numbers between these two, oldest first.
+func (j *Journal) between(o Object, after, before uint64, limit int) (list []*kept) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
 	if h == nil {
 		return nil
 	}
-	for k := h.newest; k != nil && k.seq > seq && len(list) < limit; k = k.older {
-		list = append(list, k)
+	for k := h.newest; k != nil && k.Seq > after && len(list) < limit; k = k.older {
+		if k.Seq < before {
+			list = append(list, k)
+		}
 	}
 	slices.Reverse(list)
 	return list
@@ -110,30 +133,30 @@ func (j *Journal) Folded(o Object) uint64 {
 
 // Prev returns the kept trace of an object before that number.
 func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
-	return j.beside(o, seq, func(h *history, at *kept) *kept {
+	return j.found(j.beside(o, seq, func(h *history, at *kept) *kept {
 		if at != nil {
 			return at.older
 		}
 		k := h.newest
-		for k != nil && k.seq >= seq {
+		for k != nil && k.Seq >= seq {
 			k = k.older
 		}
 		return k
-	}).found()
+	}))
 }
 
 // After returns the kept trace of an object after that number.
 func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
-	return j.beside(o, seq, func(h *history, at *kept) *kept {
+	return j.found(j.beside(o, seq, func(h *history, at *kept) *kept {
 		if at != nil {
 			return at.newer
 		}
 		k := h.oldest
-		for k != nil && k.seq <= seq {
+		for k != nil && k.Seq <= seq {
 			k = k.newer
 		}
 		return k
-	}).found()
+	}))
 }
 
 // beside calls find with the history of the object and its trace of that
@@ -146,7 +169,7 @@ func (j *Journal) beside(o Object, seq uint64, find func(*history, *kept) *kept)
 		return nil
 	}
 	at := j.upTo(seq)
-	if at != nil && (at.seq != seq || at.history != h) {
+	if at != nil && (at.Seq != seq || at.history != h) {
 		at = nil
 	}
 	return find(h, at)
@@ -159,7 +182,7 @@ const maxFamily = 4096
 // controls or controlled, in no particular order, the newest few thousand of
 // each object at most. For a ReplicaSet that is its Deployment's family, and
 // for what has no owner its own traces. It looks at every object of the journal.
-func (j *Journal) Family(o Object) []*Trace { return wholes(j.family(o)) }
+func (j *Journal) Family(o Object) []*Trace { return j.wholes(j.family(o)) }
 
 func (j *Journal) family(o Object) (list []*kept) {
 	j.mu.RLock()

@@ -34,7 +34,8 @@ type JournalOptions struct {
 	// how many traces of a class are kept beyond those.
 	Wrote, Failed, Conflicted, Slow int
 	// Bytes bounds all of them together, by the estimated size of their traces.
-	// Default 64 MiB. The class that uses most gives up its oldest.
+	// Default 64 MiB. The class that uses most gives up its oldest. Where they are kept
+	// as bytes, a few thousand that were read last are there as a whole besides.
 	Bytes int64
 	// SlowAfter is how long a sync has to run to be of the class slow. Default DefaultSlow.
 	SlowAfter time.Duration
@@ -117,6 +118,7 @@ type Journal struct {
 	// waiting is how many readers wait: recording nudges nobody for nobody.
 	waiting atomic.Int64
 	ended   atomic.Bool
+	hand    atHand
 
 	// mu guards what is below. Record and look-ups take it, Next never does.
 	mu      sync.RWMutex
@@ -292,7 +294,7 @@ func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {
 	batch = make([]*Trace, 0, min(maxBatch, last-from+1))
 	reported := missed
 	for seq := from; seq <= last && len(batch) < maxBatch; seq++ {
-		t, ok := j.recent[seq%slots].Load().numbered(seq).found()
+		t, ok := j.found(j.recent[seq%slots].Load().numbered(seq))
 		if !ok {
 			missed++
 			continue

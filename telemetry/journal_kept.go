@@ -5,7 +5,7 @@ package telemetry
 // means that there is nothing newer. It looks at limit traces under the lock and
 // not at all of them, so that a reader of everything holds up no sync.
 func (j *Journal) Kept(after uint64, limit int) []*Trace {
-	return wholes(j.keptAfter(after, limit))
+	return j.wholes(j.keptAfter(after, limit))
 }
 
 func (j *Journal) keptAfter(after uint64, limit int) []*kept {
@@ -18,7 +18,7 @@ func (j *Journal) keptAfter(after uint64, limit int) []*kept {
 			break
 		}
 		list = append(list, k)
-		after = k.seq
+		after = k.Seq
 	}
 	return list
 }
@@ -28,13 +28,13 @@ func (j *Journal) keptAfter(after uint64, limit int) []*kept {
 func (j *Journal) next(after uint64) *kept {
 	var first *kept
 	for i := range j.shelves {
-		if k := j.shelves[i].after(after); k != nil && (first == nil || k.seq < first.seq) {
+		if k := j.shelves[i].after(after); k != nil && (first == nil || k.Seq < first.Seq) {
 			first = k
 		}
 	}
 	last := j.last.Load()
 	for seq := max(after+1, j.oldest); seq <= last; seq++ {
-		if first != nil && first.seq <= seq {
+		if first != nil && first.Seq <= seq {
 			break
 		}
 		if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -112,7 +113,7 @@ func TestMissedIsSaidOnce(t *testing.T) {
 		j.Record(quiet("web"))
 	}
 	for _, overwritten := range []int{2, 5, 6} {
-		j.recent[overwritten].Store(&kept{seq: uint64(overwritten) + 8})
+		j.recent[overwritten].Store(&kept{Mark: Mark{Seq: uint64(overwritten) + 8}})
 	}
 	batch, missed := j.collect(0, 6)
 	if diff := cmp.Diff([]uint64{1, 3, 4}, seqs(batch)); diff != "" || missed != 1 {
@@ -287,5 +288,21 @@ func TestWindow(t *testing.T) {
 	total, since, folded := j.Window()
 	if total != 6 || !since.Equal(start) || folded != 2 {
 		t.Errorf("window: %d since %v, %d folded", total, since, folded)
+	}
+}
+
+// What a ReplicaSet did stays in its Deployment's family when it is deleted, although
+// its last sync cannot say who owned it.
+func TestFamilyHasWhoIsGone(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 4})
+	wrote, gone := quiet("web-1"), quiet("web-1")
+	wrote.Loop, wrote.Owner, wrote.Result = LoopReplicaSet, "web", ResultWrote
+	gone.Loop, gone.Gone = LoopReplicaSet, true
+	record(j, quiet("web"), wrote, gone)
+	for _, kept := range []int{3, 1} { // While the last one is kept, and after it.
+		if family := j.Family(object("web")); len(family) != kept || !slices.ContainsFunc(family, (*Trace).Wrote) {
+			t.Errorf("the family has %d syncs, want %d with the write", len(family), kept)
+		}
+		record(j, quiet("a"), quiet("b"), quiet("c"), quiet("d"))
 	}
 }

@@ -106,7 +106,7 @@ func (t *Trace) outcomes(visit func(*decision.Action, *decision.Outcome)) {
 // kept is a trace and what holds it: the recent ring and shelves.
 type kept struct {
 	form
-	seq     uint64
+	Mark
 	size    int64
 	recent  bool
 	shelves uint8 // a bit for each
@@ -118,10 +118,10 @@ type kept struct {
 
 // hold makes a trace one that is kept, in the history of its object. The journal is locked.
 func (j *Journal) hold(t *Trace) *kept {
-	k := &kept{seq: t.Seq, size: estimate(t)}
+	k := &kept{Mark: markOf(t), size: estimate(t)}
 	k.set(t)
 	j.bytes += k.size
-	j.historyOf(t.Object).append(k, t.Owner)
+	j.historyOf(t.Object).append(k, t)
 	return k
 }
 
@@ -138,7 +138,7 @@ func (j *Journal) keep(t *Trace) {
 	j.recent[t.Seq%slots].Store(k)
 	j.shelve(k, shelfConflicted, t.conflicted())
 	j.shelve(k, shelfFailed, t.failed() && !t.conflicted())
-	j.shelve(k, shelfWrote, t.Wrote())
+	j.shelve(k, shelfWrote, k.Wrote)
 	j.shelve(k, shelfSlow, t.Took() >= j.opts.SlowAfter)
 	for j.bytes > j.opts.Bytes && j.giveUp() {
 	}
@@ -251,7 +251,7 @@ func (s *shelf) pop() *kept {
 // upTo is the newest trace of the shelf with that number or a lower one.
 func (s *shelf) upTo(seq uint64) *kept {
 	live := s.items[s.gone:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].seq > seq })
+	i := sort.Search(len(live), func(i int) bool { return live[i].Seq > seq })
 	if i == 0 {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (s *shelf) upTo(seq uint64) *kept {
 // after is the oldest trace of the shelf with a higher number.
 func (s *shelf) after(seq uint64) *kept {
 	live := s.items[s.gone:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].seq > seq })
+	i := sort.Search(len(live), func(i int) bool { return live[i].Seq > seq })
 	if i == len(live) {
 		return nil
 	}

@@ -48,9 +48,8 @@ func (s *Server) family(t *telemetry.Trace) []*telemetry.Trace {
 	}
 	list := []*telemetry.Trace{t}
 	for _, m := range members {
-		kept := s.journal.Of(m, historyRows)
-		kept = slices.DeleteFunc(kept, func(x *telemetry.Trace) bool { return x.Epoch != t.Epoch || x.Seq >= t.Seq })
-		list = append(list, kept[max(0, len(kept)-cameSyncs):]...)
+		kept := s.journal.Before(m, t.Seq, cameSyncs)
+		list = append(list, slices.DeleteFunc(kept, func(x *telemetry.Trace) bool { return x.Epoch != t.Epoch })...)
 	}
 	return list
 }

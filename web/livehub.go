@@ -179,12 +179,12 @@ func (x *shared) keep(ctx context.Context) {
 			return
 		case <-due.C:
 		}
-		due.Reset(wait)
+		due.Reset(max(wait-rest, 0))
 	}
 }
 
-// refresh draws what is due. Then the page rests, and after that it waits for a
-// trace, but not for longer than it says.
+// refresh draws what is due. Then the page rests, and waits for a trace, but for no
+// longer than it says, its rest included.
 func (x *shared) refresh(ctx context.Context) (rest, wait time.Duration) {
 	x.mu.Lock()
 	now := time.Now()

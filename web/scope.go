@@ -220,9 +220,9 @@ func (b scopeBox) within(points []scopePoint) []scopePoint {
 func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
 	var points []scopePoint
 	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
-		for _, t := range s.journal.Of(child.Object, historyRows) {
-			if !t.Ended.Before(since) {
-				points = append(points, scopePoint{at: t.Ended, wrote: t.WroteSize(), status: t.Wrote()})
+		for _, m := range s.journal.Marks(child.Object, historyRows) {
+			if !m.Ended.Before(since) {
+				points = append(points, scopePoint{at: m.Ended, wrote: m.WroteSize, status: m.Wrote})
 			}
 		}
 	}

@@ -28,11 +28,9 @@ func kubectlLine(snap *deployment.Snapshot) views.Line {
 
 // lastSize is the newest write of a size before a sync that wrote none.
 func (s *Server) lastSize(t *telemetry.Trace) views.Text {
-	list := s.journal.Of(t.Object, historyRows)
-	for i := len(list) - 1; i >= 0; i-- {
-		if x := list[i]; x.Seq < t.Seq && x.WroteSize() {
-			return views.Say("The last size was written in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).Plain(" ago: " + did(x) + ".")
-		}
+	x, ok := s.last(t, func(m telemetry.Mark) bool { return m.WroteSize })
+	if !ok {
+		return nil
 	}
-	return nil
+	return views.Say("The last size was written in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).Plain(" ago: " + did(x) + ".")
 }

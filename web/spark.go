@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,7 +100,7 @@ func (r *course) add(t *telemetry.Trace) {
 	fresh, ok := n.count("new")
 	r.seq = t.Seq
 	if !ok || t.UID != r.uid { // Another object of the same name, or one that is not known.
-		r.uid, r.sizes = t.UID, nil
+		r.uid, r.sizes = strings.Clone(t.UID), nil // It would keep the texts of a whole block.
 	}
 	if !ok {
 		return
@@ -151,10 +152,10 @@ func imagesOf(t *telemetry.Trace) []string {
 // kept syncs name them: whoever wrote what woke one, and was not this program.
 func (s *Server) managersOf(o telemetry.Object) []string {
 	var list []string
-	for _, t := range s.journal.Of(o, historyRows) {
-		for i := range t.Causes {
-			if c := &t.Causes[i]; c.Manager != "" && c.Sync == 0 && !slices.Contains(list, c.Manager) {
-				list = append(list, c.Manager)
+	for _, m := range s.journal.Marks(o, historyRows) {
+		for _, manager := range m.Managers {
+			if !slices.Contains(list, manager) {
+				list = append(list, manager)
 			}
 		}
 	}

@@ -65,17 +65,25 @@ func wroteNote(all, done int) string {
 
 // lastWrote is the newest write before a sync that wrote nothing.
 func (s *Server) lastWrote(t *telemetry.Trace) views.Text {
-	list := s.journal.Of(t.Object, historyRows)
-	for i := len(list) - 1; i >= 0; i-- {
-		if x := list[i]; x.Seq < t.Seq && x.Wrote() {
-			return views.Say("Its last write was in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).
-				Plain(" ago: " + did(x) + ".")
-		}
+	if x, ok := s.last(t, func(m telemetry.Mark) bool { return m.Wrote }); ok {
+		return views.Say("Its last write was in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).
+			Plain(" ago: " + did(x) + ".")
 	}
 	if row, ok := s.journal.Board().Row(t.Object); ok && row.WroteSeq != 0 && row.WroteSeq < t.Seq {
 		return views.Say("Its last write was in ").Link("sync "+digits(row.WroteSeq), syncAddress(t.Object, s.journal.Epoch(), row.WroteSeq)).Plain(", ").Since(row.WroteAt).Plain(" ago.")
 	}
 	return views.Say("It has written nothing before, as far as is recorded.")
+}
+
+// last is the newest sync of the object before this one with such a mark.
+func (s *Server) last(t *telemetry.Trace, such func(telemetry.Mark) bool) (*telemetry.Trace, bool) {
+	marks := s.journal.Marks(t.Object, historyRows)
+	for i := len(marks) - 1; i >= 0; i-- {
+		if m := marks[i]; m.Seq < t.Seq && such(m) {
+			return s.journal.Get(m.Seq)
+		}
+	}
+	return nil, false
 }
 
 // actionWords say what an action does to its target.
@@ -194,10 +202,7 @@ func (s *Server) echoes(o telemetry.Object, kind, name, rv string, after uint64)
 	if rv == "" {
 		return nil
 	}
-	for _, t := range s.journal.Of(o, historyRows) {
-		if t.Seq <= after {
-			continue
-		}
+	for _, t := range s.journal.Since(o, after, historyRows) {
 		for _, c := range t.Causes {
 			if c.NewRV == rv && c.Object == kind+" "+name {
 				return views.Text{}.Link(kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))

@@ -10,6 +10,11 @@ import (
 // What a block's table of contents and its list say of its syncs stands in columns:
 // one number or text of all of them beside each other, as bytes that are read at once.
 
+// maxColumn bounds the values of a column that is read: no block has a tenth of it.
+const maxColumn = 64 * 3 * syncsPerBlock
+
+var errColumn = fmt.Errorf("%w: a column has more than %d values", errDamaged, maxColumn)
+
 // numbers are written as the steps from one to the next, of which most take a byte or two.
 type numbers[T ~int | ~int64 | ~uint64] []T
 
@@ -29,6 +34,9 @@ func (n *numbers[T]) UnmarshalBinary(data []byte) error {
 		if b < 0x80 { // the last byte of a number
 			count++
 		}
+	}
+	if count > maxColumn {
+		return errColumn
 	}
 	list, last := make(numbers[T], 0, count), T(0)
 	for len(data) > 0 {
@@ -73,6 +81,9 @@ func (s *texts) UnmarshalBinary(data []byte) error {
 		return int(n)
 	}
 	n, total := next(), 0
+	if n > maxColumn {
+		return errColumn
+	}
 	ends := make([]int, max(0, n))
 	for i := range ends {
 		size := next()

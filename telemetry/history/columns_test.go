@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -30,6 +31,20 @@ func FuzzColumns(f *testing.F) {
 		rewritten(t, data, &s, &s2, func() bool { return slices.Equal(s, s2) })
 		rewritten(t, data, &o, &o2, func() bool { return slices.Equal(o, o2) })
 	})
+}
+
+// A column that no block can have is refused before there is room for it.
+func TestColumnsHaveABound(t *testing.T) {
+	many := make([]byte, 1<<20)
+	for _, c := range []column{&numbers[int64]{}, &texts{}, &objects{}} {
+		data := many
+		if _, ok := c.(*numbers[int64]); !ok {
+			data = append(binary.AppendUvarint(nil, uint64(len(many))), many...)
+		}
+		if err := c.UnmarshalBinary(data); !errors.Is(err, errColumn) {
+			t.Errorf("%T of a million: %v", c, err)
+		}
+	}
 }
 
 type column interface {

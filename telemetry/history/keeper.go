@@ -164,7 +164,7 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 }
 
 // handOver makes the journal keep what was written with the commit before as bytes:
-// whoever follows the journal finds what is newer whole.
+// whoever follows the journal finds what is newer whole, but for bursts.
 func (k *Keeper) handOver(journal Journal, written []packedGroup) {
 	for _, g := range k.written {
 		for i := range g.blocks {

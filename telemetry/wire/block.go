@@ -46,6 +46,7 @@ func (b *Block) Free() {
 // texts that none before it had. After an error the block is of no use.
 func (b *Block) Add(t *telemetry.Trace) (size, took int, err error) {
 	w, data, texts := &b.w, len(b.w.data), b.w.size
+	w.lists = 0
 	w.trace(t)
 	if len(w.texts) > maxTexts && w.err == nil {
 		w.err = fmt.Errorf("more than %d different texts", maxTexts)

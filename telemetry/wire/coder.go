@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
@@ -21,8 +22,9 @@ type coder struct {
 	texts  []string          // the list, without the empty one
 	known  map[string]uint32 // their places from 1, while it writes
 	recall recall.Table[uint32]
-	size   int   // bytes of the texts, while it writes
-	start  int64 // the second
+	size   int    // bytes of the texts, while it writes
+	lists  uint64 // bytes of all elements of lists
+	start  int64  // the second
 	err    error
 }
 
@@ -187,10 +189,30 @@ func (w *coder) readInstant() time.Time {
 	return time.Unix(second, int64(nano)).UTC()
 }
 
+// maxLists bounds what the elements of all lists take in memory: compressed, a thousand
+// of them can stand in a byte.
+const maxLists = 128 << 20
+
+var errLarge = fmt.Errorf("its lists take more than %d MiB", maxLists>>20)
+
+// room notes the elements of a list, and reports whether there is room for them.
+func (w *coder) room(n int, each uintptr) bool {
+	w.lists += uint64(n) * uint64(each)
+	if w.lists <= maxLists {
+		return true
+	}
+	w.err = errLarge
+	if w.reads {
+		w.data = nil
+	}
+	return false
+}
+
 // each keeps the difference between no list and an empty one.
 func each[S ~[]E, E any](w *coder, s *S, one func(*coder, *E)) {
+	size := unsafe.Sizeof(*new(E))
 	if !w.reads {
-		if *s == nil {
+		if *s == nil || !w.room(len(*s), size) {
 			w.uvarint(0)
 			return
 		}
@@ -206,6 +228,9 @@ func each[S ~[]E, E any](w *coder, s *S, one func(*coder, *E)) {
 	}
 	if n--; n > uint64(len(w.data)) { // Each takes a byte at least.
 		w.fail()
+		return
+	}
+	if !w.room(int(n), size) {
 		return
 	}
 	*s = make(S, 0, min(n, 64)) // Some elements take a hundred times their bytes: no number alone takes room for them.

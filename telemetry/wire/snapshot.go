@@ -34,7 +34,7 @@ var scratch = sync.Pool{New: func() any { return &coder{inline: true} }}
 func Pack(value any) (telemetry.Snapshot, error) {
 	w := scratch.Get().(*coder)
 	defer scratch.Put(w)
-	w.data, w.err = w.data[:0], nil
+	w.data, w.lists, w.err = w.data[:0], 0, nil
 	switch s := value.(type) {
 	case *deployment.Snapshot:
 		w.begin(kindDeployment, s.Now)

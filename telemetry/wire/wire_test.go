@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -242,5 +245,31 @@ func read(t *testing.T, r *Record) {
 	if err == nil {
 		_ = text(t, trace)
 		_ = trace.Sentence.At(trace.Ended)
+	}
+}
+
+// A few bytes on the disk say that there are millions of rounds, each of which takes
+// one byte: they are refused before there is room for them.
+func TestListsHaveABound(t *testing.T) {
+	const many = 2_000_000
+	data := append(binary.AppendUvarint(nil, many+1), make([]byte, many)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w, rounds := coder{reads: true, data: data}, []decision.Round(nil)
+	each(&w, &rounds, (*coder).round)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(w.end(), errLarge) || len(rounds) > 0 {
+		t.Errorf("%d rounds are read: %v", len(rounds), w.end())
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+		t.Errorf("%d bytes were taken for them", took)
+	}
+	b := NewBlock()
+	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, many)}); !errors.Is(err, errLarge) {
+		t.Errorf("what could not be read is written: %v", err)
+	}
+	b.Free()
+	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, 9)}); err != nil {
+		t.Errorf("the next one: %v", err)
 	}
 }

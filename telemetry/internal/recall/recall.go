@@ -27,7 +27,7 @@ func New[V any](bits uint) Table[V] { return Table[V]{make([]slot[V], 1<<bits), 
 // Find gives the place of what was kept for this text. Where nothing was, the place
 // is empty now, and the caller's to fill.
 func (t *Table[V]) Find(a string) (place *V, known bool) {
-	p, size := unsafe.StringData(a), uint32(len(a)) // None is larger than that.
+	p, size := unsafe.StringData(a), length(a)
 	s := &t.slots[uint64(uintptr(unsafe.Pointer(p)))*spread>>t.shift]
 	if s.a == p && s.size == size {
 		return &s.value, true
@@ -35,6 +35,10 @@ func (t *Table[V]) Find(a string) (place *V, known bool) {
 	*s = slot[V]{a: p, size: size}
 	return &s.value, false
 }
+
+// length is one more than the text's, so that an empty slot is that of no text. None
+// is larger than that.
+func length(a string) uint32 { return uint32(len(a)) + 1 }
 
 // Clear forgets everything.
 func (t *Table[V]) Clear() { clear(t.slots) }
@@ -56,7 +60,7 @@ func NewPairs[V any](bits uint) Pairs[V] { return Pairs[V]{make([]pair[V], 1<<bi
 
 // Find is Table.Find for these two.
 func (t *Pairs[V]) Find(a, b string) (place *V, known bool) {
-	x := pair[V]{a: unsafe.StringData(a), b: unsafe.StringData(b), sizeA: uint32(len(a)), sizeB: uint32(len(b))}
+	x := pair[V]{a: unsafe.StringData(a), b: unsafe.StringData(b), sizeA: length(a), sizeB: length(b)}
 	s := &t.slots[(uint64(uintptr(unsafe.Pointer(x.a)))*spread^uint64(uintptr(unsafe.Pointer(x.b))))*spread>>t.shift]
 	if s.a == x.a && s.b == x.b && s.sizeA == x.sizeA && s.sizeB == x.sizeB {
 		return &s.value, true

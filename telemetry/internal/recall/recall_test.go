@@ -60,3 +60,16 @@ func TestTable(t *testing.T) {
 		t.Errorf("%q is known after all was forgotten", *place)
 	}
 }
+
+// An empty table knows no text, and no empty one either.
+func TestNoTextIsOne(t *testing.T) {
+	var none, read string
+	for name, known := range map[string]func() bool{
+		"Pairs": func() bool { p := NewPairs[int](4); _, known := p.Find(none, read); return known },
+		"Table": func() bool { p := New[int](4); _, known := p.Find(none); return known },
+	} {
+		if known() {
+			t.Errorf("%s knows what nobody has asked for", name)
+		}
+	}
+}
