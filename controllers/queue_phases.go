@@ -186,7 +186,13 @@ func soonest(timers []telemetry.Cause, none string) string {
 	if len(timers) == 0 {
 		return none
 	}
-	return slices.MinFunc(timers, func(a, b telemetry.Cause) int { return a.Due.Compare(b.Due) }).Code
+	first := &timers[0]
+	for i := range timers {
+		if timers[i].Due.Before(first.Due) {
+			first = &timers[i]
+		}
+	}
+	return first.Code
 }
 
 func sortedByKey(s telemetry.QueueState) telemetry.QueueState {

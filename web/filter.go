@@ -67,9 +67,8 @@ type traits struct {
 	namespace, name string
 	is              []string // outcome and state in the queue
 	at              string
-	reasons         []string
-	// images and managers are looked up when a term asks for them; nil for none.
-	images, managers func() []string
+	// reasons, images and managers are looked up when a term asks for them; nil for none.
+	reasons, images, managers func() []string
 }
 
 // holds reports whether all terms hold.
@@ -92,7 +91,7 @@ func (t term) match(x traits) bool {
 		at := strings.ToLower(x.at)
 		return at == t.value || strings.HasPrefix(at, t.value+".")
 	case "reason":
-		return partOf(x.reasons, t.value)
+		return x.reasons != nil && partOf(x.reasons(), t.value)
 	case "image":
 		return x.images != nil && partOf(x.images(), t.value)
 	case "by":

@@ -18,6 +18,7 @@ type entry struct {
 	telemetry.Row
 	said  decision.Sentence
 	id    string
+	key   string
 	place int // of its outcome
 	traits
 }
@@ -26,7 +27,7 @@ type entry struct {
 // of them. Nobody changes it.
 type list struct {
 	entries []*entry
-	keys    map[string]telemetry.KeyState
+	keys    keyStates
 }
 
 // listing is the newest list. It is brought up to date with what has changed
@@ -59,7 +60,7 @@ func (s *Server) listed() list {
 	keys := s.keys(telemetry.LoopDeployment)
 	changed, ok := s.changedSince(l, seq)
 	if !ok {
-		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()]) })
+		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.said(r.Trace, now), keys) })
 	} else {
 		l.mark(changed, keys, now)
 		s.amend(l, changed, keys, now)
@@ -103,15 +104,15 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 }
 
 // mark adds the objects that the clock or the queue has changed.
-func (l *listing) mark(changed map[telemetry.Object]bool, keys map[string]telemetry.KeyState, now time.Time) {
+func (l *listing) mark(changed map[telemetry.Object]bool, keys keyStates, now time.Time) {
 	for _, e := range l.list.entries {
 		if turned(e.said, now) || now.Before(l.made) {
 			changed[e.Trace.Object] = true
 		}
 	}
-	for _, known := range []map[string]telemetry.KeyState{keys, l.list.keys} {
-		for key := range known {
-			if queueWord(keys[key]) != queueWord(l.list.keys[key]) {
+	for _, known := range [...][2]keyStates{{keys, l.list.keys}, {l.list.keys, keys}} {
+		for key, k := range known[0] {
+			if queueWord(k) != queueWord(known[1].of(key)) {
 				namespace, name, _ := strings.Cut(key, "/")
 				changed[telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}] = true
 			}
@@ -120,7 +121,7 @@ func (l *listing) mark(changed map[telemetry.Object]bool, keys map[string]teleme
 }
 
 // amend puts the changed objects where they belong now.
-func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys map[string]telemetry.KeyState, now time.Time) {
+func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keyStates, now time.Time) {
 	if len(changed) == 0 {
 		return
 	}
@@ -138,7 +139,7 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys map[s
 		if !ok {
 			continue
 		}
-		e := s.entryOf(r, s.said(r.Trace, now), keys[r.Trace.Key()])
+		e := s.entryOf(r, s.said(r.Trace, now), keys)
 		l.of[o], l.ids[e.id] = e, e
 		if i, found := slices.BinarySearchFunc(entries, e, attentionFirst); few && !found {
 			entries = slices.Insert(entries, i, e)
@@ -163,18 +164,18 @@ func (s *Server) entryByID(id string) (*entry, bool) {
 	return e, ok
 }
 
-func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, key telemetry.KeyState) *entry {
+func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates) *entry {
 	t := r.Trace
 	o, place := outcomeOf(said.Tone)
-	e := &entry{Row: r, said: said, id: rowID(t.Object), place: place}
+	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place}
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
 			e.SinceTone = t.Sentence.Turns
 		}
 	}
 	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
-	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(key)}
-	e.reasons = reasonsOf(t, said)
+	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(keys.of(e.key))}
+	e.reasons = sync.OnceValue(func() []string { return reasonsOf(t, said) })
 	e.images = sync.OnceValue(func() []string { return imagesOf(t) })
 	e.managers = sync.OnceValue(func() []string { return s.managersOf(t.Object) })
 	return e
@@ -218,7 +219,7 @@ type keySign struct {
 const maxDrawnRows = 4096
 
 // rowOf is an entry as a row and as a part of a page, drawn before or now.
-func (s *Server) rowOf(e *entry, key telemetry.KeyState) drawnRow {
+func (s *Server) rowOf(e *entry, key *telemetry.KeyState) drawnRow {
 	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
 	if !e.quiet() {
 		sign.drawn = sparkEnd(s.opts.Now())

@@ -21,12 +21,22 @@ import (
 // pageRows is how many rows one page of the list has.
 const pageRows = 100
 
-// keys is what a queue holds, by key.
-func (s *Server) keys(loop string) map[string]telemetry.KeyState {
+// keyStates is what a queue holds, by key.
+type keyStates map[string]*telemetry.KeyState
+
+// of is the state of a key, the zero one where the queue does not hold it.
+func (m keyStates) of(key string) *telemetry.KeyState {
+	if k := m[key]; k != nil {
+		return k
+	}
+	return &telemetry.KeyState{}
+}
+
+func (s *Server) keys(loop string) keyStates {
 	queue := s.opts.Queue(loop)
-	keys := make(map[string]telemetry.KeyState, len(queue.Keys))
-	for _, k := range queue.Keys {
-		keys[k.Key] = k
+	keys := make(keyStates, len(queue.Keys))
+	for i := range queue.Keys {
+		keys[queue.Keys[i].Key] = &queue.Keys[i]
 	}
 	return keys
 }
@@ -121,7 +131,7 @@ func (s *Server) lostRow(id string) (templ.Component, bool) {
 	if !ok {
 		return nil, false
 	}
-	return s.rowOf(e, s.listed().keys[e.Trace.Key()]).part, true
+	return s.rowOf(e, s.listed().keys.of(e.key)).part, true
 }
 
 // turns is when the clock alone changes the next sentence of the list.
@@ -144,7 +154,7 @@ func sooner(now, a, b time.Time) time.Time {
 // cut is the page of rows after a key.
 func cut(list []*entry, after string) (shown []*entry, next string, from int, err error) {
 	if after != "" {
-		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.Trace.Key() == after })
+		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.key == after })
 		if from == 0 {
 			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
 				views.Say("Nothing called ").Code(clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
@@ -153,7 +163,7 @@ func cut(list []*entry, after string) (shown []*entry, next string, from int, er
 	}
 	shown = list[from:min(len(list), from+pageRows)]
 	if from+len(shown) < len(list) {
-		next = shown[len(shown)-1].Trace.Key()
+		next = shown[len(shown)-1].key
 	}
 	return shown, next, from, nil
 }
@@ -237,7 +247,7 @@ func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 }
 
 // groups puts the rows of one page under their heads, which count all that match.
-func (s *Server) groups(shown, matching []*entry, keys map[string]telemetry.KeyState) (groups []views.Group, rows []part) {
+func (s *Server) groups(shown, matching []*entry, keys keyStates) (groups []views.Group, rows []part) {
 	totals := count(matching)
 	all, from := make([]views.Row, 0, len(shown)), 0 // Groups follow each other.
 	rows = make([]part, 0, len(shown)+1)
@@ -247,7 +257,7 @@ func (s *Server) groups(shown, matching []*entry, keys map[string]telemetry.KeyS
 			groups = append(groups, views.Group{Name: o.group, Note: views.Thousands(totals[e.place]) + ", " + o.note})
 			from = len(all)
 		}
-		r := s.rowOf(e, keys[e.Trace.Key()])
+		r := s.rowOf(e, keys.of(e.key))
 		all, rows = append(all, r.row), append(rows, part{e.id, r.part})
 		groups[len(groups)-1].Rows = all[from:]
 	}

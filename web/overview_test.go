@@ -38,7 +38,7 @@ func TestSparks(t *testing.T) {
 	s := w.server(nil)
 	var stuck *telemetry.Trace
 	for _, e := range s.listed().entries {
-		v := s.row(e, telemetry.KeyState{})
+		v := s.row(e, &telemetry.KeyState{})
 		switch {
 		case e.name == "web" && v.Spark != nil:
 			t.Error("a settled row has a picture")

@@ -10,7 +10,7 @@ import (
 )
 
 // row is one Deployment of the list.
-func (s *Server) row(e *entry, key telemetry.KeyState) views.Row {
+func (s *Server) row(e *entry, key *telemetry.KeyState) views.Row {
 	t := e.Trace
 	o := outcomes[e.place]
 	n := numbersOf(t)
@@ -27,8 +27,11 @@ func (s *Server) row(e *entry, key telemetry.KeyState) views.Row {
 		r.Available = strconv.FormatInt(n.or("newAvailable"), 10) + " of " + strconv.FormatInt(want, 10)
 		r.Meter = meterOf(n, o.view)
 	}
-	if r.QueueNote = queueNote(key); !r.Quiet {
-		r.Spark = s.sparkOf(t, s.opts.Now())
+	r.QueueNote = queueNote(key)
+	if now := s.opts.Now(); !r.Quiet {
+		r.Spark = s.sparkOf(t, now)
+	} else {
+		s.courses.keepUp(s.journal, t, now)
 	}
 	return r
 }
@@ -187,7 +190,7 @@ func (s *Server) catalogue(loop string) decision.Catalogue {
 }
 
 // queueWord is what is:… calls the state of a key.
-func queueWord(k telemetry.KeyState) string {
+func queueWord(k *telemetry.KeyState) string {
 	switch k.Phase {
 	case telemetry.KeyProcessing, telemetry.KeyDirty:
 		return "at-work"
@@ -202,11 +205,11 @@ func queueWord(k telemetry.KeyState) string {
 	return "idle"
 }
 
-func queueText(k telemetry.KeyState) string {
+func queueText(k *telemetry.KeyState) string {
 	return strings.ReplaceAll(queueWord(k), "at-work", "at work")
 }
 
-func queueNote(k telemetry.KeyState) views.Text {
+func queueNote(k *telemetry.KeyState) views.Text {
 	switch {
 	case k.Phase == telemetry.KeyDirty:
 		return views.Say("and once more")

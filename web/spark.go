@@ -50,7 +50,7 @@ func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
 	from := to.Add(-sparkSpan)
 	var points []views.SparkPoint
 	most := int64(1)
-	for _, x := range s.sizesOf(t, from) {
+	for _, x := range s.courses.sizes(s.journal, t, from) {
 		p := views.SparkPoint{At: clamp(x.at, from, to), New: x.fresh, Old: x.old}
 		most = max(most, p.New+p.Old, x.ceiling)
 		points = stepTo(points, p)
@@ -61,10 +61,9 @@ func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
 	return views.DrawSpark(points, from, to, most)
 }
 
-// sizesOf brings the course of a Deployment up to date and returns what it has of
+// sizes brings the course of a Deployment up to date and returns what it has of
 // the time since from, and of the moment before.
-func (s *Server) sizesOf(t *telemetry.Trace, from time.Time) []size {
-	x := &s.courses
+func (x *courses) sizes(j *telemetry.Journal, t *telemetry.Trace, from time.Time) []size {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r := x.of[t.Object]
@@ -75,7 +74,26 @@ func (s *Server) sizesOf(t *telemetry.Trace, from time.Time) []size {
 		r = &course{}
 		x.of[t.Object] = r
 	}
-	fresh := s.journal.Since(t.Object, r.seq, sparkSyncs)
+	r.grow(j, t, from)
+	if r.uid != t.UID {
+		return nil
+	}
+	return slices.Clone(r.sizes)
+}
+
+// keepUp is for a row that shows no sizes, but did before: they grow while the syncs
+// are new, which is cheap, and not all at once when it shows them again.
+func (x *courses) keepUp(j *telemetry.Journal, t *telemetry.Trace, now time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r := x.of[t.Object]; r != nil {
+		r.grow(j, t, sparkEnd(now).Add(-sparkSpan))
+	}
+}
+
+// grow takes over the syncs up to t, and leaves out what was over before from.
+func (r *course) grow(j *telemetry.Journal, t *telemetry.Trace, from time.Time) {
+	fresh := j.Since(t.Object, r.seq, sparkSyncs)
 	if len(fresh) == sparkSyncs {
 		r.sizes = nil // There may be more in between, which nobody has looked at.
 	}
@@ -85,13 +103,9 @@ func (s *Server) sizesOf(t *telemetry.Trace, from time.Time) []size {
 	if t.Seq > r.seq {
 		r.add(t) // The newest of an idle object is on the board alone.
 	}
-	if r.uid != t.UID {
-		return nil
-	}
 	for len(r.sizes) > sparkSyncs || len(r.sizes) > 1 && !r.sizes[1].at.After(from) {
 		r.sizes = r.sizes[1:]
 	}
-	return slices.Clone(r.sizes)
 }
 
 // add takes over what a newer sync says.

@@ -37,7 +37,7 @@ type Store struct {
 	lock, db *sql.DB
 	conn     *sql.Conn
 	// What is written and asked with every commit, prepared once.
-	insert, taken, there, index, forget, unfit, counted, bounds, name *sql.Stmt
+	begin, commit, insert, taken, there, index, forget, unfit, counted, bounds, name *sql.Stmt
 
 	epoch  epoch           // the one that was written last: one process has one
 	newest int64           // the number of the last group
@@ -69,6 +69,8 @@ var _ telemetry.Archive = (*Store)(nil)
 
 func (s *Store) prepare(ctx context.Context) (err error) {
 	for statement, text := range map[**sql.Stmt]string{
+		&s.begin:   "BEGIN IMMEDIATE",
+		&s.commit:  "COMMIT",
 		&s.insert:  "INSERT INTO blocks (id, epoch, first, last, syncs, began, head, hits, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		&s.taken:   "SELECT EXISTS (SELECT 1 FROM blocks WHERE id BETWEEN ? AND ?)",
 		&s.there:   "SELECT head FROM blocks WHERE epoch = ? AND last >= ? AND first <= ?",
@@ -339,12 +341,12 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 	if s.conn == nil {
 		return errors.New("it is closed")
 	}
-	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := s.begin.ExecContext(ctx); err != nil {
 		return err
 	}
 	err := change()
 	if err == nil {
-		_, err = s.conn.ExecContext(ctx, "COMMIT")
+		_, err = s.commit.ExecContext(ctx)
 	}
 	s.tight = code(err) == lib.SQLITE_FULL
 	if err != nil { // SQLite may have rolled back by itself, when this fails.
@@ -358,7 +360,7 @@ func (s *Store) transaction(ctx context.Context, change func() error) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{s.reader.close(), finalize(s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name)}
+	errs := []error{s.reader.close(), finalize(s.begin, s.commit, s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name)}
 	if s.conn != nil {
 		errs = append(errs, s.conn.Close())
 	}
@@ -368,6 +370,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.conn, s.db, s.lock = nil, nil, nil
-	s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	s.begin, s.commit, s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

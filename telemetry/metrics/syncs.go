@@ -23,8 +23,9 @@ type syncVecs struct {
 	total    *prometheus.CounterVec
 	phases   *prometheus.HistogramVec
 	recorded *prometheus.CounterVec
-	// known and counters save look-ups by labels for each phase of each sync, and
+	// classes, known and counters save look-ups by labels for each phase of each sync, and
 	// for each sync.
+	classes  map[telemetry.Class]prometheus.Counter
 	known    map[string][]*phase
 	counters *counters
 }
@@ -99,6 +100,7 @@ func newSyncVecs(controllers []string) syncVecs {
 			Help: "Traces by the first class they belong to.",
 		}, []string{"class"}),
 	}
+	v.classes = map[telemetry.Class]prometheus.Counter{}
 	v.zero(controllers)
 	v.known, v.counters = map[string][]*phase{}, &counters{m: map[ended]prometheus.Counter{}}
 	for _, c := range controllers {
@@ -131,7 +133,7 @@ func (v syncVecs) zero(controllers []string) {
 		}
 	}
 	for _, c := range telemetry.Classes {
-		v.recorded.WithLabelValues(string(c))
+		v.classes[c] = v.recorded.WithLabelValues(string(c))
 	}
 }
 
@@ -144,7 +146,7 @@ func (v syncVecs) collectors() []prometheus.Collector {
 func (m *Metrics) Observe(t *telemetry.Trace) {
 	class := t.Class(m.slowAfter)
 	m.syncs.counter(ended{t.Loop, t.Result, t.Leaf()}).Inc()
-	m.syncs.recorded.WithLabelValues(string(class)).Inc()
+	m.syncs.classes[class].Inc()
 	phases := m.syncs.phasesOf(t.Loop)
 	for i, d := range [...]time.Duration{t.Wait(), t.Phases.Observe, t.Phases.Decide, t.Phases.Act, t.Phases.Settle, t.Phases.Publish} {
 		if e, ok := phases[i].Observer.(prometheus.ExemplarObserver); ok && phases[i].exemplary(t.Ended, d) {
