@@ -134,7 +134,6 @@ func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
 func packed(t *testing.T, traces []*telemetry.Trace) []packing.Record {
 	t.Helper()
 	b := packing.NewBlock()
-	defer b.Free()
 	var sizes []int
 	for _, x := range traces {
 		size, _, err := b.Add(x)

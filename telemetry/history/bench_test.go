@@ -253,15 +253,15 @@ func (b *speed) say(what string, took []time.Duration, note string, within time.
 func BenchmarkWire(b *testing.B) {
 	traces := newGenerator(b, 27, 100).many(syncsPerBlock)
 	b.ReportAllocs()
+	w := wire.NewBlock()
 	for b.Loop() {
-		w := wire.NewBlock()
 		for _, t := range traces {
 			if _, _, err := w.Add(t); err != nil {
 				b.Fatal(err)
 			}
 		}
 		b.ReportMetric(float64(len(w.AppendTo(nil)))/syncsPerBlock, "B/sync")
-		w.Free()
+		w.Clear()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/syncsPerBlock, "µs/sync")
 }

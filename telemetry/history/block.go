@@ -144,6 +144,7 @@ func (h *head) may(q *telemetry.Query, all, any []uint32) (list []int) {
 // group is syncs that are kept together, in the order in which they were
 // recorded: a block for each class, under numbers that follow each other.
 type group struct {
+	room   *scratch
 	epoch  string
 	began  time.Time // when the first started
 	ended  time.Time // when the last ended
@@ -173,24 +174,51 @@ type packed struct {
 	seqs    []uint64
 }
 
-// scratch is room for what is packed, used again with every commit: it is large.
-type scratch struct{ plain, bodies []byte }
+// scratch is what is packed with, used again with every commit: it is large, and a
+// sync.Pool would be empty by then, as the garbage collector comes as often.
+type scratch struct {
+	plain, bodies []byte
+	blocks        []*wire.Block
+	terms         []*terms
+}
+
+// packing begins a block.
+func (s *scratch) packing() *packing {
+	p := &packing{at: map[telemetry.Object]int{}}
+	if n := len(s.blocks); n > 0 {
+		p.wire, s.blocks = s.blocks[n-1], s.blocks[:n-1]
+		p.terms, s.terms = s.terms[n-1], s.terms[:n-1]
+	} else {
+		p.wire, p.terms = wire.NewBlock(), newTerms()
+	}
+	return p
+}
+
+// done ends the use of a block's tables. Those of a block that could not be packed are
+// left to the garbage collector.
+func (s *scratch) done(p *packing) {
+	p.wire.Clear()
+	p.terms.clear()
+	s.blocks, s.terms = append(s.blocks, p.wire), append(s.terms, p.terms)
+}
 
 // maxScratch bounds the room that is kept for the next commit.
 const maxScratch = 4 * bytesPerBlock
 
 // clear makes room for the blocks of a commit, those of the one before are gone.
 func (s *scratch) clear() {
-	if cap(s.plain)+cap(s.bodies) > maxScratch {
+	if cap(s.plain)+cap(s.bodies) > maxScratch || len(s.blocks) > 2*len(classes) {
 		*s = scratch{}
 	}
 	s.bodies = s.bodies[:0]
 }
 
 // handOver makes the journal keep the syncs as the bytes that they became here.
-func (p *packed) handOver(journal Journal) {
-	for i := range p.records {
-		journal.Pack(p.seqs[i], &p.records[i])
+func (g packedGroup) handOver(journal Journal) {
+	for _, p := range g.blocks {
+		for i := range p.records {
+			journal.Pack(p.seqs[i], &p.records[i])
+		}
 	}
 }
 
@@ -200,7 +228,7 @@ func (s *Store) groups(traces []*telemetry.Trace) (list []*group, err error) {
 	var g *group
 	for _, t := range traces {
 		if g == nil || !g.takes(t) {
-			g = &group{epoch: t.Epoch, began: t.Started, ended: t.Ended, blocks: map[int64]*packing{}}
+			g = &group{room: &s.room, epoch: t.Epoch, began: t.Started, ended: t.Ended, blocks: map[int64]*packing{}}
 			list = append(list, g)
 		}
 		if err := g.add(t, t.Class(s.opts.SlowAfter)); err != nil {
@@ -236,7 +264,7 @@ func latest(a, b time.Time) time.Time {
 func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 	p := g.blocks[classes[class]]
 	if p == nil {
-		p = &packing{at: map[telemetry.Object]int{}, wire: wire.NewBlock(), terms: newTerms()}
+		p = g.room.packing()
 		g.blocks[classes[class]] = p
 	}
 	size, took, err := p.wire.Add(t)
@@ -283,8 +311,7 @@ func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 	}
 	room.plain = p.wire.AppendTo(room.plain[:0])
 	document := p.terms.document()
-	p.wire.Free()
-	p.terms.free()
+	room.done(p)
 	records, err := wire.Divide(room.plain, h.Sizes)
 	if err != nil {
 		return packed{}, err
@@ -298,11 +325,11 @@ func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 }
 
 // pack compresses the blocks of a group in the order of their classes.
-func (g *group) pack(c *codec, room *scratch) ([]packed, error) {
+func (g *group) pack(c *codec) ([]packed, error) {
 	var list []packed
 	for class := int64(1); class < 1<<classBits; class++ {
 		if p := g.blocks[class]; p != nil {
-			b, err := p.pack(c, room, class)
+			b, err := p.pack(c, g.room, class)
 			if err != nil {
 				return nil, err
 			}

@@ -19,6 +19,9 @@ import (
 const (
 	maxTrace = 32 << 20
 	maxBlock = maxTrace + 2*bytesPerBlock
+	// window is how far back a sync is compressed by what others say. The encoder has as
+	// much memory, and few commits of a block are larger.
+	window = 256 << 10
 )
 
 // codec turns blocks into what is stored and back. It is safe for concurrent use.
@@ -78,9 +81,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // newCodec compresses with the first dictionary and reads what any of them wrote.
 func newCodec(dictionaries ...[]byte) (*codec, error) {
-	// The next level saves 5 % of the bytes for twice the time. What is compressed at
-	// once is hardly ever larger than the window.
-	plain := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(bytesPerBlock)}
+	// The next level saves 5 % of the bytes for twice the time.
+	plain := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true)}
 	write, read := plain, []zstd.DOption{zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true)}
 	if len(dictionaries) > 0 { // without one a sync alone is twice as large
 		write = append(plain[:len(plain):len(plain)], zstd.WithEncoderDict(dictionaries[0]))

@@ -59,7 +59,6 @@ func TestDictionary(t *testing.T) {
 func alone(t testing.TB, trace *telemetry.Trace) []byte {
 	t.Helper()
 	b := wire.NewBlock()
-	defer b.Free()
 	if _, _, err := b.Add(trace); err != nil {
 		t.Fatal(err)
 	}

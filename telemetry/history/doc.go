@@ -14,8 +14,8 @@
 // sync of its group ended, so that the one number orders, pages and bounds by time.
 //
 // One process writes a file, any number read it meanwhile. What was committed
-// survives the end of the process in any way; the writer commits twice a second,
-// so a killed process loses less than its last second as long as a commit takes
-// less than half of that, as all but very few do. A machine that loses power may
-// lose more: what came after the last checkpoint, every few megabytes.
+// survives the end of the process in any way; the writer commits as often as it has
+// to for a killed process to lose less than its last second, by what commits took of
+// late: every 800 ms where they are quick, ten times a second at most. A machine that
+// loses power may lose more: what came after the last checkpoint, every few megabytes.
 package history

@@ -92,7 +92,7 @@ func FuzzBlock(f *testing.F) {
 		return data
 	}
 	for _, g := range groups {
-		blocks, err := g.pack(c, new(scratch))
+		blocks, err := g.pack(c)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -21,6 +21,13 @@ const (
 	trimChunks = 4
 	// lastDrain bounds the writing of what is left when the program ends.
 	lastDrain = 5 * time.Second
+	// atRisk is how old a sync is at most when it is on the disk: what a killed process
+	// loses. A commit may take twice as long as the slowest of late for that.
+	atRisk = time.Second
+	// unknownCommit is what a commit is taken to last before there were some.
+	unknownCommit = 250 * time.Millisecond
+	// shortestPause is between two commits, however slow they are.
+	shortestPause = 100 * time.Millisecond
 )
 
 // Journal is what a Keeper reads.
@@ -40,8 +47,8 @@ type Keeper struct {
 	path string
 	opts Options
 	log  *slog.Logger
-	// written is what was kept last. It is for Run's goroutine.
-	written []packedGroup
+	// slow is about what the slowest commit of late took. It is for Run's goroutine.
+	slow time.Duration
 
 	mu    sync.RWMutex // guards what follows
 	store *Store       // nil while it is not open
@@ -54,7 +61,7 @@ var _ telemetry.Archive = (*Keeper)(nil)
 
 // Keep names the file. Run opens it, keeps syncs in it and closes it again.
 func Keep(path string, o Options, log *slog.Logger) *Keeper {
-	k := &Keeper{path: path, opts: o.withDefaults(), log: log}
+	k := &Keeper{path: path, opts: o.withDefaults(), log: log, slow: unknownCommit}
 	k.tally = telemetry.ArchiveState{Path: path, MaxAge: k.opts.MaxAge, MaxBytes: k.opts.MaxBytes}
 	return k
 }
@@ -120,11 +127,11 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 	if !k.open() {
 		return after, errNotOpen
 	}
-	began := k.opts.Clock()
 	batch, missed, err := journal.Next(ctx, after)
 	if err != nil {
 		return after, err
 	}
+	began := time.Now()
 	if err := k.keep(ctx, journal, batch); err != nil {
 		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
 			_ = k.trim(ctx)
@@ -137,9 +144,17 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 		return after, err
 	}
 	if journal.Last()-after < atOnce {
-		rest(ctx, k.opts.Every-k.opts.Clock().Sub(began))
+		took := time.Since(began)
+		rest(ctx, k.pause(took)-took)
 	}
 	return after, nil
+}
+
+// pause is from the beginning of one commit to that of the next, which took that long:
+// the fewer commits, the less each sync costs, but none may come to the disk too late.
+func (k *Keeper) pause(took time.Duration) time.Duration {
+	k.slow = max(took, k.slow*7/8)
+	return min(k.opts.Every, max(atRisk-2*k.slow, shortestPause))
 }
 
 func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.Trace) error {
@@ -149,7 +164,9 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 	if errors.Is(err, errUnfit) {
 		written, err = k.keepWhatFits(ctx, batch)
 	}
-	k.handOver(journal, groups)
+	for _, g := range groups {
+		g.handOver(journal)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -161,17 +178,6 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 	k.tally.Written += uint64(written)
 	k.tally.Dropped += uint64(len(batch) - written)
 	return nil
-}
-
-// handOver makes the journal keep what was written with the commit before as bytes:
-// whoever follows the journal finds what is newer whole, but for bursts.
-func (k *Keeper) handOver(journal Journal, written []packedGroup) {
-	for _, g := range k.written {
-		for i := range g.blocks {
-			g.blocks[i].handOver(journal)
-		}
-	}
-	k.written = written
 }
 
 // keepWhatFits leaves out what can never be stored, which must not hold up what

@@ -353,3 +353,29 @@ func TestJournalKeepsWhatWasWrittenAsBytes(t *testing.T) {
 		}
 	}
 }
+
+// Commits are as rare as what a killed process may lose allows, by the slowest of late.
+func TestCommitsAreAsRareAsTheyMayBe(t *testing.T) {
+	k := Keep("", Options{}, nil)
+	for i, c := range []struct {
+		took  time.Duration // by each of so many commits
+		times int
+		want  time.Duration
+	}{
+		{10 * time.Millisecond, 1, 562_500 * time.Microsecond}, // One quick commit says little.
+		{10 * time.Millisecond, 20, 800 * time.Millisecond},
+		{100 * time.Millisecond, 1, 800 * time.Millisecond},
+		{300 * time.Millisecond, 1, 400 * time.Millisecond},
+		{10 * time.Millisecond, 1, 475 * time.Millisecond},
+		{10 * time.Millisecond, 20, 800 * time.Millisecond},
+		{3 * time.Second, 1, 100 * time.Millisecond},
+	} {
+		var got time.Duration
+		for range c.times {
+			got = k.pause(c.took)
+		}
+		if got != c.want {
+			t.Errorf("%d: the next commit begins %v after the last one, want %v", i, got, c.want)
+		}
+	}
+}

@@ -38,7 +38,8 @@ type Options struct {
 	MaxBytes int64
 	// SlowAfter is the journal's, for the class of a trace. Default 1 s.
 	SlowAfter time.Duration
-	// Every is the least time between two commits. Default 500 ms.
+	// Every is the most time between two commits while there is something to commit:
+	// it is less where commits are slow. Default 800 ms.
 	Every time.Duration
 	// Retry is the first pause after a failure; it doubles up to 10 s. Default 1 s.
 	Retry time.Duration
@@ -48,7 +49,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	for field, value := range map[*time.Duration]time.Duration{
-		&o.MaxAge: DefaultMaxAge, &o.SlowAfter: time.Second, &o.Every: 500 * time.Millisecond, &o.Retry: time.Second,
+		&o.MaxAge: DefaultMaxAge, &o.SlowAfter: time.Second, &o.Every: 800 * time.Millisecond, &o.Retry: time.Second,
 	} {
 		if *field <= 0 {
 			*field = value
@@ -119,7 +120,7 @@ func (s *Store) pragmas(size int64) string {
 		"synchronous(NORMAL)",
 		fmt.Sprintf("journal_size_limit(%d)", log), fmt.Sprintf("wal_autocheckpoint(%d)", min(1000, log/pageSize)),
 		fmt.Sprintf("max_page_count(%d)", max(s.opts.MaxBytes, size+s.opts.MaxBytes/4)/pageSize),
-		"temp_store(MEMORY)", "cache_size(-16384)",
+		"temp_store(MEMORY)", "cache_size(-2048)",
 	)
 }
 

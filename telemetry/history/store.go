@@ -115,7 +115,7 @@ func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) 
 	s.room.clear()
 	b := &batch{Store: s, added: map[int64]int64{}, learned: map[string]int64{}}
 	for _, g := range list {
-		blocks, err := g.pack(s.codec, &s.room)
+		blocks, err := g.pack(s.codec)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/internal/recall"
@@ -86,20 +85,16 @@ func newWord(kind string, parts ...string) word {
 	return word{kind: kind, hash: h}
 }
 
-// tables of terms are used again: they are large, and every block has some.
-var tables = sync.Pool{New: func() any {
-	return &terms{places: make(map[uint64]int, 256), marked: make(map[uint32]bool, 128), steps: recall.NewPairs[[2]int32](7)}
-}}
+func newTerms() *terms {
+	return &terms{places: map[uint64]int{}, marked: map[uint32]bool{}, steps: recall.NewPairs[[2]int32](7)}
+}
 
-func newTerms() *terms { return tables.Get().(*terms) }
-
-// free ends the use of the terms and of their marks.
-func (s *terms) free() {
+// clear forgets the terms, and their marks.
+func (s *terms) clear() {
 	clear(s.places)
 	clear(s.marked)
 	s.steps.Clear()
 	s.words, s.marks, s.rows, s.ends, s.doubled = s.words[:0], s.marks[:0], s.rows[:0], s.ends[:0], false
-	tables.Put(s)
 }
 
 // add adds a word to the sync at hand, and returns the place of its mark, -1 where
@@ -214,7 +209,6 @@ type match struct {
 // or there are too many.
 func matchOf(q *telemetry.Query, names []string) (match, error) {
 	s := newTerms()
-	defer s.free()
 	if q.Loop != "" && q.Namespace != "" && q.Name != "" {
 		s.add(termObject, q.Loop, q.Namespace, q.Name)
 	} else {

@@ -47,7 +47,7 @@ func BenchmarkPack(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, g := range groups {
-			if _, err := g.pack(s.codec, new(scratch)); err != nil {
+			if _, err := g.pack(s.codec); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/internal/recall"
@@ -24,26 +23,22 @@ const (
 // Block is syncs in the making. It is for one goroutine.
 type Block struct{ w coder }
 
-// blocks are used again, as their tables are large.
-var blocks = sync.Pool{New: func() any {
+// NewBlock is an empty block. Its tables are large: use it again.
+func NewBlock() *Block {
 	return &Block{coder{known: make(map[string]uint32, 1024), recall: recall.New[uint32](11)}}
-}}
+}
 
-// NewBlock is an empty block.
-func NewBlock() *Block { return blocks.Get().(*Block) }
-
-// Free ends the use of the block.
-func (b *Block) Free() {
+// Clear empties the block, after an error, too.
+func (b *Block) Clear() {
 	w := &b.w
 	clear(w.texts)
 	clear(w.known)
 	w.recall.Clear()
 	w.data, w.texts, w.size, w.err = w.data[:0], w.texts[:0], 0, nil
-	blocks.Put(b)
 }
 
 // Add appends a sync, and says how many bytes it takes, and how many with the
-// texts that none before it had. After an error the block is of no use.
+// texts that none before it had. After an error the block is of no use until it was cleared.
 func (b *Block) Add(t *telemetry.Trace) (size, took int, err error) {
 	w, data, texts := &b.w, len(b.w.data), b.w.size
 	w.lists = 0

@@ -79,7 +79,6 @@ func must(s telemetry.Snapshot, err error) telemetry.Snapshot {
 func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trace) {
 	t.Helper()
 	b := NewBlock()
-	defer b.Free()
 	var sizes []int
 	for _, trace := range traces {
 		size, _, err := b.Add(trace)
@@ -155,7 +154,6 @@ func TestWireInstants(t *testing.T) {
 		if _, _, err := b.Add(&telemetry.Trace{Ended: at}); err == nil {
 			t.Errorf("the year %d is kept, and has no JSON", year)
 		}
-		b.Free()
 		if _, err := Pack(&deployment.Snapshot{Created: at}); err == nil {
 			t.Errorf("the year %d is packed, and has no JSON", year)
 		}
@@ -207,7 +205,6 @@ func FuzzWire(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b.AppendTo(nil))
-		b.Free()
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, sizes := range [][]int{{len(data) / 2}, {len(data), -1}, nil} {
@@ -268,7 +265,7 @@ func TestListsHaveABound(t *testing.T) {
 	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, many)}); !errors.Is(err, errLarge) {
 		t.Errorf("what could not be read is written: %v", err)
 	}
-	b.Free()
+	b.Clear()
 	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, 9)}); err != nil {
 		t.Errorf("the next one: %v", err)
 	}
