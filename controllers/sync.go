@@ -266,10 +266,13 @@ func (l *Loop) wake(key string, timer decision.Timer) {
 // describe adds what a person reads: the sentence, the numbers, the snapshot. A
 // sync that panicked keeps the snapshot that made it panic.
 func (l *Loop) describe(t *telemetry.Trace, turn turn) {
-	t.Sentence = unobserved(t)
-	if turn == nil {
-		return
+	if turn == nil || !l.say(t, turn) {
+		t.Sentence = unobserved(t)
 	}
+}
+
+// say reports whether there was anything to say.
+func (l *Loop) say(t *telemetry.Trace, turn turn) (said bool) {
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.
 			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
@@ -282,10 +285,11 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
 	}
 	if t.Result == telemetry.ResultPanicked {
-		return
+		return false
 	}
 	t.Numbers, t.Estimate = turn.numbers(), turn.estimate()
 	t.Sentence = turn.say(t.Rounds, t.Report, t.Try)
+	return true
 }
 
 // unobserved is the sentence of a sync that has no snapshot to speak of.
@@ -308,10 +312,14 @@ func (l *Loop) record(t *telemetry.Trace) {
 			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
 		}
 	}()
-	for i, c := range t.Causes {
+	for i := range t.Causes {
+		c := &t.Causes[i]
+		if c.NewRV == "" {
+			continue
+		}
 		kind, name, _ := strings.Cut(c.Object, " ")
-		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok && c.NewRV != "" {
-			t.Causes[i].Sync = seq
+		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
+			c.Sync = seq
 		}
 	}
 	l.opts.Recorder.Record(t)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// applicationID marks a file as a history ("Lsc3"), so that somebody else's
+// applicationID marks a file as a history ("Lsc4"), so that somebody else's
 // database is never taken for one.
-const applicationID = 0x4c736333
+const applicationID = 0x4c736334
 
 // migrations lead from one version of the schema, their place in the list, to
 // the next. None that was released may change.

@@ -53,7 +53,7 @@ func Pack(value any) (telemetry.Snapshot, error) {
 
 func (w *coder) begin(kind byte, now time.Time) {
 	w.data = append(w.data, kind)
-	w.start = 0
+	w.start, w.rv = 0, 0
 	w.start = w.varint(now.Unix())
 }
 
@@ -122,7 +122,7 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	str(w, &s.Namespace)
 	str(w, &s.Name)
 	str(w, &s.UID)
-	str(w, &s.RV)
+	rv(w, &s.RV)
 	w.instant(&s.Created)
 	integer(w, &s.Generation)
 	str(w, &s.Selector)
@@ -175,8 +175,8 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 
 func (w *coder) echo(e *replicaset.Echo) {
 	str(w, &e.Object)
-	str(w, &e.Written)
-	str(w, &e.Cached)
+	rv(w, &e.Written)
+	rv(w, &e.Cached)
 	w.instant(&e.Since)
 	w.instant(&e.Check)
 }
@@ -199,7 +199,7 @@ func (w *coder) condition(c *decision.Condition) {
 func (w *coder) set(s *deployment.ReplicaSet) {
 	str(w, &s.Name)
 	str(w, &s.UID)
-	str(w, &s.RV)
+	rv(w, &s.RV)
 	w.instant(&s.Created)
 	m := w.mask(2)
 	for _, b := range []*bool{&s.Mine, &s.Matches, &s.Deleting, &s.SameTemplate, &s.CopyStale} {
@@ -255,7 +255,7 @@ func (w *coder) replicaSet(s *replicaset.Snapshot) {
 	str(w, &s.Namespace)
 	str(w, &s.Name)
 	str(w, &s.UID)
-	str(w, &s.RV)
+	rv(w, &s.RV)
 	integer(w, &s.Generation)
 	str(w, &s.Selector)
 	integer(w, &s.Want)
@@ -297,7 +297,7 @@ func (w *coder) replicaSet(s *replicaset.Snapshot) {
 func (w *coder) pod(p *replicaset.Pod) {
 	str(w, &p.Name)
 	str(w, &p.UID)
-	str(w, &p.RV)
+	rv(w, &p.RV)
 	w.instant(&p.Created)
 	str(w, &p.Phase)
 	m := w.mask(2)

@@ -9,7 +9,7 @@ import (
 
 func (w *coder) trace(t *telemetry.Trace) {
 	start := t.Started.Unix()
-	w.start = 0
+	w.start, w.rv = 0, 0
 	integer(w, &start)
 	w.start = start
 	integer(w, &t.Version)
@@ -59,8 +59,8 @@ func (w *coder) cause(c *telemetry.Cause) {
 	w.instant(&c.At)
 	m := w.mask(1)
 	orStr(&m, &c.Object)
-	orStr(&m, &c.OldRV)
-	orStr(&m, &c.NewRV)
+	orRV(&m, &c.OldRV)
+	orRV(&m, &c.NewRV)
 	orEach(&m, &c.Fields, (*coder).change)
 	orStr(&m, &c.Manager)
 	m.count(&c.Sync)
@@ -188,7 +188,7 @@ func (w *coder) ref(r *decision.Ref) {
 	orStr(&m, &r.Namespace)
 	orStr(&m, &r.Name)
 	orStr(&m, &r.UID)
-	orStr(&m, &r.RV)
+	orRV(&m, &r.RV)
 	m.end()
 }
 
@@ -277,16 +277,16 @@ func (w *coder) failure(f *decision.Failure) {
 func (w *coder) outcome(o *decision.Outcome) {
 	str(w, &o.State)
 	m := w.mask(2)
-	orStr(&m, &o.RV)
+	orRV(&m, &o.RV)
 	orEach(&m, &o.Names, str[string])
-	orEach(&m, &o.RVs, str[string])
+	orEach(&m, &o.RVs, rv)
 	orInteger(&m, &o.Done)
 	orInteger(&m, &o.Failed)
 	orInteger(&m, &o.Untried)
 	maybe(&m, &o.Failure, (*coder).failure)
 	maybe(&m, &o.Other, func(w *coder, x *decision.Writer) {
 		str(w, &x.Manager)
-		str(w, &x.RV)
+		rv(w, &x.RV)
 		each(w, &x.Fields, str[string])
 	})
 	orInteger(&m, &o.Took)

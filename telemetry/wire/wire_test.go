@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -268,5 +269,26 @@ func TestListsHaveABound(t *testing.T) {
 	b.Clear()
 	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, 9)}); err != nil {
 		t.Errorf("the next one: %v", err)
+	}
+}
+
+// A resourceVersion comes back letter by letter, also where it only looks like a number.
+func TestWireKeepsVersions(t *testing.T) {
+	list := []string{"40000000", "40000003", "", "7", "1152921504606846975", "1", "1152921504606846976", "99999999999999999999", "0", "007", "+7", "-7", "7 ", "0x7", "1_0", "٧", "v7", "7"}
+	got := rewritten(t, &telemetry.Trace{Report: &decision.Report{Outcome: &decision.Outcome{RVs: list}}})[0].Report.Outcome.RVs
+	if !slices.Equal(got, list) {
+		t.Errorf("%q is read as %q", list, got)
+	}
+	long := 0
+	for _, versions := range [][]string{{"40000000"}, {"40000000", "40000009", "40000002"}} {
+		b := NewBlock()
+		size, took, err := b.Add(&telemetry.Trace{Report: &decision.Report{Outcome: &decision.Outcome{RVs: versions}}})
+		if err != nil || took != size {
+			t.Errorf("%q takes %d bytes of texts, %v", versions, took-size, err)
+		}
+		if long > 0 && size > long+2 {
+			t.Errorf("two more versions take %d bytes, want 2", size-long)
+		}
+		long = size
 	}
 }
