@@ -24,12 +24,15 @@ const pageRows = 100
 // keyStates is what a queue holds, by key.
 type keyStates map[string]*telemetry.KeyState
 
+// idleKey is the state of a key that no queue holds. Nobody changes it.
+var idleKey telemetry.KeyState
+
 // of is the state of a key, the zero one where the queue does not hold it.
 func (m keyStates) of(key string) *telemetry.KeyState {
 	if k := m[key]; k != nil {
 		return k
 	}
-	return &telemetry.KeyState{}
+	return &idleKey
 }
 
 func (s *Server) keys(loop string) keyStates {

@@ -317,7 +317,7 @@ func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 		return packed{}, err
 	}
 	from := len(room.bodies)
-	room.bodies = c.encoder.EncodeAll(room.plain, room.bodies)
+	room.bodies = c.compress(room.plain, room.bodies)
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
 		head: contents, hits: hits, body: room.bodies[from:], document: document, records: records, seqs: h.Seqs,

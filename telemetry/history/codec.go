@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/s2"
@@ -19,9 +20,11 @@ import (
 const (
 	maxTrace = 32 << 20
 	maxBlock = maxTrace + 2*bytesPerBlock
-	// window is how far back a sync is compressed by what others say. The encoder has as
-	// much memory, and few commits of a block are larger.
+	// window is how far back a sync is compressed by what others say.
 	window = 256 << 10
+	// busy is from how many bytes on a block is one of many syncs a second. The time that
+	// compressing takes is the loops' then, and such syncs are alike anyway.
+	busy = 32 << 10
 )
 
 // codec turns blocks into what is stored and back. It is safe for concurrent use.
@@ -30,13 +33,34 @@ type codec struct {
 	decoder *zstd.Decoder
 }
 
+// compress appends syncs: few of them by zstd and the dictionary, many by S2, which takes
+// a third of the time and a quarter more bytes.
+func (c *codec) compress(plain, out []byte) []byte {
+	if len(plain) < busy {
+		return c.encoder.EncodeAll(plain, out)
+	}
+	return wrap(plain, out)
+}
+
+// decompress reads what compress wrote. What S2 wrote begins with its size, which is
+// larger than any that begins like a frame of zstd.
+func (c *codec) decompress(body []byte) ([]byte, error) {
+	if len(body) > 0 && body[0] == zstdMagic {
+		return c.decoder.DecodeAll(body, nil)
+	}
+	return unwrap(body)
+}
+
+// zstdMagic is the first byte of each frame.
+const zstdMagic = 0x28
+
 // seal writes a table of contents or a list.
 func seal(v any) ([]byte, error) {
 	text, err := cbor.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnfit, err)
 	}
-	return wrap(text), nil
+	return wrap(text, nil), nil
 }
 
 // unseal reads what seal wrote.
@@ -51,11 +75,13 @@ func unseal(data []byte, v any) error {
 	return nil
 }
 
-// wrap compresses a text and adds a checksum. Tables of contents are small, so
+// wrap appends a text, compressed, and a checksum. Tables of contents are small, so
 // that S2 does nearly as well as zstd in a fifth of its time, and again when they
 // are read.
-func wrap(text []byte) []byte {
-	return binary.LittleEndian.AppendUint32(s2.Encode(nil, text), crc32.Checksum(text, castagnoli))
+func wrap(text, out []byte) []byte {
+	out = slices.Grow(out, s2.MaxEncodedLen(len(text))+4)
+	n := len(s2.Encode(out[len(out):cap(out)], text))
+	return binary.LittleEndian.AppendUint32(out[:len(out)+n], crc32.Checksum(text, castagnoli))
 }
 
 func unwrap(data []byte) ([]byte, error) {
@@ -130,7 +156,7 @@ func readHits(h *head, data []byte) (*hits, error) {
 
 // records unpacks the body of a block.
 func (c *codec) records(h *head, body []byte) ([]wire.Record, error) {
-	plain, err := c.decoder.DecodeAll(body, nil)
+	plain, err := c.decompress(body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

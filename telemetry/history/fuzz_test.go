@@ -71,7 +71,7 @@ func FuzzBlock(f *testing.F) {
 		f.Fatal(err)
 	}
 	plain := func(data []byte) []byte {
-		text, err := c.decoder.DecodeAll(data, nil)
+		text, err := c.decompress(data)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -114,13 +114,13 @@ func FuzzBlock(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, table, body []byte) {
-		_, _ = unwrap(body)
+		_, _ = c.decompress(body)
 		// Compressed here: damaged ones are found by their checksums.
 		b := &block{id: 1}
-		if b.head, b.err = readHead(wrap(table)); b.err != nil {
+		if b.head, b.err = readHead(wrap(table, nil)); b.err != nil {
 			return
 		}
-		if list, err := readHits(b.head, wrap(body)); err == nil {
+		if list, err := readHits(b.head, wrap(body, nil)); err == nil {
 			_ = b.head.listed(0, list, telemetry.ClassQuiet)
 		}
 		for _, i := range b.head.may(&q, m.all, m.any) {
@@ -128,7 +128,7 @@ func FuzzBlock(f *testing.F) {
 				t.Fatalf("sync %d of %d", i, len(b.head.Seqs))
 			}
 		}
-		records, err := c.records(b.head, c.encoder.EncodeAll(body, nil))
+		records, err := c.records(b.head, c.compress(body, nil))
 		if err != nil {
 			return
 		}
