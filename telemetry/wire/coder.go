@@ -158,7 +158,7 @@ func (w *coder) place(s string) uint64 {
 }
 
 // A resourceVersion is a text to everybody but API servers. Nearly all are numbers that
-// are close to each other, and no two objects have the same: they would be most of a
+// are close to each other, and no two objects have the same: they would be a third of a
 // block's texts.
 const (
 	noVersion uint64 = iota
