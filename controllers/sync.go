@@ -271,7 +271,7 @@ func (l *Loop) describe(t *telemetry.Trace, turn turn) {
 	}
 }
 
-// say reports whether there was anything to say.
+// say is what the turn has to say of the sync. It reports whether there is a sentence.
 func (l *Loop) say(t *telemetry.Trace, turn turn) (said bool) {
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.

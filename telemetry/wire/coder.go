@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 	"unsafe"
 
@@ -155,58 +154,6 @@ func (w *coder) place(s string) uint64 {
 	}
 	*place = at
 	return uint64(at)
-}
-
-// A resourceVersion is a text to everybody but API servers. Nearly all are numbers that
-// are close to each other, and no two objects have the same: they would be a third of a
-// block's texts.
-const (
-	noVersion uint64 = iota
-	numberedVersion
-	otherVersion
-	versionBits = 2
-)
-
-// maxVersion bounds those that are written as numbers: the steps between two of them
-// have room beside the two bits.
-const maxVersion = 1 << 60
-
-func rv(w *coder, s *string) {
-	if w.reads {
-		*s = w.readVersion()
-		return
-	}
-	if *s == "" {
-		w.uvarint(noVersion)
-		return
-	}
-	n, err := strconv.ParseInt(*s, 10, 64)
-	if err != nil || n < 1 || n >= maxVersion || (*s)[0] == '0' || (*s)[0] == '+' {
-		w.uvarint(otherVersion)
-		w.text(*s)
-		return
-	}
-	step := n - w.rv
-	w.rv = n
-	w.uvarint((uint64(step<<1)^uint64(step>>63))<<versionBits | numberedVersion)
-}
-
-func (w *coder) readVersion() string {
-	u := w.uvarint(0)
-	switch {
-	case u == noVersion:
-		return ""
-	case u == otherVersion:
-		return w.text("")
-	case u&(1<<versionBits-1) == numberedVersion:
-		u >>= versionBits
-		if n := w.rv + (int64(u>>1) ^ -int64(u&1)); n > 0 && n < maxVersion {
-			w.rv = n
-			return strconv.FormatInt(n, 10)
-		}
-	}
-	w.fail()
-	return ""
 }
 
 // The years 0 to 9999 in seconds: JSON has no other ones, and nothing is kept that
@@ -374,12 +321,6 @@ func (m *mask) count(n *uint64) {
 func orInteger[T ~int | ~int64](m *mask, n *T) {
 	if m.has(*n != 0) {
 		integer(m.w, n)
-	}
-}
-
-func orRV(m *mask, s *string) {
-	if m.has(*s != "") {
-		rv(m.w, s)
 	}
 }
 
