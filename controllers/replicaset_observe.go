@@ -80,22 +80,24 @@ func (t *replicaSetTurn) fill() {
 func (t *replicaSetTurn) fillPods(selector labels.Selector) {
 	rs := t.rs
 	own := podsOf(t.body.pods, rs.Namespace, t.body.kind(), rs.Name, string(rs.UID))
+	full := labels.SelectorFromSet(rs.Spec.Template.Labels)
+	t.s.Pods = slices.Grow(t.s.Pods, len(own))
 	for _, p := range own {
-		t.addPod(p, true, selector.Matches(labels.Set(p.Labels)))
+		t.addPod(p, full, true, selector.Matches(labels.Set(p.Labels)))
 	}
 	for _, p := range podsIn(t.body.pods, rs.Namespace) {
 		if selector.Matches(labels.Set(p.Labels)) {
-			t.addPod(p, false, true)
+			t.addPod(p, full, false, true)
 		}
 	}
 	slices.SortFunc(t.s.Pods, func(a, b replicaset.Pod) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (t *replicaSetTurn) addPod(p *corev1.Pod, mine, matches bool) {
+func (t *replicaSetTurn) addPod(p *corev1.Pod, full labels.Selector, mine, matches bool) {
 	w := waiting(p)
 	out := replicaset.Pod{
 		Name: p.Name, UID: string(p.UID), RV: p.ResourceVersion, Mine: mine, Matches: matches,
-		FullLabels: labels.SelectorFromSet(t.rs.Spec.Template.Labels).Matches(labels.Set(p.Labels)),
+		FullLabels: full.Matches(labels.Set(p.Labels)),
 		Created:    p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Terminating: p.DeletionTimestamp != nil,
 		Node: p.Spec.NodeName, Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since,

@@ -1,7 +1,7 @@
 package decision
 
 import (
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -108,33 +108,52 @@ func (s Sentence) Subject() string {
 	return s.Namespace + "/" + s.Object
 }
 
+// usualText is how many bytes of a text have room when it begins: history prints the
+// sentence of every sync.
+const usualText = 192
+
 // At prints the whole sentence as plain text as of now.
 func (s Sentence) At(now time.Time) string {
-	text := s.Subject() + " " + s.Verb + " " + s.State
-	if lead := s.Lead.At(now); lead != "" {
-		text += ": " + lead
+	b := make([]byte, 0, usualText)
+	for _, text := range []string{s.Subject(), " ", s.Verb, " ", s.State} {
+		b = append(b, text...)
 	}
-	text += "."
-	if then := s.Then.At(now); then != "" {
-		text += " " + then + "."
+	b = append(s.Lead.append(b, ": ", now), '.')
+	if then := s.Then.append(b, " ", now); len(then) > len(b) {
+		b = append(then, '.')
 	}
-	return text
+	return string(b)
 }
 
 // At prints the words as plain text as of now.
 func (w Words) At(now time.Time) string {
-	var b strings.Builder
-	for _, p := range w {
-		b.WriteString(p.Print(now))
+	return string(w.append(make([]byte, 0, usualText), "", now))
+}
+
+// append appends the words as of now, and before them a join where they say anything.
+func (w Words) append(b []byte, join string, now time.Time) []byte {
+	all := append(b, join...)
+	for i := range w {
+		all = w[i].append(all, now)
 	}
-	return b.String()
+	if len(all) == len(b)+len(join) {
+		return b
+	}
+	return all
+}
+
+func (p *Part) append(b []byte, now time.Time) []byte {
+	if p.Kind == Number {
+		return strconv.AppendInt(b, p.N, 10)
+	}
+	return append(b, p.Print(now)...)
 }
 
 // Print is the part as plain text as of now.
 func (p Part) Print(now time.Time) string {
 	switch p.Kind {
 	case Number:
-		return Count("", p.N).Value.String()
+		return strconv.FormatInt(p.N, 10)
 	case Until:
 		return Span(p.At.Sub(now))
 	case Since:

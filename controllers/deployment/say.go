@@ -75,16 +75,25 @@ type speaker struct {
 func newSpeaker(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) *speaker {
 	p := &speaker{report: report, status: s.Status, try: try}
 	p.out = decision.Sentence{Namespace: s.Namespace, Object: s.Name}
-	seen := *s
 	if len(rounds) > 0 {
 		p.last = rounds[len(rounds)-1]
-		seen.Learnt = p.last.Learnt
+		s = s.knowing(p.last.Learnt)
 	}
 	if report != nil && (report.Publish || report.Hold) {
 		p.status = report.Status
 	}
-	p.view = look(&seen)
+	p.view = look(s)
 	return p
+}
+
+// knowing is the snapshot with that instead of what it says was learnt.
+func (s *Snapshot) knowing(l decision.Learnt) *Snapshot {
+	if l.IsZero() && s.Learnt.IsZero() {
+		return s
+	}
+	known := *s
+	known.Learnt = l
+	return &known
 }
 
 // words of an empty sentence part.

@@ -72,25 +72,34 @@ func (s *Snapshot) expect(a *decision.Action, o decision.Outcome) {
 // knowing returns the snapshot with all that the rounds learnt. It is the same
 // whether it is given the first snapshot of the sync or the last.
 func (s *Snapshot) knowing(rounds []decision.Round) *Snapshot {
-	known := *s
+	learnt := s.Learnt
 	for _, r := range rounds {
-		known.Learnt = merge(known.Learnt, r.Learnt)
+		learnt = merge(learnt, r.Learnt)
 	}
 	for uid := range lostClaims(rounds) {
-		known.Learnt = merge(known.Learnt, decision.Learnt{ChildrenGone: []string{uid}})
+		learnt = merge(learnt, decision.Learnt{ChildrenGone: []string{uid}})
 	}
+	if learnt.IsZero() {
+		return s
+	}
+	known := *s
+	known.Learnt = learnt
 	return &known
 }
 
 // lostClaims are the pods whose adoption found them gone.
 func lostClaims(rounds []decision.Round) map[string]bool {
-	lost := map[string]bool{}
+	var lost map[string]bool // hardly ever needed
 	for _, r := range rounds {
 		for i := range r.Verdict.Actions {
 			a := &r.Verdict.Actions[i]
-			if a.Kind == decision.Adopt && i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
-				lost[a.Target.UID] = true
+			if a.Kind != decision.Adopt || i >= len(r.Outcomes) || r.Outcomes[i].State != decision.Tolerated {
+				continue
 			}
+			if lost == nil {
+				lost = map[string]bool{}
+			}
+			lost[a.Target.UID] = true
 		}
 	}
 	return lost

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -166,20 +167,28 @@ type packing struct {
 type packed struct {
 	class, syncs int64
 	first, last  uint64
-	head, hits   []byte
-	body         []byte // in scratch
-	document     string
-	// records are the syncs as they became here, and seqs their numbers.
-	records []wire.Record
-	seqs    []uint64
+	// head, hits and body are in scratch.
+	head, hits, body []byte
+	document         string
+	// seqs are the numbers of the syncs, and sizes their bytes.
+	seqs  []uint64
+	sizes []int
 }
 
 // scratch is what is packed with, used again with every commit: it is large, and a
 // sync.Pool would be empty by then, as the garbage collector comes as often.
 type scratch struct {
-	plain, bodies []byte
+	plain, packed []byte
+	text          bytes.Buffer
 	blocks        []*wire.Block
 	terms         []*terms
+}
+
+// seal packs a table of contents or a list.
+func (s *scratch) seal(v any) (sealed []byte, err error) {
+	from := len(s.packed)
+	s.packed, err = seal(v, &s.text, s.packed)
+	return s.packed[from:], err
 }
 
 // packing begins a block.
@@ -207,19 +216,10 @@ const maxScratch = 4 * bytesPerBlock
 
 // clear makes room for the blocks of a commit, those of the one before are gone.
 func (s *scratch) clear() {
-	if cap(s.plain)+cap(s.bodies) > maxScratch || len(s.blocks) > 2*len(classes) {
+	if cap(s.plain)+cap(s.packed)+s.text.Cap() > maxScratch || len(s.blocks) > 2*len(classes) {
 		*s = scratch{}
 	}
-	s.bodies = s.bodies[:0]
-}
-
-// handOver makes the journal keep the syncs as the bytes that they became here.
-func (g packedGroup) handOver(journal Journal) {
-	for _, p := range g.blocks {
-		for i := range p.records {
-			journal.Pack(p.seqs[i], &p.records[i])
-		}
-	}
+	s.packed = s.packed[:0]
 }
 
 // groups divides what is kept together so that no block becomes too large or
@@ -301,26 +301,22 @@ func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 		h.Words = p.terms.marks
 		h.Bits = p.terms.bits(h.row())
 	}
-	contents, err := seal(h)
+	contents, err := room.seal(h)
 	if err != nil {
 		return packed{}, err
 	}
-	hits, err := seal(&p.hits)
+	hits, err := room.seal(&p.hits)
 	if err != nil {
 		return packed{}, err
 	}
 	room.plain = p.wire.AppendTo(room.plain[:0])
 	document := p.terms.document()
 	room.done(p)
-	records, err := wire.Divide(room.plain, h.Sizes)
-	if err != nil {
-		return packed{}, err
-	}
-	from := len(room.bodies)
-	room.bodies = c.compress(room.plain, room.bodies)
+	from := len(room.packed)
+	room.packed = c.compress(room.plain, room.packed)
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
-		head: contents, hits: hits, body: room.bodies[from:], document: document, records: records, seqs: h.Seqs,
+		head: contents, hits: hits, body: room.packed[from:], document: document, seqs: h.Seqs, sizes: h.Sizes,
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ const (
 	busy = 32 << 10
 )
 
-// codec turns blocks into what is stored and back. It is safe for concurrent use.
+// codec turns blocks into what is stored and back. It is safe for concurrent use, and
+// has nothing to close: the journal reads with it for longer than a file is open.
 type codec struct {
 	encoder *zstd.Encoder // of syncs, with the dictionary
 	decoder *zstd.Decoder
@@ -54,14 +56,17 @@ func (c *codec) decompress(body []byte) ([]byte, error) {
 // zstdMagic is the first byte of each frame.
 const zstdMagic = 0x28
 
-// seal writes a table of contents or a list.
-func seal(v any) ([]byte, error) {
-	text, err := cbor.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnfit, err)
+// seal appends a table of contents or a list, written in text before.
+func seal(v any, text *bytes.Buffer, out []byte) ([]byte, error) {
+	text.Reset()
+	if err := plainly.MarshalToBuffer(v, text); err != nil {
+		return out, fmt.Errorf("%w: %w", errUnfit, err)
 	}
-	return wrap(text, nil), nil
+	return wrap(text.Bytes(), out), nil
 }
+
+// plainly is CBOR without options.
+var plainly, _ = cbor.EncOptions{}.UserBufferEncMode()
 
 // unseal reads what seal wrote.
 func unseal(data []byte, v any) error {
@@ -125,11 +130,6 @@ func newCodec(dictionaries ...[]byte) (*codec, error) {
 	return &codec{encoder, decoder}, nil
 }
 
-func (c *codec) close() {
-	_ = c.encoder.Close() // writes nothing: only EncodeAll is used
-	c.decoder.Close()
-}
-
 // readHead reads a block's table of contents.
 func readHead(data []byte) (*head, error) {
 	var h head
@@ -155,12 +155,12 @@ func readHits(h *head, data []byte) (*hits, error) {
 }
 
 // records unpacks the body of a block.
-func (c *codec) records(h *head, body []byte) ([]wire.Record, error) {
+func (c *codec) records(sizes []int, body []byte) ([]wire.Record, error) {
 	plain, err := c.decompress(body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	list, err := wire.Divide(plain, h.Sizes)
+	list, err := wire.Divide(plain, sizes)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -11,7 +11,6 @@ func TestCompress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
 	plain := make([]byte, 4*busy)
 	for i, r := range newGenerator(t, 5, 3).many(40) {
 		copy(plain[i*3000:], alone(t, r))

@@ -37,12 +37,10 @@ func TestDictionary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer without.close()
 	with, err := newCodec(dictionary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer with.close()
 	var plain, unaided, helped int
 	for _, text := range sample(42, 500) {
 		plain += len(text)

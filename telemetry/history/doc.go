@@ -1,8 +1,8 @@
 // Package history keeps traces in a file, so that they outlive the journal's
 // ring and the process. It may not make a sync wait, stop one, or take the
 // process down: it is a reader of the journal like any other, and what it could
-// not keep is counted. The journal gets back what was written as bytes, which take a
-// quarter of the memory. It may not decide what stands in a trace either; what
+// not keep is counted. The journal gets back the blocks that were written, which take a
+// fifth of the memory. It may not decide what stands in a trace either; what
 // must not be stored has been left out before a trace is recorded.
 //
 // The file is an SQLite database in WAL mode. Syncs that are committed together

@@ -165,7 +165,7 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 		written, err = k.keepWhatFits(ctx, batch)
 	}
 	for _, g := range groups {
-		g.handOver(journal)
+		g.handOver(journal, k.store.codec)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

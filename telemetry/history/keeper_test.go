@@ -335,10 +335,8 @@ func TestJournalKeepsWhatWasWrittenAsBytes(t *testing.T) {
 	whole := j.Archive().State().Bytes
 	k, _, end := running(t, filepath.Join(t.TempDir(), "h.db"), quick(), j)
 	until(t, k, "written", func(s telemetry.ArchiveState) bool { return s.Written == 300 })
-	last := newGenerator(t, 22, 10).next() // What was written is handed over with the next commit.
-	j.Record(last)
 	end()
-	if packed := j.Archive().State().Bytes; packed > whole/2 {
+	if packed := j.Archive().State().Bytes; packed > whole/5 {
 		t.Errorf("the journal takes %d bytes, and took %d before", packed, whole)
 	}
 	clear(traces)

@@ -93,9 +93,6 @@ func (r *reader) close() error {
 	if r == nil {
 		return nil
 	}
-	if r.codec != nil {
-		defer r.codec.close()
-	}
 	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.hits, r.body, r.numbered, r.names), r.db.Close())
 }
 

@@ -54,7 +54,7 @@ func (r *reader) record(ctx context.Context, b *block, i int) (wire.Record, erro
 		if err != nil {
 			return wire.Record{}, err
 		}
-		b.records, b.err = r.codec.records(b.head, body)
+		b.records, b.err = r.codec.records(b.head.Sizes, body)
 	}
 	if b.err != nil {
 		return wire.Record{}, b.err

@@ -68,30 +68,21 @@ func (b *Block) AppendTo(all []byte) []byte {
 type Record struct {
 	fields []byte
 	texts  []string // of the whole block
-	share  int      // bytes of them, for each sync
 }
 
-// textBytes is what a text takes beside its bytes.
-const textBytes = 16
-
-// Bytes is how much memory it takes where the whole block is kept.
-func (r *Record) Bytes() int { return len(r.fields) + r.share }
-
-// Divide gives the syncs of a block, of which the sizes are known. They share no
-// bytes with it.
+// Divide gives the syncs of a block, of which the sizes are known. They share its
+// bytes: nobody may change those.
 func Divide(block []byte, sizes []int) ([]Record, error) {
 	w := &coder{data: block, reads: true}
 	if err := w.readTexts(); err != nil {
 		return nil, err
 	}
-	share := (len(block) - len(w.data) + textBytes*len(w.texts)) / max(1, len(sizes))
-	w.data = slices.Clone(w.data)
 	list := make([]Record, len(sizes))
 	for i, size := range sizes {
 		if size < 0 || size > len(w.data) {
 			return nil, errShort
 		}
-		list[i], w.data = Record{w.data[:size], w.texts, share}, w.data[size:]
+		list[i], w.data = Record{w.data[:size], w.texts}, w.data[size:]
 	}
 	return list, nil
 }
