@@ -33,10 +33,7 @@ type deploymentTurn struct {
 }
 
 func (t *deploymentTurn) decide() decision.Verdict              { return deployment.Decide(&t.s) }
-func (t *deploymentTurn) numbers() []decision.Fact              { return deployment.Numbers(&t.s) }
 func (t *deploymentTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
-
-func (t *deploymentTurn) estimate() *decision.Estimate { return deployment.EstimateOf(&t.s) }
 
 func (t *deploymentTurn) learn(_ decision.Round, l decision.Learnt) { t.s.Learnt.Add(l) }
 
@@ -46,12 +43,12 @@ func (t *deploymentTurn) settle(rounds []decision.Round) *decision.Report {
 	return &report
 }
 
-func (t *deploymentTurn) say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
+func (t *deploymentTurn) tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling {
 	if report == nil {
-		return deployment.Say(&t.s, rounds, nil, try)
+		return deployment.Tell(&t.s, rounds, nil, try)
 	}
 	t.report.Report = *report // It says how publishing ended.
-	return deployment.Say(&t.s, rounds, &t.report, try)
+	return deployment.Tell(&t.s, rounds, &t.report, try)
 }
 
 func (t *deploymentTurn) object() runtime.Object {

@@ -114,7 +114,7 @@ func look(t *testing.T, l *Loop, key string) {
 	if !rounds[0].Verdict.Stop {
 		report = first.settle(rounds)
 	}
-	if s := first.say(rounds, report, decision.Try{}); s.Code == "" {
+	if s := first.tell(rounds, report, decision.Try{}).Sentence; s.Code == "" {
 		t.Fatalf("nothing to say about %s", key)
 	}
 	second, err := l.body.observe(t.Context(), key)

@@ -41,10 +41,8 @@ type turn interface {
 	settle(rounds []decision.Round) *decision.Report
 	// publish writes the report's status once.
 	publish(ctx context.Context) decision.Outcome
-	say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence
-	numbers() []decision.Fact
-	// estimate says when a rollout may complete, nil where none is under way.
-	estimate() *decision.Estimate
+	// tell puts the sync into words and numbers; report is nil where nothing was settled.
+	tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling
 	// snapshot is what was decided on, for the record.
 	snapshot() (telemetry.Snapshot, error)
 	// object is what events are about, nil where it is gone.

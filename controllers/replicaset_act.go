@@ -48,10 +48,7 @@ func (t *replicaSetTurn) decide() decision.Verdict { return replicaset.Decide(t.
 func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
 	t.later = t.current().After(r, l)
 }
-func (t *replicaSetTurn) numbers() []decision.Fact              { return replicaset.Numbers(t.current()) }
 func (t *replicaSetTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
-
-func (t *replicaSetTurn) estimate() *decision.Estimate { return nil }
 
 func (t *replicaSetTurn) settle(rounds []decision.Round) *decision.Report {
 	t.report = replicaset.Settle(t.current(), rounds)
@@ -59,12 +56,13 @@ func (t *replicaSetTurn) settle(rounds []decision.Round) *decision.Report {
 	return &report
 }
 
-func (t *replicaSetTurn) say(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
-	if report == nil {
-		return replicaset.Say(t.current(), rounds, nil, try)
+func (t *replicaSetTurn) tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling {
+	s, settled := t.current(), (*replicaset.Report)(nil)
+	if report != nil {
+		t.report.Report = *report // It says how publishing ended.
+		settled = &t.report
 	}
-	t.report.Report = *report // It says how publishing ended.
-	return replicaset.Say(t.current(), rounds, &t.report, try)
+	return decision.Telling{Numbers: replicaset.Numbers(s), Sentence: replicaset.Say(s, rounds, settled, try)}
 }
 
 // object is a reference, as the event must name the object and not its form.

@@ -47,8 +47,8 @@ func recordedTurn[T any, P interface {
 		trace.Rounds[0].Outcomes = append(trace.Rounds[0].Outcomes, decision.Outcome{State: decision.NotTried})
 	}
 	trace.Report = turn.settle(trace.Rounds)
-	trace.Sentence = turn.say(trace.Rounds, trace.Report, trace.Try)
-	trace.Numbers, trace.Estimate = turn.numbers(), turn.estimate()
+	told := turn.tell(trace.Rounds, trace.Report, trace.Try)
+	trace.Numbers, trace.Estimate, trace.Sentence = told.Numbers, told.Estimate, told.Sentence
 	if trace.Snapshot, err = turn.snapshot(); err != nil {
 		t.Fatal(err)
 	}

@@ -287,8 +287,8 @@ func (l *Loop) say(t *telemetry.Trace, turn turn) (said bool) {
 	if t.Result == telemetry.ResultPanicked {
 		return false
 	}
-	t.Numbers, t.Estimate = turn.numbers(), turn.estimate()
-	t.Sentence = turn.say(t.Rounds, t.Report, t.Try)
+	told := turn.tell(t.Rounds, t.Report, t.Try)
+	t.Numbers, t.Estimate, t.Sentence = told.Numbers, told.Estimate, told.Sentence
 	return true
 }
 

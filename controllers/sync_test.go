@@ -31,7 +31,7 @@ type script struct {
 	report     decision.Report
 	published  decision.Outcome
 	waiting    bool
-	sayFunc    func() decision.Sentence
+	tellFunc   func() decision.Telling
 
 	rounds   int
 	done     []string
@@ -69,16 +69,14 @@ func (s *script) publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
 }
-func (s *script) numbers() []decision.Fact              { return nil }
-func (s *script) estimate() *decision.Estimate          { return nil }
 func (s *script) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&replicaset.Snapshot{}) }
 func (s *script) object() runtime.Object                { return nil }
 func (s *script) identity() identity                    { return identity{uid: "u", found: true, waiting: s.waiting} }
-func (s *script) say([]decision.Round, *decision.Report, decision.Try) decision.Sentence {
-	if s.sayFunc != nil {
-		return s.sayFunc()
+func (s *script) tell([]decision.Round, *decision.Report, decision.Try) decision.Telling {
+	if s.tellFunc != nil {
+		return s.tellFunc()
 	}
-	return decision.Sentence{Object: "web", Tone: decision.ToneOK}
+	return decision.Telling{Sentence: decision.Sentence{Object: "web", Tone: decision.ToneOK}}
 }
 
 // recording keeps the traces of a loop.
@@ -187,7 +185,7 @@ func TestPanicsAreRecordedAndTriedAgain(t *testing.T) {
 }
 
 func TestPanickingWordsDoNotStopALoop(t *testing.T) {
-	traces := play(t, &script{sayFunc: func() decision.Sentence { panic("speechless") }}, 15, Act, time.Second)
+	traces := play(t, &script{tellFunc: func() decision.Telling { panic("speechless") }}, 15, Act, time.Second)
 	if len(traces) != 1 || traces[0].Result != telemetry.ResultUnchanged || traces[0].Sentence.Code != "unobserved" {
 		t.Fatalf("traces %+v", results(traces))
 	}

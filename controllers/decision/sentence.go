@@ -100,6 +100,15 @@ type Sentence struct {
 	Code string `json:"code"`
 }
 
+// Telling is what a sync has to say of itself.
+type Telling struct {
+	// Numbers are the object's key numbers.
+	Numbers []Fact
+	// Estimate says when a rollout may complete, nil where none is under way.
+	Estimate *Estimate
+	Sentence Sentence
+}
+
 // Subject is "namespace/name".
 func (s Sentence) Subject() string {
 	if s.Namespace == "" {

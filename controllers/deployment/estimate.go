@@ -58,11 +58,13 @@ var stuckWords = map[string]string{
 // EstimateOf says when the rollout under way may complete; nil where none is, or
 // where the object itself is wrong. It rests on the snapshot alone: the pods of
 // this template that became ready, and the arithmetic of the steps left.
-func EstimateOf(s *Snapshot) *decision.Estimate {
+func EstimateOf(s *Snapshot) *decision.Estimate { return look(s).completes() }
+
+func (v *view) completes() *decision.Estimate {
+	s := v.s
 	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" {
 		return nil
 	}
-	v := look(s)
 	if v.boundsErr != nil || s.Strategy != rollingUpdate && s.Strategy != recreate || !v.underWay() {
 		return nil
 	}

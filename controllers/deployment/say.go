@@ -13,7 +13,17 @@ const recent = time.Minute
 // Say builds the sentence of the sync. report is nil where nothing was settled.
 // The clock is s.Now: when Sentence.Turns has come, the caller sets Now and says again.
 func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
-	p := newSpeaker(s, rounds, report, try)
+	return look(s).sentence(rounds, report, try)
+}
+
+// Tell is Numbers, EstimateOf and Say of a sync, from one look at the snapshot.
+func Tell(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Telling {
+	v := look(s)
+	return decision.Telling{Numbers: v.numbers(), Estimate: v.completes(), Sentence: v.sentence(rounds, report, try)}
+}
+
+func (v *view) sentence(rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
+	p := newSpeaker(v, rounds, report, try)
 	for _, situation := range situations {
 		if situation(p) {
 			break
@@ -72,17 +82,18 @@ type speaker struct {
 	out    decision.Sentence
 }
 
-func newSpeaker(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) *speaker {
-	p := &speaker{report: report, status: s.Status, try: try}
-	p.out = decision.Sentence{Namespace: s.Namespace, Object: s.Name}
+func newSpeaker(v *view, rounds []decision.Round, report *Report, try decision.Try) *speaker {
+	p := &speaker{view: v, report: report, status: v.s.Status, try: try}
+	p.out = decision.Sentence{Namespace: v.s.Namespace, Object: v.s.Name}
 	if len(rounds) > 0 {
 		p.last = rounds[len(rounds)-1]
-		s = s.knowing(p.last.Learnt)
+		if s := v.s.knowing(p.last.Learnt); s != v.s {
+			p.view = look(s)
+		}
 	}
 	if report != nil && (report.Publish || report.Hold) {
 		p.status = report.Status
 	}
-	p.view = look(s)
 	return p
 }
 

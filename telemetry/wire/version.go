@@ -25,8 +25,8 @@ func rv(w *coder, s *string) {
 		w.uvarint(noVersion)
 		return
 	}
-	n, err := strconv.ParseInt(*s, 10, 64)
-	if err != nil || n < 1 || n >= maxVersion || (*s)[0] == '0' || (*s)[0] == '+' {
+	n, ok := number(*s)
+	if !ok {
 		w.uvarint(otherVersion)
 		w.text(*s)
 		return
@@ -34,6 +34,21 @@ func rv(w *coder, s *string) {
 	step := n - w.rv
 	w.rv = n
 	w.uvarint((uint64(step<<1)^uint64(step>>63))<<versionBits | numberedVersion)
+}
+
+// number reads a text that is one as strconv writes it. Each sync has dozens of them.
+func number(s string) (n int64, ok bool) {
+	if len(s) > 18 || s[0] == '0' { // 18 digits are less than maxVersion.
+		return 0, false
+	}
+	for i := range len(s) {
+		digit := s[i] - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = 10*n + int64(digit)
+	}
+	return n, true
 }
 
 func (w *coder) readVersion() string {
