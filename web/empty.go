@@ -24,7 +24,7 @@ func (s *Server) empty(all []*entry, terms []term) *views.Problem {
 		n := 0
 		rest := without(terms, i)
 		for _, e := range all {
-			if holds(rest, e.traits) {
+			if e.meets(rest) {
 				n++
 			}
 		}

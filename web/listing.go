@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -19,9 +20,16 @@ type entry struct {
 	said  decision.Sentence
 	id    string
 	key   string
-	place int // of its outcome
-	traits
+	place int    // of its outcome
+	queue string // what is:… calls the state of its key
+	// traits are made when a filter asks for them.
+	traits func() traits
+	// drawn is the row as it was drawn last.
+	drawn atomic.Pointer[drawnRow]
 }
+
+// meets reports whether all terms hold.
+func (e *entry) meets(terms []term) bool { return len(terms) == 0 || holds(terms, e.traits()) }
 
 // list is every Deployment in the order of the list, and what the queue holds
 // of them. Nobody changes it.
@@ -39,7 +47,6 @@ type listing struct {
 	list list
 	of   map[telemetry.Object]*entry
 	ids  map[string]*entry
-	rows map[string]drawnRow
 }
 
 // staleList is how long a listing may be shown while only queues have changed.
@@ -106,16 +113,8 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 // mark adds the objects that the clock or the queue has changed.
 func (l *listing) mark(changed map[telemetry.Object]bool, keys keyStates, now time.Time) {
 	for _, e := range l.list.entries {
-		if turned(e.said, now) || now.Before(l.made) {
+		if turned(e.said, now) || now.Before(l.made) || e.queue != queueWord(keys.of(e.key)) {
 			changed[e.Trace.Object] = true
-		}
-	}
-	for _, known := range [...][2]keyStates{{keys, l.list.keys}, {l.list.keys, keys}} {
-		for key, k := range known[0] {
-			if queueWord(k) != queueWord(known[1].of(key)) {
-				namespace, name, _ := strings.Cut(key, "/")
-				changed[telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}] = true
-			}
 		}
 	}
 }
@@ -168,16 +167,20 @@ func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates
 	t := r.Trace
 	o, place := outcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place}
+	e.queue = queueWord(keys.of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
 			e.SinceTone = t.Sentence.Turns
 		}
 	}
-	e.namespace, e.name, e.at = t.Namespace, t.Name, deciding(t)
-	e.is = []string{strings.TrimPrefix(o.word, "on "), queueWord(keys.of(e.key))}
-	e.reasons = sync.OnceValue(func() []string { return reasonsOf(t, said) })
-	e.images = sync.OnceValue(func() []string { return imagesOf(t) })
-	e.managers = sync.OnceValue(func() []string { return s.managersOf(t.Object) })
+	e.traits = sync.OnceValue(func() traits {
+		return traits{
+			namespace: t.Namespace, name: t.Name, at: deciding(t), is: []string{strings.TrimPrefix(o.word, "on "), e.queue},
+			reasons:  sync.OnceValue(func() []string { return reasonsOf(t, said) }),
+			images:   sync.OnceValue(func() []string { return imagesOf(t) }),
+			managers: sync.OnceValue(func() []string { return s.managersOf(t.Object) }),
+		}
+	})
 	return e
 }
 
@@ -188,20 +191,19 @@ func matchingOf(all []*entry, terms []term) []*entry {
 	}
 	var matching []*entry
 	for _, e := range all {
-		if holds(terms, e.traits) {
+		if e.meets(terms) {
 			matching = append(matching, e)
 		}
 	}
 	return matching
 }
 
-// drawnRow is a row as it was drawn last: it is drawn again only when its entry
-// or what the queue says of it has changed.
+// drawnRow is an entry's row: it is drawn again only when what the queue says of it has
+// changed.
 type drawnRow struct {
-	entry *entry
-	key   keySign
-	row   views.Row
-	part  *memo
+	key  keySign
+	row  views.Row
+	part *memo
 }
 
 // keySign is all of a key's state that a row shows.
@@ -215,29 +217,17 @@ type keySign struct {
 	drawn time.Time
 }
 
-// maxDrawnRows bounds the rows that are kept drawn.
-const maxDrawnRows = 4096
-
 // rowOf is an entry as a row and as a part of a page, drawn before or now.
-func (s *Server) rowOf(e *entry, key *telemetry.KeyState) drawnRow {
+func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *drawnRow {
 	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
 	if !e.quiet() {
 		sign.drawn = sparkEnd(s.opts.Now())
 	}
-	l := &s.list
-	l.mu.Lock()
-	known, ok := l.rows[e.id]
-	l.mu.Unlock()
-	if ok && known.entry == e && known.key == sign {
+	if known := e.drawn.Load(); known != nil && known.key == sign {
 		return known
 	}
-	d := drawnRow{entry: e, key: sign, row: s.row(e, key)}
+	d := &drawnRow{key: sign, row: s.row(e, key)}
 	d.part = &memo{Component: views.OverviewRow(d.row)}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rows == nil || len(l.rows) >= maxDrawnRows {
-		l.rows = map[string]drawnRow{}
-	}
-	l.rows[e.id] = d
+	e.drawn.Store(d)
 	return d
 }

@@ -62,10 +62,10 @@ func attentionFirst(a, b *entry) int {
 			return c
 		}
 	}
-	if c := strings.Compare(a.namespace, b.namespace); c != 0 {
+	if c := strings.Compare(a.Trace.Namespace, b.Trace.Namespace); c != 0 {
 		return c
 	}
-	return strings.Compare(a.name, b.name)
+	return strings.Compare(a.Trace.Name, b.Trace.Name)
 }
 
 // reasonsOf are the words that Kubernetes and the loop have for the situation.
@@ -232,7 +232,7 @@ func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
 	counts := make([]int, len(outcomes))
 	for _, e := range all {
-		if holds(rest, e.traits) {
+		if e.meets(rest) {
 			counts[e.place]++
 		}
 	}

@@ -40,11 +40,11 @@ func TestSparks(t *testing.T) {
 	for _, e := range s.listed().entries {
 		v := s.row(e, &telemetry.KeyState{})
 		switch {
-		case e.name == "web" && v.Spark != nil:
+		case e.Trace.Name == "web" && v.Spark != nil:
 			t.Error("a settled row has a picture")
-		case e.name == "stuck" && v.Spark == nil:
+		case e.Trace.Name == "stuck" && v.Spark == nil:
 			t.Fatal("shop/stuck has none")
-		case e.name == "stuck":
+		case e.Trace.Name == "stuck":
 			stuck = e.Trace
 			steps := v.Spark.Steps
 			first, last := steps[0], steps[len(steps)-1]

@@ -19,6 +19,8 @@ const (
 	// sparkSyncs bounds the kept syncs that are looked at for one row at a time, and
 	// the sizes that are drawn.
 	sparkSyncs = 64
+	// maxCourses bounds the Deployments whose sizes are kept.
+	maxCourses = 4096
 )
 
 // sparkEnd is where the time base of all rows ends.
@@ -68,7 +70,7 @@ func (x *courses) sizes(j *telemetry.Journal, t *telemetry.Trace, from time.Time
 	defer x.mu.Unlock()
 	r := x.of[t.Object]
 	if r == nil {
-		if x.of == nil || len(x.of) >= maxDrawnRows {
+		if x.of == nil || len(x.of) >= maxCourses {
 			x.of = map[telemetry.Object]*course{}
 		}
 		r = &course{}

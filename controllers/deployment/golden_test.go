@@ -183,8 +183,14 @@ func play(t testing.TB, g golden) played {
 		report.Outcome = g.publish
 		p.report = &report
 	}
-	p.sentence = deployment.Say(first, p.rounds, p.report, g.try)
-	p.estimate = deployment.EstimateOf(first)
+	told := deployment.Tell(first, p.rounds, p.report, g.try)
+	apart := decision.Telling{
+		Numbers: deployment.Numbers(first), Estimate: deployment.EstimateOf(first), Sentence: deployment.Say(first, p.rounds, p.report, g.try),
+	}
+	if !reflect.DeepEqual(told, apart) {
+		t.Errorf("told at once: %+v\none by one: %+v", told, apart)
+	}
+	p.sentence, p.estimate = told.Sentence, told.Estimate
 	return p
 }
 
