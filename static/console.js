@@ -199,11 +199,28 @@ const receive = m => {
   if (order) sorted(order)
 }
 
-const subscribe = () => {
-  const rows = $$('tr[id^="r-"]').map(r => r.id).slice(0, 100)
-  socket.send(JSON.stringify({page, after: seq, epoch, v, rows}))
+// Rows in sight are kept up to date at once, the others every few seconds.
+const rows = () => $$('tr[id^="r-"]').slice(0, 100)
+const inSight = (r, margin) => {
+  const {top, bottom, height} = r.getBoundingClientRect()
+  return !document.hidden && height > 0 && bottom > -margin && top < innerHeight + margin
+}
+let sighted = new Set(), glancing = 0
+const subscribe = scrolled => {
+  const all = rows()
+  sighted = new Set(all.filter(r => inSight(r, 150)).map(r => r.id))
+  const others = all.map(r => r.id).filter(id => !sighted.has(id))
+  socket.send(JSON.stringify({page, after: seq, epoch, v, rows: [...sighted, ...others], sight: sighted.size, scrolled}))
   v = ''
 }
+const glance = () => {
+  glancing = 0
+  if (socket?.readyState !== 1 || state !== 'live') return
+  if (document.hidden ? sighted.size : rows().some(r => !sighted.has(r.id) && inSight(r, 0))) subscribe(true)
+}
+const glanceSoon = () => { glancing ||= setTimeout(glance, 100) }
+for (const e of ['scroll', 'resize', 'toggle']) addEventListener(e, glanceSoon, {capture: true, passive: true})
+document.addEventListener('visibilitychange', glance)
 
 const connect = () => {
   clearTimeout(timer)
@@ -279,6 +296,7 @@ setInterval(() => {
   if (state === 'broken') return broken()
   if (still || state === 'paused') return
   clocks(document)
+  glance()
   if (socket?.readyState === 1 && Date.now() - heard > 25e3) lost()
 }, 1e3)
 

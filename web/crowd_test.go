@@ -97,7 +97,7 @@ func TestCrowd(t *testing.T) {
 		}
 		conns[i] = dial(t, base, "", pageProtocol)
 		_ = conns[i].SetReadDeadline(time.Time{})
-		if err := conns[i].WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows[page]}); err != nil {
+		if err := conns[i].WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows[page], Sight: len(rows[page])}); err != nil {
 			t.Fatal(err)
 		}
 		reading.Add(1)

@@ -27,14 +27,14 @@ type fragment struct {
 	wire []byte // its JSON, made once for all readers
 }
 
-// drawing is the live parts of a page, rendered. Nobody changes it.
+// drawing is the live parts of a page, rendered. The rows of a list are not in it:
+// each is rendered when somebody has it in sight. Nobody changes a drawing.
 type drawing struct {
-	page   *page
-	seq    uint64 // the newest trace that it knows
-	frags  []fragment
-	digest string
-	turns  time.Time // of this machine's clock, when the clock alone makes another of it
-	said   *messages
+	page  *page
+	seq   uint64 // the newest trace that it knows
+	frags []fragment
+	turns time.Time // of this machine's clock, when the clock alone makes another of it
+	said  *messages
 }
 
 // messages are what was sent of a drawing: those who look at the same page have
@@ -42,7 +42,7 @@ type drawing struct {
 type messages struct {
 	mu    sync.Mutex
 	m     map[uint64]*websocket.PreparedMessage
-	begun map[uint64]*seen // by the rows on the screen, and whether the drawing was there already
+	begun map[uint64]*seen // by the reader's rows, and whether it has the drawing already
 	ahead map[*seen]*advance
 }
 
@@ -51,18 +51,23 @@ type messages struct {
 const maxMessages = 64
 
 // begin returns what readers with these rows begin with, and makes it for the first.
-func (x *messages) begin(same bool, rows []string, made func() *seen) *seen {
+func (x *messages) begin(same bool, rows readerRows, made func() (*seen, error)) (*seen, error) {
 	sum := newDigest()
 	maphash.WriteComparable(&sum, same)
-	for _, id := range rows {
+	maphash.WriteComparable(&sum, rows.sight)
+	for _, id := range rows.ids {
 		maphash.WriteComparable(&sum, id)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if s := x.begun[sum.Sum64()]; s != nil {
-		return s
+		return s, nil
 	}
-	return keepFew(&x.begun, sum.Sum64(), made())
+	s, err := made()
+	if err != nil {
+		return nil, err
+	}
+	return keepFew(&x.begun, sum.Sum64(), s), nil
 }
 
 // advance returns the one from what was seen, and makes it for the first of those who
@@ -111,27 +116,33 @@ func (x *messages) of(sum uint64, encoded func() ([]byte, error)) (*websocket.Pr
 // only where something has changed.
 func draw(ctx context.Context, p *page) (*drawing, error) {
 	d := &drawing{page: p, frags: make([]fragment, 0, len(p.parts)), said: &messages{}}
-	all := newDigest()
 	for _, x := range p.parts {
-		f, err := paint(ctx, x.id, x.view)
+		f, err := render(ctx, x.id, x.view)
 		if err != nil {
 			return nil, err
 		}
 		d.frags = append(d.frags, f)
-		if x.id != "f-window" {
-			maphash.WriteComparable(&all, f.sum)
-		}
 	}
-	d.digest = strconv.FormatUint(all.Sum64(), 36)
 	return d, nil
 }
 
-// paint renders a part, or takes what was rendered of it before.
-func paint(ctx context.Context, id string, view templ.Component) (fragment, error) {
-	if m, ok := view.(*memo); ok {
-		return m.paint(ctx, id)
+// digest is that of all parts and rows, by which a reader's page is known to be this
+// drawing. The counter in the header is not in it, which every trace changes.
+func (d *drawing) digest(ctx context.Context) (string, error) {
+	all := newDigest()
+	for i := range d.frags {
+		if d.frags[i].id != "f-window" {
+			maphash.WriteComparable(&all, d.frags[i].sum)
+		}
 	}
-	return render(ctx, id, view)
+	for _, r := range d.page.rows {
+		f, err := r.paint(ctx)
+		if err != nil {
+			return "", err
+		}
+		maphash.WriteComparable(&all, f.sum)
+	}
+	return strconv.FormatUint(all.Sum64(), 36), nil
 }
 
 // scratch is what parts are written into before their size is known: a list in a
@@ -190,23 +201,25 @@ func encode(frags []fragment) error {
 	return nil
 }
 
-// memo is a part that many drawings have in common: it is rendered once.
-type memo struct {
-	templ.Component
+// listRow is a row of a list, which many drawings have in common. It is made and rendered
+// once, when somebody needs it. Two rows are the same if their pointers are.
+type listRow struct {
+	id   string
+	view func() views.Row
 	once sync.Once
 	f    fragment
 	err  error
 }
 
-func (m *memo) paint(ctx context.Context, id string) (fragment, error) {
-	m.once.Do(func() {
+func (r *listRow) paint(ctx context.Context) (fragment, error) {
+	r.once.Do(func() {
 		list := make([]fragment, 1)
-		if list[0], m.err = render(context.WithoutCancel(ctx), id, m.Component); m.err == nil {
-			m.err = encode(list)
+		if list[0], r.err = render(context.WithoutCancel(ctx), r.id, views.OverviewRow(r.view())); r.err == nil {
+			r.err = encode(list)
 		}
-		m.f = list[0]
+		r.f = list[0]
 	})
-	return m.f, m.err
+	return r.f, r.err
 }
 
 // framing is the parts of the frame, drawn once for all pages.

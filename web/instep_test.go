@@ -20,7 +20,13 @@ func TestReadersInStepShare(t *testing.T) {
 	}
 	now, rows := time.Now(), d.page.order[:1]
 	begin := func(same bool, rows []string) *seen {
-		return d.said.begin(same, rows, func() *seen { return d.begin(same, rows) })
+		t.Helper()
+		has := readerRows{rows, len(rows)}
+		s, err := d.said.begin(same, has, func() (*seen, error) { return d.begin(t.Context(), same, has) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
 	goOn := func(d *drawing, from *seen, now time.Time) *advance {
 		t.Helper()
@@ -46,7 +52,7 @@ func TestReadersInStepShare(t *testing.T) {
 	if goOn(d, none, now.Add(time.Second)) != a {
 		t.Error("it is found out twice")
 	}
-	if want := len(d.frags) - len(d.page.order) + len(rows); len(a.changed) != want || !slices.Equal(a.order, d.page.order) {
+	if want := len(d.frags) + len(rows); len(a.changed) != want || !slices.Equal(a.order, d.page.order) {
 		t.Errorf("%d fragments and the order %v, want %d and %v", len(a.changed), a.order, want, d.page.order)
 	}
 	d = next(d)

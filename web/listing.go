@@ -198,12 +198,11 @@ func matchingOf(all []*entry, terms []term) []*entry {
 	return matching
 }
 
-// drawnRow is an entry's row: it is drawn again only when what the queue says of it has
-// changed.
+// drawnRow is an entry's row: there is another one only when what the queue says of it
+// has changed.
 type drawnRow struct {
-	key  keySign
-	row  views.Row
-	part *memo
+	key keySign
+	row *listRow
 }
 
 // keySign is all of a key's state that a row shows.
@@ -217,17 +216,17 @@ type keySign struct {
 	drawn time.Time
 }
 
-// rowOf is an entry as a row and as a part of a page, drawn before or now.
-func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *drawnRow {
+// rowOf is an entry as a row, the one of before if it would be the same.
+func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
 	if !e.quiet() {
 		sign.drawn = sparkEnd(s.opts.Now())
 	}
 	if known := e.drawn.Load(); known != nil && known.key == sign {
-		return known
+		return known.row
 	}
-	d := &drawnRow{key: sign, row: s.row(e, key)}
-	d.part = &memo{Component: views.OverviewRow(d.row)}
-	e.drawn.Store(d)
-	return d
+	held := *key // The queue's answer has many keys, which a row should not keep.
+	r := &listRow{id: e.id, view: sync.OnceValue(func() views.Row { return s.row(e, &held) })}
+	e.drawn.Store(&drawnRow{key: sign, row: r})
+	return r
 }

@@ -2,13 +2,11 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +40,8 @@ const (
 	listRest             = 25
 	// lookEvery is how often a page is looked at without a trace: queues and the
 	// reach of the API server change without one. calmEvery is how often a page
-	// of one object, which shows none of them, is drawn anew for its clock's sake.
+	// of one object, which shows none of them, is drawn anew for its clock's sake,
+	// and the rows of a list are sent that nobody has in sight.
 	lookEvery, calmEvery = time.Second, 5 * time.Second
 	// fellBehind is how many traces a page may be late before it is looked
 	// whether some of them are gone.
@@ -52,7 +51,7 @@ const (
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
 	// followEvery is how often the journal is looked at in a burst.
-	followEvery = 50 * time.Millisecond
+	followEvery = 100 * time.Millisecond
 )
 
 // Why a websocket was closed, as ReaderMetrics counts it.
@@ -208,18 +207,6 @@ type reader struct {
 	wake func()
 }
 
-// subscribe is the only message that a page sends: what it looks at, and what
-// it has of that.
-type subscribe struct {
-	Page  string `json:"page"`
-	After uint64 `json:"after"`
-	Epoch string `json:"epoch"`
-	// V is the digest of the parts as the page has them.
-	V string `json:"v"`
-	// Rows are the ids of the rows on the screen.
-	Rows []string `json:"rows"`
-}
-
 // errors by which the two goroutines end each other.
 var (
 	errStopping = errors.New("the console is stopping")
@@ -273,25 +260,6 @@ func readError(err error) error {
 	default:
 		return errClient
 	}
-}
-
-func parseSubscribe(kind int, message []byte) (*subscribe, error) {
-	if kind != websocket.TextMessage {
-		return nil, malformed{"send text, not bytes"}
-	}
-	var sub subscribe
-	d := json.NewDecoder(strings.NewReader(string(message)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&sub); err != nil {
-		return nil, malformed{"not a subscribe message"}
-	}
-	if !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*maxQuery {
-		return nil, malformed{"page must be a path of the console"}
-	}
-	if len(sub.Rows) > pageRows {
-		return nil, malformed{fmt.Sprintf("at most %d rows", pageRows)}
-	}
-	return &sub, nil
 }
 
 // leave puts a subscription where the writer finds it and wakes the writer.

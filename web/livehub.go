@@ -228,7 +228,7 @@ func (x *shared) rest() time.Duration {
 	if x.err != nil {
 		return lookEvery
 	}
-	if x.drawing != nil && x.drawing.page.row != nil {
+	if x.drawing != nil && x.drawing.page.lost != nil {
 		return max(listEvery-time.Duration(len(x.s.seats))*seatTime, listLeast, listRest*x.took)
 	}
 	return max(drawEvery, 5*x.took)
@@ -236,7 +236,7 @@ func (x *shared) rest() time.Duration {
 
 // every is how often the page is drawn without a trace. x is locked.
 func (x *shared) every() time.Duration {
-	if x.drawing != nil && x.drawing.page.touches != nil && x.drawing.page.row == nil {
+	if x.drawing != nil && x.drawing.page.touches != nil && x.drawing.page.lost == nil {
 		return calmEvery
 	}
 	return lookEvery
@@ -323,5 +323,7 @@ func (s *Server) find(address string) (*query, builder, error) {
 	if !ok {
 		return nil, nil, malformed{"that page is not live"}
 	}
-	return s.query(u, route, false), build, nil
+	q := s.query(u, route, false)
+	q.live = true
+	return q, build, nil
 }

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -40,36 +37,14 @@ type frag struct {
 // watch is a page that one reader looks at.
 type watch struct {
 	shared *shared
-	had    string    // digest of the parts as the reader had them
-	rows   []string  // on the reader's screen
+	had    string // digest of the parts as the reader had them
+	rows   readerRows
 	seen   *seen     // nil before the first message
 	again  time.Time // when a fragment may be sent that was sent a moment ago; zero for none
 
 	missed    uint64
 	restarted bool
 	gone      string // what the reader was told last about that
-}
-
-// seen is what some readers have of a page. Nobody changes it: those who are in
-// step share it, and so what is found out for one is known for all.
-type seen struct {
-	rows  map[string]bool   // on the screen
-	has   map[string]placed // every fragment as they have it
-	order []string          // as they were told last
-}
-
-// advance is how those who have seen something come to know a drawing.
-type advance struct {
-	next    *seen // the same one where nothing has changed
-	changed []fragment
-	order   []string  // nil where it is the same
-	again   time.Time // when a fragment may be sent that was sent a moment ago; zero for none
-}
-
-// placed is a fragment on a reader's page.
-type placed struct {
-	sum uint64
-	at  time.Time // when it was sent, zero where it may be swapped at once
 }
 
 // sendPage keeps one page up to date: it sends what differs in each new drawing.
@@ -140,7 +115,14 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told cha
 	if _, _, err := c.s.find(sub.Page); err != nil {
 		return old, err
 	}
-	w := &watch{had: sub.V, rows: sub.Rows}
+	rows := readerRows{sub.Rows, sub.Sight}
+	if sub.Scrolled && old != nil && old.seen != nil && old.shared.address == sub.Page {
+		scrolled := *old.seen
+		old.rows, scrolled.rows = rows, rows.inSight()
+		old.seen = &scrolled
+		return old, nil
+	}
+	w := &watch{had: sub.V, rows: rows}
 	w.shared = c.s.join(ctx, sub.Page, told)
 	if old != nil && old.shared != w.shared {
 		old.shared.part(told)
@@ -198,28 +180,23 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 
 // first sends the whole page, or just its number where the reader has exactly that.
 func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
-	same := d.digest == w.had && !w.restarted
-	w.seen = d.said.begin(same, w.rows, func() *seen { return d.begin(same, w.rows) })
-	if same {
+	same := false
+	if w.had != "" && !w.restarted {
+		digest, err := d.digest(ctx)
+		if err != nil {
+			return err
+		}
+		same = digest == w.had
+	}
+	seen, err := d.said.begin(same, w.rows, func() (*seen, error) { return d.begin(ctx, same, w.rows) })
+	if err != nil {
+		return err
+	}
+	if w.seen = seen; same {
 		return c.send(update{Seq: d.seq}, nil) // Nothing to place, but the page is followed from here on.
 	}
-	_, err := c.sendChanges(ctx, w, d)
+	_, err = c.sendChanges(ctx, w, d)
 	return err
-}
-
-// begin is what a reader has that shows these rows: the drawing itself, or nothing.
-func (d *drawing) begin(same bool, rows []string) *seen {
-	s := &seen{rows: make(map[string]bool, len(rows)), has: map[string]placed{}}
-	for _, id := range rows {
-		s.rows[id] = true
-	}
-	if same {
-		s.order = d.page.order
-		for _, f := range d.frags {
-			s.has[f.id] = placed{sum: f.sum}
-		}
-	}
-	return s
 }
 
 // cannot tells the page that it cannot be drawn any more. It is tried again.
@@ -254,88 +231,6 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 		return true, c.send(m, a.changed)
 	}
 	return true, c.sendShared(m, a.changed, d.said)
-}
-
-// after is the advance from what was seen to the drawing. What is placed for the first
-// time may be swapped at once by the first change.
-func (d *drawing) after(ctx context.Context, s *seen, now time.Time) (*advance, error) {
-	frags, err := d.onScreen(ctx, s.rows)
-	if err != nil {
-		return nil, err
-	}
-	x, at := &advance{next: s}, now
-	if len(s.has) == 0 {
-		at = time.Time{}
-	}
-	for _, f := range frags {
-		was, ok := s.has[f.id]
-		if ok && was.sum == f.sum {
-			continue
-		}
-		gap := swapEvery
-		if f.id == "f-window" {
-			gap = windowEvery
-		}
-		if free := was.at.Add(gap); now.Before(free) {
-			x.again = earlier(free, x.again)
-			continue
-		}
-		x.changed = append(x.changed, f)
-	}
-	if d.page.order != nil && !slices.Equal(d.page.order, s.order) {
-		x.order = d.page.order
-	}
-	if len(x.changed) == 0 && x.order == nil {
-		return x, nil
-	}
-	x.next = &seen{rows: s.rows, has: maps.Clone(s.has), order: s.order}
-	for _, f := range x.changed {
-		x.next.has[f.id] = placed{f.sum, at}
-	}
-	if x.order != nil {
-		x.next.order = x.order
-	}
-	return x, nil
-}
-
-// onScreen is the fragments that a reader with these rows can show: no other row,
-// and each of them, on this page of the list or not.
-func (d *drawing) onScreen(ctx context.Context, shown map[string]bool) ([]fragment, error) {
-	if d.page.row == nil {
-		return d.frags, nil
-	}
-	list, rows := make([]fragment, 0, len(d.frags)), 0
-	for _, f := range d.frags {
-		row := strings.HasPrefix(f.id, "r-")
-		if row && !shown[f.id] {
-			continue
-		}
-		if list = append(list, f); row {
-			rows++
-		}
-	}
-	if rows == len(shown) { // Every row that the reader has is on this page.
-		return list, nil
-	}
-	for id := range shown {
-		if slices.ContainsFunc(list, func(f fragment) bool { return f.id == id }) {
-			continue
-		}
-		view, ok := d.page.row(id)
-		if !ok {
-			continue
-		}
-		f, err := paint(ctx, id, view)
-		if err != nil {
-			return nil, err
-		}
-		one := []fragment{f}
-		if err := encode(one); err != nil {
-			return nil, err
-		}
-		list = append(list, one[0])
-	}
-	return list, nil
 }
 
 // send completes a message and writes it.

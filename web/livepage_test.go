@@ -16,7 +16,7 @@ import (
 func look(t testing.TB, base, page string, rows ...string) *websocket.Conn {
 	t.Helper()
 	conn := dial(t, base, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows}); err != nil {
+	if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -189,7 +189,7 @@ func TestOverviewStreamOfAnOldPage(t *testing.T) {
 	w.journal.Record(bad)
 	rows := []string{rowID(a.Object), rowID(b.Object)}
 	conn := dial(t, h.URL, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows}); err != nil {
+	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}
 	m := receive[update](t, conn)

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -99,8 +97,10 @@ func (s *Server) overview(q *query) (*page, error) {
 		return nil, err
 	}
 	v := views.Overview{Filter: filterView(terms), Headline: headline(all), Tally: s.tally(all, terms)}
-	var rows []part
-	v.Groups, rows = s.groups(shown, matching, known.keys)
+	rows := s.rowsOf(shown, known.keys)
+	if !q.live {
+		v.Groups = groupsOf(shown, matching, rows)
+	}
 	if len(matching) > 0 && (next != "" || from > 0) {
 		v.Shown = fmt.Sprintf("%s to %s of %s.", views.Thousands(from+1), views.Thousands(from+len(shown)), views.Thousands(len(matching)))
 	}
@@ -113,28 +113,29 @@ func (s *Server) overview(q *query) (*page, error) {
 	return s.overviewPage(q, v, shown, rows), nil
 }
 
-func (s *Server) overviewPage(q *query, v views.Overview, shown []*entry, rows []part) *page {
-	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v}
+func (s *Server) overviewPage(q *query, v views.Overview, shown []*entry, rows []*listRow) *page {
+	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v, rows: rows}
 	p.frame.Tab = "deployments"
 	p.frame.Crumbs = []views.Link{{Text: "Deployments"}}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
-	for _, r := range rows {
-		p.order = append(p.order, r.id)
+	p.order = make([]string, len(rows))
+	for i, r := range rows {
+		p.order[i] = r.id
 	}
-	p.goLive(q, append([]part{{"f-head", views.OverviewHead(v)}}, rows...)...)
+	p.goLive(q, part{"f-head", views.OverviewHead(v)})
 	p.turns = turns(q.now, shown)
 	p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
-	p.row = s.lostRow
+	p.lost = s.lostRow
 	return p
 }
 
-// lostRow renders a row that is on a reader's screen and no longer on the page.
-func (s *Server) lostRow(id string) (templ.Component, bool) {
+// lostRow is a row that is on a reader's page and no longer on the one that is drawn.
+func (s *Server) lostRow(id string) (*listRow, bool) {
 	e, ok := s.entryByID(id)
 	if !ok {
 		return nil, false
 	}
-	return s.rowOf(e, s.listed().keys.of(e.key)).part, true
+	return s.rowOf(e, s.listed().keys.of(e.key)), true
 }
 
 // turns is when the clock alone changes the next sentence of the list.
@@ -249,20 +250,25 @@ func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 	return list
 }
 
-// groups puts the rows of one page under their heads, which count all that match.
-func (s *Server) groups(shown, matching []*entry, keys keyStates) (groups []views.Group, rows []part) {
+// rowsOf is the rows of one page, drawn or still to be drawn.
+func (s *Server) rowsOf(shown []*entry, keys keyStates) []*listRow {
+	rows := make([]*listRow, len(shown))
+	for i, e := range shown {
+		rows[i] = s.rowOf(e, keys.of(e.key))
+	}
+	return rows
+}
+
+// groupsOf puts the rows of one page under their heads, which count all that match.
+func groupsOf(shown, matching []*entry, rows []*listRow) (groups []views.Group) {
 	totals := count(matching)
-	all, from := make([]views.Row, 0, len(shown)), 0 // Groups follow each other.
-	rows = make([]part, 0, len(shown)+1)
-	for _, e := range shown {
+	for i, e := range shown {
 		o := outcomes[e.place]
 		if len(groups) == 0 || groups[len(groups)-1].Name != o.group {
 			groups = append(groups, views.Group{Name: o.group, Note: views.Thousands(totals[e.place]) + ", " + o.note})
-			from = len(all)
 		}
-		r := s.rowOf(e, keys.of(e.key))
-		all, rows = append(all, r.row), append(rows, part{e.id, r.part})
-		groups[len(groups)-1].Rows = all[from:]
+		g := &groups[len(groups)-1]
+		g.Rows = append(g.Rows, rows[i].view())
 	}
-	return groups, rows
+	return groups
 }

@@ -27,9 +27,9 @@ type query struct {
 	route                  string
 	namespace, name        string
 	loop, epoch, seq, path string
-	// twin asks for the JSON of the page.
-	twin bool
-	now  time.Time
+	// twin asks for the JSON of the page, live for no more than its live parts.
+	twin, live bool
+	now        time.Time
 }
 
 // builder turns a query into a page. It reads states and writes nothing.
@@ -48,10 +48,11 @@ type page struct {
 	touches func(*telemetry.Trace) bool
 	// turns is when the clock alone changes a sentence of it; zero for never.
 	turns time.Time
-	// order is the ids of the rows as they would be sorted now, and row renders
-	// one that is on the reader's screen and may be no longer in order.
+	// rows are those of a list as they would be sorted now, order their ids, and lost
+	// finds one that is on the reader's page and no longer among them.
+	rows  []*listRow
 	order []string
-	row   func(id string) (templ.Component, bool)
+	lost  func(id string) (*listRow, bool)
 }
 
 // part is a component with its id.
@@ -157,7 +158,9 @@ func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, p *page, q *qu
 		if err != nil {
 			return err
 		}
-		p.frame.Live.Version = d.digest
+		if p.frame.Live.Version, err = d.digest(r.Context()); err != nil {
+			return err
+		}
 	}
 	var b bytes.Buffer
 	ctx := views.WithNow(r.Context(), q.now)

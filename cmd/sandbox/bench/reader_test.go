@@ -21,6 +21,9 @@ const (
 	overview = "/deployments"
 	// rowsFollowed is how many rows a browser keeps up to date, as console.js does.
 	rowsFollowed = 100
+	// rowsInSight is how many of them a window of 1920 by 1080 has in sight at most,
+	// when all are quiet: web's TestBrowserSight prints it.
+	rowsInSight = 33
 	// sortPause is how often the reader at most has the list sorted again.
 	sortPause = time.Second
 )
@@ -43,6 +46,7 @@ type subscription struct {
 	Epoch string   `json:"epoch"`
 	V     string   `json:"v,omitempty"`
 	Rows  []string `json:"rows"`
+	Sight int      `json:"sight"`
 }
 
 // follow reads the overview until close, or the test's end.
@@ -95,6 +99,7 @@ func load(dashboard string) (subscription, error) {
 	for _, match := range row.FindAllSubmatch(page, rowsFollowed) {
 		s.Rows = append(s.Rows, string(match[1]))
 	}
+	s.Sight = min(len(s.Rows), rowsInSight)
 	return s, nil
 }
 
@@ -118,7 +123,7 @@ func (r *reader) run(s subscription) {
 		}
 		s.After, s.Epoch, s.V = m.Seq, m.Epoch, ""
 		if wanted := m.Order[:min(len(m.Order), rowsFollowed)]; m.Order != nil && !slices.Equal(wanted, s.Rows) {
-			s.Rows, stale = wanted, true
+			s.Rows, s.Sight, stale = wanted, min(len(wanted), rowsInSight), true
 		}
 		if stale && time.Since(sorted) > sortPause {
 			err = r.conn.WriteJSON(s)
