@@ -71,6 +71,15 @@ func (j *Journal) whole(k *kept) *Trace {
 	return t
 }
 
+// passing is the trace for a reader who has each of them once: none is at hand for that.
+func (k *kept) passing() *Trace {
+	if k == nil {
+		return nil
+	}
+	t, _ := k.trace()
+	return t
+}
+
 // found is the trace, and whether there is one.
 func (j *Journal) found(k *kept) (*Trace, bool) {
 	t := j.whole(k)

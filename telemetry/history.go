@@ -30,6 +30,9 @@ func (h *history) append(k *kept, t *Trace) {
 	}
 	k.history, k.older = h, h.newest
 	if h.newest != nil {
+		if h.newest.UID == k.UID {
+			k.UID = h.newest.UID // One text for all of them.
+		}
 		h.newest.newer = k
 	} else {
 		h.oldest = k
@@ -102,6 +105,40 @@ func (j *Journal) Marks(o Object, limit int) []Mark {
 		marks[i] = k.Mark
 	}
 	return marks
+}
+
+// Back visits the marks of an object's kept traces, the newest first, until it is told
+// to stop. visit must not call the journal, which is locked.
+func (j *Journal) Back(o Object, visit func(*Mark) (goOn bool)) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	h := j.objects[o]
+	if h == nil {
+		return
+	}
+	for k := h.newest; k != nil && visit(&k.Mark); k = k.older {
+	}
+}
+
+// Synced is the objects of a loop that had a sync after that number. ok is false where
+// that is not known: in a recording, and where some of those traces are kept no longer.
+func (j *Journal) Synced(loop string, after uint64) (objects map[Object]bool, ok bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if j.loaded {
+		return nil, false
+	}
+	objects = map[Object]bool{}
+	for seq := after + 1; seq <= j.last.Load(); seq++ {
+		k := j.recent[seq%uint64(len(j.recent))].Load().numbered(seq)
+		if k == nil {
+			return nil, false
+		}
+		if o := k.history.object; o.Loop == loop {
+			objects[o] = true
+		}
+	}
+	return objects, true
 }
 
 // between are the newest of an object with numbers between these two, oldest first.

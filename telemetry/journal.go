@@ -294,8 +294,8 @@ func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {
 	batch = make([]*Trace, 0, min(maxBatch, last-from+1))
 	reported := missed
 	for seq := from; seq <= last && len(batch) < maxBatch; seq++ {
-		t, ok := j.found(j.recent[seq%slots].Load().numbered(seq))
-		if !ok {
+		t := j.recent[seq%slots].Load().numbered(seq).passing()
+		if t == nil {
 			missed++
 			continue
 		}

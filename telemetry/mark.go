@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -8,15 +9,44 @@ import (
 // Mark is what the journal knows of a kept trace without its bytes being unpacked.
 type Mark struct {
 	Seq   uint64
+	UID   string // of the object
 	Ended time.Time
 	// Wrote and WroteSize are the trace's answers.
 	Wrote, WroteSize bool
 	// Managers are the programs, other than this one, whose writes woke the sync.
 	Managers []string
+	Sizes    Sizes
+}
+
+// Sizes are those of a Deployment, in pods, as the numbers of a sync tell them. They are
+// not Known of a sync without such numbers.
+type Sizes struct {
+	New, Old, Ceiling int32
+	Known             bool
+}
+
+// Sizes reads them.
+func (t *Trace) Sizes() (s Sizes) {
+	for i := range t.Numbers {
+		var at *int32
+		switch t.Numbers[i].Name {
+		case "new":
+			at, s.Known = &s.New, true
+		case "old":
+			at = &s.Old
+		case "ceiling":
+			at = &s.Ceiling
+		default:
+			continue
+		}
+		n, _ := t.Numbers[i].Value.Int()
+		*at = int32(max(0, min(n, math.MaxInt32)))
+	}
+	return s
 }
 
 func markOf(t *Trace) Mark {
-	m := Mark{Seq: t.Seq, Ended: t.Ended, Wrote: t.Wrote()}
+	m := Mark{Seq: t.Seq, UID: t.UID, Ended: t.Ended, Wrote: t.Wrote(), Sizes: t.Sizes()}
 	m.WroteSize = m.Wrote && t.WroteSize()
 	for i := range t.Causes {
 		if c := &t.Causes[i]; c.Manager != "" && c.Sync == 0 && !slices.Contains(m.Managers, c.Manager) {

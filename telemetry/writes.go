@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"hash/maphash"
 	"sync"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -9,18 +10,22 @@ import (
 // written is one version of an object, or with no rv one that was created or deleted.
 type written struct{ kind, namespace, name, rv string }
 
-// writes remembers which sync wrote what, for as many of the newest writes as
-// it has room for.
+// writes remembers which sync wrote what, for as many of the newest writes as it has
+// room for. It knows them by a digest of 64 bits, and so holds no texts. That a look-up
+// takes one for another has a chance of 1 in 2^48 with 65,536 of them.
 type writes struct {
 	limit int
+	seed  maphash.Seed
 
 	mu    sync.RWMutex
-	syncs map[written]uint64
-	order []written // a ring as soon as it is full
+	syncs map[uint64]uint64
+	order []uint64 // a ring as soon as it is full
 	next  int
 }
 
-func newWrites(limit int) *writes { return &writes{limit: limit, syncs: map[written]uint64{}} }
+func newWrites(limit int) *writes {
+	return &writes{limit: limit, seed: maphash.MakeSeed(), syncs: map[uint64]uint64{}}
+}
 
 // kinds are the objects that the loops work on, whose status their reports write.
 var kinds = map[string]string{LoopDeployment: "Deployment", LoopReplicaSet: "ReplicaSet", LoopReplicationController: "ReplicationController"}
@@ -66,28 +71,30 @@ func manyOf(a *decision.Action) string {
 }
 
 func (w *writes) add(what written, seq uint64) {
+	digest := maphash.Comparable(w.seed, what)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, known := w.syncs[what]; !known {
-		w.enter(what)
+	if _, known := w.syncs[digest]; !known {
+		w.enter(digest)
 	}
-	w.syncs[what] = seq
+	w.syncs[digest] = seq
 }
 
 // enter puts a write in the place of the oldest, where there is no more room.
-func (w *writes) enter(what written) {
+func (w *writes) enter(digest uint64) {
 	if len(w.order) < w.limit {
-		w.order = append(w.order, what)
+		w.order = append(w.order, digest)
 		return
 	}
 	delete(w.syncs, w.order[w.next])
-	w.order[w.next] = what
+	w.order[w.next] = digest
 	w.next = (w.next + 1) % w.limit
 }
 
 func (w *writes) find(what written) (uint64, bool) {
+	digest := maphash.Comparable(w.seed, what)
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	seq, ok := w.syncs[what]
+	seq, ok := w.syncs[digest]
 	return seq, ok
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -65,8 +64,8 @@ func (s *Server) listed() list {
 		return l.list
 	}
 	keys := s.keys(telemetry.LoopDeployment)
-	changed, ok := s.changedSince(l, seq)
-	if !ok {
+	changed, ok := s.journal.Synced(telemetry.LoopDeployment, l.seq)
+	if !ok || l.of == nil {
 		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.said(r.Trace, now), keys) })
 	} else {
 		l.mark(changed, keys, now)
@@ -74,28 +73,6 @@ func (s *Server) listed() list {
 	}
 	l.seq, l.made, l.list.keys = seq, now, keys
 	return l.list
-}
-
-// changedSince are the objects that had a sync since the list was made; ok is
-// false where the whole list has to be made anew.
-func (s *Server) changedSince(l *listing, seq uint64) (changed map[telemetry.Object]bool, ok bool) {
-	changed = map[telemetry.Object]bool{}
-	if _, loaded := s.journal.Loaded(); loaded || l.of == nil {
-		return nil, false
-	}
-	for after := l.seq; after < seq; {
-		batch, missed, err := s.journal.Next(context.Background(), after)
-		if err != nil || missed > 0 {
-			return nil, false
-		}
-		for _, t := range batch {
-			if t.Loop == telemetry.LoopDeployment {
-				changed[t.Object] = true
-			}
-		}
-		after = batch[len(batch)-1].Seq
-	}
-	return changed, true
 }
 
 // fill makes the list from all rows.

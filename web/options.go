@@ -176,7 +176,6 @@ type Server struct {
 	builders map[string]builder
 	draws    drawings
 	list     listing
-	courses  courses
 	encoded  encoded
 	says     sayings
 	exports  chan struct{} // bounds those under way

@@ -12,7 +12,6 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/views"
 )
 
 // TestOverviewFiltersByImageAndManager finds Deployments by the image of their
@@ -139,39 +138,46 @@ func TestOverviewUnknownTerm(t *testing.T) {
 	}
 }
 
-// TestSparkGrows: what a row draws of one sync after the other is what is drawn of
-// all of them at once, whenever it was looked at.
-func TestSparkGrows(t *testing.T) {
+// TestSizesOfTheLastMinutes compares what is found going back from a sync with what
+// going forward finds.
+func TestSizesOfTheLastMinutes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	w := planWorld(t)
-	grown, at := w.server(nil), storyNow.Add(-40*time.Minute)
+	at := storyNow.Add(-40 * time.Minute)
+	var forward []size
 	for i := range 300 {
 		at = at.Add(time.Duration(rng.IntN(20)) * time.Second)
 		x := plain("many", "grows")
 		x.UID, x.Started, x.Ended = "one", at, at
-		if i > 250 {
+		if i == 250 {
+			forward = nil
+		}
+		if i >= 250 {
 			x.UID = "two"
 		}
-		if rng.IntN(20) > 0 {
+		switch {
+		case rng.IntN(20) == 0:
+			x.UID = "" // It saw nothing.
+		default:
 			x.Numbers = []decision.Fact{decision.Count("new", rng.Int64N(4)), decision.Count("old", rng.Int64N(2)), decision.Count("ceiling", 4+rng.Int64N(3))}
+			now, n := size{x.Sizes(), at}, len(forward)
+			if n > 0 && forward[n-1].New == now.New && forward[n-1].Old == now.Old {
+				forward[n-1].Ceiling = max(forward[n-1].Ceiling, now.Ceiling)
+			} else {
+				forward = append(forward, now)
+			}
 		}
 		w.journal.Record(x)
-		if rng.IntN(3) > 0 {
-			continue
+		if i == 250 && x.UID == "" {
+			t.Fatal("choose another seed: the new one has to be seen")
 		}
-		got, want := grown.sparkOf(x, at), w.server(nil).sparkOf(x, at)
-		if !sameEnd(got, want) {
-			t.Fatalf("after %d syncs:\n%+v\nwant\n%+v", i+1, got, want)
+		for len(forward) > 1 && !forward[1].at.After(at.Add(-5*time.Minute)) {
+			forward = forward[1:]
+		}
+		if got := sizesUntil(w.journal, x, at.Add(-5*time.Minute)); !slices.EqualFunc(got, forward, func(a, b size) bool {
+			return a.New == b.New && a.Old == b.Old && (a.at.Equal(b.at) || !a.at.After(at.Add(-5*time.Minute)))
+		}) {
+			t.Fatalf("after %d syncs:\n%+v\nwant\n%+v", i+1, got, forward)
 		}
 	}
-}
-
-// sameEnd compares as far as both reach: what was looked at earlier is known for
-// longer than the journal is asked for at once.
-func sameEnd(got, want *views.Spark) bool {
-	if got == nil || want == nil {
-		return got == want
-	}
-	n := len(want.Steps) - 1
-	return len(got.Steps) > n && slices.Equal(got.Steps[len(got.Steps)-n:], want.Steps[1:])
 }

@@ -28,10 +28,8 @@ func (s *Server) row(e *entry, key *telemetry.KeyState) views.Row {
 		r.Meter = meterOf(n, o.view)
 	}
 	r.QueueNote = queueNote(key)
-	if now := s.opts.Now(); !r.Quiet {
-		r.Spark = s.sparkOf(t, now)
-	} else {
-		s.courses.keepUp(s.journal, t, now)
+	if !r.Quiet {
+		r.Spark = s.sparkOf(t, s.opts.Now())
 	}
 	return r
 }

@@ -2,8 +2,6 @@ package web
 
 import (
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -16,33 +14,17 @@ const (
 	// while nothing happens to it.
 	sparkSpan = 20 * time.Minute
 	sparkStep = time.Minute
-	// sparkSyncs bounds the kept syncs that are looked at for one row at a time, and
-	// the sizes that are drawn.
-	sparkSyncs = 64
-	// maxCourses bounds the Deployments whose sizes are kept.
-	maxCourses = 4096
+	// sparkSizes bounds the sizes that are drawn of one row.
+	sparkSizes = 64
 )
 
 // sparkEnd is where the time base of all rows ends.
 func sparkEnd(now time.Time) time.Time { return now.Truncate(sparkStep) }
 
-// courses are the sizes of Deployments over time, as far as rows draw them. They
-// grow with each drawing, so that none looks at a sync twice.
-type courses struct {
-	mu sync.Mutex
-	of map[telemetry.Object]*course
-}
-
-type course struct {
-	uid   string
-	seq   uint64 // of the newest sync in it
-	sizes []size // oldest first; each differs from the one before
-}
-
 // size is what a Deployment had from a moment on.
 type size struct {
-	at                  time.Time
-	fresh, old, ceiling int64
+	telemetry.Sizes
+	at time.Time
 }
 
 // sparkOf is the sizes of a Deployment over the last minutes, from the syncs
@@ -52,9 +34,9 @@ func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
 	from := to.Add(-sparkSpan)
 	var points []views.SparkPoint
 	most := int64(1)
-	for _, x := range s.courses.sizes(s.journal, t, from) {
-		p := views.SparkPoint{At: clamp(x.at, from, to), New: x.fresh, Old: x.old}
-		most = max(most, p.New+p.Old, x.ceiling)
+	for _, x := range sizesUntil(s.journal, t, from) {
+		p := views.SparkPoint{At: clamp(x.at, from, to), New: int64(x.New), Old: int64(x.Old)}
+		most = max(most, p.New+p.Old, int64(x.Ceiling))
 		points = stepTo(points, p)
 	}
 	if len(points) == 0 || !points[0].At.Before(to) {
@@ -63,71 +45,37 @@ func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
 	return views.DrawSpark(points, from, to, most)
 }
 
-// sizes brings the course of a Deployment up to date and returns what it has of
-// the time since from, and of the moment before.
-func (x *courses) sizes(j *telemetry.Journal, t *telemetry.Trace, from time.Time) []size {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	r := x.of[t.Object]
-	if r == nil {
-		if x.of == nil || len(x.of) >= maxCourses {
-			x.of = map[telemetry.Object]*course{}
+// sizesUntil are those of a Deployment up to a sync, oldest first, back to what it had at
+// that moment. Each differs from the one before.
+func sizesUntil(j *telemetry.Journal, t *telemetry.Trace, from time.Time) (sizes []size) {
+	uid := t.UID
+	if own := t.Sizes(); own.Known { // The newest of an idle object is on the board alone.
+		sizes = append(sizes, size{own, t.Ended})
+	}
+	j.Back(t.Object, func(m *telemetry.Mark) bool {
+		switch {
+		case m.Seq >= t.Seq || !m.Sizes.Known:
+			return true
+		case uid == "": // The sync saw no object.
+			uid = m.UID
+		case m.UID != uid:
+			return false // Another object of the same name.
 		}
-		r = &course{}
-		x.of[t.Object] = r
-	}
-	r.grow(j, t, from)
-	if r.uid != t.UID {
-		return nil
-	}
-	return slices.Clone(r.sizes)
+		sizes = earlierSize(sizes, size{m.Sizes, m.Ended})
+		return len(sizes) < sparkSizes && m.Ended.After(from)
+	})
+	slices.Reverse(sizes)
+	return sizes
 }
 
-// keepUp is for a row that shows no sizes, but did before: they grow while the syncs
-// are new, which is cheap, and not all at once when it shows them again.
-func (x *courses) keepUp(j *telemetry.Journal, t *telemetry.Trace, now time.Time) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if r := x.of[t.Object]; r != nil {
-		r.grow(j, t, sparkEnd(now).Add(-sparkSpan))
+// earlierSize adds what there was before, or since when there was what follows.
+func earlierSize(sizes []size, x size) []size {
+	if n := len(sizes); n > 0 && sizes[n-1].New == x.New && sizes[n-1].Old == x.Old {
+		last := &sizes[n-1]
+		last.at, last.Ceiling = x.at, max(last.Ceiling, x.Ceiling)
+		return sizes
 	}
-}
-
-// grow takes over the syncs up to t, and leaves out what was over before from.
-func (r *course) grow(j *telemetry.Journal, t *telemetry.Trace, from time.Time) {
-	fresh := j.Since(t.Object, r.seq, sparkSyncs)
-	if len(fresh) == sparkSyncs {
-		r.sizes = nil // There may be more in between, which nobody has looked at.
-	}
-	for _, newer := range fresh {
-		r.add(newer)
-	}
-	if t.Seq > r.seq {
-		r.add(t) // The newest of an idle object is on the board alone.
-	}
-	for len(r.sizes) > sparkSyncs || len(r.sizes) > 1 && !r.sizes[1].at.After(from) {
-		r.sizes = r.sizes[1:]
-	}
-}
-
-// add takes over what a newer sync says.
-func (r *course) add(t *telemetry.Trace) {
-	n := numbersOf(t)
-	fresh, ok := n.count("new")
-	r.seq = t.Seq
-	if !ok || t.UID != r.uid { // Another object of the same name, or one that is not known.
-		r.uid, r.sizes = strings.Clone(t.UID), nil // It would keep the texts of a whole block.
-	}
-	if !ok {
-		return
-	}
-	x := size{at: t.Ended, fresh: fresh, old: n.or("old"), ceiling: n.or("ceiling")}
-	if k := len(r.sizes); k > 0 && r.sizes[k-1].fresh == x.fresh && r.sizes[k-1].old == x.old {
-		last := &r.sizes[k-1]
-		last.ceiling = max(last.ceiling, x.ceiling)
-		return
-	}
-	r.sizes = append(r.sizes, x)
+	return append(sizes, x)
 }
 
 // stepTo adds a point: in place of one at the same moment, and not at all where
