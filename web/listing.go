@@ -40,15 +40,16 @@ type list struct {
 // listing is the newest list. It is brought up to date with what has changed
 // since, once for each new trace, however many readers there are.
 type listing struct {
-	mu   sync.Mutex
-	seq  uint64
-	made time.Time
-	list list
-	of   map[telemetry.Object]*entry
-	ids  map[string]*entry
+	mu     sync.Mutex
+	seq    uint64
+	made   time.Time
+	looked time.Time // at the queue
+	list   list
+	of     map[telemetry.Object]*entry
+	ids    map[string]*entry
 }
 
-// staleList is how long a listing may be shown while only queues have changed.
+// staleList is how long what a listing shows of queues may be shown.
 const staleList = 900 * time.Millisecond
 
 // manyChanges is from how many on the whole list is sorted again.
@@ -60,15 +61,22 @@ func (s *Server) listed() list {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seq, now := s.journal.Last(), s.opts.Now()
-	if l.of != nil && l.seq == seq && now.Sub(l.made) < staleList && !now.Before(l.made) {
+	look := l.of == nil || now.Sub(l.looked) >= staleList || now.Before(l.looked)
+	if l.seq == seq && !look {
 		return l.list
 	}
-	keys := s.keys(telemetry.LoopDeployment)
+	keys := l.list.keys
+	if look {
+		keys, l.looked = s.keys(telemetry.LoopDeployment), now
+	}
 	changed, ok := s.journal.Synced(telemetry.LoopDeployment, l.seq)
 	if !ok || l.of == nil {
 		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.said(r.Trace, now), keys) })
 	} else {
-		l.mark(changed, keys, now)
+		l.mark(changed, now)
+		if look {
+			l.markQueued(changed, keys)
+		}
 		s.amend(l, changed, keys, now)
 	}
 	l.seq, l.made, l.list.keys = seq, now, keys
@@ -87,10 +95,19 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 	l.list.entries = entries
 }
 
-// mark adds the objects that the clock or the queue has changed.
-func (l *listing) mark(changed map[telemetry.Object]bool, keys keyStates, now time.Time) {
+// mark adds the objects that the clock has changed.
+func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time) {
 	for _, e := range l.list.entries {
-		if turned(e.said, now) || now.Before(l.made) || e.queue != queueWord(keys.of(e.key)) {
+		if turned(e.said, now) || now.Before(l.made) {
+			changed[e.Trace.Object] = true
+		}
+	}
+}
+
+// markQueued adds those of whose keys the queue says something else.
+func (l *listing) markQueued(changed map[telemetry.Object]bool, keys keyStates) {
+	for _, e := range l.list.entries {
+		if e.queue != queueWord(keys.of(e.key)) {
 			changed[e.Trace.Object] = true
 		}
 	}
