@@ -51,7 +51,7 @@ const (
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
 	// followEvery is how often the journal is looked at in a burst.
-	followEvery = 100 * time.Millisecond
+	followEvery = 50 * time.Millisecond
 )
 
 // Why a websocket was closed, as ReaderMetrics counts it.
