@@ -16,14 +16,14 @@ func BenchmarkOverview(b *testing.B) {
 		w.journal.Record(plain("n"+digits(i%40), "d-"+digits(i)))
 	}
 	s := w.server(func(o *Options) { o.Now = time.Now })
-	q, build, err := s.find("/deployments")
+	to, err := s.find("/deployments")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.journal.Record(plain("n1", "d-1"))
-		if _, err := s.drawNow(b.Context(), q, build); err != nil {
+		if _, err := s.drawNow(b.Context(), to); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -34,13 +34,13 @@ func BenchmarkDeployment(b *testing.B) {
 	w := newWorld(b, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
 	s := w.server(nil)
-	q, build, err := s.find("/deployments/shop/web")
+	to, err := s.find("/deployments/shop/web")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.drawNow(b.Context(), q, build); err != nil {
+		if _, err := s.drawNow(b.Context(), to); err != nil {
 			b.Fatal(err)
 		}
 	}

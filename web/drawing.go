@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
 
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -204,12 +205,15 @@ func encode(frags []fragment) error {
 // listRow is a row of a list, which many drawings have in common. It is made and rendered
 // once, when somebody needs it. Two rows are the same if their pointers are.
 type listRow struct {
-	id   string
-	view func() views.Row
-	once sync.Once
-	f    fragment
-	err  error
+	id    string
+	entry *entry
+	key   telemetry.KeyState
+	once  sync.Once
+	f     fragment
+	err   error
 }
+
+func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key) }
 
 func (r *listRow) paint(ctx context.Context) (fragment, error) {
 	r.once.Do(func() {

@@ -198,11 +198,11 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 	for _, loop := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet} {
 		parts := map[string][]hung{}
 		for _, row := range w.journal.Board().Rows(loop) {
-			q, build, err := x.main.find(hrefOf(row.Trace.Object))
+			to, err := x.main.find(hrefOf(row.Trace.Object))
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := build(q)
+			p, err := x.main.pageAt(to)
 			if err != nil {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}

@@ -6,18 +6,25 @@ import (
 	"time"
 )
 
+// drawn is a page as it is drawn for readers now.
+func drawn(t *testing.T, s *Server, address string) *drawing {
+	t.Helper()
+	to, err := s.find(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.drawNow(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestReadersInStepShare: what is found out for one reader is known for all who
 // have seen the same, and what was held back is looked at again when it may go.
 func TestReadersInStepShare(t *testing.T) {
 	s := planWorld(t).server(nil)
-	q, build, err := s.find("/deployments")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := s.drawNow(t.Context(), q, build)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := drawn(t, s, "/deployments")
 	now, rows := time.Now(), d.page.order[:1]
 	begin := func(same bool, rows []string) *seen {
 		t.Helper()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/views"
 )
 
 // entry is a row of the list before it is filtered. Nobody changes it: a row of
@@ -21,14 +20,32 @@ type entry struct {
 	key   string
 	place int    // of its outcome
 	queue string // what is:… calls the state of its key
-	// traits are made when a filter asks for them.
-	traits func() traits
-	// drawn is the row as it was drawn last.
-	drawn atomic.Pointer[drawnRow]
+	// drawn is the row as it was drawn last, and picture its sizes over time, which the
+	// object's later entries go on using.
+	drawn   atomic.Pointer[drawnRow]
+	picture *atomic.Pointer[drawnSpark]
+
+	s     *Server
+	asked sync.Once
+	known traits
 }
 
 // meets reports whether all terms hold.
 func (e *entry) meets(terms []term) bool { return len(terms) == 0 || holds(terms, e.traits()) }
+
+// traits are made when a filter asks for them.
+func (e *entry) traits() traits {
+	e.asked.Do(func() {
+		o := outcomes[e.place]
+		e.known = traits{
+			namespace: e.Trace.Namespace, name: e.Trace.Name, at: deciding(e.Trace), is: []string{strings.TrimPrefix(o.word, "on "), e.queue},
+			reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
+			images:   sync.OnceValue(func() []string { return imagesOf(e.Trace) }),
+			managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),
+		}
+	})
+	return e.known
+}
 
 // list is every Deployment in the order of the list, and what the queue holds
 // of them. Nobody changes it.
@@ -121,7 +138,8 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keySt
 	entries := slices.Clone(l.list.entries)
 	few := len(changed) < manyChanges
 	for o := range changed {
-		if old := l.of[o]; old != nil {
+		old := l.of[o]
+		if old != nil {
 			delete(l.of, o)
 			delete(l.ids, old.id)
 			if i, found := slices.BinarySearchFunc(entries, old, attentionFirst); few && found {
@@ -133,6 +151,9 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keySt
 			continue
 		}
 		e := s.entryOf(r, s.said(r.Trace, now), keys)
+		if old != nil {
+			e.picture = old.picture
+		}
 		l.of[o], l.ids[e.id] = e, e
 		if i, found := slices.BinarySearchFunc(entries, e, attentionFirst); few && !found {
 			entries = slices.Insert(entries, i, e)
@@ -159,22 +180,14 @@ func (s *Server) entryByID(id string) (*entry, bool) {
 
 func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates) *entry {
 	t := r.Trace
-	o, place := outcomeOf(said.Tone)
-	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place}
+	_, place := outcomeOf(said.Tone)
+	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
 	e.queue = queueWord(keys.of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
 			e.SinceTone = t.Sentence.Turns
 		}
 	}
-	e.traits = sync.OnceValue(func() traits {
-		return traits{
-			namespace: t.Namespace, name: t.Name, at: deciding(t), is: []string{strings.TrimPrefix(o.word, "on "), e.queue},
-			reasons:  sync.OnceValue(func() []string { return reasonsOf(t, said) }),
-			images:   sync.OnceValue(func() []string { return imagesOf(t) }),
-			managers: sync.OnceValue(func() []string { return s.managersOf(t.Object) }),
-		}
-	})
 	return e
 }
 
@@ -219,8 +232,7 @@ func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 	if known := e.drawn.Load(); known != nil && known.key == sign {
 		return known.row
 	}
-	held := *key // The queue's answer has many keys, which a row should not keep.
-	r := &listRow{id: e.id, view: sync.OnceValue(func() views.Row { return s.row(e, &held) })}
+	r := &listRow{id: e.id, entry: e, key: *key} // A copy: the queue's answer has many keys, which a row should not keep.
 	e.drawn.Store(&drawnRow{key: sign, row: r})
 	return r
 }

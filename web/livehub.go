@@ -31,7 +31,7 @@ type drawings struct {
 // shared is one watched page.
 type shared struct {
 	s       *Server
-	address string
+	target  *target
 	cancel  context.CancelFunc
 	poked   chan struct{} // has one slot: there is something to do
 	touches atomic.Pointer[func(*telemetry.Trace) bool]
@@ -46,7 +46,7 @@ type shared struct {
 }
 
 // join watches a page: told gets a nudge for every new drawing of it.
-func (s *Server) join(ctx context.Context, address string, told chan<- struct{}) *shared {
+func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *shared {
 	d := &s.draws
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,11 +59,11 @@ func (s *Server) join(ctx context.Context, address string, told chan<- struct{})
 		d.seq.Store(s.journal.Last())
 		go s.follow(following, d.seq.Load())
 	}
-	x := d.m[address]
+	x := d.m[to.address]
 	if x == nil {
 		drawing, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		x = &shared{s: s, address: address, cancel: cancel, poked: make(chan struct{}, 1), readers: map[chan<- struct{}]bool{}}
-		d.m[address] = x
+		x = &shared{s: s, target: to, cancel: cancel, poked: make(chan struct{}, 1), readers: map[chan<- struct{}]bool{}}
+		d.m[to.address] = x
 		go x.keep(drawing)
 	}
 	x.mu.Lock()
@@ -85,7 +85,7 @@ func (x *shared) part(told chan<- struct{}) {
 		return
 	}
 	x.cancel()
-	delete(d.m, x.address)
+	delete(d.m, x.target.address)
 	if len(d.m) == 0 {
 		d.stop()
 	}
@@ -245,11 +245,7 @@ func (x *shared) every() time.Duration {
 // draw makes a new drawing. x is locked.
 func (x *shared) draw(ctx context.Context, now time.Time) {
 	seq := x.s.journal.Last()
-	q, build, err := x.s.find(x.address)
-	var d *drawing
-	if err == nil {
-		d, err = x.s.drawNow(ctx, q, build)
-	}
+	d, err := x.s.drawNow(ctx, x.target)
 	if ctx.Err() != nil {
 		return // Nobody watches any more.
 	}
@@ -291,13 +287,13 @@ func (x *shared) current() (d *drawing, pending bool, err error) {
 	return x.drawing, x.dirty.Load() > x.drawing.seq, nil
 }
 
-func (s *Server) drawNow(ctx context.Context, q *query, build builder) (d *drawing, err error) {
+func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while drawing %s: %v", q.path, p)
+			err = fmt.Errorf("panic while drawing %s: %v", to.url.Path, p)
 		}
 	}()
-	p, err := build(q)
+	p, err := s.pageAt(to)
 	if err != nil {
 		return nil, err
 	}
@@ -308,22 +304,34 @@ func (s *Server) drawNow(ctx context.Context, q *query, build builder) (d *drawi
 	return d, encode(d.frags)
 }
 
-// find is the builder of an address, which the page itself sent.
-func (s *Server) find(address string) (*query, builder, error) {
+// pageAt is the page as it is now.
+func (s *Server) pageAt(to *target) (*page, error) {
+	q := s.query(to.url, to.route, false)
+	q.live = true
+	return to.build(q)
+}
+
+// target is where an address leads.
+type target struct {
+	address string
+	url     *url.URL
+	route   *chi.Context
+	build   builder
+}
+
+// find is the target of an address, which the page itself sent.
+func (s *Server) find(address string) (*target, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
-		return nil, nil, malformed{"page must be a path of the console"}
+		return nil, malformed{"page must be a path of the console"}
 	}
 	route := chi.NewRouteContext()
-	path := u.EscapedPath()
-	if !s.handler.Match(route, http.MethodGet, path) {
-		return nil, nil, malformed{"there is no such page"}
+	if !s.handler.Match(route, http.MethodGet, u.EscapedPath()) {
+		return nil, malformed{"there is no such page"}
 	}
 	build, ok := s.builders[route.RoutePattern()]
 	if !ok {
-		return nil, nil, malformed{"that page is not live"}
+		return nil, malformed{"that page is not live"}
 	}
-	q := s.query(u, route, false)
-	q.live = true
-	return q, build, nil
+	return &target{address, u, route, build}, nil
 }

@@ -112,18 +112,19 @@ func earlier(a, b time.Time) time.Time {
 
 // begin looks at another page, or at the same again.
 func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told chan struct{}) (*watch, error) {
-	if _, _, err := c.s.find(sub.Page); err != nil {
+	to, err := c.s.find(sub.Page)
+	if err != nil {
 		return old, err
 	}
 	rows := readerRows{sub.Rows, sub.Sight}
-	if sub.Scrolled && old != nil && old.seen != nil && old.shared.address == sub.Page {
+	if sub.Scrolled && old != nil && old.seen != nil && old.shared.target.address == sub.Page {
 		scrolled := *old.seen
 		old.rows, scrolled.rows = rows, rows.inSight()
 		old.seen = &scrolled
 		return old, nil
 	}
 	w := &watch{had: sub.V, rows: rows}
-	w.shared = c.s.join(ctx, sub.Page, told)
+	w.shared = c.s.join(ctx, to, told)
 	if old != nil && old.shared != w.shared {
 		old.shared.part(told)
 	}

@@ -59,12 +59,12 @@ func TestSparks(t *testing.T) {
 	}
 	unknown := *stuck
 	unknown.Numbers, unknown.Name = nil, "other"
-	if v := s.sparkOf(&unknown, storyNow); v != nil {
+	if v := drawSpark(s.journal, &unknown, sparkEnd(storyNow)); v != nil {
 		t.Errorf("nothing is known, and %+v is drawn", v)
 	}
 	reborn := *stuck
 	reborn.UID, reborn.Seq, reborn.Ended = "another", stuck.Seq+1, storyNow.Add(-2*time.Minute)
-	if v := s.sparkOf(&reborn, storyNow); v == nil || len(v.Steps) != 1 {
+	if v := drawSpark(s.journal, &reborn, sparkEnd(storyNow)); v == nil || len(v.Steps) != 1 {
 		t.Errorf("one of the same name has the steps of the other: %+v", v)
 	}
 }
@@ -75,7 +75,7 @@ func TestSparkOfTheLastSeconds(t *testing.T) {
 	s := w.server(nil)
 	fresh := *w.journal.Board().List(telemetry.LoopDeployment)[0]
 	fresh.UID, fresh.Seq, fresh.Ended = "another", fresh.Seq+1000, storyNow
-	if v := s.sparkOf(&fresh, storyNow); v != nil {
+	if v := drawSpark(s.journal, &fresh, sparkEnd(storyNow)); v != nil {
 		t.Errorf("drawn: %+v", v)
 	}
 }
@@ -174,7 +174,7 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 		for len(forward) > 1 && !forward[1].at.After(at.Add(-5*time.Minute)) {
 			forward = forward[1:]
 		}
-		if got := sizesUntil(w.journal, x, at.Add(-5*time.Minute)); !slices.EqualFunc(got, forward, func(a, b size) bool {
+		if got := sizesUntil(w.journal, x, at.Add(-5*time.Minute), at); !slices.EqualFunc(got, forward, func(a, b size) bool {
 			return a.New == b.New && a.Old == b.Old && (a.at.Equal(b.at) || !a.at.After(at.Add(-5*time.Minute)))
 		}) {
 			t.Fatalf("after %d syncs:\n%+v\nwant\n%+v", i+1, got, forward)

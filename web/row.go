@@ -29,7 +29,7 @@ func (s *Server) row(e *entry, key *telemetry.KeyState) views.Row {
 	}
 	r.QueueNote = queueNote(key)
 	if !r.Quiet {
-		r.Spark = s.sparkOf(t, s.opts.Now())
+		r.Spark = s.sparkOf(e)
 	}
 	return r
 }

@@ -30,18 +30,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 		ids[rowID(x.Object)] = name
 	}
 	s := w.server(nil)
-	drawing := func() *drawing {
-		t.Helper()
-		q, build, err := s.find("/deployments")
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := s.drawNow(t.Context(), q, build)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
+	drawing := func() *drawing { return drawn(t, s, "/deployments") }
 	rowsOf := func(a *advance) (rows []string) {
 		for _, f := range a.changed {
 			if name := ids[f.id]; name != "" {

@@ -27,15 +27,36 @@ type size struct {
 	at time.Time
 }
 
-// sparkOf is the sizes of a Deployment over the last minutes, from the syncs
-// that the journal keeps of it; nil where they do not say.
-func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
-	to := sparkEnd(now)
+// drawnSpark is the sizes of a Deployment as they were drawn up to a full minute: what
+// happened since is seen in the next one.
+type drawnSpark struct {
+	uid   string
+	to    time.Time
+	spark *views.Spark
+}
+
+// sparkOf is an entry's sizes over the last minutes; nil where they are not known.
+func (s *Server) sparkOf(e *entry) *views.Spark {
+	to := sparkEnd(s.opts.Now())
+	known := e.picture.Load()
+	if known == nil || known.uid != e.Trace.UID || !known.to.Equal(to) {
+		known = &drawnSpark{e.Trace.UID, to, drawSpark(s.journal, e.Trace, to)}
+		e.picture.Store(known)
+	}
+	return known.spark
+}
+
+// drawSpark draws what the syncs say that the journal keeps of a Deployment, up to one
+// of them; nil where they do not say.
+func drawSpark(j *telemetry.Journal, t *telemetry.Trace, to time.Time) *views.Spark {
 	from := to.Add(-sparkSpan)
 	var points []views.SparkPoint
 	most := int64(1)
-	for _, x := range sizesUntil(s.journal, t, from) {
-		p := views.SparkPoint{At: clamp(x.at, from, to), New: int64(x.New), Old: int64(x.Old)}
+	for _, x := range sizesUntil(j, t, from, to) {
+		p := views.SparkPoint{At: x.at, New: int64(x.New), Old: int64(x.Old)}
+		if p.At.Before(from) {
+			p.At = from
+		}
 		most = max(most, p.New+p.Old, int64(x.Ceiling))
 		points = stepTo(points, p)
 	}
@@ -45,16 +66,16 @@ func (s *Server) sparkOf(t *telemetry.Trace, now time.Time) *views.Spark {
 	return views.DrawSpark(points, from, to, most)
 }
 
-// sizesUntil are those of a Deployment up to a sync, oldest first, back to what it had at
-// that moment. Each differs from the one before.
-func sizesUntil(j *telemetry.Journal, t *telemetry.Trace, from time.Time) (sizes []size) {
+// sizesUntil are those of a Deployment until to, and no later than a sync, oldest first.
+// The first of them is what it had at from. Each differs from the one before.
+func sizesUntil(j *telemetry.Journal, t *telemetry.Trace, from, to time.Time) (sizes []size) {
 	uid := t.UID
-	if own := t.Sizes(); own.Known { // The newest of an idle object is on the board alone.
+	if own := t.Sizes(); own.Known && !t.Ended.After(to) { // The newest of an idle object is on the board alone.
 		sizes = append(sizes, size{own, t.Ended})
 	}
 	j.Back(t.Object, func(m *telemetry.Mark) bool {
 		switch {
-		case m.Seq >= t.Seq || !m.Sizes.Known:
+		case m.Seq >= t.Seq || !m.Sizes.Known || m.Ended.After(to):
 			return true
 		case uid == "": // The sync saw no object.
 			uid = m.UID
@@ -92,16 +113,6 @@ func stepTo(points []views.SparkPoint, p views.SparkPoint) []views.SparkPoint {
 		}
 	}
 	return append(points, p)
-}
-
-func clamp(at, from, to time.Time) time.Time {
-	switch {
-	case at.Before(from):
-		return from
-	case at.After(to):
-		return to
-	}
-	return at
 }
 
 // imagesOf are the images of the template that a sync saw.
