@@ -23,9 +23,8 @@ var frameParts = [...]string{"f-notice", "f-window"}
 // fragment is a part as it is sent.
 type fragment struct {
 	id   string
-	html string
-	sum  uint64 // digest of both
 	wire []byte // its JSON, made once for all readers
+	sum  uint64 // digest of that
 }
 
 // drawing is the live parts of a page, rendered. The rows of a list are not in it:
@@ -163,14 +162,23 @@ func takeScratch() (b *bytes.Buffer, free func()) {
 	}
 }
 
+// render makes a fragment. Its markup stays as it is in the JSON: no message is ever part
+// of a page.
 func render(ctx context.Context, id string, view templ.Component) (fragment, error) {
-	b, free := takeScratch()
+	markup, free := takeScratch()
 	defer free()
-	if err := view.Render(ctx, b); err != nil {
+	if err := view.Render(ctx, markup); err != nil {
 		return fragment{}, fmt.Errorf("render %s: %w", id, err)
 	}
-	html := b.String()
-	return fragment{id: id, html: html, sum: maphash.Comparable(digests, [2]string{id, html})}, nil
+	text, done := takeScratch()
+	defer done()
+	e := json.NewEncoder(text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(frag{id, markup.String()}); err != nil {
+		return fragment{}, fmt.Errorf("encode %s: %w", id, err)
+	}
+	wire := bytes.Clone(bytes.TrimSpace(text.Bytes()))
+	return fragment{id, wire, maphash.Bytes(digests, wire)}, nil
 }
 
 // digests are compared within this process alone, so that the runtime's own hash
@@ -180,26 +188,6 @@ var digests = maphash.MakeSeed()
 func newDigest() (h maphash.Hash) {
 	h.SetSeed(digests)
 	return h
-}
-
-// encode makes the JSON of the fragments, each once. Markup stays as it is: no
-// message is ever part of a page.
-func encode(frags []fragment) error {
-	b, free := takeScratch()
-	defer free()
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	for i := range frags {
-		if frags[i].wire != nil {
-			continue
-		}
-		b.Reset()
-		if err := e.Encode(frag{frags[i].id, frags[i].html}); err != nil {
-			return fmt.Errorf("encode %s: %w", frags[i].id, err)
-		}
-		frags[i].wire = bytes.Clone(bytes.TrimSpace(b.Bytes()))
-	}
-	return nil
 }
 
 // listRow is a row of a list, which many drawings have in common. It is made and rendered
@@ -217,11 +205,7 @@ func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key) }
 
 func (r *listRow) paint(ctx context.Context) (fragment, error) {
 	r.once.Do(func() {
-		list := make([]fragment, 1)
-		if list[0], r.err = render(context.WithoutCancel(ctx), r.id, views.OverviewRow(r.view())); r.err == nil {
-			r.err = encode(list)
-		}
-		r.f = list[0]
+		r.f, r.err = render(context.WithoutCancel(ctx), r.id, views.OverviewRow(r.view()))
 	})
 	return r.f, r.err
 }
@@ -245,9 +229,6 @@ func (s *Server) frameFrags(ctx context.Context) ([]fragment, error) {
 				return nil, err
 			}
 			frags = append(frags, f)
-		}
-		if err := encode(frags); err != nil {
-			return nil, err
 		}
 		x.at, x.frags = now, frags
 	}

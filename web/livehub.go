@@ -301,7 +301,7 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 		return nil, err
 	}
 	s.draws.made.Add(1)
-	return d, encode(d.frags)
+	return d, nil
 }
 
 // pageAt is the page as it is now.
