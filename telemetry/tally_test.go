@@ -26,7 +26,7 @@ func TestTallyCountsAnswers(t *testing.T) {
 			j.Record(&telemetry.Trace{Object: web, Rounds: []decision.Round{{Verdict: decision.Verdict{Path: decision.Path{{Question: "RR-2", Answer: answer}}}}},
 				Report: &decision.Report{Path: decision.Path{{Question: "RR-5", Answer: decision.Yes}}}})
 		}
-		time.Sleep(time.Second) // in which the journal wakes its readers for the last of a burst
+		time.Sleep(time.Second) // The bubble's time, in which the journal wakes its readers for the last of a burst.
 		synctest.Wait()
 		loop := telemetry.LoopDeployment
 		if yes, no := tally.Count(loop, "RR-2", "yes"), tally.Count(loop, "RR-2", "no"); yes != 6 || no != 4 {

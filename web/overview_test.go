@@ -69,6 +69,52 @@ func TestSparks(t *testing.T) {
 	}
 }
 
+// TestSparksMoveOnceAMinute: a row's picture ends at the last full minute, stays until the
+// next one whatever happens, and is not that of another object of the same name.
+func TestSparksMoveOnceAMinute(t *testing.T) {
+	now := storyNow.Truncate(sparkStep)
+	w := newWorld(t, now.Add(-time.Hour))
+	s := w.server(func(o *Options) { o.Now = func() time.Time { return now } })
+	sync := func(uid string, ended time.Time, pods int64) {
+		x := plain("shop", "grows")
+		x.UID, x.Started, x.Ended = uid, ended, ended
+		x.Numbers = []decision.Fact{decision.Count("new", pods), decision.Count("old", 0), decision.Count("ceiling", 9)}
+		w.journal.Record(x)
+	}
+	steps := func() (pods []int64) {
+		t.Helper()
+		entries := s.listed().entries
+		if len(entries) != 1 {
+			t.Fatalf("%d entries", len(entries))
+		}
+		if v := s.sparkOf(entries[0]); v != nil {
+			for _, p := range v.Steps {
+				pods = append(pods, p.New)
+			}
+		}
+		return pods
+	}
+	sync("one", now.Add(-2*time.Minute), 1)
+	sync("one", now.Add(-time.Minute), 2)
+	now = now.Add(20 * time.Second)
+	sync("one", now.Add(-10*time.Second), 3)
+	sync("one", now, 4)
+	for range 2 {
+		if got := steps(); !slices.Equal(got, []int64{1, 2}) {
+			t.Errorf("within the minute: %v", got)
+		}
+		sync("one", now, 4)
+	}
+	now = now.Add(sparkStep)
+	if got := steps(); !slices.Equal(got, []int64{1, 2, 3, 4}) {
+		t.Errorf("a minute later: %v", got)
+	}
+	sync("two", now, 5)
+	if got := steps(); got != nil {
+		t.Errorf("of another object: %v", got)
+	}
+}
+
 // TestSparkOfTheLastSeconds: what has only begun is not drawn as a line.
 func TestSparkOfTheLastSeconds(t *testing.T) {
 	w := planWorld(t)
