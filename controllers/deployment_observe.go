@@ -212,16 +212,16 @@ func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
 		rs.NonTerminal++
 		if p.DeletionTimestamp != nil {
 			rs.Ending++
+			rs.Leaving = append(rs.Leaving, leavingPod(p))
 			continue
 		}
 		if !podAvailable(p, rs.MinReady, t.s.Now) {
 			rs.Unavailable++
 			rs.Blocking = append(rs.Blocking, blockingPod(p))
 		}
-		if rs.SameTemplate {
-			came(rs, p)
-		}
+		came(rs, p)
 	}
+	rs.Leaving = firstLeaving(rs.Leaving)
 	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(rs.Blocking) > deployment.MaxBlocking {
 		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]
@@ -250,7 +250,7 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 	return deployment.Pod{
 		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Node: p.Spec.NodeName,
 		Ready: podReady(p), ReadySince: podReadySince(p),
-		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, Restarts: restarted,
+		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, Restarts: restarted, ContainerState: w.container,
 	}
 }
 

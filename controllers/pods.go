@@ -86,47 +86,6 @@ func podAvailable(p *corev1.Pod, minReady int64, now time.Time) bool {
 	return minReady == 0 || !since.IsZero() && !since.Add(time.Duration(minReady)*time.Second).After(now)
 }
 
-// wait is what an active pod that is not ready waits for.
-type wait struct {
-	reason, message, image string
-	since                  time.Time
-}
-
-// waiting says why a pod is not ready: it has no node, a container waits, or a
-// probe fails. Ordinary start-up (ContainerCreating) is a reason too.
-func waiting(p *corev1.Pod) wait {
-	if podReady(p) {
-		return wait{}
-	}
-	if c := podCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return wait{reason: foreign(c.Reason), message: foreign(c.Message), since: c.LastTransitionTime.UTC()}
-	}
-	if w, found := containerWaiting(p); found {
-		return w
-	}
-	w := wait{since: p.CreationTimestamp.UTC()}
-	if c := podCondition(p, corev1.PodReady); c != nil {
-		w.reason, w.message, w.since = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
-	}
-	return w
-}
-
-// containerWaiting is the first container that waits, init containers first.
-func containerWaiting(p *corev1.Pod) (wait, bool) {
-	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
-		for _, c := range list {
-			if c.State.Waiting == nil || c.State.Waiting.Reason == "" {
-				continue
-			}
-			return wait{
-				reason: foreign(c.State.Waiting.Reason), message: foreign(c.State.Waiting.Message),
-				image: imageName(c.Image), since: p.CreationTimestamp.UTC(),
-			}, true
-		}
-	}
-	return wait{}, false
-}
-
 // restarts are the highest restart counts of regular containers and of sidecars.
 func restarts(p *corev1.Pod) (regular, sidecar int64) {
 	for _, c := range p.Status.ContainerStatuses {

@@ -39,11 +39,13 @@ var shows = map[string]string{
 	"*.status.conditions[].reason":  "why, in a word",
 	"*.status.conditions[].message": "why; a sentence quotes its beginning",
 
-	"Pod.spec.nodeName":                                  "where it is",
-	"Pod.status.phase":                                   "how far it is",
-	"Pod.status.**ontainerStatuses[].image":              "what cannot be pulled, without a login",
-	"Pod.status.**ontainerStatuses[].state.waiting.**":   "what it waits for, in the kubelet's words",
-	"*.metadata.annotations[deployment.kubernetes.io/*]": "the loop's own annotations are what it decides on",
+	"Pod.spec.nodeName":                                   "where it is",
+	"Pod.status.phase":                                    "how far it is",
+	"Pod.status.**ontainerStatuses[].image":               "what cannot be pulled, without a login",
+	"Pod.status.**ontainerStatuses[].state.waiting.**":    "what it waits for, in the kubelet's words",
+	"Pod.status.**ontainerStatuses[].name":                "which container keeps the pod",
+	"Pod.status.**ontainerStatuses[].**terminated.reason": "how its last run ended, in the runtime's word",
+	"*.metadata.annotations[deployment.kubernetes.io/*]":  "the loop's own annotations are what it decides on",
 }
 
 // kept are entries of the list in which nothing is planted, as the loops need

@@ -100,7 +100,7 @@ func (t *replicaSetTurn) addPod(p *corev1.Pod, full labels.Selector, mine, match
 		FullLabels: full.Matches(labels.Set(p.Labels)),
 		Created:    p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Terminating: p.DeletionTimestamp != nil,
 		Node: p.Spec.NodeName, Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
-		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since,
+		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, ContainerState: w.container,
 	}
 	out.Restarts, out.SidecarRestarts = restarts(p)
 	_, out.Expected = t.expect.gone[p.UID]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
@@ -137,7 +138,7 @@ func aboutMore() views.AboutSection {
 // reasonScopes are the codes of everything, as REASONS.md has them.
 func reasonScopes() []decision.Reasons {
 	all := slices.Concat(deployment.Reasons, replicaset.Reasons, telemetry.WorkerReasons)
-	return append(all, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
+	return append(all, diagnosis.Codes, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
 }
 
 // reasons is the page of every code, or of those of one name.

@@ -73,7 +73,7 @@ func (b scopeBox) single(l *podLife, now time.Time) views.PodLane {
 	var s strokes
 	s.draw(b, l, now, laneHeight/2)
 	owner, own := split(l.name)
-	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l)})
+	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l, now)})
 	if word := stateWord(l, now); word == "available" || word == "gone" { // It was asked for and blocks nothing.
 		v.Tone, v.Note = views.Idle, views.Say("is "+word)
 	}
@@ -91,7 +91,7 @@ func (s *strokes) lane(v views.PodLane) views.PodLane {
 }
 
 // podNote is what a pod waits for, in the words of its ReplicaSet's loop.
-func podNote(l *podLife) views.Text {
+func podNote(l *podLife, now time.Time) views.Text {
 	switch {
 	case l.pod == nil:
 		return nil
@@ -100,14 +100,16 @@ func podNote(l *podLife) views.Text {
 	case l.pod.Ready:
 		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
 	}
-	note := plightWords(l.pod)
+	note := plightWords(l.pod, now)
 	if !l.pod.Since.IsZero() {
 		note = note.Plain(", for ").Since(l.pod.Since)
 	}
 	return note
 }
 
-func plightWords(p *replicaset.Pod) views.Text { return wording(replicaset.Plight(p), false) }
+func plightWords(p *replicaset.Pod, now time.Time) views.Text {
+	return wording(replicaset.Plight(p, now), false)
+}
 
 // bundle is the lanes of many pods as one.
 func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
@@ -148,7 +150,7 @@ func (b scopeBox) grouped(block []*podLife, now time.Time) []views.PodLane {
 	for _, l := range block {
 		note := views.Say("is ready and waits for minReadySeconds")
 		if l.pod != nil && !l.pod.Ready {
-			note = plightWords(l.pod)
+			note = plightWords(l.pod, now)
 		}
 		i := slices.IndexFunc(groups, func(g laneKind) bool { return g.note.String() == note.String() })
 		if i < 0 {

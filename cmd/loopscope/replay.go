@@ -132,12 +132,12 @@ func (r *replaying) unread(err error) {
 func (r *replaying) print(out io.Writer) error {
 	all := r.Total()
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "loop\tequal\tdifferent\tnot replayable\t")
+	fmt.Fprintln(w, "loop\tequal\twords only\tdifferent\tnot replayable\t")
 	for _, name := range r.Names() {
 		c := r.Loops[name]
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", name, c.Equal, c.Different, c.NotReplayable)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t\n", name, c.Equal, c.WordsOnly, c.Different, c.NotReplayable)
 	}
-	fmt.Fprintf(w, "all\t%d\t%d\t%d\t\n", all.Equal, all.Different, all.NotReplayable)
+	fmt.Fprintf(w, "all\t%d\t%d\t%d\t%d\t\n", all.Equal, all.WordsOnly, all.Different, all.NotReplayable)
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -146,6 +146,9 @@ func (r *replaying) print(out io.Writer) error {
 		if d := r.Details[reason]; d != "" {
 			fmt.Fprintf(out, "  the first: %s\n", d)
 		}
+	}
+	if r.Told != nil {
+		fmt.Fprintln(out, "told in other words, the first:", r.Told)
 	}
 	for _, d := range r.Differences {
 		fmt.Fprintln(out, "different:", d)

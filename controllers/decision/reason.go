@@ -33,15 +33,21 @@ type Reasons struct {
 	// Doc says in a sentence where a reader meets them.
 	Doc  string   `json:"doc"`
 	List []Reason `json:"list"`
+	// Or are the codes of another kind that may stand in the same place.
+	Or *Reasons `json:"-"`
 }
 
 // Find returns the reason with that code.
 func (r Reasons) Find(code string) (Reason, bool) {
 	i := slices.IndexFunc(r.List, func(x Reason) bool { return x.Code == code })
-	if i < 0 {
+	switch {
+	case i >= 0:
+		return r.List[i], true
+	case r.Or != nil:
+		return r.Or.Find(code)
+	default:
 		return Reason{}, false
 	}
-	return r.List[i], true
 }
 
 // Because builds a reason; its texts are in the order of its fields.

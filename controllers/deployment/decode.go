@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
 )
 
 // The limits of a snapshot that comes from outside.
@@ -187,6 +189,8 @@ func (l *limits) set(rs *ReplicaSet) {
 		l.fail("ReplicaSet %s (uid %s) is there twice", rs.Name, rs.UID)
 	case len(rs.Blocking) > MaxBlocking:
 		l.fail("ReplicaSet %s describes %d pods, more than the %d that are read", rs.Name, len(rs.Blocking), MaxBlocking)
+	case len(rs.Leaving) > MaxLeaving:
+		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.Leaving), MaxLeaving)
 	}
 	l.name[rs.Name], l.uid[rs.UID] = true, true
 	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.Ending} {
@@ -204,8 +208,20 @@ func (l *limits) set(rs *ReplicaSet) {
 	if rs.Failure != nil {
 		l.instant("failure of ReplicaSet "+rs.Name, rs.Failure.Transition)
 	}
-	for _, p := range rs.Blocking {
-		l.instant("pod "+p.Name+", readySince", p.ReadySince)
-		l.instant("pod "+p.Name+", since", p.Since)
+	for i := range rs.Blocking {
+		l.pod(&rs.Blocking[i])
+	}
+	for _, p := range rs.Leaving {
+		l.instant("pod "+p.Name+", until", p.Until)
+	}
+}
+
+func (l *limits) pod(p *decision.Pod) {
+	for _, at := range []time.Time{p.Created, p.ReadySince, p.Since, p.Running} {
+		l.instant("a time of pod "+p.Name, at)
+	}
+	if p.Exit != nil {
+		l.instant("exit of pod "+p.Name, p.Exit.At)
+		l.count("restarts of pod "+p.Name, p.Exit.Restarts)
 	}
 }

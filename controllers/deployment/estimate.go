@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
 
@@ -11,10 +12,6 @@ import (
 const (
 	etaNoBasis = "no-basis"
 	etaSlower  = "slower"
-	etaImage   = "image-pull"
-	etaCrash   = "crash-loop"
-	etaNode    = "unschedulable"
-	etaConfig  = "config"
 	etaOver    = "deadline"
 	etaEcho    = "echo"
 	etaFar     = "far"
@@ -24,36 +21,27 @@ const (
 const farthest = 365 * 24 * time.Hour
 
 // EstimateCodes are what an estimate may say.
-var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Doc: "When a rollout may complete: `estimate.code` of a trace. There is none where no rollout is under way.", List: []decision.Reason{
+var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Or: &diagnosis.Codes, Doc: "When a rollout may complete: `estimate.code` of a trace. There is none where no rollout is under way.", List: []decision.Reason{
 	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout goes on.", "It completes.", "Read the basis beside it: few pods make a poor one."),
 	because(etaNoBasis, "No pod of the new ReplicaSet has shown yet how long one takes to become ready.", "The rollout goes on.", "The first pod becomes ready.", "Wait."),
 	because(etaSlower, "A new pod takes longer than any before it.", "The rollout waits for it.", "It becomes ready.", readPods),
-	because(etaImage, "The image of a new pod cannot be pulled.", oldStay, "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret."),
-	because(etaCrash, "A new pod keeps crashing.", oldStay, "It stays up, or the template changes.", "Read its logs: `kubectl logs --previous`."),
-	because(etaNode, "No node takes a new pod.", oldStay, "A node has room, or the template asks for less.", "Read the scheduler's message."),
-	because(etaConfig, "A container of a new pod cannot be created as its configuration stands.", oldStay, "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names."),
 	because(etaFar, "By what is recorded it takes more than a year.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
 	because(etaOver, "The progress deadline is over.", "The rollout goes on as soon as it can.", "Progress.", "Look why the new pods are not ready."),
 	because(etaEcho, "Its own last write is not seen yet, so that the numbers are of before it.", byItsEvent, "The watch event.", nothing),
 	because(heldPaused, "It is paused.", "Sizes are kept up.", "It is resumed.", "`kubectl rollout resume`."),
-	because(heldQuota, "A quota refuses the new pods.", "The ReplicaSet goes on trying.", "The quota leaves room.", "Raise the quota."),
-	because(heldFailure, "The new pods cannot be created.", "The ReplicaSet goes on trying.", "Whoever refuses them allows them.", "Read the message of the ReplicaSet."),
-	because(heldEnding, "Old pods are still ending, and nothing says how long they take.", "Recreate starts no new pod.", "The last old pod is gone.", "Look at pods that do not end."),
 }}
 
-// stuck are the reasons of pods that waiting alone does not mend.
-var stuck = map[string]string{"CrashLoopBackOff": etaCrash, "Error": etaCrash, "RunContainerError": etaCrash, "Unschedulable": etaNode,
-	"CreateContainerConfigError": etaConfig, "CreateContainerError": etaConfig}
-
-// stuckWords say why nobody can know.
+// stuckWords say why nobody can know, where no finding does.
 var stuckWords = map[string]string{
 	etaNoBasis: "no new pod has shown yet how long one takes", etaSlower: "a new pod takes longer than any before it",
-	etaImage: "an image cannot be pulled", etaCrash: "a new pod keeps crashing", etaNode: "a new pod fits no node",
-	etaConfig: "a new pod cannot be started as it is configured", etaOver: "its deadline is over", etaEcho: "its own last write is not seen yet",
-	etaFar:     "it takes more than a year by what is recorded",
-	heldPaused: "it is paused", heldQuota: "a quota refuses the new pods", heldFailure: "the new pods cannot be created",
-	heldEnding: "old pods are still ending",
+	etaOver: "its deadline is over", etaEcho: "its own last write is not seen yet",
+	etaFar: "it takes more than a year by what is recorded", heldPaused: "it is paused",
+	diagnosis.Ending: "old pods are still terminating",
 }
+
+// endless are findings that no person has to act on and of which nobody knows how
+// long they last.
+var endless = map[string]bool{diagnosis.Ending: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true}
 
 // EstimateOf says when the rollout under way may complete; nil where none is, or
 // where the object itself is wrong. It rests on the snapshot alone: the pods of
@@ -68,15 +56,16 @@ func (v *view) completes() *decision.Estimate {
 	if v.boundsErr != nil || s.Strategy != rollingUpdate && s.Strategy != recreate || !v.underWay() {
 		return nil
 	}
-	switch steps, code := v.stepsLeft(), v.unknowable(); {
-	case code == heldEnding:
-		return unknownEstimate(code)
-	case steps == 0:
+	steps := v.stepsLeft()
+	switch code := v.unknowable(); {
+	case code == "" && steps == 0:
 		return nil
-	case code != "":
-		return unknownEstimate(code)
-	default:
+	case code == "":
 		return v.estimate(steps)
+	case steps == 0 && (v.blocker() == nil || v.blocker().Code != code):
+		return nil
+	default:
+		return v.unknownEstimate(code)
 	}
 }
 
@@ -94,18 +83,14 @@ func (v *view) underWay() bool {
 // before say how long it takes.
 func (v *view) unknowable() string {
 	c := condition(v.s.Status.Conditions, condProgressing)
-	_, running := v.oldRunningCounts()
+	f := v.blocker()
 	switch {
 	case len(v.s.Echo) > 0:
 		return etaEcho
 	case v.s.Paused:
 		return heldPaused
-	case v.fresh != nil && v.fresh.Failure != nil && v.fresh.StatusReplicas < v.fresh.Replicas:
-		return failureCode(v.fresh.Failure)
-	case v.s.Strategy == recreate && (v.oldTotal > 0 || running > 0):
-		return heldEnding
-	case v.stuckPod() != "":
-		return v.stuckPod()
+	case f != nil && (f.NeedsAction || endless[f.Code]):
+		return f.Code
 	case c != nil && c.Reason == reasonDeadline:
 		return etaOver
 	case v.fresh == nil || v.fresh.Came == nil || v.fresh.Came.Pods == 0:
@@ -115,29 +100,13 @@ func (v *view) unknowable() string {
 	}
 }
 
-func (v *view) stuckPod() string {
-	if v.fresh == nil {
-		return ""
+// unknownEstimate says why nobody can know.
+func (v *view) unknownEstimate(code string) *decision.Estimate {
+	w := words("It does not complete before that is resolved")
+	if why, ok := stuckWords[code]; ok {
+		w = words("When it completes is not known: " + why)
 	}
-	last := "" // Pods of one template mostly wait for the same.
-	for i := range v.fresh.Blocking {
-		p := &v.fresh.Blocking[i]
-		if p.Ready || p.Reason == last {
-			continue
-		}
-		last = p.Reason
-		switch {
-		case pullReasons[p.Reason]:
-			return etaImage
-		case stuck[p.Reason] != "":
-			return stuck[p.Reason]
-		}
-	}
-	return ""
-}
-
-func unknownEstimate(code string) *decision.Estimate {
-	return &decision.Estimate{Code: code, Words: words("When it completes is not known: " + stuckWords[code])}
+	return &decision.Estimate{Code: code, Words: w}
 }
 
 // mostFolded bounds the steps that are folded one by one. Beyond it every step
@@ -195,14 +164,14 @@ func (v *view) estimate(steps int64) *decision.Estimate {
 				left := p.ReadySince.Add(stay).Sub(v.s.Now)
 				from, to = max(from, left), max(to, left)
 			case age > came.Slowest:
-				return unknownEstimate(etaSlower)
+				return v.unknownEstimate(etaSlower)
 			default:
 				from, to = max(from, came.Fastest-age+stay), max(to, came.Slowest-age+stay)
 			}
 		}
 	}
 	if steps-1 > int64(farthest/(came.Slowest+stay+1)) || to > farthest {
-		return unknownEstimate(etaFar)
+		return v.unknownEstimate(etaFar)
 	}
 	more := time.Duration(steps - 1)
 	e := &decision.Estimate{Code: decision.EstimateKnown, Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest, Steps: steps,

@@ -1,23 +1,17 @@
 package deployment
 
 import (
-	"strings"
-
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
-// The codes of held writes.
+// The codes of held writes, beside those of findings.
 const (
-	heldFloor     = "floor"
-	heldReadiness = "readiness"
-	heldMinReady  = "min-ready"
-	heldQuota     = "quota"
-	heldFailure   = "replica-failure"
-	heldCeiling   = "ceiling"
-	heldBehind    = "status-behind"
-	heldEnding    = "pods-ending"
-	heldPaused    = "paused"
-	heldHistory   = "history-busy"
+	heldFloor   = "floor"
+	heldCeiling = "ceiling"
+	heldBehind  = "status-behind"
+	heldPaused  = "paused"
+	heldHistory = "history-busy"
 )
 
 // maxBlockers bounds the blockers that a held write names one by one.
@@ -40,76 +34,69 @@ func (t *turn) holdRest(sets []*ReplicaSet, to []int64, question string) {
 }
 
 func (t *turn) holdSet(question string, rs *ReplicaSet, from int64) {
-	h := decision.Held{Code: t.holdCode(), Question: question, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
+	f := t.keeper()
+	h := decision.Held{Code: heldFloor, Question: question, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
 		Size: &decision.Size{From: from}, Equation: t.mayGoEquation()}
-	h.Unblocks, h.When = t.oldUnblocks(h.Code), t.oldRelease(h.Code)
-	switch h.Code {
-	case heldFloor:
+	if f != nil {
+		h.Code = f.Code
+	}
+	h.Unblocks, h.When = t.oldUnblocks(f), t.oldRelease(f)
+	switch {
+	case f == nil:
 		h.Blockers, h.BlockerCount = blockers(rs), rs.Unavailable
-	case heldQuota, heldFailure:
-		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.fresh, h.Code)}, 1
+	case diagnosis.Refuses(f.Code):
+		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.fresh, f)}, 1
 	default:
 		h.Blockers, h.BlockerCount = blockers(t.fresh), max(t.missing(), t.fresh.Unavailable)
 	}
 	t.hold(h)
 }
 
+// keeper is the finding about new pods that keeps old ones; nil where it is the
+// floor alone.
+func (v *view) keeper() *decision.Finding {
+	f := v.blocker()
+	if v.missing() <= 0 || f == nil || f.Old {
+		return nil
+	}
+	return f
+}
+
 // oldRelease is what lets the next old pod go.
-func (v *view) oldRelease(code string) decision.Unblock {
+func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 	r := decision.Unblock{Event: decision.PodsReady, Needed: max(1, v.needed())}
 	if v.fresh != nil {
 		r.Of = v.ref(v.fresh)
 	}
-	switch code {
-	case heldFloor:
+	switch {
+	case v.missing() <= 0:
 		r.Event, r.Of = decision.PodsAvailable, v.self()
-	case heldMinReady:
+	case f == nil:
+		r.Needed = min(r.Needed, v.missing())
+	case f.Code == diagnosis.MinReady:
 		r.Event, r.At = decision.PodsStayReady, firstAvailable(v.fresh, v.s.Now)
-	case heldQuota:
+	case f.Code == diagnosis.Quota:
 		r.Event = decision.QuotaRoom
-	case heldFailure:
+	case diagnosis.Refuses(f.Code):
 		r.Event = decision.PodsCreated
 	default:
-		if missing := v.missing(); missing > 0 {
-			r.Needed = min(r.Needed, missing)
-		}
+		r.Needed = min(r.Needed, v.missing())
 	}
 	return r
 }
 
 // refuser is who refuses the pods of rs: the quota that its failure names, or
 // whatever makes it fail.
-func refuser(rs *ReplicaSet, code string) decision.Blocker {
-	f := rs.Failure
-	b := decision.Blocker{Kind: "ReplicaSet", Name: rs.Name, Reason: f.Reason, Message: f.Message, Since: f.Transition}
-	if name := parseQuota(f.Message).name; code == heldQuota && name != "" {
-		b.Kind, b.Name = "ResourceQuota", name
+func refuser(rs *ReplicaSet, f *decision.Finding) decision.Blocker {
+	b := decision.Blocker{Kind: "ReplicaSet", Name: rs.Name, Reason: rs.Failure.Reason, Message: f.Message, Since: f.Since}
+	if f.Code == diagnosis.Quota {
+		for _, p := range f.Before {
+			if p.Kind == decision.Name {
+				b.Kind, b.Name = "ResourceQuota", p.Text
+			}
+		}
 	}
 	return b
-}
-
-// holdCode says what keeps old pods: the new ones that are not available, or
-// the floor alone.
-func (v *view) holdCode() string {
-	f := v.fresh
-	switch {
-	case v.missing() <= 0:
-		return heldFloor
-	case f.Failure != nil && f.StatusReplicas < f.Replicas:
-		return failureCode(f.Failure)
-	case allReady(f):
-		return heldMinReady
-	default:
-		return heldReadiness
-	}
-}
-
-// failureCode tells a quota from every other refusal by the words of the API server.
-func failureCode(c *decision.Condition) string {
-	if strings.Contains(c.Message, "exceeded quota") {
-		return heldQuota
-	}
-	return heldFailure
 }
 
 // allReady is true where every pod that is not available is ready already, so
@@ -128,25 +115,18 @@ func (v *view) needed() int64 {
 	return max(0, 1-v.bounds.MayGo(v.total, v.freshSize(), v.freshAvailable()))
 }
 
-func (v *view) oldUnblocks(code string) decision.Words {
+// oldUnblocks says when the next old pod may go: what is known of the pods that keep
+// it, or else how many of them it takes.
+func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	var w decision.Words
 	missing, needed := v.missing(), max(1, v.needed())
-	switch code {
-	case heldFloor:
-		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(plural(needed, "pod becomes", "pods become")).Say(" available")
-	case heldMinReady:
-		w = w.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "has", "have")).
-			Say(" stayed ready for ").Count(fMinReady, v.fresh.MinReady).Say(" ").Say(plural(v.fresh.MinReady, "second", "seconds"))
-		if at := firstAvailable(v.fresh, v.s.Now); !at.IsZero() {
-			w = w.Say(", the first in ").Until(at)
-		}
-		return w
-	case heldQuota:
-		return w.Say("when the quota leaves room for a pod")
-	case heldFailure:
-		return w.Say("when its pods can be created")
-	}
 	switch {
+	case missing <= 0:
+		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(plural(needed, "pod becomes", "pods become")).Say(" available")
+	case f != nil && f.Code == diagnosis.MinReady:
+		return v.stayReady(needed)
+	case f != nil && (f.NeedsAction || f.Code == diagnosis.NodeGone || f.Code == diagnosis.Gate):
+		return f.Unblocks
 	case v.fresh.Unavailable > missing && needed > missing: // It was scaled down, and its pods are not gone yet.
 		return w.Say("when they become ready")
 	case v.fresh.Unavailable > missing:
@@ -158,6 +138,15 @@ func (v *view) oldUnblocks(code string) decision.Words {
 	}
 	return w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).
 		Say(plural(needed, " becomes", " become")).Say(" ready")
+}
+
+func (v *view) stayReady(needed int64) decision.Words {
+	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "has", "have")).
+		Say(" stayed ready for ").Count(fMinReady, v.fresh.MinReady).Say(" ").Say(plural(v.fresh.MinReady, "second", "seconds"))
+	if at := firstAvailable(v.fresh, v.s.Now); !at.IsZero() {
+		w = w.Say(", the first in ").Until(at)
+	}
+	return w
 }
 
 // blockers describes the first pods that rs waits for.
@@ -206,7 +195,7 @@ func (t *turn) holdBehind(rs *ReplicaSet) {
 func (t *turn) holdRecreate() {
 	var w decision.Words
 	reported, running := t.oldRunningCounts()
-	h := decision.Held{Code: heldEnding, Question: qOldRunning, Kind: decision.CreateReplicaSet,
+	h := decision.Held{Code: diagnosis.Ending, Question: qOldRunning, Kind: decision.CreateReplicaSet,
 		Target:   decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
 		Size:     &decision.Size{To: t.s.Want},
 		Unblocks: w.Say("when the last old pod has ended"),

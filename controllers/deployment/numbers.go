@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -63,7 +62,7 @@ func (v *view) numbers() []decision.Fact {
 		decision.Count(fNeeded, max(1, v.needed())),
 		decision.Count(fSurge, v.bounds.Surge),
 		decision.Count(fUnavailable, v.bounds.Missing()),
-		decision.Count(fBlocking, v.blocking().count),
+		decision.Count(fBlocking, v.blockedPods()),
 		decision.Count(fUnborn, v.unborn()),
 		decision.Count(fEnding, v.ending()),
 	)
@@ -75,7 +74,15 @@ func (v *view) numbers() []decision.Fact {
 	if s.Revision != "" {
 		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
-	return facts
+	return append(facts, v.diagnosis().Facts()...)
+}
+
+// blockedPods is how many pods the first finding keeps.
+func (v *view) blockedPods() int64 {
+	if f := v.blocker(); f != nil {
+		return f.Count
+	}
+	return 0
 }
 
 // updated is the number of pods of the new ReplicaSet that exist.
@@ -96,63 +103,6 @@ func (v *view) minReady() int64 {
 	}
 	return v.fresh.MinReady
 }
-
-// blocked is the most frequent reason among the pods of the new ReplicaSet
-// that are not available.
-type blocked struct {
-	reason, message, image string
-	first                  string // the name of the first pod
-	count                  int64
-}
-
-// blocking finds the reason that most pods give; ties go to the first pod. A
-// ready pod only counts where all are: time alone releases it.
-func (v *view) blocking() blocked {
-	var best blocked
-	if v.fresh == nil {
-		return best
-	}
-	onlyReady := allReady(v.fresh)
-	groups := make([]blocked, 0, 4)
-	for _, p := range v.fresh.Blocking {
-		if p.Ready && !onlyReady {
-			continue
-		}
-		reason := kindOfWait(p)
-		g := slices.IndexFunc(groups, func(b blocked) bool { return b.reason == reason && b.image == p.Image })
-		if g < 0 {
-			g, groups = len(groups), append(groups, blocked{reason: reason, message: p.Message, image: p.Image, first: p.Name})
-		}
-		groups[g].count++
-	}
-	for _, g := range groups {
-		if g.count > best.count {
-			best = g
-		}
-	}
-	return best
-}
-
-// kindOfWait folds the reasons that say the same: a pull alternates between
-// ErrImagePull and ImagePullBackOff. A ready pod only waits for time.
-func kindOfWait(p Pod) string {
-	switch {
-	case p.Ready:
-		return waitMinReady
-	case pullReasons[p.Reason]:
-		return waitImage
-	default:
-		return p.Reason
-	}
-}
-
-const (
-	waitMinReady = "ready"
-	waitImage    = "ImagePullBackOff"
-)
-
-var pullReasons = map[string]bool{"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true,
-	"ErrImageNeverPull": true, "ImageInspectError": true, "RegistryUnavailable": true}
 
 // firstAvailable is when the first ready pod of rs has been ready for long
 // enough; zero if none waits for that.

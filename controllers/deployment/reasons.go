@@ -1,6 +1,9 @@
 package deployment
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
 
 // The codes of timers.
 const (
@@ -26,7 +29,7 @@ const (
 
 // Codes are the situations that Say tells apart: the stable reason code of a
 // sentence, and what it means.
-var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Doc: "The situation of a Deployment: `sentence.code` of a trace.", List: []decision.Reason{
+var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a Deployment: `sentence.code` of a trace.", List: []decision.Reason{
 	because("gone", "No Deployment of that name is in the cache.", "Nothing; its ReplicaSets are left to the garbage collector.", "It is created again.", nothing, qExists),
 	because("deleting", "It is being deleted; only its status is kept up.", "No ReplicaSet is changed.", "Its finalizers are done.", "Look at its finalizers if it stays.", qDeleted),
 	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created and nothing is retried.", "Nothing.", "Never: the namespace goes.", nothing, qNamespace),
@@ -36,8 +39,6 @@ var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Doc: "The si
 	because("create-refused", "The API server refused its new ReplicaSet.", triedAgain+" Old pods stay.", "Whoever refuses it allows it, or the template changes.", "Read the message: mostly it is a webhook or a rule of the namespace.", qNew),
 	because("write-refused", "The API server refused another write of this sync.", triedAgain, "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", qClaim, qOneSize, qStatus),
 	because("deadline", "There was no progress for progressDeadlineSeconds; nothing is rolled back.", "The condition says so. The rollout goes on as soon as it can.", "New pods become ready, or the template changes.", "Look why the new pods are not ready, or take the change back: `kubectl rollout undo`.", qDeadline),
-	because("quota", "A quota of its namespace has no room for the pods of its new ReplicaSet.", "The ReplicaSet goes on trying. "+oldStay, "The quota leaves room.", "Raise the quota, or allow a pod to be unavailable so that an old one goes first.", qMayGo),
-	because("replica-failure", "A ReplicaSet cannot create or delete its pods.", "The ReplicaSet goes on trying. "+oldStay, "Whoever refuses the pods allows them, or the template changes.", "Read the message of the ReplicaSet; events of the namespace say the same.", qFailure),
 	because("paused", "It is paused, and what runs is what it asks for.", "Sizes are kept up and revisions cleaned up.", "It is resumed.", "`kubectl rollout resume` when it may roll out again.", qPaused),
 	because("paused-pending", "It is paused with a change of its template that waits.", "Sizes are kept up; the change is not rolled out, and no deadline runs.", "It is resumed.", "`kubectl rollout resume`, or take the change back.", qPaused),
 	because("planned", "A write is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, qNew),
@@ -56,29 +57,19 @@ var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Doc: "The si
 	because("superseded", "A newer write of this process to the same object made this one pointless.", byItsEvent, "The echo of the newer write.", nothing, qOneSize),
 	because("claiming", "ReplicaSets were adopted or released; everything else follows when that is seen.", byItsEvent, "The echo of the claim.", "Look who changed labels or owner references.", qClaim),
 	because("cache", "A live read has overtaken the cache, which must catch up.", byItsEvent, "The watch event, or a second.", nothing, qTaken, qParent),
-	because("pods-ending", "Recreate waits for the last old pod to end.", "No new pod is started.", "The last old pod is gone.", "Look at pods that do not end: finalizers, a long grace period, a node that is down.", qOldRunning),
-	because("min-ready", "New pods are ready, but not for minReadySeconds yet.", oldStay, "Time.", "Wait, or lower minReadySeconds.", qMayGo),
 	because("no-replicaset", "Its template has no ReplicaSet yet.", "It is about to be created.", "The next sync that can write.", "Look at the errors of the sync if it stays.", qNew),
 	because("status-behind", "The status of an old ReplicaSet has not caught up with its size, so no old pod goes.", oldStay, "The ReplicaSet's status.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds.", qCaughtUp),
 	because("annotations", "The annotations of a ReplicaSet were written before anything else.", "The rollout waits for the echo.", "The echo of the write.", nothing, qOneStale, qUnshared),
 	because("unfinished", "The rollout is not finished, and nothing but its own last write holds it.", "The loop waits for the echo or for the status.", "The next event.", "Look at the queues if it lasts.", qStamp, qHealthy),
-	because("image-pull", "The image of its new pods cannot be pulled.", oldStay+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret, or take the change back.", qMayGo, qComplete),
-	because("readiness", "New pods are not ready.", oldStay, "The number of pods that is named becomes ready.", readPods, qMayGo, qComplete, qRCComplete),
 	because("settled", "It has the pods that it wants, all updated and available.", "Old revisions beyond the limit are deleted.", "Its next change.", nothing, qComplete, qRCComplete, qStamp),
 	because("short", "Its rollout is complete, and fewer pods than wanted are available.", "Its ReplicaSet keeps the number of pods; no deadline runs.", "Pods become available again.", readPods, qComplete),
-	because("unavailable", "Its rollout is complete, and fewer pods than its floor are available.", "Its ReplicaSet keeps the number of pods; no deadline runs.", "Pods become available again.", readPods, qComplete),
 }}
 
 // HeldCodes are why a write was held back.
-var HeldCodes = decision.Reasons{Scope: "deployment", Kind: "held", Doc: "Why a write was held back: `held[].code` of a verdict.", List: []decision.Reason{
+var HeldCodes = decision.Reasons{Scope: "deployment", Kind: "held", Or: &diagnosis.Codes, Doc: "Why a write was held back: `held[].code` of a verdict.", List: []decision.Reason{
 	because(heldFloor, "No more old pods may go: what is available is at the floor.", oldStay, "More pods become available.", readPods, qHealthy),
-	because(heldReadiness, "Old pods stay because new ones are not ready.", oldStay, "New pods become ready.", readPods, qMayGo, qUnhealthy, qHealthy),
-	because(heldMinReady, "Old pods stay because new ones are not ready for minReadySeconds yet.", oldStay, "Time.", "Wait, or lower minReadySeconds.", qMayGo),
-	because(heldQuota, "Old pods stay because a quota refuses the new ones.", oldStay+" The ReplicaSet goes on trying.", "The quota leaves room.", "Raise the quota, or allow a pod to be unavailable.", qMayGo),
-	because(heldFailure, "Old pods stay because the new ones cannot be created.", oldStay+" The ReplicaSet goes on trying.", "The pods can be created.", "Read the message of the blocker.", qMayGo),
 	because(heldCeiling, "The new ReplicaSet may not grow: there are as many pods as wanted plus surge allow.", "It keeps its size.", "An old pod goes.", "Wait, or raise maxSurge.", qNewRoom),
 	because(heldBehind, "Old pods stay because the status of one old ReplicaSet counts more than it has.", oldStay, "The ReplicaSet's status.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds.", qCaughtUp),
-	because(heldEnding, "Recreate starts no new pod before the last old one is gone.", "No pod is started.", "The last old pod is gone.", "Look at pods that do not end.", qOldRunning),
 	because(heldPaused, "It is paused: the change of its template is not rolled out.", "Sizes are kept up.", "It is resumed.", "`kubectl rollout resume`.", qPaused),
 	because(heldHistory, "A revision beyond the limit is not deleted: it has pods, or a size that is not observed.", "It is kept.", "Its pods are gone and its size is observed.", nothing, qHistory),
 }}

@@ -64,9 +64,8 @@ var situations = []func(*speaker) bool{
 	(*speaker).claiming,
 	(*speaker).lookingAgain,
 	(*speaker).annotated,
-	(*speaker).podsEnding,
-	(*speaker).minReadyWait,
-	(*speaker).blockedRollout,
+	(*speaker).blocked,
+	(*speaker).unfinished,
 	// ok
 	(*speaker).settled,
 	(*speaker).short,
@@ -186,6 +185,9 @@ func resized(a *decision.Action) bool {
 func (p *speaker) progressing() *decision.Condition {
 	return condition(p.status.Conditions, condProgressing)
 }
+
+// rollingNow is true while a rollout is under way, as of after this sync.
+func (p *speaker) rollingNow() bool { return p.rolling(p.progressing()) }
 
 // deadline is when the running rollout is overdue; zero if none is running.
 func (p *speaker) deadline() time.Time {

@@ -1,8 +1,6 @@
 package deployment
 
 import (
-	"strings"
-
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
@@ -82,71 +80,4 @@ func (p *speaker) writeRefused() bool {
 func (p *speaker) refused(target decision.Ref, o *decision.Outcome) bool {
 	return p.fails("write-refused", words("the write of "+target.Kind+" ").Name(target.Name).
 		Say(" was refused: ").Quote(clipped(o.Failure.Message, 80)), p.tries())
-}
-
-// deadlineOver is ProgressDeadlineExceeded: a mark, nothing more is done.
-func (p *speaker) deadlineOver() bool {
-	c := p.progressing()
-	if c == nil || c.Reason != reasonDeadline || p.s.Deadline == nil {
-		return false
-	}
-	since := p.s.LastProgress
-	if since.IsZero() && !c.Updated.IsZero() {
-		since = c.Updated.Add(-seconds(*p.s.Deadline))
-	}
-	p.out.Since = c.Updated
-	lead := words("no progress before its deadline")
-	if !since.IsZero() {
-		lead = words("no progress for ").Since(since)
-	}
-	if p.missing() > 0 {
-		lead = append(lead.Say(", "), p.blockers()...)
-	}
-	then := words("Unblocks when they become ready or the template changes")
-	if p.imagePull() {
-		then = words("Unblocks when that image exists or the template changes")
-	}
-	if p.oldTotal > 0 {
-		then = then.Say("; ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old pod stays", " old pods stay"))
-	}
-	return p.fails("deadline", lead, then.Say("; nothing is rolled back, no timer runs"))
-}
-
-// podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods.
-func (p *speaker) podsRefused() bool {
-	rs := p.failing()
-	if rs == nil || (rs.StatusReplicas == rs.Replicas && rs.Failure.Reason == "FailedCreate") {
-		return false
-	}
-	p.out.Since = rs.Failure.Transition
-	missing := max(0, rs.Replicas-rs.StatusReplicas)
-	if rs == p.fresh && failureCode(rs.Failure) == heldQuota && missing > 0 {
-		return p.overQuota(rs.Failure.Message, missing)
-	}
-	lead := words("ReplicaSet ").Name(rs.Name).Say(" cannot change its pods: ").Quote(clipped(rs.Failure.Message, 80))
-	return p.fails("replica-failure", lead, p.clock(words("Its ReplicaSet goes on trying")))
-}
-
-// overQuota names the quota and its numbers in the words of the API server.
-func (p *speaker) overQuota(message string, missing int64) bool {
-	q := parseQuota(message)
-	lead := words("quota ").Name(q.name).Say(" refuses ").Count(fUnborn, missing).Say(plural(missing, " new pod", " new pods"))
-	if q.used != "" {
-		lead = lead.Say(" (used ").Quote(q.used).Say(", limit ").Quote(q.limited).Say(")")
-	}
-	if p.oldTotal > 0 {
-		lead = p.stay(lead)
-	}
-	return p.fails("quota", lead, p.clock(words("Its ReplicaSet goes on trying; unblocks when the quota leaves room")))
-}
-
-type quota struct{ name, used, limited string }
-
-// parseQuota reads `exceeded quota: NAME, requested: ..., used: ..., limited: ...`.
-func parseQuota(message string) quota {
-	_, rest, _ := strings.Cut(message, "exceeded quota: ")
-	name, rest, _ := strings.Cut(rest, ", requested: ")
-	_, rest, _ = strings.Cut(rest, ", used: ")
-	used, limited, _ := strings.Cut(rest, ", limited: ")
-	return quota{clipped(name, 63), clipped(used, 30), clipped(limited, 30)}
 }

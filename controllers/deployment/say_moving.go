@@ -211,12 +211,14 @@ func (p *speaker) whyCleared() decision.Words {
 	}
 }
 
-// moving is progress within the last minute, while something is left to do.
+// moving is progress not longer ago than a pod usually takes here, while something
+// is left to do and nothing is known that keeps it.
 func (p *speaker) moving() bool {
-	at := p.s.LastProgress
-	if at.IsZero() || p.s.Now.Sub(at) >= recent || p.complete(p.status) || p.imagePull() {
+	at, usual := p.s.LastProgress, p.usual()
+	if at.IsZero() || p.s.Now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
 		return false
 	}
+	p.turns(at.Add(usual))
 	if p.fresh == nil {
 		return p.moves("rolling", p.share(), p.clock(nil))
 	}
@@ -225,10 +227,4 @@ func (p *speaker) moving() bool {
 		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old one is", " old ones are") + " left")
 	}
 	return p.moves("rolling", lead, p.next())
-}
-
-// imagePull is true where the pods that block cannot get better by waiting.
-func (p *speaker) imagePull() bool {
-	b := p.blocking()
-	return b.reason == waitImage && b.count == p.missing()
 }

@@ -1,9 +1,7 @@
 package deployment
 
 import (
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -134,60 +132,14 @@ func (p *speaker) annotated() bool {
 	return p.waits("annotations", lead, p.clock(words("The rollout goes on when that is seen")))
 }
 
-// podsEnding is Recreate between old and new ([RC-3]).
-func (p *speaker) podsEnding() bool {
-	if !p.answered(qOldRunning, decision.Yes) {
-		return false
-	}
-	then := p.clock(words("Recreate starts no new pod before the last is gone"))
-	if n := p.ending(); n > 0 {
-		return p.waits("pods-ending", decision.Words{}.Count(fEnding, n).Say(plural(n, " old pod is", " old pods are")+" still ending"), then)
-	}
-	_, running := p.oldRunningCounts()
-	return p.waits("pods-ending", decision.Words{}.Count(fRunning, running).Say(plural(running, " old pod is", " old pods are")+" still running"), then)
-}
-
-// minReadyWait is new pods that are ready but not for long enough.
-func (p *speaker) minReadyWait() bool {
-	if p.fresh == nil || p.missing() <= 0 || !allReady(p.fresh) || !p.rolling() {
-		return false
-	}
-	n, left := int64(len(p.fresh.Blocking)), p.fresh.MinReady
-	lead := decision.Words{}.Count(fBlocking, n).Say(plural(n, " new pod is", " new pods are") + " ready but must stay so")
-	if at := firstAvailable(p.fresh, p.s.Now); !at.IsZero() {
-		p.turns(at)
-		lead = lead.Say(" for ").Until(at)
-	}
-	lead = lead.Say(" (minReadySeconds ").Count(fMinReady, left).Say(")")
-	if p.oldTotal > 0 {
-		lead = lead.Say(" before an old one may go")
-	}
-	return p.waits("min-ready", lead, p.clock(nil))
-}
-
-// rolling is true while a rollout is under way, so that a pod that is not
-// available holds something back.
-func (p *speaker) rolling() bool {
-	switch c := p.progressing(); {
-	case p.oldTotal > 0:
-		return true
-	case c != nil:
-		return c.Reason != reasonDone
-	default: // Without a deadline there never is a condition.
-		return p.s.Deadline != nil || p.missing() > 0
-	}
-}
-
-// blockedRollout is every other rollout that waits.
-func (p *speaker) blockedRollout() bool {
-	if !p.rolling() && !p.changePending() {
+// unfinished is every other rollout that waits.
+func (p *speaker) unfinished() bool {
+	if !p.rollingNow() && !p.changePending() {
 		return false
 	}
 	switch {
 	case p.fresh == nil:
 		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(nil))
-	case p.missing() > 0:
-		return p.waitsForPods()
 	case p.heldBack(heldBehind):
 		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod goes"), p.clock(nil))
 	}
@@ -207,91 +159,9 @@ func (p *speaker) heldBack(code string) bool {
 	return false
 }
 
-// longLead is how many characters the first half of a sentence may have.
-const longLead = 150
-
-// waitsForPods names the pods, their reason, and what would release them.
-func (p *speaker) waitsForPods() bool {
-	p.out.Since = p.s.LastProgress
-	lead := p.blockers()
-	if p.oldTotal > 0 {
-		lead = p.stay(lead)
-	}
-	if p.imagePull() {
-		return p.waits("image-pull", lead, p.clock(words("Unblocks when that image exists or the template changes")))
-	}
-	if p.oldTotal > 0 && p.available == p.floor() {
-		why := append(slices.Clone(lead), decision.Words{}.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
-			Say(" would be available, and ").Count(fFloor, p.floor()).Say(" is the floor")...)
-		if utf8.RuneCountInString(why.At(p.s.Now)) <= longLead { // The equation of the held write says it, too.
-			lead = why
-		}
-	}
-	then := words("Completes when all are ready")
-	if p.oldTotal > 0 {
-		then = append(words("Unblocks "), p.oldUnblocks(heldReadiness)...)
-	}
-	return p.waits("readiness", lead, p.clock(then))
-}
-
-// stay appends the old pods that are kept.
-func (p *speaker) stay(w decision.Words) decision.Words {
-	if p.oldTotal == 1 {
-		return w.Say(", so the last old one stays")
-	}
-	return w.Say(", so ").Count(fOld, p.oldTotal).Say(" old pods stay")
-}
-
-// blockers is "3 new pods cannot pull X (not found)"; a single pod is named.
-func (p *speaker) blockers() decision.Words {
-	b, kind := p.blocking(), "new "
-	if !p.rolling() {
-		kind = ""
-	}
-	switch n := p.missing(); b.count {
-	case 0:
-		return decision.Words{}.Count(fMissing, n).Say(" " + kind + plural(n, "pod is", "pods are") + " not ready")
-	case 1:
-		return p.wait(words(kind+"pod ").Name(b.first).Say(" "), b)
-	default:
-		return p.wait(decision.Words{}.Count(fBlocking, b.count).Say(" "+kind+"pods "), b)
-	}
-}
-
-// wait says what the pods wait for, in Kubernetes' own word second.
-func (p *speaker) wait(w decision.Words, b blocked) decision.Words {
-	do := func(one, many string) decision.Words { return w.Say(plural(b.count, one, many)) }
-	switch b.reason {
-	case waitImage:
-		return w.Say("cannot pull ").Quote(clipped(b.image, 60)).Say(" (").Quote(pullReason(b)).Say(")")
-	case "CrashLoopBackOff":
-		return do("keeps crashing", "keep crashing").Say(" (").Quote(b.reason).Say(")")
-	case "Unschedulable":
-		return do("fits no node", "fit no node").Say(" (").Quote(clipped(b.message, 60)).Say(")")
-	case "ContainerCreating", "PodInitializing", "Pending":
-		return do("is still starting", "are still starting").Say(" (").Quote(b.reason).Say(")")
-	case waitMinReady:
-		return do("is ready but not for long enough", "are ready but not for long enough")
-	case "", "ContainersNotReady":
-		return do("is not ready", "are not ready")
-	default:
-		return do("is not ready", "are not ready").Say(" (").Quote(clipped(b.reason, 40)).Say(")")
-	}
-}
-
-// pullReason is the registry's own words where they are short and known.
-func pullReason(b blocked) string {
-	for _, known := range []string{"not found", "unauthorized", "denied", "no such host", "connection refused", "timeout"} {
-		if strings.Contains(b.message, known) {
-			return known
-		}
-	}
-	return b.reason
-}
-
 // settled is everything wanted, updated and available, and seen.
 func (p *speaker) settled() bool {
-	if p.changePending() || !p.complete(p.status) && (p.rolling() || p.available < p.s.Want) {
+	if p.changePending() || !p.complete(p.status) && (p.rollingNow() || p.available < p.s.Want) {
 		return false
 	}
 	since := p.unchangedSince()
@@ -321,12 +191,14 @@ func (p *speaker) short() bool {
 	if !p.out.Since.IsZero() {
 		lead = lead.Say(" since ").Clock(p.out.Since)
 	}
-	if p.missing() > 0 && p.blocking().count > 0 {
-		lead = append(lead.Say("; "), p.blockers()...)
+	code, then := "short", words("Its rollout is complete, so no deadline runs")
+	if f := p.blocker(); f != nil {
+		code = f.Code
+		lead = p.fit(p.clauses(lead.Say("; "), p.mattering()[:1], 1))
+		then = p.fit(append(p.recovers().Say("; "), words("its rollout is complete, so no deadline runs")...))
 	}
-	then := words("Its rollout is complete, so no deadline runs")
-	if p.available < p.floor() {
-		return p.waits("unavailable", lead, then)
+	if p.available >= p.floor() {
+		return p.say("short", decision.ToneOK, "is", "settled", lead, then)
 	}
-	return p.say("short", decision.ToneOK, "is", "settled", lead, then)
+	return p.waits(code, lead, then)
 }

@@ -160,10 +160,12 @@ type ReplicaSet struct {
 	// describes the first MaxBlocking of them.
 	Unavailable int64 `json:"unavailable,omitempty"`
 	Blocking    []Pod `json:"blocking,omitempty"`
-	// Ending counts its terminating pods.
-	Ending int64 `json:"ending,omitempty"`
-	// Came is how long its ready pods took, of the new ReplicaSet alone; nil
-	// where none is ready. Nothing is decided on it.
+	// Ending counts its terminating pods, and Leaving describes the first
+	// MaxLeaving of them.
+	Ending  int64                 `json:"ending,omitempty"`
+	Leaving []decision.LeavingPod `json:"leaving,omitempty"`
+	// Came is how long its ready pods took; nil where none is ready. Nothing is
+	// decided on it.
 	Came *Came `json:"came,omitempty"`
 }
 
@@ -200,28 +202,14 @@ func (c *Came) Add(took time.Duration) {
 	c.Pods++
 }
 
-// MaxBlocking bounds the pods that a snapshot describes one by one.
-const MaxBlocking = 50
+// MaxBlocking and MaxLeaving bound the pods that a snapshot describes one by one.
+const (
+	MaxBlocking = 50
+	MaxLeaving  = 10
+)
 
 // Pod is an active pod that is not available, and why.
-type Pod struct {
-	Name    string    `json:"name"`
-	Created time.Time `json:"created"`
-	Phase   string    `json:"phase,omitempty"`
-	// Node is empty while it is not scheduled.
-	Node  string `json:"node,omitempty"`
-	Ready bool   `json:"ready,omitempty"`
-	// ReadySince is set with Ready; available from ReadySince + minReadySeconds.
-	ReadySince time.Time `json:"readySince,omitzero"`
-	// Reason and Message say what it waits for: the container's waiting reason
-	// (ImagePullBackOff), Unschedulable, or ContainersNotReady.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Image is the image of the container that waits.
-	Image    string    `json:"image,omitempty"`
-	Since    time.Time `json:"since,omitzero"`
-	Restarts int64     `json:"restarts,omitempty"`
-}
+type Pod = decision.Pod
 
 // Report is what settle returns: the generic part for the record, and the
 // status and annotation to publish in one status write.

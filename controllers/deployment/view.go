@@ -50,6 +50,8 @@ type view struct {
 	total, oldTotal int64
 	available       int64
 	oldAvailable    int64
+	// found is the diagnosis, once somebody has asked for it.
+	found *decision.Diagnosis
 }
 
 // look sorts a snapshot out. It never fails: what is wrong with the object is
@@ -180,6 +182,19 @@ func (v *view) activeOld() []*ReplicaSet {
 		}
 	}
 	return list
+}
+
+// rolling is true while a rollout is under way by its Progressing condition, nil
+// where there is none, so that a pod that is not available holds something back.
+func (v *view) rolling(progressing *decision.Condition) bool {
+	switch {
+	case v.oldTotal > 0:
+		return true
+	case progressing != nil:
+		return progressing.Reason != reasonDone
+	default: // Without a deadline there never is a condition.
+		return v.s.Deadline != nil || v.missing() > 0
+	}
 }
 
 // changePending is true while the pod template is not what runs.

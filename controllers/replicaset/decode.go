@@ -96,7 +96,10 @@ func (s *Snapshot) checkTimes() error {
 	}
 	for _, p := range s.Pods {
 		instants["pod "+p.Name+" created"], instants["pod "+p.Name+" readySince"] = p.Created, p.ReadySince
-		instants["pod "+p.Name+" since"] = p.Since
+		instants["pod "+p.Name+" since"], instants["pod "+p.Name+" running"] = p.Since, p.Running
+		if p.Exit != nil {
+			instants["pod "+p.Name+" exit"] = p.Exit.At
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(instants)) {
 		if year := instants[name].Year(); year > latestYear {

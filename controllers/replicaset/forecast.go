@@ -132,6 +132,3 @@ func younger(is string, at time.Time, b *candidate, other time.Time) decision.Wo
 	}
 	return decision.Words{}.Say(is + ": ").Since(at).Say(" against ").Since(other).Say(" of ").Name(b.pod.Name)
 }
-
-// Plight says what an active pod that is not ready waits for, without its name.
-func Plight(p *Pod) decision.Words { return plightOf(p).words }

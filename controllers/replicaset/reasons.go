@@ -1,6 +1,9 @@
 package replicaset
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
 
 // The codes of timers.
 const (
@@ -24,14 +27,12 @@ const (
 
 // Codes are the situations that Say tells apart: the stable reason code of a
 // sentence, and what it means.
-var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Doc: "The situation of a ReplicaSet or ReplicationController: `sentence.code` of a trace.", List: []decision.Reason{
+var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a ReplicaSet or ReplicationController: `sentence.code` of a trace.", List: []decision.Reason{
 	explain("gone", "It is not in the cache any more.", "Nothing.", "It is created again.", nothing, "RS-2"),
 	explain("echo", "A cache does not show its own last write yet, so nothing is decided.", noneMade, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it lasts.", "RS-1"),
 	explain("invalid-selector", "Its selector cannot be read, so nothing is decided until it changes.", "Its pods are left alone.", "Its next change.", "Correct the selector; mostly it has to be made anew.", "RS-4"),
 	explain("parent", "A live read said that it is gone or being deleted, which the cache does not show yet.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
 	explain("claim-refused", "A pod could not be adopted or released, which ends the sync before anything else.", noneMade+" "+triedAgain, "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", "RS-6.adopt", "RS-6.release"),
-	explain("quota", "A quota of its namespace has no room for its pods.", triedAgain, "The quota leaves room.", "Raise the quota, or make something smaller.", "RS-9.failure"),
-	explain("create-refused", "The API server refused to create its pods.", triedAgain, "Whoever refuses them allows them, or the template changes.", "Read the message: mostly it is a webhook or a rule of the namespace.", "RS-9.failure"),
 	explain("delete-refused", "The API server refused to delete its pods.", triedAgain, "Whoever refuses it allows it.", "Read the message, and look at the webhooks.", "RS-9.failure"),
 	explain("status-refused", "The API server refused its status.", keepsPods+" The status is tried again with back-off.", "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", "RS-9.status"),
 	explain("unknown-outcome", "The reply to a write was lost, so the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-8.create", "RS-8.rank", "RS-9.status"),
@@ -44,12 +45,6 @@ var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Doc: "The si
 	explain("claiming", "Pods were adopted or released by this sync.", "Everything else follows when that is seen.", "The echo of the claim.", "Look who changed labels or owner references.", "RS-6.adopt", "RS-6.release"),
 	explain("planned", "A creation or deletion is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, "RS-8.create", "RS-8.rank", "RS-6.adopt"),
 	explain("expectations", "Pods that it asked for have not been seen yet, so none are created or deleted.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches on the page of the queues if it lasts.", "RS-3"),
-	explain("image-pull", "The image of its pods cannot be pulled.", keepsPods+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret.", "RS-9.available"),
-	explain("crash-loop", "A container of its pods keeps crashing.", keepsPods+" Kubelets start it again, ever more slowly.", "It stays up, or the template changes.", "Read its logs: `kubectl logs --previous`.", "RS-9.available"),
-	explain("unschedulable", "No node takes its pods.", keepsPods, "A node has room, or the template asks for less.", "Read the scheduler's message beside it.", "RS-9.available"),
-	explain("config", "A container of its pods cannot be created as its configuration stands.", keepsPods, "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names.", "RS-9.available"),
-	explain("starting", "Some of its pods are starting.", keepsPods, "They become ready.", "Wait.", "RS-9.available"),
-	explain("readiness", "Some of its pods are not ready.", keepsPods, "They become ready.", readPod, "RS-9.available"),
 	explain("min-ready", "Some of its pods are ready, but not for minReadySeconds yet.", keepsPods, "Time.", "Wait, or lower minReadySeconds.", "RS-11"),
 	explain("claim-late", "A pod was gone before it could be claimed, so the number is not right yet.", "The next look corrects it.", "The watch event of that pod.", nothing, "RS-6.adopt"),
 	explain("scaled-to-zero", "It wants no pods and has none.", "Nothing.", "Its size changes.", nothing, "RS-8.size"),

@@ -5,13 +5,13 @@ import "github.com/loopscope/loopscope/controllers/decision"
 // Numbers are the key numbers of the object as facts of this sync.
 func Numbers(s *Snapshot) []decision.Fact {
 	t := count(s)
-	return []decision.Fact{
+	return append([]decision.Fact{
 		decision.Count("wanted", s.Want),
 		decision.Count("pods", t.pods),
 		decision.Count("ready", t.ready),
 		decision.Count("available", t.available),
 		decision.Count("terminating", t.terminating),
-	}
+	}, Diagnose(s).Facts()...)
 }
 
 // telling is what a sentence is made from.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
 func (t *telling) claimRefused() bool {
@@ -63,31 +64,17 @@ func (t *telling) replyLost(a *decision.Action, o *decision.Outcome) {
 	t.out.Then = t.decideAgain()
 }
 
-// createRefused tells a quota by its name and numbers, anything else in the API
-// server's own words.
+// createRefused tells who refuses the pods, and what would end that.
 func (t *telling) createRefused(o *decision.Outcome) {
-	t.has("create-refused")
-	if name, use, ok := quota(o.Failure); ok {
-		t.out.Code = "quota"
-		t.out.Lead = append(decision.Words{}.Say("quota ").Name(name).Say(" refuses "), t.leftOver(o)...).
-			Say(" of ").Count("wanted", t.s.Want).Say(plural(t.s.Want, " pod", " pods") + " (").Quote(use).Say(")")
-	} else {
-		t.out.Lead = told(t.leftOver(o).Say(" of ").Count("wanted", t.s.Want).
-			Say(plural(t.s.Want, " pod", " pods")+" cannot be created"), o)
+	f := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: o.Failure.Message, Count: left(t.s, t.tally, o)})
+	t.has(f.Code)
+	lead := append(append(decision.Words{}, f.Before...), t.leftOver(o)...)
+	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(plural(t.s.Want, " pod", " pods"))
+	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead, t.s.Now)
+	t.out.Then = diagnosis.Fit(endOf([]decision.Finding{f}), longLead, t.s.Now)
+	if again := t.tryAgain(); len(again) > 0 {
+		t.out.Then = append(t.out.Then.Say(". "), again...)
 	}
-	t.out.Then = t.tryAgain()
-}
-
-// quota reads the name and the use of a quota out of the message with which the
-// API server refuses a pod.
-func quota(f *decision.Failure) (name, use string, ok bool) {
-	if f == nil {
-		return "", "", false
-	}
-	_, after, found := strings.Cut(f.Message, "exceeded quota: ")
-	name, after, named := strings.Cut(after, ", ")
-	_, use, used := strings.Cut(after, "used: ")
-	return name, brief("used: " + use), found && named && used && name != ""
 }
 
 func (t *telling) statusRefused() bool {

@@ -1,85 +1,108 @@
 package replicaset
 
 import (
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
+
+// assumedUsual is how long a pod takes to become ready where nothing is known of it.
+const assumedUsual = 30 * time.Second
+
+// longLead is how many characters each half of a sentence may have.
+const longLead = 150
+
+// Diagnose tells what keeps the claimed pods from being available. Of pods that the
+// API server refuses only a sync that wanted to create some knows.
+func Diagnose(s *Snapshot) decision.Diagnosis {
+	var pods []decision.Pod
+	for _, p := range canonical(s.Pods) {
+		if s.claimed(p) && !p.available(s.MinReady, s.Now) {
+			pods = append(pods, p.told())
+		}
+	}
+	return decision.Diagnosis{Findings: looked(s).Waiting(pods)}
+}
+
+// looked is what the pods are looked at with.
+func looked(s *Snapshot) diagnosis.Pods {
+	return diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual}
+}
+
+// told is the pod as a diagnosis looks at it.
+func (p *Pod) told() decision.Pod {
+	return decision.Pod{
+		Name: p.Name, Created: p.Created, Phase: p.Phase, Node: p.Node, Ready: p.Ready, ReadySince: p.ReadySince,
+		Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since, Restarts: p.Restarts, ContainerState: p.ContainerState,
+	}
+}
 
 // blocked tells what the pods that are not ready wait for.
 func (t *telling) blocked() bool {
-	p := t.tally.blocker
-	if p == nil {
+	list := Diagnose(t.s).Findings
+	list = slices.DeleteFunc(list, func(f decision.Finding) bool { return f.Code == diagnosis.MinReady })
+	if len(list) == 0 {
 		return false
 	}
-	plight := plightOf(p)
-	t.is(decision.ToneWaiting, plight.code, "waiting")
-	n := t.tally.pods - t.tally.available
-	t.out.Lead = decision.Words{}.Count("unavailable", n).Say(" of ").Count("pods", t.tally.pods).
-		Say(podsAre(n, t.tally.pods) + " not available; ").
-		Name(p.Name).Say(" ")
-	t.out.Lead = append(t.out.Lead, plight.words...)
-	t.out.Then = plight.then
-	t.out.Since = p.waitsSince()
+	list = diagnosis.Matter(list)
+	t.is(decision.ToneWaiting, list[0].Code, "waiting")
+	t.out.Lead = diagnosis.Fit(t.keeps(list), longLead, t.s.Now)
+	t.out.Then = diagnosis.Fit(endOf(list), longLead, t.s.Now)
+	t.out.Since = list[0].Since
 	return true
 }
 
-// plight is what a pod waits for, in words.
-type plight struct {
-	code        string
-	words, then decision.Words
-}
-
-func plightOf(p *Pod) plight {
-	var w decision.Words
-	switch p.Reason {
-	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull":
-		return plight{"image-pull", pull(p), w.Say("Unblocks when that image can be pulled or the template changes")}
-	case "CrashLoopBackOff", "Error", "RunContainerError":
-		return plight{"crash-loop", w.Say("keeps crashing (").Quote(p.Reason).Say(")"), w.Say("Unblocks when it stays up or the template changes")}
-	case "Unschedulable":
-		return plight{"unschedulable", w.Say("finds no node (").Quote(because(p)).Say(")"), w.Say("Unblocks when a node takes it")}
-	case "CreateContainerConfigError", "CreateContainerError":
-		return plight{"config", w.Say("cannot be started (").Quote(because(p)).Say(")"), w.Say("Unblocks when what it refers to exists or the template changes")}
+// keeps names the findings. Where one is about all pods that are not available, they
+// are counted once.
+func (t *telling) keeps(list []decision.Finding) decision.Words {
+	n := t.tally.pods - t.tally.available
+	w := decision.Words{}.Count("unavailable", n).Say(" of ").Count("pods", t.tally.pods)
+	if len(list) == 1 && list[0].Count == n && n > 1 {
+		return append(w.Say(" pods"), list[0].After...)
 	}
-	then := w.Say("Unblocks when it becomes ready")
-	switch {
-	case p.Reason == "ContainerCreating", p.Reason == "PodInitializing", p.Reason == "" && p.Node != "" && p.Phase == "Pending":
-		return plight{"starting", w.Say("is starting"), then}
-	case p.Reason != "" && p.Reason != "ContainersNotReady":
-		return plight{"readiness", w.Say("is not ready (").Quote(p.Reason).Say(")"), then}
-	case p.Node == "":
-		return plight{"readiness", w.Say("is not on a node yet"), then}
-	default:
-		return plight{"readiness", w.Say("is not ready"), then}
-	}
-}
-
-// pull names the image and, where the registry said so, that it does not exist.
-func pull(p *Pod) decision.Words {
-	w := decision.Words{}.Say("cannot pull ")
-	if p.Image == "" {
-		w = w.Say("its image")
-	} else {
-		w = w.Quote(p.Image)
-	}
-	return w.Say(" (").Quote(pullReason(p)).Say(")")
-}
-
-// pullReason is the registry's own words where they are short and known.
-func pullReason(p *Pod) string {
-	for _, known := range []string{"not found", "unauthorized", "denied", "no such host", "connection refused", "timeout"} {
-		if strings.Contains(strings.ToLower(p.Message), known) {
-			return known
+	w = w.Say(podsAre(n, t.tally.pods) + " not available; ")
+	for i := range list {
+		switch {
+		case i > 0 && i == len(list)-1:
+			w = w.Say(" and ")
+		case i > 0:
+			w = w.Say(", ")
 		}
+		w = append(append(w, subject(&list[i])...), list[i].After...)
 	}
-	return p.Reason
+	return w
 }
 
-// because is the message of what the pod waits for, or the reason without one.
-func because(p *Pod) string {
-	if p.Message == "" {
-		return p.Reason
+// Plight says what an active pod that is not ready waits for, without its name.
+func Plight(p *Pod, now time.Time) decision.Words {
+	list := looked(&Snapshot{Now: now}).Waiting([]decision.Pod{p.told()})
+	return slices.Clone(list[0].After[1:]) // Without the blank that parts it from the name.
+}
+
+// subject is the pods of a finding; a single one is named.
+func subject(f *decision.Finding) decision.Words {
+	if f.Count == 1 && len(f.Pods) == 1 {
+		return decision.Words{}.Name(f.Pods[0])
 	}
-	return brief(p.Message)
+	return decision.Words{}.Count(f.Fact(), f.Count)
+}
+
+// endOf is what ends all of the findings.
+func endOf(list []decision.Finding) decision.Words {
+	w := decision.Words{}.Say("Unblocks ")
+	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
+		w = decision.Words{}.Say("Needs action: unblocks ")
+	}
+	if len(list) > 2 {
+		return w.Say("only when each of them is resolved")
+	}
+	for i := range list {
+		if i > 0 {
+			w = w.Say(" and ")
+		}
+		w = append(w, list[i].Unblocks...)
+	}
+	return w
 }

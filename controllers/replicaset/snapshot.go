@@ -115,6 +115,7 @@ type Pod struct {
 	Message         string    `json:"message,omitempty"`
 	Image           string    `json:"image,omitempty"`
 	Since           time.Time `json:"since,omitzero"`
+	decision.ContainerState
 }
 
 // Report is what settle returns.

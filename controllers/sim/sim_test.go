@@ -57,19 +57,19 @@ func TestWhatIf(t *testing.T) {
 		asked int64
 		after time.Duration // the last write was; 0 for any
 	}{
-		"nothing":             {nil, sim.Overdue, "deadline", 13, 601 * time.Second},
+		"nothing":             {nil, sim.Overdue, "image-pull", 13, 601 * time.Second},
 		"no deadline":         {[]sim.Edit{sim.Deadline(0)}, sim.Waiting, "image-pull", 13, 0},
-		"sooner":              {[]sim.Edit{sim.Deadline(90)}, sim.Overdue, "deadline", 13, 91 * time.Second},
+		"sooner":              {[]sim.Edit{sim.Deadline(90)}, sim.Overdue, "image-pull", 13, 91 * time.Second},
 		"its pods get well":   {[]sim.Edit{well}, sim.Complete, "settled", 10, 2 * time.Second},
-		"one pod gets well":   {[]sim.Edit{sim.Pod(stuck, sim.ReadyAfter(time.Second))}, sim.Overdue, "deadline", 13, 605 * time.Second},
+		"one pod gets well":   {[]sim.Edit{sim.Pod(stuck, sim.ReadyAfter(time.Second))}, sim.Overdue, "image-pull", 13, 605 * time.Second},
 		"undo":                {[]sim.Edit{sim.Undo("web-1")}, sim.Complete, "settled", 10, 5 * time.Second},
 		"another image":       {[]sim.Edit{sim.Images("nginx:2")}, sim.Complete, "settled", 10, 10 * time.Second},
-		"fewer":               {[]sim.Edit{sim.Replicas(4)}, sim.Overdue, "deadline", 5, 601 * time.Second},
+		"fewer":               {[]sim.Edit{sim.Replicas(4)}, sim.Overdue, "image-pull", 5, 601 * time.Second},
 		"none":                {[]sim.Edit{sim.Replicas(0)}, sim.Complete, "settled", 0, 0},
 		"paused":              {[]sim.Edit{sim.Pause(true)}, sim.Waiting, "paused-pending", 13, 0},
-		"all at once":         {[]sim.Edit{sim.Strategy("Recreate")}, sim.Overdue, "deadline", 10, 0},
+		"all at once":         {[]sim.Edit{sim.Strategy("Recreate")}, sim.Overdue, "image-pull", 10, 0},
 		"unknown strategy":    {[]sim.Edit{sim.Strategy("Bold")}, sim.Failed, "invalid", 13, 0},
-		"more room":           {[]sim.Edit{sim.Surge(deployment.IntOrShare{Int: 20})}, sim.Overdue, "deadline", 18, 603 * time.Second},
+		"more room":           {[]sim.Edit{sim.Surge(deployment.IntOrShare{Int: 20})}, sim.Overdue, "image-pull", 18, 603 * time.Second},
 		"well, but only late": {[]sim.Edit{well, sim.MinReady(30)}, sim.Complete, "settled", 10, 0},
 		"well without room":   {[]sim.Edit{well, func(c *sim.Cluster) { c.Rules.Quota = 13 }}, sim.Complete, "settled", 10, 0},
 	} {

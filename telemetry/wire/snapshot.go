@@ -228,6 +228,51 @@ func (w *coder) set(s *deployment.ReplicaSet) {
 		integer(w, &c.Fastest)
 		integer(w, &c.Slowest)
 	})
+	w.containers(&m, s.Blocking)
+	orEach(&m, &s.Leaving, (*coder).leaving)
+	m.end()
+}
+
+// containers are those that pods wait for. They came after the pods themselves, whose
+// own bits were all in use: they stand beside the list.
+func (w *coder) containers(m *mask, pods []decision.Pod) {
+	any := slices.ContainsFunc(pods, func(p decision.Pod) bool { return p.ContainerState != (decision.ContainerState{}) })
+	if !m.has(any) {
+		return
+	}
+	for i := range pods {
+		w.containerState(&pods[i].ContainerState)
+	}
+}
+
+func (w *coder) containerState(c *decision.ContainerState) {
+	m := w.mask(1)
+	orStr(&m, &c.Container)
+	orStr(&m, &c.Role)
+	orStr(&m, &c.Probe)
+	m.instant(&c.Running)
+	maybe(&m, &c.Exit, (*coder).exit)
+	m.end()
+}
+
+func (w *coder) exit(e *decision.Exit) {
+	integer(w, &e.Code)
+	m := w.mask(1)
+	orInteger(&m, &e.Signal)
+	orStr(&m, &e.Reason)
+	orStr(&m, &e.Message)
+	orInteger(&m, &e.Restarts)
+	m.instant(&e.At)
+	m.end()
+}
+
+func (w *coder) leaving(p *decision.LeavingPod) {
+	str(w, &p.Name)
+	w.instant(&p.Until)
+	m := w.mask(1)
+	orStr(&m, &p.Node)
+	orEach(&m, &p.Finalizers, str[string])
+	m.truth(&p.NodeGone)
 	m.end()
 }
 
@@ -313,6 +358,9 @@ func (w *coder) pod(p *replicaset.Pod) {
 	orStr(&m, &p.Message)
 	orStr(&m, &p.Image)
 	m.instant(&p.Since)
+	if m.has(p.ContainerState != (decision.ContainerState{})) {
+		w.containerState(&p.ContainerState)
+	}
 	m.end()
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -37,6 +38,9 @@ type Kind string
 const (
 	// Equal: verdicts, report, numbers and sentence are those recorded.
 	Equal Kind = "equal"
+	// WordsOnly: what was decided and published is as recorded, and is told otherwise:
+	// the sentence, what would release a held write, the numbers of pods in them.
+	WordsOnly Kind = "words only"
 	// Different: something is not as recorded.
 	Different Kind = "different"
 	// NotReplayable: the trace does not hold what it takes, for a reason.
@@ -142,6 +146,7 @@ func (r Rules) turn(t *telemetry.Trace) (turn, error) {
 // again goes through a sync as the loop does, and compares at each step.
 func again(now turn, t *telemetry.Trace) (f Finding) {
 	at := "rounds[0].verdict"
+	var told words
 	defer func() {
 		if p := recover(); p != nil {
 			f = differs(Difference{Path: at, Recorded: "an answer", Now: fmt.Sprintf("a panic: %v", p)})
@@ -152,9 +157,11 @@ func again(now turn, t *telemetry.Trace) (f Finding) {
 			now.learn(t.Rounds[i-1], round.Learnt)
 		}
 		at = fmt.Sprintf("rounds[%d].verdict", i)
-		if d := compare(at, round.Verdict, now.decide()); d != nil {
+		decided := now.decide()
+		if d := compare(at, wordless(round.Verdict), wordless(decided)); d != nil {
 			return differs(*d)
 		}
+		told.compare(at, round.Verdict, decided)
 	}
 	if panicked(t) {
 		return Finding{Kind: NotReplayable, Reason: Panicked}
@@ -172,14 +179,47 @@ func again(now turn, t *telemetry.Trace) (f Finding) {
 		return differs(*d)
 	}
 	at = "numbers"
-	if d := compare(at, listed(t.Numbers), listed(now.numbers())); d != nil {
+	numbers := now.numbers()
+	if d := compare(at, keyNumbers(t.Numbers), keyNumbers(numbers)); d != nil {
 		return differs(*d)
 	}
+	told.compare(at, listed(t.Numbers), listed(numbers))
 	at = "sentence"
-	if d := compare(at, t.Sentence, now.say(t.Rounds, report, t.Try)); d != nil {
-		return differs(*d)
+	told.compare(at, t.Sentence, now.say(t.Rounds, report, t.Try))
+	if told.first != nil {
+		return Finding{Kind: WordsOnly, Difference: *told.first}
 	}
 	return Finding{Kind: Equal}
+}
+
+// words keeps the first difference of what is only told.
+type words struct{ first *Difference }
+
+func (w *words) compare(at string, recorded, now any) {
+	if w.first == nil {
+		w.first = compare(at, recorded, now)
+	}
+}
+
+// wordless is a verdict without what only tells why writes are held back.
+func wordless(v decision.Verdict) decision.Verdict {
+	held := make([]decision.Held, len(v.Held))
+	for i, h := range v.Held {
+		held[i] = decision.Held{Question: h.Question, Kind: h.Kind, Target: h.Target, Size: h.Size, Equation: h.Equation}
+	}
+	v.Held = held
+	return v
+}
+
+// keyNumbers are those that do not come from a diagnosis.
+func keyNumbers(facts []decision.Fact) []decision.Fact {
+	var list []decision.Fact
+	for _, f := range facts {
+		if f.Name != "blocking" && !strings.HasPrefix(f.Name, decision.PodsFact) {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // panicked reports whether the sync itself did. One that was dropped after its

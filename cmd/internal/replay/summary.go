@@ -21,15 +21,17 @@ type Summary struct {
 	Details map[string]string
 	// Differences are the first ones, and where.
 	Differences []Located
+	// Told is the first of those that differ in words only; nil for none.
+	Told *Located
 	// From and To are when the first sync started and the last one ended.
 	From, To time.Time
 }
 
 // Count is what became of the traces of one loop.
-type Count struct{ Equal, Different, NotReplayable int }
+type Count struct{ Equal, WordsOnly, Different, NotReplayable int }
 
 // All is the number of traces.
-func (c Count) All() int { return c.Equal + c.Different + c.NotReplayable }
+func (c Count) All() int { return c.Equal + c.WordsOnly + c.Different + c.NotReplayable }
 
 // Located is a difference and the sync it was found in.
 type Located struct {
@@ -62,6 +64,11 @@ func (s *Summary) Add(t *telemetry.Trace, f Finding) {
 	switch f.Kind {
 	case Equal:
 		c.Equal++
+	case WordsOnly:
+		c.WordsOnly++
+		if s.Told == nil {
+			s.Told = &Located{t.Loop, t.Key(), t.Epoch, t.Seq, f.Difference}
+		}
 	case Different:
 		c.Different++
 		if len(s.Differences) < maxDifferences {
@@ -81,6 +88,7 @@ func (s *Summary) Total() Count {
 	var all Count
 	for _, c := range s.Loops {
 		all.Equal += c.Equal
+		all.WordsOnly += c.WordsOnly
 		all.Different += c.Different
 		all.NotReplayable += c.NotReplayable
 	}

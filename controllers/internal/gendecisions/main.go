@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -38,5 +39,5 @@ func files() map[string]string {
 // reasons are the codes of everything.
 func reasons() []decision.Reasons {
 	all := append(append([]decision.Reasons{}, deployment.Reasons...), replicaset.Reasons...)
-	return append(append(all, telemetry.WorkerReasons...), decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
+	return append(append(all, telemetry.WorkerReasons...), diagnosis.Codes, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
 }

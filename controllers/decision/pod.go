@@ -1,0 +1,76 @@
+package decision
+
+import "time"
+
+// Pod is an active pod that is not available, and why, as kubelet and scheduler
+// write it into its status.
+type Pod struct {
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	Phase   string    `json:"phase,omitempty"`
+	// Node is empty while it is not scheduled.
+	Node  string `json:"node,omitempty"`
+	Ready bool   `json:"ready,omitempty"`
+	// ReadySince is set with Ready; available from ReadySince + minReadySeconds.
+	ReadySince time.Time `json:"readySince,omitzero"`
+	// Reason and Message say what it waits for: the container's waiting reason
+	// (ImagePullBackOff), Unschedulable, or ContainersNotReady.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Image is the image of the container that waits.
+	Image    string    `json:"image,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Restarts int64     `json:"restarts,omitempty"`
+	ContainerState
+}
+
+// ContainerState is the container for which a pod waits. The zero value says that
+// it waits for none, or that none is known.
+type ContainerState struct {
+	Container string `json:"container,omitempty"`
+	// Role is one of the roles; "" for an ordinary container.
+	Role Role `json:"role,omitempty"`
+	// Probe is the probe that the running container has not passed: "startup",
+	// "readiness", or "" where none is known.
+	Probe string `json:"probe,omitempty"`
+	// Running is since when it runs; zero while it does not.
+	Running time.Time `json:"running,omitzero"`
+	// Exit is how its last run ended; nil where it has not ended.
+	Exit *Exit `json:"exit,omitempty"`
+}
+
+// Role is what a container is for.
+type Role string
+
+// The roles of containers that are not ordinary ones.
+const (
+	RoleInit    Role = "init"
+	RoleSidecar Role = "sidecar"
+)
+
+// Exit is how a container's run ended.
+type Exit struct {
+	Code   int64 `json:"code"`
+	Signal int64 `json:"signal,omitempty"`
+	// Reason is the runtime's word: Error, OOMKilled, Completed, StartError.
+	Reason string `json:"reason,omitempty"`
+	// Message is the runtime's, of a container that could not be started. What a
+	// program itself leaves as its last words is never recorded.
+	Message string `json:"message,omitempty"`
+	// Restarts is how often the container was started again.
+	Restarts int64     `json:"restarts,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+}
+
+// LeavingPod is a pod that was deleted and is not gone.
+type LeavingPod struct {
+	Name string `json:"name"`
+	// Until is when its grace period ends.
+	Until time.Time `json:"until"`
+	Node  string    `json:"node,omitempty"`
+	// Finalizers hold it even when its containers have ended.
+	Finalizers []string `json:"finalizers,omitempty"`
+	// NodeGone is set where its node does not answer, so that nobody can say that
+	// its containers have ended.
+	NodeGone bool `json:"nodeGone,omitempty"`
+}

@@ -1,0 +1,144 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+// The bounds of how long a pod usually takes, and what is taken where none of the
+// Deployment's pods has shown it.
+const (
+	leastUsual   = 10 * time.Second
+	mostUsual    = 10 * time.Minute
+	assumedUsual = 30 * time.Second
+)
+
+// Diagnose tells what keeps the pods that a Deployment wants from being available.
+func Diagnose(s *Snapshot) decision.Diagnosis { return look(s).diagnosis() }
+
+// diagnosis is made once for each look: the sentence, the held writes, the numbers
+// and the estimate of a sync take their causes from it.
+func (v *view) diagnosis() decision.Diagnosis {
+	if v.found == nil {
+		v.found = &decision.Diagnosis{Findings: v.findings()}
+	}
+	return *v.found
+}
+
+func (v *view) findings() []decision.Finding {
+	var list []decision.Finding
+	if v.fresh != nil {
+		list = append(v.refusals(v.fresh), v.pods().Waiting(v.fresh.Blocking)...)
+		if n := v.missing(); n > 0 && len(list) == 0 {
+			list = append(list, v.unseen(n))
+		}
+	}
+	for _, rs := range v.old {
+		list = append(list, old(v.refusals(rs))...)
+	}
+	if v.missing() <= 0 { // Only old pods can be what is missed.
+		for _, rs := range v.old {
+			list = append(list, old(v.pods().Waiting(rs.Blocking))...)
+		}
+	}
+	if leaving := v.leaving(); leaving != nil {
+		list = append(list, *leaving)
+	}
+	diagnosis.Rank(list)
+	return list
+}
+
+// unseen are pods of which nothing is known but that they are not available.
+func (v *view) unseen(n int64) decision.Finding {
+	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.s.Now.Sub(v.s.LastProgress) < v.usual(),
+		After: words(plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(plural(n, "it becomes", "they become")).Say(" ready")}
+	if unborn := v.unborn(); unborn > 0 {
+		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(plural(unborn, " is not created yet", " are not created yet"))
+	}
+	return f
+}
+
+func old(list []decision.Finding) []decision.Finding {
+	for i := range list {
+		list[i].Old = true
+	}
+	return list
+}
+
+// pods is what the pods are looked at with.
+func (v *view) pods() diagnosis.Pods {
+	return diagnosis.Pods{Namespace: v.s.Namespace, Now: v.s.Now, Moved: v.s.LastProgress, Usual: v.usual()}
+}
+
+// usual is how long a pod takes here until it is ready: as long as the slowest
+// of the new template, or else of the old ones.
+func (v *view) usual() time.Duration {
+	slowest := time.Duration(0)
+	for _, rs := range v.old {
+		if rs.Came != nil {
+			slowest = max(slowest, rs.Came.Slowest)
+		}
+	}
+	if v.fresh != nil && v.fresh.Came != nil {
+		slowest = v.fresh.Came.Slowest
+	}
+	if slowest == 0 {
+		return assumedUsual
+	}
+	return min(max(slowest, leastUsual), mostUsual)
+}
+
+// refusals are what keeps a ReplicaSet from creating or deleting pods.
+func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
+	off := rs.Replicas - rs.StatusReplicas
+	switch f := rs.Failure; {
+	case f == nil:
+		return nil
+	case f.Reason == "FailedDelete":
+		return []decision.Finding{diagnosis.OfDeletion(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: max(1, -off), Since: f.Transition})}
+	case off > 0:
+		return []decision.Finding{diagnosis.OfRefusal(diagnosis.Refusal{Namespace: v.s.Namespace, Message: f.Message, Count: off, Since: f.Transition})}
+	default:
+		return nil
+	}
+}
+
+// leaving are old pods that Recreate waits for; nil where it waits for none.
+func (v *view) leaving() *decision.Finding {
+	if v.s.Strategy != recreate {
+		return nil
+	}
+	reported, running := v.oldRunningCounts()
+	n := max(reported, running)
+	if n == 0 {
+		return nil
+	}
+	var pods []decision.LeavingPod
+	for _, rs := range v.old {
+		pods = append(pods, rs.Leaving...)
+	}
+	f := v.pods().Leaving(pods, n, v.ending())
+	f.Old = true
+	f.Unblocks = f.Unblocks.Say(", as Recreate starts no new pod before")
+	return &f
+}
+
+// mattering are the findings that a sentence names.
+func (v *view) mattering() []decision.Finding { return diagnosis.Matter(v.diagnosis().Findings) }
+
+// blocker is the finding that stands for all of them; nil where nothing keeps pods.
+func (v *view) blocker() *decision.Finding {
+	list := v.mattering()
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+// stuck is true where more keeps pods than what every pod goes through.
+func (v *view) stuck() bool {
+	f := v.blocker()
+	return f != nil && !f.Usual
+}

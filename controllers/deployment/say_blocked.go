@@ -1,0 +1,207 @@
+package deployment
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+// longLead is how many characters each half of a sentence may have.
+const longLead = 150
+
+// deadlineOver is ProgressDeadlineExceeded: a mark on what keeps the pods anyway,
+// nothing more is done.
+func (p *speaker) deadlineOver() bool {
+	c := p.progressing()
+	if c == nil || c.Reason != reasonDeadline || p.s.Deadline == nil {
+		return false
+	}
+	since := p.s.LastProgress
+	if since.IsZero() && !c.Updated.IsZero() {
+		since = c.Updated.Add(-seconds(*p.s.Deadline))
+	}
+	p.out.Since = since
+	lead := words("no progress before its deadline")
+	if !since.IsZero() {
+		lead = words("no progress for ").Since(since)
+	}
+	after := words("nothing is rolled back, no timer runs")
+	f := p.blocker()
+	if f == nil {
+		lead = append(lead.Say(", "), p.ready()...)
+		return p.fails("deadline", lead, append(words("Unblocks when its pods become ready or the template changes; "), after...))
+	}
+	return p.fails(f.Code, p.blockedLead(lead.Say(", ")), p.fit(append(p.unblocks().Say("; "), after...)))
+}
+
+// podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods.
+func (p *speaker) podsRefused() bool {
+	f := p.blocker()
+	if f == nil || !diagnosis.Refuses(f.Code) && f.Code != diagnosis.Delete {
+		return false
+	}
+	p.out.Since = f.Since
+	return p.fails(f.Code, p.blockedLead(nil), p.clock(p.fit(p.unblocks())))
+}
+
+// blocked is a rollout of which it is known why it does not go on.
+func (p *speaker) blocked() bool {
+	f := p.blocker()
+	if f == nil || !p.rollingNow() && !p.changePending() {
+		return false
+	}
+	p.out.Since = p.s.LastProgress
+	if f.Code == diagnosis.MinReady && !f.Old {
+		return p.minReadyWait()
+	}
+	lead := p.blockedLead(nil)
+	if why := p.atTheFloor(lead); why != nil {
+		lead = why
+	}
+	return p.waits(f.Code, lead, p.clock(p.fit(p.unblocks())))
+}
+
+// atTheFloor says what would be left without one more old pod; nil where something
+// else keeps it, or where it is too long. The equation of the held write says it, too.
+func (p *speaker) atTheFloor(lead decision.Words) decision.Words {
+	f := p.blocker()
+	if p.oldTotal == 0 || p.available != p.floor() || f.NeedsAction || f.Old {
+		return nil
+	}
+	why := append(slices.Clone(lead), decision.Words{}.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
+		Say(" would be available, and ").Count(fFloor, p.floor()).Say(" is the floor")...)
+	if utf8.RuneCountInString(why.At(p.s.Now)) > longLead {
+		return nil
+	}
+	return why
+}
+
+// minReadyWait is new pods that are ready but not for long enough.
+func (p *speaker) minReadyWait() bool {
+	f := p.blocker()
+	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(plural(f.Count, " new pod is", " new pods are") + " ready but must stay so")
+	if at := firstAvailable(p.fresh, p.s.Now); !at.IsZero() {
+		p.turns(at)
+		lead = lead.Say(" for ").Until(at)
+	}
+	lead = lead.Say(" (minReadySeconds ").Count(fMinReady, p.fresh.MinReady).Say(")")
+	if p.oldTotal > 0 {
+		lead = lead.Say(" before an old one may go")
+	}
+	return p.waits("min-ready", lead, p.clock(nil))
+}
+
+// blockedLead names everything that keeps pods, as far as there is room, each with
+// its number, and what is left for users.
+func (p *speaker) blockedLead(lead decision.Words) decision.Words {
+	list, left := p.mattering(), p.left()
+	for n := len(list); n > 1; n-- {
+		all := append(p.clauses(slices.Clone(lead), list, n), left...)
+		if fitted := p.fit(all); utf8.RuneCountInString(fitted.At(p.s.Now)) <= longLead {
+			return fitted
+		}
+	}
+	return p.fit(append(p.clauses(lead, list, 1), left...))
+}
+
+// fit leaves out of foreign words what is too long.
+func (p *speaker) fit(w decision.Words) decision.Words { return diagnosis.Fit(w, longLead, p.s.Now) }
+
+// clauses are the first n findings in a row, and a word of the others.
+func (v *view) clauses(w decision.Words, list []decision.Finding, n int) decision.Words {
+	for i := range list[:n] {
+		switch {
+		case i == 0:
+		case i == n-1 && n == len(list):
+			w = w.Say(" and ")
+		default:
+			w = w.Say(", ")
+		}
+		w = append(w, v.clause(&list[i], i == 0)...)
+	}
+	if n < len(list) {
+		w = w.Say(", and more wait for other reasons")
+	}
+	return w
+}
+
+// clause is "3 new pods cannot pull web:404 (not found)". The only pod of the first
+// one is named.
+func (v *view) clause(f *decision.Finding, first bool) decision.Words {
+	w := slices.Clone(f.Before)
+	side := v.whose(f)
+	switch {
+	case first && f.Count == 1 && len(f.Pods) == 1:
+		w = w.Say(side + "pod ").Name(f.Pods[0])
+	case first || f.Old:
+		w = w.Count(f.Fact(), f.Count).Say(" " + side + plural(f.Count, "pod", "pods"))
+	default:
+		w = w.Count(f.Fact(), f.Count)
+	}
+	return append(w, f.After...)
+}
+
+// whose is "new " or "old ", and nothing where all pods are of one template.
+func (v *view) whose(f *decision.Finding) string {
+	switch {
+	case f.Old:
+		return "old "
+	case v.rolling(condition(v.s.Status.Conditions, condProgressing)):
+		return "new "
+	default:
+		return ""
+	}
+}
+
+// left is what is left for users: old pods that stay, and how many pods serve where
+// that is fewer than there should be.
+func (p *speaker) left() decision.Words {
+	var w decision.Words
+	f := p.blocker()
+	switch {
+	case f.Code == diagnosis.Ending && p.available == 0 && p.s.Want > 0:
+		return w.Say("; none is available until then")
+	case p.available < p.floor():
+		return w.Say("; ").Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).
+			Say(plural(p.s.Want, " pod is", " pods are")+" available, and ").Count(fFloor, p.floor()).Say(" is the floor")
+	case p.oldTotal == 0 || f.Old:
+		return nil
+	case p.oldTotal == 1:
+		return w.Say(", so the last old one stays")
+	default:
+		return w.Say(", so ").Count(fOld, p.oldTotal).Say(" old pods stay")
+	}
+}
+
+// unblocks is what ends it; where several things keep pods, each of them has to end.
+func (p *speaker) unblocks() decision.Words { return p.ends("Unblocks ", "Needs action: unblocks ") }
+
+// recovers is the same of an object that has nothing left to roll out.
+func (p *speaker) recovers() decision.Words { return p.ends("Recovers ", "Needs action: recovers ") }
+
+func (p *speaker) ends(alone, byAction string) decision.Words {
+	list := p.mattering()
+	w := words(alone)
+	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
+		w = words(byAction)
+	}
+	switch {
+	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Ending:
+		return append(w, p.oldUnblocks(&list[0])...)
+	case len(list) == 1:
+		return append(w, list[0].Unblocks...)
+	}
+	all := slices.Clone(w)
+	for i := range list {
+		if i > 0 {
+			all = all.Say(" and ")
+		}
+		all = append(all, list[i].Unblocks...)
+	}
+	if utf8.RuneCountInString(all.At(p.s.Now)) > longLead-len("; nothing is rolled back, no timer runs") {
+		return w.Say("only when each of them is resolved")
+	}
+	return all
+}

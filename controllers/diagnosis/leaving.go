@@ -1,0 +1,70 @@
+package diagnosis
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Leaving tells why count pods that have to go are not gone; terminating of them
+// were deleted, and described are the first of these.
+func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64) decision.Finding {
+	f := decision.Finding{Code: Ending, Count: count, Unblocks: words("when the last of them is gone")}
+	var last time.Time
+	for _, p := range described {
+		if len(f.Pods) < MaxNamed {
+			f.Pods = append(f.Pods, p.Name)
+		}
+		if p.Until.After(last) {
+			last = p.Until
+		}
+	}
+	if len(described) > 0 {
+		f.Show = kubectl(w.Namespace, "get pod "+described[0].Name+" -o yaml")
+	}
+	are := words(plural(count, " is", " are"))
+	held := stuck(described, w.Now)
+	switch {
+	case terminating == 0:
+		f.After = are.Say(" still running")
+	case held == nil:
+		f.After = are.Say(" still terminating")
+		if last.After(w.Now) {
+			f.After = f.After.Say(", up to ").Until(last).Say(" more")
+		}
+	case len(held.Finalizers) > 0:
+		f.NeedsAction = true
+		f.After = are.Say(" not gone: a finalizer holds ").Name(held.Name).Say(" (").Quote(Quote(strings.Join(held.Finalizers, ", "), 70)).Say(")")
+		f.Unblocks = words("when whoever set the finalizer removes it")
+	case held.NodeGone:
+		f.After = are.Say(" not gone: node ").Name(held.Node).Say(" of ").Name(held.Name).Say(" does not answer")
+		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
+	default:
+		f.After = are.Say(" not gone: the grace period of ").Name(held.Name).Say(" ended ").Since(held.Until).Say(" ago")
+		f.Unblocks = words("when the kubelet ends it")
+	}
+	return f
+}
+
+// stuck is the first pod that more than its grace period holds.
+func stuck(pods []decision.LeavingPod, now time.Time) *decision.LeavingPod {
+	for i := range pods {
+		p := &pods[i]
+		if over := !p.Until.After(now); p.NodeGone || over && len(p.Finalizers) > 0 || now.Sub(p.Until) > slack {
+			return p
+		}
+	}
+	return nil
+}
+
+// slack is what a kubelet may take beyond the grace period to report the end.
+const slack = 5 * time.Second
+
+// OfDeletion is the API server's refusal to delete pods.
+func OfDeletion(r Refusal) decision.Finding {
+	message := strings.TrimPrefix(r.Message, "unable to delete pods: ")
+	return decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
+		After: after(" cannot be deleted", Quote(withoutPod(message), 100)), Unblocks: words("when whoever refuses it allows it"),
+		Show: kubectl(r.Namespace, "get events")}
+}

@@ -1,0 +1,253 @@
+package diagnosis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// MaxNamed bounds the pods that a finding names.
+const MaxNamed = 3
+
+// Pods is what pods are looked at with.
+type Pods struct {
+	Namespace string
+	// Now is the instant of the look, Moved when a count last changed, and Usual how
+	// long pods take here from their creation until they are ready.
+	Now, Moved time.Time
+	Usual      time.Duration
+}
+
+// early reports whether pods of that age, or the rollout they belong to, need not
+// have got any further yet.
+func (w Pods) early(created time.Time) bool {
+	return w.Now.Sub(created) < w.Usual || w.Now.Sub(w.Moved) < w.Usual
+}
+
+// Waiting tells why pods that are not available are not: pods that wait for the
+// same make one finding.
+func (w Pods) Waiting(pods []decision.Pod) []decision.Finding {
+	var groups []group
+	for i := range pods {
+		g := w.group(&pods[i])
+		at := slices.IndexFunc(groups, g.same)
+		if at < 0 {
+			groups = append(groups, g)
+			continue
+		}
+		groups[at].add(g)
+	}
+	list := make([]decision.Finding, len(groups))
+	for i := range groups {
+		list[i] = groups[i].finding(w)
+	}
+	Rank(list)
+	return list
+}
+
+// group is pods that wait for the same.
+type group struct {
+	code   string
+	pod    *decision.Pod // the first
+	detail string        // what tells it from other groups of the code
+	pull   string        // why an image cannot be pulled, "" where it is not said
+	pods   []string
+	count  int64
+	since  time.Time
+	exits  int64 // the highest number of restarts
+	usual  bool
+}
+
+func (w Pods) group(p *decision.Pod) group {
+	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, since: p.Since, detail: p.ContainerState.Container}
+	if g.since.IsZero() {
+		g.since = p.Created
+	}
+	if p.Exit != nil {
+		g.exits = p.Exit.Restarts
+	}
+	switch g.code {
+	case Image:
+		g.pull, g.detail = pullTrouble(p), p.Image
+	case Claim, Node:
+		g.detail = p.Message
+	case Config, Start:
+		g.detail += p.Message
+	case Starting, Startup, Probe:
+		g.usual = w.early(p.Created)
+		if g.code == Starting {
+			g.detail = p.Reason
+		}
+	case MinReady:
+		g.since, g.detail = p.ReadySince, ""
+	}
+	return g
+}
+
+// same reports whether pods belong together. A back-off may not say what the error
+// before it said: the image alone counts then.
+func (g *group) same(other group) bool {
+	return g.code == other.code && g.detail == other.detail && (g.pull == other.pull || g.pull == "" || other.pull == "")
+}
+
+func (g *group) add(other group) {
+	g.count += other.count
+	g.exits = max(g.exits, other.exits)
+	g.usual = g.usual && other.usual
+	if len(g.pods) < MaxNamed {
+		g.pods = append(g.pods, other.pods...)
+	}
+	if g.pull == "" {
+		g.pull, g.pod = other.pull, other.pod
+	}
+	if other.since.Before(g.since) {
+		g.since = other.since
+	}
+}
+
+var pullReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
+
+// backoffReset is for how long a container has to run until the kubelet takes it for
+// well and forgets how often it had to be started.
+const backoffReset = 10 * time.Minute
+
+// codeOf is what a pod waits for. A container that was started again a moment ago is
+// still one that keeps crashing.
+func (w Pods) codeOf(p *decision.Pod) string {
+	c := p.ContainerState
+	if !c.Running.IsZero() && w.Now.Sub(c.Running) >= backoffReset {
+		c.Exit = nil
+	}
+	switch {
+	case p.Ready:
+		return MinReady
+	case p.Reason == "Unschedulable":
+		if _, claim := claimTrouble(p.Message); claim {
+			return Claim
+		}
+		return Node
+	case p.Reason == "SchedulingGated":
+		return Gated
+	case p.Reason == "NodeLost", p.Reason == "NodeNotReady":
+		return NodeGone
+	case slices.Contains(pullReasons, p.Reason):
+		return Image
+	case p.Reason == "CreateContainerConfigError", p.Reason == "CreateContainerError":
+		return Config
+	case c.Role == decision.RoleInit:
+		return Init
+	case c.Role == decision.RoleSidecar:
+		return Sidecar
+	case p.Reason == "RunContainerError", p.Reason == "PostStartHookError", c.Exit != nil && (c.Exit.Reason == "StartError" || c.Exit.Reason == "ContainerCannotRun"):
+		return Start
+	case c.Exit != nil && c.Exit.Reason == "OOMKilled":
+		return Memory
+	case p.Reason == "CrashLoopBackOff", p.Reason == "Error", c.Exit != nil:
+		return Crash
+	case c.Probe == "startup":
+		return Startup
+	case p.Reason == "ReadinessGatesNotReady":
+		return Gate
+	case p.Reason == "" && p.Phase == "Pending", p.Reason == "ContainerCreating", p.Reason == "PodInitializing", p.Reason == "Pending":
+		return Starting
+	default:
+		return Probe
+	}
+}
+
+// finding puts the group into words.
+func (g *group) finding(w Pods) decision.Finding {
+	f := decision.Finding{Code: g.code, Count: g.count, Pods: g.pods, Since: g.since, Message: g.pod.Message, Usual: g.usual,
+		Show: kubectl(w.Namespace, "describe pod "+g.pod.Name)}
+	said := g.say(w, &f)
+	f.After = append(words(" "), said...)
+	return f
+}
+
+// do picks the verb that goes with the number of pods.
+func (g *group) do(one, many string) decision.Words { return words(plural(g.count, one, many)) }
+
+// container is " of container app", "" where there is no name.
+func (g *group) container() decision.Words {
+	if g.pod.ContainerState.Container == "" {
+		return nil
+	}
+	return words("container ").Name(g.pod.ContainerState.Container)
+}
+
+// logs shows what the container said before it ended.
+func (g *group) logs(w Pods, previous bool) string {
+	command := "logs " + g.pod.Name
+	if c := g.pod.ContainerState.Container; c != "" {
+		command += " -c " + c
+	}
+	if previous {
+		command += " --previous"
+	}
+	return kubectl(w.Namespace, command)
+}
+
+// ended is how the last run ended: "exit code 1", "killed by SIGSEGV".
+func (g *group) ended() string {
+	e := g.pod.Exit
+	if e == nil {
+		return g.pod.Reason
+	}
+	text := "exit code " + strconv.FormatInt(e.Code, 10)
+	signal := e.Signal
+	if signal == 0 && e.Code > 128 && e.Code < 128+32 {
+		signal = e.Code - 128
+	}
+	if name := signals[signal]; name != "" {
+		text += ": " + name
+	}
+	return text + g.restarts()
+}
+
+func (g *group) restarts() string {
+	if g.exits == 0 {
+		return ""
+	}
+	return ", " + strconv.FormatInt(g.exits, 10) + plural(g.exits, " restart", " restarts")
+}
+
+var signals = map[int64]string{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
+
+// pullTrouble is why an image cannot be pulled, "" where the message does not say.
+func pullTrouble(p *decision.Pod) string {
+	switch p.Reason {
+	case "InvalidImageName":
+		return "the name is not valid"
+	case "ErrImageNeverPull":
+		return "not on the node, and imagePullPolicy is Never"
+	case "SignatureValidationFailed":
+		return "its signature is not valid"
+	}
+	message := strings.ToLower(p.Message)
+	for _, t := range pullTroubles {
+		if strings.Contains(message, t.theirs) {
+			return t.ours
+		}
+	}
+	if _, why, ok := strings.Cut(p.Message, "ErrImagePull: "); ok && why != "" {
+		return lastClause(why)
+	}
+	if p.Reason == "ErrImagePull" && p.Message != "" {
+		return lastClause(p.Message)
+	}
+	return ""
+}
+
+// pullTroubles in the order in which they are looked for: a registry that refuses a
+// login often says "not found" as well.
+var pullTroubles = []struct{ theirs, ours string }{
+	{"toomanyrequests", "rate limit of the registry"}, {"too many requests", "rate limit of the registry"}, {"rate limit", "rate limit of the registry"},
+	{"unauthorized", "unauthorized"}, {"authorization failed", "unauthorized"}, {"no basic auth credentials", "unauthorized"},
+	{"access denied", "denied"}, {"denied", "denied"}, {"forbidden", "denied"},
+	{"no match for platform", "no image for the node's platform"}, {"manifest unknown", "not found"}, {"not found", "not found"}, {"does not exist", "not found"},
+	{"x509", "certificate of the registry is not trusted"}, {"no such host", "no such host"}, {"connection refused", "connection refused"},
+	{"i/o timeout", "timeout"}, {"deadline exceeded", "timeout"}, {"timeout", "timeout"}, {"no space left", "no space left on the node"},
+}

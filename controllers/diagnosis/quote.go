@@ -1,0 +1,48 @@
+package diagnosis
+
+import "strings"
+
+// Quote is somebody else's words in one line of at most limit characters. What
+// does not fit is left out of the middle: who speaks stands in front, and the
+// answer mostly stands at the end.
+func Quote(s string, limit int) string {
+	s = strings.TrimRight(strings.Join(strings.Fields(s), " "), ". ")
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	if limit < 2 {
+		return "…"
+	}
+	const join = " … "
+	tail := (limit - len([]rune(join))) * 2 / 3
+	head := limit - len([]rune(join)) - tail
+	if head < 8 { // Too short for both ends: the end has the answer.
+		return "…" + string(r[len(r)-limit+1:])
+	}
+	return strings.TrimSpace(string(r[:head])) + join + strings.TrimSpace(string(r[len(r)-tail:]))
+}
+
+// quoted are the texts between a pair of marks, in their order.
+func quoted(s, mark string) []string {
+	parts := strings.Split(s, mark)
+	var list []string
+	for i := 1; i+1 < len(parts); i += 2 {
+		list = append(list, parts[i])
+	}
+	return list
+}
+
+// between is the text after one mark and before the next; ok where both are there.
+func between(s, from, to string) (text string, ok bool) {
+	_, rest, _ := strings.Cut(s, from)
+	text, _, ok = strings.Cut(rest, to)
+	return text, ok
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

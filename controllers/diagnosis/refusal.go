@@ -1,0 +1,263 @@
+package diagnosis
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Refusal is what the API server answered when pods were to be created.
+type Refusal struct {
+	Namespace string
+	// Message is the API server's, and Count how many pods could not be created.
+	Message string
+	Count   int64
+	Since   time.Time
+}
+
+// refusals take the message apart; the first that knows its words speaks.
+var refusals = []func(*refusal) bool{
+	(*refusal).namespace, (*refusal).webhookDenied, (*refusal).webhookDown, (*refusal).policy,
+	(*refusal).quotaFull, (*refusal).quotaAsks, (*refusal).podSecurity,
+	(*refusal).serviceAccount, (*refusal).priorityClass, (*refusal).limitRange, (*refusal).forbidden, (*refusal).invalid,
+}
+
+// refusal is a message and the finding that is made of it.
+type refusal struct {
+	Refusal
+	text string // the message without the pod's name in front
+	decision.Finding
+}
+
+// OfRefusal tells from the API server's message who refuses pods, and what would
+// end it.
+func OfRefusal(r Refusal) decision.Finding {
+	f := &refusal{Refusal: r, text: withoutPod(r.Message)}
+	f.Finding = decision.Finding{Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true}
+	for _, knows := range refusals {
+		if knows(f) {
+			return f.Finding
+		}
+	}
+	f.is(Refused, words("the API server refuses "), quote(Quote(f.text, 100)), words("when it allows them or the template changes"), "")
+	return f.Finding
+}
+
+// withoutPod leaves out `pods "web-1" is forbidden: `, which says what everybody knows.
+func withoutPod(message string) string {
+	text := strings.TrimSpace(message)
+	for _, kind := range []string{`pods "`, `Pod "`, `pods `} {
+		if rest, ok := strings.CutPrefix(text, kind); ok {
+			if _, why, found := strings.Cut(rest, "is forbidden: "); found {
+				return strings.TrimSpace(why)
+			}
+		}
+	}
+	return text
+}
+
+// is fills in the finding.
+func (f *refusal) is(code string, before, after, unblocks decision.Words, show string) bool {
+	f.Code, f.Before, f.After, f.Unblocks = code, before, after, unblocks
+	if show != "" {
+		f.Show = kubectl(f.Namespace, show)
+	}
+	return true
+}
+
+func (f *refusal) namespace() bool {
+	if !strings.Contains(f.text, "because it is being terminated") {
+		return false
+	}
+	f.NeedsAction = false
+	return f.is(Namespace, nil, words(" cannot be created: the namespace is being deleted"), words("when the namespace is gone and made anew"), "")
+}
+
+// webhookDenied is `admission webhook "NAME" denied the request: WHY`.
+func (f *refusal) webhookDenied() bool {
+	name, ok := between(f.text, `admission webhook "`, `" denied the request`)
+	if !ok {
+		return false
+	}
+	_, why, _ := strings.Cut(f.text, `" denied the request`)
+	why = strings.TrimPrefix(why, ": ")
+	if why = strings.TrimSpace(why); why == "without explanation" || why == "" {
+		why = "without a reason"
+	}
+	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(Quote(why, 90)),
+		words("when the webhook allows them or the template changes"), "get validatingwebhookconfigurations,mutatingwebhookconfigurations")
+}
+
+// webhookDown is `failed calling webhook "NAME": ... : WHY`.
+func (f *refusal) webhookDown() bool {
+	name, ok := between(f.text, `failed calling webhook "`, `"`)
+	if !ok {
+		return false
+	}
+	_, why, _ := strings.Cut(f.text, `failed calling webhook "`+name+`": `)
+	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer and must be asked before "), after(" can be created", lastClause(why)),
+		words("when the webhook answers or its failurePolicy changes"), "get validatingwebhookconfigurations,mutatingwebhookconfigurations")
+}
+
+// policy is `ValidatingAdmissionPolicy 'NAME' with binding 'B' denied request: WHY`.
+func (f *refusal) policy() bool {
+	name, ok := between(f.text, "ValidatingAdmissionPolicy '", "'")
+	if !ok {
+		return false
+	}
+	_, why, _ := strings.Cut(f.text, " denied request: ")
+	return f.is(Policy, words("policy ").Name(name).Say(" denies "), quote(Quote(why, 90)),
+		words("when the template or the policy changes"), "describe validatingadmissionpolicy "+name)
+}
+
+// quotaFull is `exceeded quota: NAME, requested: a=1,b=2, used: ..., limited: ...`.
+func (f *refusal) quotaFull() bool {
+	name, ok := between(f.text, "exceeded quota: ", ", requested: ")
+	if !ok {
+		return false
+	}
+	requested, _ := between(f.text, ", requested: ", ", used: ")
+	used, _ := between(f.text, ", used: ", ", limited: ")
+	_, limited, _ := strings.Cut(f.text, ", limited: ")
+	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote(usage(requested, used, limited)),
+		words("when the quota leaves room"), "describe quota "+name)
+}
+
+// usage is "pods: 3 of 3 used" or "requests.cpu: 1800m of 2 used, 500m asked", for
+// each resource that the quota names.
+func usage(requested, used, limited string) string {
+	asks, have := amounts(requested), amounts(used)
+	var said []string
+	for _, limit := range strings.Split(limited, ",") {
+		resource, most, ok := strings.Cut(strings.TrimSpace(limit), "=")
+		if !ok {
+			continue
+		}
+		text := resource + ": " + have[resource] + " of " + most + " used"
+		if asks[resource] != "1" && asks[resource] != "" {
+			text += ", " + asks[resource] + " asked"
+		}
+		said = append(said, text)
+	}
+	return Quote(strings.Join(said, "; "), 90)
+}
+
+func amounts(list string) map[string]string {
+	m := map[string]string{}
+	for _, item := range strings.Split(list, ",") {
+		if resource, amount, ok := strings.Cut(strings.TrimSpace(item), "="); ok {
+			m[resource] = amount
+		}
+	}
+	return m
+}
+
+// quotaAsks is `failed quota: NAME: must specify limits.cpu for: app; ...`.
+func (f *refusal) quotaAsks() bool {
+	name, ok := between(f.text, "failed quota: ", ": must specify ")
+	if !ok {
+		return false
+	}
+	_, what, _ := strings.Cut(f.text, ": must specify ")
+	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote("must specify "+Quote(what, 70)),
+		words("when the template specifies them or a LimitRange gives defaults"), "describe quota "+name)
+}
+
+// inBrackets is what Pod Security adds to each field: how to set it.
+var inBrackets = regexp.MustCompile(` \([^()]*(\([^()]*\)[^()]*)*\)`)
+
+// podSecurity is `violates PodSecurity "restricted:latest": a != b (container ...), ...`.
+func (f *refusal) podSecurity() bool {
+	level, ok := between(f.text, `violates PodSecurity "`, `"`)
+	if !ok {
+		return false
+	}
+	_, fields, _ := strings.Cut(f.text, `": `)
+	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(Quote(inBrackets.ReplaceAllString(fields, ""), 90)),
+		words("when the template sets what is named, or the level of the namespace changes"), "describe namespace "+f.Namespace)
+}
+
+// serviceAccount is `error looking up service account NS/NAME: serviceaccount "NAME" not found`.
+func (f *refusal) serviceAccount() bool {
+	name, ok := between(f.text, "error looking up service account ", ": ")
+	if !ok {
+		return false
+	}
+	_, name, _ = strings.Cut(name, "/")
+	if !strings.Contains(f.text, "not found") {
+		return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" cannot be read (").Quote(lastClause(f.text)).Say(")"),
+			words("when it can be read"), "get serviceaccount "+name)
+	}
+	return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" does not exist"),
+		words("when that ServiceAccount exists or the template changes"), "get serviceaccount "+name)
+}
+
+// priorityClass is `no PriorityClass with name NAME was found`.
+func (f *refusal) priorityClass() bool {
+	name, ok := between(f.text, "no PriorityClass with name ", " was found")
+	if !ok {
+		return false
+	}
+	return f.is(PriorityClass, nil, words(" cannot be created: PriorityClass ").Name(name).Say(" does not exist"),
+		words("when that PriorityClass exists or the template changes"), "get priorityclass "+name)
+}
+
+// limitWords begin what a LimitRange says.
+var limitWords = regexp.MustCompile(`^\[?(maximum|minimum) \S+ usage per |^\[?\S+ max limit to request ratio per `)
+
+func (f *refusal) limitRange() bool {
+	if !limitWords.MatchString(f.text) {
+		return false
+	}
+	return f.is(LimitRange, words("a LimitRange refuses "), quote(Quote(strings.Trim(f.text, "[]"), 110)),
+		words("when the template or the LimitRange changes"), "describe limitrange")
+}
+
+// forbidden is `User "X" cannot create resource "pods" in API group "" in the namespace "Y"`.
+func (f *refusal) forbidden() bool {
+	user, ok := between(f.text, `User "`, `" cannot create resource "pods"`)
+	if !ok {
+		return false
+	}
+	return f.is(Forbidden, nil, words(" cannot be created: ").Name(user).Say(" has no right to create pods here"),
+		words("when it is given the right"), "auth can-i create pods --as "+user)
+}
+
+// invalid is `Pod "NAME" is invalid: spec.containers[0].image: Required value`.
+func (f *refusal) invalid() bool {
+	_, why, ok := strings.Cut(f.text, `" is invalid: `)
+	if !ok {
+		return false
+	}
+	return f.is(Invalid, words("the API server finds "), after(" invalid", Quote(why, 100)), words("when the template changes"), "")
+}
+
+// lastClause is what stands behind the last colon and blank, where the answer of a
+// chain of wrapped errors is.
+func lastClause(s string) string {
+	if i := strings.LastIndex(s, ": "); i >= 0 {
+		s = s[i+2:]
+	}
+	return Quote(s, 80)
+}
+
+func kubectl(namespace, command string) string {
+	if namespace == "" {
+		return "kubectl " + command
+	}
+	return "kubectl -n " + namespace + " " + command
+}
+
+func words(text string) decision.Words { return decision.Words{}.Say(text) }
+
+// quote is foreign words behind ours.
+func quote(text string) decision.Words { return after("", text) }
+
+func after(ours, theirs string) decision.Words {
+	if theirs == "" {
+		return words(ours)
+	}
+	return words(ours + " (").Quote(theirs).Say(")")
+}

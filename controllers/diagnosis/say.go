@@ -1,0 +1,237 @@
+package diagnosis
+
+import (
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// say is what the pods do, read after "3 new pods ". It fills in what ends it.
+func (g *group) say(w Pods, f *decision.Finding) decision.Words {
+	switch g.code {
+	case Claim, Node:
+		return g.sayNode(w, f)
+	case Image:
+		return g.sayImage(f)
+	case Config:
+		return g.sayConfig(w, f)
+	case Init:
+		return g.sayInit(w, f)
+	case Sidecar:
+		return g.saySidecar(w, f)
+	case Start, Memory, Crash:
+		return g.sayCrash(w, f)
+	default:
+		return g.sayWait(w, f)
+	}
+}
+
+func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
+	s := unschedulable(g.pod.Message)
+	f.NeedsAction = true
+	f.Unblocks = decision.Words{}.Quote(s.unblocks)
+	if s.code == Claim {
+		f.Show = kubectl(w.Namespace, s.show)
+		return g.do("is not scheduled: ", "are not scheduled: ").Quote(s.said)
+	}
+	return g.do("fits no node (", "fit no node (").Quote(s.said).Say(")")
+}
+
+func (g *group) sayImage(f *decision.Finding) decision.Words {
+	image, why := Quote(g.pod.Image, 90), g.pull
+	if image == "" {
+		image = "its image"
+	}
+	if why == "" {
+		why = g.pod.Reason
+	}
+	f.NeedsAction = true
+	switch why {
+	case "not found", "the name is not valid", "no image for the node's platform":
+		f.Unblocks = words("when that image exists or the template changes")
+	case "unauthorized", "denied":
+		f.Unblocks = words("when a pull secret allows it or the template changes")
+	case "rate limit of the registry", "timeout", "connection refused":
+		f.Unblocks, f.NeedsAction = words("when the registry answers, which the kubelet keeps trying"), false
+	default:
+		f.Unblocks = words("when that image can be pulled or the template changes")
+	}
+	return words("cannot pull ").Quote(image).Say(" (").Quote(why).Say(")")
+}
+
+// sayConfig takes the kubelet's words apart: `configmap "app" not found`, `couldn't
+// find key url in Secret ns/db`.
+func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
+	f.NeedsAction = true
+	f.Unblocks = words("when it can be created as configured, or the template changes")
+	message := g.pod.Message
+	for _, kind := range []string{"ConfigMap", "Secret"} {
+		if name, ok := between(strings.ToLower(message), strings.ToLower(kind)+` "`, `" not found`); ok {
+			f.Unblocks = words("when " + kind + " ").Name(name).Say(" exists or the template changes")
+			f.Show = kubectl(w.Namespace, "get "+strings.ToLower(kind)+" "+name)
+			return g.do("needs ", "need ").Say(kind + " ").Name(name).Say(", which does not exist")
+		}
+		if key, ok := between(message, "couldn't find key ", " in "+kind+" "); ok {
+			_, object, _ := strings.Cut(message, " in "+kind+" ")
+			object, _, _ = strings.Cut(object, " ")
+			_, name, _ := strings.Cut(object, "/")
+			f.Unblocks = words("when " + kind + " ").Name(name).Say(" has that key or the template changes")
+			f.Show = kubectl(w.Namespace, "describe "+strings.ToLower(kind)+" "+name)
+			return g.do("needs ", "need ").Say("key ").Name(key).Say(" of " + kind + " ").Name(name).Say(", which has no such key")
+		}
+	}
+	if strings.Contains(message, "runAsNonRoot") {
+		f.Unblocks = words("when the image or runAsUser names another user than root")
+		return g.do("has", "have").Say(" runAsNonRoot set, and the image runs as root")
+	}
+	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, 90)).Say(")")
+}
+
+func orReason(p *decision.Pod, limit int) string {
+	if p.Message == "" {
+		return p.Reason
+	}
+	return Quote(p.Message, limit)
+}
+
+func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
+	f.Show = g.logs(w, g.pod.Exit != nil)
+	said := append(g.do("waits for init ", "wait for init "), g.container()...)
+	if g.pod.Exit == nil {
+		f.Unblocks = words("when that container has ended")
+		f.Usual = w.early(g.pod.Created)
+		if g.pod.Running.IsZero() {
+			return said.Say(", which is still starting")
+		}
+		return said.Say(", which has not ended for ").Since(g.pod.Running)
+	}
+	f.NeedsAction = true
+	f.Unblocks = words("when that container ends well or the template changes")
+	return said.Say(", which fails again and again (").Quote(g.ended()).Say(")")
+}
+
+func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
+	f.Show = g.logs(w, g.pod.Exit != nil)
+	said := append(g.do("waits for sidecar ", "wait for sidecar "), g.container()...)
+	if g.pod.Exit == nil {
+		f.Unblocks = words("when that container has started")
+		f.Usual = w.early(g.pod.Created)
+		return said.Say(", which has not started")
+	}
+	f.NeedsAction = true
+	f.Unblocks = words("when that container stays up or the template changes")
+	return said.Say(", which keeps crashing (").Quote(g.ended()).Say(")")
+}
+
+func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
+	f.Show, f.NeedsAction = g.logs(w, true), true
+	f.Unblocks = words("when ").Say(plural(g.count, "it stays", "they stay")).Say(" up or the template changes")
+	of := g.container()
+	switch {
+	case g.code == Memory:
+		f.Unblocks = words("when its memory limit is raised or it needs less")
+		said := g.do("keeps running out of memory (OOMKilled", "keep running out of memory (OOMKilled")
+		return in(said.Quote(g.restarts()).Say(")"), of)
+	case g.code == Start:
+		f.Unblocks = words("when the template or the image changes")
+		f.Show = kubectl(w.Namespace, "describe pod "+g.pod.Name)
+		return append(g.do("cannot start ", "cannot start "), append(orIts(of), decision.Words{}.Say(" (").Quote(g.startTrouble()).Say(")")...)...)
+	case g.pod.Exit != nil && g.pod.Exit.Code == 0:
+		return in(g.do("keeps ending though it should run on (", "keep ending though they should run on (").Quote(g.ended()).Say(")"), of)
+	}
+	if e := g.pod.Exit; e != nil && (e.Code == 137 || e.Code == 143) { // Mostly by the kubelet, as a probe failed.
+		return in(g.do("keeps being killed (", "keep being killed (").Quote(g.ended()).Say(")"), of)
+	}
+	return in(g.do("keeps crashing (", "keep crashing (").Quote(g.ended()).Say(")"), of)
+}
+
+// in names the container behind what is said of the pod.
+func in(said, container decision.Words) decision.Words {
+	if container == nil {
+		return said
+	}
+	return append(said.Say(" in "), container...)
+}
+
+func orIts(container decision.Words) decision.Words {
+	if container == nil {
+		return words("a container")
+	}
+	return container
+}
+
+// startTrouble is why a container cannot be started: the runtime's last clause.
+func (g *group) startTrouble() string {
+	message := g.pod.Message
+	if e := g.pod.Exit; e != nil && e.Message != "" {
+		message = e.Message
+	}
+	if g.pod.Reason == "PostStartHookError" {
+		return "PostStartHookError: " + Quote(message, 70)
+	}
+	if i := strings.Index(message, "exec: "); i >= 0 {
+		return Quote(message[i:], 90)
+	}
+	if message == "" {
+		return g.pod.Reason
+	}
+	return Quote(message, 90)
+}
+
+// sayWait is everything that may come right by itself.
+func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
+	f.Unblocks = words("when ").Say(plural(g.count, "it becomes", "they become")).Say(" ready")
+	switch g.code {
+	case MinReady:
+		return g.do("is ready but not for long enough", "are ready but not for long enough")
+	case Gated:
+		f.NeedsAction, f.Unblocks = true, words("when its scheduling gates are removed")
+		return g.do("is held back by a scheduling gate", "are held back by a scheduling gate")
+	case NodeGone:
+		f.Unblocks, f.Show = words("when the node answers again, or its pods are evicted after five minutes"), "kubectl describe node "+g.pod.Node
+		return g.do("is", "are").Say(" on node ").Name(g.pod.Node).Say(", which does not answer")
+	case Gate:
+		f.Unblocks = words("when its readiness gate is set")
+		if gate, ok := between(g.pod.Message, `readiness gate "`, `"`); ok {
+			return g.do("waits", "wait").Say(" for readiness gate ").Name(gate)
+		}
+		return g.do("waits", "wait").Say(" for a readiness gate")
+	case Starting:
+		switch {
+		case g.pod.Reason == "" && g.pod.Node == "":
+			return g.do("has no node yet", "have no node yet")
+		case g.pod.Reason == "":
+			return g.do("is still starting", "are still starting")
+		}
+		return g.do("is still starting", "are still starting").Say(" (").Quote(g.pod.Reason).Say(")")
+	case Startup:
+		return append(g.do("has not passed the startup probe of ", "have not passed the startup probe of "), orIts(g.container())...)
+	}
+	return g.sayUnready()
+}
+
+// sayUnready is a pod that runs and is not ready.
+func (g *group) sayUnready() decision.Words {
+	switch name := g.unreadyContainer(); {
+	case name != "":
+		return g.do("does", "do").Say(" not pass the readiness probe of container ").Name(name)
+	case g.pod.Reason == "" || g.pod.Reason == "ContainersNotReady":
+		return g.do("is running but not ready", "are running but not ready")
+	default:
+		return g.do("is not ready", "are not ready").Say(" (").Quote(Quote(g.pod.Reason, 40)).Say(")")
+	}
+}
+
+// unreadyContainer is the container that is not ready: by its own status, or by the
+// pod's condition "containers with unready status: [app sidecar]".
+func (g *group) unreadyContainer() string {
+	if c := &g.pod.ContainerState; c.Container != "" {
+		return c.Container
+	}
+	names, ok := between(g.pod.Message, "containers with unready status: [", "]")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(names, " ")
+	return name
+}

@@ -1,0 +1,126 @@
+package diagnosis
+
+import (
+	"strings"
+)
+
+// shortage is what keeps pods from every node, in a few words, and what ends it.
+type shortage struct {
+	code, said, unblocks, show string
+}
+
+// nodeReasons are what the scheduler says of nodes, and what a person would say.
+// The first that is found in a reason counts; longer ones stand before shorter ones.
+var nodeReasons = []struct{ theirs, one, many, unblocks string }{
+	{"didn't match Pod's node affinity/selector", "does not match its node selector or affinity", "do not match its node selector or affinity", "when a node has the labels that it asks for, or the template asks for others"},
+	{"didn't satisfy existing pods anti-affinity rules", "is kept free by the anti-affinity of other pods", "are kept free by the anti-affinity of other pods", "when a node without such pods has room"},
+	{"didn't match pod anti-affinity rules", "has a pod that its anti-affinity avoids", "have a pod that its anti-affinity avoids", "when a node without such a pod joins, or the template changes"},
+	{"didn't match pod affinity rules", "has no pod that its affinity asks for", "have no pod that its affinity asks for", "when such a pod runs, or the template changes"},
+	{"didn't match pod topology spread constraints", "would break its topology spread", "would break its topology spread", "when the other zones or nodes have room, or the template changes"},
+	{"didn't have free ports for the requested pod ports", "has its host port in use", "have its host port in use", "when a node has the port free, or the template asks for none"},
+	{"were unschedulable", "is cordoned", "are cordoned", "when a node is uncordoned: kubectl uncordon"},
+	{"Too many pods", "is full of pods", "are full of pods", "when a node has room for a pod"},
+	{"exceed max volume count", "has no room for a volume", "have no room for a volume", "when a node has room for its volumes"},
+	{"had volume node affinity conflict", "cannot reach its volume", "cannot reach its volume", "when a node that reaches the volume has room"},
+	{"had no available volume zone", "is not in the zone of its volume", "are not in the zone of its volume", "when a node in that zone has room"},
+	{"didn't find available persistent volumes to bind", "has no volume for its claim", "have no volume for its claim", "when a volume for the claim exists"},
+}
+
+// unschedulable takes the scheduler's message apart: `0/3 nodes are available: 1
+// node(s) had untolerated taint {a: b}, 2 Insufficient cpu. preemption: ...`. What
+// it does not know it quotes.
+func unschedulable(message string) shortage {
+	if s, ok := claimTrouble(message); ok {
+		return s
+	}
+	nodes, rest, found := strings.Cut(message, " nodes are available: ")
+	if !found {
+		return shortage{code: Node, said: Quote(message, 90), unblocks: "when a node fits", show: "describe pod"}
+	}
+	_, total, _ := strings.Cut(nodes, "/")
+	rest, _, _ = strings.Cut(rest, " preemption: ")
+	s := shortage{code: Node, show: "describe pod"}
+	var said []string
+	for _, reason := range nodeList(rest) {
+		words, unblocks := nodeReason(reason)
+		said = append(said, words)
+		if s.unblocks == "" {
+			s.unblocks = unblocks
+		}
+	}
+	if s.unblocks == "" || len(said) > 1 {
+		s.unblocks = "when a node has room and fits, or the template changes"
+	}
+	switch what, alike := strings.CutPrefix(strings.Join(said, ", "), total+" "); {
+	case len(said) > 1 || !alike:
+		s.said = "of " + total + " nodes " + Quote(strings.Join(said, ", "), 90)
+	case total == "1":
+		s.said = "the only node " + Quote(what, 90)
+	default:
+		s.said = "all " + total + " nodes " + Quote(what, 90)
+	}
+	return s
+}
+
+// nodeList divides the reasons, each of which begins with a number. A comma may
+// stand inside one.
+func nodeList(s string) []string {
+	var list []string
+	for _, part := range strings.Split(strings.TrimRight(s, ". "), ", ") {
+		if n := len(list); n > 0 && (part == "" || part[0] < '0' || part[0] > '9') {
+			list[n-1] += ", " + part
+			continue
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// nodeReason says one reason in our words, with its number of nodes in front.
+func nodeReason(reason string) (said, unblocks string) {
+	number, what, _ := strings.Cut(reason, " ")
+	one := number == "1"
+	pick := func(a, b string) string {
+		if one {
+			return number + " " + a
+		}
+		return number + " " + b
+	}
+	if resource, ok := strings.CutPrefix(what, "Insufficient "); ok {
+		return pick("has too little "+resource, "have too little "+resource), "when a node has more " + resource + " free, or the template asks for less"
+	}
+	if taint, ok := between(what, "{", "}"); ok && strings.Contains(what, "taint") {
+		taint = strings.TrimSuffix(strings.TrimSpace(taint), ":")
+		return pick("is tainted "+taint, "are tainted "+taint), "when a node without that taint has room, or the template tolerates it"
+	}
+	if strings.Contains(what, "taint") {
+		return pick("has a taint", "have taints"), "when a node without that taint has room, or the template tolerates it"
+	}
+	for _, r := range nodeReasons {
+		if strings.Contains(what, r.theirs) {
+			return pick(r.one, r.many), r.unblocks
+		}
+	}
+	return reason, ""
+}
+
+// claimTrouble is what has to do with claims and with no node.
+func claimTrouble(message string) (shortage, bool) {
+	claim, named := between(message, `persistentvolumeclaim "`, `"`)
+	get := "get pvc"
+	if named {
+		get += " " + claim
+	}
+	switch {
+	case named && strings.Contains(message, "not found"):
+		return shortage{Claim, "PersistentVolumeClaim " + claim + " does not exist", "when PersistentVolumeClaim " + claim + " exists", get}, true
+	case named && strings.Contains(message, "is being deleted"):
+		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is made anew", get}, true
+	case named:
+		_, after, _ := strings.Cut(message, `persistentvolumeclaim "`)
+		return shortage{Claim, "PersistentVolumeClaim " + Quote(strings.Replace(after, `"`, "", 1), 80), "when the claim is in order", get}, true
+	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
+		return shortage{Claim, "its PersistentVolumeClaim is not bound to a volume", "when the claim is bound", get}, true
+	}
+	return shortage{}, false
+}

@@ -1,0 +1,181 @@
+package controllers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+)
+
+// reasonNodeNotReady is the reason of a pod whose containers are ready and which is
+// not: the node lifecycle controller says so of pods on a node that does not
+// answer, and gives no reason.
+const reasonNodeNotReady = "NodeNotReady"
+
+// wait is what an active pod that is not ready waits for.
+type wait struct {
+	reason, message, image string
+	since                  time.Time
+	container              decision.ContainerState
+}
+
+// waiting says why a pod is not ready: it has no node, a container waits, has
+// ended or does not pass its probe. Ordinary start-up (ContainerCreating) is a
+// reason too.
+func waiting(p *corev1.Pod) wait {
+	if podReady(p) {
+		return wait{}
+	}
+	if c := podCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return wait{reason: foreign(c.Reason), message: foreign(c.Message), since: c.LastTransitionTime.UTC()}
+	}
+	w := wait{since: p.CreationTimestamp.UTC()}
+	c := podCondition(p, corev1.PodReady)
+	if c != nil {
+		w.reason, w.message, w.since = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
+	}
+	if c != nil && nodeGone(p) {
+		w.reason = reasonNodeNotReady
+		return w
+	}
+	worst, found := worstContainer(p)
+	if !found {
+		return w
+	}
+	w.container, w.image = worst.state(), imageName(worst.status.Image)
+	switch state := &worst.status.State; {
+	case state.Waiting != nil && state.Waiting.Reason != "":
+		w.reason, w.message, w.since = foreign(state.Waiting.Reason), foreign(state.Waiting.Message), p.CreationTimestamp.UTC()
+	case state.Terminated != nil:
+		w.reason, w.message = foreign(state.Terminated.Reason), ""
+	}
+	return w
+}
+
+// nodeGone reports whether the node of a pod does not answer: its containers are
+// ready as far as the kubelet has told, and the pod was marked as not ready since.
+func nodeGone(p *corev1.Pod) bool {
+	if p.Status.Reason == "NodeLost" {
+		return true
+	}
+	all, c := podCondition(p, corev1.ContainersReady), podCondition(p, corev1.PodReady)
+	return c != nil && c.Status != corev1.ConditionTrue && c.Reason == "" && all != nil && all.Status == corev1.ConditionTrue && len(p.Spec.ReadinessGates) == 0
+}
+
+// container is one container of a pod and what it is for.
+type container struct {
+	status *corev1.ContainerStatus
+	role   decision.Role
+}
+
+// How bad the state of a container is. Of several the worst is told: a container
+// that waits for another one says nothing of its own.
+const (
+	fine = iota
+	starts
+	runs // and is not ready, or has not ended yet
+	fails
+)
+
+// worstContainer is the container that keeps the pod from being ready, the first of
+// those that are equally bad: init containers come first.
+func worstContainer(p *corev1.Pod) (worst container, found bool) {
+	most := fine
+	for i := range p.Status.InitContainerStatuses {
+		c := container{&p.Status.InitContainerStatuses[i], decision.RoleInit}
+		if isSidecar(p, c.status.Name) {
+			c.role = decision.RoleSidecar
+		}
+		if n := c.badness(); n > most {
+			worst, most = c, n
+		}
+	}
+	for i := range p.Status.ContainerStatuses {
+		c := container{&p.Status.ContainerStatuses[i], ""}
+		if n := c.badness(); n > most {
+			worst, most = c, n
+		}
+	}
+	return worst, most > fine
+}
+
+func isSidecar(p *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	})
+}
+
+// badness says how bad the container's state is.
+func (c container) badness() int {
+	s := c.status
+	switch state := &s.State; {
+	case state.Waiting != nil && (state.Waiting.Reason == "ContainerCreating" || state.Waiting.Reason == "PodInitializing"):
+		return starts
+	case state.Waiting != nil && state.Waiting.Reason != "":
+		return fails
+	case state.Terminated != nil && c.role == decision.RoleInit && state.Terminated.ExitCode == 0:
+		return fine
+	case state.Terminated != nil:
+		return fails
+	case state.Running == nil, c.role == "" && s.Ready:
+		return fine
+	case c.role == decision.RoleSidecar && (s.Started == nil || *s.Started):
+		return fine
+	case s.LastTerminationState.Terminated != nil:
+		return fails
+	default:
+		return runs
+	}
+}
+
+// state is what the record holds of the container.
+func (c container) state() decision.ContainerState {
+	s := c.status
+	out := decision.ContainerState{Container: foreign(s.Name), Role: c.role}
+	ended := s.LastTerminationState.Terminated
+	switch {
+	case s.State.Running != nil:
+		out.Running = s.State.Running.StartedAt.UTC()
+		if out.Probe = "readiness"; s.Started != nil && !*s.Started {
+			out.Probe = "startup"
+		}
+	case s.State.Terminated != nil:
+		ended = s.State.Terminated
+	}
+	if ended != nil {
+		out.Exit = exit(ended, s.RestartCount)
+	}
+	return out
+}
+
+// exit leaves out the message of a container that ran: it is the program's own, and
+// may be anything.
+func exit(t *corev1.ContainerStateTerminated, restarts int32) *decision.Exit {
+	e := &decision.Exit{Code: int64(t.ExitCode), Signal: int64(t.Signal), Reason: foreign(t.Reason), Restarts: int64(restarts), At: t.FinishedAt.UTC()}
+	if t.Reason == "StartError" || t.Reason == "ContainerCannotRun" {
+		e.Message = foreign(t.Message)
+	}
+	return e
+}
+
+// leavingPod describes a terminating pod.
+func leavingPod(p *corev1.Pod) decision.LeavingPod {
+	out := decision.LeavingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: p.Spec.NodeName, NodeGone: nodeGone(p)}
+	for _, f := range p.Finalizers {
+		out.Finalizers = append(out.Finalizers, foreign(f))
+	}
+	return out
+}
+
+// firstLeaving are those whose grace period ends first.
+func firstLeaving(pods []decision.LeavingPod) []decision.LeavingPod {
+	slices.SortFunc(pods, func(a, b decision.LeavingPod) int {
+		return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.Name, b.Name))
+	})
+	return pods[:min(len(pods), deployment.MaxLeaving)]
+}
