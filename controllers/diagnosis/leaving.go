@@ -65,6 +65,6 @@ const slack = 5 * time.Second
 func OfDeletion(r Refusal) decision.Finding {
 	message := strings.TrimPrefix(r.Message, "unable to delete pods: ")
 	return decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
-		After: after(" cannot be deleted", Quote(withoutPod(message), 100)), Unblocks: words("when whoever refuses it allows it"),
+		After: after(" cannot be deleted", Quote(withoutPod(message), longest)), Unblocks: words("when whoever refuses it allows it"),
 		Show: kubectl(r.Namespace, "get events")}
 }

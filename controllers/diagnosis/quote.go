@@ -2,6 +2,9 @@ package diagnosis
 
 import "strings"
 
+// longest bounds what a finding quotes; a sentence leaves out more where it has to.
+const longest = 160
+
 // Quote is somebody else's words in one line of at most limit characters. What
 // does not fit is left out of the middle: who speaks stands in front, and the
 // answer mostly stands at the end.
@@ -20,7 +23,22 @@ func Quote(s string, limit int) string {
 	if head < 8 { // Too short for both ends: the end has the answer.
 		return "…" + string(r[len(r)-limit+1:])
 	}
-	return strings.TrimSpace(string(r[:head])) + join + strings.TrimSpace(string(r[len(r)-tail:]))
+	return front(string(r[:head])) + join + back(string(r[len(r)-tail:]))
+}
+
+// front and back leave out half a word where the text was cut, unless it is most of it.
+func front(s string) string {
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ,;:")
+}
+
+func back(s string) string {
+	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+		s = s[i+1:]
+	}
+	return strings.TrimLeft(s, " ,;:")
 }
 
 // quoted are the texts between a pair of marks, in their order.

@@ -41,7 +41,7 @@ func OfRefusal(r Refusal) decision.Finding {
 			return f.Finding
 		}
 	}
-	f.is(Refused, words("the API server refuses "), quote(Quote(f.text, 100)), words("when it allows them or the template changes"), "")
+	f.is(Refused, words("the API server refuses "), quote(Quote(f.text, longest)), words("when it allows them or the template changes"), "")
 	return f.Finding
 }
 
@@ -60,10 +60,7 @@ func withoutPod(message string) string {
 
 // is fills in the finding.
 func (f *refusal) is(code string, before, after, unblocks decision.Words, show string) bool {
-	f.Code, f.Before, f.After, f.Unblocks = code, before, after, unblocks
-	if show != "" {
-		f.Show = kubectl(f.Namespace, show)
-	}
+	f.Code, f.Before, f.After, f.Unblocks, f.Show = code, before, after, unblocks, show
 	return true
 }
 
@@ -86,8 +83,8 @@ func (f *refusal) webhookDenied() bool {
 	if why = strings.TrimSpace(why); why == "without explanation" || why == "" {
 		why = "without a reason"
 	}
-	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(Quote(why, 90)),
-		words("when the webhook allows them or the template changes"), "get validatingwebhookconfigurations,mutatingwebhookconfigurations")
+	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(Quote(why, longest)),
+		words("when the webhook allows them or the template changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 
 // webhookDown is `failed calling webhook "NAME": ... : WHY`.
@@ -98,7 +95,7 @@ func (f *refusal) webhookDown() bool {
 	}
 	_, why, _ := strings.Cut(f.text, `failed calling webhook "`+name+`": `)
 	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer and must be asked before "), after(" can be created", lastClause(why)),
-		words("when the webhook answers or its failurePolicy changes"), "get validatingwebhookconfigurations,mutatingwebhookconfigurations")
+		words("when the webhook answers or its failurePolicy changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 
 // policy is `ValidatingAdmissionPolicy 'NAME' with binding 'B' denied request: WHY`.
@@ -108,8 +105,8 @@ func (f *refusal) policy() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, " denied request: ")
-	return f.is(Policy, words("policy ").Name(name).Say(" denies "), quote(Quote(why, 90)),
-		words("when the template or the policy changes"), "describe validatingadmissionpolicy "+name)
+	return f.is(Policy, words("policy ").Name(name).Say(" denies "), quote(Quote(why, longest)),
+		words("when the template or the policy changes"), kubectl("", "describe validatingadmissionpolicy "+name))
 }
 
 // quotaFull is `exceeded quota: NAME, requested: a=1,b=2, used: ..., limited: ...`.
@@ -122,7 +119,7 @@ func (f *refusal) quotaFull() bool {
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote(usage(requested, used, limited)),
-		words("when the quota leaves room"), "describe quota "+name)
+		words("when the quota leaves room"), kubectl(f.Namespace, "describe quota "+name))
 }
 
 // usage is "pods: 3 of 3 used" or "requests.cpu: 1800m of 2 used, 500m asked", for
@@ -141,7 +138,7 @@ func usage(requested, used, limited string) string {
 		}
 		said = append(said, text)
 	}
-	return Quote(strings.Join(said, "; "), 90)
+	return Quote(strings.Join(said, "; "), longest)
 }
 
 func amounts(list string) map[string]string {
@@ -161,8 +158,8 @@ func (f *refusal) quotaAsks() bool {
 		return false
 	}
 	_, what, _ := strings.Cut(f.text, ": must specify ")
-	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote("must specify "+Quote(what, 70)),
-		words("when the template specifies them or a LimitRange gives defaults"), "describe quota "+name)
+	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote("must specify "+Quote(what, longest)),
+		words("when the template specifies them or a LimitRange gives defaults"), kubectl(f.Namespace, "describe quota "+name))
 }
 
 // inBrackets is what Pod Security adds to each field: how to set it.
@@ -175,8 +172,8 @@ func (f *refusal) podSecurity() bool {
 		return false
 	}
 	_, fields, _ := strings.Cut(f.text, `": `)
-	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(Quote(inBrackets.ReplaceAllString(fields, ""), 90)),
-		words("when the template sets what is named, or the level of the namespace changes"), "describe namespace "+f.Namespace)
+	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(Quote(inBrackets.ReplaceAllString(fields, ""), longest)),
+		words("when the template sets what is named, or the level of the namespace changes"), kubectl("", "describe namespace "+f.Namespace))
 }
 
 // serviceAccount is `error looking up service account NS/NAME: serviceaccount "NAME" not found`.
@@ -188,10 +185,10 @@ func (f *refusal) serviceAccount() bool {
 	_, name, _ = strings.Cut(name, "/")
 	if !strings.Contains(f.text, "not found") {
 		return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" cannot be read (").Quote(lastClause(f.text)).Say(")"),
-			words("when it can be read"), "get serviceaccount "+name)
+			words("when it can be read"), kubectl(f.Namespace, "get serviceaccount "+name))
 	}
 	return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" does not exist"),
-		words("when that ServiceAccount exists or the template changes"), "get serviceaccount "+name)
+		words("when that ServiceAccount exists or the template changes"), kubectl(f.Namespace, "get serviceaccount "+name))
 }
 
 // priorityClass is `no PriorityClass with name NAME was found`.
@@ -201,7 +198,7 @@ func (f *refusal) priorityClass() bool {
 		return false
 	}
 	return f.is(PriorityClass, nil, words(" cannot be created: PriorityClass ").Name(name).Say(" does not exist"),
-		words("when that PriorityClass exists or the template changes"), "get priorityclass "+name)
+		words("when that PriorityClass exists or the template changes"), kubectl("", "get priorityclass "+name))
 }
 
 // limitWords begin what a LimitRange says.
@@ -211,8 +208,8 @@ func (f *refusal) limitRange() bool {
 	if !limitWords.MatchString(f.text) {
 		return false
 	}
-	return f.is(LimitRange, words("a LimitRange refuses "), quote(Quote(strings.Trim(f.text, "[]"), 110)),
-		words("when the template or the LimitRange changes"), "describe limitrange")
+	return f.is(LimitRange, words("a LimitRange refuses "), quote(Quote(strings.Trim(f.text, "[]"), longest)),
+		words("when the template or the LimitRange changes"), kubectl(f.Namespace, "describe limitrange"))
 }
 
 // forbidden is `User "X" cannot create resource "pods" in API group "" in the namespace "Y"`.
@@ -222,7 +219,7 @@ func (f *refusal) forbidden() bool {
 		return false
 	}
 	return f.is(Forbidden, nil, words(" cannot be created: ").Name(user).Say(" has no right to create pods here"),
-		words("when it is given the right"), "auth can-i create pods --as "+user)
+		words("when it is given the right"), kubectl(f.Namespace, "auth can-i create pods --as "+user))
 }
 
 // invalid is `Pod "NAME" is invalid: spec.containers[0].image: Required value`.
@@ -231,7 +228,7 @@ func (f *refusal) invalid() bool {
 	if !ok {
 		return false
 	}
-	return f.is(Invalid, words("the API server finds "), after(" invalid", Quote(why, 100)), words("when the template changes"), "")
+	return f.is(Invalid, words("the API server finds "), after(" invalid", Quote(why, longest)), words("when the template changes"), "")
 }
 
 // lastClause is what stands behind the last colon and blank, where the answer of a

@@ -38,7 +38,7 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 }
 
 func (g *group) sayImage(f *decision.Finding) decision.Words {
-	image, why := Quote(g.pod.Image, 90), g.pull
+	image, why := Quote(g.pod.Image, longest), g.pull
 	if image == "" {
 		image = "its image"
 	}
@@ -84,7 +84,7 @@ func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 		f.Unblocks = words("when the image or runAsUser names another user than root")
 		return g.do("has", "have").Say(" runAsNonRoot set, and the image runs as root")
 	}
-	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, 90)).Say(")")
+	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
 }
 
 func orReason(p *decision.Pod, limit int) string {
@@ -167,15 +167,15 @@ func (g *group) startTrouble() string {
 		message = e.Message
 	}
 	if g.pod.Reason == "PostStartHookError" {
-		return "PostStartHookError: " + Quote(message, 70)
+		return "PostStartHookError: " + Quote(message, longest)
 	}
 	if i := strings.Index(message, "exec: "); i >= 0 {
-		return Quote(message[i:], 90)
+		return Quote(message[i:], longest)
 	}
 	if message == "" {
 		return g.pod.Reason
 	}
-	return Quote(message, 90)
+	return Quote(message, longest)
 }
 
 // sayWait is everything that may come right by itself.

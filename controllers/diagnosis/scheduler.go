@@ -35,7 +35,7 @@ func unschedulable(message string) shortage {
 	}
 	nodes, rest, found := strings.Cut(message, " nodes are available: ")
 	if !found {
-		return shortage{code: Node, said: Quote(message, 90), unblocks: "when a node fits", show: "describe pod"}
+		return shortage{code: Node, said: Quote(message, longest), unblocks: "when a node fits", show: "describe pod"}
 	}
 	_, total, _ := strings.Cut(nodes, "/")
 	rest, _, _ = strings.Cut(rest, " preemption: ")
@@ -52,12 +52,12 @@ func unschedulable(message string) shortage {
 		s.unblocks = "when a node has room and fits, or the template changes"
 	}
 	switch what, alike := strings.CutPrefix(strings.Join(said, ", "), total+" "); {
-	case len(said) > 1 || !alike:
-		s.said = "of " + total + " nodes " + Quote(strings.Join(said, ", "), 90)
+	case len(said) > 1 || !alike || strings.HasPrefix(what, "node(s)"):
+		s.said = "of " + total + " nodes, " + Quote(strings.Join(said, ", "), longest)
 	case total == "1":
-		s.said = "the only node " + Quote(what, 90)
+		s.said = "the only node " + Quote(what, longest)
 	default:
-		s.said = "all " + total + " nodes " + Quote(what, 90)
+		s.said = "all " + total + " nodes " + Quote(what, longest)
 	}
 	return s
 }
@@ -118,7 +118,7 @@ func claimTrouble(message string) (shortage, bool) {
 		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is made anew", get}, true
 	case named:
 		_, after, _ := strings.Cut(message, `persistentvolumeclaim "`)
-		return shortage{Claim, "PersistentVolumeClaim " + Quote(strings.Replace(after, `"`, "", 1), 80), "when the claim is in order", get}, true
+		return shortage{Claim, "PersistentVolumeClaim " + Quote(strings.Replace(after, `"`, "", 1), longest), "when the claim is in order", get}, true
 	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
 		return shortage{Claim, "its PersistentVolumeClaim is not bound to a volume", "when the claim is bound", get}, true
 	}

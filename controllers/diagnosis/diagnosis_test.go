@@ -1,0 +1,217 @@
+package diagnosis_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// told is a finding as a sentence has it: "quota small refuses 2 pods (...)", and
+// what ends it.
+func told(f decision.Finding) string {
+	w := append(append(append(decision.Words{}, f.Before...), decision.Words{}.Count(f.Fact(), f.Count).Say(" pods")...), f.After...)
+	return w.At(noon) + " | " + f.Unblocks.At(noon)
+}
+
+// The messages are those of Kubernetes 1.36, as its API server wrote them.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct{ name, message, code, says, show string }{
+		{"quota", `pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`,
+			"quota", "quota small refuses 2 pods (pods: 3 of 3 used) | when the quota leaves room", "kubectl -n shop describe quota small"},
+		{"quota of several", `pods "web-1" is forbidden: exceeded quota: compute, requested: limits.memory=1Gi,requests.cpu=500m, used: limits.memory=4Gi,requests.cpu=1800m, limited: limits.memory=4Gi,requests.cpu=2`,
+			"quota", "quota compute refuses 2 pods (limits.memory: 4Gi of 4Gi used, 1Gi asked; requests.cpu: 1800m of 2 used, 500m asked) | when the quota leaves room", ""},
+		{"quota asks", `pods "web-1" is forbidden: failed quota: compute: must specify limits.cpu for: nginx; requests.memory for: nginx`,
+			"quota", "quota compute refuses 2 pods (must specify limits.cpu for: nginx; requests.memory for: nginx) | when the template specifies them or a LimitRange gives defaults", "kubectl -n shop describe quota compute"},
+		{"limit range", `pods "web-1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi`,
+			"limit-range", "a LimitRange refuses 2 pods (maximum memory usage per Container is 1Gi, but limit is 2Gi) | when the template or the LimitRange changes", "kubectl -n shop describe limitrange"},
+		{"limit range, several", `pods "web-1" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Container is 64Mi, but request is 1Mi]`,
+			"limit-range", "a LimitRange refuses 2 pods (maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Container is 64Mi, but request is 1Mi) | when the template or the LimitRange changes", ""},
+		{"service account", `pods "web-1" is forbidden: error looking up service account q1/nobody: serviceaccount "nobody" not found`,
+			"service-account", "2 pods cannot be created: ServiceAccount nobody does not exist | when that ServiceAccount exists or the template changes", "kubectl -n shop get serviceaccount nobody"},
+		{"priority class", `pods "web-1" is forbidden: no PriorityClass with name urgent was found`,
+			"priority-class", "2 pods cannot be created: PriorityClass urgent does not exist | when that PriorityClass exists or the template changes", "kubectl get priorityclass urgent"},
+		{"pod security", `pods "web-1" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "nginx" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "nginx" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "nginx" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "nginx" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`,
+			"pod-security", "Pod Security restricted:latest refuses 2 pods (allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile) | when the template sets what is named, or the level of the namespace changes", "kubectl describe namespace shop"},
+		{"policy", `pods "web-1" is forbidden: ValidatingAdmissionPolicy 'norsize' with binding 'norsize-b' denied request: pods must name their owner in the label team`,
+			"admission-policy", "policy norsize denies 2 pods (pods must name their owner in the label team) | when the template or the policy changes", "kubectl describe validatingadmissionpolicy norsize"},
+		{"webhook denies", `admission webhook "tags.example.com" denied the request: tag latest is not allowed`,
+			"webhook", "webhook tags.example.com denies 2 pods (tag latest is not allowed) | when the webhook allows them or the template changes", ""},
+		{"webhook denies without a word", `admission webhook "tags.example.com" denied the request without explanation`,
+			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", ""},
+		{"webhook down", `Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: Post "https://127.0.0.1:9443/v?timeout=10s": dial tcp 127.0.0.1:9443: connect: connection refused`,
+			"webhook", "webhook tags.example.com does not answer and must be asked before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", ""},
+		{"namespace", `pods "web-1" is forbidden: unable to create new content in namespace shop because it is being terminated`,
+			"namespace-terminating", "2 pods cannot be created: the namespace is being deleted | when the namespace is gone and made anew", ""},
+		{"rights", `pods is forbidden: User "system:serviceaccount:loopscope:loopscope" cannot create resource "pods" in API group "" in the namespace "shop"`,
+			"forbidden", "2 pods cannot be created: system:serviceaccount:loopscope:loopscope has no right to create pods here | when it is given the right", "kubectl -n shop auth can-i create pods --as system:serviceaccount:loopscope:loopscope"},
+		{"invalid", `Pod "web-1" is invalid: spec.containers[0].image: Required value`,
+			"invalid-pod", "the API server finds 2 pods invalid (spec.containers[0].image: Required value) | when the template changes", ""},
+		{"unknown words", `pods "web-1" is forbidden: ` + strings.Repeat("because of this and that, ", 12) + `and at last the answer: 42`,
+			"replica-failure", "the API server refuses 2 pods (because of this and that, because of this and that … of this and that, because of this and that, because of this and that, and at last the answer: 42) | when it allows them or the template changes", ""},
+	} {
+		f := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: c.message, Count: 2, Since: noon})
+		if f.Code != c.code || told(f) != c.says || c.show != "" && f.Show != c.show {
+			t.Errorf("%s: %s\n got %s, %q\nwant %s, %q", c.name, f.Code, told(f), f.Show, c.says, c.show)
+		}
+		if _, ok := diagnosis.Codes.Find(f.Code); !ok {
+			t.Errorf("%s: code %q has no reason", c.name, f.Code)
+		}
+		if f.Message != c.message || !diagnosis.Refuses(f.Code) || len(f.Unblocks) == 0 {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+func exit(code int64, reason string) decision.ContainerState {
+	return decision.ContainerState{Container: "app", Exit: &decision.Exit{Code: code, Reason: reason, Restarts: 4}}
+}
+
+func TestPods(t *testing.T) {
+	pulling := func(message string) decision.Pod {
+		return decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: message}
+	}
+	scheduling := func(message string) decision.Pod {
+		return decision.Pod{Reason: "Unschedulable", Message: message}
+	}
+	for _, c := range []struct {
+		name string
+		pod  decision.Pod
+		code string
+		says string
+	}{
+		{"image not found", pulling(`rpc error: code = NotFound desc = failed to pull and unpack image "web:9": failed to resolve reference "web:9": web:9: not found`),
+			"image-pull", "cannot pull web:9 (not found) | when that image exists or the template changes"},
+		{"image back-off", decision.Pod{Reason: "ImagePullBackOff", Image: "web:9", Message: `Back-off pulling image "web:9": ErrImagePull: rpc error: code = Unknown desc = failed to pull: 429 Too Many Requests - toomanyrequests: You have reached your pull rate limit`},
+			"image-pull", "cannot pull web:9 (rate limit of the registry) | when the registry answers, which the kubelet keeps trying"},
+		{"image denied", pulling(`failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized`),
+			"image-pull", "cannot pull web:9 (unauthorized) | when a pull secret allows it or the template changes"},
+		{"registry unknown", pulling(`dial tcp: lookup registry.invalid: no such host`), "image-pull", "cannot pull web:9 (no such host) | when that image can be pulled or the template changes"},
+		{"image in new words", pulling(`rpc error: code = Unknown desc = snapshot: the layer is upside down`), "image-pull", "cannot pull web:9 (the layer is upside down) | when that image can be pulled or the template changes"},
+		{"image name", decision.Pod{Reason: "InvalidImageName", Image: "WEB:9"}, "image-pull", "cannot pull WEB:9 (the name is not valid) | when that image exists or the template changes"},
+		{"never pulled", decision.Pod{Reason: "ErrImageNeverPull", Image: "web:9"}, "image-pull", "cannot pull web:9 (not on the node, and imagePullPolicy is Never) | when that image can be pulled or the template changes"},
+		{"config map", decision.Pod{Reason: "CreateContainerConfigError", Message: `configmap "app" not found`}, "config", "need ConfigMap app, which does not exist | when ConfigMap app exists or the template changes"},
+		{"secret", decision.Pod{Reason: "CreateContainerConfigError", Message: `secret "db" not found`}, "config", "need Secret db, which does not exist | when Secret db exists or the template changes"},
+		{"key", decision.Pod{Reason: "CreateContainerConfigError", Message: `couldn't find key url in Secret shop/db`}, "config", "need key url of Secret db, which has no such key | when Secret db has that key or the template changes"},
+		{"root", decision.Pod{Reason: "CreateContainerConfigError", Message: `container has runAsNonRoot and image will run as root (pod: "web_shop(1)", container: app)`}, "config", "have runAsNonRoot set, and the image runs as root | when the image or runAsUser names another user than root"},
+		{"other config", decision.Pod{Reason: "CreateContainerError", Message: `failed to reserve container name "app"`}, "config", `cannot be started as they are configured (failed to reserve container name "app") | when it can be created as configured, or the template changes`},
+		{"no command", decision.Pod{Reason: "RunContainerError", ContainerState: decision.ContainerState{Container: "app"}, Message: `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "serve": executable file not found in $PATH: unknown`},
+			"start-error", `cannot start container app (exec: "serve": executable file not found in $PATH: unknown) | when the template or the image changes`},
+		{"crash", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(1, "Error")}, "crash-loop", "keep crashing (exit code 1, 4 restarts) in container app | when they stay up or the template changes"},
+		{"between crashes", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", ContainerState: decision.ContainerState{Container: "app", Running: noon.Add(-time.Minute), Probe: "readiness", Exit: &decision.Exit{Code: 1, Restarts: 4}}},
+			"crash-loop", "keep crashing (exit code 1, 4 restarts) in container app | when they stay up or the template changes"},
+		{"long after a crash", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", ContainerState: decision.ContainerState{Container: "app", Running: noon.Add(-time.Hour), Probe: "readiness", Exit: &decision.Exit{Code: 1, Restarts: 4}}},
+			"readiness", "do not pass the readiness probe of container app | when they become ready"},
+		{"killed", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(137, "Error")}, "crash-loop", "keep being killed (exit code 137: SIGKILL, 4 restarts) in container app | when they stay up or the template changes"},
+		{"segfault", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(139, "Error")}, "crash-loop", "keep crashing (exit code 139: SIGSEGV, 4 restarts) in container app | when they stay up or the template changes"},
+		{"ends well", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(0, "Completed")}, "crash-loop", "keep ending though they should run on (exit code 0, 4 restarts) in container app | when they stay up or the template changes"},
+		{"out of memory", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(137, "OOMKilled")}, "out-of-memory", "keep running out of memory (OOMKilled, 4 restarts) in container app | when its memory limit is raised or it needs less"},
+		{"init crashes", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Code: 2, Restarts: 3}}},
+			"init", "wait for init container wait-for-db, which fails again and again (exit code 2, 3 restarts) | when that container ends well or the template changes"},
+		{"init runs", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Running: noon.Add(-5 * time.Minute)}},
+			"init", "wait for init container wait-for-db, which has not ended for 5m | when that container has ended"},
+		{"sidecar", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Running: noon, Probe: "startup"}},
+			"sidecar", "wait for sidecar container proxy, which has not started | when that container has started"},
+		{"startup probe", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", ContainerState: decision.ContainerState{Container: "app", Running: noon, Probe: "startup"}},
+			"startup-probe", "have not passed the startup probe of container app | when they become ready"},
+		{"readiness probe", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", Message: "containers with unready status: [app]"}, "readiness", "do not pass the readiness probe of container app | when they become ready"},
+		{"readiness gate", decision.Pod{Reason: "ReadinessGatesNotReady", Phase: "Running", Message: `corresponding condition of pod readiness gate "lb.example.com/ready" does not exist.`}, "readiness-gate", "wait for readiness gate lb.example.com/ready | when its readiness gate is set"},
+		{"node gone", decision.Pod{Reason: "NodeNotReady", Phase: "Running", Node: "node-2"}, "node-gone", "are on node node-2, which does not answer | when the node answers again, or its pods are evicted after five minutes"},
+		{"creating", decision.Pod{Reason: "ContainerCreating", Phase: "Pending"}, "starting", "are still starting (ContainerCreating) | when they become ready"},
+		{"gated", decision.Pod{Reason: "SchedulingGated"}, "scheduling-gated", "are held back by a scheduling gate | when its scheduling gates are removed"},
+		{"cpu", scheduling("0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."),
+			"unschedulable", "fit no node (all 3 nodes have too little cpu) | when a node has more cpu free, or the template asks for less"},
+		{"several", scheduling("0/6 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient nvidia.com/gpu. preemption: 0/6 nodes are available: 6 Preemption is not helpful for scheduling."),
+			"unschedulable", "fit no node (of 6 nodes, 1 is tainted node-role.kubernetes.io/control-plane, 2 do not match its node selector or affinity, 3 have too little nvidia.com/gpu) | when a node has room and fits, or the template changes"},
+		{"cordoned", scheduling("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
+			"unschedulable", "fit no node (the only node is cordoned) | when a node is uncordoned: kubectl uncordon"},
+		{"new words", scheduling("0/2 nodes are available: 2 node(s) were painted green."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) were painted green) | when a node has room and fits, or the template changes"},
+		{"no claim", scheduling(`0/3 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.`),
+			"volume-claim", "are not scheduled: PersistentVolumeClaim data does not exist | when PersistentVolumeClaim data exists"},
+		{"unbound claim", scheduling(`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: ...`),
+			"volume-claim", "are not scheduled: its PersistentVolumeClaim is not bound to a volume | when the claim is bound"},
+	} {
+		pods := make([]decision.Pod, 2)
+		for i := range pods {
+			pods[i] = c.pod
+			pods[i].Name, pods[i].Created = []string{"web-a", "web-b"}[i], noon.Add(-time.Hour)
+		}
+		list := diagnosis.Pods{Namespace: "shop", Now: noon, Usual: time.Minute}.Waiting(pods)
+		if len(list) != 1 {
+			t.Errorf("%s: %d findings", c.name, len(list))
+			continue
+		}
+		f := list[0]
+		if got := strings.TrimPrefix(told(f), "2 pods "); f.Code != c.code || got != c.says {
+			t.Errorf("%s: %s\n got %s\nwant %s", c.name, f.Code, got, c.says)
+		}
+		if _, ok := diagnosis.Codes.Find(f.Code); !ok || f.Show == "" || f.Usual {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// Pods that wait for different things are told apart, the most fundamental first.
+func TestRankedAndGrouped(t *testing.T) {
+	pod := func(name, reason, image, message string) decision.Pod {
+		return decision.Pod{Name: name, Reason: reason, Image: image, Message: message, Created: noon.Add(-time.Hour)}
+	}
+	list := diagnosis.Pods{Now: noon, Usual: time.Minute}.Waiting([]decision.Pod{
+		pod("a", "CrashLoopBackOff", "", ""), pod("b", "ImagePullBackOff", "web:9", "Back-off pulling image"), pod("c", "ErrImagePull", "web:9", "web:9: not found"),
+		pod("d", "ErrImagePull", "side:1", "side:1: not found"), pod("e", "Unschedulable", "", "0/1 nodes are available: 1 Insufficient cpu."),
+		pod("f", "ImagePullBackOff", "web:9", "Back-off pulling image"), pod("g", "ContainerCreating", "", ""),
+	})
+	var got []string
+	for _, f := range diagnosis.Matter(list) {
+		got = append(got, told(f))
+	}
+	want := []string{
+		"1 pods fits no node (the only node has too little cpu) | when a node has more cpu free, or the template asks for less",
+		"3 pods cannot pull web:9 (not found) | when that image exists or the template changes",
+		"1 pods cannot pull side:1 (not found) | when that image exists or the template changes",
+		"1 pods keeps crashing (CrashLoopBackOff) | when it stays up or the template changes",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestLeaving(t *testing.T) {
+	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
+	for _, c := range []struct {
+		pod         decision.LeavingPod
+		terminating int64
+		want        string
+	}{
+		{decision.LeavingPod{}, 0, "2 pods are still running"},
+		{decision.LeavingPod{Name: "web-a", Until: noon.Add(30 * time.Second)}, 2, "2 pods are still terminating, up to 30s more"},
+		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Second)}, 2, "2 pods are still terminating"},
+		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are not gone: the grace period of web-a ended 1m ago"},
+		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are not gone: a finalizer holds web-a (example.com/hold)"},
+		{decision.LeavingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are not gone: node node-1 of web-a does not answer"},
+	} {
+		f := pods.Leaving([]decision.LeavingPod{c.pod}, 2, c.terminating)
+		if got, _, _ := strings.Cut(told(f), " | "); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+// What does not fit loses its middle: both ends stay.
+func TestQuoteKeepsTheEnd(t *testing.T) {
+	long := `admission webhook "tags.example.com" denied the request: ` + strings.Repeat("blah ", 60) + "use a digest"
+	for limit := 3; limit < 200; limit++ {
+		got := diagnosis.Quote(long, limit)
+		if n := utf8.RuneCountInString(got); n > limit {
+			t.Fatalf("%d characters of %d: %s", n, limit, got)
+		}
+		if limit > 20 && !strings.HasSuffix(got, "digest") {
+			t.Fatalf("limit %d loses the end: %s", limit, got)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package diagnosis_test
+
+import (
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+// FuzzWords: whatever the cluster says, it makes a finding that has a reason, says
+// what ends it and fits into a sentence.
+func FuzzWords(f *testing.F) {
+	for _, seed := range []string{
+		"", "exceeded quota: , requested: , used: , limited: ", `exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`,
+		"failed quota: a: must specify b for: c", `failed calling webhook "a": b: c`, `violates PodSecurity "x": a (b (c) d), e`,
+		"0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {a: b}. preemption: none", "0/ nodes are available: , , .",
+		`persistentvolumeclaim "a" bound to non-existent persistentvolume "b"`, `couldn't find key a in Secret b`, "Back-off pulling image: ErrImagePull: ",
+	} {
+		f.Add(seed, "Unschedulable")
+		f.Add(seed, "CreateContainerConfigError")
+		f.Add(seed, "ErrImagePull")
+	}
+	f.Fuzz(func(t *testing.T, message, reason string) {
+		refused := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: message, Count: 2, Since: noon})
+		pods := diagnosis.Pods{Namespace: "shop", Now: noon, Usual: time.Minute}.Waiting([]decision.Pod{{Name: "a", Reason: reason, Message: message}, {Name: "b", Message: message, Phase: reason}})
+		for _, f := range append(pods, refused, diagnosis.OfDeletion(diagnosis.Refusal{Message: message, Count: 1})) {
+			if _, ok := diagnosis.Codes.Find(f.Code); !ok || len(f.Unblocks) == 0 || len(f.After) == 0 && len(f.Before) == 0 {
+				t.Fatalf("%+v", f)
+			}
+			if utf8.ValidString(message) && utf8.ValidString(reason) {
+				fits(t, append(append(decision.Words{}, f.Before...), f.After...))
+			}
+		}
+	})
+}
+
+// fits shortens words and proves that ours are still there.
+func fits(t *testing.T, w decision.Words) {
+	short := diagnosis.Fit(w, 100, noon)
+	if len(short) != len(w) {
+		t.Fatalf("%d parts of %d", len(short), len(w))
+	}
+	for i := range w {
+		if w[i].Kind != decision.Quote && w[i] != short[i] {
+			t.Fatalf("%+v became %+v", w[i], short[i])
+		}
+	}
+}
