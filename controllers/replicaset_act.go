@@ -62,7 +62,7 @@ func (t *replicaSetTurn) tell(rounds []decision.Round, report *decision.Report, 
 		t.report.Report = *report // It says how publishing ended.
 		settled = &t.report
 	}
-	return decision.Telling{Numbers: replicaset.Numbers(s), Sentence: replicaset.Say(s, rounds, settled, try)}
+	return decision.Telling{Numbers: replicaset.Numbers(s), Diagnosis: replicaset.Found(s, rounds).Worth(), Sentence: replicaset.Say(s, rounds, settled, try)}
 }
 
 // object is a reference, as the event must name the object and not its form.

@@ -288,7 +288,7 @@ func (l *Loop) say(t *telemetry.Trace, turn turn) (said bool) {
 		return false
 	}
 	told := turn.tell(t.Rounds, t.Report, t.Try)
-	t.Numbers, t.Estimate, t.Sentence = told.Numbers, told.Estimate, told.Sentence
+	t.Numbers, t.Estimate, t.Diagnosis, t.Sentence = told.Numbers, told.Estimate, told.Diagnosis, told.Sentence
 	return true
 }
 

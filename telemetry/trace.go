@@ -64,6 +64,8 @@ type Trace struct {
 	Numbers  []decision.Fact   `json:"numbers,omitempty"`
 	// Estimate says when a Deployment's rollout may complete; nil where none is under way.
 	Estimate *decision.Estimate `json:"estimate,omitempty"`
+	// Diagnosis is what keeps the pods of the object, as the sentence names it.
+	Diagnosis decision.Diagnosis `json:"diagnosis,omitzero"`
 	// Failure is the error of the sync as a whole, a recovered panic included.
 	Failure *decision.Failure `json:"failure,omitempty"`
 	// Gone is set when the object no longer exists: the board forgets it.

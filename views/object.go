@@ -10,7 +10,9 @@ type Object struct {
 	Name      string `json:"name"`
 	Head      Head   `json:"head"`
 	Held      []Held `json:"held"`
-	Scope     *Scope `json:"scope,omitempty"`
+	// Findings is what keeps its pods, the most fundamental first.
+	Findings []Finding `json:"findings,omitempty"`
+	Scope    *Scope    `json:"scope,omitempty"`
 	// Sync is the one under the cursor: the newest unless the address names one.
 	Sync  Sync      `json:"sync"`
 	Step  Stepper   `json:"-"`
@@ -47,6 +49,23 @@ type Head struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Last is the newest sync in one line.
 	Last Text `json:"last,omitempty"`
+}
+
+// Finding is one thing that keeps pods from being available.
+type Finding struct {
+	Code string `json:"code"`
+	// Reason leads to what the code means.
+	Reason string     `json:"-"`
+	What   Text       `json:"what"`
+	Count  int64      `json:"count"`
+	Pods   []string   `json:"pods,omitempty"`
+	Since  *time.Time `json:"since,omitempty"`
+	// Message is what the cluster said, in full.
+	Message     string `json:"message,omitempty"`
+	Unblocks    Text   `json:"unblocks"`
+	NeedsAction bool   `json:"needsAction,omitempty"`
+	// Show is a command that shows more.
+	Show string `json:"show,omitempty"`
 }
 
 // Estimate is a range with its basis, or why there is none.

@@ -50,7 +50,7 @@ func OverviewBody(v Overview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<table class=\"list\" role=\"table\" aria-label=\"Deployments\"><thead><tr><th>state</th><th>Deployment</th><th>why</th><th>new available</th><th class=\"wide\">last 20 min</th><th class=\"opt\">last sync</th><th>queue</th></tr></thead> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<table class=\"list\" role=\"table\" aria-label=\"Deployments\"><thead><tr><th>state</th><th>Deployment</th><th>why</th><th>available</th><th class=\"wide\">last 20 min</th><th class=\"opt\">last sync</th><th>queue</th></tr></thead> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

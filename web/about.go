@@ -212,8 +212,8 @@ func reasonHref(loop, kind, code string) string {
 		scope = telemetry.LoopReplicaSet
 	}
 	for _, r := range reasonScopes() {
-		if _, ok := r.Find(code); ok && r.Kind == kind && (r.Scope == scope || r.Scope == "worker") {
-			return "/reasons/" + url.PathEscape(code) + "#" + r.Scope + "-" + kind + "-" + code
+		if anchor := r.AnchorOf(code); anchor != "" && r.Kind == kind && (r.Scope == scope || r.Scope == "worker") {
+			return "/reasons/" + url.PathEscape(code) + "#" + anchor
 		}
 	}
 	return ""

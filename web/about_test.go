@@ -86,7 +86,7 @@ func TestReasonsAreThoseOfTheDocument(t *testing.T) {
 		t.Errorf("%d codes on the page, %d in REASONS.md", len(got), len(want))
 	}
 	_, body = get(t, h.URL, "/deployments/shop/stuck")
-	href := regexp.MustCompile(`href="/reasons/([a-z-]+)#(deployment-held-[a-z-]+)"`).FindStringSubmatch(body)
+	href := regexp.MustCompile(`href="/reasons/([a-z-]+)#((?:deployment-held|worker-finding)-[a-z-]+)"`).FindStringSubmatch(body)
 	if href == nil {
 		t.Fatal("a held write has no link to its code")
 	}

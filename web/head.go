@@ -5,12 +5,16 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
 
 // head is the sentence of the newest sync.
 func (s *Server) head(q *query, x *subject) views.Head {
+	if !x.moment.IsZero() {
+		return s.headThen(q, x)
+	}
 	t := x.newest
 	sen := s.said(t, q.now)
 	o, _ := outcomeOf(sen.Tone)
@@ -31,6 +35,56 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	}
 	h.Estimate = estimateView(t.Estimate)
 	return h
+}
+
+// told is the sync that the top of the page tells of: the newest, or the one in
+// force at the moment that the address names.
+func (x *subject) told() *telemetry.Trace {
+	if x.moment.IsZero() {
+		return x.newest
+	}
+	return x.cursor
+}
+
+// headThen is the sentence as it was at a moment, with today's behind it. Nothing in
+// it moves on.
+func (s *Server) headThen(q *query, x *subject) views.Head {
+	t := x.cursor
+	sen := s.said(t, x.moment)
+	o, _ := outcomeOf(sen.Tone)
+	h := views.Head{Sentence: sen.At(x.moment), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
+		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: past(sen.Verb), Past: past(sen.Verb),
+		Lead: views.Say(sen.Lead.At(x.moment)), Numbers: s.keyNumbers(t, o.view)}
+	if then := sen.Then.At(x.moment); then != "" {
+		h.Then = views.Say(then + ".")
+	}
+	today := s.said(x.newest, q.now)
+	h.Last = views.Say("As of ").Clock(x.moment).Plain(" UTC. Now: ").Link(today.Subject()+" "+today.Verb+" "+today.State, hrefOf(x.object)).Plain(".")
+	return h
+}
+
+// findingsOf is what keeps the pods of an object, as its newest sync saw it.
+func findingsOf(t *telemetry.Trace) []views.Finding {
+	all := t.Diagnosis.Findings
+	list := make([]views.Finding, 0, len(all))
+	for i := range all {
+		f := &all[i]
+		what := wording(f.Before, false).Plain(views.Plural(f.Count, sideOf(f)+"pod")).Join(wording(f.After, false))
+		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction}
+		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(f.Unblocks, false)))
+		if !f.Since.IsZero() {
+			v.Since = &f.Since
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func sideOf(f *decision.Finding) string {
+	if f.Old {
+		return "old "
+	}
+	return ""
 }
 
 // estimateView is the line that says when a rollout may complete.

@@ -16,9 +16,12 @@ const historyRows = 400
 // objectView is what the pages of both kinds share.
 func (s *Server) objectView(q *query, x *subject) views.Object {
 	v := views.Object{Kind: kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
-		Head: s.head(q, x), Held: heldViews(x.newest), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
+		Head: s.head(q, x), Held: heldViews(x.told()), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
 	next := x.looksNow(q.now)
-	v.Head.Last = s.lastLine(x.newest, next)
+	if x.moment.IsZero() {
+		v.Head.Last = s.lastLine(x.newest, next)
+		v.Findings = findingsOf(x.newest)
+	}
 	if x.cursor == x.newest {
 		v.Sync.Next = next
 	}

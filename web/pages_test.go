@@ -120,7 +120,7 @@ func TestStuckDeployment(t *testing.T) {
 			t.Errorf("the first sentence does not say %q: %s", want, h1)
 		}
 	}
-	if then := d.one("p.then"); !strings.Contains(then, "Unblocks when") {
+	if then := d.one("p.then"); !strings.Contains(then, "Needs action: unblocks when") {
 		t.Errorf("the second sentence does not say what unblocks it: %s", then)
 	}
 	heldText := d.one("div.held")

@@ -119,7 +119,7 @@ func TestManyPodsThatBlock(t *testing.T) {
 	for _, l := range open {
 		said = append(said, l.Name+": "+l.Note.String())
 	}
-	want := []string{"33 waiting: each cannot pull shop/web:2 (not found); 28 of them are drawn", "17 waiting: each finds no node (0/6 nodes are available)"}
+	want := []string{"33 waiting: each cannot pull shop/web:2 (not found); 28 of them are drawn", "17 waiting: each fits no node (0/6 nodes are available)"}
 	if !slices.Equal(said, want) || len(more) != 0 {
 		t.Errorf("50 pods are %q and %d more", said, len(more))
 	}

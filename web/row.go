@@ -24,7 +24,7 @@ func (s *Server) row(e *entry, key *telemetry.KeyState) views.Row {
 		r.Since = views.Text{}.Since(e.SinceTone)
 	}
 	if want, ok := n.count("wanted"); ok {
-		r.Available = strconv.FormatInt(n.or("newAvailable"), 10) + " of " + strconv.FormatInt(want, 10)
+		r.Available = strconv.FormatInt(n.or("available"), 10) + " of " + strconv.FormatInt(want, 10)
 		r.Meter = meterOf(n, o.view)
 	}
 	r.QueueNote = queueNote(key)

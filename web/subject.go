@@ -20,9 +20,10 @@ type subject struct {
 	cursor *telemetry.Trace
 	kept   []*telemetry.Trace
 	pinned bool
-	onList bool   // on the board: it still exists
-	window string // of the scope, as the address has it
-	pod    string // that has a lane of its own whatever it does, as the address has it
+	moment time.Time // as of which the page is, where the address names one
+	onList bool      // on the board: it still exists
+	window string    // of the scope, as the address has it
+	pod    string    // that has a lane of its own whatever it does, as the address has it
 }
 
 // subject finds the object of a page, and the sync under its cursor.
@@ -67,6 +68,7 @@ func (s *Server) pin(q *query, x *subject) error {
 		if x.cursor, err = s.inForce(x.object, x.kept, moment); err != nil {
 			return s.notThen(x.object, moment, err)
 		}
+		x.moment = moment
 	default:
 		return nil
 	}

@@ -20,6 +20,7 @@ func explainText(out io.Writer, t *telemetry.Trace, now time.Time) error {
 	p.line("%s", t.Sentence.At(now))
 	p.numbers(t.Numbers)
 	p.estimate(t.Estimate)
+	p.findings(t.Diagnosis)
 	if len(t.Rounds) > 0 {
 		verdict := t.Rounds[len(t.Rounds)-1].Verdict
 		p.held(verdict.Held)
@@ -37,6 +38,7 @@ func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
 	p.line("%s", inThePast(t.Sentence).At(at))
 	p.numbers(t.Numbers)
 	p.estimate(t.Estimate)
+	p.findings(t.Diagnosis)
 	if len(t.Rounds) > 0 {
 		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
 	}
@@ -112,6 +114,40 @@ func (p *printer) estimate(e *decision.Estimate) {
 	if e != nil {
 		p.line("%s.", e.Words.At(p.now))
 	}
+}
+
+// findings are what keeps the pods, each with the words of the cluster and a command
+// that shows more.
+func (p *printer) findings(d decision.Diagnosis) {
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		if i == 0 {
+			p.line("\nWHAT KEEPS ITS PODS")
+		}
+		text := f.Before.At(p.now) + fmt.Sprintf("%d %s", f.Count, podWord(f)) + f.After.At(p.now)
+		if !f.Since.IsZero() {
+			text += ", for " + decision.Span(p.now.Sub(f.Since))
+		}
+		p.line("  %s  (%s)", text, f.Code)
+		p.line("    unblocks %s", f.Unblocks.At(p.now))
+		if f.Message != "" {
+			p.line("    %s", strings.Join(strings.Fields(f.Message), " "))
+		}
+		if f.Show != "" {
+			p.line("    %s", f.Show)
+		}
+	}
+}
+
+func podWord(f *decision.Finding) string {
+	word := "pods"
+	if f.Count == 1 {
+		word = "pod"
+	}
+	if f.Old {
+		return "old " + word
+	}
+	return word
 }
 
 func (p *printer) held(held []decision.Held) {

@@ -60,6 +60,18 @@ func (d Diagnosis) Has() bool {
 // PodsFact begins the names of the facts that findings count their pods with.
 const PodsFact = "pods."
 
+// Worth is the diagnosis where it is worth recording: nothing where pods only go
+// through what every pod does.
+func (d Diagnosis) Worth() Diagnosis {
+	if d.Has() {
+		return d
+	}
+	return Diagnosis{}
+}
+
+// IsZero reports whether nothing keeps any pod.
+func (d Diagnosis) IsZero() bool { return len(d.Findings) == 0 }
+
 // Fact is the name of the fact that a sentence counts the pods with.
 func (f *Finding) Fact() string { return PodsFact + f.Code }
 

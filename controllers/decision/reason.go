@@ -50,6 +50,19 @@ func (r Reasons) Find(code string) (Reason, bool) {
 	}
 }
 
+// AnchorOf is the anchor of a code in the list that declares it, "" where none does.
+func (r Reasons) AnchorOf(code string) string {
+	for _, x := range r.List {
+		if x.Code == code {
+			return r.Anchor(x)
+		}
+	}
+	if r.Or == nil {
+		return ""
+	}
+	return r.Or.AnchorOf(code)
+}
+
 // Because builds a reason; its texts are in the order of its fields.
 func Because(code, means, meanwhile, unblocks, do string, questions ...string) Reason {
 	return Reason{Code: code, Means: means, Meanwhile: meanwhile, Unblocks: unblocks, Do: do, Questions: questions}

@@ -28,6 +28,7 @@ const (
 	Name   PartKind = "name"   // a name of an object, set in mono
 	Number PartKind = "number" // the value of the fact named by Fact
 	Quote  PartKind = "quote"  // words of somebody else: an image, a reason, a message
+	Told   PartKind = "told"   // what somebody else said, in words of ours; its numbers are theirs
 	Until  PartKind = "until"  // time left until At, counting down, 0s when over
 	Since  PartKind = "since"  // time passed since At
 	Clock  PartKind = "clock"  // At as a time of day
@@ -70,6 +71,9 @@ func (w Words) Name(name string) Words { return w.add(Part{Kind: Name, Text: nam
 // Quote appends somebody else's words.
 func (w Words) Quote(text string) Words { return w.add(Part{Kind: Quote, Text: text}) }
 
+// Told appends what somebody else said, in words of ours.
+func (w Words) Told(text string) Words { return w.add(Part{Kind: Told, Text: text}) }
+
 // Until appends a countdown.
 func (w Words) Until(t time.Time) Words { return w.add(Part{Kind: Until, At: t.UTC().Round(0)}) }
 
@@ -106,6 +110,8 @@ type Telling struct {
 	Numbers []Fact
 	// Estimate says when a rollout may complete, nil where none is under way.
 	Estimate *Estimate
+	// Diagnosis is what keeps pods, where it is more than what every pod goes through.
+	Diagnosis Diagnosis
 	Sentence Sentence
 }
 

@@ -185,7 +185,7 @@ func play(t testing.TB, g golden) played {
 	}
 	told := deployment.Tell(first, p.rounds, p.report, g.try)
 	apart := decision.Telling{
-		Numbers: deployment.Numbers(first), Estimate: deployment.EstimateOf(first), Sentence: deployment.Say(first, p.rounds, p.report, g.try),
+		Numbers: deployment.Numbers(first), Estimate: deployment.EstimateOf(first), Diagnosis: deployment.Diagnose(first).Worth(), Sentence: deployment.Say(first, p.rounds, p.report, g.try),
 	}
 	if !reflect.DeepEqual(told, apart) {
 		t.Errorf("told at once: %+v\none by one: %+v", told, apart)

@@ -16,10 +16,10 @@ func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try)
 	return look(s).sentence(rounds, report, try)
 }
 
-// Tell is Numbers, EstimateOf and Say of a sync, from one look at the snapshot.
+// Tell is Numbers, EstimateOf, Diagnose and Say of a sync, from one look at the snapshot.
 func Tell(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Telling {
 	v := look(s)
-	return decision.Telling{Numbers: v.numbers(), Estimate: v.completes(), Sentence: v.sentence(rounds, report, try)}
+	return decision.Telling{Numbers: v.numbers(), Estimate: v.completes(), Diagnosis: v.diagnosis().Worth(), Sentence: v.sentence(rounds, report, try)}
 }
 
 func (v *view) sentence(rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {

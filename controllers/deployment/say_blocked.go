@@ -103,7 +103,11 @@ func (p *speaker) blockedLead(lead decision.Words) decision.Words {
 			return fitted
 		}
 	}
-	return p.fit(append(p.clauses(lead, list, 1), left...))
+	one := p.clauses(lead, list, 1)
+	if all := p.fit(append(slices.Clone(one), left...)); utf8.RuneCountInString(all.At(p.s.Now)) <= longLead {
+		return all
+	}
+	return p.fit(one) // What keeps the pods comes before what is left.
 }
 
 // fit leaves out of foreign words what is too long.

@@ -22,7 +22,7 @@ func Fit(w decision.Words, limit int, now time.Time) decision.Words {
 	for over > 0 {
 		at, most := -1, leastQuote
 		for i, p := range w {
-			if n := utf8.RuneCountInString(p.Text); p.Kind == decision.Quote && n > most {
+			if n := utf8.RuneCountInString(p.Text); (p.Kind == decision.Quote || p.Kind == decision.Told) && n > most {
 				at, most = i, n
 			}
 		}

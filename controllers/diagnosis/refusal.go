@@ -118,7 +118,7 @@ func (f *refusal) quotaFull() bool {
 	requested, _ := between(f.text, ", requested: ", ", used: ")
 	used, _ := between(f.text, ", used: ", ", limited: ")
 	_, limited, _ := strings.Cut(f.text, ", limited: ")
-	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote(usage(requested, used, limited)),
+	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told(usage(requested, used, limited)).Say(")"),
 		words("when the quota leaves room"), kubectl(f.Namespace, "describe quota "+name))
 }
 
@@ -158,7 +158,7 @@ func (f *refusal) quotaAsks() bool {
 		return false
 	}
 	_, what, _ := strings.Cut(f.text, ": must specify ")
-	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), quote("must specify "+Quote(what, longest)),
+	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told("must specify "+Quote(what, longest)).Say(")"),
 		words("when the template specifies them or a LimitRange gives defaults"), kubectl(f.Namespace, "describe quota "+name))
 }
 

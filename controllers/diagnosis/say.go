@@ -29,12 +29,12 @@ func (g *group) say(w Pods, f *decision.Finding) decision.Words {
 func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 	s := unschedulable(g.pod.Message)
 	f.NeedsAction = true
-	f.Unblocks = decision.Words{}.Quote(s.unblocks)
+	f.Unblocks = decision.Words{}.Told(s.unblocks)
 	if s.code == Claim {
 		f.Show = kubectl(w.Namespace, s.show)
-		return g.do("is not scheduled: ", "are not scheduled: ").Quote(s.said)
+		return g.do("is not scheduled: ", "are not scheduled: ").Told(s.said)
 	}
-	return g.do("fits no node (", "fit no node (").Quote(s.said).Say(")")
+	return g.do("fits no node (", "fit no node (").Told(s.said).Say(")")
 }
 
 func (g *group) sayImage(f *decision.Finding) decision.Words {
@@ -56,7 +56,7 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	default:
 		f.Unblocks = words("when that image can be pulled or the template changes")
 	}
-	return words("cannot pull ").Quote(image).Say(" (").Quote(why).Say(")")
+	return words("cannot pull ").Quote(image).Say(" (").Told(why).Say(")")
 }
 
 // sayConfig takes the kubelet's words apart: `configmap "app" not found`, `couldn't
@@ -107,7 +107,7 @@ func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 	}
 	f.NeedsAction = true
 	f.Unblocks = words("when that container ends well or the template changes")
-	return said.Say(", which fails again and again (").Quote(g.ended()).Say(")")
+	return said.Say(", which fails again and again (").Told(g.ended()).Say(")")
 }
 
 func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
@@ -120,7 +120,7 @@ func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
 	}
 	f.NeedsAction = true
 	f.Unblocks = words("when that container stays up or the template changes")
-	return said.Say(", which keeps crashing (").Quote(g.ended()).Say(")")
+	return said.Say(", which keeps crashing (").Told(g.ended()).Say(")")
 }
 
 func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
@@ -131,18 +131,18 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 	case g.code == Memory:
 		f.Unblocks = words("when its memory limit is raised or it needs less")
 		said := g.do("keeps running out of memory (OOMKilled", "keep running out of memory (OOMKilled")
-		return in(said.Quote(g.restarts()).Say(")"), of)
+		return in(said.Told(g.restarts()).Say(")"), of)
 	case g.code == Start:
 		f.Unblocks = words("when the template or the image changes")
 		f.Show = kubectl(w.Namespace, "describe pod "+g.pod.Name)
 		return append(g.do("cannot start ", "cannot start "), append(orIts(of), decision.Words{}.Say(" (").Quote(g.startTrouble()).Say(")")...)...)
 	case g.pod.Exit != nil && g.pod.Exit.Code == 0:
-		return in(g.do("keeps ending though it should run on (", "keep ending though they should run on (").Quote(g.ended()).Say(")"), of)
+		return in(g.do("keeps ending though it should run on (", "keep ending though they should run on (").Told(g.ended()).Say(")"), of)
 	}
 	if e := g.pod.Exit; e != nil && (e.Code == 137 || e.Code == 143) { // Mostly by the kubelet, as a probe failed.
-		return in(g.do("keeps being killed (", "keep being killed (").Quote(g.ended()).Say(")"), of)
+		return in(g.do("keeps being killed (", "keep being killed (").Told(g.ended()).Say(")"), of)
 	}
-	return in(g.do("keeps crashing (", "keep crashing (").Quote(g.ended()).Say(")"), of)
+	return in(g.do("keeps crashing (", "keep crashing (").Told(g.ended()).Say(")"), of)
 }
 
 // in names the container behind what is said of the pod.

@@ -66,7 +66,7 @@ func (t *telling) replyLost(a *decision.Action, o *decision.Outcome) {
 
 // createRefused tells who refuses the pods, and what would end that.
 func (t *telling) createRefused(o *decision.Outcome) {
-	f := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: o.Failure.Message, Count: left(t.s, t.tally, o)})
+	f := refusal(t.s, o)
 	t.has(f.Code)
 	lead := append(append(decision.Words{}, f.Before...), t.leftOver(o)...)
 	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(plural(t.s.Want, " pod", " pods"))
@@ -75,6 +75,11 @@ func (t *telling) createRefused(o *decision.Outcome) {
 	if again := t.tryAgain(); len(again) > 0 {
 		t.out.Then = append(t.out.Then.Say(". "), again...)
 	}
+}
+
+// refusal is who refused pods.
+func refusal(s *Snapshot, o *decision.Outcome) decision.Finding {
+	return diagnosis.OfRefusal(diagnosis.Refusal{Namespace: s.Namespace, Message: o.Failure.Message, Count: left(s, count(s), o), Since: s.Now})
 }
 
 func (t *telling) statusRefused() bool {

@@ -26,6 +26,16 @@ func Diagnose(s *Snapshot) decision.Diagnosis {
 	return decision.Diagnosis{Findings: looked(s).Waiting(pods)}
 }
 
+// Found is the diagnosis of a sync: what keeps its pods, and who refused those that it
+// wanted to create.
+func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
+	d := Diagnose(s)
+	if a, o := managed(rounds); o != nil && o.Failure != nil && a.Kind == decision.CreatePods && o.State != decision.Unknown {
+		d.Findings = append([]decision.Finding{refusal(s, o)}, d.Findings...)
+	}
+	return d
+}
+
 // looked is what the pods are looked at with.
 func looked(s *Snapshot) diagnosis.Pods {
 	return diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual}

@@ -40,6 +40,7 @@ func (w *coder) trace(t *telemetry.Trace) {
 	if m.has(t.Try != (decision.Try{})) {
 		w.try(&t.Try)
 	}
+	orEach(&m, &t.Diagnosis.Findings, (*coder).finding)
 	m.end()
 	w.instant(&t.Started)
 	str(w, &t.Result)
@@ -333,6 +334,23 @@ func (w *coder) part(p *decision.Part) {
 	orStr(&m, &p.Fact)
 	orInteger(&m, &p.N)
 	m.instant(&p.At)
+	m.end()
+}
+
+func (w *coder) finding(f *decision.Finding) {
+	str(w, &f.Code)
+	integer(w, &f.Count)
+	m := w.mask(2)
+	m.truth(&f.Old)
+	orEach(&m, &f.Pods, str[string])
+	m.instant(&f.Since)
+	orEach(&m, &f.Before, (*coder).part)
+	orEach(&m, &f.After, (*coder).part)
+	orStr(&m, &f.Message)
+	orEach(&m, &f.Unblocks, (*coder).part)
+	m.truth(&f.NeedsAction)
+	m.truth(&f.Usual)
+	orStr(&m, &f.Show)
 	m.end()
 }
 
