@@ -271,7 +271,7 @@ func (s *shelf) after(seq uint64) *kept {
 // estimate is about how many bytes a trace keeps alive. It has to be cheap
 // rather than right: it is there so that large snapshots count as such.
 func estimate(t *Trace) int64 {
-	n := 1024 + t.Snapshot.Bytes() + 256*len(t.Causes)
+	n := 1024 + t.Snapshot.Bytes() + 256*len(t.Causes) + 512*len(t.Diagnosis.Findings)
 	path := func(p decision.Path) {
 		n += 96 * len(p)
 		for i := range p {

@@ -43,7 +43,7 @@ func TestTop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 Deployment is waiting.\n0 failed, 1 waiting, 0 moving, 0 on hold, 0 settled; cluster ", "STATE", "WHY\n", "waiting  ", "shop", "web", "0 of 3", "cannot pull web:404"} {
+	for _, want := range []string{"1 Deployment is waiting.\n0 failed, 1 waiting, 0 moving, 0 on hold, 0 settled; cluster ", "STATE", "WHY\n", "waiting  ", "shop", "web", "3 of 3", "cannot pull web:404"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

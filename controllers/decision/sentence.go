@@ -112,7 +112,7 @@ type Telling struct {
 	Estimate *Estimate
 	// Diagnosis is what keeps pods, where it is more than what every pod goes through.
 	Diagnosis Diagnosis
-	Sentence Sentence
+	Sentence  Sentence
 }
 
 // Subject is "namespace/name".

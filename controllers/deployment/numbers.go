@@ -21,7 +21,6 @@ const (
 	fWithout      = "withoutOne"
 	fNeeded       = "needed"
 	fMinReady     = "minReadySeconds"
-	fBlocking     = "blocking"
 	fUnborn       = "notCreated"
 	fEnding       = "ending"
 	fRunning      = "oldRunning"
@@ -62,7 +61,6 @@ func (v *view) numbers() []decision.Fact {
 		decision.Count(fNeeded, max(1, v.needed())),
 		decision.Count(fSurge, v.bounds.Surge),
 		decision.Count(fUnavailable, v.bounds.Missing()),
-		decision.Count(fBlocking, v.blockedPods()),
 		decision.Count(fUnborn, v.unborn()),
 		decision.Count(fEnding, v.ending()),
 	)
@@ -74,15 +72,7 @@ func (v *view) numbers() []decision.Fact {
 	if s.Revision != "" {
 		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
-	return append(facts, v.diagnosis().Facts()...)
-}
-
-// blockedPods is how many pods the first finding keeps.
-func (v *view) blockedPods() int64 {
-	if f := v.blocker(); f != nil {
-		return f.Count
-	}
-	return 0
+	return append(facts, decision.Diagnosis{Findings: v.mattering()}.Facts()...)
 }
 
 // updated is the number of pods of the new ReplicaSet that exist.

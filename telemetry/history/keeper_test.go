@@ -322,7 +322,7 @@ func TestReadWithoutAFile(t *testing.T) {
 // read from there as it was.
 func TestJournalKeepsWhatWasWrittenAsBytes(t *testing.T) {
 	j := journal(0)
-	traces := newGenerator(t, 21, 10).many(300)
+	traces := newGenerator(t, 23, 10).many(300)
 	want := make([]string, len(traces))
 	for i, x := range traces {
 		j.Record(x)
