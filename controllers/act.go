@@ -74,8 +74,18 @@ func outcomeOf(rv string, err error) decision.Outcome {
 	case lost(err):
 		return decision.Outcome{State: decision.Unknown, Failure: failureOf(err)}
 	default:
-		return decision.Outcome{State: decision.Refused, Failure: failureOf(err)}
+		return refusal(err)
 	}
+}
+
+// refusal is the outcome of a request that did nothing: somebody said no, or nobody
+// was there to say anything.
+func refusal(err error) decision.Outcome {
+	o := decision.Outcome{State: decision.Refused, Failure: failureOf(err)}
+	if down(o.Failure) {
+		o.State = decision.Unanswered
+	}
+	return o
 }
 
 // lost reports whether a write may have been committed although it failed.
@@ -113,7 +123,7 @@ func failureOf(err error) *decision.Failure {
 		f.Code = int(status.Status().Code)
 	}
 	if f.Code == 0 && unanswered(err) {
-		f.Reason = reasonUnreachable
+		f.Reason = decision.Unreachable
 	}
 	if p := (panicked{}); errors.As(err, &p) {
 		f.Reason = reasonPanic
@@ -121,9 +131,6 @@ func failureOf(err error) *decision.Failure {
 	f.Terminal = namespaceTerminating(err)
 	return f
 }
-
-// reasonUnreachable is the reason of a failure where no API server answered.
-const reasonUnreachable = "Unreachable"
 
 // reasonPanic is the reason of a failure that was a panic.
 const reasonPanic = "Panic"

@@ -289,7 +289,7 @@ func (t *deploymentTurn) adopt(ctx context.Context, a decision.Action) (decision
 		return t.body.live(ctx, t.d)
 	})
 	if err != nil {
-		return decision.Outcome{State: decision.Refused, Failure: failureOf(cannotAdopt(a, err))}, decision.Learnt{}
+		return refusal(cannotAdopt(a, err)), decision.Learnt{}
 	}
 	if state != "" {
 		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}

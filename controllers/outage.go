@@ -49,5 +49,5 @@ func down(f *decision.Failure) bool {
 	case http.StatusInternalServerError:
 		return f.Reason == string(metav1.StatusReasonUnknown) || f.Reason == string(metav1.StatusReasonServerTimeout)
 	}
-	return f.Reason == reasonUnreachable
+	return f.Reason == decision.Unreachable
 }

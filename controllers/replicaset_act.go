@@ -148,6 +148,8 @@ func (p *pods) sum() decision.Outcome {
 		o.State = decision.Unknown
 	case o.Done > 0:
 		o.State = decision.Partly
+	case down(o.Failure):
+		o.State = decision.Unanswered
 	default:
 		o.State = decision.Refused
 	}
@@ -249,7 +251,7 @@ func (t *replicaSetTurn) adopt(ctx context.Context, a decision.Action) (decision
 		return t.body.owners.live(ctx, t.rs.Namespace, t.rs.Name)
 	})
 	if err != nil {
-		return decision.Outcome{State: decision.Refused, Failure: failureOf(cannotAdopt(a, err))}, decision.Learnt{}
+		return refusal(cannotAdopt(a, err)), decision.Learnt{}
 	}
 	if state != "" {
 		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}

@@ -169,7 +169,7 @@ func resultOf(o decision.Outcome) telemetry.Result {
 		return telemetry.ResultStale
 	case decision.Unknown:
 		return telemetry.ResultUnknown
-	case decision.Refused, decision.Partly:
+	case decision.Refused, decision.Unanswered, decision.Partly:
 		return telemetry.ResultFailed
 	default:
 		return telemetry.ResultUnchanged

@@ -119,6 +119,7 @@ var stateMarks = map[decision.State]views.Mark{
 	decision.Written:    {Tone: views.OK, Word: "written"},
 	decision.Partly:     {Tone: views.Waiting, Word: "partly written"},
 	decision.Refused:    {Tone: views.Failed, Word: "refused"},
+	decision.Unanswered: {Tone: views.Waiting, Word: "unanswered"},
 	decision.Conflicted: {Tone: views.Waiting, Word: "conflict"},
 	decision.Superseded: {Tone: views.Waiting, Word: "not sent, superseded"},
 	decision.Unknown:    {Tone: views.Waiting, Word: "reply lost"},

@@ -161,6 +161,7 @@ type topList struct {
 	headline string
 	tally    []topTally
 	rows     []topRow
+	notice   string // what a reader has to know first: that no API server answers
 	note     string // why there is no row, or which term nobody knows
 	more     int    // rows beyond the limit, where that is known
 }
@@ -194,7 +195,11 @@ type mark struct {
 type topTwin struct {
 	Now     time.Time `json:"now"`
 	Cluster string    `json:"cluster"`
-	Page    struct {
+	Notice  *struct {
+		Title string   `json:"title"`
+		Text  pageText `json:"text"`
+	} `json:"notice"`
+	Page struct {
 		Headline string     `json:"headline"`
 		Tally    []topTally `json:"tally"`
 		Filter   struct {
@@ -232,6 +237,9 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		}
 		if page == 0 {
 			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, note: t.note()}
+			if n := t.Notice; n != nil {
+				list.notice = plainLine(n.Title) + ". " + n.Text.at(t.Now)
+			}
 		}
 		for _, g := range t.Page.Groups {
 			list.rows = append(list.rows, g.Rows...)
@@ -343,6 +351,9 @@ func (p topPrinter) print(w io.Writer, list topList) error {
 	var counts []string
 	for _, t := range list.tally {
 		counts = append(counts, fmt.Sprintf("%d %s", t.Count, plainLine(t.Word)))
+	}
+	if list.notice != "" {
+		fmt.Fprintln(w, list.notice)
 	}
 	fmt.Fprintf(w, "%s\n%s; cluster %s at %s UTC\n\n", plainLine(list.headline), strings.Join(counts, ", "), plainLine(list.cluster), list.now.UTC().Format("15:04:05"))
 	if len(list.rows) > 0 {

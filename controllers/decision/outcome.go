@@ -13,6 +13,8 @@ const (
 	Partly State = "partly"
 	// Refused: the API server said no.
 	Refused State = "refused"
+	// Unanswered: no API server was there, or able to serve; nothing was written.
+	Unanswered State = "unanswered"
 	// Conflicted: another writer was first (409 on a guarded write).
 	Conflicted State = "conflict"
 	// Superseded: nothing was sent, as a newer write of ours to that object exists.
@@ -35,6 +37,9 @@ type Failure struct {
 	// Terminal marks an error that no retry mends (namespace terminating).
 	Terminal bool `json:"terminal,omitempty"`
 }
+
+// Unreachable is the reason of a failure where no API server answered.
+const Unreachable = "Unreachable"
 
 // Writer names who else wrote an object.
 type Writer struct {

@@ -42,6 +42,7 @@ var situations = []func(*speaker) bool{
 	(*speaker).dropped,
 	(*speaker).selectsAll,
 	(*speaker).invalid,
+	(*speaker).unanswered,
 	(*speaker).createRefused,
 	(*speaker).writeRefused,
 	(*speaker).deadlineOver,

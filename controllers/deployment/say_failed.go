@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
 func (p *speaker) gone() bool {
@@ -34,11 +35,11 @@ func (p *speaker) dropped() bool {
 	}
 	lead := words("dropped after ").Count("tries", p.try.Limit).Say(plural(p.try.Limit, " try", " tries"))
 	if f := p.last.Failed(); f != nil && f.Failure != nil {
-		lead = lead.Say(", the last error: ").Quote(clipped(f.Failure.Message, 70))
+		lead = lead.Say(", the last error: ").Quote(f.Failure.Message)
 	} else if p.last.Verdict.Invalid != "" {
-		lead = lead.Say(", the last error: ").Quote(clipped(p.last.Verdict.Invalid, 70))
+		lead = lead.Say(", the last error: ").Quote(p.last.Verdict.Invalid)
 	}
-	return p.fails("dropped", lead, words("Looks again when it or a ReplicaSet changes, or at the next resync"))
+	return p.fails("dropped", p.fit(lead), words("Looks again when it or a ReplicaSet changes, or at the next resync"))
 }
 
 func (p *speaker) selectsAll() bool {
@@ -53,7 +54,26 @@ func (p *speaker) invalid() bool {
 	if p.last.Verdict.Invalid == "" {
 		return false
 	}
-	return p.fails("invalid", decision.Words{}.Quote(clipped(p.last.Verdict.Invalid, 130)), words("Looks again when it changes"))
+	return p.fails("invalid", p.fit(decision.Words{}.Quote(p.last.Verdict.Invalid)), words("Looks again when it changes"))
+}
+
+// unanswered is an API server that is not there, or cannot serve.
+func (p *speaker) unanswered() bool {
+	said := p.each(func(a *decision.Action, o *decision.Outcome) bool { return p.due(a.Target, o) })
+	if !said && p.report != nil && p.report.Outcome != nil {
+		return p.due(p.self(), p.report.Outcome)
+	}
+	return said
+}
+
+// due says which write is due while nobody answers.
+func (p *speaker) due(target decision.Ref, o *decision.Outcome) bool {
+	why, ok := diagnosis.Unanswered(o)
+	if !ok {
+		return false
+	}
+	lead := append(why, words(", so the write of "+target.Kind+" ").Name(target.Name).Say(" is still due")...)
+	return p.waits("unanswered", p.fit(lead), diagnosis.Again(p.try))
 }
 
 func (p *speaker) createRefused() bool {
@@ -62,7 +82,7 @@ func (p *speaker) createRefused() bool {
 			return false
 		}
 		return p.fails("create-refused",
-			words("ReplicaSet ").Name(a.Target.Name).Say(" was refused: ").Quote(clipped(o.Failure.Message, 80)), p.tries())
+			p.fit(words("ReplicaSet ").Name(a.Target.Name).Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
 	})
 }
 
@@ -78,6 +98,6 @@ func (p *speaker) writeRefused() bool {
 }
 
 func (p *speaker) refused(target decision.Ref, o *decision.Outcome) bool {
-	return p.fails("write-refused", words("the write of "+target.Kind+" ").Name(target.Name).
-		Say(" was refused: ").Quote(clipped(o.Failure.Message, 80)), p.tries())
+	return p.fails("write-refused", p.fit(words("the write of "+target.Kind+" ").Name(target.Name).
+		Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
 }

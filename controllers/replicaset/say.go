@@ -42,7 +42,7 @@ func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try)
 // situations in the order in which they are tried; the last always holds.
 var situations = []func(*telling) bool{
 	(*telling).gone, (*telling).echo, (*telling).invalid, (*telling).parent,
-	(*telling).claimRefused, (*telling).manageRefused, (*telling).statusRefused,
+	(*telling).unanswered, (*telling).claimRefused, (*telling).manageRefused, (*telling).statusRefused,
 	(*telling).namespaceGoing, (*telling).beingDeleted,
 	(*telling).working, (*telling).expecting,
 	(*telling).blocked, (*telling).settling, (*telling).scaledToZero, (*telling).unsettled, (*telling).settled,

@@ -7,6 +7,26 @@ import (
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
+// unanswered is an API server that is not there, or cannot serve.
+func (t *telling) unanswered() bool {
+	_, o := failed(t.last, decision.Adopt, decision.Release, decision.CreatePods, decision.DeletePods)
+	what := "pods"
+	if o == nil && t.report != nil {
+		o, what = t.report.Outcome, "its status"
+	}
+	why, ok := diagnosis.Unanswered(o)
+	if !ok {
+		return false
+	}
+	t.is(decision.ToneWaiting, "unanswered", "waiting")
+	t.out.Lead = diagnosis.Fit(append(why, words(", so the write of "+what+" is still due")...), longLead, t.s.Now)
+	t.out.Then = diagnosis.Again(t.try)
+	t.out.Turns = t.try.Next
+	return true
+}
+
+func words(text string) decision.Words { return decision.Words{}.Say(text) }
+
 func (t *telling) claimRefused() bool {
 	a, o := failed(t.last, decision.Adopt, decision.Release)
 	if o == nil {

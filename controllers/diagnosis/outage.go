@@ -1,0 +1,38 @@
+package diagnosis
+
+import (
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Unanswered says why a write got no answer; ok where that is what became of it.
+func Unanswered(o *decision.Outcome) (why decision.Words, ok bool) {
+	if o == nil || o.Failure == nil || o.State != decision.Unanswered && (o.State != decision.Refused || o.Failure.Reason != decision.Unreachable) {
+		return nil, false
+	}
+	return words("the API server ").Say(silence(o.Failure)).Say(" (").Quote(lastClause(o.Failure.Message)).Say(")"), true
+}
+
+// silence tells an API server that is not there from one that cannot serve.
+func silence(f *decision.Failure) string {
+	if strings.Contains(f.Message, "etcdserver") {
+		return "has lost its etcd"
+	}
+	if f.Code == 0 {
+		return "does not answer"
+	}
+	return "cannot serve"
+}
+
+// Again says when what is due is tried again.
+func Again(try decision.Try) decision.Words {
+	w := words("Goes on as soon as it answers")
+	if try.Number > 0 {
+		w = w.Say("; try ").Count("try", try.Number)
+	}
+	if !try.Next.IsZero() {
+		w = w.Say(", again in ").Until(try.Next)
+	}
+	return w
+}
