@@ -41,7 +41,8 @@ type Ledger struct {
 	swept   time.Time
 
 	// lags is of all loops of the process, like the ledger itself.
-	lags lags
+	namespaces namespaces
+	lags       lags
 }
 
 // entry is one write that is not known to be in its cache.

@@ -84,6 +84,9 @@ func (l *Loop) rounds(ctx context.Context, t *telemetry.Trace, turn turn) {
 		round.Outcomes, learnt = l.act(ctx, turn, round.Verdict.Actions)
 		t.Phases.Act += clock()
 		t.Rounds = append(t.Rounds, round)
+		if learnt.NamespaceTerminating {
+			l.opts.Ledger.namespaces.ends(t.Namespace, wall(l.opts.Clock.Now()))
+		}
 		if learnt.IsZero() {
 			return
 		}

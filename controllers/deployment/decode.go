@@ -120,6 +120,7 @@ func (s *Snapshot) check() error {
 	l.instant("created", s.Created)
 	l.instant("lastProgress", s.LastProgress)
 	l.instant("held", s.Held)
+	l.instant("namespaceEnding", s.NamespaceEnding)
 	for _, e := range s.Echo {
 		l.instant("echo of "+e.Object+", since", e.Since)
 		l.instant("echo of "+e.Object+", check", e.Check)

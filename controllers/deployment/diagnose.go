@@ -46,6 +46,9 @@ func (v *view) findings() []decision.Finding {
 	if leaving := v.leaving(); leaving != nil {
 		list = append(list, *leaving)
 	}
+	if !v.s.NamespaceEnding.IsZero() {
+		list = append(list, v.outliving()...)
+	}
 	diagnosis.Rank(list)
 	return list
 }
@@ -107,7 +110,7 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 
 // leaving are old pods that Recreate waits for; nil where it waits for none.
 func (v *view) leaving() *decision.Finding {
-	if v.s.Strategy != recreate {
+	if v.s.Strategy != recreate || !v.s.NamespaceEnding.IsZero() {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()
@@ -123,6 +126,20 @@ func (v *view) leaving() *decision.Finding {
 	f.Old = true
 	f.Unblocks = f.Unblocks.Say(", as Recreate starts no new pod before")
 	return &f
+}
+
+// outliving are the pods that a namespace which is being deleted waits for.
+func (v *view) outliving() []decision.Finding {
+	var pods []decision.LeavingPod
+	ending := int64(0)
+	for _, rs := range v.children {
+		pods = append(pods, rs.Leaving...)
+		ending += rs.Ending
+	}
+	if ending == 0 {
+		return nil
+	}
+	return []decision.Finding{v.pods().Leaving(pods, ending, ending)}
 }
 
 // mattering are the findings that a sentence names.

@@ -22,11 +22,21 @@ func (p *speaker) deleting() bool {
 }
 
 func (p *speaker) namespaceEnds() bool {
-	if !p.answered(qNamespace, decision.Yes) {
+	if !p.answered(qNamespace, decision.Yes) && p.s.NamespaceEnding.IsZero() {
 		return false
 	}
-	return p.say("namespace-terminating", decision.ToneNeutral, "is", "stopped",
-		words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried"))
+	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
+	if list := p.outliving(); list != nil {
+		f := &list[0]
+		lead = p.fit(append(lead.Say("; "), p.clause(f, true)...))
+		then = words("The namespace goes ")
+		if f.NeedsAction {
+			then = words("Needs action: the namespace goes ")
+		}
+		then = append(then, f.Unblocks...)
+	}
+	p.out.Since = p.s.NamespaceEnding
+	return p.say("namespace-terminating", decision.ToneNeutral, "is", "stopped", lead, then)
 }
 
 func (p *speaker) dropped() bool {

@@ -71,6 +71,9 @@ type Snapshot struct {
 	Held time.Time `json:"held,omitzero"`
 	// Lag is how long keys waited in the queues lately, before they were synced.
 	Lag time.Duration `json:"lag,omitempty"`
+	// NamespaceEnding is since when it is known that the namespace is being deleted;
+	// zero if it is not known. Nothing is decided on it.
+	NamespaceEnding time.Time `json:"namespaceEnding,omitzero"`
 	// ReplicaSets are those that are ours by controller reference, and those
 	// that match the selector and have no controller.
 	ReplicaSets []ReplicaSet `json:"replicaSets,omitempty"`

@@ -170,6 +170,7 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	}
 	orEach(&m, &s.LiveReads, str[string])
 	m.instant(&s.LastProgress)
+	m.instant(&s.NamespaceEnding)
 	m.end()
 }
 

@@ -1,0 +1,28 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+)
+
+func TestNamespaces(t *testing.T) {
+	var n namespaces
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	if at := n.since("shop", noon); !at.IsZero() {
+		t.Errorf("a namespace of which nobody said anything ends since %s", at)
+	}
+	n.ends("shop", noon)
+	n.ends("shop", noon.Add(time.Minute))
+	if at := n.since("shop", noon.Add(-time.Hour)); !at.Equal(noon) {
+		t.Errorf("it ends since %s, want the first time", at)
+	}
+	if at := n.since("blog", noon.Add(-time.Hour)); !at.IsZero() {
+		t.Errorf("another namespace ends since %s", at)
+	}
+	if at := n.since("shop", noon.Add(time.Hour)); !at.IsZero() {
+		t.Errorf("a namespace made anew ends since %s", at)
+	}
+	if at := n.since("shop", noon.Add(-time.Hour)); !at.IsZero() {
+		t.Error("what was told of the namespace before is not forgotten")
+	}
+}
