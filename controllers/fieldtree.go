@@ -124,31 +124,31 @@ type step struct {
 func stepsOf(path string) []step {
 	var steps []step
 	for path != "" {
-		if path[0] == '[' {
-			end := keyEnd(path)
-			steps = append(steps, step{path[1:end], true})
-			path = strings.TrimPrefix(path[end+1:], ".")
-			continue
+		s := step{key: path[0] == '['}
+		if s.key {
+			s.name, path = cutKey(path[1:])
+		} else {
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			s.name, path = path[:end], path[end:]
 		}
-		end := strings.IndexAny(path, ".[")
-		if end < 0 {
-			end = len(path)
-		}
-		steps = append(steps, step{name: path[:end]})
-		path = strings.TrimPrefix(path[end:], ".")
+		steps = append(steps, s)
+		path = strings.TrimPrefix(path, ".")
 	}
 	return inFull(steps)
 }
 
-// keyEnd is where a key in brackets ends: at the first bracket that more of a path
-// follows. Without one the key is the rest.
-func keyEnd(path string) int {
-	for i := 1; i < len(path); i++ {
+// cutKey takes a key off that ends at the first bracket that more of a path
+// follows. Without one the key is all there is.
+func cutKey(path string) (key, rest string) {
+	for i := range len(path) {
 		if path[i] == ']' && (i+1 == len(path) || path[i+1] == '.' || path[i+1] == '[') {
-			return i
+			return path[:i], path[i+1:]
 		}
 	}
-	return len(path) - 1
+	return path, ""
 }
 
 // inFull puts in the steps that paths of causes leave out: the spec of a template,
