@@ -270,13 +270,38 @@ func FuzzAuthors(f *testing.F) {
 	})
 }
 
+// ReplicaSets of two Deployments share their texts, which have their owners' UIDs.
+func TestTextsAreSharedByOwners(t *testing.T) {
+	text := `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"%s\"}":{}}},"f:spec":{"f:replicas":{}}}`
+	list := entriesOf([]metav1.ManagedFieldsEntry{signedBy("kcm", "", 1, strings.Replace(text, "%s", "6f220291", 1)), signedBy("kcm", "", 1, strings.Replace(text, "%s", "0a", 1))}, nil)
+	if list[0] != list[1] {
+		t.Errorf("%q and %q", list[0].fields.Value(), list[1].fields.Value())
+	}
+	if _, got := fieldTreeOf(list[0].fields.Value()).find(stepsOf("metadata.ownerReferences")); got != reachPart {
+		t.Errorf("owner references are owned %v", got)
+	}
+	for _, odd := range []string{`"k:{\"uid\":\"`, `"k:{\"uid\":\"x`, ""} {
+		if got := string(withoutOwner([]byte(odd))); got != odd {
+			t.Errorf("%q became %q", odd, got)
+		}
+	}
+}
+
 // BenchmarkStrip is what the transform costs an event: of an object whose status
 // was written, which is what most events are, and of one that is new.
 func BenchmarkStrip(b *testing.B) {
 	r := readRecorded(b)
-	fields := r.entries(b, r.Steps[3].After)
-	for name, uids := range map[string]int{"status": 1, "new": 1 << 20} {
-		b.Run(name, func(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		uids   int
+		fields []metav1.ManagedFieldsEntry
+	}{
+		{"status", 1, r.entries(b, r.Steps[3].After)},
+		{"new", 1 << 20, r.entries(b, r.Steps[3].After)},
+		{"ReplicaSet", 1, r.entries(b, r.Steps[len(r.Steps)-3].After)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			fields, uids := c.fields, c.uids
 			m := NewManagers()
 			d := deploymentNamed("web", "u", "")
 			status := len(fields) - 1

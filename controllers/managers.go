@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 	"unique"
@@ -155,6 +156,24 @@ func entriesOf(fields []metav1.ManagedFieldsEntry, before []signed) []signed {
 	return list
 }
 
+// ownerKey begins the element of ownerReferences in a text of fieldsV1.
+var ownerKey = []byte(`"k:{\"uid\":\"`)
+
+// withoutOwner leaves out the UID of an owner: it alone would make the texts of the
+// ReplicaSets of two Deployments differ.
+func withoutOwner(text []byte) []byte {
+	at := bytes.Index(text, ownerKey)
+	if at < 0 {
+		return text
+	}
+	at += len(ownerKey)
+	end := bytes.IndexByte(text[at:], '\\')
+	if end < 0 {
+		return text
+	}
+	return slices.Concat(text[:at], text[at+end:])
+}
+
 func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
 	var s signed
 	if !f.Time.IsZero() {
@@ -164,7 +183,7 @@ func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
 	if s.by = was.by; s.by == (unique.Handle[signer]{}) || s.by.Value() != by {
 		s.by = unique.Make(by)
 	}
-	text := f.FieldsV1.GetRawBytes()
+	text := withoutOwner(f.FieldsV1.GetRawBytes())
 	if s.fields = was.fields; s.fields == (unique.Handle[string]{}) || s.fields.Value() != string(text) {
 		s.fields = unique.Make(string(text))
 	}
