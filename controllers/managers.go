@@ -183,9 +183,18 @@ func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
 	if s.by = was.by; s.by == (unique.Handle[signer]{}) || s.by.Value() != by {
 		s.by = unique.Make(by)
 	}
-	text := withoutOwner(f.FieldsV1.GetRawBytes())
-	if s.fields = was.fields; s.fields == (unique.Handle[string]{}) || s.fields.Value() != string(text) {
-		s.fields = unique.Make(string(text))
-	}
+	s.fields = textOf(f.FieldsV1.GetRawBytes(), was.fields)
 	return s
+}
+
+// textOf is a text of fieldsV1 as it is kept. was is the one in its place before.
+func textOf(raw []byte, was unique.Handle[string]) unique.Handle[string] {
+	known := was != unique.Handle[string]{}
+	if known && was.Value() == string(raw) {
+		return was
+	}
+	if raw = withoutOwner(raw); known && was.Value() == string(raw) {
+		return was
+	}
+	return unique.Make(string(raw))
 }
