@@ -55,6 +55,10 @@ safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher
 plans: $(BIN)/sandbox build ## 20 random rollouts beside the plans that what-if makes of them (about 2 minutes)
 	LOOPSCOPE_E2E_PLANS=$${LOOPSCOPE_E2E_PLANS:-20} $(SUITE) -timeout 15m -v -run TestPlansComeTrue ./cmd/sandbox/e2e
 
+.PHONY: authors
+authors: $(BIN)/sandbox ## 100 changes by eight kinds of writers: whom causes name, beside the audit log (about 2 minutes)
+	LOOPSCOPE_E2E_AUTHORS=$${LOOPSCOPE_E2E_AUTHORS:-100} $(SUITE) -timeout 15m -v -run 'TestAuthors$$' ./cmd/sandbox/e2e
+
 .PHONY: chaos
 chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all its rounds (LOOPSCOPE_CHAOS=NAME for some)
 	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} $(SUITE) -timeout 2h -v ./cmd/sandbox/chaos

@@ -133,11 +133,11 @@ func TestManagersStripOnlyManagedFields(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if m.last("u") != "helm" {
-		t.Errorf("last writer = %q, want helm", m.last("u"))
+	if entries := m.at("u", ""); len(entries) != 2 || entries[0].by.Value().manager != "helm" {
+		t.Errorf("what was signed: %v, want helm and kubectl", entries)
 	}
 	m.forget("u")
-	if m.last("u") != "" {
+	if m.at("u", "") != nil {
 		t.Error("a forgotten object still has a writer")
 	}
 }

@@ -98,7 +98,7 @@ func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if d, ok := obj.(*appsv1.Deployment); ok {
-				b.Enqueue(keyOf(d), added(kindDeployment, d, initial, b.now()))
+				b.Enqueue(keyOf(d), b.added(kindDeployment, d, initial))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
@@ -108,7 +108,8 @@ func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
 				if old.UID != d.UID { // Deleted and created again between two looks.
 					b.forget(old)
 				}
-				b.Enqueue(keyOf(d), modified(kindDeployment, old, d, deploymentFields(old, d), b.opts.Managers.last(d.UID), b.now()))
+				changes := deploymentFields(old, d)
+				b.Enqueue(keyOf(d), modified(kindDeployment, old, d, changes, b.author(old, d, changes), b.now()))
 			}
 		},
 		DeleteFunc: func(obj any) {
@@ -148,7 +149,7 @@ func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
 			case rs.DeletionTimestamp != nil:
 				b.replicaSetDeleted(rs, false)
 			default:
-				b.concerns(rs, added(kindReplicaSet, rs, initial, b.now()))
+				b.concerns(rs, b.added(kindReplicaSet, rs, initial))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
@@ -173,7 +174,8 @@ func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
 }
 
 func (b *deploymentBody) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
-	cause := modified(kindReplicaSet, old, rs, replicaSetFields(old, rs), b.opts.Managers.last(rs.UID), b.now())
+	changes := replicaSetFields(old, rs)
+	cause := modified(kindReplicaSet, old, rs, changes, b.author(old, rs, changes), b.now())
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
 	moved := !sameRef(before, after)
 	if moved && before != nil {

@@ -156,7 +156,7 @@ func (t *deploymentTurn) update(ctx context.Context, a decision.Action) decision
 		return replicaSetEntry(written), nil
 	})
 	if o.State == decision.Conflicted {
-		o.Other = otherWriter(rs, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
+		o.Other = otherWriter(t.body.Loop, cached, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
 	}
 	return o
 }
@@ -279,7 +279,7 @@ func (t *deploymentTurn) put(ctx context.Context, send func() (*appsv1.Deploymen
 		}
 		return deploymentEntry(written), nil
 	}, func() *decision.Writer {
-		return otherWriter(t.d, func() (*appsv1.Deployment, error) { return t.body.live(ctx, t.d) }, deploymentFields)
+		return otherWriter(t.body.Loop, t.d, func() (*appsv1.Deployment, error) { return t.body.live(ctx, t.d) }, deploymentFields)
 	})
 }
 

@@ -251,9 +251,9 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.deployments
 	b.opts.Ledger.written(entry{uid: "old", resource: resourceDeployments, rv: "9"})
-	b.opts.Managers.remember("old", wrote{manager: "kubectl"})
+	b.opts.Managers.remember("old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
 	b.deploymentHandler().OnUpdate(deploymentNamed("web", "old", ""), deploymentNamed("web", "new", ""))
-	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.last("old") != "" {
+	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.at("old", "8") != nil {
 		t.Error("writes or managers of the old Deployment are kept")
 	}
 	b.lost.add("shop/web")

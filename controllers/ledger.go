@@ -119,6 +119,14 @@ func (l *Ledger) written(e entry) {
 	}
 }
 
+// wrote reports whether this process wrote that version of an object. It is for the
+// newest one alone, and says no while the reply is under way.
+func (l *Ledger) wrote(uid types.UID, rv string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return rv != "" && l.last[uid].rv == rv
+}
+
 // confirmed replaces what is remembered of an object and its children by what a
 // live read that began at asked has shown. What the read lacks is gone, and a
 // version that it does not reach was taken back by a restore: without this, both

@@ -1,31 +1,58 @@
 package controllers
 
 import (
+	"bytes"
+	"slices"
 	"sync"
-	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// Managers remembers who wrote an object last. Informers strip managedFields,
-// which are most of an object's bytes, through Strip; of each entry this table
-// keeps who and when, so that a cause can name the other writer. Safe for
-// concurrent use.
+// versionsKept is how many of an object's newest versions are remembered. A
+// handler asks for its event some time after the transform has seen it, and the
+// object may have been written again by then.
+const versionsKept = 8
+
+// maxTrees bounds the sets of fields that are kept as they were read.
+const maxTrees = 128
+
+// Managers remembers who signed which fields of the newest versions of an object.
+// Informers strip managedFields, which are most of an object's bytes, through
+// Strip; this table keeps them, each text once however many objects share it, so
+// that a cause can name the author of a change. Safe for concurrent use.
 type Managers struct {
 	mu    sync.Mutex
-	table map[types.UID]wrote
+	table map[types.UID][]signedVersion
+	trees map[unique.Handle[string]]fieldTree
 }
 
-type wrote struct {
-	manager, subresource string
-	at                   time.Time
+// signedVersion is one version of an object and the entries of its managedFields.
+type signedVersion struct {
+	rv      string
+	entries []signed
+}
+
+// signer is whom an entry of managedFields is of.
+type signer struct{ manager, operation, subresource string }
+
+// signed is one entry of managedFields. Both texts are interned: the Deployments
+// of a team own the same fields, and a status is the same few everywhere.
+type signed struct {
+	by     unique.Handle[signer]
+	fields unique.Handle[string] // as fieldsV1 has them
+	at     int64                 // in seconds, as the API server keeps it; 0 where it is missing
 }
 
 // NewManagers returns an empty table.
-func NewManagers() *Managers { return &Managers{table: map[types.UID]wrote{}} }
+func NewManagers() *Managers {
+	return &Managers{table: map[types.UID][]signedVersion{}, trees: map[unique.Handle[string]]fieldTree{}}
+}
 
 // Strip is a cache.TransformFunc: it removes managedFields and nothing else.
 // Every label and annotation stays, because a status write stores the
@@ -40,16 +67,27 @@ func (m *Managers) Strip(obj any) (any, error) {
 		return obj, nil
 	}
 	if _, pod := obj.(*corev1.Pod); !pod { // A pod's writers answer no question and would be most of the table.
-		m.remember(o.GetUID(), newest(fields))
+		m.remember(o.GetUID(), o.GetResourceVersion(), fields)
 	}
 	o.SetManagedFields(nil)
 	return obj, nil
 }
 
-func (m *Managers) remember(uid types.UID, w wrote) {
+func (m *Managers) remember(uid types.UID, rv string, fields []metav1.ManagedFieldsEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.table[uid] = w
+	known := m.table[uid]
+	var newest signedVersion
+	if n := len(known); n > 0 {
+		newest = known[n-1]
+	}
+	if newest.rv == rv && rv != "" {
+		return // A list has shown once more what a watch had.
+	}
+	if len(known) >= versionsKept {
+		known = slices.Delete(known, 0, 1+len(known)-versionsKept)
+	}
+	m.table[uid] = append(known, signedVersion{rv, entriesOf(fields, newest.entries)})
 }
 
 // forget drops an object that is gone.
@@ -59,20 +97,104 @@ func (m *Managers) forget(uid types.UID) {
 	delete(m.table, uid)
 }
 
-// last names the manager that wrote an object last, "" if that is not known.
-func (m *Managers) last(uid types.UID) string {
+// at is what was signed in a version of an object; nil where it is not known.
+func (m *Managers) at(uid types.UID, rv string) []signed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.table[uid].manager
+	for _, v := range slices.Backward(m.table[uid]) {
+		if v.rv == rv {
+			return v.entries
+		}
+	}
+	return nil
 }
 
-func newest(fields []metav1.ManagedFieldsEntry) wrote {
-	var w wrote
-	for _, f := range fields {
-		if f.Time == nil || f.Time.Time.Before(w.at) {
-			continue
-		}
-		w = wrote{manager: f.Manager, subresource: f.Subresource, at: f.Time.Time}
+// tree is what a text of fieldsV1 says. Most are those of the events before; nobody
+// changes one.
+func (m *Managers) tree(text unique.Handle[string]) fieldTree {
+	m.mu.Lock()
+	t, known := m.trees[text]
+	m.mu.Unlock()
+	if known {
+		return t
 	}
-	return w
+	t = fieldTreeOf(text.Value())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.trees) >= maxTrees {
+		clear(m.trees)
+	}
+	m.trees[text] = t
+	return t
+}
+
+// between names who made these changes between two versions of an object.
+func (m *Managers) between(old, new metav1.Object, changes []decision.Change) []string {
+	after := m.at(new.GetUID(), new.GetResourceVersion())
+	if old.GetUID() != new.GetUID() { // Deleted and created again between two looks.
+		return m.creators(after)
+	}
+	return m.authors(m.at(old.GetUID(), old.GetResourceVersion()), after, changes)
+}
+
+// entriesOf puts managedFields into the form of the table. Most entries are those
+// of the version before, in their place: only what differs is looked up.
+func entriesOf(fields []metav1.ManagedFieldsEntry, before []signed) []signed {
+	list := make([]signed, len(fields))
+	same := len(fields) == len(before)
+	for i := range fields {
+		var was signed
+		if i < len(before) {
+			was = before[i]
+		}
+		list[i] = signedOf(&fields[i], was)
+		same = same && list[i] == was
+	}
+	if same {
+		return before
+	}
+	return list
+}
+
+// ownerKey begins the element of ownerReferences in a text of fieldsV1.
+var ownerKey = []byte(`"k:{\"uid\":\"`)
+
+// withoutOwner leaves out the UID of an owner: it alone would make the texts of the
+// ReplicaSets of two Deployments differ.
+func withoutOwner(text []byte) []byte {
+	at := bytes.Index(text, ownerKey)
+	if at < 0 {
+		return text
+	}
+	at += len(ownerKey)
+	end := bytes.IndexByte(text[at:], '\\')
+	if end < 0 {
+		return text
+	}
+	return slices.Concat(text[:at], text[at+end:])
+}
+
+func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
+	var s signed
+	if !f.Time.IsZero() {
+		s.at = f.Time.Unix()
+	}
+	by := signer{f.Manager, string(f.Operation), f.Subresource}
+	if s.by = was.by; s.by == (unique.Handle[signer]{}) || s.by.Value() != by {
+		s.by = unique.Make(by)
+	}
+	s.fields = textOf(f.FieldsV1.GetRawBytes(), was.fields)
+	return s
+}
+
+// textOf is a text of fieldsV1 as it is kept. was is the one in its place before.
+func textOf(raw []byte, was unique.Handle[string]) unique.Handle[string] {
+	known := was != unique.Handle[string]{}
+	if known && was.Value() == string(raw) {
+		return was
+	}
+	if raw = withoutOwner(raw); known && was.Value() == string(raw) {
+		return was
+	}
+	return unique.Make(string(raw))
 }

@@ -48,6 +48,9 @@ type Options struct {
 	Ledger *Ledger
 	// Managers is the table that the informers' transform fills. Default: an empty one.
 	Managers *Managers
+	// Signature is the field manager that the API server takes this process's writes
+	// for. What it did not write is never ascribed to that name. Default: none.
+	Signature string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }

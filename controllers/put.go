@@ -46,12 +46,15 @@ func goneIsFine(o decision.Outcome) decision.Outcome {
 
 // otherWriter names who wrote an object before us, by one live read. It is nil
 // where the read fails; the conflict stands either way.
-func otherWriter[T metav1.Object](was T, read func() (T, error), fields func(old, new T) []decision.Change) *decision.Writer {
+func otherWriter[T metav1.Object](l *Loop, was T, read func() (T, error), fields func(old, new T) []decision.Change) *decision.Writer {
 	live, err := read()
 	if err != nil {
 		return nil
 	}
-	return &decision.Writer{Manager: newest(live.GetManagedFields()).manager, RV: live.GetResourceVersion(), Fields: names(fields(was, live))}
+	changes := fields(was, live)
+	before := l.opts.Managers.at(was.GetUID(), was.GetResourceVersion())
+	manager := l.others(l.opts.Managers.authors(before, entriesOf(live.GetManagedFields(), before), changes))
+	return &decision.Writer{Manager: manager, RV: live.GetResourceVersion(), Fields: names(changes)}
 }
 
 func names(changes []decision.Change) []string {

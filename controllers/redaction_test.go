@@ -20,7 +20,7 @@ var shows = map[string]string{
 	"*.metadata.resourceVersion":         "the same, and events are linked by it",
 	"*.metadata.labels{}":                "which label changed, its value is not shown",
 	"*.metadata.annotations{}":           "which annotation changed, its value is not shown",
-	"*.metadata.managedFields[].manager": "who wrote it last",
+	"*.metadata.managedFields[].manager": "who changed it",
 	"*.metadata.ownerReferences[].name":  "whose it is",
 
 	"*.spec.selector{}":                    "a ReplicationController's selector",

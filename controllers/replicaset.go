@@ -75,7 +75,7 @@ func (b *replicaSetBody) ownerHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if rs := b.owners.form(obj); rs != nil {
-				b.Enqueue(keyOf(rs), added(b.kind(), rs, initial, b.now()))
+				b.Enqueue(keyOf(rs), b.added(b.kind(), rs, initial))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
@@ -86,7 +86,8 @@ func (b *replicaSetBody) ownerHandler() cache.ResourceEventHandler {
 			if old.UID != rs.UID { // Deleted and created again between two looks.
 				b.ownerGone(old, false)
 			}
-			b.Enqueue(keyOf(rs), modified(b.kind(), old, rs, replicaSetFields(old, rs), b.opts.Managers.last(rs.UID), b.now()))
+			changes := replicaSetFields(old, rs)
+			b.Enqueue(keyOf(rs), modified(b.kind(), old, rs, changes, b.author(old, rs, changes), b.now()))
 		},
 		DeleteFunc: func(obj any) {
 			o, tombstone, _ := unwrap[metav1.Object](obj)

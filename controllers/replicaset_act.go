@@ -280,7 +280,7 @@ func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
 		return t.body.entryOf(written), nil
 	}, func() *decision.Writer {
 		read := func() (*appsv1.ReplicaSet, error) { return t.body.owners.live(ctx, rs.Namespace, rs.Name) }
-		return otherWriter(t.rs, read, replicaSetFields)
+		return otherWriter(t.body.Loop, t.rs, read, replicaSetFields)
 	})
 }
 

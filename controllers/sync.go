@@ -322,7 +322,7 @@ func (l *Loop) record(t *telemetry.Trace) {
 		}
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
-			c.Sync = seq
+			c.Sync, c.Manager = seq, "" // It is our own, whatever was signed.
 		}
 	}
 	l.opts.Recorder.Record(t)

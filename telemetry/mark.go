@@ -49,8 +49,14 @@ func markOf(t *Trace) Mark {
 	m := Mark{Seq: t.Seq, UID: t.UID, Ended: t.Ended, Wrote: t.Wrote(), Sizes: t.Sizes()}
 	m.WroteSize = m.Wrote && t.WroteSize()
 	for i := range t.Causes {
-		if c := &t.Causes[i]; c.Manager != "" && c.Sync == 0 && !slices.Contains(m.Managers, c.Manager) {
-			m.Managers = append(m.Managers, c.Manager)
+		c := &t.Causes[i]
+		if c.Sync != 0 {
+			continue
+		}
+		for _, manager := range c.Managers() {
+			if !slices.Contains(m.Managers, manager) {
+				m.Managers = append(m.Managers, manager)
+			}
 		}
 	}
 	return m

@@ -62,7 +62,7 @@ func sizeOf(c *Cause) *decision.Change {
 func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t *Trace) {
 	p := s.predictions[target]
 	observed := size.From + " → " + size.To
-	foreign := s.foreign(c.Manager)
+	foreign := slices.ContainsFunc(c.Managers(), s.foreign)
 	switch {
 	case p == nil && s.alone(target, c, t) && !foreign:
 		s.surprise(target, observed, c, t)
@@ -115,11 +115,15 @@ func after(rv, than string) bool {
 
 // foreign reports whether a manager is not the other controller.
 func (s *Shadow) foreign(manager string) bool {
-	return manager != "" && manager != ControllerManager && s.agreed[manager] < knownBy
+	return manager != ControllerManager && s.agreed[manager] < knownBy
 }
 
 // agree notes who wrote what was predicted.
-func (s *Shadow) agree(manager string) {
+func (s *Shadow) agree(managers []string) {
+	if len(managers) != 1 {
+		return // It may have been either of them.
+	}
+	manager := managers[0]
 	if n, known := s.agreed[manager]; n < knownBy && (known || len(s.agreed) < maxManagers) {
 		s.agreed[manager]++
 	}
@@ -161,7 +165,7 @@ func (s *Shadow) settle(target shadowTarget, v ShadowVerdict, observed string, c
 	d := s.predictions[target].Difference
 	delete(s.predictions, target)
 	if v == ShadowAgrees {
-		s.agree(c.Manager)
+		s.agree(c.Managers())
 	}
 	d.Verdict, d.Observed, d.Manager, d.WrittenOn, d.SeenIn = v, observed, c.Manager, c.OldRV, t.Seq
 	if v == ShadowUnexplained {

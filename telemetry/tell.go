@@ -47,8 +47,11 @@ func changed(c *Cause) decision.Words {
 		word = "is being deleted"
 	}
 	w = w.Say(word)
-	if c.Manager != "" && c.Kind == CauseModified {
+	switch told := c.Kind == CauseModified || c.Kind == CauseAdded; {
+	case told && c.Manager != "":
 		w = w.Say(" by ").Name(c.Manager)
+	case c.Kind == CauseModified && !c.ends(): // The API server signs no deletion.
+		w = w.Say(" by an unknown writer")
 	}
 	return changes(w, c.Fields)
 }

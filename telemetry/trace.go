@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -184,7 +185,9 @@ type Cause struct {
 	NewRV  string `json:"newRV,omitempty"`
 	// Fields are the names of changed fields with their values where allowed.
 	Fields []decision.Change `json:"fields,omitempty"`
-	// Manager is the field manager that wrote NewRV, where it is known.
+	// Manager is the field manager that made the change, where it is known and is not
+	// this process. Several that wrote unseen by each other stand beside each other:
+	// Managers takes them apart.
 	Manager string `json:"manager,omitempty"`
 	// Sync is our own sync that wrote NewRV: the event is our echo.
 	Sync uint64 `json:"sync,omitempty"`
@@ -192,4 +195,15 @@ type Cause struct {
 	Code string `json:"code,omitempty"`
 	// Due is when a timer or back-off was meant to ring.
 	Due time.Time `json:"due,omitzero"`
+}
+
+// BetweenManagers stands between the names of several managers in one cause.
+const BetweenManagers = ", "
+
+// Managers are the field managers that made the change.
+func (c *Cause) Managers() []string {
+	if c.Manager == "" {
+		return nil
+	}
+	return strings.Split(c.Manager, BetweenManagers)
 }

@@ -65,14 +65,19 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	if opts.Watch {
 		mode = controllers.Watch
 	}
+	signature := program
+	if opts.Watch {
+		signature = "" // It writes nothing: who has that name is another process, and may be told.
+	}
 	return c, c.build(opts, m, controllers.Options{
-		Mode:     mode,
-		Recorder: recorder,
-		Metrics:  m,
-		Clock:    opts.Clock,
-		Ledger:   controllers.NewLedger(opts.Clock),
-		Managers: managers,
-		Logger:   opts.Logger,
+		Mode:      mode,
+		Recorder:  recorder,
+		Metrics:   m,
+		Clock:     opts.Clock,
+		Ledger:    controllers.NewLedger(opts.Clock),
+		Managers:  managers,
+		Signature: signature,
+		Logger:    opts.Logger,
 	})
 }
 
@@ -105,11 +110,15 @@ func (c *cluster) build(opts Options, m *metrics.Metrics, o controllers.Options)
 	return nil
 }
 
+// program begins the user agents of all clients, and so it is the field manager
+// that the API server signs their writes with.
+const program = "loopscope"
+
 // client makes a client of its own, with its own rate limit, for one part of
 // the program ([1.2]); its user agent tells them apart in an audit log.
 func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface, error) {
 	config := rest.CopyConfig(opts.Config)
-	config.UserAgent = "loopscope/" + opts.Version + " " + part
+	config.UserAgent = program + "/" + opts.Version + " " + part
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.RateLimiter = m.InstrumentLimiter(flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst), config.Host)

@@ -26,7 +26,7 @@ func reader(config *rest.Config, version, part string) (kubernetes.Interface, er
 		return nil, errors.New("no cluster is configured: give --kubeconfig, or set KUBECONFIG")
 	}
 	config = rest.CopyConfig(config)
-	config.UserAgent = "loopscope/" + version + " " + part
+	config.UserAgent = program + "/" + version + " " + part
 	if config.Timeout == 0 {
 		config.Timeout = checkWithin
 	}

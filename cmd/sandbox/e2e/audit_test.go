@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -15,10 +16,11 @@ import (
 
 // request is one line of the audit log.
 type request struct {
-	Stage     string
-	Verb      string
-	UserAgent string
-	ObjectRef struct {
+	Stage      string
+	Verb       string
+	RequestURI string
+	UserAgent  string
+	ObjectRef  struct {
 		Resource, Subresource, Namespace, Name, UID string
 	}
 	ResponseStatus struct{ Code int }
@@ -52,6 +54,16 @@ func (b *body) UnmarshalJSON(data []byte) error {
 
 // ours reports whether Loopscope sent it.
 func (r *request) ours() bool { return strings.HasPrefix(r.UserAgent, "loopscope") }
+
+// manager is the field manager that the API server took it for: the one that it
+// names, or else what its user agent begins with.
+func (r *request) manager() string {
+	if at, err := url.Parse(r.RequestURI); err == nil && at.Query().Get("fieldManager") != "" {
+		return at.Query().Get("fieldManager")
+	}
+	name, _, _ := strings.Cut(r.UserAgent, "/")
+	return name
+}
 
 // write reports whether it was meant to change something.
 func (r *request) write() bool {

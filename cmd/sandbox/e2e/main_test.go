@@ -7,8 +7,10 @@
 // already, LOOPSCOPE_E2E_ROLLOUTS is the number of random rollouts (default 12),
 // LOOPSCOPE_E2E_AT_ONCE how many of them run at once (default 6) and
 // LOOPSCOPE_E2E_SEED the seed of the first. LOOPSCOPE_E2E_PLANS is the number of
-// random rollouts that are compared with their plans (default 3), and
-// LOOPSCOPE_E2E_SHADOW that of those beside upstream's loops (default 3).
+// random rollouts that are compared with their plans (default 3),
+// LOOPSCOPE_E2E_SHADOW that of those beside upstream's loops (default 3), and
+// LOOPSCOPE_E2E_AUTHORS the number of changes whose authors are compared with the
+// audit log (default 24).
 package e2e_test
 
 import (

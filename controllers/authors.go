@@ -1,0 +1,234 @@
+package controllers
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// noWriters are names that the API server gives to entries of its own making:
+// those of many old writers put together, and of whoever wrote before the first
+// server-side apply. Nobody is called that.
+var noWriters = []string{"", "ancient-changes", "before-first-apply"}
+
+// pathDeletion is a change that the API server signs for nobody.
+const pathDeletion = "metadata.deletionTimestamp"
+
+// pathApplied is what the API server itself rewrites when kubectl applies on the
+// server's side, and leaves with its old owner.
+const pathApplied = "metadata.annotations[" + corev1.LastAppliedConfigAnnotation + "]"
+
+// claim is an entry of the new version beside what it was in the old one.
+type claim struct {
+	signer
+	at         int64
+	old, new   fieldTree
+	wasAt      int64
+	known, had bool // the old version; this entry in it
+}
+
+// touched reports whether the entry itself shows that its manager wrote: it is
+// new, of another second, or owns what it did not own. That it owns less shows
+// nothing: others take fields away.
+func (c *claim) touched() bool {
+	return c.known && (!c.had || c.at != c.wasAt || c.new.beyond(c.old))
+}
+
+// mayWrite reports whether the endpoint that the entry is of takes such a change.
+func (c *claim) mayWrite(path string) bool {
+	status := strings.HasPrefix(path, "status.")
+	switch c.subresource {
+	case "":
+		return !status
+	case "status":
+		return !strings.HasPrefix(path, "spec.")
+	case "scale":
+		return path == "" || path == "spec.replicas"
+	default:
+		return true
+	}
+}
+
+// authors names who made these changes between two versions, by what was signed in
+// them; before is nil where it is not known. Who has changed a field owns it: an
+// update takes it from everybody else. So the owner of a changed field is its
+// author whatever the times say, which tie within a second and which entries of the
+// scale subresource lack. A field that went has no owner, and a removal alone
+// leaves no trace: then it is the one entry that shows that its manager wrote.
+func (m *Managers) authors(before, after []signed, changes []decision.Change) []string {
+	claims, lost := m.claimsOf(before, after)
+	var names []string
+	for _, path := range telling(changes, claims) {
+		name, owned := ownerOf(claims, lost, path)
+		if !owned {
+			name = only(having(claims, func(c *claim) bool { return c.mayWrite(path) && c.touched() }))
+		}
+		if !slices.Contains(noWriters, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return whoShow(names, claims)
+}
+
+// whoShow are those of several names that an entry shows to have written, where
+// there are any. One request has one author: a second owner is most often of a
+// field that the API server changed for him.
+func whoShow(names []string, claims []claim) []string {
+	if len(names) < 2 {
+		return names
+	}
+	wrote := managersOf(having(claims, (*claim).touched))
+	shown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(wrote, name) })
+	if len(shown) == 0 {
+		return names
+	}
+	return shown
+}
+
+// creators names who made an object that was not there before.
+func (m *Managers) creators(entries []signed) []string {
+	return m.authors([]signed{}, entries, nil)
+}
+
+// claimsOf puts the entries of two versions beside each other. lost are trees of
+// the old version of which the new one lacks something, with what it is now.
+func (m *Managers) claimsOf(before, after []signed) (claims []claim, lost [][2]fieldTree) {
+	old := map[signer]signed{}
+	for _, s := range before {
+		old[s.by.Value()] = s
+	}
+	for _, s := range after {
+		c := claim{signer: s.by.Value(), at: s.at, new: m.tree(s.fields), known: before != nil}
+		var was signed
+		if was, c.had = old[c.signer]; c.had {
+			c.wasAt, c.old = was.at, c.new
+			if was.fields != s.fields {
+				c.old = m.tree(was.fields)
+				lost = append(lost, [2]fieldTree{c.old, c.new})
+			}
+		}
+		delete(old, c.signer)
+		claims = append(claims, c)
+	}
+	for _, s := range old {
+		lost = append(lost, [2]fieldTree{m.tree(s.fields), nil})
+	}
+	return claims, lost
+}
+
+// telling are the paths that can have an author. One that only sums up what the
+// others say is left out. The empty path stands for a change of what causes do not
+// name, and of what has an owner who need not have changed it.
+func telling(changes []decision.Change, claims []claim) []string {
+	below := slices.ContainsFunc(changes, func(c decision.Change) bool { return strings.HasPrefix(c.Field, pathTemplate+".") })
+	applied := slices.ContainsFunc(claims, func(c claim) bool { return c.operation == string(metav1.ManagedFieldsOperationApply) })
+	var paths []string
+	for _, c := range changes {
+		switch {
+		case c.Field == pathDeletion:
+			return nil
+		case c.Field == pathTemplate && below, c.Field == pathApplied && applied:
+		default:
+			paths = append(paths, c.Field)
+		}
+	}
+	if len(paths) == 0 {
+		return []string{""}
+	}
+	return paths
+}
+
+// ownerOf is who owns a changed path by himself. owned is false where nobody does;
+// the name is empty where that says nothing.
+func ownerOf(claims []claim, lost [][2]fieldTree, path string) (name string, owned bool) {
+	steps := stepsOf(path)
+	reaches := func(want reach) func(*claim) bool {
+		return func(c *claim) bool { _, got := c.new.find(steps); return got == want }
+	}
+	owners := having(claims, reaches(reachWhole))
+	if len(managersOf(owners)) == 1 {
+		return owners[0].manager, true
+	}
+	if len(owners) == 0 {
+		owners = having(claims, reaches(reachPart))
+	}
+	if path == "" || len(owners) == 0 {
+		return "", false
+	}
+	if touched := having(owners, (*claim).touched); len(touched) > 0 {
+		return only(touched), true
+	}
+	if len(managersOf(owners)) > 1 || !owners[0].known || slices.ContainsFunc(lost, func(pair [2]fieldTree) bool { return losesAt(pair, steps) }) {
+		return "", false // Somebody took something away from there, and need not be who owns the rest.
+	}
+	return owners[0].manager, true
+}
+
+// losesAt reports whether a tree lost something at a path or below it.
+func losesAt(pair [2]fieldTree, path []step) bool {
+	old, had := pair[0].find(path)
+	now, has := pair[1].find(path)
+	return had != reachNone && (has == reachNone || old.beyond(now))
+}
+
+func having(claims []claim, is func(*claim) bool) []claim {
+	var list []claim
+	for i := range claims {
+		if is(&claims[i]) {
+			list = append(list, claims[i])
+		}
+	}
+	return list
+}
+
+func managersOf(claims []claim) []string {
+	var names []string
+	for i := range claims {
+		if !slices.Contains(names, claims[i].manager) {
+			names = append(names, claims[i].manager)
+		}
+	}
+	return names
+}
+
+// only is the one writer among those claims; "" for none and for several.
+func only(claims []claim) string {
+	names := slices.DeleteFunc(managersOf(claims), func(name string) bool { return slices.Contains(noWriters, name) })
+	if len(names) != 1 {
+		return ""
+	}
+	return names[0]
+}
+
+// author is who changed an object from one version to the next, as causes name him:
+// by name, or by names where several wrote unseen by each other. It is empty for
+// what this process wrote, which is known by its version, and for what nobody can
+// know.
+func (l *Loop) author(old, new metav1.Object, changes []decision.Change) string {
+	if old.GetResourceVersion() == new.GetResourceVersion() || l.opts.Ledger.wrote(new.GetUID(), new.GetResourceVersion()) {
+		return ""
+	}
+	return l.others(l.opts.Managers.between(old, new, changes))
+}
+
+// added describes the first sight of an object, and who made it, as far as that is
+// known: what the first list shows was made by whoever it was.
+func (l *Loop) added(kind string, o metav1.Object, initial bool) telemetry.Cause {
+	c := added(kind, o, initial, l.opts.Clock.Now())
+	if !initial && !l.opts.Ledger.wrote(o.GetUID(), o.GetResourceVersion()) {
+		c.Manager = l.others(l.opts.Managers.creators(l.opts.Managers.at(o.GetUID(), o.GetResourceVersion())))
+	}
+	return c
+}
+
+// others joins names without our own: what we wrote is known by its version, so a
+// change with another one that seems to be ours is not.
+func (l *Loop) others(names []string) string {
+	names = slices.DeleteFunc(names, func(name string) bool { return name != "" && name == l.opts.Signature })
+	return strings.Join(names, telemetry.BetweenManagers)
+}

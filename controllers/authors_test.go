@@ -1,0 +1,333 @@
+package controllers
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// recorded is what an API server wrote into managedFields while people changed a
+// Deployment and a ReplicaSet, and who that was by its audit log.
+type recorded struct {
+	Texts []string `json:"texts"`
+	Steps []struct {
+		By      string          `json:"by"`
+		Want    string          `json:"want"` // empty where managedFields do not tell
+		Changes []string        `json:"changes"`
+		Before  []recordedEntry `json:"before"`
+		After   []recordedEntry `json:"after"`
+	} `json:"steps"`
+}
+
+type recordedEntry struct {
+	Manager, Operation, Subresource, Time string
+	Fields                                int // of the texts
+}
+
+func readRecorded(t testing.TB) recorded {
+	t.Helper()
+	var r recorded
+	data, err := os.ReadFile("testdata/authors.json")
+	check(t, err)
+	check(t, json.Unmarshal(data, &r))
+	return r
+}
+
+func (r *recorded) entries(t testing.TB, list []recordedEntry) []metav1.ManagedFieldsEntry {
+	t.Helper()
+	var fields []metav1.ManagedFieldsEntry
+	for _, e := range list {
+		f := metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: metav1.ManagedFieldsOperationType(e.Operation), Subresource: e.Subresource, FieldsV1: metav1.NewFieldsV1(r.Texts[e.Fields])}
+		if e.Time != "" {
+			at, err := time.Parse(time.TimeOnly, e.Time)
+			check(t, err)
+			f.Time = &metav1.Time{Time: at}
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// What an API server wrote is told as its audit log has it, or as unknown: what
+// took something away and wrote nothing, what scaled a size that nobody owned,
+// and who deleted.
+func TestAuthorsAsTheAuditLogHasThem(t *testing.T) {
+	r := readRecorded(t)
+	told := 0
+	for i, s := range r.Steps {
+		before := entriesOf(r.entries(t, s.Before), nil)
+		got := strings.Join(NewManagers().authors(before, entriesOf(r.entries(t, s.After), before), changesOf(s.Changes...)), telemetry.BetweenManagers)
+		if got != s.Want {
+			t.Errorf("step %d, %v by %s: told as by %q, want %q", i, s.Changes, s.By, got, s.Want)
+		}
+		if got != "" {
+			told++
+		}
+		if got != "" && got != s.By {
+			t.Errorf("step %d, %v by %s: told as by %q, which is wrong", i, s.Changes, s.By, got)
+		}
+	}
+	t.Logf("%d of %d told", told, len(r.Steps))
+}
+
+func changesOf(paths ...string) []decision.Change {
+	var list []decision.Change
+	for _, p := range paths {
+		list = append(list, decision.Change{Field: p})
+	}
+	return list
+}
+
+// signedBy is an entry of the table; at 0 has no time.
+func signedBy(manager, subresource string, at int64, fields string) metav1.ManagedFieldsEntry {
+	f := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}
+	if at != 0 {
+		f.Time = &metav1.Time{Time: time.Unix(at, 0)}
+	}
+	return f
+}
+
+func applied(manager string, at int64, fields string) metav1.ManagedFieldsEntry {
+	f := signedBy(manager, "", at, fields)
+	f.Operation = metav1.ManagedFieldsOperationApply
+	return f
+}
+
+func TestAuthors(t *testing.T) {
+	const (
+		size     = `{"f:spec":{"f:replicas":{}}}`
+		labels   = `{"f:metadata":{"f:labels":{".":{},"f:a":{},"f:b":{}}}}`
+		labelA   = `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`
+		status   = `{"f:status":{"f:replicas":{},"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}}}}`
+		image    = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`
+		ports    = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}}}}}`
+		selector = `{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`
+		surge    = `{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`
+	)
+	type entries = []metav1.ManagedFieldsEntry
+	for _, c := range []struct {
+		name          string
+		before, after entries
+		changed, want string
+	}{
+		{"a new owner", entries{signedBy("helm", "", 1, size)}, entries{signedBy("kubectl-edit", "", 5, size)}, "spec.replicas", "kubectl-edit"},
+		{"scale without a time beside our status of now", entries{signedBy("helm", "", 1, size), signedBy("loopscope", "status", 4, status)},
+			entries{signedBy("kubectl", "scale", 0, size), signedBy("loopscope", "status", 5, status)}, "spec.replicas", "kubectl"},
+		{"scaled twice, which changes no entry", entries{signedBy("kubectl", "scale", 0, size)}, entries{signedBy("kubectl", "scale", 0, size)}, "spec.replicas", "kubectl"},
+		{"twice in a second", entries{signedBy("helm", "", 1, size), signedBy("kubectl-set", "", 1, image)}, entries{signedBy("helm", "", 1, size), signedBy("kubectl-set", "", 1, image)},
+			"spec.template.containers[app].image", "kubectl-set"},
+		{"the owner of a field beside a newer entry", entries{signedBy("helm", "", 1, size), signedBy("flux", "", 9, labels)}, entries{signedBy("helm", "", 2, size), signedBy("flux", "", 9, labels)},
+			"spec.replicas", "helm"},
+		{"the old version is not known", nil, entries{signedBy("helm", "", 2, size), signedBy("flux", "", 9, labels)}, "spec.replicas", "helm"},
+		{"nobody owned the size, nobody does", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labels)}, "spec.replicas", ""},
+		{"a removal alone", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labelA)}, "metadata.labels[b]", ""},
+		{"a removal by the owner, who wrote besides", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 2, labelA)}, "metadata.labels[b]", "helm"},
+		{"a removal by another, who wrote besides", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labelA), signedBy("kubectl", "", 2, size)}, "metadata.labels[b]", "kubectl"},
+		{"a removal beside a status, which takes no spec", entries{signedBy("loopscope", "status", 1, status)}, entries{signedBy("loopscope", "status", 2, status)}, "spec.minReadySeconds", ""},
+		{"a removal that two may have done", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 2, labelA), signedBy("flux", "", 2, size)}, "metadata.labels[b]", ""},
+		{"one of many labels", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labels), signedBy("kubectl-label", "", 2, `{"f:metadata":{"f:labels":{"f:c":{}}}}`)}, "metadata.labels[c]", "kubectl-label"},
+		{"two own it, one of them anew", entries{applied("helm", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size)}, "spec.replicas", "flux"},
+		{"two own it, and neither shows", entries{applied("helm", 1, size), applied("flux", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size)}, "spec.replicas", ""},
+		{"a condition", entries{signedBy("kcm", "status", 1, status)}, entries{signedBy("kcm", "status", 2, status)}, "status.conditions[Available]", "kcm"},
+		{"a list known by its ports", entries{signedBy("helm", "", 1, ports)}, entries{signedBy("helm", "", 2, ports)}, "spec.template.containers[app].ports[http]", "helm"},
+		{"a list of which a part went", entries{signedBy("helm", "", 1, ports), signedBy("kubectl-set", "", 1, image)},
+			entries{signedBy("helm", "", 1, `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:ports":{}}}}}}}`), signedBy("kubectl-set", "", 1, image)}, "spec.template.containers[app].ports[http]", ""},
+		{"a map that is owned as a whole", entries{signedBy("helm", "", 1, selector)}, entries{signedBy("flux", "", 2, selector)}, "spec.template.nodeSelector[disk]", "flux"},
+		{"a rolling update", entries{signedBy("helm", "", 1, surge)}, entries{signedBy("flux", "", 1, surge)}, "spec.strategy.maxSurge", "flux"},
+		{"the template as a whole", entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 1, image)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, image)}, "spec.template", "flux"},
+		{"old writers put together", entries{signedBy("helm", "", 1, size)}, entries{signedBy("ancient-changes", "", 1, size)}, "spec.replicas", ""},
+		{"a deletion", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "metadata.deletionTimestamp", ""},
+		{"something that causes do not name", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "", "helm"},
+		{"no entries", entries{signedBy("helm", "", 1, size)}, nil, "spec.replicas", ""},
+		{"entries that cannot be read", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, `{"f:spec":`)}, "spec.replicas", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before []signed
+			if c.before != nil {
+				before = entriesOf(c.before, nil)
+			}
+			var changes []decision.Change
+			if c.changed != "" {
+				changes = changesOf(c.changed)
+			}
+			if got := strings.Join(NewManagers().authors(before, entriesOf(c.after, before), changes), telemetry.BetweenManagers); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Versions that came together have several authors.
+func TestSeveralAuthors(t *testing.T) {
+	before := entriesOf([]metav1.ManagedFieldsEntry{signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{},"f:paused":{}}}`)}, nil)
+	after := entriesOf([]metav1.ManagedFieldsEntry{signedBy("kubectl", "scale", 0, `{"f:spec":{"f:replicas":{}}}`), signedBy("kubectl-edit", "", 2, `{"f:spec":{"f:paused":{}}}`)}, before)
+	if got := NewManagers().authors(before, after, changesOf("spec.replicas", "spec.paused")); !slices.Equal(got, []string{"kubectl", "kubectl-edit"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// causeOf runs a Deployment through the transform and the handler, and returns what
+// woke its key.
+func causeOf(t *testing.T, l *Loop, old, new *appsv1.Deployment) telemetry.Cause {
+	t.Helper()
+	for _, d := range []*appsv1.Deployment{old, new} {
+		_, err := l.opts.Managers.Strip(d)
+		check(t, err)
+		if d.ManagedFields != nil {
+			t.Error("what is stored has managedFields")
+		}
+	}
+	l.body.(*deploymentBody).deploymentHandler().OnUpdate(old, new)
+	w, _ := l.queue.Get()
+	l.queue.Done(w.Key)
+	return w.Causes[len(w.Causes)-1]
+}
+
+func sized(rv string, n int32, entries ...metav1.ManagedFieldsEntry) *appsv1.Deployment {
+	d := deploymentNamed("web", "u", "")
+	d.ResourceVersion, d.Spec.Replicas, d.ManagedFields = rv, &n, entries
+	return d
+}
+
+// A cause names another writer, and never this process: what it wrote is known by
+// its version.
+func TestCausesNeverNameOurselves(t *testing.T) {
+	const size = `{"f:spec":{"f:replicas":{}}}`
+	kubectl, ours := signedBy("kubectl", "scale", 0, size), signedBy("loopscope", "", 2, size)
+	b := newCaches(t).deployments
+	b.opts.Signature = "loopscope"
+	b.queue.Start()
+	t.Cleanup(b.queue.ShutDown)
+	if c := causeOf(t, b.Loop, sized("1", 3, ours), sized("2", 5, kubectl)); c.Manager != "kubectl" {
+		t.Errorf("scaled by kubectl: %q", c.Manager)
+	}
+	if c := causeOf(t, b.Loop, sized("2", 5, kubectl), sized("3", 3, ours)); c.Manager != "" {
+		t.Errorf("signed like our own, with a version that is not: %q", c.Manager)
+	}
+	b.opts.Ledger.written(entry{uid: "u", resource: resourceDeployments, rv: "4"})
+	if c := causeOf(t, b.Loop, sized("3", 3, ours), sized("4", 5, kubectl)); c.Manager != "" {
+		t.Errorf("our own version: %q", c.Manager)
+	}
+	b.opts.Signature = ""
+	if c := causeOf(t, b.Loop, sized("4", 5, kubectl), sized("5", 3, ours)); c.Manager != "loopscope" {
+		t.Errorf("another process of that name, beside one that only watches: %q", c.Manager)
+	}
+}
+
+// A handler asks late: the table knows the newest versions, and no more of them.
+func TestManagersKeepTheNewestVersions(t *testing.T) {
+	m := NewManagers()
+	for i := range versionsKept + 3 {
+		_, err := m.Strip(sized(strconv.Itoa(i+1), 1, signedBy("helm", "", int64(i+1), `{}`)))
+		check(t, err)
+	}
+	if n := len(m.table["u"]); n != versionsKept {
+		t.Errorf("%d versions are kept, want %d", n, versionsKept)
+	}
+	if m.at("u", "3") != nil || m.at("u", "4") == nil || m.at("u", "11") == nil {
+		t.Error("not the newest are kept")
+	}
+	if _, err := m.Strip(sized("11", 1, signedBy("flux", "", 1, `{}`))); err != nil || m.at("u", "11")[0].by.Value().manager != "helm" {
+		t.Error("a version that is known was taken for another")
+	}
+}
+
+// Fuzzing reads whatever an API server may write as fieldsV1, with whatever paths.
+// Nothing may panic, and nobody is named who has no entry.
+func FuzzAuthors(f *testing.F) {
+	r := readRecorded(f)
+	for i, s := range r.Steps {
+		for _, path := range s.Changes {
+			f.Add(r.Texts[i%len(r.Texts)], r.Texts[(i+1)%len(r.Texts)], path, int64(i%3))
+		}
+	}
+	f.Fuzz(func(t *testing.T, old, new, path string, at int64) {
+		before := entriesOf([]metav1.ManagedFieldsEntry{signedBy("helm", "", 1, old), signedBy("kcm", "status", 1, new)}, nil)
+		after := entriesOf([]metav1.ManagedFieldsEntry{signedBy("helm", "", 1, new), signedBy("flux", "scale", at, old)}, before)
+		for _, name := range append(NewManagers().authors(before, after, changesOf(path)), NewManagers().creators(after)...) {
+			if name != "helm" && name != "flux" {
+				t.Errorf("%q has no entry", name)
+			}
+		}
+		tree := fieldTreeOf(old)
+		if tree.beyond(tree) {
+			t.Error("a tree is beyond itself")
+		}
+		if _, got := tree.find(stepsOf(path)); got == reachNone && path != "" && fieldTreeOf("").beyond(tree) {
+			t.Error("nothing is beyond something")
+		}
+	})
+}
+
+// ReplicaSets of two Deployments share their texts, which have their owners' UIDs.
+func TestTextsAreSharedByOwners(t *testing.T) {
+	text := `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"%s\"}":{}}},"f:spec":{"f:replicas":{}}}`
+	list := entriesOf([]metav1.ManagedFieldsEntry{signedBy("kcm", "", 1, strings.Replace(text, "%s", "6f220291", 1)), signedBy("kcm", "", 1, strings.Replace(text, "%s", "0a", 1))}, nil)
+	if list[0] != list[1] {
+		t.Errorf("%q and %q", list[0].fields.Value(), list[1].fields.Value())
+	}
+	if _, got := fieldTreeOf(list[0].fields.Value()).find(stepsOf("metadata.ownerReferences")); got != reachPart {
+		t.Errorf("owner references are owned %v", got)
+	}
+	for _, odd := range []string{`"k:{\"uid\":\"`, `"k:{\"uid\":\"x`, ""} {
+		if got := string(withoutOwner([]byte(odd))); got != odd {
+			t.Errorf("%q became %q", odd, got)
+		}
+	}
+}
+
+// BenchmarkStrip is what the transform costs an event: of an object whose status
+// was written, which is what most events are, and of one that is new.
+func BenchmarkStrip(b *testing.B) {
+	r := readRecorded(b)
+	for _, c := range []struct {
+		name   string
+		uids   int
+		fields []metav1.ManagedFieldsEntry
+	}{
+		{"status", 1, r.entries(b, r.Steps[3].After)},
+		{"new", 1 << 20, r.entries(b, r.Steps[3].After)},
+		{"ReplicaSet", 1, r.entries(b, r.Steps[len(r.Steps)-3].After)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			fields, uids := c.fields, c.uids
+			m := NewManagers()
+			d := deploymentNamed("web", "u", "")
+			status := len(fields) - 1
+			entries := slices.Clone(fields)
+			b.ReportAllocs()
+			for i := range b.N {
+				entries[status].Time = &metav1.Time{Time: time.Unix(int64(i), 0)}
+				d.UID, d.ResourceVersion, d.ManagedFields = types.UID(strconv.Itoa(i%uids)), strconv.Itoa(i), entries
+				if _, err := m.Strip(d); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAuthors is what naming the author of a change costs.
+func BenchmarkAuthors(b *testing.B) {
+	r := readRecorded(b)
+	s := r.Steps[3]
+	before := entriesOf(r.entries(b, s.Before), nil)
+	after := entriesOf(r.entries(b, s.After), before)
+	changes := changesOf(s.Changes...)
+	m := NewManagers()
+	b.ReportAllocs()
+	for range b.N {
+		m.authors(before, after, changes)
+	}
+}
