@@ -32,7 +32,7 @@ const (
 var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a Deployment: `sentence.code` of a trace.", List: []decision.Reason{
 	because("gone", "No Deployment of that name is in the cache.", "Nothing; its ReplicaSets are left to the garbage collector.", "It is created again.", nothing, qExists),
 	because("deleting", "It is being deleted; only its status is kept up.", "No ReplicaSet is changed.", "Its finalizers are done.", "Look at its finalizers if it stays.", qDeleted),
-	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created and nothing is retried.", "Nothing.", "Never: the namespace goes.", nothing, qNamespace),
+	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created and nothing is retried.", "Nothing.", "Never: the namespace goes.", "Look at what holds the namespace: a pod with a finalizer is named, and `kubectl get namespace -o yaml` lists the rest.", qNamespace, qExists),
 	because("dropped", "Its last try failed; nothing happens until it or a ReplicaSet changes.", "Nothing: no timer runs.", "Any change of it or of its ReplicaSets, and the next resync.", "Read the last error in the sentence, mend its cause, and touch the Deployment."),
 	because("selects-all", "Its empty selector selects every pod, so it is not acted on.", "A warning is published, and its generation is observed.", "It is made anew with a selector; a selector cannot be changed.", "Delete and create it with a selector.", qSelects),
 	because("invalid", "Its spec cannot be acted on as it stands.", "Nothing: no retry mends it.", "Its next change.", "Correct what the sentence quotes.", qOwn, qStrategy),

@@ -193,7 +193,7 @@ func TestLeaving(t *testing.T) {
 		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Second)}, 2, "2 pods are still terminating"},
 		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are not gone: the grace period of web-a ended 1m ago"},
 		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are not gone: a finalizer holds web-a (example.com/hold)"},
-		{decision.LeavingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are not gone: node node-1 of web-a does not answer"},
+		{decision.LeavingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are not gone: node node-1, which has web-a, does not answer"},
 	} {
 		f := pods.Leaving([]decision.LeavingPod{c.pod}, 2, c.terminating)
 		if got, _, _ := strings.Cut(told(f), " | "); got != c.want {

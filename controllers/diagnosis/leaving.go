@@ -25,6 +25,12 @@ func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64)
 	}
 	are := words(plural(count, " is", " are"))
 	held := stuck(described, w.Now)
+	one := func(w decision.Words) decision.Words {
+		if count == 1 {
+			return w.Say("it")
+		}
+		return w.Name(held.Name)
+	}
 	switch {
 	case terminating == 0:
 		f.After = are.Say(" still running")
@@ -35,13 +41,13 @@ func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64)
 		}
 	case len(held.Finalizers) > 0:
 		f.NeedsAction = true
-		f.After = are.Say(" not gone: a finalizer holds ").Name(held.Name).Say(" (").Quote(Quote(strings.Join(held.Finalizers, ", "), 70)).Say(")")
+		f.After = one(are.Say(" not gone: a finalizer holds ")).Say(" (").Quote(Quote(strings.Join(held.Finalizers, ", "), 70)).Say(")")
 		f.Unblocks = words("when whoever set the finalizer removes it")
 	case held.NodeGone:
-		f.After = are.Say(" not gone: node ").Name(held.Node).Say(" of ").Name(held.Name).Say(" does not answer")
+		f.After = one(are.Say(" not gone: node ").Name(held.Node).Say(", which has ")).Say(", does not answer")
 		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
 	default:
-		f.After = are.Say(" not gone: the grace period of ").Name(held.Name).Say(" ended ").Since(held.Until).Say(" ago")
+		f.After = one(are.Say(" not gone: the grace period of ")).Say(" ended ").Since(held.Until).Say(" ago")
 		f.Unblocks = words("when the kubelet ends it")
 	}
 	return f
