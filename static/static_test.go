@@ -9,7 +9,6 @@ import (
 )
 
 var (
-	token  = regexp.MustCompile(`--([a-z]+):light-dark\(#([0-9a-f]{6}),#([0-9a-f]{6})\)`)
 	colour = regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`)
 )
 

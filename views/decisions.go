@@ -5,6 +5,7 @@ type Decisions struct {
 	Headline string    `json:"headline"`
 	Then     Text      `json:"then"`
 	Loops    []LoopTab `json:"-"`
+	Flow     Flow      `json:"-"`
 	Branches []Branch  `json:"branches"`
 }
 
@@ -33,11 +34,13 @@ type Question struct {
 
 // Way is one way out of a question.
 type Way struct {
-	Answer string  `json:"answer"`
-	Then   string  `json:"then"`
-	Writes string  `json:"writes,omitempty"`
-	Passes bool    `json:"passes,omitempty"`
-	Count  uint64  `json:"count"`
-	Share  float64 `json:"-"` // of the times it was asked, in percent
-	Href   string  `json:"syncs"`
+	Answer string `json:"answer"`
+	Then   string `json:"then"`
+	Writes string `json:"writes,omitempty"`
+	Passes bool   `json:"passes,omitempty"`
+	// Next is where the answer may lead: questions, "report" or "end".
+	Next  []string `json:"next"`
+	Count uint64   `json:"count"`
+	Share float64  `json:"-"` // of the times it was asked, in percent
+	Href  string   `json:"syncs"`
 }

@@ -28,14 +28,16 @@ func (s *Server) decisions(q *query) (*page, error) {
 	for _, other := range s.opts.Catalogues {
 		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: kindOf(other.Loop), Href: "/decisions/" + other.Loop}, Current: other.Loop == loop})
 	}
+	graph := c.Graph()
 	for _, question := range c.Questions {
 		n := len(v.Branches)
 		if n == 0 || v.Branches[n-1].Name != question.Branch {
 			v.Branches = append(v.Branches, views.Branch{Name: question.Branch, Note: "asked only on this branch"})
 			n++
 		}
-		v.Branches[n-1].Questions = append(v.Branches[n-1].Questions, s.questionView(loop, question))
+		v.Branches[n-1].Questions = append(v.Branches[n-1].Questions, s.questionView(loop, graph, question))
 	}
+	v.Flow = countedFlow(loop, graph, v)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
 	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + telemetry.LoopDeployment}, {Text: kindOf(loop)}}
@@ -51,7 +53,7 @@ func (s *Server) tallied(loop string) views.Text {
 	return text.Plain(". A number leads to the syncs that are kept.")
 }
 
-func (s *Server) questionView(loop string, q decision.Question) views.Question {
+func (s *Server) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
 	v := views.Question{ID: q.ID, Text: q.Text, Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
 	for _, a := range q.Answers {
 		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.opts.Tally.Count(loop, q.ID, a.Is)}
@@ -71,6 +73,11 @@ func (s *Server) questionView(loop string, q decision.Question) views.Question {
 		}
 		if v.Asked > 0 {
 			w.Share = 100 * float64(w.Count) / float64(v.Asked)
+		}
+		for _, way := range g.From(q.ID) {
+			if way.Answer.Is == a.Is {
+				w.Next = append(w.Next, way.To)
+			}
 		}
 		w.Href = askedHref(loop, q.ID, a.Is)
 		v.Answers = append(v.Answers, w)
