@@ -17,6 +17,7 @@ type LoopTab struct {
 
 // Branch is questions that are asked together: the trunk has no name.
 type Branch struct {
+	Part      string     `json:"-"` // its id on the page
 	Name      string     `json:"name,omitempty"`
 	Note      string     `json:"note,omitempty"`
 	Questions []Question `json:"questions"`

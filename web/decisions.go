@@ -12,7 +12,8 @@ import (
 )
 
 // decisions is the whole algorithm of a loop as its catalogue declares it, with
-// how often each answer was given. An answer leads to the syncs that gave it.
+// how often each answer was given: drawn, and as a list. An answer leads to the
+// syncs that gave it.
 func (s *Server) decisions(q *query) (*page, error) {
 	loop := q.loop
 	if loop == "" {
@@ -32,7 +33,7 @@ func (s *Server) decisions(q *query) (*page, error) {
 	for _, question := range c.Questions {
 		n := len(v.Branches)
 		if n == 0 || v.Branches[n-1].Name != question.Branch {
-			v.Branches = append(v.Branches, views.Branch{Name: question.Branch, Note: "asked only on this branch"})
+			v.Branches = append(v.Branches, views.Branch{Part: "f-asks-" + digits(n), Name: question.Branch, Note: "asked only on this branch"})
 			n++
 		}
 		v.Branches[n-1].Questions = append(v.Branches[n-1].Questions, s.questionView(loop, graph, question))
@@ -41,7 +42,18 @@ func (s *Server) decisions(q *query) (*page, error) {
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
 	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + telemetry.LoopDeployment}, {Text: kindOf(loop)}}
+	p.goLive(q, liveDecisions(v)...)
+	p.touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
 	return p, nil
+}
+
+// liveDecisions are the parts that show counts.
+func liveDecisions(v views.Decisions) []part {
+	parts := []part{{"f-then", views.TalliedPart(v)}, {"f-flow", views.FlowPart(v.Flow)}}
+	for _, b := range v.Branches {
+		parts = append(parts, part{b.Part, views.BranchPart(b)})
+	}
+	return parts
 }
 
 // tallied says what the counts are of.
