@@ -120,3 +120,14 @@ func TestNamesCarryTheirContent(t *testing.T) {
 		t.Error("a path was found")
 	}
 }
+
+// TestFlowStyleStandsAlone: the style of a file needs no other, in both themes.
+func TestFlowStyleStandsAlone(t *testing.T) {
+	style := FlowStyle()
+	if strings.Contains(style, "var(") || strings.ContainsAny(style, "<&") || !strings.Contains(style, "@media(prefers-color-scheme:dark){") {
+		t.Errorf("the style is\n%s", style)
+	}
+	if light, dark, _ := strings.Cut(style, "@media(prefers"); !strings.Contains(light, "background:#fbfbf9") || !strings.Contains(dark, "background:#101214") {
+		t.Errorf("the grounds are not those of the console:\n%s", style)
+	}
+}

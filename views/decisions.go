@@ -41,6 +41,7 @@ type Way struct {
 	Passes bool   `json:"passes,omitempty"`
 	// Next is where the answer may lead: questions, "report" or "end".
 	Next  []string `json:"next"`
+	To    string   `json:"-"` // the same in words
 	Count uint64   `json:"count"`
 	Share float64  `json:"-"` // of the times it was asked, in percent
 	Href  string   `json:"syncs"`

@@ -30,14 +30,7 @@ func (s *Server) decisions(q *query) (*page, error) {
 		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: kindOf(other.Loop), Href: "/decisions/" + other.Loop}, Current: other.Loop == loop})
 	}
 	graph := c.Graph()
-	for _, question := range c.Questions {
-		n := len(v.Branches)
-		if n == 0 || v.Branches[n-1].Name != question.Branch {
-			v.Branches = append(v.Branches, views.Branch{Part: "f-asks-" + digits(n), Name: question.Branch, Note: "asked only on this branch"})
-			n++
-		}
-		v.Branches[n-1].Questions = append(v.Branches[n-1].Questions, s.questionView(loop, graph, question))
-	}
+	v.Branches = s.branches(c, graph)
 	v.Flow = countedFlow(loop, graph, v)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
@@ -45,6 +38,19 @@ func (s *Server) decisions(q *query) (*page, error) {
 	p.goLive(q, liveDecisions(v)...)
 	p.touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
 	return p, nil
+}
+
+// branches are the questions in their order, those of a branch together.
+func (s *Server) branches(c decision.Catalogue, g decision.Graph) (list []views.Branch) {
+	for _, q := range c.Questions {
+		n := len(list)
+		if n == 0 || list[n-1].Name != q.Branch {
+			list = append(list, views.Branch{Part: "f-asks-" + digits(n), Name: q.Branch, Note: "asked only on this branch"})
+			n++
+		}
+		list[n-1].Questions = append(list[n-1].Questions, s.questionView(c.Loop, g, q))
+	}
+	return list
 }
 
 // liveDecisions are the parts that show counts.
@@ -86,15 +92,22 @@ func (s *Server) questionView(loop string, g decision.Graph, q decision.Question
 		if v.Asked > 0 {
 			w.Share = 100 * float64(w.Count) / float64(v.Asked)
 		}
-		for _, way := range g.From(q.ID) {
-			if way.Answer.Is == a.Is {
-				w.Next = append(w.Next, way.To)
-			}
-		}
+		w.Next = ledTo(g, q.ID, a.Is)
+		w.To = strings.NewReplacer(decision.ToReport, "the report", decision.ToEnd, "the end").Replace(strings.Join(w.Next, ", "))
 		w.Href = askedHref(loop, q.ID, a.Is)
 		v.Answers = append(v.Answers, w)
 	}
 	return v
+}
+
+// ledTo are the places that an answer may lead to, the usual one first.
+func ledTo(g decision.Graph, id, is string) (next []string) {
+	for _, w := range g.From(id) {
+		if w.Answer.Is == is {
+			next = append(next, w.To)
+		}
+	}
+	return next
 }
 
 // askedHref lists the kept syncs that gave an answer.
