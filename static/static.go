@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,10 @@ var sharedCSS []byte
 //go:embed pages.css
 var pagesCSS []byte
 
-var consoleCSS = slices.Concat(sharedCSS, pagesCSS)
+//go:embed flow.css
+var flowCSS []byte
+
+var consoleCSS = slices.Concat(sharedCSS, pagesCSS, flowCSS)
 
 //go:embed console.js
 var consoleJS []byte
@@ -40,6 +44,25 @@ var themeJS []byte
 
 //go:embed icon.svg
 var iconSVG []byte
+
+// FlowStyle is the style of a drawing that stands alone: the rules it has on a page,
+// with the colours written out for programs that know no variables.
+func FlowStyle() string {
+	_, rules, _ := strings.Cut(string(flowCSS), "*/\n")
+	names := strings.NewReplacer("var(--sans)", "system-ui,sans-serif", "var(--mono)", "ui-monospace,monospace")
+	light, dark := names.Replace(rules), names.Replace(rules)
+	for _, m := range token.FindAllStringSubmatch(string(sharedCSS), -1) {
+		light = strings.ReplaceAll(light, "var(--"+m[1]+")", "#"+m[2])
+		dark = strings.ReplaceAll(dark, "var(--"+m[1]+")", "#"+m[3])
+		if m[1] == "bg" {
+			light, dark = "svg{background:#"+m[2]+"}\n"+light, "svg{background:#"+m[3]+"}\n"+dark
+		}
+	}
+	return light + "@media(prefers-color-scheme:dark){\n" + dark + "}\n"
+}
+
+// token is a colour of both themes.
+var token = regexp.MustCompile(`--([a-z]+):light-dark\(#([0-9a-f]{6}),#([0-9a-f]{6})\)`)
 
 // File is one embedded file, ready to be sent.
 type File struct {

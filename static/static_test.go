@@ -9,7 +9,6 @@ import (
 )
 
 var (
-	token  = regexp.MustCompile(`--([a-z]+):light-dark\(#([0-9a-f]{6}),#([0-9a-f]{6})\)`)
 	colour = regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`)
 )
 
@@ -119,5 +118,16 @@ func TestNamesCarryTheirContent(t *testing.T) {
 	}
 	if _, ok := Find("../static.go"); ok {
 		t.Error("a path was found")
+	}
+}
+
+// TestFlowStyleStandsAlone: the style of a file needs no other, in both themes.
+func TestFlowStyleStandsAlone(t *testing.T) {
+	style := FlowStyle()
+	if strings.Contains(style, "var(") || strings.ContainsAny(style, "<&") || !strings.Contains(style, "@media(prefers-color-scheme:dark){") {
+		t.Errorf("the style is\n%s", style)
+	}
+	if light, dark, _ := strings.Cut(style, "@media(prefers"); !strings.Contains(light, "background:#fbfbf9") || !strings.Contains(dark, "background:#101214") {
+		t.Errorf("the grounds are not those of the console:\n%s", style)
 	}
 }

@@ -5,6 +5,7 @@ type Decisions struct {
 	Headline string    `json:"headline"`
 	Then     Text      `json:"then"`
 	Loops    []LoopTab `json:"-"`
+	Flow     Flow      `json:"-"`
 	Branches []Branch  `json:"branches"`
 }
 
@@ -16,6 +17,7 @@ type LoopTab struct {
 
 // Branch is questions that are asked together: the trunk has no name.
 type Branch struct {
+	Part      string     `json:"-"` // its id on the page
 	Name      string     `json:"name,omitempty"`
 	Note      string     `json:"note,omitempty"`
 	Questions []Question `json:"questions"`
@@ -33,11 +35,14 @@ type Question struct {
 
 // Way is one way out of a question.
 type Way struct {
-	Answer string  `json:"answer"`
-	Then   string  `json:"then"`
-	Writes string  `json:"writes,omitempty"`
-	Passes bool    `json:"passes,omitempty"`
-	Count  uint64  `json:"count"`
-	Share  float64 `json:"-"` // of the times it was asked, in percent
-	Href   string  `json:"syncs"`
+	Answer string `json:"answer"`
+	Then   string `json:"then"`
+	Writes string `json:"writes,omitempty"`
+	Passes bool   `json:"passes,omitempty"`
+	// Next is where the answer may lead: questions, "report" or "end".
+	Next  []string `json:"next"`
+	To    string   `json:"-"` // the same in words
+	Count uint64   `json:"count"`
+	Share float64  `json:"-"` // of the times it was asked, in percent
+	Href  string   `json:"syncs"`
 }

@@ -20,6 +20,7 @@ type SyncDoc struct {
 	Observed []Line    `json:"observed"`
 	Held     []Held    `json:"held"`
 	Report   ReportDoc `json:"report"`
+	Flow     Flow      `json:"-"`
 	Raw      string    `json:"-"`
 	RawSize  string    `json:"-"`
 	// Replay is the command that decides this sync once more, without a cluster.

@@ -12,7 +12,8 @@ import (
 )
 
 // decisions is the whole algorithm of a loop as its catalogue declares it, with
-// how often each answer was given. An answer leads to the syncs that gave it.
+// how often each answer was given: drawn, and as a list. An answer leads to the
+// syncs that gave it.
 func (s *Server) decisions(q *query) (*page, error) {
 	loop := q.loop
 	if loop == "" {
@@ -28,18 +29,37 @@ func (s *Server) decisions(q *query) (*page, error) {
 	for _, other := range s.opts.Catalogues {
 		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: kindOf(other.Loop), Href: "/decisions/" + other.Loop}, Current: other.Loop == loop})
 	}
-	for _, question := range c.Questions {
-		n := len(v.Branches)
-		if n == 0 || v.Branches[n-1].Name != question.Branch {
-			v.Branches = append(v.Branches, views.Branch{Name: question.Branch, Note: "asked only on this branch"})
-			n++
-		}
-		v.Branches[n-1].Questions = append(v.Branches[n-1].Questions, s.questionView(loop, question))
-	}
+	graph := c.Graph()
+	v.Branches = s.branches(c, graph)
+	v.Flow = countedFlow(loop, graph, v)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
 	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + telemetry.LoopDeployment}, {Text: kindOf(loop)}}
+	p.goLive(q, liveDecisions(v)...)
+	p.touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
 	return p, nil
+}
+
+// branches are the questions in their order, those of a branch together.
+func (s *Server) branches(c decision.Catalogue, g decision.Graph) (list []views.Branch) {
+	for _, q := range c.Questions {
+		n := len(list)
+		if n == 0 || list[n-1].Name != q.Branch {
+			list = append(list, views.Branch{Part: "f-asks-" + digits(n), Name: q.Branch, Note: "asked only on this branch"})
+			n++
+		}
+		list[n-1].Questions = append(list[n-1].Questions, s.questionView(c.Loop, g, q))
+	}
+	return list
+}
+
+// liveDecisions are the parts that show counts.
+func liveDecisions(v views.Decisions) []part {
+	parts := []part{{"f-then", views.TalliedPart(v)}, {"f-flow", views.FlowPart(v.Flow)}}
+	for _, b := range v.Branches {
+		parts = append(parts, part{b.Part, views.BranchPart(b)})
+	}
+	return parts
 }
 
 // tallied says what the counts are of.
@@ -51,7 +71,7 @@ func (s *Server) tallied(loop string) views.Text {
 	return text.Plain(". A number leads to the syncs that are kept.")
 }
 
-func (s *Server) questionView(loop string, q decision.Question) views.Question {
+func (s *Server) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
 	v := views.Question{ID: q.ID, Text: q.Text, Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
 	for _, a := range q.Answers {
 		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.opts.Tally.Count(loop, q.ID, a.Is)}
@@ -72,10 +92,22 @@ func (s *Server) questionView(loop string, q decision.Question) views.Question {
 		if v.Asked > 0 {
 			w.Share = 100 * float64(w.Count) / float64(v.Asked)
 		}
+		w.Next = ledTo(g, q.ID, a.Is)
+		w.To = strings.NewReplacer(decision.ToReport, "the report", decision.ToEnd, "the end").Replace(strings.Join(w.Next, ", "))
 		w.Href = askedHref(loop, q.ID, a.Is)
 		v.Answers = append(v.Answers, w)
 	}
 	return v
+}
+
+// ledTo are the places that an answer may lead to, the usual one first.
+func ledTo(g decision.Graph, id, is string) (next []string) {
+	for _, w := range g.From(id) {
+		if w.Answer.Is == is {
+			next = append(next, w.To)
+		}
+	}
+	return next
 }
 
 // askedHref lists the kept syncs that gave an answer.

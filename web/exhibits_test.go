@@ -25,13 +25,27 @@ func gallery(t testing.TB) *exhibition {
 	w.goldens()
 	stuckRollout(w)
 	w.pump()
-	x := &exhibition{main: w.server(nil)}
+	counted := tallied(t, w)
+	x := &exhibition{main: w.server(func(o *Options) { o.Tally = counted })}
 	x.hang(x.main, pages(w))
 	x.states(t, w)
 	x.hang(x.main, situations(w))
 	x.sheets(t, w)
 	x.list = append(x.list, exhibit{id: "words", group: "Components", title: "Tones, names, clocks and notices", body: smallParts(), server: x.main})
 	return x
+}
+
+// tallied has counted what the world's journal keeps.
+func tallied(t testing.TB, w *world) *telemetry.Tally {
+	t.Helper()
+	tally := telemetry.NewTally()
+	go tally.Run(t.Context(), w.journal)
+	for end := time.Now().Add(5 * time.Second); tally.Syncs(telemetry.LoopReplicationController) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the journal is not counted")
+		}
+	}
+	return tally
 }
 
 func (x *exhibition) hang(s *Server, list []exhibit) {

@@ -60,7 +60,7 @@ func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 		Object: views.Link{Text: kindOf(t.Loop) + " " + t.Key(), Href: hrefOf(t.Object)},
 		Sync:   s.syncOf(t), Held: heldViews(t), Report: reportOf(t), Observed: observed(t)}
 	v.Phases, v.PhasesIn = phases(t)
-	v.Replay = replayLine(t)
+	v.Replay, v.Flow = replayLine(t), s.wayOf(t)
 	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
 	thisRun := t.Epoch == s.journal.Epoch() // Numbers of other runs say nothing about its order here.
 	if x, ok := s.journal.Prev(t.Object, t.Seq); ok && thisRun {

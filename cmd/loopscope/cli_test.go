@@ -68,7 +68,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestHelpHasExamples(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"manager", "--help"}, {"explain", "--help"}, {"top", "--help"}, {"export", "--help"}, {"replay", "--help"}, {"view", "--help"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"manager", "--help"}, {"explain", "--help"}, {"top", "--help"}, {"export", "--help"}, {"replay", "--help"}, {"view", "--help"}, {"decisions", "--help"}, {"version", "--help"}} {
 		out, err := run(t, args...)
 		if err != nil || !strings.Contains(out, "Examples:") {
 			t.Errorf("%v: error %v, help %q", args, err, out)

@@ -42,7 +42,7 @@ unblock it.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for the flags there are", err, cmd.CommandPath())
 	})
-	root.AddCommand(newManager(s), newExplain(s), newStory(s), newTop(s), newExport(s), newReplay(s), newView(s), newVersion(s))
+	root.AddCommand(newManager(s), newExplain(s), newStory(s), newTop(s), newExport(s), newReplay(s), newView(s), newDecisions(s), newVersion(s))
 	return root
 }
 

@@ -14,37 +14,59 @@ func Markdown(catalogues ...Catalogue) string {
 		"Every question the loops ask, in their order, with what follows from each answer.\n" +
 		"Generated from the catalogues by `go generate ./controllers/...`; do not edit.\n")
 	for _, c := range catalogues {
-		c.markdown(&b)
+		b.WriteString("\n" + c.Graph().Markdown())
 	}
 	return b.String()
 }
 
-func (c Catalogue) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s\n\n| id | tag | question | branch |\n| --- | --- | --- | --- |\n", c.Loop)
-	for _, q := range c.Questions {
-		fmt.Fprintf(b, "| [`%s`](#%s) | %s | %s | %s |\n", q.ID, c.anchor(q), q.Tag, cell(q.Text), q.Branch)
+// Markdown renders one loop: its questions, and where each answer leads.
+func (g Graph) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n| id | tag | question | branch |\n| --- | --- | --- | --- |\n", g.Loop)
+	for _, p := range g.Places {
+		if q := p.Question; q.ID != "" {
+			fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", q.ID, anchor(g.Loop, q.ID), q.Tag, cell(q.Text), q.Branch)
+		}
 	}
-	for _, q := range c.Questions {
-		c.question(b, q)
+	for _, p := range g.Places {
+		if p.Question.ID != "" {
+			g.question(&b, p.Question)
+		}
 	}
+	return b.String()
 }
 
-func (c Catalogue) question(b *strings.Builder, q Question) {
-	fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n### %s %s\n\n%s\n\n", c.anchor(q), q.ID, q.Text, q.Doc)
+func (g Graph) question(b *strings.Builder, q Question) {
+	fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n### %s %s\n\n%s\n\n", anchor(g.Loop, q.ID), q.ID, q.Text, q.Doc)
 	if q.Upstream != "" {
 		fmt.Fprintf(b, "Upstream: `%s`.", q.Upstream)
 	} else {
 		b.WriteString("Upstream does not ask this.")
 	}
-	b.WriteString("\n\n| answer | then | may write |\n| --- | --- | --- |\n")
+	b.WriteString("\n\n| answer | then | leads to | may write |\n| --- | --- | --- | --- |\n")
 	for _, a := range q.Answers {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", a.word(), cell(a.Then), kinds(a.Writes))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", a.word(), cell(a.Then), g.targets(q.ID, a.Is), kinds(a.Writes))
 	}
 }
 
+// targets are the places that an answer may lead to, the usual one first.
+func (g Graph) targets(id, is string) string {
+	var list []string
+	for _, w := range g.From(id) {
+		switch {
+		case w.Answer.Is != is:
+		case w.To == ToReport || w.To == ToEnd:
+			list = append(list, Place{ID: w.To}.label())
+		default:
+			list = append(list, fmt.Sprintf("[`%s`](#%s)", w.To, anchor(g.Loop, w.To)))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // anchor is stable: a link to a question survives a change of its words.
-func (c Catalogue) anchor(q Question) string {
-	return strings.ToLower(c.Loop + "-" + strings.NewReplacer(".", "-", " ", "-").Replace(q.ID))
+func anchor(loop, id string) string {
+	return strings.ToLower(loop + "-" + strings.NewReplacer(".", "-", " ", "-").Replace(id))
 }
 
 func (a Answer) word() string {

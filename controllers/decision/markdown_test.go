@@ -9,7 +9,7 @@ import (
 func TestMarkdown(t *testing.T) {
 	got := Markdown(Catalogue{Loop: "demo", Questions: []Question{{
 		ID: "Q-1.a", Tag: "Q-1", Text: "Is it a|b?", Doc: "Why not.", Upstream: "syncDemo", Branch: "some",
-		Answers: []Answer{{Is: Yes, Then: "write", Writes: []ActionKind{CreatePods, DeletePods}}, {Is: Any, Then: "go on"}},
+		Answers: []Answer{{Is: Yes, Then: "write", Writes: []ActionKind{CreatePods, DeletePods}}, {Is: Any, Then: "go on", Next: []string{ToReport}}},
 	}, {
 		ID: "Q-2", Tag: "Q-2", Text: "And then?", Doc: "Then.", Answers: []Answer{{Is: No, Then: "stop"}},
 	}}})
@@ -33,10 +33,10 @@ Why not.
 
 Upstream: ` + "`syncDemo`" + `.
 
-| answer | then | may write |
-| --- | --- | --- |
-| yes | write | ` + "`create-pods`, `delete-pods`" + ` |
-| (any other) | go on |  |
+| answer | then | leads to | may write |
+| --- | --- | --- | --- |
+| yes | write | [` + "`Q-2`](#demo-q-2) | `create-pods`, `delete-pods`" + ` |
+| (any other) | go on | the report |  |
 
 <a id="demo-q-2"></a>
 
@@ -46,9 +46,9 @@ Then.
 
 Upstream does not ask this.
 
-| answer | then | may write |
-| --- | --- | --- |
-| no | stop |  |
+| answer | then | leads to | may write |
+| --- | --- | --- | --- |
+| no | stop | the sync ends |  |
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("markdown (-want +got):\n%s", diff)

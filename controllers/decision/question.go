@@ -43,12 +43,33 @@ type Answer struct {
 	Passes bool `json:"passes,omitempty"`
 	// Writes lists the kinds of action that may follow from this answer.
 	Writes []ActionKind `json:"writes,omitempty"`
+	// Next is where the walk may go from here, the usual way first: ids of
+	// questions, ToReport or ToEnd. Empty stands for the question that the
+	// catalogue has next, or for ToEnd after the last one.
+	Next []string `json:"next,omitempty"`
+}
+
+// Where an answer leads that leads to no question.
+const (
+	// ToReport ends the round: what is reported of it is asked next.
+	ToReport = "report"
+	// ToEnd ends the sync.
+	ToEnd = "end"
+)
+
+// To returns the answer with where it leads, the usual way first.
+func (a Answer) To(next ...string) Answer {
+	a.Next = next
+	return a
 }
 
 // Catalogue is every question of one loop, in the order in which they are asked.
 type Catalogue struct {
 	Loop      string     `json:"loop"`
 	Questions []Question `json:"questions"`
+	// Report is where a report may begin, the usual place first: ids of
+	// questions, or ToEnd where nothing is left to ask.
+	Report []string `json:"report,omitempty"`
 }
 
 // Find returns the question with that id.

@@ -99,7 +99,7 @@ func (r Reasons) section(b *strings.Builder, loops []Catalogue, x Reason) {
 	for _, id := range x.Questions {
 		for _, c := range loops {
 			if q, ok := c.Find(id); ok && (c.Loop == r.Scope || r.Scope == "worker") {
-				links = append(links, fmt.Sprintf("[`%s`](DECISIONS.md#%s)", id, c.anchor(q)))
+				links = append(links, fmt.Sprintf("[`%s`](DECISIONS.md#%s)", id, anchor(c.Loop, q.ID)))
 			}
 		}
 	}

@@ -203,7 +203,7 @@ func (a *App) build() error {
 		Profiling:  a.opts.Profiling,
 		Journal:    a.journal,
 		Tally:      a.tally,
-		Catalogues: catalogues(),
+		Catalogues: Catalogues(),
 		Loops:      a.cluster.states,
 		Queue:      a.cluster.queue,
 		Server:     a.cluster.server,
@@ -220,9 +220,9 @@ func (a *App) build() error {
 	return err
 }
 
-// catalogues are the questions of every loop. Those of a ReplicationController
+// Catalogues are the questions of every loop. Those of a ReplicationController
 // are those of a ReplicaSet.
-func catalogues() []decision.Catalogue {
+func Catalogues() []decision.Catalogue {
 	rc := replicaset.Catalogue
 	rc.Loop = telemetry.LoopReplicationController
 	return []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, rc}

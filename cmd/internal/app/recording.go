@@ -55,7 +55,7 @@ func NewView(opts ViewOptions) (*App, error) {
 	a := &App{opts: all, listener: listener, registry: prometheus.NewRegistry(), journal: journal, tally: telemetry.NewTally(), ended: make(chan error, 1)}
 	from, to := rec.span()
 	a.console, err = web.New(web.Options{
-		Journal: journal, Tally: a.tally, Catalogues: catalogues(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
+		Journal: journal, Tally: a.tally, Catalogues: Catalogues(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
 		Started: from, Now: func() time.Time { return to }, Recording: &web.Recording{From: from, To: to, Note: rec.note()},
 	})
 	if err != nil {
