@@ -46,9 +46,7 @@ func (v *view) findings() []decision.Finding {
 	if leaving := v.leaving(); leaving != nil {
 		list = append(list, *leaving)
 	}
-	if !v.s.NamespaceEnding.IsZero() {
-		list = append(list, v.outliving()...)
-	}
+	list = append(list, v.outliving()...)
 	diagnosis.Rank(list)
 	return list
 }
@@ -136,7 +134,7 @@ func (v *view) outliving() []decision.Finding {
 		pods = append(pods, rs.Leaving...)
 		ending += rs.Ending
 	}
-	if ending == 0 {
+	if ending == 0 || v.s.NamespaceEnding.IsZero() {
 		return nil
 	}
 	return []decision.Finding{v.pods().Leaving(pods, ending, ending)}

@@ -128,6 +128,8 @@ func TestPods(t *testing.T) {
 			"unschedulable", "fit no node (all 3 nodes have too little cpu) | when a node has more cpu free, or the template asks for less"},
 		{"several", scheduling("0/6 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient nvidia.com/gpu. preemption: 0/6 nodes are available: 6 Preemption is not helpful for scheduling."),
 			"unschedulable", "fit no node (of 6 nodes, 1 is tainted node-role.kubernetes.io/control-plane, 2 do not match its node selector or affinity, 3 have too little nvidia.com/gpu) | when a node has room and fits, or the template changes"},
+		{"memory, with claims looked at", scheduling("0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."),
+			"unschedulable", "fit no node (all 3 nodes have too little memory) | when a node has more memory free, or the template asks for less"},
 		{"cordoned", scheduling("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
 			"unschedulable", "fit no node (the only node is cordoned) | when a node is uncordoned: kubectl uncordon"},
 		{"new words", scheduling("0/2 nodes are available: 2 node(s) were painted green."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) were painted green) | when a node has room and fits, or the template changes"},

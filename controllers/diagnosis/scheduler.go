@@ -39,6 +39,7 @@ func unschedulable(message string) shortage {
 	}
 	_, total, _ := strings.Cut(nodes, "/")
 	rest, _, _ = strings.Cut(rest, " preemption: ")
+	rest, _, _ = strings.Cut(rest, ". ") // What follows is of claims and preemption, and no reason.
 	s := shortage{code: Node, show: "describe pod"}
 	var said []string
 	for _, reason := range nodeList(rest) {
