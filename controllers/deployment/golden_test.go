@@ -243,6 +243,7 @@ func (p played) problems() []string {
 			}
 		}
 	}
+	list = append(list, p.contradictions()...)
 	if t := p.sentence.Turns; !t.IsZero() && !t.After(p.snapshot.Now) {
 		add("the sentence turned already, at %s", t)
 	}

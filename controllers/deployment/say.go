@@ -222,7 +222,9 @@ func (p *speaker) tries() decision.Words {
 	if p.try.Limit > 0 {
 		w = w.Say(" of ").Count("tries", p.try.Limit)
 	}
-	if !p.try.Next.IsZero() {
+	if p.try.Next.IsZero() {
+		w = w.Say("; it is tried again")
+	} else {
 		w = w.Say(", again in ").Until(p.try.Next)
 	}
 	if p.try.Limit > 0 {

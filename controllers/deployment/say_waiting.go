@@ -139,7 +139,7 @@ func (p *speaker) unfinished() bool {
 	}
 	switch {
 	case p.fresh == nil:
-		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(nil))
+		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(words("Goes on when that is created")))
 	case p.heldBack(heldBehind):
 		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod goes"), p.clock(nil))
 	}
