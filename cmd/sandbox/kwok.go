@@ -29,7 +29,7 @@ import (
 var stagesYAML []byte
 
 // stageFunctions stand before every expression of the stages, stageTemplates
-// before every template: a stage has no other way to share anything.
+// before every template of pods: a stage has no other way to share anything.
 var (
 	//go:embed stages.jq
 	stageFunctions string
@@ -139,6 +139,9 @@ func share(spec *internalversion.StageSpec) {
 	}
 	if spec.Delay != nil && spec.Delay.DurationFrom != nil {
 		spec.Delay.DurationFrom.JQ.Expression = stageFunctions + spec.Delay.DurationFrom.JQ.Expression
+	}
+	if spec.ResourceRef.Kind != "Pod" {
+		return // the templates call what kwok has for pods alone
 	}
 	for _, step := range spec.Steps {
 		if step.Patch != nil {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
@@ -215,6 +216,7 @@ func playOn(t *testing.T, stages lifecycle.Lifecycle, pod *corev1.Pod) {
 // its annotation goes.
 func TestNodeIsLost(t *testing.T) {
 	stages := stagesOf(t, "Node")
+	renderer := gotpl.NewRenderer(gotpl.FuncMap{"NodeIP": func() string { return "10.254.0.1" }}) // all that kwok has for nodes
 	matching := func(ready corev1.ConditionStatus, annotations map[string]string) string {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: annotations}}
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}
@@ -225,6 +227,9 @@ func TestNodeIsLost(t *testing.T) {
 		names := ""
 		for _, stage := range list {
 			names += stage.Name()
+			if _, err := stage.DoSteps(0, nil, node, renderer, nil, nil, func(*lifecycle.Patch) error { return nil }, nil); err != nil {
+				t.Errorf("stage %s: %v", stage.Name(), err)
+			}
 		}
 		return names
 	}

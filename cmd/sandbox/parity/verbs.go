@@ -38,6 +38,8 @@ var verbs = map[string]verb{
 	"pods":    {3, (*player).somePods},
 	"wait":    {2, (*player).wait},
 	"expect":  {2, (*player).expect},
+	"apply":   {1, (*player).applyObject},
+	"show":    {3, (*player).show},
 	"quiet":   {0, func(p *player, ctx context.Context, _ []string) error { return p.quiet(ctx) }},
 }
 

@@ -1,0 +1,54 @@
+package situations_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// outage is the situation of an API server that does not answer. It needs a
+// plane of its own, so it is no script.
+const outage = "api-server-down"
+
+// downFor is how long the API server is away: the sentence has to stand within that.
+const downFor = 40 * time.Second
+
+// TestOutage takes the API server away in the middle of a rollout. It runs where
+// all situations do, or those of its name.
+func TestOutage(t *testing.T) {
+	which := os.Getenv("LOOPSCOPE_SITUATIONS")
+	if which != "all" && (which == "" || !regexp.MustCompile(which).MatchString(outage)) {
+		t.Logf("LOOPSCOPE_SITUATIONS=all runs it")
+		return
+	}
+	s := readSituation(outage, "create d/web pod:ready-after=3s surge=1 unavailable=0\nwait d/web status.availableReplicas=3\npatch d/web image=shop:v2\nwait d/web status.updatedReplicas=1\n")
+	g := open(t, startWebhook(t))
+	stage, err := g.scripts.Enter(t.Context(), s.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, _ := s.steps(t, g.hook)
+	for _, step := range steps {
+		if err := stage.Do(t.Context(), step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.Kill(t, "kube-apiserver", downFor)
+	ends := time.Now().Add(downFor)
+	// What holds is what was done: nobody else can say that nobody answers.
+	told := g.toldWithout(t, s)
+	if time.Now().After(ends) {
+		t.Error("the API server was back before the sentence stood")
+	}
+	compare(t, s.name, []telling{told})
+}
+
+// toldWithout is told, of the places that need no API server: explain has none to ask.
+func (g *ground) toldWithout(t *testing.T, s situation) telling {
+	t.Helper()
+	kept := places
+	places = []place{kept[0], kept[2], kept[3]}
+	defer func() { places = kept }()
+	return g.told(t, s, "meanwhile", func() error { return nil })
+}
