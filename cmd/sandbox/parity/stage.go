@@ -3,12 +3,14 @@ package parity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,10 +23,11 @@ import (
 const fieldManager = "script"
 
 // Stage is a namespace in which somebody else plays steps, one by one, and
-// looks in between. It understands two verbs more than scenarios need:
+// looks in between. It understands some verbs more than scenarios need:
 //
 //	apply YAML                  server-side, of any kind; what was applied before and is left out goes
 //	show SELECTOR N WORD...     until N pods have all the words; see wordsOf
+//	refuse OBJECT               until the API server would not take such an object
 type Stage struct{ *player }
 
 // Enter creates a namespace of that name and waits until pods can be created in it.
@@ -88,6 +91,28 @@ func (p *player) applyObject(ctx context.Context, words []string) error {
 	}
 	_, err = resource.Patch(ctx, object.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: fieldManager, Force: new(true)})
 	return err
+}
+
+// refuse tries until it is refused, as what refuses is heard of by and by.
+func (p *player) refuse(ctx context.Context, words []string) error {
+	to, err := p.find(ctx, words[0])
+	if err != nil {
+		return err
+	}
+	object, err := p.manifest(ctx, to, words[1:])
+	if err != nil {
+		return err
+	}
+	return p.until(ctx, func() (string, error) {
+		_, err := p.resource(to).Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		switch {
+		case err == nil:
+			return "it is taken", nil
+		case errors.As(err, new(apierrors.APIStatus)):
+			return "", nil
+		}
+		return "", err
+	})
 }
 
 func (p *player) show(ctx context.Context, words []string) error {

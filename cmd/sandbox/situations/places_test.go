@@ -112,7 +112,7 @@ func (g *ground) everywhere(t *testing.T, x subject, when, text string) telling 
 				break
 			}
 			said = plain(answer, x.namespace)
-			if said == "" || said == text || p.lead && strings.HasPrefix(strings.ToLower(text), strings.ToLower(said)) {
+			if said == "" || said == text || p.lead && begins(text, said) {
 				said = ""
 				break
 			}
@@ -149,7 +149,13 @@ func (g *ground) explain(t *testing.T, x subject) (string, error) {
 	return first, err
 }
 
-// top has a row for each Deployment: its state and the sentence's first half.
+// begins reports whether a sentence begins with that behind its subject and state.
+func begins(text, said string) bool {
+	_, rest, _ := strings.Cut(text, ": ")
+	return strings.HasPrefix(strings.ToLower(rest), strings.ToLower(said))
+}
+
+// top has a row for each Deployment, with the sentence's first half.
 func (g *ground) top(t *testing.T, x subject) (string, error) {
 	out, err := g.run(t, "top", "--server", g.Dashboard, "-n", x.namespace)
 	if err != nil {
@@ -158,11 +164,7 @@ func (g *ground) top(t *testing.T, x subject) (string, error) {
 	for line := range strings.Lines(out) {
 		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), 7)
 		if len(cells) == 7 && cells[2] == x.namespace && cells[3] == x.name {
-			verb := "is"
-			if cells[0] == "failed" {
-				verb = "has"
-			}
-			return fmt.Sprintf("%s/%s %s %s: %s", x.namespace, x.name, verb, cells[0], cells[6]), nil
+			return cells[6], nil
 		}
 	}
 	return "", fmt.Errorf("no row of %s/%s in:\n%s", x.namespace, x.name, out)
