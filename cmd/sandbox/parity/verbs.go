@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,10 +131,7 @@ func (p *player) scale(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: int32(n)}})
-	if err != nil {
-		return err
-	}
+	data := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n) // the type leaves 0 out
 	_, err = p.resource(to).Patch(ctx, to.name, types.MergePatchType, data, metav1.PatchOptions{}, "scale")
 	return err
 }
