@@ -76,7 +76,7 @@ container names, or all but init containers. */ -}}
   {{- else if eq $do "start" -}}
     {{- if eq ($oldWaits.reason | default "") "CrashLoopBackOff" }}{{ $restarts = add1 $restarts }}{{ end -}}
     {{- if $waiting }}{{ $_ := set $s "state" (dict "waiting" (dict "reason" $waiting "message" $say)) }}{{ else }}{{ $_ := set $s "state" (dict "running" (dict "startedAt" $now)) }}{{ end -}}
-    {{- $_ := set $s "ready" (or (eq $probe "liveness") (and $sidecar (ne $probe "startup"))) -}}
+    {{- $_ := set $s "ready" (eq $probe "liveness") -}}
     {{- $_ := set $s "started" (and (not $waiting) (ne $probe "startup")) -}}
     {{- $held = and $init (or (not $sidecar) (eq $probe "startup")) -}}
   {{- else if and (eq $do "stuck") $waiting -}}

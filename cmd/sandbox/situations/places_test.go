@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
 // tries are how often a place may say something else than the page's JSON twin
@@ -97,7 +99,7 @@ type telling struct {
 }
 
 // everywhere asks the other places for the sentence that the twin says.
-func (g *ground) everywhere(t *testing.T, x subject, when, text string) telling {
+func (g *ground) everywhere(t *testing.T, x subject, when, text string, holding func() error) telling {
 	t.Helper()
 	told := telling{when: when, text: text}
 	for _, p := range places {
@@ -105,18 +107,32 @@ func (g *ground) everywhere(t *testing.T, x subject, when, text string) telling 
 			continue // these know Deployments alone
 		}
 		said := ""
-		for range tries {
+		left := tries
+		testplane.Until(t, tellLimit, p.name+" of "+x.namespace+" "+when+" the deadline", func() error {
 			answer, err := p.ask(g, t, x)
 			if err != nil {
-				t.Errorf("%s, %s the deadline: %v", p.name, when, err)
-				break
+				return err
 			}
 			said = plain(answer, x.namespace)
-			if said == "" || said == text || p.lead && begins(text, said) {
+			if said == text || p.lead && begins(text, said) {
 				said = ""
-				break
 			}
-		}
+			if said == "" {
+				return nil
+			}
+			// A comparison counts where nothing has moved on meanwhile.
+			now, err := g.twin(t, x)
+			if err == nil {
+				err = holding()
+			}
+			if err != nil || plain(now.text, x.namespace) != text {
+				return fmt.Errorf("it says %q, and the situation moves: %v", said, err)
+			}
+			if left--; left > 0 {
+				return fmt.Errorf("it says %q", said)
+			}
+			return nil
+		})
 		if said != "" {
 			told.others = append(told.others, p.name+": "+said)
 		}

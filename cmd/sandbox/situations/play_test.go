@@ -146,7 +146,7 @@ func (g *ground) told(t *testing.T, s situation, when string, holding func() err
 		}
 		return nil
 	})
-	return g.everywhere(t, subject, when, last)
+	return g.everywhere(t, subject, when, last, holding)
 }
 
 // subject is whom the places are asked about.
