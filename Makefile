@@ -63,6 +63,10 @@ authors: $(BIN)/sandbox ## 100 changes by eight kinds of writers: whom causes na
 chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all its rounds (LOOPSCOPE_CHAOS=NAME for some)
 	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} $(SUITE) -timeout 2h -v ./cmd/sandbox/chaos
 
+.PHONY: situations
+situations: $(BIN)/sandbox build ## Over 100 situations and what is said of each, everywhere (about 5 minutes; LOOPSCOPE_SITUATIONS=NAME for some)
+	LOOPSCOPE_SITUATIONS=$${LOOPSCOPE_SITUATIONS:-all} $(SUITE) -timeout 30m -v ./cmd/sandbox/situations
+
 .PHONY: gallery
 gallery: ## Every page and component of the console in every state, at http://127.0.0.1:8078/gallery (ARGS=HOST:PORT for another)
 	go test -count=1 -timeout 0 -run '^TestGallery$$' ./web -gallery $${ARGS:-127.0.0.1:8078}

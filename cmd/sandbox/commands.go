@@ -27,7 +27,9 @@ annotation of its template:
   sandbox.loopscope.dev/ready-after: 5s         Ready after that time
   sandbox.loopscope.dev/never-ready: "true"     Running, but never Ready
   sandbox.loopscope.dev/crash-loop: "true"      CrashLoopBackOff, restarts growing
-  sandbox.loopscope.dev/gone-after: 10s         goes that long after its deletion`
+  sandbox.loopscope.dev/gone-after: 10s         goes that long after its deletion
+
+More (exit codes, probes, init containers, evictions) is in cmd/sandbox/README.md.`
 
 const rootExample = `  # A control plane with a few Deployments that tell a story
   sandbox

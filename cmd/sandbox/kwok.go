@@ -28,6 +28,15 @@ import (
 //go:embed stages.yaml
 var stagesYAML []byte
 
+// stageFunctions stand before every expression of the stages, stageTemplates
+// before every template of pods: a stage has no other way to share anything.
+var (
+	//go:embed stages.jq
+	stageFunctions string
+	//go:embed stages.tpl
+	stageTemplates string
+)
+
 // kwokIdentity holds the node leases. It is the same in every start, so that a
 // restarted kwok goes on at once instead of waiting for its own lease to expire.
 const kwokIdentity = "sandbox"
@@ -117,7 +126,29 @@ func parseStages(stream []byte) (map[internalversion.StageResourceRef][]*interna
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
+		share(&stage.Spec)
 		grouped[stage.Spec.ResourceRef] = append(grouped[stage.Spec.ResourceRef], stage)
 	}
 	return grouped, nil
+}
+
+// share puts the shared functions and templates before a stage's own.
+func share(spec *internalversion.StageSpec) {
+	for _, e := range spec.Selector.MatchExpressions {
+		e.JQ.Key = stageFunctions + e.JQ.Key
+	}
+	if spec.Delay != nil && spec.Delay.DurationFrom != nil {
+		spec.Delay.DurationFrom.JQ.Expression = stageFunctions + spec.Delay.DurationFrom.JQ.Expression
+	}
+	if spec.ResourceRef.Kind != "Pod" {
+		return // the templates call what kwok has for pods alone
+	}
+	for _, step := range spec.Steps {
+		if step.Patch != nil {
+			step.Patch.Template = stageTemplates + step.Patch.Template
+		}
+		if step.Apply != nil {
+			step.Apply.Template = stageTemplates + step.Apply.Template
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -68,11 +69,25 @@ func playStage(t *testing.T, stages lifecycle.Lifecycle, pod *corev1.Pod) (strin
 			after, err = patched(pod, patch.Data)
 			return err
 		},
-		func(*lifecycle.Apply) error { return fmt.Errorf("applies something") })
+		func(apply *lifecycle.Apply) error { return checkEvent(pod, apply.Data) })
 	if err != nil {
 		t.Fatalf("stage %s: %v", stage.Name(), err)
 	}
 	return fmt.Sprintf("%s %s", stage.Name(), delay), after
+}
+
+// checkEvent takes an event as an API server would.
+func checkEvent(pod *corev1.Pod, data []byte) error {
+	var event corev1.Event
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&event); err != nil {
+		return err
+	}
+	if event.Kind != "Event" || event.InvolvedObject.UID != pod.UID || event.Reason == "" || event.Message == "" || strings.Contains(event.Message, "$(") {
+		return fmt.Errorf("no event of the pod: %s", data)
+	}
+	return nil
 }
 
 func patched(pod *corev1.Pod, patch []byte) (*corev1.Pod, error) {
@@ -170,7 +185,7 @@ func TestPodStages(t *testing.T) {
 		{"missing", placed("nginx:404"), []string{"pod-creating 0s", "pod-pull-error 500ms", "pod-pull-back-off 2s", ""},
 			"Pending, ready False (ContainersNotReady), c0 ImagePullBackOff 0"},
 		{"one of two missing", placed("nginx:1", "registry:5000/shop:bad"), []string{"pod-creating 0s", "pod-pull-error 500ms", "pod-pull-back-off 2s", ""},
-			"Pending, ready False (ContainersNotReady), c0 ContainerCreating 0, c1 ImagePullBackOff 0"},
+			"Pending, ready False (ContainersNotReady), c0 running 0, c1 ImagePullBackOff 0"},
 		{"digest", placed("nginx:404@sha256:0"), []string{"pod-creating 0s", "pod-ready 1s", ""}, "Running, ready True, c0 running 0"},
 		{"port", placed("bad:404/nginx"), []string{"pod-creating 0s", "pod-ready 1s", ""}, "Running, ready True, c0 running 0"},
 		{"never ready", annotated(placed("nginx:1"), "never-ready", "true"), []string{"pod-creating 0s", "pod-never-ready 1s", ""},
@@ -189,6 +204,8 @@ func TestPodStages(t *testing.T) {
 		{"deleted, slow to go", annotated(deleted(placed("nginx:1"), 30), "gone-after", "10s"), []string{"pod-delete 10s"}, "gone"},
 		{"deleted, slower than its grace", annotated(deleted(placed("nginx:1"), 3), "gone-after", "10s"), []string{"pod-delete 3s"}, "gone"},
 		{"deleted, annotated with nonsense", annotated(deleted(placed("nginx:1"), 3), "gone-after", "later"), []string{"pod-delete 1s"}, "gone"},
+		{"deleted, never gone", annotated(deleted(placed("nginx:1"), 3), "gone-after", "never"), []string{""}, "Pending, ready unknown"},
+		{"deleted, with a finalizer", with(deleted(placed("nginx:1"), 3), func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/held"} }), []string{"pod-delete 1s"}, "gone"},
 		{"deleted, no grace left", deleted(placed("nginx:1"), 0), []string{""}, "Pending, ready unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

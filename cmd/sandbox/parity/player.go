@@ -55,7 +55,7 @@ type target struct{ kind, name string }
 // is at rest, but for the events, which may come late: see [Plane.Events]. It
 // leaves the namespace as it is.
 func (p *Plane) Play(ctx context.Context, scenario Scenario) (namespace string, record Record, err error) {
-	namespace, err = p.newNamespace(ctx)
+	namespace, err = p.newNamespace(ctx, metav1.ObjectMeta{GenerateName: "parity-"})
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: create a namespace: %w", scenario.Name, err)
 	}
@@ -72,9 +72,9 @@ func (p *Plane) Play(ctx context.Context, scenario Scenario) (namespace string, 
 	return namespace, record, err
 }
 
-func (p *Plane) newNamespace(ctx context.Context) (string, error) {
+func (p *Plane) newNamespace(ctx context.Context, meta metav1.ObjectMeta) (string, error) {
 	created, err := p.client.CoreV1().Namespaces().Create(ctx,
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "parity-"}}, metav1.CreateOptions{})
+		&corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -44,10 +44,11 @@ func apply(object map[string]any, kind string, settings []string) error {
 			return fmt.Errorf("setting %q has no value", word)
 		}
 		var value any
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			return fmt.Errorf("setting %q: %w", word, err)
-		}
-		if prefix, _, _ := strings.Cut(name, ":"); (keyed[prefix] != nil || prefix == "pod") && value != nil {
+		if prefix, _, _ := strings.Cut(name, ":"); keyed[prefix] == nil && prefix != "pod" {
+			if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+				return fmt.Errorf("setting %q: %w", word, err)
+			}
+		} else if text != "null" {
 			value = text // labels and annotations are strings
 		}
 		set(object, kind, name, value)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +37,9 @@ var verbs = map[string]verb{
 	"pods":    {3, (*player).somePods},
 	"wait":    {2, (*player).wait},
 	"expect":  {2, (*player).expect},
+	"apply":   {1, (*player).applyObject},
+	"show":    {3, (*player).show},
+	"refuse":  {1, (*player).refuse},
 	"quiet":   {0, func(p *player, ctx context.Context, _ []string) error { return p.quiet(ctx) }},
 }
 
@@ -48,27 +50,33 @@ func (p *player) create(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	manifest, err := manifests.ReadFile("testdata/manifests/" + to.kind + ".yaml")
+	object, err := p.manifest(ctx, to, words[1:])
 	if err != nil {
 		return err
 	}
+	_, err = p.resource(to).Create(ctx, object, metav1.CreateOptions{})
+	return err
+}
+
+// manifest is that of the object's kind with settings.
+func (p *player) manifest(ctx context.Context, to target, words []string) (*unstructured.Unstructured, error) {
+	manifest, err := manifests.ReadFile("testdata/manifests/" + to.kind + ".yaml")
+	if err != nil {
+		return nil, err
+	}
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(manifest, &object.Object); err != nil {
-		return fmt.Errorf("manifest of %s: %w", to.kind, err)
+		return nil, fmt.Errorf("manifest of %s: %w", to.kind, err)
 	}
 	object.SetName(to.name)
 	if to.kind != "quota" && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "app=") }) {
 		application(object.Object, to.kind, to.name)
 	}
-	settings, err := p.resolveOwner(ctx, words[1:])
+	settings, err := p.resolveOwner(ctx, words)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := apply(object.Object, to.kind, settings); err != nil {
-		return err
-	}
-	_, err = p.resource(to).Create(ctx, object, metav1.CreateOptions{})
-	return err
+	return object, apply(object.Object, to.kind, settings)
 }
 
 // resolveOwner turns owner=KIND/NAME into a controller's reference with its UID.
@@ -123,10 +131,7 @@ func (p *player) scale(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: int32(n)}})
-	if err != nil {
-		return err
-	}
+	data := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n) // the type leaves 0 out
 	_, err = p.resource(to).Patch(ctx, to.name, types.MergePatchType, data, metav1.PatchOptions{}, "scale")
 	return err
 }
