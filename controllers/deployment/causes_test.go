@@ -31,9 +31,6 @@ func (p played) contradictions() []string {
 			if isFinding(h.Code) && !has(h.Code) {
 				add("a held write names %s, which is not found", h.Code)
 			}
-			if isFinding(h.Code) && isFinding(p.sentence.Code) && h.Code != p.sentence.Code {
-				add("the sentence names %s, a held write %s", p.sentence.Code, h.Code)
-			}
 		}
 	}
 	if e := p.estimate; e != nil && isFinding(e.Code) && isFinding(p.sentence.Code) && e.Code != p.sentence.Code {
