@@ -15,6 +15,7 @@ import (
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -80,6 +81,7 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 		},
 	}
 	l.body = b
+	l.opts.Ledger.namespaces.tell(b.namespaceEnds)
 	if err := l.register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
 		return nil, err
 	}
@@ -92,6 +94,19 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 func (b *deploymentBody) now() time.Time { return b.opts.Clock.Now() }
 
 func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// namespaceEnds enqueues the Deployments of a namespace that is being deleted: none of
+// them may hear of it otherwise, as nothing of theirs changes.
+func (b *deploymentBody) namespaceEnds(namespace string) {
+	list, err := b.deployments.Deployments(namespace).List(labels.Everything())
+	if err != nil {
+		return // A cache does not fail to be read.
+	}
+	for _, d := range list {
+		b.Enqueue(keyOf(d), telemetry.Cause{Kind: telemetry.CauseModified, At: b.now(), Object: "Namespace " + namespace,
+			Fields: []decision.Change{{Field: "metadata.deletionTimestamp", To: "set"}}})
+	}
+}
 
 // deploymentHandler enqueues every event of a Deployment ([2.2]).
 func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {

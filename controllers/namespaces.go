@@ -12,18 +12,35 @@ import (
 type namespaces struct {
 	mu     sync.Mutex
 	ending map[string]time.Time
+	told   []func(namespace string)
+}
+
+// tell calls f with every namespace of which it becomes known that it is being deleted.
+func (n *namespaces) tell(f func(namespace string)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.told = append(n.told, f)
 }
 
 // ends notes that a namespace is being deleted; the first time counts.
 func (n *namespaces) ends(name string, now time.Time) {
+	for _, f := range n.note(name, now) {
+		f(name)
+	}
+}
+
+// note returns whom to tell: nobody where it was known.
+func (n *namespaces) note(name string, now time.Time) []func(string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if _, known := n.ending[name]; known {
+		return nil
+	}
 	if n.ending == nil {
 		n.ending = map[string]time.Time{}
 	}
-	if _, known := n.ending[name]; !known {
-		n.ending[name] = now
-	}
+	n.ending[name] = now
+	return n.told
 }
 
 // since is when it was first seen that the namespace of an object is being deleted,

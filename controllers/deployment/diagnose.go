@@ -70,7 +70,11 @@ func old(list []decision.Finding) []decision.Finding {
 
 // pods is what the pods are looked at with.
 func (v *view) pods() diagnosis.Pods {
-	return diagnosis.Pods{Namespace: v.s.Namespace, Now: v.s.Now, Moved: v.s.LastProgress, Usual: v.usual()}
+	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.s.Now, Usual: v.usual()}
+	if v.rolling(condition(v.s.Status.Conditions, condProgressing)) { // Otherwise a count that changed is a loss, and nothing that moves.
+		p.Moved = v.s.LastProgress
+	}
+	return p
 }
 
 // usual is how long a pod takes here until it is ready: as long as the slowest

@@ -125,7 +125,7 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(plural(needed, "pod becomes", "pods become")).Say(" available")
 	case f != nil && f.Code == diagnosis.MinReady:
 		return v.stayReady(needed)
-	case f != nil && (f.NeedsAction || f.Code == diagnosis.NodeGone || f.Code == diagnosis.Gate):
+	case f != nil && (f.NeedsAction || ownEnd[f.Code]):
 		return f.Unblocks
 	case v.fresh.Unavailable > missing && needed > missing: // It was scaled down, and its pods are not gone yet.
 		return w.Say("when they become ready")
@@ -139,6 +139,9 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	return w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).
 		Say(plural(needed, " becomes", " become")).Say(" ready")
 }
+
+// ownEnd are findings that say better what ends them than that pods become ready.
+var ownEnd = map[string]bool{diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Init: true, diagnosis.Sidecar: true, diagnosis.Image: true, diagnosis.Namespace: true}
 
 func (v *view) stayReady(needed int64) decision.Words {
 	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "has", "have")).

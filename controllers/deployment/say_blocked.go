@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"slices"
-	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -72,7 +71,7 @@ func (p *speaker) atTheFloor(lead decision.Words) decision.Words {
 	}
 	why := append(slices.Clone(lead), decision.Words{}.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
 		Say(" would be available, and ").Count(fFloor, p.floor()).Say(" is the floor")...)
-	if utf8.RuneCountInString(why.At(p.s.Now)) > longLead {
+	if diagnosis.Length(why) > longLead {
 		return nil
 	}
 	return why
@@ -97,21 +96,24 @@ func (p *speaker) minReadyWait() bool {
 // its number, and what is left for users.
 func (p *speaker) blockedLead(lead decision.Words) decision.Words {
 	list, left := p.mattering(), p.left()
-	for n := len(list); n > 1; n-- {
-		all := append(p.clauses(slices.Clone(lead), list, n), left...)
-		if fitted := p.fit(all); utf8.RuneCountInString(fitted.At(p.s.Now)) <= longLead {
+	for n := len(list); n > 0; n-- {
+		all := p.clauses(slices.Clone(lead), list, n)
+		if fitted, ok := diagnosis.Fair(append(slices.Clone(all), left...), longLead); ok {
 			return fitted
+		}
+		if fitted, ok := diagnosis.Fair(all, longLead); ok && n > 1 {
+			return fitted // What keeps the pods comes before what is left.
 		}
 	}
 	one := p.clauses(lead, list, 1)
-	if all := p.fit(append(slices.Clone(one), left...)); utf8.RuneCountInString(all.At(p.s.Now)) <= longLead {
-		return all
+	if fitted := p.fit(append(slices.Clone(one), left...)); diagnosis.Length(fitted) <= longLead {
+		return fitted
 	}
-	return p.fit(one) // What keeps the pods comes before what is left.
+	return p.fit(one)
 }
 
 // fit leaves out of foreign words what is too long.
-func (p *speaker) fit(w decision.Words) decision.Words { return diagnosis.Fit(w, longLead, p.s.Now) }
+func (p *speaker) fit(w decision.Words) decision.Words { return diagnosis.Fit(w, longLead) }
 
 // clauses are the first n findings in a row, and a word of the others.
 func (v *view) clauses(w decision.Words, list []decision.Finding, n int) decision.Words {
@@ -204,7 +206,7 @@ func (p *speaker) ends(alone, byAction string) decision.Words {
 		}
 		all = append(all, list[i].Unblocks...)
 	}
-	if utf8.RuneCountInString(all.At(p.s.Now)) > longLead-len("; nothing is rolled back, no timer runs") {
+	if diagnosis.Length(all) > longLead-len("; nothing is rolled back, no timer runs") {
 		return w.Say("only when each of them is resolved")
 	}
 	return all

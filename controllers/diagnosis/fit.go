@@ -8,19 +8,49 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// leastQuote is how many characters of foreign words are left at least.
-const leastQuote = 24
+// How many characters of foreign words are left at least: with fewer than most people
+// need, only where it cannot be helped.
+const (
+	leastQuote = 24
+	fairQuote  = 40
+)
 
-// Fit shortens the longest foreign words until all of it fits into limit characters
-// as of now, or until nothing more can be left out. Our own words stay whole.
-func Fit(w decision.Words, limit int, now time.Time) decision.Words {
-	over := utf8.RuneCountInString(w.At(now)) - limit
+// usualTime is how many characters a length of time takes ("59m 59s"). What fits must
+// not depend on the second in which it is looked at.
+const usualTime = 7
+
+// Length is how many characters words take, whenever they are said.
+func Length(w decision.Words) int {
+	n := 0
+	for _, p := range w {
+		switch p.Kind {
+		case decision.Until, decision.Since:
+			n += usualTime
+		default:
+			n += utf8.RuneCountInString(p.Print(time.Time{}))
+		}
+	}
+	return n
+}
+
+// Fit shortens the longest foreign words until all of it fits into limit characters,
+// or until nothing more can be left out. Our own words stay whole.
+func Fit(w decision.Words, limit int) decision.Words { return shorten(w, limit, leastQuote) }
+
+// Fair is Fit as long as enough is left of the foreign words to understand them.
+func Fair(w decision.Words, limit int) (fitted decision.Words, ok bool) {
+	fitted = shorten(w, limit, fairQuote)
+	return fitted, Length(fitted) <= limit
+}
+
+func shorten(w decision.Words, limit, least int) decision.Words {
+	over := Length(w) - limit
 	if over <= 0 {
 		return w
 	}
 	w = slices.Clone(w)
 	for over > 0 {
-		at, most := -1, leastQuote
+		at, most := -1, least
 		for i, p := range w {
 			if n := utf8.RuneCountInString(p.Text); (p.Kind == decision.Quote || p.Kind == decision.Told) && n > most {
 				at, most = i, n
@@ -29,7 +59,7 @@ func Fit(w decision.Words, limit int, now time.Time) decision.Words {
 		if at < 0 {
 			break
 		}
-		w[at].Text = Quote(w[at].Text, max(leastQuote, most-over))
+		w[at].Text = Quote(w[at].Text, max(least, most-over))
 		over -= most - utf8.RuneCountInString(w[at].Text)
 	}
 	return w

@@ -38,7 +38,7 @@ func FuzzWords(f *testing.F) {
 
 // fits shortens words and proves that ours are still there.
 func fits(t *testing.T, w decision.Words) {
-	short := diagnosis.Fit(w, 100, noon)
+	short := diagnosis.Fit(w, 100)
 	if len(short) != len(w) {
 		t.Fatalf("%d parts of %d", len(short), len(w))
 	}

@@ -72,10 +72,10 @@ func (w Pods) group(p *decision.Pod) group {
 	switch g.code {
 	case Image:
 		g.pull, g.detail = pullTrouble(p), p.Image
-	case Claim, Node:
-		g.detail = p.Message
-	case Config, Start:
-		g.detail += p.Message
+	case Claim, Node, Config, Start:
+		// What is said tells them apart, and not the message, in which a pod may be named.
+		said := g.say(w, new(decision.Finding)).At(w.Now)
+		g.detail = strings.ReplaceAll(said, p.Name, "it")
 	case Starting, Startup, Probe:
 		g.usual = w.early(p.Created)
 		if g.code == Starting {

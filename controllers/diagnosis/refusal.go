@@ -165,6 +165,9 @@ func (f *refusal) quotaAsks() bool {
 // inBrackets is what Pod Security adds to each field: how to set it.
 var inBrackets = regexp.MustCompile(` \([^()]*(\([^()]*\)[^()]*)*\)`)
 
+// unset leaves out of each field what it should be.
+var unset = strings.NewReplacer(" != true", "", " != false", "")
+
 // podSecurity is `violates PodSecurity "restricted:latest": a != b (container ...), ...`.
 func (f *refusal) podSecurity() bool {
 	level, ok := between(f.text, `violates PodSecurity "`, `"`)
@@ -172,7 +175,7 @@ func (f *refusal) podSecurity() bool {
 		return false
 	}
 	_, fields, _ := strings.Cut(f.text, `": `)
-	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(Quote(inBrackets.ReplaceAllString(fields, ""), longest)),
+	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(Quote(unset.Replace(inBrackets.ReplaceAllString(fields, "")), longest)),
 		words("when the template sets what is named, or the level of the namespace changes"), kubectl("", "describe namespace "+f.Namespace))
 }
 

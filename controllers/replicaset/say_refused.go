@@ -19,7 +19,7 @@ func (t *telling) unanswered() bool {
 		return false
 	}
 	t.is(decision.ToneWaiting, "unanswered", "waiting")
-	t.out.Lead = diagnosis.Fit(append(why, words(", so the write of "+what+" is still due")...), longLead, t.s.Now)
+	t.out.Lead = diagnosis.Fit(append(why, words(", so the write of "+what+" is still due")...), longLead)
 	t.out.Then = diagnosis.Again(t.try)
 	t.out.Turns = t.try.Next
 	return true
@@ -90,8 +90,8 @@ func (t *telling) createRefused(o *decision.Outcome) {
 	t.has(f.Code)
 	lead := append(append(decision.Words{}, f.Before...), t.leftOver(o)...)
 	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(plural(t.s.Want, " pod", " pods"))
-	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead, t.s.Now)
-	t.out.Then = diagnosis.Fit(endOf([]decision.Finding{f}), longLead, t.s.Now)
+	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead)
+	t.out.Then = diagnosis.Fit(endOf([]decision.Finding{f}), longLead)
 	if again := t.tryAgain(); len(again) > 0 {
 		t.out.Then = append(t.out.Then.Say(". "), again...)
 	}

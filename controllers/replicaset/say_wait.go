@@ -58,8 +58,8 @@ func (t *telling) blocked() bool {
 	}
 	list = diagnosis.Matter(list)
 	t.is(decision.ToneWaiting, list[0].Code, "waiting")
-	t.out.Lead = diagnosis.Fit(t.keeps(list), longLead, t.s.Now)
-	t.out.Then = diagnosis.Fit(endOf(list), longLead, t.s.Now)
+	t.out.Lead = diagnosis.Fit(t.keeps(list), longLead)
+	t.out.Then = diagnosis.Fit(endOf(list), longLead)
 	t.out.Since = list[0].Since
 	return true
 }
