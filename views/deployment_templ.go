@@ -36,7 +36,7 @@ func DeploymentBody(v Deployment) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FindingsPart(v.Findings).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FindingsPart(v.Object).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

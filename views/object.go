@@ -12,6 +12,8 @@ type Object struct {
 	Held      []Held `json:"held"`
 	// Findings is what keeps its pods, the most fundamental first.
 	Findings []Finding `json:"findings,omitempty"`
+	// Evidence is the newest warnings of these pods; nil where there is nothing to read.
+	Evidence *Evidence `json:"evidence,omitempty"`
 	Scope    *Scope    `json:"scope,omitempty"`
 	// Sync is the one under the cursor: the newest unless the address names one.
 	Sync  Sync      `json:"sync"`
@@ -66,6 +68,22 @@ type Finding struct {
 	NeedsAction bool   `json:"needsAction,omitempty"`
 	// Show is a command that shows more.
 	Show string `json:"show,omitempty"`
+}
+
+// Evidence is events as they were read at a moment. Nothing was decided on them.
+type Evidence struct {
+	At       time.Time `json:"at"`
+	Error    string    `json:"error,omitempty"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// Warning is a Warning event.
+type Warning struct {
+	At      time.Time `json:"at"`
+	Count   int64     `json:"count"`
+	Object  string    `json:"object"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
 }
 
 // Estimate is a range with its basis, or why there is none.

@@ -52,7 +52,7 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 	}
 	p.frame.About = append(p.frame.About, views.Text{}.Link("story", storyHref(x)), views.Text{}.Link("what if", whatIfHref(x)))
 	p.frame.Twin, p.frame.Keys = q.twinHref(), deploymentKeys
-	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Findings)}, part{"f-scope", views.ScopePart(v.Scope)},
+	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
 		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
 		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})
 	p.turns = sooner(q.now, p.turns, s.said(x.newest, q.now).Turns)

@@ -20,7 +20,7 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 	next := x.looksNow(q.now)
 	if x.moment.IsZero() {
 		v.Head.Last = s.lastLine(x.newest, next)
-		v.Findings = findingsOf(x.newest)
+		v.Findings, v.Evidence = findingsOf(x.newest), s.evidenceOf(q, x.newest)
 	}
 	if x.cursor == x.newest {
 		v.Sync.Next = next

@@ -41,6 +41,9 @@ type Options struct {
 	Queue func(loop string) telemetry.QueueState
 	// Server returns what is known of the API server; nil for "reachable".
 	Server func() telemetry.ServerState
+	// Warnings reads the newest Warning events of pods; nil where there is nobody to ask.
+	// It may take as long as its context lets it.
+	Warnings func(ctx context.Context, namespace string, pods []string) ([]telemetry.Warning, error)
 	// Ready returns why the program is not ready, nil once it is.
 	Ready func() error
 	// Gatherer is what /metrics shows; nil for nothing.
@@ -178,6 +181,7 @@ type Server struct {
 	list     listing
 	encoded  encoded
 	says     sayings
+	seen     evidence
 	exports  chan struct{} // bounds those under way
 	folds    chan struct{} // the same of plans
 	within   time.Duration // bounds the plans of one page

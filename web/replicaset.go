@@ -62,7 +62,7 @@ func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page 
 		p.frame.About = append(p.frame.About, views.Text{}.Code(clip(v.Images, 200)))
 	}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
-	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Findings)}, part{"f-scope", views.ScopePart(v.Scope)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
+	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
 		part{"f-side", views.SidePart(v.Object)}, part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)},
 		part{"f-syncs", views.SyncsPart(v.Object)})
 	p.turns = sooner(q.now, p.turns, s.said(x.newest, q.now).Turns)

@@ -63,6 +63,10 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	if !ok {
 		return nil, noStory(o)
 	}
+	if story.Settled.IsZero() && !x.pinned { // The page of the object says the same.
+		story.Sentence = s.said(x.newest, q.now)
+		story.Text = story.Sentence.At(q.now)
+	}
 	return story, nil
 }
 

@@ -136,7 +136,7 @@ func TestExplainText(t *testing.T) {
 		Sentence: deployment.Say(s, []decision.Round{round}, &report, decision.Try{}),
 	}
 	var out bytes.Buffer
-	if err := explainText(&out, trace, now); err != nil {
+	if err := explainText(&out, trace, evidence{}, now); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/explain-stuck.txt", out.Bytes())

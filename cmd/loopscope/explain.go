@@ -91,7 +91,8 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 		return err
 	}
 	now := time.Now()
-	return o.print(s, explained{t.Sentence.At(now), t}, func() error { return explainText(s.out, t, now) })
+	warnings, failure := app.Warnings(ctx, config, t, stamped()) // Evidence only: without it the rest still stands.
+	return o.print(s, explained{t.Sentence.At(now), warnings, t}, func() error { return explainText(s.out, t, evidence{warnings, failure}, now) })
 }
 
 // past tells of a sync of the history.
@@ -103,7 +104,7 @@ func (o *explainOptions) past(ctx context.Context, s streams, args []string) err
 	if err != nil {
 		return err
 	}
-	out := explained{inThePast(x.trace.Sentence).At(x.at), x.trace}
+	out := explained{inThePast(x.trace.Sentence).At(x.at), nil, x.trace}
 	return o.print(s, out, func() error { return recordedText(s.out, x.trace, x.at) })
 }
 
@@ -123,7 +124,15 @@ func deploymentName(args []string) (string, error) {
 // explained is the trace with its sentence as plain text beside it.
 type explained struct {
 	Text string `json:"text"`
+	// Warnings are events of the pods that keep it, read beside the sync.
+	Warnings []telemetry.Warning `json:"warnings,omitempty"`
 	*telemetry.Trace
+}
+
+// evidence is what was read beside the sync, or why it could not be.
+type evidence struct {
+	warnings []telemetry.Warning
+	failure  error
 }
 
 func (o *explainOptions) print(s streams, out explained, text func() error) error {

@@ -15,12 +15,13 @@ import (
 
 // explainText prints a trace for a terminal: the sentence first, then what was
 // held back and what would be written, then the path.
-func explainText(out io.Writer, t *telemetry.Trace, now time.Time) error {
+func explainText(out io.Writer, t *telemetry.Trace, seen evidence, now time.Time) error {
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: now}
 	p.line("%s", t.Sentence.At(now))
 	p.numbers(t.Numbers)
 	p.estimate(t.Estimate)
 	p.findings(t.Diagnosis)
+	p.evidence(seen)
 	if len(t.Rounds) > 0 {
 		verdict := t.Rounds[len(t.Rounds)-1].Verdict
 		p.held(verdict.Held)
@@ -136,6 +137,20 @@ func (p *printer) findings(d decision.Diagnosis) {
 		if f.Show != "" {
 			p.line("    %s", f.Show)
 		}
+	}
+}
+
+// evidence are the newest warnings of these pods. Nothing was decided on them.
+func (p *printer) evidence(seen evidence) {
+	if seen.failure != nil {
+		p.line("\nWARNINGS OF THESE PODS  could not be read: %s", seen.failure)
+		return
+	}
+	for i, w := range seen.warnings {
+		if i == 0 {
+			p.line("\nWARNINGS OF THESE PODS")
+		}
+		p.line("  %s  %s ago, %d times, %s: %s", w.Reason, decision.Span(p.now.Sub(w.At)), w.Count, w.Object, strings.Join(strings.Fields(w.Message), " "))
 	}
 }
 

@@ -35,7 +35,7 @@ func rolesOfUsers() map[string][]rbacv1.PolicyRule {
 			rule("apps", []string{"update"}, "replicasets/status", "replicasets/finalizers"),
 			rule("", []string{"update"}, "replicationcontrollers/status", "replicationcontrollers/finalizers"),
 			rule("", []string{"create", "delete", "patch"}, "pods"),
-			rule("", []string{"create", "patch"}, "events"),
+			rule("", []string{"create", "patch", "list"}, "events"),
 			rule("events.k8s.io", []string{"create", "patch"}, "events"),
 			rule("coordination.k8s.io", []string{"get", "create", "update"}, "leases"),
 		},

@@ -171,7 +171,7 @@ func (p *speaker) left() decision.Words {
 		return w.Say("; none is available until then")
 	case p.available < p.floor():
 		return w.Say("; ").Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).
-			Say(plural(p.s.Want, " pod is", " pods are")+" available, and ").Count(fFloor, p.floor()).Say(" is the floor")
+			Say(" available (floor ").Count(fFloor, p.floor()).Say(")")
 	case p.oldTotal == 0 || f.Old:
 		return nil
 	case p.oldTotal == 1:

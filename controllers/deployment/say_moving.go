@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
 // paused is somebody's choice; a size written meanwhile is told as well.
@@ -217,6 +218,9 @@ func (p *speaker) moving() bool {
 	at, usual := p.s.LastProgress, p.usual()
 	if at.IsZero() || p.s.Now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
 		return false
+	}
+	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && f.Code != diagnosis.Starting {
+		return false // What a finished rollout loses does not move.
 	}
 	p.turns(at.Add(usual))
 	if p.fresh == nil {

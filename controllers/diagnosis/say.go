@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -38,10 +39,7 @@ func (g *group) sayNode(w Pods, f *decision.Finding) decision.Words {
 }
 
 func (g *group) sayImage(f *decision.Finding) decision.Words {
-	image, why := Quote(g.pod.Image, longest), g.pull
-	if image == "" {
-		image = "its image"
-	}
+	why := g.pull
 	if why == "" {
 		why = g.pod.Reason
 	}
@@ -56,7 +54,21 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	default:
 		f.Unblocks = words("when that image can be pulled or the template changes")
 	}
-	return words("cannot pull ").Quote(image).Say(" (").Told(why).Say(")")
+	return g.image(words("cannot pull ")).Say(" (").Told(why).Say(")")
+}
+
+// longImage is how long the name of an image may be for a sentence to have it whole.
+const longImage = 70
+
+func (g *group) image(w decision.Words) decision.Words {
+	switch image := g.pod.Image; {
+	case image == "":
+		return w.Say("its image")
+	case utf8.RuneCountInString(image) <= longImage:
+		return w.Name(image)
+	default:
+		return w.Quote(Quote(image, longest))
+	}
 }
 
 // sayConfig takes the kubelet's words apart: `configmap "app" not found`, `couldn't

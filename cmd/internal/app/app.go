@@ -208,6 +208,7 @@ func (a *App) build() error {
 		Queue:      a.cluster.queue,
 		Server:     a.cluster.server,
 		Ready:      a.cluster.ready,
+		Warnings:   a.cluster.warnings,
 		Gatherer:   a.registry,
 		Readers:    readers{a.metrics},
 		Cluster:    a.opts.Cluster,

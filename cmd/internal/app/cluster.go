@@ -35,6 +35,7 @@ type cluster struct {
 	factory informers.SharedInformerFactory
 	loops   []*controllers.Loop
 	health  rest.Interface
+	reads   kubernetes.Interface // for what somebody asks to see
 
 	mu      sync.Mutex
 	state   telemetry.ServerState
@@ -55,6 +56,9 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 		return nil, err
 	}
 	c.health = probing.Discovery().RESTClient()
+	if c.reads, err = client(opts, m, "console"); err != nil {
+		return nil, err
+	}
 	managers := controllers.NewManagers()
 	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip))
 	var recorder controllers.Recorder
@@ -217,6 +221,11 @@ func (c *cluster) change(err error) (again bool) {
 	again = now.Reachable && !c.state.Reachable
 	c.state = now
 	return again
+}
+
+// warnings are the newest Warning events of pods.
+func (c *cluster) warnings(ctx context.Context, namespace string, pods []string) ([]telemetry.Warning, error) {
+	return controllers.Warnings(ctx, c.reads, namespace, pods)
 }
 
 // answering gives a channel that closes after the next probe that succeeds.

@@ -75,6 +75,22 @@ func Explain(ctx context.Context, config *rest.Config, namespace, name, version 
 	}
 }
 
+// Warnings are the newest Warning events of the pods that keep the object of a trace.
+func Warnings(ctx context.Context, config *rest.Config, t *telemetry.Trace, version string) ([]telemetry.Warning, error) {
+	var pods []string
+	for _, f := range t.Diagnosis.Findings {
+		pods = append(pods, f.Pods...)
+	}
+	if len(pods) == 0 {
+		return nil, nil
+	}
+	c, err := reader(config, version, "explain")
+	if err != nil {
+		return nil, err
+	}
+	return controllers.Warnings(ctx, c, t.Namespace, pods[:min(len(pods), 3)])
+}
+
 // notFound names what is there instead.
 func notFound(ctx context.Context, c kubernetes.Interface, namespace, name string) error {
 	list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{Limit: 100})
