@@ -31,6 +31,9 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 		owned:       stores.replicaSets,
 		pods:        stores.pods,
 	}
+	if ns, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err == nil && ns.DeletionTimestamp != nil {
+		opts.Ledger.namespaces.ends(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
+	}
 	t := &telemetry.Trace{
 		Version: telemetry.TraceVersion,
 		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},

@@ -86,6 +86,15 @@ type Warning struct {
 	Message string    `json:"message"`
 }
 
+// when is how long ago it was seen last, and how often.
+func (w Warning) when() Text {
+	t := Text{}.Since(w.At).Plain(" ago")
+	if w.Count > 1 {
+		t = t.Plain(", " + Plural(w.Count, "time"))
+	}
+	return t
+}
+
 // Estimate is a range with its basis, or why there is none.
 type Estimate struct {
 	Code  string     `json:"code"`

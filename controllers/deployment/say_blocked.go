@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"slices"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -52,6 +53,9 @@ func (p *speaker) blocked() bool {
 		return false
 	}
 	p.out.Since = p.s.LastProgress
+	if f.Code == diagnosis.Ending {
+		p.turnsWithGrace()
+	}
 	if f.Code == diagnosis.MinReady && !f.Old {
 		return p.minReadyWait()
 	}
@@ -60,6 +64,17 @@ func (p *speaker) blocked() bool {
 		lead = why
 	}
 	return p.waits(f.Code, lead, p.clock(p.fit(p.unblocks())))
+}
+
+// turnsWithGrace notes when the grace period of a terminating pod is over: what is not
+// gone then is told otherwise.
+func (p *speaker) turnsWithGrace() {
+	for _, rs := range p.children {
+		for _, l := range rs.Leaving {
+			p.turns(l.Until)
+			p.turns(l.Until.Add(diagnosis.Slack + time.Second))
+		}
+	}
 }
 
 // atTheFloor says what would be left without one more old pod; nil where something

@@ -28,6 +28,7 @@ func (p *speaker) namespaceEnds() bool {
 	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
 	if list := p.outliving(); list != nil {
 		f := &list[0]
+		p.turnsWithGrace()
 		lead = p.fit(append(words("its namespace is being deleted; "), p.clause(f, true)...))
 		then = words("The namespace goes ")
 		if f.NeedsAction {

@@ -57,15 +57,15 @@ func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64)
 func stuck(pods []decision.LeavingPod, now time.Time) *decision.LeavingPod {
 	for i := range pods {
 		p := &pods[i]
-		if over := !p.Until.After(now); p.NodeGone || over && len(p.Finalizers) > 0 || now.Sub(p.Until) > slack {
+		if over := !p.Until.After(now); p.NodeGone || over && len(p.Finalizers) > 0 || now.Sub(p.Until) > Slack {
 			return p
 		}
 	}
 	return nil
 }
 
-// slack is what a kubelet may take beyond the grace period to report the end.
-const slack = 5 * time.Second
+// Slack is what a kubelet may take beyond the grace period to report the end.
+const Slack = 5 * time.Second
 
 // OfDeletion is the API server's refusal to delete pods.
 func OfDeletion(r Refusal) decision.Finding {
