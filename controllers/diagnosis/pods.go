@@ -30,15 +30,19 @@ func (w Pods) early(created time.Time) bool {
 // Waiting tells why pods that are not available are not: pods that wait for the
 // same make one finding.
 func (w Pods) Waiting(pods []decision.Pod) []decision.Finding {
-	var groups []group
+	groups := make([]group, 0, 4)
 	for i := range pods {
-		g := w.group(&pods[i])
-		at := slices.IndexFunc(groups, g.same)
-		if at < 0 {
-			groups = append(groups, g)
+		p := &pods[i]
+		if g := firstOf(groups, func(g *group) bool { return alike(g.pod, p) }); g != nil { // Most pods of a template are.
+			g.join(w, p)
 			continue
 		}
-		groups[at].add(g)
+		made := w.group(p)
+		if g := firstOf(groups, made.same); g != nil {
+			g.add(made)
+			continue
+		}
+		groups = append(groups, made)
 	}
 	list := make([]decision.Finding, len(groups))
 	for i := range groups {
@@ -46,6 +50,15 @@ func (w Pods) Waiting(pods []decision.Pod) []decision.Finding {
 	}
 	Rank(list)
 	return list
+}
+
+func firstOf(groups []group, is func(*group) bool) *group {
+	for i := range groups {
+		if is(&groups[i]) {
+			return &groups[i]
+		}
+	}
+	return nil
 }
 
 // group is pods that wait for the same.
@@ -61,11 +74,41 @@ type group struct {
 	usual  bool
 }
 
-func (w Pods) group(p *decision.Pod) group {
-	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, since: p.Since, detail: p.ContainerState.Container}
-	if g.since.IsZero() {
-		g.since = p.Created
+// alike reports whether two pods say the same word for word, so that whatever is made
+// of one holds for the other.
+func alike(a, b *decision.Pod) bool {
+	x, y := &a.ContainerState, &b.ContainerState
+	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
+		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "")
+}
+
+// join adds a pod that says what the first pod of the group says.
+func (g *group) join(w Pods, p *decision.Pod) {
+	g.count++
+	if len(g.pods) < MaxNamed {
+		g.pods = append(g.pods, p.Name)
 	}
+	if since := since(g.code, p); since.Before(g.since) {
+		g.since = since
+	}
+	g.usual = g.usual && w.early(p.Created)
+}
+
+// since is when a pod came into what it waits for, as far as anybody says.
+func since(code string, p *decision.Pod) time.Time {
+	switch {
+	case code == MinReady:
+		return p.ReadySince
+	case p.Since.IsZero():
+		return p.Created
+	default:
+		return p.Since
+	}
+}
+
+func (w Pods) group(p *decision.Pod) group {
+	g := group{code: w.codeOf(p), pod: p, count: 1, pods: []string{p.Name}, detail: p.ContainerState.Container}
+	g.since = since(g.code, p)
 	if p.Exit != nil {
 		g.exits = p.Exit.Restarts
 	}
@@ -82,14 +125,14 @@ func (w Pods) group(p *decision.Pod) group {
 			g.detail = p.Reason
 		}
 	case MinReady:
-		g.since, g.detail = p.ReadySince, ""
+		g.detail = ""
 	}
 	return g
 }
 
 // same reports whether pods belong together. A back-off may not say what the error
 // before it said: the image alone counts then.
-func (g *group) same(other group) bool {
+func (g *group) same(other *group) bool {
 	return g.code == other.code && g.detail == other.detail && (g.pull == other.pull || g.pull == "" || other.pull == "")
 }
 
