@@ -99,17 +99,6 @@ func refuser(rs *ReplicaSet, f *decision.Finding) decision.Blocker {
 	return b
 }
 
-// allReady is true where every pod that is not available is ready already, so
-// that only minReadySeconds is left.
-func allReady(rs *ReplicaSet) bool {
-	for _, p := range rs.Blocking {
-		if !p.Ready {
-			return false
-		}
-	}
-	return len(rs.Blocking) > 0
-}
-
 // needed is how many more pods must become available before one may go.
 func (v *view) needed() int64 {
 	return max(0, 1-v.bounds.MayGo(v.total, v.freshSize(), v.freshAvailable()))

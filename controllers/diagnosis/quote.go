@@ -41,16 +41,6 @@ func back(s string) string {
 	return strings.TrimLeft(s, " ,;:")
 }
 
-// quoted are the texts between a pair of marks, in their order.
-func quoted(s, mark string) []string {
-	parts := strings.Split(s, mark)
-	var list []string
-	for i := 1; i+1 < len(parts); i += 2 {
-		list = append(list, parts[i])
-	}
-	return list
-}
-
 // between is the text after one mark and before the next; ok where both are there.
 func between(s, from, to string) (text string, ok bool) {
 	_, rest, _ := strings.Cut(s, from)
