@@ -78,6 +78,7 @@ type Loop struct {
 	recorder  record.EventRecorder
 	stranded  lostKeys // failed for want of an API server
 	held      heldBack
+	unblocks  unblocker
 }
 
 // namedCache is an informer the loop reads, and the handler it registered there.
@@ -90,7 +91,15 @@ type namedCache struct {
 
 // newLoop is what every constructor begins with. A queue and a body are still to come.
 func newLoop(name, component string, client kubernetes.Interface, opts Options) *Loop {
-	return &Loop{name: name, component: component, opts: opts.withDefaults(), client: client}
+	l := &Loop{name: name, component: component, opts: opts.withDefaults(), client: client}
+	l.unblocks.client, l.unblocks.logger, l.unblocks.wake = l.opts.Metadata, l.opts.Logger, l.tryNow
+	return l
+}
+
+// tryNow tries a key at once, and as if for the first time.
+func (l *Loop) tryNow(key string, cause telemetry.Cause) {
+	l.queue.Forget(key)
+	l.queue.Enqueue(key, cause)
 }
 
 // Name is the loop's name in traces, metrics and URLs.
@@ -124,6 +133,8 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 		return nil // Ended before the caches were full; there was nothing to do yet.
 	}
 	l.queue.Start()
+	l.unblocks.run(ctx)
+	defer l.unblocks.wait()
 	l.workers.Store(int64(workers))
 	defer l.workers.Store(0)
 	var group sync.WaitGroup

@@ -3,6 +3,7 @@ package controllers
 import (
 	"log/slog"
 
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -51,6 +52,9 @@ type Options struct {
 	// Signature is the field manager that the API server takes this process's writes
 	// for. What it did not write is never ascribed to that name. Default: none.
 	Signature string
+	// Metadata watches what refuses pods (quotas, LimitRanges, ServiceAccounts), while it
+	// does. Default: nothing is watched, and the back-off alone tries again.
+	Metadata metadata.Interface
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }

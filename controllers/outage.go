@@ -30,8 +30,7 @@ func (l *Loop) outlast(t *telemetry.Trace) {
 // than a back-off ends that one serves again.
 func (l *Loop) Resume() {
 	for _, key := range l.stranded.take() {
-		l.queue.Forget(key)
-		l.queue.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: telemetry.CodeAnswersAgain})
+		l.tryNow(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: telemetry.CodeAnswersAgain})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 
@@ -69,6 +70,10 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	if opts.Watch {
 		mode = controllers.Watch
 	}
+	refusers, err := metadata.NewForConfig(configOf(opts, m, "unblock"))
+	if err != nil {
+		return nil, fmt.Errorf("client for metadata: %w", err)
+	}
 	signature := program
 	if opts.Watch {
 		signature = "" // It writes nothing: who has that name is another process, and may be told.
@@ -80,6 +85,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 		Clock:     opts.Clock,
 		Ledger:    controllers.NewLedger(opts.Clock),
 		Managers:  managers,
+		Metadata:  refusers,
 		Signature: signature,
 		Logger:    opts.Logger,
 	})
@@ -121,6 +127,16 @@ const program = "loopscope"
 // client makes a client of its own, with its own rate limit, for one part of
 // the program ([1.2]); its user agent tells them apart in an audit log.
 func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface, error) {
+	c, err := kubernetes.NewForConfig(configOf(opts, m, part))
+	if err != nil {
+		return nil, fmt.Errorf("client for %s: %w", part, err)
+	}
+	return c, nil
+}
+
+// configOf is how a part of the program talks to the API server: under its own name,
+// at its own rate, and never writing where it only watches.
+func configOf(opts Options, m *metrics.Metrics, part string) *rest.Config {
 	config := rest.CopyConfig(opts.Config)
 	config.UserAgent = program + "/" + opts.Version + " " + part
 	config.ContentType = runtime.ContentTypeProtobuf
@@ -130,11 +146,7 @@ func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface
 	if opts.Watch {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	}
-	c, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("client for %s: %w", part, err)
-	}
-	return c, nil
+	return config
 }
 
 // informers fills the caches until ctx ends.

@@ -1,0 +1,246 @@
+package controllers
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+const (
+	// maxPlaces bounds the kinds and namespaces that are watched at once.
+	maxPlaces = 64
+	// wakeEvery is how often a key is tried because of what refuses its pods.
+	wakeEvery = time.Second
+	// watchAgain is the pause after a watch that failed.
+	watchAgain = 5 * time.Second
+)
+
+// refusers are what may refuse pods, by the code of the finding, and come to allow them.
+var refusers = map[string]struct {
+	kind       string
+	resource   schema.GroupVersionResource
+	everywhere bool // has no namespace
+}{
+	diagnosis.Quota:          {kind: "ResourceQuota", resource: schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}},
+	diagnosis.LimitRange:     {kind: "LimitRange", resource: schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}},
+	diagnosis.ServiceAccount: {kind: "ServiceAccount", resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}},
+	diagnosis.PriorityClass:  {kind: "PriorityClass", resource: schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}, everywhere: true},
+}
+
+// place is one kind in one namespace.
+type place struct{ code, namespace string }
+
+// unblocker watches, while pods of a key are refused, the metadata of what refuses them,
+// and has the key tried at once when that changes: its own back-off has grown to many
+// minutes by then. Where the right to watch is missing, it does nothing. Safe for
+// concurrent use.
+type unblocker struct {
+	client metadata.Interface // nil: nothing is watched
+	logger *slog.Logger
+	wake   func(key string, cause telemetry.Cause)
+
+	mu     sync.Mutex
+	ctx    context.Context // of Run; nil before it
+	group  sync.WaitGroup
+	keys   map[string]place
+	places map[place]*watched
+	denied map[string]bool // by code
+}
+
+// watched is a place that is watched, and the keys that wait for it.
+type watched struct {
+	keys map[string]bool
+	stop context.CancelFunc
+}
+
+// run lets watches begin until ctx ends; wait returns when the last of them has ended.
+func (u *unblocker) run(ctx context.Context) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ctx = ctx
+	u.keys, u.places, u.denied = map[string]place{}, map[place]*watched{}, map[string]bool{}
+}
+
+func (u *unblocker) wait() { u.group.Wait() }
+
+// follow takes what became of a key: it waits for who refuses its pods, or for nobody.
+func (u *unblocker) follow(key, namespace string, rounds []decision.Round) {
+	if u.client == nil || undecided(rounds) {
+		return
+	}
+	at := place{refusedBy(rounds), namespace}
+	r, known := refusers[at.code]
+	if r.everywhere {
+		at.namespace = ""
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if before, waits := u.keys[key]; waits && (!known || before != at) {
+		u.leave(key, before)
+	}
+	if known && u.ctx != nil && u.ctx.Err() == nil && !u.denied[at.code] {
+		u.join(key, at)
+	}
+}
+
+// undecided reports whether a sync says nothing about who refuses pods: it waited for a
+// write of its own or for pods that it had asked for.
+func undecided(rounds []decision.Round) bool {
+	if len(rounds) == 0 {
+		return true
+	}
+	v := &rounds[len(rounds)-1].Verdict
+	return v.Stop || len(v.Held) > 0
+}
+
+// refusedBy is the code of who refused to create pods in the last round, "" for nobody.
+func refusedBy(rounds []decision.Round) string {
+	last := rounds[len(rounds)-1]
+	for i, a := range last.Verdict.Actions {
+		if a.Kind != decision.CreatePods || i >= len(last.Outcomes) {
+			continue
+		}
+		if o := last.Outcomes[i]; o.Failure != nil && (o.State == decision.Refused || o.State == decision.Partly) {
+			return diagnosis.OfRefusal(diagnosis.Refusal{Message: o.Failure.Message}).Code
+		}
+	}
+	return ""
+}
+
+// join is called with the lock held.
+func (u *unblocker) join(key string, at place) {
+	w := u.places[at]
+	if w == nil {
+		if len(u.places) >= maxPlaces {
+			return // The back-off still tries.
+		}
+		ctx, stop := context.WithCancel(u.ctx)
+		w = &watched{keys: map[string]bool{}, stop: stop}
+		u.places[at] = w
+		u.group.Go(func() { u.watch(ctx, at) })
+	}
+	w.keys[key], u.keys[key] = true, at
+}
+
+// leave is called with the lock held.
+func (u *unblocker) leave(key string, at place) {
+	delete(u.keys, key)
+	w := u.places[at]
+	if w == nil {
+		return
+	}
+	if delete(w.keys, key); len(w.keys) == 0 {
+		w.stop()
+		delete(u.places, at)
+	}
+}
+
+// watch follows a place until nobody waits for it.
+func (u *unblocker) watch(ctx context.Context, at place) {
+	for ctx.Err() == nil {
+		err := u.once(ctx, at)
+		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
+			u.deny(at, err)
+			return
+		}
+		if err == nil {
+			continue // A watch ends now and then.
+		}
+		pause := time.NewTimer(watchAgain)
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// once is one watch, from its beginning to its end.
+func (u *unblocker) once(ctx context.Context, at place) error {
+	r := refusers[at.code]
+	from := u.client.Resource(r.resource).Namespace(at.namespace)
+	list, err := from.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	events, err := from.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	var pending *telemetry.Cause
+	tick := time.NewTicker(wakeEvery)
+	defer tick.Stop()
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, open := <-events.ResultChan():
+			if !open || e.Type == watch.Error {
+				return nil
+			}
+			cause := changeOf(e, r.kind)
+			pending = &cause
+		case <-tick.C:
+		}
+		if pending != nil && time.Since(last) >= wakeEvery {
+			u.wakeAll(at, *pending)
+			pending, last = nil, time.Now()
+		}
+	}
+}
+
+func changeOf(e watch.Event, kind string) telemetry.Cause {
+	kinds := map[watch.EventType]telemetry.CauseKind{watch.Added: telemetry.CauseAdded, watch.Deleted: telemetry.CauseDeleted}
+	c := telemetry.Cause{Kind: telemetry.CauseModified, At: time.Now(), Object: kind}
+	if k, ok := kinds[e.Type]; ok {
+		c.Kind = k
+	}
+	if o, ok := e.Object.(metav1.Object); ok {
+		c.Object, c.NewRV = kind+" "+o.GetName(), o.GetResourceVersion()
+	}
+	return c
+}
+
+func (u *unblocker) wakeAll(at place, cause telemetry.Cause) {
+	u.mu.Lock()
+	var keys []string
+	if w := u.places[at]; w != nil {
+		for key := range w.keys {
+			keys = append(keys, key)
+		}
+	}
+	u.mu.Unlock()
+	for _, key := range keys {
+		u.wake(key, cause)
+	}
+}
+
+// deny gives up on a kind that may not be watched: the back-off has to do.
+func (u *unblocker) deny(at place, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.denied[at.code] {
+		u.logger.Info("What refuses pods is not watched", "kind", refusers[at.code].kind, "error", err)
+	}
+	u.denied[at.code] = true
+	if w := u.places[at]; w != nil {
+		for key := range w.keys {
+			delete(u.keys, key)
+		}
+		w.stop()
+		delete(u.places, at)
+	}
+}

@@ -1,0 +1,121 @@
+package controllers
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// woken is a key that was tried, and why.
+type woken struct {
+	key   string
+	cause telemetry.Cause
+}
+
+// unblocking is an unblocker on a fake API server that serves one watch at a time.
+func unblocking(t *testing.T) (u *unblocker, events chan *watch.FakeWatcher, tried chan woken, client *metadatafake.FakeMetadataClient) {
+	t.Helper()
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	client = metadatafake.NewSimpleMetadataClient(scheme)
+	events, tried = make(chan *watch.FakeWatcher, 8), make(chan woken, 8)
+	client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, nil
+	})
+	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
+		w := watch.NewFake()
+		events <- w
+		return true, w, nil
+	})
+	u = &unblocker{client: client, logger: slog.New(slog.DiscardHandler), wake: func(key string, c telemetry.Cause) { tried <- woken{key, c} }}
+	ctx, end := context.WithCancel(context.Background())
+	u.run(ctx)
+	t.Cleanup(func() { end(); u.wait() })
+	return u, events, tried, client
+}
+
+func refusedWith(message string) []decision.Round {
+	r := decision.Round{Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.CreatePods, Count: 3}}}}
+	r.Outcomes = []decision.Outcome{{State: decision.Refused, Failed: 1, Failure: &decision.Failure{Code: 403, Message: message}}}
+	return []decision.Round{r}
+}
+
+const overQuota = `pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`
+
+func within[T any](t *testing.T, from chan T, what string) T {
+	t.Helper()
+	select {
+	case x := <-from:
+		return x
+	case <-time.After(10 * time.Second):
+		t.Fatalf("no %s", what)
+		panic("unreachable")
+	}
+}
+
+func quotaNamed(name, rv string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", ResourceVersion: rv}}
+}
+
+// A change of the quota that refuses pods has the key tried, with that as the cause.
+func TestUnblockWakes(t *testing.T) {
+	u, events, tried, _ := unblocking(t)
+	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	within(t, events, "watch").Modify(quotaNamed("small", "9"))
+	w := within(t, tried, "try")
+	if w.key != "shop/web-1" || w.cause.Kind != telemetry.CauseModified || w.cause.Object != "ResourceQuota small" || w.cause.NewRV != "9" {
+		t.Errorf("it was woken by %+v", w)
+	}
+}
+
+// One watch serves all keys of a namespace, and ends with the last of them; a sync that
+// only waits changes nothing.
+func TestUnblockSharesAWatch(t *testing.T) {
+	u, events, tried, _ := unblocking(t)
+	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	u.follow("shop/web-2", "shop", refusedWith(overQuota))
+	first := within(t, events, "watch")
+	u.follow("shop/web-1", "shop", []decision.Round{{Verdict: decision.Verdict{Stop: true}}})
+	first.Delete(quotaNamed("small", "9"))
+	keys := map[string]bool{within(t, tried, "try").key: true, within(t, tried, "second try").key: true}
+	if !keys["shop/web-1"] || !keys["shop/web-2"] {
+		t.Errorf("tried were %v", keys)
+	}
+	u.follow("shop/web-1", "shop", []decision.Round{{}})
+	u.follow("shop/web-2", "shop", refusedWith(`pods "web-2" is forbidden: error looking up service account shop/nobody: serviceaccount "nobody" not found`))
+	second := within(t, events, "watch of ServiceAccounts")
+	for range first.ResultChan() { // until it is stopped
+	}
+	second.Add(quotaNamed("nobody", "11"))
+	if w := within(t, tried, "try"); w.key != "shop/web-2" || w.cause.Object != "ServiceAccount nobody" || w.cause.Kind != telemetry.CauseAdded {
+		t.Errorf("it was woken by %+v", w)
+	}
+}
+
+// Without the right to watch nothing is watched, and nothing asks again.
+func TestUnblockWithoutTheRight(t *testing.T) {
+	u, _, _, client := unblocking(t)
+	client.PrependReactor("list", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(refusers["quota"].resource.GroupResource(), "", nil)
+	})
+	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	u.wait()
+	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	u.wait()
+	if n := len(client.Actions()); n != 1 {
+		t.Errorf("%d requests, want one", n)
+	}
+}
