@@ -11,12 +11,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
-	"github.com/loopscope/loopscope/controllers/decision"
 )
 
 // The rows of a table: in all, and on a screen that is drawn again and again.
@@ -237,9 +235,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		}
 		if page == 0 {
 			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, note: t.note()}
-			if n := t.Notice; n != nil {
-				list.notice = plainLine(n.Title) + ". " + n.Text.at(t.Now)
-			}
+			list.notice = t.told()
 		}
 		for _, g := range t.Page.Groups {
 			list.rows = append(list.rows, g.Rows...)
@@ -254,6 +250,14 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		list.rows, list.more = list.rows[:o.limit], cut
 	}
 	return list, nil
+}
+
+// told is the page's notice, "" where it has none.
+func (t *topTwin) told() string {
+	if t.Notice == nil {
+		return ""
+	}
+	return plainLine(t.Notice.Title) + ". " + t.Notice.Text.at(t.Now)
 }
 
 // note is what the page says beside the list: why it is empty, and which terms
@@ -273,57 +277,6 @@ func (t *topTwin) note() string {
 		notes = append(notes, text)
 	}
 	return strings.Join(notes, "\n")
-}
-
-// pageText is words of a page in which ages and countdowns are instants.
-type pageText []pageRun
-
-type pageRun struct {
-	Text  string     `json:"text,omitempty"`
-	Until *time.Time `json:"until,omitempty"`
-	Since *time.Time `json:"since,omitempty"`
-	At    *time.Time `json:"at,omitempty"`
-}
-
-// UnmarshalJSON takes a text that stands still, or the list of its parts.
-func (t *pageText) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		*t = pageText{{}}
-		return json.Unmarshal(data, &(*t)[0].Text)
-	}
-	var runs []pageRun
-	if err := json.Unmarshal(data, &runs); err != nil {
-		return err
-	}
-	*t = runs
-	return nil
-}
-
-// at is the text as of an instant, without what would tell a terminal to do something.
-func (t pageText) at(now time.Time) string {
-	var b strings.Builder
-	for _, r := range t {
-		switch {
-		case r.Until != nil:
-			b.WriteString(decision.Span(r.Until.Sub(now)))
-		case r.Since != nil:
-			b.WriteString(decision.Span(now.Sub(*r.Since)))
-		case r.At != nil:
-			b.WriteString(r.At.UTC().Format("15:04:05"))
-		default:
-			b.WriteString(r.Text)
-		}
-	}
-	return plainLine(b.String())
-}
-
-func plainLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // topPrinter prints the list for people.

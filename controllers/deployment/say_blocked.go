@@ -31,7 +31,7 @@ func (p *speaker) deadlineOver() bool {
 	f := p.blocker()
 	if f == nil {
 		lead = append(lead.Say(", "), p.ready()...)
-		return p.fails("deadline", lead, append(words("Unblocks when its pods become ready or the template changes; "), after...))
+		return p.fails("deadline", lead, append(words("Unblocks when the rollout makes progress or the template changes; "), after...))
 	}
 	return p.fails(f.Code, p.blockedLead(lead.Say(", ")), p.fit(append(p.unblocks().Say("; "), after...)))
 }
