@@ -99,7 +99,7 @@ func TestBrowserHostile(t *testing.T) {
 	set := w.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "hostile")[0]
 	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "hostile"})
 	paths := map[string]string{"/deployments": "hostile", "/queues": "", "/decisions/deployment": "", "/history?q=ns:shop": "hostile",
-		hrefOf(stuck.Object): "onerror=", syncHref(stuck): "onerror=", hrefOf(stuck.Object) + "/story": "onerror=", syncHref(stuck) + "/chain": "",
+		hrefOf(stuck.Object): "onerror=", syncHref(stuck): "onerror=", hrefOf(stuck.Object) + "/story": "registry.example/", syncHref(stuck) + "/chain": "",
 		hrefOf(stuck.Object) + "/what-if": "hostile", hrefOf(set.Object): "onerror=", syncHref(set): "onerror=",
 		"/deployments?q=" + "%3Cimg%20src=x%20onerror=%22window.hostile=1%22%3E": "onerror="}
 	for _, x := range traces {
