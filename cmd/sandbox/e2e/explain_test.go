@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 func explains(t *testing.T, kubeconfig string) error {
 	t.Helper()
 	text := explainOrFail(t, kubeconfig, "deployment/stuck", "-n", "demo")
-	for _, want := range []string{"demo/stuck is waiting: ", "cannot pull nginx:404", "Unblocks when ", "\nHELD BACK\n", "\nWOULD WRITE", "\nPATH\n"} {
+	for _, want := range []string{"demo/stuck is waiting: ", "cannot pull nginx:404", "Needs action: unblocks when ", "\nHELD BACK\n", "\nWOULD WRITE", "\nPATH\n"} {
 		if !strings.Contains(text, want) {
 			return &lacking{text, want}
 		}

@@ -252,7 +252,7 @@ func TestStuckPageSaysWhy(t *testing.T) {
 			t.Errorf("the first sentence does not say %s (%s): %s", what, want, s.Headline)
 		}
 	}
-	if !regexp.MustCompile(`(?i)^unblocks when \S`).MatchString(s.Then) {
+	if !regexp.MustCompile(`(?i)^needs action: unblocks when \S`).MatchString(s.Then) {
 		t.Errorf("the second sentence does not say what would unblock it: %q", s.Then)
 	}
 }
