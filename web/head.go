@@ -257,7 +257,7 @@ func blockerOf(b decision.Blocker) views.Blocker {
 		v.Why = v.Why.Plain(" ").Since(b.Since)
 	}
 	if b.Message != "" {
-		v.Why = v.Why.Plain(", ").Plain(clip(b.Message, 160))
+		v.Why = v.Why.Plain(", ").Plain(diagnosis.Quote(b.Message, 160)) // The answer mostly stands at the end.
 	}
 	return v
 }
