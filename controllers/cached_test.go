@@ -39,14 +39,16 @@ func TestSyncsLeaveTheCachesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := []decision.Round{{Verdict: turn.decide()}}
-	if len(rounds[0].Verdict.Actions) == 0 {
-		t.Fatal("the sync writes nothing")
-	}
-	for _, action := range rounds[0].Verdict.Actions {
-		turn.do(t.Context(), action)
-	}
-	turn.settle(rounds)
+	s := decision.Sync{Core: turn.core()}
+	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		if len(v.Actions) == 0 {
+			t.Fatal("the sync writes nothing")
+		}
+		for _, action := range v.Actions {
+			turn.do(t.Context(), action)
+		}
+		return nil, decision.Learnt{}
+	})
 	turn.publish(t.Context())
 	if diff := cmp.Diff(before, d) + cmp.Diff(setBefore, rs); diff != "" {
 		t.Errorf("the sync changed cached objects:\n%s", diff)

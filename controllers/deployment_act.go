@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,30 +27,21 @@ type deploymentTurn struct {
 	seen   versions           // of the stores, from before anything was read
 	d      *appsv1.Deployment // from the cache: never changed; nil where it is gone
 	s      deployment.Snapshot
-	report deployment.Report
+	sync   *deployment.Sync
 	parent parentCheck
 	// template is what is known of the Deployment's.
 	template *knownTemplate
 }
 
-func (t *deploymentTurn) decide() decision.Verdict              { return deployment.Decide(&t.s) }
-func (t *deploymentTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
-
-func (t *deploymentTurn) learn(_ decision.Round, l decision.Learnt) { t.s.Learnt.Add(l) }
-
-func (t *deploymentTurn) settle(rounds []decision.Round) *decision.Report {
-	t.report = deployment.Settle(&t.s, rounds)
-	report := t.report.Report // A copy: the record must not keep the turn alive, and with it the objects of the caches.
-	return &report
-}
-
-func (t *deploymentTurn) tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling {
-	if report == nil {
-		return deployment.Tell(&t.s, rounds, nil, try)
+func (t *deploymentTurn) core() decision.Core {
+	if t.sync == nil {
+		t.sync = deployment.NewSync(&t.s)
 	}
-	t.report.Report = *report // It says how publishing ended.
-	return deployment.Tell(&t.s, rounds, &t.report, try)
+	return t.sync
 }
+
+func (t *deploymentTurn) now() time.Time                        { return t.s.Now }
+func (t *deploymentTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
 func (t *deploymentTurn) object() runtime.Object {
 	if t.d == nil {
@@ -258,12 +250,12 @@ func restoredAnnotations(from, restored map[string]string) map[string]string {
 // the status endpoint takes annotations and keeps spec and labels.
 func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
 	d := t.d.DeepCopy()
-	setDeploymentStatus(&d.Status, &t.report.Status, t.repeat)
-	if t.report.Revision != "" {
+	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.repeat)
+	if t.sync.Report().Revision != "" {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}
-		d.Annotations[annotationRevision] = t.report.Revision
+		d.Annotations[annotationRevision] = t.sync.Report().Revision
 	}
 	return t.put(ctx, func() (*appsv1.Deployment, error) {
 		return t.body.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})

@@ -3,6 +3,7 @@ package controllers
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -106,15 +107,11 @@ func look(t *testing.T, l *Loop, key string) {
 		t.Fatal(err)
 	}
 	seen := recordOf(t, first)
-	rounds := []decision.Round{{Verdict: first.decide()}}
-	for range rounds[0].Verdict.Actions {
-		rounds[0].Outcomes = append(rounds[0].Outcomes, decision.Outcome{State: decision.NotTried})
-	}
-	var report *decision.Report
-	if !rounds[0].Verdict.Stop {
-		report = first.settle(rounds)
-	}
-	if s := first.tell(rounds, report, decision.Try{}).Sentence; s.Code == "" {
+	x := decision.Sync{Core: first.core()}
+	x.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		return slices.Repeat([]decision.Outcome{{State: decision.NotTried}}, len(v.Actions)), decision.Learnt{}
+	})
+	if s := x.Tell(decision.Try{}, first.now()).Sentence; s.Code == "" {
 		t.Fatalf("nothing to say about %s", key)
 	}
 	second, err := l.body.observe(t.Context(), key)

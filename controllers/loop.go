@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,16 +34,14 @@ type body interface {
 
 // turn is one sync of one key: its snapshot and the typed functions of its loop.
 type turn interface {
-	decide() decision.Verdict
-	// learn overlays the snapshot with what acting found out in a round.
-	learn(decision.Round, decision.Learnt)
+	// core is the pure part of the sync.
+	core() decision.Core
+	// now is the instant that the snapshot was taken.
+	now() time.Time
 	// do carries out one action; it never chooses.
 	do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt)
-	settle(rounds []decision.Round) *decision.Report
-	// publish writes the report's status once.
+	// publish writes the settled status once.
 	publish(ctx context.Context) decision.Outcome
-	// tell puts the sync into words and numbers; report is nil where nothing was settled.
-	tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling
 	// snapshot is what was decided on, for the record.
 	snapshot() (telemetry.Snapshot, error)
 	// object is what events are about, nil where it is gone.

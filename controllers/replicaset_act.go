@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,40 +31,20 @@ type replicaSetTurn struct {
 	seen   versions           // of the stores, from before anything was read
 	rs     *appsv1.ReplicaSet // from the cache: never changed; nil where it is gone
 	s      replicaset.Snapshot
-	later  *replicaset.Snapshot // s with what the rounds so far learnt; nil in the first
-	report replicaset.Report
+	sync   *replicaset.Sync
 	parent parentCheck
 	expect expected // as of before the pods were listed
 }
 
-// current is the snapshot of the present round; s stays the one recorded.
-func (t *replicaSetTurn) current() *replicaset.Snapshot {
-	if t.later != nil {
-		return t.later
+func (t *replicaSetTurn) core() decision.Core {
+	if t.sync == nil {
+		t.sync = replicaset.NewSync(&t.s)
 	}
-	return &t.s
+	return t.sync
 }
 
-func (t *replicaSetTurn) decide() decision.Verdict { return replicaset.Decide(t.current()) }
-func (t *replicaSetTurn) learn(r decision.Round, l decision.Learnt) {
-	t.later = t.current().After(r, l)
-}
+func (t *replicaSetTurn) now() time.Time                        { return t.s.Now }
 func (t *replicaSetTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
-
-func (t *replicaSetTurn) settle(rounds []decision.Round) *decision.Report {
-	t.report = replicaset.Settle(t.current(), rounds)
-	report := t.report.Report // A copy: the record must not keep the turn alive, and with it the objects of the caches.
-	return &report
-}
-
-func (t *replicaSetTurn) tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling {
-	s, settled := t.current(), (*replicaset.Report)(nil)
-	if report != nil {
-		t.report.Report = *report // It says how publishing ended.
-		settled = &t.report
-	}
-	return decision.Telling{Numbers: replicaset.Numbers(s), Diagnosis: replicaset.Found(s, rounds).Worth(), Sentence: replicaset.Say(s, rounds, settled, try)}
-}
 
 // object is a reference, as the event must name the object and not its form.
 func (t *replicaSetTurn) object() runtime.Object {
@@ -271,7 +252,7 @@ func (t *replicaSetTurn) patch(ctx context.Context, a decision.Action, body []by
 // publish writes the status, once and guarded: the Deployment loop writes the same object.
 func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
 	rs := t.rs.DeepCopy()
-	setReplicaSetStatus(&rs.Status, &t.report.Status, t.repeat)
+	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.repeat)
 	return t.body.put(t.rs, func() (entry, error) {
 		written, err := t.body.owners.putStatus(ctx, rs)
 		if err != nil {

@@ -150,9 +150,11 @@ func TestReplicationControllerWrites(t *testing.T) {
 	if o, _ := turn.do(t.Context(), decision.Action{Kind: decision.CreatePods, Count: 1}); o.State != decision.Written {
 		t.Errorf("creation %s: %+v", o.State, o.Failure)
 	}
-	turn.report.Status.Replicas, turn.report.Status.ObservedGeneration = 2, 4
-	turn.report.Status.Terminating = new(int64)
-	turn.report.Status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "quota"}}
+	turn.core()
+	settled := turn.sync.Report()
+	settled.Status.Replicas, settled.Status.ObservedGeneration = 2, 4
+	settled.Status.Terminating = new(int64)
+	settled.Status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "quota"}}
 	if o := turn.publish(t.Context()); o.State != decision.Written {
 		t.Errorf("status %s: %+v", o.State, o.Failure)
 	}
@@ -208,7 +210,7 @@ func TestReplicationControllerWithoutATemplate(t *testing.T) {
 	rc.Spec.Template = nil
 	caches.add(t, rc)
 	turn := turnOf(t, caches)
-	v := turn.decide()
+	v := turn.core().Decide()
 	if len(v.Actions) != 1 || v.Actions[0].Count != 3 {
 		t.Fatalf("decided %+v", v.Actions)
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"weak"
 
@@ -42,13 +43,12 @@ func recordedTurn[T any, P interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace := &telemetry.Trace{Rounds: []decision.Round{{Verdict: turn.decide()}}}
-	for range trace.Rounds[0].Verdict.Actions {
-		trace.Rounds[0].Outcomes = append(trace.Rounds[0].Outcomes, decision.Outcome{State: decision.NotTried})
-	}
-	trace.Report = turn.settle(trace.Rounds)
-	told := turn.tell(trace.Rounds, trace.Report, trace.Try)
-	trace.Numbers, trace.Estimate, trace.Sentence = told.Numbers, told.Estimate, told.Sentence
+	s := decision.Sync{Core: turn.core()}
+	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		return slices.Repeat([]decision.Outcome{{State: decision.NotTried}}, len(v.Actions)), decision.Learnt{}
+	})
+	told := s.Tell(decision.Try{}, turn.now())
+	trace := &telemetry.Trace{Rounds: s.Rounds, Report: s.Report, Numbers: told.Numbers, Sentence: told.Sentence}
 	if trace.Snapshot, err = turn.snapshot(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +13,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 )
-
-// maxRounds bounds how often one sync decides on the same snapshot.
-const maxRounds = 3
 
 // sync is one sync of one key, from taking it to giving it back: run it, see
 // how it ended, ask for the next one, record it. The record comes last so that
@@ -62,43 +60,30 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
 		t.Failure.Message = foreign(t.Failure.Message)
 		return nil
 	}
-	l.rounds(ctx, t, turn)
-	if last := t.Rounds[len(t.Rounds)-1]; last.Verdict.Stop {
-		t.Timers = last.Verdict.Timers
-		return turn
-	}
-	clock()
-	t.Report = turn.settle(t.Rounds)
-	t.Phases.Settle = clock()
-	l.publish(ctx, t, turn)
-	t.Phases.Publish = clock()
-	return turn
-}
-
-// rounds decides and acts, and again while acting learns something new.
-func (l *Loop) rounds(ctx context.Context, t *telemetry.Trace, turn turn) {
-	var learnt decision.Learnt
-	for range maxRounds {
-		clock := l.stopwatch()
-		round := decision.Round{Learnt: learnt, Verdict: turn.decide()}
+	s := decision.Sync{Core: turn.core()}
+	defer func() { t.Rounds = s.Rounds }() // Where it panics, too.
+	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		t.Phases.Decide += clock()
-		round.Outcomes, learnt = l.act(ctx, turn, round.Verdict.Actions)
+		outcomes, learnt := l.act(ctx, turn, v.Actions)
 		t.Phases.Act += clock()
-		t.Rounds = append(t.Rounds, round)
 		if learnt.NamespaceTerminating {
 			l.opts.Ledger.namespaces.ends(t.Namespace, wall(l.opts.Clock.Now()))
 		}
-		if learnt.IsZero() {
-			return
-		}
-		turn.learn(round, learnt)
+		return outcomes, learnt
+	})
+	t.Rounds, t.Report = s.Rounds, s.Report
+	t.Timers = t.Rounds[len(t.Rounds)-1].Verdict.Timers
+	if t.Report != nil {
+		t.Phases.Settle = clock()
+		l.publish(ctx, t, turn)
+		t.Phases.Publish = clock()
 	}
+	return turn
 }
 
 // publish writes the status, once, and then the events.
 func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
-	t.Timers = append(t.Timers, t.Rounds[len(t.Rounds)-1].Verdict.Timers...)
-	t.Timers = append(t.Timers, t.Report.Timers...)
+	t.Timers = slices.Concat(t.Timers, t.Report.Timers)
 	if uid := types.UID(turn.identity().uid); t.Report.Hold {
 		l.held.note(t.Key(), uid, wall(t.Started))
 	} else {
@@ -291,8 +276,8 @@ func (l *Loop) say(t *telemetry.Trace, turn turn) (said bool) {
 	if t.Result == telemetry.ResultPanicked {
 		return false
 	}
-	told := turn.tell(t.Rounds, t.Report, t.Try)
-	t.Numbers, t.Estimate, t.Diagnosis, t.Sentence = told.Numbers, told.Estimate, told.Diagnosis, told.Sentence
+	told := turn.core().Tell(t.Rounds, t.Report, t.Try, turn.now())
+	t.Numbers, t.Diagnosis, t.Sentence = told.Numbers, told.Diagnosis, told.Sentence
 	return true
 }
 

@@ -49,14 +49,16 @@ func (s *script) unknown(key string) { s.lostKeys = append(s.lostKeys, key) }
 func (s *script) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	return nil, nil
 }
-func (s *script) decide() decision.Verdict {
+func (s *script) core() decision.Core { return s }
+func (s *script) now() time.Time      { return time.Time{} }
+func (s *script) Decide() decision.Verdict {
 	s.rounds++
 	if s.decideFunc == nil {
 		return decision.Verdict{}
 	}
 	return s.decideFunc(s.rounds)
 }
-func (s *script) learn(decision.Round, decision.Learnt) {}
+func (s *script) Learn(decision.Round, decision.Learnt) {}
 func (s *script) do(_ context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	s.done = append(s.done, a.Target.Name)
 	if s.doFunc == nil {
@@ -64,7 +66,7 @@ func (s *script) do(_ context.Context, a decision.Action) (decision.Outcome, dec
 	}
 	return s.doFunc(a)
 }
-func (s *script) settle([]decision.Round) *decision.Report { r := s.report; return &r }
+func (s *script) Settle([]decision.Round) *decision.Report { r := s.report; return &r }
 func (s *script) publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
@@ -72,7 +74,7 @@ func (s *script) publish(context.Context) decision.Outcome {
 func (s *script) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&replicaset.Snapshot{}) }
 func (s *script) object() runtime.Object                { return nil }
 func (s *script) identity() identity                    { return identity{uid: "u", found: true, waiting: s.waiting} }
-func (s *script) tell([]decision.Round, *decision.Report, decision.Try) decision.Telling {
+func (s *script) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
 	if s.tellFunc != nil {
 		return s.tellFunc()
 	}

@@ -175,8 +175,9 @@ func (r *rollout) apply(t *telemetry.Trace) {
 		}
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
-		rep := deployment.Settle(r.snapshotFor(t), t.Rounds)
-		r.status, r.rv = rep.Status, t.Report.Outcome.RV
+		core := deployment.NewSync(r.snapshotFor(t))
+		tellAgain(core, t, r.w.now)
+		r.status, r.rv = core.Report().Status, t.Report.Outcome.RV
 	}
 }
 
@@ -253,7 +254,9 @@ func (r *rollout) applySet(m *modelSet, t *telemetry.Trace) {
 			r.w.t.Fatal(err)
 		}
 		before := m.status
-		m.status, m.rv = replicaset.Settle(s, t.Rounds).Status, t.Report.Outcome.RV
+		core := replicaset.NewSync(s)
+		tellAgain(core, t, r.w.now)
+		m.status, m.rv = core.Report().Status, t.Report.Outcome.RV
 		if m.status.Available != before.Available {
 			r.moved = r.w.now
 		}

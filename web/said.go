@@ -49,28 +49,22 @@ func turned(s decision.Sentence, now time.Time) bool { return !s.Turns.IsZero() 
 func sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
 	again := t.Sentence
 	if snap, err := deploymentSnapshot(t); err == nil {
-		var report *deployment.Report
-		if t.Report != nil {
-			r := deployment.Settle(snap, t.Rounds)
-			r.Outcome = t.Report.Outcome
-			report = &r
-		}
-		later := *snap
-		later.Now = now
-		again = deployment.Say(&later, t.Rounds, report, t.Try)
+		again = tellAgain(deployment.NewSync(snap), t, now)
 	} else if snap, err := replicaSetSnapshot(t); err == nil {
-		var report *replicaset.Report
-		if t.Report != nil {
-			r := replicaset.Settle(snap, t.Rounds)
-			r.Outcome = t.Report.Outcome
-			report = &r
-		}
-		later := *snap
-		later.Now = now
-		again = replicaset.Say(&later, t.Rounds, report, t.Try)
+		again = tellAgain(replicaset.NewSync(snap), t, now)
 	}
 	if turned(again, now) { // It would turn again at once: the timer's own sync will say more.
 		again.Turns = time.Time{}
 	}
 	return again
+}
+
+// tellAgain runs the recorded sync and tells it as of now.
+func tellAgain(core decision.Core, t *telemetry.Trace, now time.Time) decision.Sentence {
+	s := decision.Sync{Core: core}
+	s.Run(decision.Recorded(t.Rounds))
+	if s.Report != nil && t.Report != nil {
+		s.Report.Outcome = t.Report.Outcome
+	}
+	return s.Tell(t.Try, now).Sentence
 }

@@ -188,47 +188,33 @@ func (w *world) golden(loop, file, namespace string) *telemetry.Trace {
 	return trace
 }
 
-// decideDeployment runs a whole sync: decide, act as the script says, settle, say.
-func (w *world) decideDeployment(first *deployment.Snapshot, s script) *telemetry.Trace {
+// decideDeployment runs a whole sync: decide, act as the script says, settle, tell.
+func (w *world) decideDeployment(snap *deployment.Snapshot, s script) *telemetry.Trace {
 	w.t.Helper()
-	t := w.trace(telemetry.LoopDeployment, first.Namespace, first.Name, first.Now, first)
-	t.UID, t.Try, t.Gone = first.UID, s.try, !first.Found
-	now, learnt := *first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.IsZero(); i++ {
-		round := decision.Round{Learnt: learnt, Verdict: deployment.Decide(&now)}
-		learnt = w.act(&round, s, i)
-		t.Rounds = append(t.Rounds, round)
-		now.Learnt = learnt
-	}
-	var report *deployment.Report
-	if last := t.Rounds[len(t.Rounds)-1]; !last.Verdict.Stop {
-		r := deployment.Settle(first, t.Rounds)
-		report = &r
-		w.settle(t, &r.Report, s)
-	}
-	t.Numbers, t.Sentence = deployment.Numbers(first), deployment.Say(first, t.Rounds, report, s.try)
-	t.Estimate = deployment.EstimateOf(first)
-	return w.finish(t)
+	t := w.trace(telemetry.LoopDeployment, snap.Namespace, snap.Name, snap.Now, snap)
+	t.UID, t.Try, t.Gone = snap.UID, s.try, !snap.Found
+	return w.run(t, deployment.NewSync(snap), s)
 }
 
-func (w *world) decideReplicaSet(first *replicaset.Snapshot, s script) *telemetry.Trace {
+func (w *world) decideReplicaSet(snap *replicaset.Snapshot, s script) *telemetry.Trace {
 	w.t.Helper()
-	t := w.trace(telemetry.LoopReplicaSet, first.Namespace, first.Name, first.Now, first)
-	t.UID, t.Try, t.Owner, t.Gone = first.UID, s.try, first.Owner, !first.Found
-	now, learnt := first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.IsZero(); i++ {
-		round := decision.Round{Learnt: learnt, Verdict: replicaset.Decide(now)}
-		learnt = w.act(&round, s, i)
-		t.Rounds = append(t.Rounds, round)
-		now = now.After(round, learnt)
+	t := w.trace(telemetry.LoopReplicaSet, snap.Namespace, snap.Name, snap.Now, snap)
+	t.UID, t.Try, t.Owner, t.Gone = snap.UID, s.try, snap.Owner, !snap.Found
+	return w.run(t, replicaset.NewSync(snap), s)
+}
+
+func (w *world) run(t *telemetry.Trace, core decision.Core, s script) *telemetry.Trace {
+	x, round := decision.Sync{Core: core}, 0
+	x.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		round++
+		return w.act(v, s, round)
+	})
+	t.Rounds = x.Rounds
+	if x.Report != nil {
+		w.settle(t, x.Report, s)
 	}
-	var report *replicaset.Report
-	if last := t.Rounds[len(t.Rounds)-1]; !last.Verdict.Stop {
-		r := replicaset.Settle(first, t.Rounds)
-		report = &r
-		w.settle(t, &r.Report, s)
-	}
-	t.Numbers, t.Sentence = replicaset.Numbers(first), replicaset.Say(first, t.Rounds, report, s.try)
+	told := x.Tell(s.try, t.Started)
+	t.Numbers, t.Sentence = told.Numbers, told.Sentence
 	return w.finish(t)
 }
 
@@ -244,19 +230,18 @@ func (w *world) trace(loop, namespace, name string, at time.Time, snapshot any) 
 }
 
 // act lets every action succeed, unless the script says otherwise.
-func (w *world) act(round *decision.Round, s script, i int) decision.Learnt {
-	if i < len(s.rounds) {
-		round.Outcomes = s.rounds[i].Outcomes
-		return s.rounds[i].Learnt
+func (w *world) act(v decision.Verdict, s script, round int) (list []decision.Outcome, _ decision.Learnt) {
+	if round <= len(s.rounds) {
+		return s.rounds[round-1].Outcomes, s.rounds[round-1].Learnt
 	}
-	for _, a := range round.Verdict.Actions {
+	for _, a := range v.Actions {
 		o := decision.Outcome{State: decision.Written, Took: 9 * time.Millisecond, Done: a.Count}
 		if a.Count == 0 {
 			o.RV = w.nextRV()
 		}
-		round.Outcomes = append(round.Outcomes, o)
+		list = append(list, o)
 	}
-	return decision.Learnt{}
+	return list, decision.Learnt{}
 }
 
 func (w *world) settle(t *telemetry.Trace, r *decision.Report, s script) {

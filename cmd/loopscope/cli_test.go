@@ -128,12 +128,12 @@ func stuck(now time.Time) *deployment.Snapshot {
 func TestExplainText(t *testing.T) {
 	now := time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
 	s := stuck(now)
-	round := decision.Round{Verdict: deployment.Decide(s)}
-	report := deployment.Settle(s, []decision.Round{round})
+	x := decision.Sync{Core: deployment.NewSync(s)}
+	x.Run(decision.Nobody)
+	told := x.Tell(decision.Try{}, now)
 	trace := &telemetry.Trace{
 		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
-		Rounds: []decision.Round{round}, Report: &report.Report, Numbers: deployment.Numbers(s),
-		Sentence: deployment.Say(s, []decision.Round{round}, &report, decision.Try{}),
+		Rounds: x.Rounds, Report: x.Report, Numbers: told.Numbers, Sentence: told.Sentence,
 	}
 	var out bytes.Buffer
 	if err := explainText(&out, trace, evidence{}, now); err != nil {

@@ -32,12 +32,13 @@ func syncOf(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.Tr
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := []decision.Round{{Verdict: deployment.Decide(s)}}
-	report := deployment.Settle(s, rounds)
+	x := decision.Sync{Core: deployment.NewSync(s)}
+	x.Run(decision.Nobody)
+	told := x.Tell(decision.Try{}, now)
 	return &telemetry.Trace{
 		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, UID: "d",
-		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: rounds, Report: &report.Report, Numbers: deployment.Numbers(s),
-		Sentence: deployment.Say(s, rounds, &report, decision.Try{}), Result: telemetry.ResultUnchanged, Snapshot: telemetry.SnapshotText(raw),
+		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: x.Rounds, Report: x.Report, Numbers: told.Numbers,
+		Sentence: told.Sentence, Result: telemetry.ResultUnchanged, Snapshot: telemetry.SnapshotText(raw),
 	}
 }
 
@@ -49,13 +50,16 @@ func podSync(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := []decision.Round{{Verdict: replicaset.Decide(s)}}
-	rounds[0].Outcomes = []decision.Outcome{{State: decision.Refused, Failed: 1, Failure: &decision.Failure{Code: 403, Reason: "Forbidden", Message: "exceeded quota: pods"}}}
-	report := replicaset.Settle(s, rounds)
+	refused := decision.Outcome{State: decision.Refused, Failed: 1, Failure: &decision.Failure{Code: 403, Reason: "Forbidden", Message: "exceeded quota: pods"}}
+	x := decision.Sync{Core: replicaset.NewSync(s)}
+	x.Run(func(decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		return []decision.Outcome{refused}, decision.Learnt{}
+	})
+	told := x.Tell(decision.Try{}, now)
 	return &telemetry.Trace{
 		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-new"}, UID: "n", Owner: "web",
-		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: rounds, Report: &report.Report, Numbers: replicaset.Numbers(s),
-		Sentence: replicaset.Say(s, rounds, &report, decision.Try{}), Result: telemetry.ResultFailed, Failure: rounds[0].Outcomes[0].Failure, Snapshot: telemetry.SnapshotText(raw),
+		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: x.Rounds, Report: x.Report, Numbers: told.Numbers,
+		Sentence: told.Sentence, Result: telemetry.ResultFailed, Failure: refused.Failure, Snapshot: telemetry.SnapshotText(raw),
 	}
 }
 

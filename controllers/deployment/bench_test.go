@@ -51,10 +51,9 @@ func BenchmarkSync(b *testing.B) {
 	s := large()
 	b.ReportAllocs()
 	for b.Loop() {
-		rounds := []decision.Round{{Verdict: deployment.Decide(s)}}
-		report := deployment.Settle(s, rounds)
-		deployment.Say(s, rounds, &report, decision.Try{})
-		deployment.Numbers(s)
+		x := decision.Sync{Core: deployment.NewSync(s)}
+		x.Run(decision.Nobody)
+		x.Tell(decision.Try{}, s.Now)
 	}
 }
 

@@ -16,11 +16,11 @@ var Catalogue = decision.Catalogue{Loop: "deployment", Questions: slices.Concat(
 // The branches: questions that are asked behind one answer only, and those of a
 // second round, asked where acting has learnt something.
 const (
-	branchLearnt   = "learnt"
-	branchScaling  = "scaling"
-	branchRollback = "rollback"
-	branchRecreate = "recreate"
-	branchRolling  = "rolling"
+	behindLearnt   = "learnt"
+	behindScaling  = "scaling"
+	behindRollback = "rollback"
+	behindRecreate = "recreate"
+	behindRolling  = "rolling"
 )
 
 // toReport and toEnd are where an answer leads that no question follows.
@@ -55,7 +55,7 @@ var guardQuestions = []decision.Question{{
 	Upstream: "syncDeployment",
 	Answers:  []decision.Answer{passes(decision.No, "go on").To(qOwn, qParent), leads(decision.Yes, "warn SelectingAll, stop").To(toReport)},
 }, {
-	ID: qParent, Tag: "D-4", Branch: branchLearnt, Text: "Is it still there, read live?",
+	ID: qParent, Tag: "D-4", Branch: behindLearnt, Text: "Is it still there, read live?",
 	Doc:      "Only asked after a live read before an adoption: the cache is behind, so nothing may be adopted.",
 	Upstream: "getReplicaSetsForDeployment",
 	Answers:  []decision.Answer{leads(decision.Any, "wait for the cache").To(toEnd)},
@@ -106,55 +106,55 @@ var guardQuestions = []decision.Question{{
 }}
 
 var scalingQuestions = []decision.Question{{
-	ID: qOneActive, Tag: "S-1", Branch: branchScaling, Text: "Is at most one ReplicaSet active?",
+	ID: qOneActive, Tag: "S-1", Branch: behindScaling, Text: "Is at most one ReplicaSet active?",
 	Doc:      "Then the whole change goes to it; where none is, to the new one or else the newest old one.",
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Yes, "S-1.size").To(qOneSize, qHistory, toReport), leads(decision.No, "S-2").To(qSaturated)},
 }, {
-	ID: qOneSize, Tag: "S-1", Branch: branchScaling, Text: "Has it the wanted size?",
+	ID: qOneSize, Tag: "S-1", Branch: behindScaling, Text: "Has it the wanted size?",
 	Doc:      "If not it is given that size, whatever template it has.",
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Yes, "S-1.stale"), leads(decision.No, "scale it, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {
-	ID: qOneStale, Tag: "S-1", Branch: branchScaling, Text: "Is its desired-replicas annotation stale?",
+	ID: qOneStale, Tag: "S-1", Branch: behindScaling, Text: "Is its desired-replicas annotation stale?",
 	Doc: "Kubernetes does not ask: the annotation stays, every sync ends in the scaling branch, and the rollout never goes on. " +
 		"Here the annotation alone is written.",
 	Answers: []decision.Answer{leads(decision.No, "nothing").To(qHistory, toReport), leads(decision.Yes, "write the annotation", decision.UpdateReplicaSet).To(toReport)},
 }, {
-	ID: qSaturated, Tag: "S-2", Branch: branchScaling, Text: "Is the new one saturated?",
+	ID: qSaturated, Tag: "S-2", Branch: behindScaling, Text: "Is the new one saturated?",
 	Doc:      "Where the new ReplicaSet has all wanted pods and all are available, the old ones are not needed.",
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Yes, "scale the old ones to zero", decision.UpdateReplicaSet).To(toReport), leads(decision.No, "S-3").To(qShare, qUnshared)},
 }, {
-	ID: qShare, Tag: "S-3", Branch: branchScaling, Text: "How many pods are shared out by size?",
+	ID: qShare, Tag: "S-3", Branch: behindScaling, Text: "How many pods are shared out by size?",
 	Doc: "In a rolling update every active ReplicaSet takes its part of the change by size; what rounding leaves goes to the largest. " +
 		"The annotations are refreshed even where a size stays.",
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Any, "scale each, stop", decision.UpdateReplicaSet).To(toReport, qHistory)},
 }, {
-	ID: qUnshared, Tag: "S-3", Branch: branchScaling, Text: "Is any annotation stale under Recreate?",
+	ID: qUnshared, Tag: "S-3", Branch: behindScaling, Text: "Is any annotation stale under Recreate?",
 	Doc: "Recreate shares nothing. Kubernetes does nothing here and stays in the scaling branch; " +
 		"here the annotations are written, so that the rollout sizes the ReplicaSets.",
 	Answers: []decision.Answer{leads(decision.No, "nothing").To(qHistory, toReport), leads(decision.Yes, "write the annotations", decision.UpdateReplicaSet).To(toReport)},
 }}
 
 var rollbackQuestions = []decision.Question{{
-	ID: qRBCurrent, Tag: "2.9", Branch: branchRollback, Text: "Has the current template a ReplicaSet?",
+	ID: qRBCurrent, Tag: "2.9", Branch: behindRollback, Text: "Has the current template a ReplicaSet?",
 	Doc:      "It is made first, so that the template that is left behind keeps a revision.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "create it, stop", decision.CreateReplicaSet).To(toReport, qNamespace, qTaken)},
 }, {
-	ID: qRBRevision, Tag: "2.9", Branch: branchRollback, Text: "Which revision is asked for?",
+	ID: qRBRevision, Tag: "2.9", Branch: behindRollback, Text: "Which revision is asked for?",
 	Doc:      "Zero in the annotation stands for the one before the highest.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{leads("0", "warn, clear the request", decision.UpdateDeployment).To(toReport), passes(decision.Any, "look for it")},
 }, {
-	ID: qRBSource, Tag: "2.9", Branch: branchRollback, Text: "Which ReplicaSet has that revision?",
+	ID: qRBSource, Tag: "2.9", Branch: behindRollback, Text: "Which ReplicaSet has that revision?",
 	Doc:      "Old ReplicaSets are searched first, oldest first, then the new one.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{leads(none, "warn, clear the request", decision.UpdateDeployment).To(toReport), passes(decision.Any, "compare its template")},
 }, {
-	ID: qRBSame, Tag: "2.9", Branch: branchRollback, Text: "Is its template the current one?",
+	ID: qRBSame, Tag: "2.9", Branch: behindRollback, Text: "Is its template the current one?",
 	Doc:      "If not it becomes the template of the Deployment, and the next sync rolls it out like any change. The write ends the sync without a status.",
 	Upstream: "rollbackToTemplate",
 	Answers: []decision.Answer{leads(decision.Yes, "warn, clear the request", decision.UpdateDeployment).To(toReport),
@@ -171,88 +171,88 @@ var strategyQuestions = []decision.Question{{
 }}
 
 var recreateQuestions = []decision.Question{{
-	ID: qOldActive, Tag: "RC-2", Branch: branchRecreate, Text: "Is any old ReplicaSet still active?",
+	ID: qOldActive, Tag: "RC-2", Branch: behindRecreate, Text: "Is any old ReplicaSet still active?",
 	Doc:      "Recreate takes everything down before it starts anything.",
 	Upstream: "rolloutRecreate",
 	Answers:  []decision.Answer{leads(decision.No, "RC-3"), leads(decision.Yes, "scale them to zero, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {
-	ID: qOldRunning, Tag: "RC-3", Branch: branchRecreate, Text: "Are old pods still running?",
+	ID: qOldRunning, Tag: "RC-3", Branch: behindRecreate, Text: "Are old pods still running?",
 	Doc:      "Any pod of another template that has not ended counts, terminating ones too. The deletion of the last one wakes the loop.",
 	Upstream: "rolloutRecreate",
 	Answers:  []decision.Answer{leads(decision.No, "RC-4"), leads(decision.Yes, "wait for them").To(toReport)},
 }, {
-	ID: qRCNew, Tag: "RC-4", Branch: branchRecreate, Text: "Is there a ReplicaSet for this template?",
+	ID: qRCNew, Tag: "RC-4", Branch: behindRecreate, Text: "Is there a ReplicaSet for this template?",
 	Doc:      "The oldest one whose template is equal, the hash label aside.",
 	Upstream: "rolloutRecreate",
 	Answers:  []decision.Answer{leads(decision.Yes, "RC-5"), leads(decision.No, "create it, stop", decision.CreateReplicaSet).To(toReport, qNamespace, qTaken)},
 }, {
-	ID: qRCSize, Tag: "RC-5", Branch: branchRecreate, Text: "Is the new one at its size?",
+	ID: qRCSize, Tag: "RC-5", Branch: behindRecreate, Text: "Is the new one at its size?",
 	Doc:      "It gets all wanted pods at once.",
 	Upstream: "rolloutRecreate",
 	Answers:  []decision.Answer{leads(decision.Yes, "RC-6"), leads(decision.No, "scale it, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {
-	ID: qRCComplete, Tag: "RC-6", Branch: branchRecreate, Text: "Is it complete?",
+	ID: qRCComplete, Tag: "RC-6", Branch: behindRecreate, Text: "Is it complete?",
 	Doc:      "By the published status: updated, total and available pods are all the wanted number, and the generation is observed.",
 	Upstream: "rolloutRecreate",
 	Answers:  []decision.Answer{leads(decision.Yes, "H-1").To(qHistory), leads(decision.No, "RR-5").To(toReport)},
 }}
 
 var rollingQuestions = []decision.Question{{
-	ID: qNew, Tag: "RR-1", Branch: branchRolling, Text: "Is there a ReplicaSet for this template?",
+	ID: qNew, Tag: "RR-1", Branch: behindRolling, Text: "Is there a ReplicaSet for this template?",
 	Doc:      "The oldest one whose template is equal, the hash label aside. A new one starts with what fits under the ceiling.",
 	Upstream: "rolloutRolling",
 	Answers:  []decision.Answer{leads(decision.Yes, "RR-2").To(qNewSize), leads(decision.No, "create it, stop", decision.CreateReplicaSet).To(toReport, qNamespace, qTaken)},
 }, {
-	ID: qNamespace, Tag: "RR-1", Branch: branchLearnt, Text: "Is the namespace being deleted?",
+	ID: qNamespace, Tag: "RR-1", Branch: behindLearnt, Text: "Is the namespace being deleted?",
 	Doc:      "Only asked after a create was refused for that. Nothing can be created any more, so nothing is retried.",
 	Upstream: "handleErr",
 	Answers:  []decision.Answer{leads(decision.Yes, "stop").To(toEnd), passes(decision.No, "go on").To(toReport)},
 }, {
-	ID: qTaken, Tag: "RR-1", Branch: branchLearnt, Text: "Is the taken name its own, with the same template?",
+	ID: qTaken, Tag: "RR-1", Branch: behindLearnt, Text: "Is the taken name its own, with the same template?",
 	Doc: "Only asked after a create found the name taken. Its own is used as soon as the cache shows it; " +
 		"anything else is a collision of hashes, which is counted and gives the next name.",
 	Upstream: "getNewReplicaSet",
 	Answers: []decision.Answer{leads(decision.Yes, "wait for the cache").To(toEnd),
 		leads(decision.No, "count the collision, take the next name", decision.CreateReplicaSet).To(toReport)},
 }, {
-	ID: qNewSize, Tag: "RR-2", Branch: branchRolling, Text: "Is the new one at its size?",
+	ID: qNewSize, Tag: "RR-2", Branch: behindRolling, Text: "Is the new one at its size?",
 	Doc:      "Its size is the wanted number in the end.",
 	Upstream: "reconcileNewReplicaSet",
 	Answers:  []decision.Answer{leads(decision.Yes, "RR-3").To(qOldLeft), leads(decision.No, "RR-2.size")},
 }, {
-	ID: qNewRoom, Tag: "RR-2", Branch: branchRolling, Text: "How many pods may it have now?",
+	ID: qNewRoom, Tag: "RR-2", Branch: behindRolling, Text: "How many pods may it have now?",
 	Doc:      "Too large a one shrinks to the wanted number; too small a one grows by what the ceiling leaves. Without room it keeps its size.",
 	Upstream: "reconcileNewReplicaSet",
 	Answers:  []decision.Answer{leads(decision.Any, "scale it, stop; RR-3 if that is its size", decision.UpdateReplicaSet).To(toReport, qOldLeft)},
 }, {
-	ID: qOldLeft, Tag: "RR-3", Branch: branchRolling, Text: "Are there old pods left?",
+	ID: qOldLeft, Tag: "RR-3", Branch: behindRolling, Text: "Are there old pods left?",
 	Doc:      "The sizes of all old ReplicaSets together.",
 	Upstream: "reconcileOldReplicaSets",
 	Answers:  []decision.Answer{leads("0", "RR-4").To(qComplete), leads(decision.Any, "may any go?")},
 }, {
-	ID: qMayGo, Tag: "RR-3", Branch: branchRolling, Text: "May any old pod go?",
+	ID: qMayGo, Tag: "RR-3", Branch: behindRolling, Text: "May any old pod go?",
 	Doc: "All pods less the floor less the new ones that are not available yet. " +
 		"New pods that never become available thus keep the old ones.",
 	Upstream: "reconcileOldReplicaSets",
 	Answers:  []decision.Answer{leads(decision.Yes, "RR-3a, RR-3b"), leads(decision.No, "hold them, RR-4").To(qComplete)},
 }, {
-	ID: qCaughtUp, Tag: "RR-3", Branch: branchRolling, Text: "Has the status of every old one caught up?",
+	ID: qCaughtUp, Tag: "RR-3", Branch: behindRolling, Text: "Has the status of every old one caught up?",
 	Doc: "A status that counts more available pods than the size is about pods that are going already. " +
 		"Kubernetes runs into an error here and swallows it; the effect, to wait, is the same.",
 	Upstream: "cleanupUnhealthyReplicas",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "wait for the status").To(qComplete)},
 }, {
-	ID: qUnhealthy, Tag: "RR-3a", Branch: branchRolling, Text: "Remove unhealthy old pods first?",
+	ID: qUnhealthy, Tag: "RR-3a", Branch: behindRolling, Text: "Remove unhealthy old pods first?",
 	Doc:      "Old pods that are not available serve nobody. Oldest ReplicaSet first, as many as may go.",
 	Upstream: "cleanupUnhealthyReplicas",
 	Answers:  []decision.Answer{leads("0", "RR-3b"), leads(decision.Any, "scale down, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {
-	ID: qHealthy, Tag: "RR-3b", Branch: branchRolling, Text: "Then how many healthy ones?",
+	ID: qHealthy, Tag: "RR-3b", Branch: behindRolling, Text: "Then how many healthy ones?",
 	Doc:      "The available pods above the floor. Oldest ReplicaSet first.",
 	Upstream: "scaleDownOldReplicaSetsForRollingUpdate",
 	Answers:  []decision.Answer{leads("0", "RR-4").To(qComplete), leads(decision.Any, "scale down, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {
-	ID: qComplete, Tag: "RR-4", Branch: branchRolling, Text: "Is it complete?",
+	ID: qComplete, Tag: "RR-4", Branch: behindRolling, Text: "Is it complete?",
 	Doc:      "By the published status: updated, total and available pods are all the wanted number, and the generation is observed.",
 	Upstream: "rolloutRolling",
 	Answers:  []decision.Answer{leads(decision.Yes, "H-1").To(qHistory), leads(decision.No, "RR-5").To(toReport)},

@@ -14,8 +14,8 @@ func (c *closing) publish() {
 	if !r.Path.Ask(qStatus, len(r.Changes) > 0, decision.Count("changes", int64(len(r.Changes)))) {
 		return
 	}
-	due := decision.Due(c.s.Now, c.s.Held, c.s.Lag)
-	r.Hold = r.Path.Ask(qHold, !c.urgent() && c.moving() && c.s.Now.Before(due), decision.Duration("lag", c.s.Lag), decision.Instant("due", due))
+	due := decision.Due(c.now, c.s.Held, c.s.Lag)
+	r.Hold = r.Path.Ask(qHold, !c.urgent() && c.moving() && c.now.Before(due), decision.Duration("lag", c.s.Lag), decision.Instant("due", due))
 	r.Publish = !r.Hold
 	if r.Hold {
 		r.Timers = append(r.Timers, decision.Timer{At: due, Code: timerStatus, Question: qHold})

@@ -22,28 +22,30 @@ func (t *turn) hasNew(question string) bool {
 func (t *turn) create(question string) {
 	switch {
 	case t.namespaceEnding():
-		t.stop()
-	case t.s.Learnt.NameTaken == nil:
+		t.stop(leafNamespace)
+	case t.learnt.NameTaken == nil:
 		t.createAs(question, t.s.NextName, t.s.NextHash)
 	case t.takenByOwn():
-		t.lookAgain(timerCache, qTaken)
-	case t.s.Learnt.NameTaken.Name == t.s.CollisionName:
+		t.lookAgain(leafUnseen, timerCache, qTaken)
+	case t.learnt.NameTaken.Name == t.s.CollisionName:
 		// The next name is taken as well. Settle counts one collision, and
 		// the next sync starts from there.
+		t.leaf = leafCollides
 	default:
 		t.createAs(qTaken, t.s.CollisionName, t.s.CollisionHash)
+		t.leaf = leafCollides
 	}
 }
 
 // namespaceEnding is only asked after a refusal said so.
 func (t *turn) namespaceEnding() bool {
-	return t.s.Learnt.NamespaceTerminating && t.ask(qNamespace, true, decision.Text("namespace", t.s.Namespace))
+	return t.learnt.NamespaceTerminating && t.ask(qNamespace, true, decision.Text("namespace", t.s.Namespace))
 }
 
 // takenByOwn is asked where the name exists already: one of ours with the same
 // template will be in the cache soon, anything else is a collision of hashes.
 func (t *turn) takenByOwn() bool {
-	n := t.s.Learnt.NameTaken
+	n := t.learnt.NameTaken
 	facts := []decision.Fact{decision.Text("name", n.Name), decision.Truth("own", n.Mine), decision.Truth("sameTemplate", n.SameTemplate)}
 	own := n.Mine && n.SameTemplate
 	if !own {
@@ -61,6 +63,7 @@ func collided(s *Snapshot) int64 {
 }
 
 func (t *turn) createAs(question, name, hash string) {
+	t.leaf = leafCreates
 	size := t.freshStart()
 	want, ceiling, minReady := t.s.Want, t.bounds.Ceiling(), t.s.MinReady
 	t.write(decision.Action{

@@ -2,37 +2,45 @@ package deployment
 
 import "github.com/loopscope/loopscope/controllers/decision"
 
-// Decide answers every question of one sync, in upstream's order ([2.4]). Each
-// case is a predicate that records its own question with the values it used,
-// so the path on the screen is what the switch branched on. One kind of write
-// ends the walk: its echo brings the next sync.
-func Decide(s *Snapshot) decision.Verdict {
-	t := newTurn(s)
+// Decide is the first round of a sync ([2.4]).
+func Decide(s *Snapshot) decision.Verdict { return NewSync(s).Decide() }
+
+// decide answers every question, in upstream's order. Each case is a predicate
+// that records its own question with the values it used, so the path on the
+// screen is what the switch branched on. One kind of write ends the walk: its
+// echo brings the next sync.
+func (t *turn) decide() {
 	switch {
 	case !t.seenOwnWrites(): // [L-1]
 		t.waitForEcho()
 	case !t.exists(): // [D-1]
-		t.stop()
+		t.stop(leafGone)
 	case t.selectsEverything(): // [D-3]
+		t.branch = branchSelectsAll
 	case t.selectorUnreadable(): // [D-4]
 		t.fail(t.selectorError())
 	case t.parentGone(): // [D-4]
-		t.lookAgain(timerParent, qParent)
+		t.lookAgain(leafParent, timerParent, qParent)
 	case t.claims(): // [D-4]
 		t.adoptAndRelease()
 	case t.deleted(): // [D-6]
+		t.branch = branchDeleting
 		t.keepRevision()
 	case t.pausedNow(): // [D-7], [D-8]
+		t.branch = branchPaused
 		t.pausedSync()
 	case t.rollbackWanted(): // [D-9]
+		t.branch = branchRollback
 		t.rollback()
 	case t.keepRevision(): // [2.5.1]
+		t.branch = branchRevision
 	case t.scaled(): // [D-10]
+		t.branch = branchScaling
 		t.scale()
 	default: // [D-11]
+		t.branch = branchRollout
 		t.rollout()
 	}
-	return t.verdict
 }
 
 // rollout branches on the strategy ([D-11]).
@@ -53,13 +61,62 @@ func (t *turn) rollout() {
 type turn struct {
 	*view
 	verdict decision.Verdict
+	end
 }
+
+// end is where a walk came out: what is settled and what is said of it follow from
+// that, and nobody asks the path again.
+type end struct {
+	branch branch
+	leaf   leaf
+	asked  int64 // the revision of a rollback
+}
+
+// branch is the way that a walk took at the guards.
+type branch uint8
+
+const (
+	branchStopped    branch = iota // nothing is settled
+	branchSelectsAll               // [D-3]
+	branchDeleting                 // [D-6]
+	branchPaused                   // [D-8]
+	branchRollback                 // [D-9], as far as a ReplicaSet comes first
+	branchRestore                  // [D-9], the write of the Deployment itself
+	branchRevision                 // [2.5.1]
+	branchScaling                  // [D-10]
+	branchRollout                  // [D-11]
+)
+
+// leaf is the last thing that a walk came to.
+type leaf uint8
+
+const (
+	leafRests      leaf = iota // there is nothing to write
+	leafEcho                   // a write of its own is not seen yet
+	leafGone                   // there is no such Deployment
+	leafParent                 // read live, it is gone or being deleted
+	leafClaims                 // ReplicaSets are adopted or released
+	leafStamps                 // the new ReplicaSet lacks annotations ([2.5.1])
+	leafRefreshes              // annotations of sizes that stay
+	leafNamespace              // its namespace is being deleted
+	leafCreates                // the ReplicaSet of the template
+	leafUnseen                 // that one exists, and is not in the cache
+	leafCollides               // its name is taken by something else
+	leafScales                 // the only ReplicaSet
+	leafShares                 // all of them, by their sizes
+	leafSteps                  // sizes of a rollout
+	leafBehind                 // the status of an old ReplicaSet counts too many pods
+	leafNoRevision             // there is none to roll back to
+	leafNoSource               // no ReplicaSet has it
+	leafSame                   // it has the template that there is already
+	leafRestores               // the template of an earlier revision
+)
 
 // usualPath is the number of questions of an ordinary sync.
 const usualPath = 20
 
-func newTurn(s *Snapshot) *turn {
-	return &turn{view: look(s), verdict: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
+func newTurn(v *view) *turn {
+	return &turn{view: v, verdict: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
 }
 
 // ask records a predicate and returns it.
@@ -79,9 +136,12 @@ func (t *turn) hold(h decision.Held) {
 }
 
 // stop ends the sync without a status.
-func (t *turn) stop() { t.verdict.Stop = true }
+func (t *turn) stop(at leaf) {
+	t.verdict.Stop, t.branch, t.leaf = true, branchStopped, at
+}
 
 // fail ends the sync on an error of the object itself.
 func (t *turn) fail(message string) {
-	t.verdict.Stop, t.verdict.Invalid = true, message
+	t.verdict.Invalid = message
+	t.stop(leafRests)
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // Diagnose tells what keeps the pods that a Deployment wants from being available.
-func Diagnose(s *Snapshot) decision.Diagnosis { return look(s).diagnosis() }
+func Diagnose(s *Snapshot) decision.Diagnosis { return seen(s).diagnosis() }
 
 // diagnosis is made once for each look: the sentence, the held writes, the numbers
 // and the estimate of a sync take their causes from it.
@@ -53,7 +53,7 @@ func (v *view) findings() []decision.Finding {
 
 // unseen are pods of which nothing is known but that they are not available.
 func (v *view) unseen(n int64) decision.Finding {
-	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.s.Now.Sub(v.s.LastProgress) < v.usual(),
+	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.now.Sub(v.s.LastProgress) < v.usual(),
 		After: words(plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(plural(n, "it becomes", "they become")).Say(" ready")}
 	if unborn := v.unborn(); unborn > 0 {
 		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(plural(unborn, " is not created yet", " are not created yet"))
@@ -70,7 +70,7 @@ func old(list []decision.Finding) []decision.Finding {
 
 // pods is what the pods are looked at with.
 func (v *view) pods() diagnosis.Pods {
-	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.s.Now, Usual: v.usual()}
+	p := diagnosis.Pods{Namespace: v.s.Namespace, Now: v.now, Usual: v.usual()}
 	if v.rolling(condition(v.s.Status.Conditions, condProgressing)) { // Otherwise a count that changed is a loss, and nothing that moves.
 		p.Moved = v.s.LastProgress
 	}

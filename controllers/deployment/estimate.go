@@ -46,7 +46,7 @@ var endless = map[string]bool{diagnosis.Ending: true, diagnosis.NodeGone: true, 
 // EstimateOf says when the rollout under way may complete; nil where none is, or
 // where the object itself is wrong. It rests on the snapshot alone: the pods of
 // this template that became ready, and the arithmetic of the steps left.
-func EstimateOf(s *Snapshot) *decision.Estimate { return look(s).completes() }
+func EstimateOf(s *Snapshot) *decision.Estimate { return seen(s).completes() }
 
 func (v *view) completes() *decision.Estimate {
 	s := v.s
@@ -158,10 +158,10 @@ func (v *view) estimate(steps int64) *decision.Estimate {
 		from, to = 0, 0
 		for i := range v.fresh.Blocking {
 			p := &v.fresh.Blocking[i]
-			age := v.s.Now.Sub(p.Created)
+			age := v.now.Sub(p.Created)
 			switch {
 			case p.Ready:
-				left := p.ReadySince.Add(stay).Sub(v.s.Now)
+				left := p.ReadySince.Add(stay).Sub(v.now)
 				from, to = max(from, left), max(to, left)
 			case age > came.Slowest:
 				return v.unknownEstimate(etaSlower)
@@ -175,8 +175,8 @@ func (v *view) estimate(steps int64) *decision.Estimate {
 	}
 	more := time.Duration(steps - 1)
 	e := &decision.Estimate{Code: decision.EstimateKnown, Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest, Steps: steps,
-		From: v.s.Now.Add(from + more*(came.Fastest+stay)), To: v.s.Now.Add(to + more*(came.Slowest+stay))}
-	e.Words = knownWords(e, v.s.Now)
+		From: v.now.Add(from + more*(came.Fastest+stay)), To: v.now.Add(to + more*(came.Slowest+stay))}
+	e.Words = knownWords(e, v.now)
 	return e
 }
 

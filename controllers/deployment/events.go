@@ -18,7 +18,7 @@ func (c *closing) events(rounds []decision.Round) []decision.Event {
 		}
 	}
 	switch {
-	case c.answered(qSelects, decision.Yes):
+	case c.branch == branchSelectsAll:
 		list = append(list, warning("SelectingAll", "This deployment is selecting all pods. A non-empty selector is required."))
 	case c.refusedCreate() != nil:
 		list = append(list, warning(reasonCreateError, c.refusedCreate().message()))
@@ -40,18 +40,19 @@ func scalingEvents(a decision.Action) []decision.Event {
 
 // rollbackEvents tell how a rollback ended ([2.9]).
 func (c *closing) rollbackEvents() []decision.Event {
-	switch {
-	case c.answered(qRBRevision, "0"):
+	switch c.leaf {
+	case leafNoRevision:
 		return []decision.Event{warning("DeploymentRollbackRevisionNotFound", "Unable to find last revision.")}
-	case c.answered(qRBSource, none):
+	case leafNoSource:
 		return []decision.Event{warning("DeploymentRollbackRevisionNotFound", "Unable to find the revision to rollback to.")}
-	case c.answered(qRBSame, decision.Yes):
+	case leafSame:
 		return []decision.Event{warning("DeploymentRollbackTemplateUnchanged",
 			fmt.Sprintf("The rollback revision contains the same template as current deployment %q", c.s.Name))}
-	case c.answered(qRBSame, decision.No) && len(c.last.Outcomes) > 0 && c.last.Outcomes[0].State == decision.Written:
-		to, _ := c.last.Verdict.Path.Answer(qRBRevision)
-		return []decision.Event{{Type: "Normal", Reason: "DeploymentRollback",
-			Message: fmt.Sprintf("Rolled back deployment %q to revision %s", c.s.Name, to)}}
+	case leafRestores:
+		if len(c.last.Outcomes) > 0 && c.last.Outcomes[0].State == decision.Written {
+			return []decision.Event{{Type: "Normal", Reason: "DeploymentRollback",
+				Message: fmt.Sprintf("Rolled back deployment %q to revision %d", c.s.Name, c.asked)}}
+		}
 	}
 	return nil
 }

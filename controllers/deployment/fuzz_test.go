@@ -23,23 +23,21 @@ func FuzzSync(f *testing.F) {
 			}
 			return
 		}
-		round := decision.Round{Learnt: s.Learnt, Verdict: deployment.Decide(s)}
-		for range round.Verdict.Actions {
-			o := decision.Outcome{State: states[int(how)%len(states)]}
-			if how&8 != 0 {
-				o.Failure, o.Other = &decision.Failure{Message: string(data[:min(len(data), 200)])}, &decision.Writer{}
+		found := s.Learnt
+		p := run(s, decision.Try{Number: int64(how % 17), Limit: 15, Dropped: how%17 == 16}, nil, func(v decision.Verdict) (list []decision.Outcome, learnt decision.Learnt) {
+			for range v.Actions {
+				o := decision.Outcome{State: states[int(how)%len(states)]}
+				if how&8 != 0 {
+					o.Failure, o.Other = &decision.Failure{Message: string(data[:min(len(data), 200)])}, &decision.Writer{}
+				}
+				list = append(list, o)
+				how = how*31 + 7
 			}
-			round.Outcomes = append(round.Outcomes, o)
-			how = how*31 + 7
-		}
-		p := played{snapshot: s, rounds: []decision.Round{round}, try: decision.Try{Number: int64(how % 17), Limit: 15, Dropped: how%17 == 16}}
-		if !round.Verdict.Stop {
-			report := deployment.Settle(s, p.rounds)
-			p.report = &report
-		}
-		p.sentence = deployment.Say(s, p.rounds, p.report, p.try)
-		if got := render(p)["path"]; got != render(played{snapshot: s, rounds: []decision.Round{{Verdict: deployment.Decide(s)}}})["path"] {
-			t.Fatalf("decided twice, differently:\n%s", got)
+			learnt, found = found, decision.Learnt{}
+			return list, learnt
+		})
+		if again := run(s, p.try, nil, decision.Recorded(p.rounds)); render(again)["path"] != render(p)["path"] {
+			t.Fatalf("decided twice, differently:\n%s", render(again)["path"])
 		}
 		if !known(p.sentence.Code) {
 			t.Fatalf("code %q is not declared", p.sentence.Code)

@@ -41,7 +41,8 @@ type played struct {
 	snapshot *deployment.Snapshot
 	rounds   []decision.Round
 	report   *deployment.Report
-	sentence decision.Sentence
+	telling  decision.Telling
+	sentence decision.Sentence // of the telling
 	estimate *decision.Estimate
 	try      decision.Try
 }
@@ -153,44 +154,42 @@ func writeGolden(t *testing.T, file string, got map[string]string) {
 	}
 }
 
-// play runs a sync the way the loop does: rounds while something was learnt,
-// no settling where the last round stopped.
+// play runs a sync as its golden tells: outcomes by round, and what each found out.
 func play(t testing.TB, g golden) played {
 	t.Helper()
-	first, err := deployment.Decode(g.snapshot)
+	s, err := deployment.Decode(g.snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := played{snapshot: first, try: g.try}
-	now, learnt := *first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.IsZero(); i++ {
-		round := decision.Round{Learnt: learnt, Verdict: deployment.Decide(&now)}
-		learnt = decision.Learnt{}
-		if i < len(g.rounds) {
-			round.Outcomes, learnt = g.rounds[i].Outcomes, g.rounds[i].Learnt
+	round := 0
+	return run(s, g.try, g.publish, func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		round++
+		if round > len(g.rounds) {
+			return nil, decision.Learnt{}
 		}
-		if n := len(round.Outcomes); n != 0 && n != len(round.Verdict.Actions) {
-			t.Fatalf("round %d has %d outcomes for %d actions", i+1, n, len(round.Verdict.Actions))
+		if n := len(g.rounds[round-1].Outcomes); n != 0 && n != len(v.Actions) {
+			t.Fatalf("round %d has %d outcomes for %d actions", round, n, len(v.Actions))
 		}
-		p.rounds = append(p.rounds, round)
-		now.Learnt = learnt
-	}
-	if last := p.rounds[len(p.rounds)-1]; !last.Verdict.Stop {
-		report := deployment.Settle(first, p.rounds)
-		if g.publish != nil && !report.Publish {
-			t.Errorf("the golden has an outcome of publishing, but nothing is published")
+		return g.rounds[round-1].Outcomes, g.rounds[round-1].Learnt
+	})
+}
+
+// run runs a sync and tells it as of its snapshot. published is how the write of its
+// status ended; nil where none was tried.
+func run(s *deployment.Snapshot, try decision.Try, published *decision.Outcome, act decision.Act) played {
+	core := deployment.NewSync(s)
+	x := decision.Sync{Core: core}
+	x.Run(act)
+	p := played{snapshot: s, rounds: x.Rounds, try: try}
+	if x.Report != nil {
+		if x.Report.Publish {
+			x.Report.Outcome = published
 		}
-		report.Outcome = g.publish
-		p.report = &report
+		p.report = new(*core.Report())
+		p.report.Report = *x.Report
 	}
-	told := deployment.Tell(first, p.rounds, p.report, g.try)
-	apart := decision.Telling{
-		Numbers: deployment.Numbers(first), Estimate: deployment.EstimateOf(first), Diagnosis: deployment.Diagnose(first).Worth(), Sentence: deployment.Say(first, p.rounds, p.report, g.try),
-	}
-	if !reflect.DeepEqual(told, apart) {
-		t.Errorf("told at once: %+v\none by one: %+v", told, apart)
-	}
-	p.sentence, p.estimate = told.Sentence, told.Estimate
+	p.telling = x.Tell(try, s.Now)
+	p.sentence, p.estimate = p.telling.Sentence, deployment.EstimateOf(s)
 	return p
 }
 
@@ -208,7 +207,7 @@ func (p played) steps() []decision.Step {
 
 // facts are all that the sentence may count with.
 func (p played) facts() []decision.Fact {
-	besides := slices.Concat(deployment.Numbers(p.snapshot), p.try.Facts(), p.estimate.Facts())
+	besides := slices.Concat(p.telling.Numbers, p.try.Facts(), p.estimate.Facts())
 	if p.report == nil {
 		return decision.Facts(p.rounds, nil, besides...)
 	}

@@ -83,8 +83,8 @@ func TestHistoriesWalkAlongTheGraph(t *testing.T) {
 		w := newWorld()
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			step(t, w, true)
-			_, round, report := w.sync(func() bool { return false })
-			if list := strays([]decision.Round{round}, report); len(list) > 0 {
+			p := w.sync(func() bool { return false })
+			if list := strays(p.rounds, p.report); len(list) > 0 {
 				t.Fatalf("no way leads along %+v", list)
 			}
 		}

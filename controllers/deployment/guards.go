@@ -32,17 +32,17 @@ func (t *turn) waitForEcho() {
 		}
 	}
 	// A check that is over would ring at once, and again after it: not before a second.
-	if !check.After(t.s.Now) {
-		check = t.s.Now.Add(time.Second)
+	if !check.After(t.now) {
+		check = t.now.Add(time.Second)
 	}
 	t.wake(timerEcho, qEcho, check)
-	t.stop()
+	t.stop(leafEcho)
 }
 
 // lookAgain ends the sync on something that the caches do not know yet.
-func (t *turn) lookAgain(code, question string) {
-	t.wake(code, question, t.s.Now.Add(time.Second))
-	t.stop()
+func (t *turn) lookAgain(at leaf, code, question string) {
+	t.wake(code, question, t.now.Add(time.Second))
+	t.stop(at)
 }
 
 func (t *turn) wake(code, question string, at time.Time) {
@@ -81,10 +81,10 @@ func (t *turn) selectorError() string {
 // parentGone is only asked in a second round, after a live read before an
 // adoption found the Deployment gone or being deleted ([0.3]).
 func (t *turn) parentGone() bool {
-	if t.s.Learnt.Parent == "" {
+	if t.learnt.Parent == "" {
 		return false
 	}
-	t.verdict.Path.Name(qParent, t.s.Learnt.Parent)
+	t.verdict.Path.Name(qParent, t.learnt.Parent)
 	return true
 }
 
@@ -99,11 +99,11 @@ func (t *turn) claims() bool {
 // the first were tried: what is left then is to look again, when the caches
 // show what became of each.
 func (t *turn) adoptAndRelease() {
-	if len(t.s.Learnt.ChildrenGone) > 0 {
-		t.lookAgain(timerCache, qClaim)
+	if len(t.learnt.ChildrenGone) > 0 {
+		t.lookAgain(leafClaims, timerCache, qClaim)
 		return
 	}
-	t.stop()
+	t.stop(leafClaims)
 	for _, rs := range t.adopt {
 		t.write(decision.Action{Kind: decision.Adopt, Target: t.ref(rs), Discipline: decision.VisitAll, Question: qClaim,
 			Changes: []decision.Change{{Field: "metadata.ownerReferences", To: "Deployment " + t.s.Name}}})

@@ -74,7 +74,7 @@ func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 	case f == nil:
 		r.Needed = min(r.Needed, v.missing())
 	case f.Code == diagnosis.MinReady:
-		r.Event, r.At = decision.PodsStayReady, firstAvailable(v.fresh, v.s.Now)
+		r.Event, r.At = decision.PodsStayReady, firstAvailable(v.fresh, v.now)
 	case f.Code == diagnosis.Quota:
 		r.Event = decision.QuotaRoom
 	case diagnosis.Refuses(f.Code):
@@ -135,7 +135,7 @@ var ownEnd = map[string]bool{diagnosis.NodeGone: true, diagnosis.Gate: true, dia
 func (v *view) stayReady(needed int64) decision.Words {
 	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "has", "have")).
 		Say(" stayed ready for ").Count(fMinReady, v.fresh.MinReady).Say(" ").Say(plural(v.fresh.MinReady, "second", "seconds"))
-	if at := firstAvailable(v.fresh, v.s.Now); !at.IsZero() {
+	if at := firstAvailable(v.fresh, v.now); !at.IsZero() {
 		w = w.Say(", the first in ").Until(at)
 	}
 	return w

@@ -38,7 +38,7 @@ const allNumbers = 22
 // Numbers are the key numbers of a Deployment as facts of this sync: those of
 // the page header first, then those that a sentence may count with. available
 // counts no pod that a size no longer asks for.
-func Numbers(s *Snapshot) []decision.Fact { return look(s).numbers() }
+func Numbers(s *Snapshot) []decision.Fact { return seen(s).numbers() }
 
 func (v *view) numbers() []decision.Fact {
 	s := v.s

@@ -70,11 +70,10 @@ func drawAmount(t *rapid.T, label string) deployment.IntOrShare {
 
 // checkedSync runs one sync and checks everything that must hold of any.
 func checkedSync(t *rapid.T, w *world, lose func() bool) {
-	s, r, report := w.sync(lose)
-	checkPlan(t, s, r.Verdict)
-	checkSameVerdict(t, s, r.Verdict)
-	p := played{snapshot: s, rounds: []decision.Round{r}, report: report}
-	p.sentence = deployment.Say(s, p.rounds, report, p.try)
+	p := w.sync(lose)
+	s, v := p.snapshot, p.rounds[0].Verdict
+	checkPlan(t, s, v)
+	checkSameVerdict(t, s, v)
 	for _, problem := range p.problems() {
 		t.Fatalf("%s\nsentence: %s\npath:\n%s", problem, p.sentence.At(s.Now), render(p)["path"])
 	}
@@ -168,8 +167,7 @@ func TestAnyHistoryEndsComplete(t *testing.T) {
 		}
 		w.edit(func() { w.d.Paused = false })
 		if w.calm(400) == 0 {
-			_, r, _ := w.sync(func() bool { return false })
-			t.Fatalf("still writing after 400 passes:\n%s", render(played{snapshot: w.snapshot(), rounds: []decision.Round{r}}))
+			t.Fatalf("still writing after 400 passes:\n%s", render(w.sync(func() bool { return false })))
 		}
 		st := w.d.Status
 		if st.Updated != w.d.Want || st.Replicas != w.d.Want || st.Available != w.d.Want || st.ObservedGeneration != w.d.Generation {
@@ -178,10 +176,8 @@ func TestAnyHistoryEndsComplete(t *testing.T) {
 		if w.d.Revision == "" || int64(len(w.sets)) > *w.d.HistoryLimit+1 {
 			t.Fatalf("at rest with revision %q and %d ReplicaSets", w.d.Revision, len(w.sets))
 		}
-		s, rounds := w.snapshot(), []decision.Round{{Verdict: deployment.Decide(w.snapshot())}}
-		report := deployment.Settle(s, rounds)
-		if got := deployment.Say(s, rounds, &report, decision.Try{}); got.Tone != decision.ToneOK {
-			t.Fatalf("complete, but %s", got.At(s.Now))
+		if p := run(w.snapshot(), decision.Try{}, nil, decision.Nobody); p.sentence.Tone != decision.ToneOK {
+			t.Fatalf("complete, but %s", p.sentence.At(p.snapshot.Now))
 		}
 		for _, c := range st.Conditions {
 			if c.Type == "Progressing" && c.Reason != "NewReplicaSetAvailable" {

@@ -48,8 +48,8 @@ func (c *closing) overdue() bool {
 		return c.report.Path.Ask(qDeadline, true, decision.Instant("since", now.Updated))
 	}
 	at := now.Updated.Add(seconds(*c.s.Deadline))
-	return c.report.Path.Ask(qDeadline, at.Before(c.s.Now), decision.Instant("deadline", at),
-		decision.Duration("left", max(0, at.Sub(c.s.Now))), decision.Duration("of", seconds(*c.s.Deadline)))
+	return c.report.Path.Ask(qDeadline, at.Before(c.now), decision.Instant("deadline", at),
+		decision.Duration("left", max(0, at.Sub(c.now))), decision.Duration("of", seconds(*c.s.Deadline)))
 }
 
 // statusChanges lists every field that differs; it is empty exactly where the
@@ -122,7 +122,7 @@ func (c *closing) requeue() {
 		return
 	}
 	at = at.Add(time.Second)
-	if soon := c.s.Now.Add(time.Second); at.Before(soon) {
+	if soon := c.now.Add(time.Second); at.Before(soon) {
 		at = soon
 	}
 	at = at.UTC().Round(0)
@@ -145,7 +145,7 @@ func (c *closing) deadline() time.Time {
 func (c *closing) minReadyTimer() {
 	var first time.Time
 	for _, rs := range c.children {
-		at := firstAvailable(rs, c.s.Now)
+		at := firstAvailable(rs, c.now)
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}

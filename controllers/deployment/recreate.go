@@ -7,14 +7,14 @@ func (t *turn) recreate() {
 	switch {
 	case t.oldActive(): // [RC-2]
 		for _, rs := range t.activeOld() {
-			t.resize(qOldActive, rs, 0)
+			t.resize(leafSteps, qOldActive, rs, 0)
 		}
 	case t.oldRunning(): // [RC-3]
 		t.holdRecreate()
 	case !t.hasNew(qRCNew): // [RC-4]
 		t.create(qRCNew)
 	case !t.newFull(): // [RC-5]
-		t.resize(qRCSize, t.fresh, t.s.Want)
+		t.resize(leafSteps, qRCSize, t.fresh, t.s.Want)
 	default: // [RC-6]
 		t.finish(qRCComplete)
 	}

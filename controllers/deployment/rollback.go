@@ -32,6 +32,7 @@ func (t *turn) rollbackWanted() bool {
 func (t *turn) rollback() {
 	switch {
 	case t.keepRevision():
+		t.branch = branchRevision
 		return
 	case !t.hasNew(qRBCurrent):
 		t.create(qRBCurrent)
@@ -39,16 +40,16 @@ func (t *turn) rollback() {
 	}
 	asked := t.rollbackRevision()
 	if asked == 0 {
-		t.clearRollback(qRBRevision, nil)
+		t.clearRollback(leafNoRevision, qRBRevision, nil)
 		return
 	}
 	switch source := t.rollbackSource(asked); {
 	case source == nil:
-		t.clearRollback(qRBSource, nil)
+		t.clearRollback(leafNoSource, qRBSource, nil)
 	case t.sameTemplate(source):
-		t.clearRollback(qRBSame, nil)
+		t.clearRollback(leafSame, qRBSame, nil)
 	default:
-		t.clearRollback(qRBSame, source)
+		t.clearRollback(leafRestores, qRBSame, source)
 	}
 }
 
@@ -59,7 +60,8 @@ func (t *turn) rollbackRevision() int64 {
 	if n == 0 {
 		n = t.lastRevision()
 	}
-	return t.verdict.Path.Count(qRBRevision, n)
+	t.asked = t.verdict.Path.Count(qRBRevision, n)
+	return t.asked
 }
 
 // lastRevision is the second highest revision of all ReplicaSets.
@@ -97,7 +99,9 @@ func (t *turn) sameTemplate(rs *ReplicaSet) bool {
 	return t.ask(qRBSame, rs.SameTemplate, decision.Text("replicaSet", rs.Name))
 }
 
-func (t *turn) clearRollback(question string, source *ReplicaSet) {
+// clearRollback is the write that ends a rollback; with a source it takes its template.
+func (t *turn) clearRollback(at leaf, question string, source *ReplicaSet) {
+	t.branch, t.leaf = branchRestore, at
 	a := decision.Action{Kind: decision.UpdateDeployment, Target: t.self(), Discipline: decision.StopAtFirst, Question: question,
 		Changes: []decision.Change{{Field: "metadata.annotations[" + annRollback + "]", From: t.s.RollbackTo}}}
 	if source != nil {

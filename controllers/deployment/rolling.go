@@ -62,7 +62,7 @@ func (t *turn) growsNew() bool {
 		t.holdNew()
 		return false
 	}
-	t.resize(qNewRoom, t.fresh, to)
+	t.resize(leafSteps, qNewRoom, t.fresh, to)
 	return true
 }
 
@@ -113,6 +113,7 @@ func (t *turn) caughtUp() bool {
 			t.ask(qCaughtUp, false, decision.Text("replicaSet", rs.Name),
 				decision.Count("size", rs.Replicas), decision.Count("reported", rs.Available))
 			t.holdBehind(rs)
+			t.leaf = leafBehind
 			return false
 		}
 	}
@@ -152,7 +153,7 @@ func moves(sets []*ReplicaSet, to []int64) []decision.Fact {
 func (t *turn) shrink(question string, sets []*ReplicaSet, to []int64, gone int64) {
 	for i, rs := range sets {
 		if to[i] != rs.Replicas {
-			t.resize(question, rs, to[i])
+			t.resize(leafSteps, question, rs, to[i])
 		}
 	}
 	if gone > 0 && gone < t.oldTotal {

@@ -82,7 +82,7 @@ func TestTerminating(t *testing.T) {
 		"unknown":        {true, []ReplicaSet{set(1, new(int64(3))), set(1, nil)}, nil},
 		"none":           {true, nil, new(int64(0))},
 	} {
-		c := closing{view: look(&Snapshot{CountTerminating: tc.on, ReplicaSets: tc.sets})}
+		c := closing{view: seen(&Snapshot{CountTerminating: tc.on, ReplicaSets: tc.sets})}
 		if diff := cmp.Diff(tc.want, c.terminating()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -111,7 +111,7 @@ func TestPauseReason(t *testing.T) {
 		if tc.reason != "" {
 			s.Status.Conditions = []decision.Condition{{Type: condProgressing, Reason: tc.reason}}
 		}
-		if got := look(s).pauseReason(); got != tc.want {
+		if got := seen(s).pauseReason(); got != tc.want {
 			t.Errorf("%+v: %q", tc, got)
 		}
 	}
@@ -143,7 +143,7 @@ func TestSurplus(t *testing.T) {
 			set("c", "3", func(rs *ReplicaSet) { rs.Generation = 2 }),
 			set("d", "4", nil), set("e", "5", nil)}, 4, []string{"d"}},
 	} {
-		over, may, busy := look(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
+		over, may, busy := seen(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
 		var names []string
 		for _, rs := range may {
 			names = append(names, rs.Name)
@@ -166,7 +166,7 @@ func TestLastRevision(t *testing.T) {
 		for i, r := range tc.revisions {
 			s.ReplicaSets = append(s.ReplicaSets, ReplicaSet{Name: digits(int64(i)), Mine: true, Matches: true, Revision: r})
 		}
-		if got := look(s).lastRevision(); got != tc.want {
+		if got := seen(s).lastRevision(); got != tc.want {
 			t.Errorf("%v: %d, want %d", tc.revisions, got, tc.want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestNewIsTheOldestEqual(t *testing.T) {
 	set := func(name string, age time.Duration, same bool, revision string) ReplicaSet {
 		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: same, Created: at.Add(-age), Revision: revision}
 	}
-	v := look(&Snapshot{ReplicaSets: []ReplicaSet{set("c", time.Hour, true, "9"), set("b", time.Hour, true, "3"), set("a", 0, true, "4"), set("z", 2*time.Hour, false, "12")}})
+	v := seen(&Snapshot{ReplicaSets: []ReplicaSet{set("c", time.Hour, true, "9"), set("b", time.Hour, true, "3"), set("a", 0, true, "4"), set("z", 2*time.Hour, false, "12")}})
 	if v.fresh.Name != "b" || len(v.old) != 3 || v.newRevision() != 13 {
 		t.Errorf("new is %s, %d are old, the next revision is %d", v.fresh.Name, len(v.old), v.newRevision())
 	}
@@ -201,7 +201,7 @@ func TestRequeue(t *testing.T) {
 		"no deadline":         {nil, reasonUpdated, 100 * time.Second, 0},
 		"longest that exists": {new(int64(1<<31 - 1)), reasonUpdated, 0, (1<<31 - 1 + 1) * time.Second},
 	} {
-		c := &closing{view: look(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
+		c := &closing{view: seen(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
 		c.report.Status.Conditions = []decision.Condition{{Type: condProgressing, Status: "True", Reason: tc.reason, Updated: at.Add(-tc.updated)}}
 		c.requeue()
 		got := time.Duration(0)

@@ -1,80 +1,70 @@
 package deployment
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// recent is how long a change of a count keeps a Deployment moving.
+// recent is how long what happened to a Deployment is news.
 const recent = time.Minute
 
-// Say builds the sentence of the sync. report is nil where nothing was settled.
-// The clock is s.Now: when Sentence.Turns has come, the caller sets Now and says again.
-func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
-	return look(s).sentence(rounds, report, try)
-}
-
-// Tell is Numbers, EstimateOf, Diagnose and Say of a sync, from one look at the snapshot.
-func Tell(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Telling {
-	v := look(s)
-	return decision.Telling{Numbers: v.numbers(), Estimate: v.completes(), Diagnosis: v.diagnosis().Worth(), Sentence: v.sentence(rounds, report, try)}
-}
-
-func (v *view) sentence(rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
-	p := newSpeaker(v, rounds, report, try)
-	for _, situation := range situations {
-		if situation(p) {
-			break
-		}
+// sentence says what there is to say, as of p.now. What makes the rest pointless
+// comes first, then in the order of tones: failed, neutral, moving, waiting, ok.
+func (p *speaker) sentence() decision.Sentence {
+	said := p.ended() || p.failed() || p.paused() || p.planned() || p.did() || p.moving() || p.interrupted()
+	if !said {
+		p.rests()
 	}
 	return p.out
 }
 
-// situations are asked in this order, and the first that holds speaks: failed,
-// neutral, moving, waiting, ok. What makes the others pointless comes first.
-var situations = []func(*speaker) bool{
-	(*speaker).gone,
-	(*speaker).deleting,
-	(*speaker).namespaceEnds,
-	// failed
-	(*speaker).dropped,
-	(*speaker).selectsAll,
-	(*speaker).invalid,
-	(*speaker).unanswered,
-	(*speaker).createRefused,
-	(*speaker).writeRefused,
-	(*speaker).deadlineOver,
-	(*speaker).podsRefused,
-	// neutral
-	(*speaker).paused,
-	// moving
-	(*speaker).planned,
-	(*speaker).collision,
-	(*speaker).made,
-	(*speaker).usedAgain,
-	(*speaker).scaledFirst,
-	(*speaker).scaledNow,
-	(*speaker).restored,
-	(*speaker).moving,
-	// waiting
-	(*speaker).ownWrite,
-	(*speaker).otherWriter,
-	(*speaker).uncertain,
-	(*speaker).claiming,
-	(*speaker).lookingAgain,
-	(*speaker).annotated,
-	(*speaker).blocked,
-	(*speaker).unfinished,
-	// ok
-	(*speaker).settled,
-	(*speaker).short,
+// ended is an object that is not there for long, or not any more.
+func (p *speaker) ended() bool { return p.gone() || p.deleting() || p.namespaceEnds() }
+
+// failed is what failed in this sync, and then what fails by the cluster's word.
+func (p *speaker) failed() bool {
+	return p.dropped() || p.selectsAll() || p.invalid() || p.refusal() || p.deadlineOver() || p.podsRefused()
 }
 
-// speaker holds what the situations look at.
+// did tells what this sync wrote, where that moves the object on.
+func (p *speaker) did() bool {
+	switch p.leaf {
+	case leafCollides:
+		return p.collision()
+	case leafCreates:
+		return p.made()
+	case leafStamps:
+		return p.usedAgain()
+	case leafScales, leafShares, leafSteps:
+		return p.scaledFirst() || p.scaledNow()
+	case leafNoRevision, leafNoSource, leafSame, leafRestores:
+		return p.restored()
+	default:
+		return false
+	}
+}
+
+// rests tells what it waits for, or that it waits for nothing.
+func (p *speaker) rests() {
+	switch p.leaf {
+	case leafEcho:
+		p.ownWrite()
+	case leafClaims:
+		p.claiming()
+	case leafUnseen, leafParent:
+		p.lookingAgain()
+	default:
+		_ = p.annotated() || p.blocked() || p.unfinished() || p.settled() || p.short()
+	}
+}
+
+// speaker says one sentence.
 type speaker struct {
 	*view
+	end
 	last   decision.Round
 	report *Report
 	status Status // as it is after this sync
@@ -82,29 +72,13 @@ type speaker struct {
 	out    decision.Sentence
 }
 
-func newSpeaker(v *view, rounds []decision.Round, report *Report, try decision.Try) *speaker {
-	p := &speaker{view: v, report: report, status: v.s.Status, try: try}
+func newSpeaker(v *view, e end, rounds []decision.Round, report *Report, try decision.Try) *speaker {
+	p := &speaker{view: v, end: e, last: rounds[len(rounds)-1], report: report, status: v.s.Status, try: try}
 	p.out = decision.Sentence{Namespace: v.s.Namespace, Object: v.s.Name}
-	if len(rounds) > 0 {
-		p.last = rounds[len(rounds)-1]
-		if s := v.s.knowing(p.last.Learnt); s != v.s {
-			p.view = look(s)
-		}
-	}
 	if report != nil && (report.Publish || report.Hold) {
 		p.status = report.Status
 	}
 	return p
-}
-
-// knowing is the snapshot with that instead of what it says was learnt.
-func (s *Snapshot) knowing(l decision.Learnt) *Snapshot {
-	if l.IsZero() && s.Learnt.IsZero() {
-		return s
-	}
-	known := *s
-	known.Learnt = l
-	return &known
 }
 
 // words of an empty sentence part.
@@ -128,7 +102,7 @@ func (p *speaker) waits(code string, lead, then decision.Words) bool {
 func (p *speaker) moves(code string, lead, then decision.Words) bool {
 	at := p.s.LastProgress
 	if len(p.written(func(*decision.Action) bool { return true })) > 0 {
-		at = p.s.Now
+		at = p.now
 	}
 	p.turns(at.Add(recent))
 	return p.say(code, decision.ToneMoving, "is", "moving", lead, then)
@@ -136,25 +110,23 @@ func (p *speaker) moves(code string, lead, then decision.Words) bool {
 
 // turns notes an instant at which the clock changes the sentence; the earliest counts.
 func (p *speaker) turns(at time.Time) {
-	if at.After(p.s.Now) && (p.out.Turns.IsZero() || at.Before(p.out.Turns)) {
+	if at.After(p.now) && (p.out.Turns.IsZero() || at.Before(p.out.Turns)) {
 		p.out.Turns = at.UTC().Round(0)
 	}
 }
 
-// answered reports whether the last round answered a question so.
-func (p *speaker) answered(question, answer string) bool {
-	got, asked := p.last.Verdict.Path.Answer(question)
-	return asked && got == answer
-}
-
-// each calls f with every action of the last round and its outcome.
-func (p *speaker) each(f func(*decision.Action, *decision.Outcome) bool) bool {
-	for i := range p.last.Verdict.Actions {
-		if i < len(p.last.Outcomes) && f(&p.last.Verdict.Actions[i], &p.last.Outcomes[i]) {
-			return true
+// outcome finds the first write of the sync that ended in one of some states: of
+// its actions, or else of its status. It is nil where there is none.
+func (p *speaker) outcome(states ...decision.State) (decision.ActionKind, decision.Ref, *decision.Outcome) {
+	for i := range p.last.Outcomes {
+		if o := &p.last.Outcomes[i]; i < len(p.last.Verdict.Actions) && slices.Contains(states, o.State) {
+			return p.last.Verdict.Actions[i].Kind, p.last.Verdict.Actions[i].Target, o
 		}
 	}
-	return false
+	if p.report != nil && p.report.Outcome != nil && slices.Contains(states, p.report.Outcome.State) {
+		return "", p.self(), p.report.Outcome
+	}
+	return "", decision.Ref{}, nil
 }
 
 // actions are those of the last round.
@@ -169,12 +141,11 @@ func (p *speaker) actions() []*decision.Action {
 // written are the actions of the last round that were written and pass the filter.
 func (p *speaker) written(keep func(*decision.Action) bool) []*decision.Action {
 	var list []*decision.Action
-	p.each(func(a *decision.Action, o *decision.Outcome) bool {
-		if o.State == decision.Written && keep(a) {
-			list = append(list, a)
+	for i := range p.last.Outcomes {
+		if i < len(p.last.Verdict.Actions) && p.last.Outcomes[i].State == decision.Written && keep(&p.last.Verdict.Actions[i]) {
+			list = append(list, &p.last.Verdict.Actions[i])
 		}
-		return false
-	})
+	}
 	return list
 }
 

@@ -96,7 +96,7 @@ func (p *speaker) atTheFloor(lead decision.Words) decision.Words {
 func (p *speaker) minReadyWait() bool {
 	f := p.blocker()
 	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(plural(f.Count, " new pod is", " new pods are") + " ready but must stay so")
-	if at := firstAvailable(p.fresh, p.s.Now); !at.IsZero() {
+	if at := firstAvailable(p.fresh, p.now); !at.IsZero() {
 		p.turns(at)
 		lead = lead.Say(" for ").Until(at)
 	}

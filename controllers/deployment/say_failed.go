@@ -22,7 +22,7 @@ func (p *speaker) deleting() bool {
 }
 
 func (p *speaker) namespaceEnds() bool {
-	if !p.answered(qNamespace, decision.Yes) && p.s.NamespaceEnding.IsZero() {
+	if p.leaf != leafNamespace && p.s.NamespaceEnding.IsZero() {
 		return false
 	}
 	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
@@ -54,7 +54,7 @@ func (p *speaker) dropped() bool {
 }
 
 func (p *speaker) selectsAll() bool {
-	if !p.answered(qSelects, decision.Yes) {
+	if p.branch != branchSelectsAll {
 		return false
 	}
 	return p.fails("selects-all", words("its empty selector selects every pod, so nothing is done for it"),
@@ -68,16 +68,25 @@ func (p *speaker) invalid() bool {
 	return p.fails("invalid", p.fit(decision.Words{}.Quote(p.last.Verdict.Invalid)), words("Looks again when it changes"))
 }
 
-// unanswered is an API server that is not there, or cannot serve.
-func (p *speaker) unanswered() bool {
-	said := p.each(func(a *decision.Action, o *decision.Outcome) bool { return p.due(a.Target, o) })
-	if !said && p.report != nil && p.report.Outcome != nil {
-		return p.due(p.self(), p.report.Outcome)
+// refusal is a write that an API server refused, or that none answered.
+func (p *speaker) refusal() bool {
+	if _, target, o := p.outcome(decision.Unanswered); o != nil {
+		return p.due(target, o)
 	}
-	return said
+	kind, target, o := p.outcome(decision.Refused)
+	switch {
+	case o == nil || o.Failure == nil:
+		return false
+	case kind == decision.CreateReplicaSet:
+		return p.fails("create-refused",
+			p.fit(words("ReplicaSet ").Name(target.Name).Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
+	default:
+		return p.fails("write-refused", p.fit(words("the write of "+target.Kind+" ").Name(target.Name).
+			Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
+	}
 }
 
-// due says which write is due while nobody answers.
+// due says which write is due while no API server is there, or able to serve.
 func (p *speaker) due(target decision.Ref, o *decision.Outcome) bool {
 	why, ok := diagnosis.Unanswered(o)
 	if !ok {
@@ -85,30 +94,4 @@ func (p *speaker) due(target decision.Ref, o *decision.Outcome) bool {
 	}
 	lead := append(why, words(", so the write of "+target.Kind+" ").Name(target.Name).Say(" is still due")...)
 	return p.waits("unanswered", p.fit(lead), diagnosis.Again(p.try))
-}
-
-func (p *speaker) createRefused() bool {
-	return p.each(func(a *decision.Action, o *decision.Outcome) bool {
-		if a.Kind != decision.CreateReplicaSet || o.State != decision.Refused || o.Failure == nil {
-			return false
-		}
-		return p.fails("create-refused",
-			p.fit(words("ReplicaSet ").Name(a.Target.Name).Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
-	})
-}
-
-// writeRefused covers every other write, the status included.
-func (p *speaker) writeRefused() bool {
-	said := p.each(func(a *decision.Action, o *decision.Outcome) bool {
-		return o.State == decision.Refused && o.Failure != nil && p.refused(a.Target, o)
-	})
-	if !said && p.report != nil && p.report.Outcome != nil && p.report.Outcome.State == decision.Refused && p.report.Outcome.Failure != nil {
-		return p.refused(p.self(), p.report.Outcome)
-	}
-	return said
-}
-
-func (p *speaker) refused(target decision.Ref, o *decision.Outcome) bool {
-	return p.fails("write-refused", p.fit(words("the write of "+target.Kind+" ").Name(target.Name).
-		Say(" was refused: ").Quote(o.Failure.Message)), p.tries())
 }

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -59,10 +58,7 @@ func (p *speaker) planned() bool {
 
 // collision is a name taken by another template, in the second round.
 func (p *speaker) collision() bool {
-	if !p.answered(qTaken, decision.No) {
-		return false
-	}
-	lead := words("the name ").Name(p.last.Learnt.NameTaken.Name).Say(" is taken by something else, so it counted collision ").
+	lead := words("the name ").Name(p.learnt.NameTaken.Name).Say(" is taken by something else, so it counted collision ").
 		Count("collisions", collided(p.s))
 	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
 	if len(made) == 0 {
@@ -89,9 +85,7 @@ func (p *speaker) made() bool {
 
 // usedAgain is a template that an older ReplicaSet has already.
 func (p *speaker) usedAgain() bool {
-	stamped := p.written(func(a *decision.Action) bool {
-		return a.Question == qStamp && a.Stamp != nil && a.Stamp.Revision != "" && p.fresh != nil && p.fresh.Revision != ""
-	})
+	stamped := p.written(func(a *decision.Action) bool { return a.Stamp.Revision != "" && p.fresh.Revision != "" })
 	if len(stamped) == 0 {
 		return false
 	}
@@ -103,8 +97,8 @@ func (p *speaker) usedAgain() bool {
 
 // scaledFirst is an edit of size and template at once: scaling is asked first.
 func (p *speaker) scaledFirst() bool {
-	list := p.scalings()
-	if len(list) == 0 || !p.changePending() || p.freshSize() > 0 {
+	list := p.written(resized)
+	if p.branch != branchScaling || len(list) == 0 || !p.changePending() || p.freshSize() > 0 {
 		return false
 	}
 	lead := p.steps(words("scaling is asked first, so the old pods change now, "), list)
@@ -113,24 +107,17 @@ func (p *speaker) scaledFirst() bool {
 	return true
 }
 
-// scalings are the sizes written because the wanted number changed.
-func (p *speaker) scalings() []*decision.Action {
-	return p.written(func(a *decision.Action) bool {
-		return resized(a) && (a.Question == qOneSize || a.Question == qSaturated || a.Question == qShare)
-	})
-}
-
 // scaledNow tells the sizes that this sync wrote.
 func (p *speaker) scaledNow() bool {
 	list := p.written(resized)
 	if len(list) == 0 {
 		return false
 	}
-	switch list[0].Question {
-	case qShare:
+	switch p.leaf {
+	case leafShares:
 		lead := words("scaled ").Count("desired", p.wantedBefore()).Say(" → ").Count(fWanted, p.s.Want)
 		return p.moves("shared", p.steps(lead.Say(" during a rollout, shared by size: "), list), p.clock(words("The rollout goes on")))
-	case qOneSize:
+	case leafScales:
 		size := list[0].Size
 		return p.moves("scaled", words("scaled ").Count("from", size.From).Say(" → ").Count("to", size.To), p.share())
 	}
@@ -200,15 +187,13 @@ func (p *speaker) restored() bool {
 
 // whyCleared is why a rollback cannot be done.
 func (p *speaker) whyCleared() decision.Words {
-	to, _ := p.last.Verdict.Path.Answer(qRBRevision)
-	n, _ := strconv.ParseInt(to, 10, 64)
-	switch {
-	case n == 0:
+	switch p.leaf {
+	case leafNoRevision:
 		return words("there is no earlier revision to go back to")
-	case p.answered(qRBSource, none):
-		return words("no ReplicaSet has revision ").Count("revision", n).Say(" to go back to")
+	case leafNoSource:
+		return words("no ReplicaSet has revision ").Count("revision", p.asked).Say(" to go back to")
 	default:
-		return words("revision ").Count("revision", n).Say(" has the template that it has already")
+		return words("revision ").Count("revision", p.asked).Say(" has the template that it has already")
 	}
 }
 
@@ -216,7 +201,7 @@ func (p *speaker) whyCleared() decision.Words {
 // is left to do and nothing is known that keeps it.
 func (p *speaker) moving() bool {
 	at, usual := p.s.LastProgress, p.usual()
-	if at.IsZero() || p.s.Now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
+	if at.IsZero() || p.now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
 		return false
 	}
 	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && f.Code != diagnosis.Starting {

@@ -8,9 +8,6 @@ import (
 
 // ownWrite is [L-1].
 func (p *speaker) ownWrite() bool {
-	if len(p.s.Echo) == 0 {
-		return false
-	}
 	e := p.s.Echo[0]
 	p.out.Since = e.Since
 	lead := words("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
@@ -21,15 +18,24 @@ func (p *speaker) ownWrite() bool {
 	return p.waits("echo", lead, words("Decides when it is seen"))
 }
 
-// otherWriter is a conflict: somebody else wrote the object first.
-func (p *speaker) otherWriter() bool {
-	said := p.each(func(a *decision.Action, o *decision.Outcome) bool {
-		return o.State == decision.Conflicted && p.conflict(a.Target, o)
-	})
-	if !said && p.report != nil && p.report.Outcome != nil && p.report.Outcome.State == decision.Conflicted {
-		return p.conflict(p.self(), p.report.Outcome)
+// interrupted is a write that did not get through, though nobody refused it: somebody
+// else wrote the object first, its reply was lost, or it was not sent since a newer
+// one of ours exists.
+func (p *speaker) interrupted() bool {
+	if _, target, o := p.outcome(decision.Conflicted); o != nil {
+		return p.conflict(target, o)
 	}
-	return said
+	_, target, o := p.outcome(decision.Unknown, decision.Superseded)
+	switch {
+	case o == nil:
+		return false
+	case o.State == decision.Unknown:
+		return p.waits("unknown-outcome", words("the reply to its write of ").Name(target.Name).Say(" was lost"),
+			words("Reads it live before it decides again"))
+	default:
+		return p.waits("superseded", words("a newer write of its own to ").Name(target.Name).Say(" is not seen yet, so nothing was sent"),
+			words("Decides when it is seen"))
+	}
 }
 
 func (p *speaker) conflict(target decision.Ref, o *decision.Outcome) bool {
@@ -60,34 +66,8 @@ func (p *speaker) conflict(target decision.Ref, o *decision.Outcome) bool {
 	return p.waits("conflict", lead, then)
 }
 
-// uncertain is a write whose reply was lost, or that was not sent since a
-// newer one of ours exists.
-func (p *speaker) uncertain() bool {
-	said := p.each(func(a *decision.Action, o *decision.Outcome) bool { return p.unsure(a.Target, o) })
-	if !said && p.report != nil && p.report.Outcome != nil {
-		return p.unsure(p.self(), p.report.Outcome)
-	}
-	return said
-}
-
-func (p *speaker) unsure(target decision.Ref, o *decision.Outcome) bool {
-	switch o.State {
-	case decision.Unknown:
-		return p.waits("unknown-outcome", words("the reply to its write of ").Name(target.Name).Say(" was lost"),
-			words("Reads it live before it decides again"))
-	case decision.Superseded:
-		return p.waits("superseded", words("a newer write of its own to ").Name(target.Name).Say(" is not seen yet, so nothing was sent"),
-			words("Decides when it is seen"))
-	default:
-		return false
-	}
-}
-
 // claiming is the adoption or release of ReplicaSets ([D-4]).
 func (p *speaker) claiming() bool {
-	if !p.answered(qClaim, decision.Yes) {
-		return false
-	}
 	var lead decision.Words
 	if n := int64(len(p.adopt)); n > 0 {
 		lead = lead.Say("adopts ").Count("adopt", n).Say(plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
@@ -103,14 +83,11 @@ func (p *speaker) claiming() bool {
 
 // lookingAgain is a wait for a cache that a live read has overtaken.
 func (p *speaker) lookingAgain() bool {
-	switch {
-	case p.answered(qTaken, decision.Yes):
-		return p.waits("cache", words("its ReplicaSet ").Name(p.last.Learnt.NameTaken.Name).Say(" exists but is not in the cache yet"),
+	if p.leaf == leafUnseen {
+		return p.waits("cache", words("its ReplicaSet ").Name(p.learnt.NameTaken.Name).Say(" exists but is not in the cache yet"),
 			words("Goes on when it is seen"))
-	case p.last.Learnt.Parent != "":
-		return p.waits("cache", words("read live it is "+parentWord(p.last.Learnt.Parent)+", which the cache does not show yet"), nil)
 	}
-	return false
+	return p.waits("cache", words("read live it is "+parentWord(p.learnt.Parent)+", which the cache does not show yet"), nil)
 }
 
 func parentWord(parent string) string {
@@ -140,7 +117,7 @@ func (p *speaker) unfinished() bool {
 	switch {
 	case p.fresh == nil:
 		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(words("Goes on when that is created")))
-	case p.heldBack(heldBehind):
+	case p.leaf == leafBehind:
 		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod goes"), p.clock(nil))
 	}
 	lead := p.share()
@@ -148,15 +125,6 @@ func (p *speaker) unfinished() bool {
 		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old pod", " old pods") + " left")
 	}
 	return p.waits("unfinished", lead, p.clock(words("Goes on when its last write is seen")))
-}
-
-func (p *speaker) heldBack(code string) bool {
-	for _, h := range p.last.Verdict.Held {
-		if h.Code == code {
-			return true
-		}
-	}
-	return false
 }
 
 // settled is everything wanted, updated and available, and seen.
@@ -172,7 +140,7 @@ func (p *speaker) settled() bool {
 	lead := p.share()
 	switch {
 	case since.IsZero():
-	case p.s.Now.Sub(since) < recent:
+	case p.now.Sub(since) < recent:
 		p.turns(since.Add(recent))
 	default:
 		lead = lead.Say(", unchanged for ").Since(since)

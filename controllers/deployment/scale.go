@@ -30,7 +30,7 @@ func (t *turn) scale() bool {
 		t.scaleOne()
 	case t.saturated(): // [S-2]
 		for _, rs := range t.activeOld() {
-			t.resize(qSaturated, rs, 0)
+			t.resize(leafSteps, qSaturated, rs, 0)
 		}
 	case t.s.Strategy == rollingUpdate: // [S-3]
 		t.share()
@@ -70,14 +70,14 @@ func (t *turn) scaleOne() {
 		return
 	}
 	if !t.ask(qOneSize, rs.Replicas == t.s.Want, sizes(rs, t.s.Want)...) {
-		t.resize(qOneSize, rs, t.s.Want)
+		t.resize(leafScales, qOneSize, rs, t.s.Want)
 		return
 	}
 	// Kubernetes stops here, and as the stale annotation keeps D-10 true, the
 	// rollout never goes on. Writing the annotation alone ends that.
 	n, known := desired(rs)
 	if t.ask(qOneStale, known && rs.Replicas > 0 && n != t.s.Want, decision.Text("desired", rs.Desired)) {
-		t.resize(qOneStale, rs, rs.Replicas)
+		t.resize(leafRefreshes, qOneStale, rs, rs.Replicas)
 	}
 }
 
@@ -121,7 +121,7 @@ func (t *turn) share() {
 	for _, shrinks := range []bool{true, false} {
 		for i, rs := range sets {
 			if (to[i] < rs.Replicas) == shrinks {
-				t.resize(qShare, rs, to[i])
+				t.resize(leafShares, qShare, rs, to[i])
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (t *turn) refreshUnshared() {
 	}
 	if t.ask(qUnshared, len(stale) > 0, decision.Count("stale", int64(len(stale)))) {
 		for _, rs := range stale {
-			t.resize(qUnshared, rs, rs.Replicas)
+			t.resize(leafRefreshes, qUnshared, rs, rs.Replicas)
 		}
 	}
 }
@@ -172,9 +172,9 @@ func sizes(rs *ReplicaSet, to int64) []decision.Fact {
 	return []decision.Fact{decision.Text("replicaSet", rs.Name), decision.Count("from", rs.Replicas), decision.Count("to", to)}
 }
 
-// resize writes the size of rs and the two annotations that go with it; it
-// writes nothing where all three stand already.
-func (t *turn) resize(question string, rs *ReplicaSet, to int64) {
+// resize writes the size of rs and the two annotations that go with it, and is the
+// leaf where that takes a write: of the size, or of annotations alone.
+func (t *turn) resize(at leaf, question string, rs *ReplicaSet, to int64) {
 	want, ceiling := t.s.Want, t.bounds.Ceiling()
 	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(rs), Discipline: decision.StopAtFirst,
 		Question: question, Stamp: &decision.Stamp{Desired: new(want), Max: new(ceiling)}}
@@ -188,7 +188,13 @@ func (t *turn) resize(question string, rs *ReplicaSet, to int64) {
 	if rs.Max != digits(ceiling) {
 		a.Changes = append(a.Changes, decision.Change{Field: "metadata.annotations[" + annMax + "]", From: rs.Max, To: digits(ceiling)})
 	}
-	if len(a.Changes) > 0 {
-		t.write(a)
+	switch {
+	case len(a.Changes) == 0:
+		return
+	case a.Size != nil:
+		t.leaf = at
+	case t.leaf == leafRests:
+		t.leaf = leafRefreshes
 	}
+	t.write(a)
 }

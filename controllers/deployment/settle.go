@@ -6,88 +6,55 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// Settle computes the report after the last round: the status as it follows
+// settle computes the report after the last round: the status as it follows
 // from what was observed, whether it must be published, the events, and when to
 // look again ([2.13]). The verdict's own timers are not repeated in it.
-func Settle(s *Snapshot, rounds []decision.Round) Report {
-	if len(rounds) == 0 {
-		return Report{Status: s.Status}
-	}
-	last := rounds[len(rounds)-1]
-	seen := *s
-	seen.Learnt = last.Learnt
-	c := &closing{view: look(&seen), last: last, now: s.Now.UTC().Truncate(time.Second)}
-	c.report.Status = copyStatus(s.Status)
+func settle(t *turn, rounds []decision.Round) Report {
+	c := &closing{view: t.view, end: t.end, last: rounds[len(rounds)-1], second: t.now.UTC().Truncate(time.Second)}
+	c.report.Status = copyStatus(t.s.Status)
 	c.report.Events = c.events(rounds)
-	c.settle()
+	if t.branch != branchStopped {
+		c.settle()
+		c.minReadyTimer()
+	}
 	return c.report
 }
 
 // closing is one settling. Its report's status starts as the published one.
 type closing struct {
 	*view
+	end
 	last   decision.Round
-	now    time.Time // whole seconds, as conditions hold them
+	second time.Time // conditions hold whole ones
 	report Report
 }
 
 func (c *closing) settle() {
 	switch {
-	case c.last.Verdict.Stop, c.rollingBack():
-	case c.answered(qSelects, decision.Yes): // [D-3]
+	case c.branch == branchRestore:
+		// The echo brings the sync that publishes a status; this one has only events to tell ([2.9]).
+	case c.branch == branchSelectsAll: // [D-3]
 		c.report.Status.ObservedGeneration = max(c.s.Generation, c.s.Status.ObservedGeneration)
 		c.publish()
 	case c.refusedCreate() != nil: // [2.5] 5d
 		c.createError(c.refusedCreate())
 		c.publish()
 	case c.failed():
-	case c.stamping():
-		c.requeue()
-	case c.rollout():
-		c.early()
-		c.calculate()
-		c.progress()
-		c.failure()
-		c.publish()
+	case c.branch == branchRevision:
+		// Its status would observe the new generation beside a Progressing condition of
+		// the template before, which kubectl takes for its failure; the echo brings the
+		// sync that can tell.
 		c.requeue()
 	default:
 		c.early()
 		c.calculate()
+		if c.branch == branchRollout { // The others do not say how a rollout goes ([2.13]).
+			c.progress()
+			c.failure()
+		}
 		c.publish()
 		c.requeue()
 	}
-	if !c.last.Verdict.Stop {
-		c.minReadyTimer()
-	}
-}
-
-// rollingBack is true where the sync ended with a write of the Deployment
-// itself: its echo brings the sync that publishes a status, and this one has
-// only events to tell ([2.9]).
-func (c *closing) rollingBack() bool {
-	_, asked := c.last.Verdict.Path.Answer(qRBRevision)
-	return asked
-}
-
-// answered reports whether the last round answered a question with a word.
-func (c *closing) answered(question, answer string) bool {
-	got, asked := c.last.Verdict.Path.Answer(question)
-	return asked && got == answer
-}
-
-// rollout is true where the status also says how the rollout goes: not while
-// the Deployment is being deleted, paused, or scaled ([2.13]).
-func (c *closing) rollout() bool {
-	_, asked := c.last.Verdict.Path.Answer(qStrategy)
-	return asked
-}
-
-// stamping is true where the sync ended with the annotations of the new
-// ReplicaSet. Its status would observe the new generation beside a Progressing
-// condition of the template before, which kubectl takes for its failure; the
-// echo brings the sync that can tell.
-func (c *closing) stamping() bool {
-	return c.answered(qStamp, decision.No) && !c.s.Deleting && !c.s.Paused
 }
 
 // failed is true where a write failed that ends the sync without a status.
@@ -145,12 +112,11 @@ func (c *closing) created() *decision.Action {
 func (c *closing) early() {
 	c.pauseCondition()
 	c.collisions()
-	_, stamp := c.last.Verdict.Path.Answer(qStamp)
 	switch made := c.created(); {
 	case made != nil:
 		c.setRevision(made.Stamp.Revision)
 		c.setProgressing("True", reasonCreated, `Created new replica set "`+made.Target.Name+`"`)
-	case c.fresh == nil, stamp && c.answered(qStamp, decision.No):
+	case c.fresh == nil, c.leaf == leafStamps:
 		// Where the ReplicaSet itself was being written, the next sync goes on.
 	default:
 		c.setRevision(c.fresh.Revision)
@@ -161,19 +127,18 @@ func (c *closing) early() {
 }
 
 func (c *closing) pauseCondition() {
-	if !c.answered(qPauseCondition, decision.Yes) {
-		return
-	}
-	if c.pauseReason() == reasonPaused {
+	switch reason := c.pauseReason(); {
+	case c.branch == branchDeleting: // [D-7] was not asked.
+	case reason == reasonPaused:
 		c.setProgressing("Unknown", reasonPaused, "Deployment is paused")
-		return
+	case reason == reasonResumed:
+		c.setProgressing("Unknown", reasonResumed, "Deployment is resumed")
 	}
-	c.setProgressing("Unknown", reasonResumed, "Deployment is resumed")
 }
 
 // collisions counts one where the name was taken by something else.
 func (c *closing) collisions() {
-	if c.answered(qTaken, decision.No) {
+	if c.leaf == leafCollides {
 		c.report.Status.Collisions = new(collided(c.s))
 	}
 }
@@ -200,5 +165,5 @@ func (c *closing) setProgressing(status, reason, message string) {
 }
 
 func (c *closing) condition(kind, status, reason, message string) decision.Condition {
-	return decision.Condition{Type: kind, Status: status, Reason: reason, Message: message, Updated: c.now, Transition: c.now}
+	return decision.Condition{Type: kind, Status: status, Reason: reason, Message: message, Updated: c.second, Transition: c.second}
 }

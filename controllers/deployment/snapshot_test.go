@@ -129,25 +129,28 @@ func TestAnySnapshot(t *testing.T) {
 		if _, err := deployment.Decode(before); err != nil {
 			t.Fatalf("drawn, but refused: %v", err)
 		}
-		round := decision.Round{Learnt: s.Learnt, Verdict: deployment.Decide(s)}
-		if rapid.IntRange(0, 5).Draw(t, "acted") > 0 {
-			for range round.Verdict.Actions {
-				round.Outcomes = append(round.Outcomes, drawOutcome(t))
-			}
-		}
-		p := played{snapshot: s, rounds: []decision.Round{round}}
+		var try decision.Try
 		if rapid.IntRange(0, 3).Draw(t, "failing") == 0 {
-			p.try = decision.Try{Number: 3, Limit: 15, Next: noon.Add(time.Second), Dropped: rapid.Bool().Draw(t, "dropped")}
+			try = decision.Try{Number: 3, Limit: 15, Next: noon.Add(time.Second), Dropped: rapid.Bool().Draw(t, "dropped")}
 		}
-		if !round.Verdict.Stop {
-			report := deployment.Settle(s, p.rounds)
-			p.report = &report
-			if report.Publish && rapid.Bool().Draw(t, "published") {
-				report.Outcome = new(drawOutcome(t))
+		var published *decision.Outcome
+		if rapid.Bool().Draw(t, "published") {
+			published = new(drawOutcome(t))
+		}
+		acts, found := rapid.IntRange(0, 5).Draw(t, "acted") > 0, s.Learnt
+		p := run(s, try, published, func(v decision.Verdict) (list []decision.Outcome, learnt decision.Learnt) {
+			if !acts {
+				return nil, decision.Learnt{}
 			}
-			checkPublishable(t, s, report)
+			for range v.Actions {
+				list = append(list, drawOutcome(t))
+			}
+			learnt, found = found, decision.Learnt{}
+			return list, learnt
+		})
+		if p.report != nil {
+			checkPublishable(t, s, *p.report)
 		}
-		p.sentence = deployment.Say(s, p.rounds, p.report, p.try)
 		for _, problem := range p.problems() {
 			t.Fatalf("%s\n%s\n%s", problem, before, render(p))
 		}

@@ -34,6 +34,7 @@ func (t *turn) keepRevision() bool {
 		a.MinReadySeconds = new(t.s.MinReady)
 	}
 	a.Changes = t.stampChanges(stamp, minReady)
+	t.leaf = leafStamps
 	t.write(a)
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
@@ -38,6 +39,10 @@ const (
 // sorted into the new one and the old ones, and their sums. It never changes.
 type view struct {
 	s *Snapshot
+	// learnt is what earlier rounds of the sync found out, now the instant as of
+	// which it is looked at: that of the snapshot, or a later one.
+	learnt decision.Learnt
+	now    time.Time
 	// sets is every candidate in canonical order; children are those that are
 	// ours and match ([D-4]).
 	sets            []*ReplicaSet
@@ -54,10 +59,13 @@ type view struct {
 	found *decision.Diagnosis
 }
 
+// seen is a look at a snapshot alone.
+func seen(s *Snapshot) *view { return look(s, decision.Learnt{}, s.Now) }
+
 // look sorts a snapshot out. It never fails: what is wrong with the object is
 // left for a question to find.
-func look(s *Snapshot) *view {
-	v := &view{s: s, sets: canonical(s.ReplicaSets)}
+func look(s *Snapshot, learnt decision.Learnt, now time.Time) *view {
+	v := &view{s: s, learnt: learnt, now: now, sets: canonical(s.ReplicaSets)}
 	v.claim()
 	for _, rs := range v.children {
 		if v.fresh == nil && rs.SameTemplate {
@@ -104,7 +112,7 @@ func (v *view) claim() {
 	v.children = make([]*ReplicaSet, 0, len(v.sets))
 	for _, rs := range v.sets {
 		switch {
-		case slices.Contains(v.s.Learnt.ChildrenGone, rs.UID):
+		case slices.Contains(v.learnt.ChildrenGone, rs.UID):
 		case rs.Mine && rs.Matches:
 			v.children = append(v.children, rs)
 		case v.s.Deleting:

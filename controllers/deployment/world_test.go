@@ -119,30 +119,27 @@ func (w *world) find(uid string) *modelSet {
 }
 
 // sync is one sync of the Deployment loop. lose says which actions fail.
-func (w *world) sync(lose func() bool) (*deployment.Snapshot, decision.Round, *deployment.Report) {
-	s := w.snapshot()
-	r := decision.Round{Verdict: deployment.Decide(s)}
-	for _, a := range r.Verdict.Actions {
-		if lose() {
-			r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.Conflicted})
-			break
+func (w *world) sync(lose func() bool) played {
+	p := run(w.snapshot(), decision.Try{}, nil, func(v decision.Verdict) (list []decision.Outcome, _ decision.Learnt) {
+		for _, a := range v.Actions {
+			if lose() {
+				list = append(list, decision.Outcome{State: decision.Conflicted})
+				break
+			}
+			list = append(list, w.apply(a))
 		}
-		r.Outcomes = append(r.Outcomes, w.apply(a))
-	}
-	for len(r.Outcomes) < len(r.Verdict.Actions) {
-		r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.NotTried})
-	}
-	if r.Verdict.Stop {
-		return s, r, nil
-	}
-	report := deployment.Settle(s, []decision.Round{r})
-	if report.Publish && !lose() {
-		w.d.Status = report.Status
-		if report.Revision != "" {
-			w.d.Revision = report.Revision
+		for len(list) < len(v.Actions) {
+			list = append(list, decision.Outcome{State: decision.NotTried})
+		}
+		return list, decision.Learnt{}
+	})
+	if p.report != nil && p.report.Publish && !lose() {
+		w.d.Status = p.report.Status
+		if p.report.Revision != "" {
+			w.d.Revision = p.report.Revision
 		}
 	}
-	return s, r, &report
+	return p
 }
 
 // syncSet is one sync of a ReplicaSet: pods follow the size, those that are not
@@ -206,8 +203,8 @@ func (w *world) calm(passes int) int {
 			w.syncSet(m)
 			m.ending = 0
 		}
-		_, r, report := w.sync(func() bool { return false })
-		if len(r.Verdict.Actions) == 0 && report != nil && !report.Publish {
+		p := w.sync(func() bool { return false })
+		if len(p.rounds[0].Verdict.Actions) == 0 && p.report != nil && !p.report.Publish {
 			return i
 		}
 	}

@@ -13,40 +13,71 @@ const parentRecheck = time.Second
 // usualPath is the number of questions of an ordinary sync.
 const usualPath = 10
 
-// Decide answers every question of one sync, in upstream's order. The claims
-// come first in the verdict's actions; pods they adopt already count, so acting
-// must not go on to create or delete where one of them failed ([RS-6]).
-func Decide(s *Snapshot) decision.Verdict {
-	t := turn{s: s, pods: canonical(s.Pods), v: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
+// Decide is the first round of a sync. The claims come first in the verdict's
+// actions; pods they adopt already count, so acting must not go on to create or
+// delete where one of them failed ([RS-6]).
+func Decide(s *Snapshot) decision.Verdict { return NewSync(s).Decide() }
+
+func newTurn(s *Snapshot) *turn {
+	t := &turn{s: s, pods: canonical(s.Pods), v: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
 	for _, p := range t.pods {
 		if s.claimed(p) {
 			t.active = append(t.active, p)
 		}
 	}
-	t.decide()
-	return t.v
+	return t
 }
 
+// decide answers every question, in upstream's order.
 func (t *turn) decide() {
-	if !t.caughtUp() || !t.found() {
-		t.v.Stop = true
+	if !t.caughtUp() {
+		t.stop(leafEcho)
+		return
+	}
+	if !t.found() {
+		t.stop(leafGone)
 		return
 	}
 	seen := t.requestsSeen()
-	if !t.selectorReadable() || !t.parentThere() {
-		t.v.Stop = true
+	if !t.selectorReadable() {
+		t.stop(leafInvalid)
+		return
+	}
+	if !t.parentThere() {
+		t.stop(leafParent)
 		return
 	}
 	t.release()
 	t.adopt()
 	switch {
 	case t.deleting():
+		t.leaf = leafDeleting
 	case !seen:
-		t.hold(heldRequests, "RS-3", t.s.Expect.Expires)
+		if t.hold(heldRequests, "RS-3", t.s.Expect.Expires); len(t.v.Held) > 0 {
+			t.leaf = leafExpects
+		}
 	default:
 		t.manage()
 	}
 }
+
+// stop ends the sync without a report.
+func (t *turn) stop(at leaf) { t.v.Stop, t.leaf = true, at }
+
+// leaf is where a walk through the questions came out: what is said of the sync
+// follows from it.
+type leaf uint8
+
+const (
+	leafManages   leaf = iota // the number of pods
+	leafEcho                  // a write of its own is not seen yet
+	leafGone                  // there is no such object
+	leafInvalid               // its selector cannot be read
+	leafParent                // read live, it is gone or being deleted
+	leafDeleting              // its pods are the garbage collector's
+	leafExpects               // pods that it asked for are not seen yet, and hold others back
+	leafNamespace             // its namespace is being deleted
+)
 
 // caughtUp asks [RS-1]: deciding on a cache that lacks our own write would
 // repeat the write or take it back.

@@ -123,25 +123,22 @@ func FuzzSync(f *testing.F) {
 			}
 			return
 		}
-		first := decision.Round{Verdict: replicaset.Decide(s)}
-		first.Outcomes = drawn(first.Verdict, draw)
-		learnt := decision.Learnt{NamespaceTerminating: draw&1 > 0}
+		found := decision.Learnt{NamespaceTerminating: draw&1 > 0}
 		if draw&2 > 0 {
-			learnt.Parent = "gone"
+			found.Parent = "gone"
 		}
-		next := s.After(first, learnt)
-		second := decision.Round{Learnt: learnt, Verdict: replicaset.Decide(next)}
-		second.Outcomes = drawn(second.Verdict, draw>>7)
-		rounds := []decision.Round{first, second}
-		report := replicaset.Settle(next, rounds)
-		sentence := replicaset.Say(next, rounds, &report, decision.Try{Number: 1, Next: s.Now})
-		checkSentence(t, sentence)
-		for _, v := range []any{rounds, report, sentence, replicaset.Numbers(next)} {
+		p := run(s, decision.Try{Number: 1, Next: s.Now}, nil, func(v decision.Verdict) (list []decision.Outcome, learnt decision.Learnt) {
+			list, draw = drawn(v, draw), draw>>7
+			learnt, found = found, decision.Learnt{}
+			return list, learnt
+		})
+		checkSentence(t, p.sentence)
+		for _, v := range []any{p.rounds, p.report, p.sentence, p.numbers} {
 			if _, err := json.Marshal(v); err != nil {
 				t.Fatalf("cannot be recorded: %v", err)
 			}
 		}
-		for _, r := range rounds {
+		for _, r := range p.rounds {
 			if problems := undeclared(r.Verdict); len(problems) > 0 {
 				t.Fatal(problems)
 			}

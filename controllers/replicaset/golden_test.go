@@ -41,6 +41,7 @@ type played struct {
 	snapshot *replicaset.Snapshot
 	rounds   []decision.Round
 	report   *replicaset.Report
+	numbers  []decision.Fact
 	sentence decision.Sentence
 	try      decision.Try
 }
@@ -150,38 +151,46 @@ func writeGolden(t *testing.T, file string, got map[string]string) {
 	}
 }
 
-// play runs a sync the way the loop does: rounds while something was learnt,
-// no settling where the last round stopped.
+// play runs a sync as its golden tells: outcomes by round, and what each found out.
 func play(t *testing.T, g golden) played {
 	t.Helper()
-	first, err := replicaset.Decode(g.snapshot)
+	s, err := replicaset.Decode(g.snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := played{snapshot: first, try: g.try}
-	now, learnt := first, decision.Learnt{}
-	for i := 0; i == 0 || !learnt.IsZero(); i++ {
-		round := decision.Round{Learnt: learnt, Verdict: replicaset.Decide(now)}
-		learnt = decision.Learnt{}
-		if i < len(g.rounds) {
-			round.Outcomes, learnt = g.rounds[i].Outcomes, g.rounds[i].Learnt
+	round := 0
+	return run(s, g.try, g.publish, func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		round++
+		if round > len(g.rounds) {
+			return nil, decision.Learnt{}
 		}
-		if n := len(round.Outcomes); n != 0 && n != len(round.Verdict.Actions) {
-			t.Fatalf("round %d has %d outcomes for %d actions", i+1, n, len(round.Verdict.Actions))
+		if n := len(g.rounds[round-1].Outcomes); n != 0 && n != len(v.Actions) {
+			t.Fatalf("round %d has %d outcomes for %d actions", round, n, len(v.Actions))
 		}
-		p.rounds = append(p.rounds, round)
-		now = now.After(round, learnt)
+		return g.rounds[round-1].Outcomes, g.rounds[round-1].Learnt
+	})
+}
+
+// run runs a sync and tells it as of its snapshot. published is how the write of its
+// status ended; nil where none was tried.
+func run(s *replicaset.Snapshot, try decision.Try, published *decision.Outcome, act decision.Act) played {
+	core := replicaset.NewSync(s)
+	x := decision.Sync{Core: core}
+	x.Run(act)
+	p := played{snapshot: s, rounds: x.Rounds, try: try}
+	if x.Report != nil {
+		x.Report.Outcome = published
+		p.report = new(*core.Report())
+		p.report.Report = *x.Report
 	}
-	if last := p.rounds[len(p.rounds)-1]; !last.Verdict.Stop {
-		report := replicaset.Settle(first, p.rounds)
-		if diff := cmp.Diff(report, replicaset.Settle(now, p.rounds), compareFacts); diff != "" {
-			t.Errorf("settling the first and the last snapshot differs (-first +last):\n%s", diff)
-		}
-		report.Outcome = g.publish
-		p.report = &report
-	}
-	p.sentence = replicaset.Say(first, p.rounds, p.report, g.try)
+	told := x.Tell(try, s.Now)
+	p.numbers, p.sentence = told.Numbers, told.Sentence
 	return p
+}
+
+// acted runs the first round with outcomes that are drawn.
+func acted(s *replicaset.Snapshot, try decision.Try, draw func(decision.Verdict) []decision.Outcome) played {
+	return run(s, try, nil, func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) { return draw(v), decision.Learnt{} })
 }
 
 var compareFacts = cmp.Comparer(func(a, b decision.Value) bool { return a.Equal(b) })
@@ -207,7 +216,7 @@ func checkNumbers(t *testing.T, p played) {
 		report = &p.report.Report
 	}
 	words := slices.Concat(p.sentence.Lead, p.sentence.Then)
-	facts := decision.Facts(p.rounds, report, append(replicaset.Numbers(p.snapshot), p.try.Facts()...)...)
+	facts := decision.Facts(p.rounds, report, append(p.numbers, p.try.Facts()...)...)
 	for _, stray := range words.Strays(facts) {
 		t.Errorf("the sentence says %q, which is no fact of the sync", stray)
 	}

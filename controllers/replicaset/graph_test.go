@@ -62,15 +62,8 @@ var rare = map[[3]string]bool{{"RS-6.parent", "yes", "RS-6.release"}: true, {"RS
 // TestSnapshotsWalkAlongTheGraph does the same with random snapshots.
 func TestSnapshotsWalkAlongTheGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := genSnapshot(t)
-		v := replicaset.Decide(s)
-		rounds := []decision.Round{{Verdict: v, Outcomes: genOutcomes(t, v)}}
-		var report *replicaset.Report
-		if !v.Stop {
-			r := replicaset.Settle(s, rounds)
-			report = &r
-		}
-		for _, h := range hops(rounds, report) {
+		p := acted(genSnapshot(t), decision.Try{}, func(v decision.Verdict) []decision.Outcome { return genOutcomes(t, v) })
+		for _, h := range hops(p.rounds, p.report) {
 			if _, ok := graph.Way(h); !ok {
 				t.Fatalf("no way leads from %s (%s) to %s", h.From, h.Said, h.To)
 			}

@@ -72,16 +72,15 @@ func TestShuffledSnapshotSameVerdict(t *testing.T) {
 		s := genSnapshot(t)
 		shuffled := *s
 		shuffled.Pods = rapid.Permutation(s.Pods).Draw(t, "order")
-		v, w := replicaset.Decide(s), replicaset.Decide(&shuffled)
-		if diff := cmp.Diff(v, w, compareFacts); diff != "" {
+		a := acted(s, decision.Try{}, func(v decision.Verdict) []decision.Outcome { return genOutcomes(t, v) })
+		b := run(&shuffled, decision.Try{}, nil, decision.Recorded(a.rounds))
+		if diff := cmp.Diff(a.rounds, b.rounds, compareFacts); diff != "" {
 			t.Fatalf("verdict differs:\n%s", diff)
 		}
-		rounds := []decision.Round{{Verdict: v, Outcomes: genOutcomes(t, v)}}
-		a, b := replicaset.Settle(s, rounds), replicaset.Settle(&shuffled, rounds)
-		if diff := cmp.Diff(a, b, compareFacts); diff != "" {
+		if diff := cmp.Diff(a.report, b.report, compareFacts); diff != "" {
 			t.Fatalf("report differs:\n%s", diff)
 		}
-		if diff := cmp.Diff(replicaset.Say(s, rounds, &a, decision.Try{}), replicaset.Say(&shuffled, rounds, &b, decision.Try{})); diff != "" {
+		if diff := cmp.Diff(a.sentence, b.sentence); diff != "" {
 			t.Fatalf("sentence differs:\n%s", diff)
 		}
 	})
@@ -124,11 +123,11 @@ func TestSnapshotIsNotChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := replicaset.Decide(s)
-		rounds := []decision.Round{{Verdict: v, Outcomes: genOutcomes(t, v)}}
-		report := replicaset.Settle(s, rounds)
-		replicaset.Say(s, rounds, &report, decision.Try{})
-		s.After(rounds[0], decision.Learnt{Parent: "gone", ChildrenGone: []string{"uid-01", "uid-00"}})
+		found := decision.Learnt{Parent: "gone", ChildrenGone: []string{"uid-01", "uid-00"}}
+		run(s, decision.Try{}, nil, func(v decision.Verdict) (list []decision.Outcome, learnt decision.Learnt) {
+			learnt, found = found, decision.Learnt{}
+			return genOutcomes(t, v), learnt
+		})
 		if is, _ := json.Marshal(s); string(is) != string(was) {
 			t.Fatalf("snapshot changed:\n%s", cmp.Diff(string(was), string(is)))
 		}
@@ -141,10 +140,11 @@ func TestStatusIsPublishedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot(t)
 		s.Echo = nil
-		v := replicaset.Decide(s)
-		rounds := []decision.Round{{Verdict: v, Outcomes: genOutcomes(t, v)}}
-		report := replicaset.Settle(s, rounds)
-		st := report.Status
+		p := acted(s, decision.Try{}, func(v decision.Verdict) []decision.Outcome { return genOutcomes(t, v) })
+		if p.report == nil {
+			return
+		}
+		report, st := p.report, p.report.Status
 		if report.Publish == report.Hold && len(report.Changes) > 0 || (report.Publish || report.Hold) != (len(report.Changes) > 0) {
 			t.Fatalf("publish %v and hold %v with %d changes", report.Publish, report.Hold, len(report.Changes))
 		}
@@ -152,7 +152,7 @@ func TestStatusIsPublishedOnce(t *testing.T) {
 			t.Fatalf("status does not add up: %+v", st)
 		}
 		s.Status = st
-		if again := replicaset.Settle(s, rounds); again.Publish {
+		if again := run(s, decision.Try{}, nil, decision.Recorded(p.rounds)).report; again.Publish {
 			t.Fatalf("published again: %+v", again.Changes)
 		}
 	})

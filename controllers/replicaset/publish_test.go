@@ -17,7 +17,7 @@ func published(want int64, pods ...replicaset.Pod) *replicaset.Snapshot {
 }
 
 func settle(s *replicaset.Snapshot) replicaset.Report {
-	return replicaset.Settle(s, []decision.Round{{Verdict: replicaset.Decide(s)}})
+	return *run(s, decision.Try{}, nil, decision.Nobody).report
 }
 
 // pod is one on a node; without a word it is starting.

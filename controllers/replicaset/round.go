@@ -10,8 +10,7 @@ import (
 // learnt is merged in, pods that the round adopted are its own, and pods that it
 // released are not there any more. Pods that it created or deleted are expected
 // ([RS-3]), so that no second round asks for them once more. The receiver is not
-// changed. Decide must be given After's result, and never the first snapshot
-// with another Learnt, in every round but the first.
+// changed.
 func (s *Snapshot) After(r decision.Round, learnt decision.Learnt) *Snapshot {
 	next := *s
 	next.Learnt = merge(s.Learnt, learnt)
@@ -69,17 +68,13 @@ func (s *Snapshot) expect(a *decision.Action, o decision.Outcome) {
 	s.Expect.Since, s.Expect.Expires = s.Now, s.Now.Add(ExpectationsTimeout)
 }
 
-// knowing returns the snapshot with all that the rounds learnt. It is the same
-// whether it is given the first snapshot of the sync or the last.
+// knowing returns the snapshot without the pods that the last round found gone.
 func (s *Snapshot) knowing(rounds []decision.Round) *Snapshot {
 	learnt := s.Learnt
-	for _, r := range rounds {
-		learnt = merge(learnt, r.Learnt)
-	}
 	for uid := range lostClaims(rounds) {
 		learnt = merge(learnt, decision.Learnt{ChildrenGone: []string{uid}})
 	}
-	if learnt.IsZero() {
+	if len(learnt.ChildrenGone) == len(s.Learnt.ChildrenGone) {
 		return s
 	}
 	known := *s

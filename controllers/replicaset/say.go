@@ -17,35 +17,48 @@ func Numbers(s *Snapshot) []decision.Fact {
 // telling is what a sentence is made from.
 type telling struct {
 	s      *Snapshot
+	leaf   leaf
 	rounds []decision.Round
 	last   decision.Round
-	report *Report
+	report *decision.Report
 	try    decision.Try
 	tally  tally
 	out    decision.Sentence
 }
 
-// Say builds the sentence of the sync. report is nil where nothing was settled.
-// The situation is the first that holds, the most urgent one in front.
-func Say(s *Snapshot, rounds []decision.Round, report *Report, try decision.Try) decision.Sentence {
+// say builds the sentence of the sync. report is nil where nothing was settled.
+func say(s *Snapshot, at leaf, rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
 	s = s.knowing(rounds)
-	t := &telling{s: s, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
+	t := &telling{s: s, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
 	t.out.Namespace, t.out.Object = s.Namespace, s.Name
-	for _, situation := range situations {
-		if situation(t) {
-			break
-		}
-	}
+	t.say()
 	return t.out
 }
 
-// situations in the order in which they are tried; the last always holds.
-var situations = []func(*telling) bool{
-	(*telling).gone, (*telling).echo, (*telling).invalid, (*telling).parent,
-	(*telling).unanswered, (*telling).claimRefused, (*telling).manageRefused, (*telling).statusRefused,
-	(*telling).namespaceGoing, (*telling).beingDeleted,
-	(*telling).working, (*telling).expecting,
-	(*telling).blocked, (*telling).settling, (*telling).scaledToZero, (*telling).unsettled, (*telling).settled,
+// say says what ended the sync early, or else the most urgent of what it did and of
+// what its pods wait for.
+func (t *telling) say() {
+	switch t.leaf {
+	case leafEcho:
+		t.echo()
+	case leafGone:
+		t.gone()
+	case leafInvalid:
+		t.invalid()
+	case leafParent:
+		t.parent()
+	default:
+		said := t.refused() || t.namespaceGoing() || t.beingDeleted() || t.working() || t.expecting() ||
+			t.blocked() || t.settling() || t.scaledToZero() || t.unsettled()
+		if !said {
+			t.settled()
+		}
+	}
+}
+
+// refused is a write that did not get through.
+func (t *telling) refused() bool {
+	return t.unanswered() || t.claimRefused() || t.manageRefused() || t.statusRefused()
 }
 
 // is sets tone, code and the words that join them to the subject.
@@ -58,44 +71,29 @@ func (t *telling) has(code string) {
 	t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, code, "has", "failed"
 }
 
-func (t *telling) gone() bool {
-	if t.s.Found || len(t.s.Echo) > 0 {
-		return false
-	}
+func (t *telling) gone() {
 	t.is(decision.ToneNeutral, "gone", "gone")
 	t.out.Lead = decision.Words{}.Say("the cache does not hold it any more, so nothing is left to decide")
-	return true
 }
 
-func (t *telling) echo() bool {
-	if len(t.s.Echo) == 0 {
-		return false
-	}
+func (t *telling) echo() {
 	e := t.s.Echo[0]
 	t.is(decision.ToneWaiting, "echo", "waiting")
 	t.out.Lead = decision.Words{}.Say("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
 		Say(" is not seen yet, the cache is at ").Name(e.Cached).Say(", for ").Since(e.Since)
 	t.out.Then = decision.Words{}.Say("Decides when it is seen, or looks again in ").Until(e.Check)
 	t.out.Since, t.out.Turns = e.Since, e.Check
-	return true
 }
 
-func (t *telling) invalid() bool {
-	if t.last.Verdict.Invalid == "" {
-		return false
-	}
+func (t *telling) invalid() {
 	t.has("invalid-selector")
 	t.out.Lead = decision.Words{}.Say("its selector cannot be read (").Quote(brief(t.last.Verdict.Invalid)).
 		Say("), so its pods are left alone")
 	t.out.Then = decision.Words{}.Say("Looks again when it changes; no timer runs")
-	return true
 }
 
-func (t *telling) parent() bool {
-	held := t.held(heldParent)
-	if held == nil {
-		return false
-	}
+func (t *telling) parent() {
+	held := t.last.Verdict.Held[0]
 	t.is(decision.ToneWaiting, "parent", "waiting")
 	t.out.Lead = decision.Words{}.Say("a live read says that it is ").Quote(t.s.Learnt.Parent).
 		Say(", so it does not adopt ").Name(held.Target.Name)
@@ -104,17 +102,6 @@ func (t *telling) parent() bool {
 		t.out.Then = t.out.Then.Say(", or in ").Until(timers[0].At)
 		t.out.Turns = timers[0].At
 	}
-	return true
-}
-
-// held finds the write that was held back for that code.
-func (t *telling) held(code string) *decision.Held {
-	for i := range t.last.Verdict.Held {
-		if t.last.Verdict.Held[i].Code == code {
-			return &t.last.Verdict.Held[i]
-		}
-	}
-	return nil
 }
 
 // tryAgain says when the worker tries once more after a failure.
@@ -136,7 +123,7 @@ func (t *telling) decideAgain() decision.Words {
 }
 
 func (t *telling) namespaceGoing() bool {
-	if !t.s.Learnt.NamespaceTerminating && !t.terminal() {
+	if t.leaf != leafNamespace && !t.terminal() {
 		return false
 	}
 	t.is(decision.ToneNeutral, "namespace-terminating", "stopped")
@@ -151,7 +138,7 @@ func (t *telling) terminal() bool {
 }
 
 func (t *telling) beingDeleted() bool {
-	if !t.s.Deleting {
+	if t.leaf != leafDeleting {
 		return false
 	}
 	t.is(decision.ToneNeutral, "deleting", "being deleted")
@@ -184,12 +171,11 @@ func (t *telling) unsettled() bool {
 	return true
 }
 
-func (t *telling) settled() bool {
+func (t *telling) settled() {
 	t.is(decision.ToneOK, "settled", "settled")
 	t.out.Lead = decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
 		Say(podsAre(t.tally.available, t.s.Want) + " available")
 	t.out.Since = t.tally.since
-	return true
 }
 
 // podsAre goes after "n of total".

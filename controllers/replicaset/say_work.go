@@ -76,8 +76,7 @@ func claimed(w decision.Words, r decision.Round, first *decision.Action, fact st
 }
 
 func (t *telling) expecting() bool {
-	held := t.held(heldRequests)
-	if held == nil {
+	if t.leaf != leafExpects {
 		return false
 	}
 	e := t.s.Expect

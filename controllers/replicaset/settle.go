@@ -15,10 +15,10 @@ const ExpectationsTimeout = 5 * time.Minute
 // replicaFailure is the only condition of this loop.
 const replicaFailure = "ReplicaFailure"
 
-// Settle computes the report after the last round: the status as of the pods
+// settle computes the report after the last round: the status as of the pods
 // that were decided on, and the events of what acting did. It publishes nothing
 // where the sync stopped or a claim failed ([RS-6]).
-func Settle(s *Snapshot, rounds []decision.Round) Report {
+func settle(s *Snapshot, rounds []decision.Round) Report {
 	r := last(rounds)
 	report := Report{Status: s.Status}
 	report.Events = events(rounds)

@@ -49,6 +49,7 @@ func (t *turn) namespaceOpen() bool {
 		return true
 	}
 	t.v.Path.Ask("RS-8.namespace", false)
+	t.leaf = leafNamespace
 	t.hold(heldNamespace, "RS-8.namespace", time.Time{})
 	return false
 }

@@ -12,6 +12,7 @@ import (
 type turn struct {
 	s *Snapshot
 	v decision.Verdict
+	leaf
 	// pods are the candidates in canonical order, active the claimed ones that count.
 	pods   []*Pod
 	active []*Pod

@@ -16,11 +16,13 @@ import (
 func TestWordsCountWithFacts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot(t)
-		v := replicaset.Decide(s)
-		rounds := []decision.Round{{Verdict: v, Outcomes: genOutcomes(t, v)}}
-		report := replicaset.Settle(s, rounds)
 		try := genTry(t, s.Now)
-		sentence := replicaset.Say(s, rounds, &report, try)
+		p := acted(s, try, func(v decision.Verdict) []decision.Outcome { return genOutcomes(t, v) })
+		sentence, v := p.sentence, p.rounds[0].Verdict
+		var report *decision.Report
+		if p.report != nil {
+			report = &p.report.Report
+		}
 		if !known(sentence.Code) {
 			t.Fatalf("code %q is not declared", sentence.Code)
 		}
@@ -28,13 +30,13 @@ func TestWordsCountWithFacts(t *testing.T) {
 		for _, h := range v.Held {
 			words = append(words, h.Unblocks)
 		}
-		facts := decision.Facts(rounds, &report.Report, append(replicaset.Numbers(s), try.Facts()...)...)
+		facts := decision.Facts(p.rounds, report, append(p.numbers, try.Facts()...)...)
 		for _, w := range words {
 			if strays := w.Strays(facts); len(strays) > 0 {
 				t.Fatalf("%q are no facts, in %q", strays, sentence.At(s.Now))
 			}
 		}
-		for _, step := range append(v.Path, report.Path...) {
+		for _, step := range p.steps() {
 			q, _ := replicaset.Catalogue.Find(step.Question)
 			if _, ok := q.Answer(step.Answer); !ok {
 				t.Fatalf("%s does not declare the answer %q", step.Question, step.Answer)

@@ -59,7 +59,13 @@ type Cluster struct {
 	now                 time.Time
 	serial              int // of everything created or written
 	plans               []plan
-	decide              func(*deployment.Snapshot) decision.Verdict
+	begin               func(*deployment.Snapshot) core
+}
+
+// core is the pure part of a Deployment's sync, with the status that it settled.
+type core interface {
+	decision.Core
+	Report() *deployment.Report
 }
 
 // alarm is when a loop syncs next: at once, or when the clock rings. The earliest
@@ -87,9 +93,9 @@ func From(s *deployment.Snapshot) (*Cluster, error) {
 	if !s.Found {
 		return nil, errors.New("model a snapshot: there is no Deployment in it")
 	}
-	c := &Cluster{Rules: Rules{End: usualEnd}, spec: *s, now: s.Now.UTC().Round(0), decide: deployment.Decide,
+	c := &Cluster{Rules: Rules{End: usualEnd}, spec: *s, now: s.Now.UTC().Round(0), begin: func(s *deployment.Snapshot) core { return deployment.NewSync(s) },
 		images: map[string]int{}, fates: map[int]Fate{}}
-	c.spec.Echo, c.spec.Learnt, c.spec.LiveReads, c.spec.ReplicaSets = nil, decision.Learnt{}, nil, nil
+	c.spec.Echo, c.spec.LiveReads, c.spec.ReplicaSets = nil, nil, nil
 	c.due.now = true
 	sets := *s
 	sets.ReplicaSets = slices.Clone(s.ReplicaSets)

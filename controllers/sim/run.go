@@ -137,12 +137,9 @@ const maxTurns = 4
 
 // speak sets what the loop says of a snapshot.
 func (r *Result) speak(s *deployment.Snapshot) {
-	rounds := []decision.Round{{Verdict: deployment.Decide(s)}}
-	var report *deployment.Report
-	if !rounds[0].Verdict.Stop {
-		report = new(deployment.Settle(s, rounds))
-	}
-	r.At, r.Held, r.Sentence = s.Now, rounds[0].Verdict.Held, deployment.Say(s, rounds, report, decision.Try{})
+	x := decision.Sync{Core: deployment.NewSync(s)}
+	x.Run(decision.Nobody)
+	r.At, r.Held, r.Sentence = s.Now, x.Rounds[0].Verdict.Held, x.Tell(decision.Try{}, s.Now).Sentence
 }
 
 func (c *Cluster) overdue() bool {

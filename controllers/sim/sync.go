@@ -20,21 +20,27 @@ func (c *Cluster) syncDeployment() Step {
 	c.due = alarm{at: c.due.at}
 	s := c.Snapshot()
 	step := Step{At: c.now, Loop: deployment.Catalogue.Loop, Name: c.spec.Name, Snapshot: s}
-	step.Round.Verdict = c.decide(s)
-	for _, a := range step.Round.Verdict.Actions {
-		step.Round.Outcomes = append(step.Round.Outcomes, c.do(a))
-	}
+	core := c.begin(s)
+	step.run(core, c.now, c.do)
 	c.due.arm(step.Round.Verdict.Timers)
-	rounds := []decision.Round{step.Round}
-	var report *deployment.Report
-	if !step.Round.Verdict.Stop {
-		report = new(deployment.Settle(s, rounds))
-		step.Report = &report.Report
-		c.publish(report)
+	if step.Report != nil {
+		c.publish(core.Report())
 	}
-	step.Sentence = deployment.Say(s, rounds, report, decision.Try{})
 	c.measure(&step)
 	return step
+}
+
+// run runs one sync, whose actions do carries out; nothing is learnt in the model.
+func (s *Step) run(core decision.Core, now time.Time, do func(decision.Action) decision.Outcome) {
+	x := decision.Sync{Core: core}
+	x.Run(func(v decision.Verdict) (list []decision.Outcome, _ decision.Learnt) {
+		for _, a := range v.Actions {
+			list = append(list, do(a))
+		}
+		return list, decision.Learnt{}
+	})
+	s.Round, s.Report = x.Rounds[0], x.Report
+	s.Sentence = x.Tell(decision.Try{}, now).Sentence
 }
 
 func (c *Cluster) publish(r *deployment.Report) {
@@ -53,16 +59,12 @@ func (c *Cluster) syncReplicaSet(m *set) Step {
 	m.due = alarm{at: m.due.at}
 	s := c.observe(m)
 	step := Step{At: c.now, Loop: replicaset.Catalogue.Loop, Name: m.rs.Name}
-	step.Round.Verdict = replicaset.Decide(s)
-	for _, a := range step.Round.Verdict.Actions {
-		step.Round.Outcomes = append(step.Round.Outcomes, c.doPods(m, a))
-	}
+	core := replicaset.NewSync(s)
+	step.run(core, c.now, func(a decision.Action) decision.Outcome { return c.doPods(m, a) })
 	m.due.arm(step.Round.Verdict.Timers)
-	rounds := []decision.Round{step.Round}
-	report := replicaset.Settle(s, rounds)
-	step.Report = &report.Report
-	c.publishSet(m, &report)
-	step.Sentence = replicaset.Say(s, rounds, &report, decision.Try{})
+	if step.Report != nil {
+		c.publishSet(m, core.Report())
+	}
 	c.measure(&step)
 	return step
 }

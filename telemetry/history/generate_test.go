@@ -161,17 +161,8 @@ func (g *generator) deployment(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 		rs := &first.ReplicaSets[i]
 		g.jitter(&rs.Replicas, &rs.StatusReplicas, &rs.Ready, &rs.Available)
 	}
-	now := *first
-	g.rounds(t, in, func(learnt decision.Learnt) decision.Verdict { now.Learnt = learnt; return deployment.Decide(&now) })
-	var report *deployment.Report
-	if !t.Rounds[len(t.Rounds)-1].Verdict.Stop {
-		settled := deployment.Settle(first, t.Rounds)
-		report = &settled
-		t.Report = &report.Report
-	}
 	t.Namespace, t.Name, t.UID, t.Gone = first.Namespace, first.Name, first.UID, !first.Found
-	g.end(t, in)
-	t.Numbers, t.Sentence = deployment.Numbers(first), deployment.Say(first, t.Rounds, report, t.Try)
+	g.sync(t, in, deployment.NewSync(first), first.Now)
 	t.Snapshot, _ = wire.Pack(first)
 	return t
 }
@@ -186,41 +177,31 @@ func (g *generator) replicaSet(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 		t.Loop = telemetry.LoopReplicationController
 	}
 	g.jitter(&first.Want, &first.Status.Ready, &first.Status.Available, &first.Status.Replicas)
-	now := *first
-	g.rounds(t, in, func(learnt decision.Learnt) decision.Verdict { now.Learnt = learnt; return replicaset.Decide(&now) })
-	var report *replicaset.Report
-	if !t.Rounds[len(t.Rounds)-1].Verdict.Stop {
-		settled := replicaset.Settle(first, t.Rounds)
-		report = &settled
-		t.Report = &report.Report
-	}
 	t.Namespace, t.Name, t.UID, t.Gone, t.Owner = first.Namespace, first.Name, first.UID, !first.Found, first.Owner
-	g.end(t, in)
-	t.Numbers, t.Sentence = replicaset.Numbers(first), replicaset.Say(first, t.Rounds, report, t.Try)
+	g.sync(t, in, replicaset.NewSync(first), first.Now)
 	t.Snapshot, _ = wire.Pack(first)
 	return t
 }
 
-// rounds decides, with the golden's outcomes where they fit and drawn ones
+// sync runs a sync, with the golden's outcomes where they fit and drawn ones
 // where another number has led elsewhere.
-func (g *generator) rounds(t *telemetry.Trace, in *inputs, decide func(decision.Learnt) decision.Verdict) {
-	var learnt decision.Learnt
-	for i := range 3 {
-		round := decision.Round{Learnt: learnt, Verdict: decide(learnt)}
-		learnt = decision.Learnt{}
-		if i < len(in.rounds) && len(in.rounds[i].Outcomes) == len(round.Verdict.Actions) {
-			round.Outcomes, learnt = in.rounds[i].Outcomes, in.rounds[i].Learnt
-		} else {
-			for _, a := range round.Verdict.Actions {
-				round.Outcomes = append(round.Outcomes, g.outcome(a.Target.Name))
-			}
+func (g *generator) sync(t *telemetry.Trace, in *inputs, core decision.Core, now time.Time) {
+	s, round := decision.Sync{Core: core}, 0
+	s.Run(func(v decision.Verdict) (list []decision.Outcome, _ decision.Learnt) {
+		round++
+		t.Timers = append(t.Timers, v.Timers...)
+		if round <= len(in.rounds) && len(in.rounds[round-1].Outcomes) == len(v.Actions) {
+			return in.rounds[round-1].Outcomes, in.rounds[round-1].Learnt
 		}
-		t.Rounds = append(t.Rounds, round)
-		t.Timers = append(t.Timers, round.Verdict.Timers...)
-		if learnt.IsZero() {
-			return
+		for _, a := range v.Actions {
+			list = append(list, g.outcome(a.Target.Name))
 		}
-	}
+		return list, decision.Learnt{}
+	})
+	t.Rounds, t.Report = s.Rounds, s.Report
+	g.end(t, in)
+	told := s.Tell(t.Try, now)
+	t.Numbers, t.Sentence = told.Numbers, told.Sentence
 }
 
 func (g *generator) outcome(name string) decision.Outcome {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
@@ -17,16 +18,16 @@ import (
 // Rules are what recorded syncs are decided by. The zero value is the rules of
 // this program; a test replaces one to see that the change is caught.
 type Rules struct {
-	DecideDeployment func(*deployment.Snapshot) decision.Verdict
-	DecideReplicaSet func(*replicaset.Snapshot) decision.Verdict
+	Deployment func(*deployment.Snapshot) decision.Core
+	ReplicaSet func(*replicaset.Snapshot) decision.Core
 }
 
 func (r Rules) withDefaults() Rules {
-	if r.DecideDeployment == nil {
-		r.DecideDeployment = deployment.Decide
+	if r.Deployment == nil {
+		r.Deployment = func(s *deployment.Snapshot) decision.Core { return deployment.NewSync(s) }
 	}
-	if r.DecideReplicaSet == nil {
-		r.DecideReplicaSet = replicaset.Decide
+	if r.ReplicaSet == nil {
+		r.ReplicaSet = func(s *replicaset.Snapshot) decision.Core { return replicaset.NewSync(s) }
 	}
 	return r
 }
@@ -86,18 +87,18 @@ func (d Difference) String() string {
 
 // Trace decides and settles one recorded sync again. It changes nothing of it,
 // and a panic of the rules is a difference.
-func (r Rules) Trace(t *telemetry.Trace) (f Finding) {
+func (r Rules) Trace(t *telemetry.Trace) Finding {
 	if t.Snapshot.IsZero() {
 		if len(t.Rounds) == 0 {
 			return Finding{Kind: NotReplayable, Reason: Unobserved}
 		}
 		return Finding{Kind: NotReplayable, Reason: Unrecorded}
 	}
-	turn, err := r.withDefaults().turn(t)
+	core, now, err := r.withDefaults().core(t)
 	if err != nil {
 		return Finding{Kind: NotReplayable, Reason: Unread, Detail: err}
 	}
-	return again(turn, t)
+	return (&again{t: t}).sync(core, now)
 }
 
 // Traces replays many at once, on every processor there is, and gives their
@@ -120,85 +121,27 @@ func (r Rules) Traces(list []*telemetry.Trace) []Finding {
 // errLoop is the error of a loop that this program does not have.
 var errLoop = errors.New("no such loop is known")
 
-// turn reads the snapshot for the rules of its loop.
-func (r Rules) turn(t *telemetry.Trace) (turn, error) {
+// core reads the snapshot for the rules of its loop, and when it was taken.
+func (r Rules) core(t *telemetry.Trace) (decision.Core, time.Time, error) {
 	text, err := t.Snapshot.JSON()
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	switch t.Loop {
 	case telemetry.LoopDeployment:
 		s, err := deployment.Decode(text)
 		if err != nil {
-			return nil, err
+			return nil, time.Time{}, err
 		}
-		return newDeploymentTurn(s, r.DecideDeployment), nil
+		return r.Deployment(s), s.Now, nil
 	case telemetry.LoopReplicaSet, telemetry.LoopReplicationController:
 		s, err := replicaset.Decode(text)
 		if err != nil {
-			return nil, err
+			return nil, time.Time{}, err
 		}
-		return &replicaSetTurn{s: s, by: r.DecideReplicaSet}, nil
+		return r.ReplicaSet(s), s.Now, nil
 	}
-	return nil, fmt.Errorf("loop %q: %w", t.Loop, errLoop)
-}
-
-// again goes through a sync as the loop does, and compares at each step.
-func again(now turn, t *telemetry.Trace) (f Finding) {
-	at := "rounds[0].verdict"
-	var told words
-	defer func() {
-		if p := recover(); p != nil {
-			f = differs(Difference{Path: at, Recorded: "an answer", Now: fmt.Sprintf("a panic: %v", p)})
-		}
-	}()
-	for i, round := range t.Rounds {
-		if i > 0 {
-			now.learn(t.Rounds[i-1], round.Learnt)
-		}
-		at = fmt.Sprintf("rounds[%d].verdict", i)
-		decided := now.decide()
-		if d := compare(at, wordless(round.Verdict), wordless(decided)); d != nil {
-			return differs(*d)
-		}
-		told.compare(at, round.Verdict, decided)
-	}
-	if panicked(t) {
-		return Finding{Kind: NotReplayable, Reason: Panicked}
-	}
-	now.end()
-	at = "report"
-	var report *decision.Report
-	if n := len(t.Rounds); n == 0 || !t.Rounds[n-1].Verdict.Stop {
-		report = now.settle(t.Rounds)
-		if t.Report != nil {
-			report.Outcome = t.Report.Outcome // What became of the write is not for settle to say.
-		}
-	}
-	if d := compare(at, t.Report, report); d != nil {
-		return differs(*d)
-	}
-	at = "numbers"
-	numbers := now.numbers()
-	if d := compare(at, keyNumbers(t.Numbers), keyNumbers(numbers)); d != nil {
-		return differs(*d)
-	}
-	told.compare(at, listed(t.Numbers), listed(numbers))
-	at = "sentence"
-	told.compare(at, t.Sentence, now.say(t.Rounds, report, t.Try))
-	if told.first != nil {
-		return Finding{Kind: WordsOnly, Difference: *told.first}
-	}
-	return Finding{Kind: Equal}
-}
-
-// words keeps the first difference of what is only told.
-type words struct{ first *Difference }
-
-func (w *words) compare(at string, recorded, now any) {
-	if w.first == nil {
-		w.first = compare(at, recorded, now)
-	}
+	return nil, time.Time{}, fmt.Errorf("loop %q: %w", t.Loop, errLoop)
 }
 
 // wordless is a verdict without what only tells why writes are held back.
@@ -240,5 +183,3 @@ func listed(facts []decision.Fact) []decision.Fact {
 	}
 	return facts
 }
-
-func differs(d Difference) Finding { return Finding{Kind: Different, Difference: d} }

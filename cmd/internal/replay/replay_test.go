@@ -97,22 +97,34 @@ func TestRealLoopsReplay(t *testing.T) {
 	t.Run("changed record", func(t *testing.T) { changedRecord(t, traces) })
 }
 
+// changed is a sync whose verdicts are changed.
+type changed struct {
+	decision.Core
+	change func(*decision.Verdict)
+}
+
+func (c changed) Decide() decision.Verdict {
+	v := c.Core.Decide()
+	c.change(&v)
+	return v
+}
+
 // changedRule takes the new ReplicaSet one pod too far, and asks one question less.
 func changedRule(t *testing.T, traces []*telemetry.Trace) {
-	further := replay.Rules{DecideDeployment: func(s *deployment.Snapshot) decision.Verdict {
-		v := deployment.Decide(s)
-		for i := range v.Actions {
-			if v.Actions[i].Kind == decision.UpdateReplicaSet && v.Actions[i].Size != nil {
-				v.Actions[i].Size.To++
+	further := replay.Rules{Deployment: func(s *deployment.Snapshot) decision.Core {
+		return changed{deployment.NewSync(s), func(v *decision.Verdict) {
+			for i := range v.Actions {
+				if v.Actions[i].Kind == decision.UpdateReplicaSet && v.Actions[i].Size != nil {
+					v.Actions[i].Size.To++
+				}
 			}
-		}
-		return v
-	}, DecideReplicaSet: func(s *replicaset.Snapshot) decision.Verdict {
-		v := replicaset.Decide(s)
-		if n := len(v.Path); n > 3 {
-			v.Path = v.Path[:n-1]
-		}
-		return v
+		}}
+	}, ReplicaSet: func(s *replicaset.Snapshot) decision.Core {
+		return changed{replicaset.NewSync(s), func(v *decision.Verdict) {
+			if n := len(v.Path); n > 3 {
+				v.Path = v.Path[:n-1]
+			}
+		}}
 	}}
 	var sum replay.Summary
 	sized := 0
@@ -221,7 +233,9 @@ func TestPanickingRulesDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopReplicaSet}, Snapshot: telemetry.SnapshotText(raw), Rounds: []decision.Round{{Verdict: replicaset.Decide(s)}}}
-	f := replay.Rules{DecideReplicaSet: func(*replicaset.Snapshot) decision.Verdict { panic("no") }}.Trace(x)
+	f := replay.Rules{ReplicaSet: func(s *replicaset.Snapshot) decision.Core {
+		return changed{replicaset.NewSync(s), func(*decision.Verdict) { panic("no") }}
+	}}.Trace(x)
 	if f.Kind != replay.Different || f.Difference.String() != "rounds[0].verdict: recorded an answer, now a panic: no" {
 		t.Errorf("%s: %s", f.Kind, f.Difference)
 	}

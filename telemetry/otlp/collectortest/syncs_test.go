@@ -68,20 +68,20 @@ func readGolden(t *testing.T, file string) (g golden) {
 	return g
 }
 
-// rounds plays a golden as the loop does: again while something was learnt.
-func (g golden) rounds(decide func() decision.Verdict, learn func(decision.Round, decision.Learnt)) []decision.Round {
-	var list []decision.Round
-	learnt := decision.Learnt{}
-	for i := 0; i == 0 || !learnt.IsZero(); i++ {
-		round := decision.Round{Learnt: learnt, Verdict: decide()}
-		learnt = decision.Learnt{}
-		if i < len(g.Rounds) {
-			round.Outcomes, learnt = g.Rounds[i].Outcomes, g.Rounds[i].Learnt
+// play runs a sync as its golden tells: outcomes by round, and what each found out.
+func (g golden) play(core decision.Core, now time.Time) *telemetry.Trace {
+	s, round := decision.Sync{Core: core}, 0
+	s.Run(func(decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+		round++
+		if round > len(g.Rounds) {
+			return nil, decision.Learnt{}
 		}
-		list = append(list, round)
-		learn(round, learnt)
+		return g.Rounds[round-1].Outcomes, g.Rounds[round-1].Learnt
+	})
+	if s.Report != nil {
+		s.Report.Outcome = g.Publish
 	}
-	return list
+	return &telemetry.Trace{Try: g.Try, Result: telemetry.ResultUnchanged, Rounds: s.Rounds, Report: s.Report, Sentence: s.Tell(g.Try, now).Sentence}
 }
 
 func playDeployment(t *testing.T, g golden) *telemetry.Trace {
@@ -90,16 +90,7 @@ func playDeployment(t *testing.T, g golden) *telemetry.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &telemetry.Trace{Try: g.Try, Result: telemetry.ResultUnchanged}
-	tr.Rounds = g.rounds(func() decision.Verdict { return deployment.Decide(s) }, func(_ decision.Round, l decision.Learnt) { s.Learnt.Add(l) })
-	var report *deployment.Report
-	if !tr.Rounds[len(tr.Rounds)-1].Verdict.Stop {
-		settled := deployment.Settle(s, tr.Rounds)
-		settled.Outcome = g.Publish
-		report, tr.Report = &settled, &settled.Report
-	}
-	tr.Sentence = deployment.Say(s, tr.Rounds, report, g.Try)
-	return tr
+	return g.play(deployment.NewSync(s), s.Now)
 }
 
 func playReplicaSet(t *testing.T, g golden) *telemetry.Trace {
@@ -108,17 +99,7 @@ func playReplicaSet(t *testing.T, g golden) *telemetry.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := s
-	tr := &telemetry.Trace{Try: g.Try, Result: telemetry.ResultUnchanged}
-	tr.Rounds = g.rounds(func() decision.Verdict { return replicaset.Decide(s) }, func(r decision.Round, l decision.Learnt) { s = s.After(r, l) })
-	var report *replicaset.Report
-	if !tr.Rounds[len(tr.Rounds)-1].Verdict.Stop {
-		settled := replicaset.Settle(first, tr.Rounds)
-		settled.Outcome = g.Publish
-		report, tr.Report = &settled, &settled.Report
-	}
-	tr.Sentence = replicaset.Say(first, tr.Rounds, report, g.Try)
-	return tr
+	return g.play(replicaset.NewSync(s), s.Now)
 }
 
 // timed gives a sync times such as a loop measures, and the result of its outcomes.
