@@ -63,7 +63,7 @@ type Trace struct {
 	Try      decision.Try      `json:"try,omitzero"`
 	Sentence decision.Sentence `json:"sentence"`
 	Numbers  []decision.Fact   `json:"numbers,omitempty"`
-	// Estimate says when a Deployment's rollout may complete; nil where none is under way.
+	// Estimate is in recordings of versions before: it is folded when somebody asks.
 	Estimate *decision.Estimate `json:"estimate,omitempty"`
 	// Diagnosis is what keeps the pods of the object, as the sentence names it.
 	Diagnosis decision.Diagnosis `json:"diagnosis,omitzero"`

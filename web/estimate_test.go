@@ -16,7 +16,7 @@ func TestEstimatesAreShown(t *testing.T) {
 	w, base := story(t)
 	seen := map[string]bool{}
 	for _, row := range w.journal.Board().Rows(telemetry.LoopDeployment) {
-		e := row.Trace.Estimate
+		e := new(Server).estimate(row.Trace)
 		code := "none"
 		if e != nil {
 			code = e.Code

@@ -33,7 +33,7 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	if !x.onList && !t.Gone {
 		h.Gone = true
 	}
-	h.Estimate = estimateView(t.Estimate)
+	h.Estimate = estimateView(s.estimate(t))
 	return h
 }
 

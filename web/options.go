@@ -176,15 +176,16 @@ type Server struct {
 	guard   guard
 	handler chi.Router
 	// builders are the pages that can be live, by their route.
-	builders map[string]builder
-	draws    drawings
-	list     listing
-	encoded  encoded
-	says     sayings
-	seen     evidence
-	exports  chan struct{} // bounds those under way
-	folds    chan struct{} // the same of plans
-	within   time.Duration // bounds the plans of one page
+	builders  map[string]builder
+	draws     drawings
+	list      listing
+	encoded   encoded
+	says      beside[decision.Sentence]
+	estimates beside[*decision.Estimate]
+	seen      evidence
+	exports   chan struct{} // bounds those under way
+	folds     chan struct{} // the same of plans
+	within    time.Duration // bounds the plans of one page
 
 	// seats bounds the open websockets. mu guards who sits there, and makes sure
 	// that nobody sits down once Shutdown waits for the last to leave.

@@ -7,17 +7,39 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// maxSaid bounds the sentences that are remembered beside their traces.
-const maxSaid = 4096
+// maxBeside bounds what is remembered beside traces.
+const maxBeside = 4096
 
-// sayings are sentences that the clock has changed since their sync, by its
-// number. The loops' own packages say them again from the recorded snapshot.
-type sayings struct {
+// beside is what was worked out of traces when somebody looked at them. It is safe
+// for concurrent use.
+type beside[T any] struct {
 	mu sync.Mutex
-	m  map[uint64]decision.Sentence
+	m  map[traceID]T
+}
+
+type traceID struct {
+	epoch string
+	seq   uint64
+}
+
+func (b *beside[T]) get(t *telemetry.Trace) (T, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, ok := b.m[traceID{t.Epoch, t.Seq}]
+	return v, ok
+}
+
+func (b *beside[T]) put(t *telemetry.Trace, v T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.m == nil || len(b.m) >= maxBeside {
+		b.m = map[traceID]T{}
+	}
+	b.m[traceID{t.Epoch, t.Seq}] = v
 }
 
 // said is what is to be said of a trace now: its sentence, until the clock
@@ -26,20 +48,26 @@ func (s *Server) said(t *telemetry.Trace, now time.Time) decision.Sentence {
 	if !turned(t.Sentence, now) {
 		return t.Sentence
 	}
-	s.says.mu.Lock()
-	known, ok := s.says.m[t.Seq]
-	s.says.mu.Unlock()
-	if ok && !turned(known, now) {
+	if known, ok := s.says.get(t); ok && !turned(known, now) {
 		return known
 	}
 	again := sayAgain(t, now)
-	s.says.mu.Lock()
-	defer s.says.mu.Unlock()
-	if s.says.m == nil || len(s.says.m) >= maxSaid {
-		s.says.m = map[uint64]decision.Sentence{}
-	}
-	s.says.m[t.Seq] = again
+	s.says.put(t, again)
 	return again
+}
+
+// estimate says when the rollout of a sync may complete; nil where none was under way.
+// It is folded when the first reader asks.
+func (s *Server) estimate(t *telemetry.Trace) *decision.Estimate {
+	if e, ok := s.estimates.get(t); ok {
+		return e
+	}
+	var e *decision.Estimate
+	if snap, err := deploymentSnapshot(t); err == nil && len(t.Rounds) > 0 {
+		e = sim.Estimate(snap, t.Rounds[len(t.Rounds)-1].Learnt)
+	}
+	s.estimates.put(t, e)
+	return e
 }
 
 func turned(s decision.Sentence, now time.Time) bool { return !s.Turns.IsZero() && !s.Turns.After(now) }

@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -19,7 +20,7 @@ func explainText(out io.Writer, t *telemetry.Trace, seen evidence, now time.Time
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: now}
 	p.line("%s", t.Sentence.At(now))
 	p.numbers(t.Numbers)
-	p.estimate(t.Estimate)
+	p.estimate(estimateOf(t))
 	p.findings(t.Diagnosis)
 	p.evidence(seen)
 	if len(t.Rounds) > 0 {
@@ -38,7 +39,7 @@ func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
 	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.\n", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
 	p.line("%s", inThePast(t.Sentence).At(at))
 	p.numbers(t.Numbers)
-	p.estimate(t.Estimate)
+	p.estimate(estimateOf(t))
 	p.findings(t.Diagnosis)
 	if len(t.Rounds) > 0 {
 		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
@@ -109,6 +110,22 @@ func (p *printer) numbers(facts []decision.Fact) {
 	if len(parts) > 0 {
 		p.line("%s", strings.Join(parts, ", "))
 	}
+}
+
+// estimateOf says when a rollout may complete, as of its sync; nil where none was under way.
+func estimateOf(t *telemetry.Trace) *decision.Estimate {
+	if t.Loop != telemetry.LoopDeployment || t.Snapshot.IsZero() || len(t.Rounds) == 0 {
+		return nil
+	}
+	text, err := t.Snapshot.JSON()
+	if err != nil {
+		return nil
+	}
+	s, err := deployment.Decode(text)
+	if err != nil {
+		return nil // A recording of a later version: the rest of the sync stands.
+	}
+	return sim.Estimate(s, t.Rounds[len(t.Rounds)-1].Learnt)
 }
 
 func (p *printer) estimate(e *decision.Estimate) {

@@ -56,39 +56,3 @@ func BenchmarkSync(b *testing.B) {
 		x.Tell(decision.Try{}, s.Now)
 	}
 }
-
-// BenchmarkEstimate is what the estimate adds to a sync, at its dearest: one pod
-// to a step, so that as many are folded as ever are.
-func BenchmarkEstimate(b *testing.B) {
-	s := large()
-	s.MaxSurge = &deployment.IntOrShare{Int: 1}
-	s.ReplicaSets[9].Came = &deployment.Came{Pods: 200, Fastest: 2 * time.Second, Slowest: 900 * time.Second}
-	for i := range s.ReplicaSets[9].Blocking {
-		s.ReplicaSets[9].Blocking[i].Created = s.Now.Add(-3 * time.Second)
-	}
-	if e := deployment.EstimateOf(s); e == nil || e.Code != decision.EstimateKnown {
-		b.Fatalf("the estimate is %+v", e)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		deployment.EstimateOf(s)
-	}
-}
-
-// BenchmarkEstimateOfThree is that of a Deployment as most are.
-func BenchmarkEstimateOfThree(b *testing.B) {
-	s := large()
-	s.Want, s.ReplicaSets = 3, s.ReplicaSets[8:]
-	for i := range s.ReplicaSets {
-		s.ReplicaSets[i].Replicas, s.ReplicaSets[i].Available = 3, 3
-	}
-	fresh := &s.ReplicaSets[1]
-	fresh.Available, fresh.Blocking, fresh.Came = 2, fresh.Blocking[:1], &deployment.Came{Pods: 2, Fastest: 2 * time.Second, Slowest: 900 * time.Second}
-	if e := deployment.EstimateOf(s); e == nil || e.Code != decision.EstimateKnown {
-		b.Fatalf("the estimate is %+v", e)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		deployment.EstimateOf(s)
-	}
-}

@@ -112,7 +112,7 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 
 // leaving are old pods that Recreate waits for; nil where it waits for none.
 func (v *view) leaving() *decision.Finding {
-	if v.s.Strategy != recreate || !v.s.NamespaceEnding.IsZero() {
+	if v.s.Strategy != recreate || v.namespaceEnds() {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()
@@ -138,7 +138,7 @@ func (v *view) outliving() []decision.Finding {
 		pods = append(pods, rs.Leaving...)
 		ending += rs.Ending
 	}
-	if ending == 0 || v.s.NamespaceEnding.IsZero() {
+	if ending == 0 || !v.namespaceEnds() {
 		return nil
 	}
 	return []decision.Finding{v.pods().Leaving(pods, ending, ending)}

@@ -1,11 +1,11 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
 
 // The codes of an estimate that is not known, beside those of held writes.
@@ -15,6 +15,7 @@ const (
 	etaOver    = "deadline"
 	etaEcho    = "echo"
 	etaFar     = "far"
+	etaLarge   = "large"
 )
 
 // farthest bounds what is worth a number.
@@ -25,7 +26,8 @@ var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Or: 
 	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout goes on.", "It completes.", "Read the basis beside it: few pods make a poor one."),
 	because(etaNoBasis, "No pod of the new ReplicaSet has shown yet how long one takes to become ready.", "The rollout goes on.", "The first pod becomes ready.", "Wait."),
 	because(etaSlower, "A new pod takes longer than any before it.", "The rollout waits for it.", "It becomes ready.", readPods),
-	because(etaFar, "By what is recorded it takes more than a year.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
+	because(etaFar, "By what is recorded it takes more than a year, or comes to no end.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
+	because(etaLarge, "It has more pods than are folded.", "The rollout goes on.", "It completes.", "Read its numbers: how many new pods are available of how many that are wanted."),
 	because(etaOver, "The progress deadline is over.", "The rollout goes on as soon as it can.", "Progress.", "Look why the new pods are not ready."),
 	because(etaEcho, "Its own last write is not seen yet, so that the numbers are of before it.", byItsEvent, "The watch event.", nothing),
 	because(heldPaused, "It is paused.", "Sizes are kept up.", "It is resumed.", "`kubectl rollout resume`."),
@@ -35,7 +37,7 @@ var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Or: 
 var stuckWords = map[string]string{
 	etaNoBasis: "no new pod has shown yet how long one takes", etaSlower: "a new pod takes longer than any before it",
 	etaOver: "its deadline is over", etaEcho: "its own last write is not seen yet",
-	etaFar: "it takes more than a year by what is recorded", heldPaused: "it is paused",
+	etaFar: "it takes more than a year by what is recorded", etaLarge: "it has too many pods", heldPaused: "it is paused",
 	diagnosis.Ending: "old pods are still terminating",
 }
 
@@ -43,29 +45,29 @@ var stuckWords = map[string]string{
 // long they last.
 var endless = map[string]bool{diagnosis.Ending: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true}
 
-// EstimateOf says when the rollout under way may complete; nil where none is, or
-// where the object itself is wrong. It rests on the snapshot alone: the pods of
-// this template that became ready, and the arithmetic of the steps left.
-func EstimateOf(s *Snapshot) *decision.Estimate { return seen(s).completes() }
+// Outlook is what is known of the end of a rollout, with what its sync has learnt: how
+// long the pods of the template take, or why nobody can know the end. Both are nil where
+// no rollout is under way, or where the object itself is wrong.
+func Outlook(s *Snapshot, learnt decision.Learnt) (*Came, *decision.Estimate) {
+	return look(s, learnt, s.Now).outlook()
+}
 
-func (v *view) completes() *decision.Estimate {
+func (v *view) outlook() (*Came, *decision.Estimate) {
 	s := v.s
-	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" {
-		return nil
+	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" || v.namespaceEnds() {
+		return nil, nil
 	}
 	if v.boundsErr != nil || s.Strategy != rollingUpdate && s.Strategy != recreate || !v.underWay() {
-		return nil
+		return nil, nil
 	}
-	steps := v.stepsLeft()
-	switch code := v.unknowable(); {
-	case code == "" && steps == 0:
-		return nil
+	code := v.unknowable()
+	switch waits := v.freshAvailable() < s.Want; {
+	case !waits && (code == "" || v.blocker() == nil || v.blocker().Code != code):
+		return nil, nil
 	case code == "":
-		return v.estimate(steps)
-	case steps == 0 && (v.blocker() == nil || v.blocker().Code != code):
-		return nil
+		return v.fresh.Came, nil
 	default:
-		return v.unknownEstimate(code)
+		return nil, unknown(code)
 	}
 }
 
@@ -95,13 +97,22 @@ func (v *view) unknowable() string {
 		return etaOver
 	case v.fresh == nil || v.fresh.Came == nil || v.fresh.Came.Pods == 0:
 		return etaNoBasis
+	case v.slower():
+		return etaSlower
 	default:
 		return ""
 	}
 }
 
-// unknownEstimate says why nobody can know.
-func (v *view) unknownEstimate(code string) *decision.Estimate {
+// slower reports whether a new pod takes longer than any before it.
+func (v *view) slower() bool {
+	return slices.ContainsFunc(v.fresh.Blocking, func(p Pod) bool {
+		return !p.Ready && v.now.Sub(p.Created) > v.fresh.Came.Slowest
+	})
+}
+
+// unknown says why nobody can know.
+func unknown(code string) *decision.Estimate {
 	w := words("It does not complete before that is resolved")
 	if why, ok := stuckWords[code]; ok {
 		w = words("When it completes is not known: " + why)
@@ -109,74 +120,19 @@ func (v *view) unknownEstimate(code string) *decision.Estimate {
 	return &decision.Estimate{Code: code, Words: w}
 }
 
-// mostFolded bounds the steps that are folded one by one. Beyond it every step
-// replaces as many pods as the bounds allow.
-const mostFolded = 32
+// TooLarge is the estimate of a Deployment with more pods than are folded, and TooFar
+// that of one that comes to no end.
+func TooLarge() *decision.Estimate { return unknown(etaLarge) }
+func TooFar() *decision.Estimate   { return unknown(etaFar) }
 
-// stepsLeft folds the rules of a rolling update over pods that all become
-// available, and counts how often it has to wait for them.
-func (v *view) stepsLeft() int64 {
-	f := fold{Bounds: v.bounds, size: v.freshSize(), available: v.freshAvailable(), old: v.oldTotal, oldAvailable: v.oldAvailable}
-	for steps := range int64(mostFolded) {
-		f.move()
-		if f.available == f.size {
-			return steps // Done, or nothing that becomes available moves it on.
-		}
-		f.available = f.size
+// Completes is the estimate of a range, after so many steps, from pods that came so.
+func Completes(now, from, to time.Time, steps int64, came *Came) *decision.Estimate {
+	if to.Sub(now) > farthest {
+		return unknown(etaFar)
 	}
-	each := max(1, f.Surge+f.Missing())
-	return mostFolded + (max(f.old, f.Want-f.size)+each-1)/each
-}
-
-// fold is a rolling update as far as its sizes go.
-type fold struct {
-	rollingupdate.Bounds
-	size, available, old, oldAvailable int64
-}
-
-// move writes every size that can be written before a pod becomes available.
-func (f *fold) move() {
-	for moved := true; moved; {
-		before := *f
-		if f.size = f.NewSize(f.size, f.size+f.old); f.size > f.Want {
-			f.size, f.available = f.Want, min(f.available, f.Want)
-		}
-		may := max(0, f.MayGo(f.size+f.old, f.size, f.available))
-		unhealthy := min(may, f.old-f.oldAvailable)
-		healthy := max(0, min(may-unhealthy, f.oldAvailable, f.available+f.oldAvailable-f.Floor()))
-		f.old -= unhealthy + healthy
-		f.oldAvailable -= healthy
-		moved = *f != before
-	}
-}
-
-// estimate adds up the steps: the pods of the first are under way already.
-func (v *view) estimate(steps int64) *decision.Estimate {
-	came, stay := v.fresh.Came, seconds(v.minReady())
-	from, to := came.Fastest+stay, came.Slowest+stay
-	if v.missing() > 0 && len(v.fresh.Blocking) > 0 {
-		from, to = 0, 0
-		for i := range v.fresh.Blocking {
-			p := &v.fresh.Blocking[i]
-			age := v.now.Sub(p.Created)
-			switch {
-			case p.Ready:
-				left := p.ReadySince.Add(stay).Sub(v.now)
-				from, to = max(from, left), max(to, left)
-			case age > came.Slowest:
-				return v.unknownEstimate(etaSlower)
-			default:
-				from, to = max(from, came.Fastest-age+stay), max(to, came.Slowest-age+stay)
-			}
-		}
-	}
-	if steps-1 > int64(farthest/(came.Slowest+stay+1)) || to > farthest {
-		return v.unknownEstimate(etaFar)
-	}
-	more := time.Duration(steps - 1)
-	e := &decision.Estimate{Code: decision.EstimateKnown, Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest, Steps: steps,
-		From: v.now.Add(from + more*(came.Fastest+stay)), To: v.now.Add(to + more*(came.Slowest+stay))}
-	e.Words = knownWords(e, v.now)
+	e := &decision.Estimate{Code: decision.EstimateKnown, From: from, To: to, Steps: steps,
+		Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest}
+	e.Words = knownWords(e, now)
 	return e
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/sim"
 )
 
 var update = flag.Bool("update", false, "write what the code says into testdata/golden")
@@ -189,7 +190,7 @@ func run(s *deployment.Snapshot, try decision.Try, published *decision.Outcome, 
 		p.report.Report = *x.Report
 	}
 	p.telling = x.Tell(try, s.Now)
-	p.sentence, p.estimate = p.telling.Sentence, deployment.EstimateOf(s)
+	p.sentence, p.estimate = p.telling.Sentence, sim.Estimate(s, x.Rounds[len(x.Rounds)-1].Learnt)
 	return p
 }
 

@@ -22,7 +22,7 @@ func (p *speaker) sentence() decision.Sentence {
 }
 
 // ended is an object that is not there for long, or not any more.
-func (p *speaker) ended() bool { return p.gone() || p.deleting() || p.namespaceEnds() }
+func (p *speaker) ended() bool { return p.gone() || p.deleting() || p.stopped() }
 
 // failed is what failed in this sync, and then what fails by the cluster's word.
 func (p *speaker) failed() bool {

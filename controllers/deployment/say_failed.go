@@ -21,8 +21,8 @@ func (p *speaker) deleting() bool {
 		words("only its status is kept up"), words("Its ReplicaSets are left to the garbage collector"))
 }
 
-func (p *speaker) namespaceEnds() bool {
-	if p.leaf != leafNamespace && p.s.NamespaceEnding.IsZero() {
+func (p *speaker) stopped() bool {
+	if !p.namespaceEnds() {
 		return false
 	}
 	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")

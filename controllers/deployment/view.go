@@ -150,6 +150,11 @@ func counted(rs *ReplicaSet) int64 {
 	return rollingupdate.Counted(rs.Available, rs.Replicas)
 }
 
+// namespaceEnds reports whether the namespace is being deleted, as far as is known.
+func (v *view) namespaceEnds() bool {
+	return v.learnt.NamespaceTerminating || !v.s.NamespaceEnding.IsZero()
+}
+
 // floor is the fewest pods that must stay available: none for Recreate, which
 // takes everything down.
 func (v *view) floor() int64 {

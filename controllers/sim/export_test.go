@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 )
@@ -23,4 +25,10 @@ func (f faulty) Decide() decision.Verdict {
 		f.commit(&v.Actions[i])
 	}
 	return v
+}
+
+// FoldPods is how long a rollout takes in the model.
+func FoldPods(s *deployment.Snapshot, took time.Duration, budget int64) (time.Duration, error) {
+	f, err := foldPods(s, took, budget)
+	return f.at.Sub(s.Now), err
 }
