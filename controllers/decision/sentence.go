@@ -108,8 +108,6 @@ type Sentence struct {
 type Telling struct {
 	// Numbers are the object's key numbers.
 	Numbers []Fact
-	// Estimate says when a rollout may complete, nil where none is under way.
-	Estimate *Estimate
 	// Diagnosis is what keeps pods, where it is more than what every pod goes through.
 	Diagnosis Diagnosis
 	Sentence  Sentence

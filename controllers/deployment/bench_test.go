@@ -46,6 +46,16 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// BenchmarkDecideAndSettle is a sync without what is said of it.
+func BenchmarkDecideAndSettle(b *testing.B) {
+	s := large()
+	b.ReportAllocs()
+	for b.Loop() {
+		x := decision.Sync{Core: deployment.NewSync(s)}
+		x.Run(decision.Nobody)
+	}
+}
+
 // BenchmarkSync is everything pure of one sync.
 func BenchmarkSync(b *testing.B) {
 	s := large()

@@ -80,7 +80,7 @@ type Snapshot struct {
 
 	// CountTerminating is the switch DeploymentReplicaSetTerminatingReplicas, read live.
 	CountTerminating bool `json:"countTerminating,omitempty"`
-	// Learnt is what an earlier round of this sync found out.
+	// Learnt is in recordings of versions before: what a sync learns stands in its rounds.
 	Learnt decision.Learnt `json:"learnt,omitzero"`
 	// LiveReads are the live reads done because an outcome was unknown.
 	LiveReads []string `json:"liveReads,omitempty"`
