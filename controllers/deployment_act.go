@@ -322,7 +322,7 @@ func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verb
 	st.Conditions = nil
 	for _, c := range s.Conditions {
 		st.Conditions = append(st.Conditions, appsv1.DeploymentCondition{
-			Type: appsv1.DeploymentConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
+			Type: appsv1.DeploymentConditionType(verbatim(c.Type)), Status: corev1.ConditionStatus(verbatim(c.Status)), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

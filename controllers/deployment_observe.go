@@ -20,6 +20,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // The annotations by which a Deployment and its ReplicaSets are tied ([2.1]).
@@ -116,11 +117,11 @@ func (t *deploymentTurn) fill() {
 	s.Generation, s.Deleting, s.Paused = d.Generation, d.DeletionTimestamp != nil, d.Spec.Paused
 	s.Want, s.MinReady = int64(orOne(d.Spec.Replicas)), int64(d.Spec.MinReadySeconds)
 	s.Deadline, s.HistoryLimit = limited(d.Spec.ProgressDeadlineSeconds), limited(d.Spec.RevisionHistoryLimit)
-	s.Strategy = string(d.Spec.Strategy.Type)
+	s.Strategy = safetext.Line(string(d.Spec.Strategy.Type))
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		s.MaxSurge, s.MaxUnavailable = intOrShare(r.MaxSurge), intOrShare(r.MaxUnavailable)
 	}
-	s.Revision, s.RollbackTo = d.Annotations[annotationRevision], d.Annotations[annotationRollback]
+	s.Revision, s.RollbackTo = safetext.Line(d.Annotations[annotationRevision]), safetext.Line(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&d.Status), t.body.held.of(t.key, d.UID)
 	s.Lag = t.body.opts.Ledger.lags.longest()
@@ -191,8 +192,8 @@ func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
 		Terminating: widen(rs.Status.TerminatingReplicas),
 		Failure:     t.replicaFailure(rs),
-		Revision:    rs.Annotations[annotationRevision], History: rs.Annotations[annotationHistory],
-		Desired: rs.Annotations[annotationDesired], Max: rs.Annotations[annotationMax],
+		Revision:    safetext.Line(rs.Annotations[annotationRevision]), History: safetext.Line(rs.Annotations[annotationHistory]),
+		Desired: safetext.Line(rs.Annotations[annotationDesired]), Max: safetext.Line(rs.Annotations[annotationMax]),
 		Images: images(&rs.Spec.Template.Spec),
 	}
 	if least := t.body.sizes.least(rs.UID, sizeAt{rs.Generation, out.Replicas}, out.ObservedGeneration); least < out.Replicas {
@@ -249,7 +250,7 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 	w := waiting(p)
 	restarted, _ := restarts(p)
 	return deployment.Pod{
-		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Node: p.Spec.NodeName,
+		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: safetext.Line(string(p.Status.Phase)), Node: safetext.Line(p.Spec.NodeName),
 		Ready: podReady(p), ReadySince: podReadySince(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, Restarts: restarted, ContainerState: w.container,
 	}
@@ -362,7 +363,7 @@ func intOrShare(v *intstr.IntOrString) *deployment.IntOrShare {
 	case v == nil:
 		return nil
 	case v.Type == intstr.String:
-		return &deployment.IntOrShare{Share: v.StrVal}
+		return &deployment.IntOrShare{Share: safetext.Line(v.StrVal)}
 	default:
 		return &deployment.IntOrShare{Int: int64(v.IntVal)}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // maxFields bounds the changed fields one cause names.
@@ -32,7 +33,7 @@ func (f *fields) named(changed bool, path string) {
 
 func (f *fields) valued(path, old, new string) {
 	if old != new && len(*f) < maxFields {
-		*f = append(*f, decision.Change{Field: path, From: old, To: new})
+		*f = append(*f, decision.Change{Field: path, From: safetext.Line(old), To: safetext.Line(new)})
 	}
 }
 
@@ -54,9 +55,12 @@ func pointed(n *int32) string {
 // keys names the keys of a map that were added, changed or removed.
 func (f *fields) keys(path string, old, new map[string]string) {
 	for _, k := range changedKeys(old, new) {
-		f.named(true, path+"["+k+"]")
+		f.named(true, keyed(path, k))
 	}
 }
+
+// keyed is the path of what has a name, or a key, that anybody may have chosen.
+func keyed(path, name string) string { return path + "[" + safetext.Line(name) + "]" }
 
 func changedKeys(old, new map[string]string) []string {
 	var changed []string
@@ -226,14 +230,14 @@ func (d *templateDiff) list(path string, a, b reflect.Value) {
 	for i := range b.Len() {
 		name := elementName(b.Index(i))
 		if before, had := old[name]; had {
-			d.value(path+"["+name+"]", before, b.Index(i))
+			d.value(keyed(path, name), before, b.Index(i))
 		} else {
-			d.arrived(path+"["+name+"]", b.Index(i))
+			d.arrived(keyed(path, name), b.Index(i))
 		}
 	}
 	for i := range a.Len() {
 		if name := elementName(a.Index(i)); !next[name].IsValid() {
-			d.named(path + "[" + name + "]")
+			d.named(keyed(path, name))
 		}
 	}
 }
@@ -279,7 +283,7 @@ func (d *templateDiff) mapping(path string, a, b reflect.Value) {
 		return
 	}
 	for _, k := range changedKeys(old, next) {
-		d.named(path + "[" + k + "]")
+		d.named(keyed(path, k))
 	}
 }
 
@@ -297,6 +301,6 @@ func (d *templateDiff) resources(path string, a, b reflect.Value) {
 	}
 	from, to := texts(old), texts(next)
 	for _, k := range changedKeys(from, to) {
-		d.others = append(d.others, decision.Change{Field: path + "[" + k + "]", From: from[k], To: to[k]})
+		d.others = append(d.others, decision.Change{Field: keyed(path, k), From: from[k], To: to[k]})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // longestForeign bounds the words of others that the record keeps of one
@@ -14,14 +15,11 @@ import (
 // much as it likes.
 const longestForeign = 2 << 10
 
-// foreign is the words of somebody else as the record may hold them: no control
-// character but a line's end and a tab, nothing that turns the reading
-// direction around, no login in an address, and a bearable length. Words that
-// went through it once come out of it the same.
+// foreign is the words of somebody else as the record may hold them: nothing that is
+// not for reading (safetext), no login in an address, and a bearable length. Words
+// that went through it once come out of it the same.
 func foreign(text string) string {
-	if strings.ContainsFunc(text, unprintable) || !utf8.ValidString(text) {
-		text = strings.Map(printable, strings.ToValidUTF8(text, "�"))
-	}
+	text = safetext.Text(text)
 	if strings.ContainsAny(text, "@?") {
 		text = withoutLogins(text)
 	}
@@ -35,19 +33,6 @@ func foreign(text string) string {
 	return text[:cut] + "…"
 }
 
-// unprintable are control characters, by which a terminal can be told to do
-// something, and those that make a text read other than it is.
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
-}
-
-func printable(r rune) rune {
-	if unprintable(r) {
-		return ' '
-	}
-	return r
-}
-
 // withoutLogins looks at every address in a text on its own.
 func withoutLogins(text string) string {
 	var b strings.Builder
@@ -59,7 +44,7 @@ func withoutLogins(text string) string {
 		case end == 0:
 			end = 1
 		}
-		b.WriteString(imageName(text[:end]))
+		b.WriteString(withoutLogin(text[:end]))
 		text = text[end:]
 	}
 	return b.String()
@@ -69,7 +54,9 @@ func withoutLogins(text string) string {
 // told: a login before the host, and everything after a question mark. No
 // reference that a kubelet can pull has either, but people paste them. A digest
 // follows an @, too, and stays.
-func imageName(ref string) string {
+func imageName(ref string) string { return withoutLogin(safetext.Line(ref)) }
+
+func withoutLogin(ref string) string {
 	if address, query, asked := strings.Cut(ref, "?"); asked && query != "" && strings.Contains(address, "/") {
 		ref = address + "?…"
 	}
@@ -157,5 +144,5 @@ func (h *hearsay) repeat(told string) string {
 
 // condition is how every condition of a snapshot is copied.
 func (h *hearsay) condition(kind, status, reason, message string) decision.Condition {
-	return decision.Condition{Type: kind, Status: status, Reason: h.hear(reason), Message: h.hear(message)}
+	return decision.Condition{Type: h.hear(kind), Status: h.hear(status), Reason: h.hear(reason), Message: h.hear(message)}
 }

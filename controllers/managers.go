@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // versionsKept is how many of an object's newest versions are remembered. A
@@ -179,7 +180,7 @@ func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
 	if !f.Time.IsZero() {
 		s.at = f.Time.Unix()
 	}
-	by := signer{f.Manager, string(f.Operation), f.Subresource}
+	by := signer{safetext.Line(f.Manager), string(f.Operation), f.Subresource}
 	if s.by = was.by; s.by == (unique.Handle[signer]{}) || s.by.Value() != by {
 		s.by = unique.Make(by)
 	}

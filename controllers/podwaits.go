@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // reasonNodeNotReady is the reason of a pod whose containers are ready and which is
@@ -165,7 +166,7 @@ func exit(t *corev1.ContainerStateTerminated, restarts int32) *decision.Exit {
 
 // leavingPod describes a terminating pod.
 func leavingPod(p *corev1.Pod) decision.LeavingPod {
-	out := decision.LeavingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: p.Spec.NodeName, NodeGone: nodeGone(p)}
+	out := decision.LeavingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: safetext.Line(p.Spec.NodeName), NodeGone: nodeGone(p)}
 	for _, f := range p.Finalizers {
 		out.Finalizers = append(out.Finalizers, foreign(f))
 	}

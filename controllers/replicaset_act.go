@@ -284,7 +284,7 @@ func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verb
 	st.Conditions = nil
 	for _, c := range s.Conditions {
 		st.Conditions = append(st.Conditions, appsv1.ReplicaSetCondition{
-			Type: appsv1.ReplicaSetConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
+			Type: appsv1.ReplicaSetConditionType(verbatim(c.Type)), Status: corev1.ConditionStatus(verbatim(c.Status)), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
 			LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

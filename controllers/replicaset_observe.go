@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // observe takes the snapshot of one owner from the caches. Expectations
@@ -98,8 +99,8 @@ func (t *replicaSetTurn) addPod(p *corev1.Pod, full labels.Selector, mine, match
 	out := replicaset.Pod{
 		Name: p.Name, UID: string(p.UID), RV: p.ResourceVersion, Mine: mine, Matches: matches,
 		FullLabels: full.Matches(labels.Set(p.Labels)),
-		Created:    p.CreationTimestamp.UTC(), Phase: string(p.Status.Phase), Terminating: p.DeletionTimestamp != nil,
-		Node: p.Spec.NodeName, Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
+		Created:    p.CreationTimestamp.UTC(), Phase: safetext.Line(string(p.Status.Phase)), Terminating: p.DeletionTimestamp != nil,
+		Node: safetext.Line(p.Spec.NodeName), Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, ContainerState: w.container,
 	}
 	out.Restarts, out.SidecarRestarts = restarts(p)

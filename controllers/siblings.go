@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // podHash is the name of the pod index by namespace and pod-template-hash. The
@@ -72,7 +74,7 @@ func (t *replicaSetTurn) fillSiblings() {
 		for _, p := range podsMatching(t.body.pods, t.rs.Namespace, sibling.Spec.Selector) {
 			if podActive(p) && p.Spec.NodeName != "" && !counted[p.UID] {
 				counted[p.UID] = true
-				t.s.Siblings[p.Spec.NodeName]++
+				t.s.Siblings[safetext.Line(p.Spec.NodeName)]++
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
 	if err := newRoot(streams{out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(newSafeWriter(os.Stderr), "error:", err)
 		os.Exit(1)
 	}
 }

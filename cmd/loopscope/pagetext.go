@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // pageText is words of a page in which ages and countdowns are instants.
@@ -48,14 +48,5 @@ func (t pageText) at(now time.Time) string {
 			b.WriteString(r.Text)
 		}
 	}
-	return plainLine(b.String())
-}
-
-func plainLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
+	return safetext.Line(b.String())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/replay"
+	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
@@ -144,20 +145,20 @@ func (r *replaying) print(out io.Writer) error {
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(out, "%d not replayable: %s\n", r.Reasons[reason], reason)
 		if d := r.Details[reason]; d != "" {
-			fmt.Fprintf(out, "  the first: %s\n", d)
+			fmt.Fprintf(out, "  the first: %s\n", safetext.Line(d))
 		}
 	}
 	if r.Told != nil {
-		fmt.Fprintln(out, "told in other words, the first:", r.Told)
+		fmt.Fprintln(out, "told in other words, the first:", safetext.Line(r.Told.String()))
 	}
 	for _, d := range r.Differences {
-		fmt.Fprintln(out, "different:", d)
+		fmt.Fprintln(out, "different:", safetext.Line(d.String()))
 	}
 	if more := all.Different - len(r.Differences); more > 0 {
 		fmt.Fprintf(out, "and %d more that differ\n", more)
 	}
 	for _, err := range r.bad {
-		fmt.Fprintln(out, "not read:", err)
+		fmt.Fprintln(out, "not read:", safetext.Line(err.Error()))
 	}
 	_, err := fmt.Fprintf(out, "%s in %s, %.0f syncs/s\n", syncs(all.All()), r.took.Round(time.Millisecond), float64(all.All())/max(r.took.Seconds(), 1e-9))
 	return err

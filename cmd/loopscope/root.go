@@ -20,7 +20,10 @@ var version string
 // streams is where commands print.
 type streams struct{ out, err io.Writer }
 
-func newRoot(s streams) *cobra.Command {
+// newRoot prints everything that is for reading through a safeWriter: what is told
+// was written by others, who may aim at a terminal. A recording goes to raw.out as it is.
+func newRoot(raw streams) *cobra.Command {
+	s := streams{out: newSafeWriter(raw.out), err: newSafeWriter(raw.err)}
 	root := &cobra.Command{
 		Use:   "loopscope",
 		Short: "An oscilloscope for Kubernetes control loops",
@@ -42,7 +45,7 @@ unblock it.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for the flags there are", err, cmd.CommandPath())
 	})
-	root.AddCommand(newManager(s), newExplain(s), newStory(s), newTop(s), newExport(s), newReplay(s), newView(s), newDecisions(s), newVersion(s))
+	root.AddCommand(newManager(s), newExplain(s), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
 	return root
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -148,7 +149,7 @@ func refused(server, status string, body []byte) error {
 }
 
 func storyText(w io.Writer, story *telemetry.Story, all bool) error {
-	fmt.Fprintf(w, "%s\n", story.Text)
+	fmt.Fprintf(w, "%s\n", safetext.Line(story.Text))
 	if story.Settled.IsZero() {
 		fmt.Fprintf(w, "It is not settled yet. It began %s UTC", story.Began.UTC().Format(time.DateTime))
 	} else {
@@ -166,13 +167,13 @@ func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 			continue
 		}
 		if b.Waited != nil && b.Waited.For >= time.Second {
-			fmt.Fprintf(table, "\t\t\t%s of waiting (%s): %s\n", decision.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
+			fmt.Fprintf(table, "\t\t\t%s of waiting (%s): %s\n", decision.Span(b.Waited.For), safetext.Line(strings.Join(b.Waited.Codes, ", ")), safetext.Line(b.Waited.Text))
 		}
 		end := ""
 		if b.Settles {
 			end = ". Settled."
 		}
-		fmt.Fprintf(table, "%s\t+%s\t%s\t%s%s\n", b.At.UTC().Format("15:04:05.000"), decision.Span(b.At.Sub(story.Began)), b.Kind, b.Tell().At(b.At), end)
+		fmt.Fprintf(table, "%s\t+%s\t%s\t%s%s\n", b.At.UTC().Format("15:04:05.000"), decision.Span(b.At.Sub(story.Began)), safetext.Line(string(b.Kind)), safetext.Line(b.Tell().At(b.At)), end)
 	}
 	return table.Flush()
 }

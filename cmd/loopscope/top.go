@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // The rows of a table: in all, and on a screen that is drawn again and again.
@@ -34,6 +35,8 @@ type topOptions struct {
 	now func() time.Time
 }
 
+// newTop draws in colours, so that it cannot print through a safeWriter: each of
+// its cells is cleaned instead.
 func newTop(s streams) *cobra.Command {
 	o := topOptions{now: time.Now}
 	cmd := &cobra.Command{
@@ -103,7 +106,7 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 		list.note += "\n-A lists the Deployments of every namespace."
 	}
 	if o.output == "json" {
-		encoder := json.NewEncoder(s.out)
+		encoder := json.NewEncoder(newSafeWriter(s.out))
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(list.rows)
 	}
@@ -257,7 +260,7 @@ func (t *topTwin) told() string {
 	if t.Notice == nil {
 		return ""
 	}
-	return plainLine(t.Notice.Title) + ". " + t.Notice.Text.at(t.Now)
+	return safetext.Line(t.Notice.Title) + ". " + t.Notice.Text.at(t.Now)
 }
 
 // note is what the page says beside the list: why it is empty, and which terms
@@ -266,7 +269,7 @@ func (t *topTwin) note() string {
 	var notes []string
 	for _, term := range t.Page.Filter.Terms {
 		if term.Unknown {
-			notes = append(notes, fmt.Sprintf("The term %q is not known and filters nothing. %s", term.Term, t.Page.Filter.Known))
+			notes = append(notes, safetext.Line(fmt.Sprintf("The term %q is not known and filters nothing. %s", term.Term, t.Page.Filter.Known)))
 		}
 	}
 	if t.Page.Empty != nil {
@@ -274,7 +277,7 @@ func (t *topTwin) note() string {
 		for _, l := range t.Page.Empty.Lines {
 			text += " " + l.at(t.Now)
 		}
-		notes = append(notes, text)
+		notes = append(notes, safetext.Line(text))
 	}
 	return strings.Join(notes, "\n")
 }
@@ -291,24 +294,24 @@ const colourEnd = "\x1b[0m"
 // stay as wide as each other: "idle" has the terminal's own.
 func (p topPrinter) dyed(m mark) string {
 	if !p.colour {
-		return plainLine(m.Word)
+		return safetext.Line(m.Word)
 	}
 	colour, ok := toneColours[m.Tone]
 	if !ok {
 		colour = "\x1b[39m"
 	}
-	return colour + plainLine(m.Word) + colourEnd
+	return colour + safetext.Line(m.Word) + colourEnd
 }
 
 func (p topPrinter) print(w io.Writer, list topList) error {
 	var counts []string
 	for _, t := range list.tally {
-		counts = append(counts, fmt.Sprintf("%d %s", t.Count, plainLine(t.Word)))
+		counts = append(counts, fmt.Sprintf("%d %s", t.Count, safetext.Line(t.Word)))
 	}
 	if list.notice != "" {
 		fmt.Fprintln(w, list.notice)
 	}
-	fmt.Fprintf(w, "%s\n%s; cluster %s at %s UTC\n\n", plainLine(list.headline), strings.Join(counts, ", "), plainLine(list.cluster), list.now.UTC().Format("15:04:05"))
+	fmt.Fprintf(w, "%s\n%s; cluster %s at %s UTC\n\n", safetext.Line(list.headline), strings.Join(counts, ", "), safetext.Line(list.cluster), list.now.UTC().Format("15:04:05"))
 	if len(list.rows) > 0 {
 		if err := p.table(w, list); err != nil {
 			return err
@@ -328,11 +331,11 @@ func (p topPrinter) table(w io.Writer, list topList) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(table, "%s\tSINCE\tNAMESPACE\tNAME\tAVAILABLE\tQUEUE\tWHY\n", p.dyed(mark{Word: "STATE"}))
 	for _, r := range list.rows {
-		queue := plainLine(r.Queue)
+		queue := safetext.Line(r.Queue)
 		if note := r.QueueNote.at(list.now); note != "" && note != "no timer" {
 			queue += ", " + note
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.dyed(r.State), r.Since.at(list.now), plainLine(r.Namespace), plainLine(r.Name), plainLine(r.Available), queue, r.Why.at(list.now))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.dyed(r.State), r.Since.at(list.now), safetext.Line(r.Namespace), safetext.Line(r.Name), safetext.Line(r.Available), queue, r.Why.at(list.now))
 	}
 	return table.Flush()
 }
@@ -342,7 +345,7 @@ func (p topPrinter) table(w io.Writer, list topList) error {
 func (p topPrinter) screen(list topList, failure error, now time.Time) string {
 	var b strings.Builder
 	if failure != nil {
-		fmt.Fprintf(&b, "%s: %s\n", now.UTC().Format("15:04:05"), failure)
+		fmt.Fprintf(&b, "%s: %s\n", now.UTC().Format("15:04:05"), safetext.Line(failure.Error()))
 		if !list.now.IsZero() {
 			b.WriteString("What follows is the last answer.\n")
 		}
