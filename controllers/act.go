@@ -82,7 +82,7 @@ func outcomeOf(rv string, err error) decision.Outcome {
 // was there to say anything.
 func refusal(err error) decision.Outcome {
 	o := decision.Outcome{State: decision.Refused, Failure: failureOf(err)}
-	if down(o.Failure) {
+	if o.Failure.Down() {
 		o.State = decision.Unanswered
 	}
 	return o

@@ -1,10 +1,6 @@
 package controllers
 
 import (
-	"net/http"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -32,21 +28,4 @@ func (l *Loop) Resume() {
 	for _, key := range l.stranded.take() {
 		l.tryNow(key, telemetry.Cause{Kind: telemetry.CauseBackoff, At: l.opts.Clock.Now(), Code: telemetry.CodeAnswersAgain})
 	}
-}
-
-// down reports whether an API server is not there, or not able to serve: it says
-// nothing about the object that was tried. One that has lost its etcd answers
-// with a server timeout, or passes etcd's error on as a 500 for which it has no
-// reason; a webhook that fails is an internal error and does not count.
-func down(f *decision.Failure) bool {
-	if f == nil {
-		return false
-	}
-	switch f.Code {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	case http.StatusInternalServerError:
-		return f.Reason == string(metav1.StatusReasonUnknown) || f.Reason == string(metav1.StatusReasonServerTimeout)
-	}
-	return f.Reason == decision.Unreachable
 }

@@ -129,7 +129,7 @@ func (p *pods) sum() decision.Outcome {
 		o.State = decision.Unknown
 	case o.Done > 0:
 		o.State = decision.Partly
-	case down(o.Failure):
+	case o.Failure.Down():
 		o.State = decision.Unanswered
 	default:
 		o.State = decision.Refused

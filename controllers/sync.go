@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -219,7 +220,7 @@ func (l *Loop) retry(t *telemetry.Trace) {
 	key := t.Key()
 	tries := int64(l.queue.NumRequeues(key)) + 1
 	t.Try = decision.Try{Number: tries, Limit: l.limit}
-	if down(t.Failure) {
+	if t.Failure.Down() {
 		l.stranded.add(key)
 		if tries > outageTries {
 			l.outlast(t)
@@ -287,7 +288,11 @@ func unobserved(t *telemetry.Trace) decision.Sentence {
 		Namespace: t.Namespace, Object: t.Name, Tone: decision.ToneFailed, Verb: "has", State: "failed", Code: telemetry.CodeUnobserved,
 		Lead: decision.Words{}.Say("the sync ended before it could decide (").Quote(message(t.Failure)).Say(")"),
 	}
-	if !t.Try.Next.IsZero() {
+	switch why, ok := diagnosis.Unanswered(&decision.Outcome{State: decision.Unanswered, Failure: t.Failure}); {
+	case ok && t.Failure.Down():
+		s.Tone, s.Verb, s.State, s.Code = decision.ToneWaiting, "is", "waiting", telemetry.CodeUnanswered
+		s.Lead, s.Then = why.Say(", so the sync ended before it could decide"), diagnosis.Again(t.Try)
+	case !t.Try.Next.IsZero():
 		s.Then = decision.Words{}.Say("Tries again in ").Until(t.Try.Next)
 	}
 	return s

@@ -114,6 +114,9 @@ func TestOutagesDropNothing(t *testing.T) {
 			if went := last.Result != telemetry.ResultDropped; went != c.want {
 				t.Fatalf("after an hour and %d tries: %s", len(traces), last.Result)
 			}
+			if told := last.Sentence.Code == telemetry.CodeUnanswered && last.Sentence.Tone == decision.ToneWaiting; told != c.want {
+				t.Errorf("it says %q", last.Sentence.At(last.Ended))
+			}
 			if c.want && last.Try.Next.Sub(last.Started) != echoMost {
 				t.Errorf("is tried again after %v, want %v", last.Try.Next.Sub(last.Started), echoMost)
 			}

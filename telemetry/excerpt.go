@@ -14,6 +14,8 @@ type Excerpt struct {
 	byID   map[syncID]*Trace
 	writes map[written]*Trace
 	seen   map[written][]sighting
+	// outages are those that are known beside what the syncs tell.
+	outages []Outage
 }
 
 // syncID names a sync in all epochs.

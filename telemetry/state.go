@@ -113,7 +113,11 @@ type LoopState struct {
 
 // ServerState is what is known of the API server.
 type ServerState struct {
-	Reachable bool      `json:"reachable"`
-	Since     time.Time `json:"since"` // of the present state
-	Error     string    `json:"error,omitempty"`
+	Reachable bool `json:"reachable"`
+	// Since is when it began to serve, or last did where it does not.
+	Since time.Time `json:"since"`
+	Lack  Lack      `json:"lack,omitempty"`
+	Error string    `json:"error,omitempty"`
+	// Over are the newest outages that are over, oldest first.
+	Over []Outage `json:"over,omitempty"`
 }

@@ -28,8 +28,10 @@ type Story struct {
 	// Sentence is that of the sync in which it was settled, or of the newest.
 	Sentence decision.Sentence `json:"sentence"`
 	Text     string            `json:"text"`
-	Counts   StoryCounts       `json:"counts"`
-	Beats    []Beat            `json:"beats"`
+	// AsOf is the instant that the sentence is of, where no API server has served since.
+	AsOf   time.Time   `json:"asOf,omitzero"`
+	Counts StoryCounts `json:"counts"`
+	Beats  []Beat      `json:"beats"`
 }
 
 // StoryCounts says how much there is in a story.
@@ -38,7 +40,12 @@ type StoryCounts struct {
 	Pods    int `json:"pods"`    // transitions
 	Syncs   int `json:"syncs"`
 	Writes  int `json:"writes"` // that the API server took
-	Refused int `json:"refused"`
+	// Refused are writes to which it said no, Conflicts those where another writer was
+	// first, and Unanswered those without an answer.
+	Refused    int `json:"refused"`
+	Conflicts  int `json:"conflicts,omitempty"`
+	Unanswered int `json:"unanswered,omitempty"`
+	Outages    int `json:"outages,omitempty"`
 	// Folded are causes that were counted and not kept.
 	Folded int `json:"folded,omitempty"`
 }
@@ -51,6 +58,7 @@ const (
 	BeatChange BeatKind = "change" // somebody else changed an object
 	BeatPod    BeatKind = "pod"    // a pod changed
 	BeatSync   BeatKind = "sync"
+	BeatOutage BeatKind = "outage" // no API server could serve
 )
 
 // Beat is one thing that happened.
@@ -61,6 +69,8 @@ type Beat struct {
 	Object string `json:"object"`
 	// Cause is the event, of a change or a pod.
 	Cause *Cause `json:"cause,omitempty"`
+	// Outage is set of an outage, which is told where it began.
+	Outage *StoryOutage `json:"outage,omitempty"`
 	// Sync, Writes and Held are of a sync.
 	Sync   *Hit            `json:"sync,omitempty"`
 	Writes []Write         `json:"writes,omitempty"`
@@ -70,7 +80,8 @@ type Beat struct {
 	// Settles is set on the sync in which the Deployment was settled again.
 	Settles bool `json:"settles,omitempty"`
 	// Quiet is set on a sync that wrote nothing and held nothing back that the
-	// one before it of the same object had not held back.
+	// one before it of the same object had not held back, and on one that only
+	// tried once more what an outage keeps undone.
 	Quiet bool `json:"quiet,omitempty"`
 }
 
@@ -101,7 +112,9 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 		s.Settled = newest.Ended
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
-	s.Beats = e.beats(e.within(t, syncs, part, s.Began), newest, part.settled)
+	family := e.within(t, syncs, part, s.Began)
+	s.Beats = append(e.outageBeats(s, family), e.beats(family, newest, part.settled)...)
+	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
 	return s, true
@@ -199,9 +212,9 @@ func (e *Excerpt) within(t *Trace, syncs []*Trace, s stretch, from time.Time) []
 	return trimmed(list, syncs[s.last])
 }
 
-// trimmed leaves out what came after the end and wrote nothing.
+// trimmed leaves out what came after the end and wrote nothing, nor would have.
 func trimmed(list []*Trace, last *Trace) []*Trace {
-	for n := len(list); n > 0 && list[n-1] != last && !list[n-1].Wrote() && list[n-1].Started.After(last.Started); n-- {
+	for n := len(list); n > 0 && list[n-1] != last && !list[n-1].Wrote() && !list[n-1].Unanswered() && list[n-1].Started.After(last.Started); n-- {
 		list = list[:n-1]
 	}
 	return list
@@ -218,11 +231,11 @@ type event struct {
 	kind       CauseKind
 }
 
-// beats puts what happened into order.
+// beats is what happened, each with the sync that took it.
 func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool) []Beat {
 	var list []Beat
 	told := map[event]bool{}
-	before := map[Object]*Trace{}
+	before, undone := map[Object]*Trace{}, map[Object]*Trace{}
 	for _, t := range syncs {
 		for i := range t.Causes {
 			if b, ok := e.happened(t, &t.Causes[i], told); ok {
@@ -231,11 +244,13 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool) []Beat {
 		}
 		hit := t.Hit(t.Class(DefaultSlow))
 		b := Beat{Kind: BeatSync, At: t.Started, Object: kinds[t.Loop] + " " + t.Name, Sync: &hit, Writes: t.Writes(), Held: t.held(), Settles: settles && t == last}
-		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && noNews(before[t.Object], t)
+		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && (noNews(before[t.Object], t) || triedAgain(undone[t.Object], t))
 		before[t.Object] = t
+		if t.Unanswered() || t.Wrote() {
+			undone[t.Object] = t
+		}
 		list = append(list, b)
 	}
-	slices.SortStableFunc(list, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	return list
 }
 
@@ -252,12 +267,17 @@ func noNews(before, t *Trace) bool {
 	})
 }
 
-// rank puts an event before the sync that it woke, where the clock does not.
+// rank puts an event before the sync that it woke, and an outage before all that it
+// kept, where the clock does not.
 func rank(k BeatKind) int {
-	if k == BeatSync {
+	switch k {
+	case BeatOutage:
+		return 0
+	case BeatSync:
+		return 2
+	default:
 		return 1
 	}
-	return 0
 }
 
 // happened is the beat of a cause that is news: something that was not written
@@ -325,16 +345,28 @@ func (s *Story) count(e *Excerpt) {
 			s.Counts.Changes++
 		case BeatPod:
 			s.Counts.Pods++
+		case BeatOutage:
+			s.Counts.Outages++
 		default:
 			s.Counts.Syncs++
 			s.Counts.Folded += e.byID[syncID{b.Sync.Epoch, b.Sync.Seq}].Folded
 		}
 		for j := range b.Writes {
-			if b.Writes[j].Taken() {
-				s.Counts.Writes += max(1, int(b.Writes[j].Count))
-			} else {
-				s.Counts.Refused++
-			}
+			s.Counts.write(&b.Writes[j])
 		}
+	}
+}
+
+// write counts a write by its answer. One that was already so is none.
+func (c *StoryCounts) write(w *Write) {
+	switch {
+	case w.Taken():
+		c.Writes += max(1, int(w.Count))
+	case unanswered(w.State, w.Failure):
+		c.Unanswered++
+	case w.State == decision.Conflicted:
+		c.Conflicts++
+	case w.State == decision.Refused || w.State == decision.Partly:
+		c.Refused++
 	}
 }

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -18,6 +19,8 @@ func (b *Beat) Tell() decision.Words {
 		return changed(b.Cause)
 	case BeatPod:
 		return podTold(b.Cause)
+	case BeatOutage:
+		return b.Outage.tell()
 	default:
 		return b.synced()
 	}
@@ -179,17 +182,25 @@ var kindWords = map[decision.ActionKind]string{
 	decision.CreatePods: "created", decision.DeletePods: "deleted", WriteStatus: "published",
 }
 
+var wishWords = map[decision.ActionKind]string{
+	decision.CreateReplicaSet: "create", decision.UpdateReplicaSet: "write", decision.DeleteReplicaSet: "delete",
+	decision.UpdateDeployment: "write", decision.Adopt: "adopt", decision.Release: "release",
+	decision.CreatePods: "create", decision.DeletePods: "delete", WriteStatus: "publish",
+}
+
 func (m *many) tell() decision.Words {
 	var w decision.Words
 	if word := kindWords[m.Kind]; m.Taken() {
 		w = w.Say(word + " ")
 	} else {
-		w = w.Say("could not do " + string(m.Kind) + " of ")
+		w = w.Say("could not " + wishWords[m.Kind] + " ")
 	}
 	kind, _, _ := strings.Cut(m.Object, " ")
 	switch {
 	case m.Kind == WriteStatus:
 		w = w.Say("its status")
+	case m.Count == 1:
+		w = w.Say("1 " + kind)
 	case m.Count > 0:
 		w = w.Quote(strconv.FormatInt(m.Count, 10)).Say(" " + kind + "s")
 	default:
@@ -216,8 +227,104 @@ func (m *many) why(w decision.Words) decision.Words {
 	if m.Other != nil && m.Other.Manager != "" {
 		return w.Say(": ").Name(m.Other.Manager).Say(" wrote it first (rv ").Quote(m.Other.RV).Say(")")
 	}
+	if m.Failure != nil && m.State == decision.Unanswered {
+		return w.Say(": unanswered (").Quote(lastClause(m.Failure.Message)).Say(")")
+	}
 	if m.Failure != nil {
 		return w.Say(": ").Quote(m.Failure.Message)
 	}
 	return w.Say(": " + string(m.State))
+}
+
+// toldDue bounds what an outage names of what was due in it.
+const toldDue = 4
+
+// tell says how long no API server could serve, what was due and what became of that.
+func (o *StoryOutage) tell() decision.Words {
+	w := o.lasted()
+	if o.Error != "" {
+		w = w.Say(" (").Quote(lastClause(o.Error)).Say(")")
+	}
+	switch {
+	case o.Idle:
+		return w.Say(". Nothing here was due meanwhile")
+	case len(o.Due) == 0:
+		return w
+	case o.Ended.IsZero():
+		w = w.Say(". Due: ")
+	default:
+		w = w.Say(". Due meanwhile: ")
+	}
+	for i := range o.Due {
+		switch {
+		case i == toldDue:
+			w = w.Say(" and ").Quote(strconv.Itoa(len(o.Due) - i)).Say(" more")
+		case i > 0 && i < toldDue:
+			w = w.Say(", ")
+		}
+		if i < toldDue {
+			w = append(w, o.Due[i].tell()...)
+		}
+	}
+	return o.again(w)
+}
+
+func (o *StoryOutage) lasted() decision.Words {
+	var w decision.Words
+	who, was, since := "The API server ", o.Lack.Was(), o.Lack.Since()
+	if o.Met {
+		who, was, since = "No request of these syncs ", "was answered", "has been answered since"
+	}
+	if o.Ended.IsZero() {
+		return w.Say(who + since)
+	}
+	return w.Say(who + was + " for " + decision.Span(o.Ended.Sub(o.Began)) + ", until ").Clock(o.Ended)
+}
+
+// atOnce is within what time a try is one at once: a probe is sent every second.
+const atOnce = 2 * time.Second
+
+// again says when what was due was tried again.
+func (o *StoryOutage) again(w decision.Words) decision.Words {
+	switch late := o.Tried.Sub(o.Ended); {
+	case o.Ended.IsZero():
+		return w.Say("; tried as soon as it is back")
+	case o.Tried.IsZero(): // Or by a sync that is not kept, as it found nothing to write.
+		return w
+	case late < atOnce:
+		return w.Say("; tried at once when it was back")
+	default:
+		return w.Say("; tried again " + decision.Span(late) + " after it was back")
+	}
+}
+
+var dueWords = map[decision.ActionKind]string{
+	decision.CreateReplicaSet: "creating ", decision.UpdateReplicaSet: "writing ", decision.DeleteReplicaSet: "deleting ",
+	decision.UpdateDeployment: "writing ", decision.Adopt: "adopting ", decision.Release: "releasing ",
+	decision.CreatePods: "creating ", decision.DeletePods: "deleting ", WriteStatus: "the status of ",
+}
+
+func (d *Due) tell() decision.Words {
+	var w decision.Words
+	switch {
+	case d.Write == nil:
+		return append(w.Say("deciding on "), subject(d.Object)...)
+	case d.Write.Kind == WriteStatus:
+		return append(w.Say(dueWords[WriteStatus]), subject(d.Object)...)
+	case d.Write.Object == "Pod":
+		pods := " pods of "
+		if d.Write.Count == 1 {
+			pods = " pod of "
+		}
+		return append(w.Say(dueWords[d.Write.Kind]).Quote(strconv.FormatInt(d.Write.Count, 10)).Say(pods), subject(d.Object)...)
+	}
+	return changes(append(w.Say(dueWords[d.Write.Kind]), subject(d.Write.Object)...), d.Write.Changes)
+}
+
+// lastClause is the root of an error that others have wrapped.
+func lastClause(message string) string {
+	if i := strings.LastIndex(message, ": "); i >= 0 {
+		return message[i+2:]
+	}
+	return message
 }

@@ -42,19 +42,24 @@ func (t *Trace) Writes() []Write {
 	t.outcomes(func(a *decision.Action, o *decision.Outcome) {
 		switch {
 		case o.State == decision.NotTried || o.State == decision.Superseded:
-		case a == nil:
-			w := writeOf(o)
-			w.Kind, w.Object, w.Changes = WriteStatus, kinds[t.Loop]+" "+t.Name, t.Report.Changes
-			list = append(list, w)
-		case a.Kind == decision.CreatePods || a.Kind == decision.DeletePods:
+		case a != nil && (a.Kind == decision.CreatePods || a.Kind == decision.DeletePods):
 			list = append(list, podWrites(a, o)...)
 		default:
-			w := writeOf(o)
-			w.Kind, w.Object, w.On, w.Question, w.Changes = a.Kind, a.Target.Kind+" "+nameOf(a, o), a.Target.RV, a.Question, a.Changes
-			list = append(list, w)
+			list = append(list, requestOf(t, a, o))
 		}
 	})
 	return list
+}
+
+// requestOf is the request of an action, or with none that of the status.
+func requestOf(t *Trace, a *decision.Action, o *decision.Outcome) Write {
+	w := writeOf(o)
+	if a == nil {
+		w.Kind, w.Object, w.Changes = WriteStatus, t.title(), t.Report.Changes
+	} else {
+		w.Kind, w.Object, w.On, w.Question, w.Changes = a.Kind, a.Target.Kind+" "+nameOf(a, o), a.Target.RV, a.Question, a.Changes
+	}
+	return w
 }
 
 func writeOf(o *decision.Outcome) Write {
@@ -77,7 +82,10 @@ func podWrites(a *decision.Action, o *decision.Outcome) []Write {
 	}
 	if o.Failed > 0 {
 		state := o.State
-		if state == decision.Partly {
+		switch {
+		case state == decision.Partly && o.Failure.Down():
+			state = decision.Unanswered
+		case state == decision.Partly:
 			state = decision.Refused
 		}
 		list = append(list, Write{Kind: a.Kind, Object: "Pod", Count: o.Failed, State: state, Question: a.Question, Failure: o.Failure})

@@ -51,6 +51,14 @@ type Head struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Last is the newest sync in one line.
 	Last Text `json:"last,omitempty"`
+	// AsOf is set while the API server cannot serve.
+	AsOf *AsOf `json:"asOf,omitempty"`
+}
+
+// AsOf says as of when something is known that is older than the page.
+type AsOf struct {
+	At   time.Time `json:"at"`
+	Text Text      `json:"text"`
 }
 
 // Finding is one thing that keeps pods from being available.
@@ -62,6 +70,8 @@ type Finding struct {
 	Count  int64      `json:"count"`
 	Pods   []string   `json:"pods,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
+	// For is how long that is.
+	For Text `json:"-"`
 	// Message is what the cluster said, in full.
 	Message     string `json:"message,omitempty"`
 	Unblocks    Text   `json:"unblocks"`

@@ -5,6 +5,7 @@ import "time"
 // Overview is the list of all Deployments, attention first.
 type Overview struct {
 	Headline string  `json:"headline"`
+	AsOf     *AsOf   `json:"asOf,omitempty"`
 	Tally    []Tally `json:"tally"`
 	Filter   Filter  `json:"filter"`
 	Groups   []Group `json:"groups"`
@@ -57,7 +58,9 @@ type Row struct {
 	Href      string `json:"href"`
 	State     Mark   `json:"state"`
 	Since     Text   `json:"since,omitempty"`
-	Revision  string `json:"revision,omitempty"`
+	// AsOf is when the API server last served, where it has not since and the row is of then.
+	AsOf     *time.Time `json:"asOf,omitempty"`
+	Revision string     `json:"revision,omitempty"`
 	// Quiet rows have one line and no meter: silence is the signal.
 	Quiet bool `json:"-"`
 	Why   Text `json:"why"`

@@ -6,6 +6,7 @@ import "time"
 type Story struct {
 	Headline Text   `json:"headline"`
 	Then     Text   `json:"then"`
+	AsOf     *AsOf  `json:"asOf,omitempty"`
 	Object   Link   `json:"object"`
 	Note     string `json:"-"`
 	Beats    []Beat `json:"-"`
@@ -21,7 +22,7 @@ type Beat struct {
 	At time.Time
 	// Step is the time since the beginning.
 	Step string
-	Kind string // change, pod or sync
+	Kind string // change, pod, sync or outage
 	Mark Mark
 	Text Text
 	// Waited says what the pause before it was for; nil for none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +92,17 @@ func (t Text) Clock(at time.Time) Text { return append(t, Run{Kind: Clock, At: a
 
 // Join appends other text.
 func (t Text) Join(more Text) Text { return append(t, more...) }
+
+// Still is the text with its ages and countdowns as they stood at that instant.
+func (t Text) Still(at time.Time) Text {
+	still := slices.Clone(t)
+	for i, r := range still {
+		if r.Kind == Until || r.Kind == Since {
+			still[i] = Run{Text: r.at(at)}
+		}
+	}
+	return still
+}
 
 // String is the text without ages and countdowns, for titles and announcements.
 func (t Text) String() string { return t.At(time.Time{}) }

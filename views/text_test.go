@@ -77,6 +77,13 @@ func TestWordsStandStill(t *testing.T) {
 	if got := text.At(at); got != "deadline in 31s, last 1m ago at 03:02:54" {
 		t.Errorf("in plain words: %q", got)
 	}
+	stood := text.Still(at)
+	if got := stood.At(at.Add(time.Hour)); got != "deadline in 31s, last 1m ago at 03:02:54" {
+		t.Errorf("an hour after it stood still: %q", got)
+	}
+	if got := text.At(at.Add(time.Minute)); got == text.At(at) {
+		t.Error("the text itself stands still, too")
+	}
 }
 
 func TestTextAsJSON(t *testing.T) {

@@ -120,7 +120,7 @@ func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
 		}
 		return r
 	}
-	r.Did, r.Detail = resultMark(worst.Result), burstDid(burst)
+	r.Did, r.Detail = syncMark(worst), burstDid(burst)
 	if worst.Failure != nil {
 		r.Detail = clip(worst.Failure.Message, 120)
 	}

@@ -61,7 +61,8 @@ func (s *Server) debugLoop(q *query) (*page, error) {
 	}
 	verdicts := []verdictLine{}
 	for _, t := range s.journal.Board().List(q.loop) {
-		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), s.said(t, q.now).At(q.now), "/debug/controllers/" + q.loop + "/" + t.Key()})
+		said, at := s.saidThen(t, q.now)
+		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), said.At(at), "/debug/controllers/" + q.loop + "/" + t.Key()})
 	}
 	return &page{frame: s.frame(q, "Debug"), data: struct {
 		State    telemetry.LoopState `json:"state"`

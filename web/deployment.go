@@ -55,7 +55,7 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
 		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
 		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})
-	p.turns = sooner(q.now, p.turns, s.said(x.newest, q.now).Turns)
+	p.turns = sooner(q.now, p.turns, s.saidNow(x.newest, q.now).Turns)
 	p.touches = func(t *telemetry.Trace) bool {
 		return t.Object == x.object || t.Loop == telemetry.LoopReplicaSet && t.Namespace == x.object.Namespace && t.Owner == x.object.Name
 	}
@@ -86,7 +86,7 @@ func (s *Server) sets(q *query, snap *deployment.Snapshot) []views.Set {
 	for i := range snap.ReplicaSets {
 		v := setOf(snap, &snap.ReplicaSets[i])
 		if own := states[snap.ReplicaSets[i].Name]; own != nil {
-			said := s.said(own, q.now)
+			said := s.saidNow(own, q.now)
 			o, _ := outcomeOf(said.Tone)
 			v.State = &views.Mark{Tone: o.view, Word: said.State}
 		}

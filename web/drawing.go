@@ -34,6 +34,7 @@ type drawing struct {
 	seq   uint64 // the newest trace that it knows
 	frags []fragment
 	turns time.Time // of this machine's clock, when the clock alone makes another of it
+	down  time.Time // since when no API server had served
 	said  *messages
 }
 
@@ -196,12 +197,13 @@ type listRow struct {
 	id    string
 	entry *entry
 	key   telemetry.KeyState
+	asOf  time.Time // that it is known of, zero for now
 	once  sync.Once
 	f     fragment
 	err   error
 }
 
-func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key) }
+func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key, r.asOf) }
 
 func (r *listRow) paint(ctx context.Context) (fragment, error) {
 	r.once.Do(func() {

@@ -156,6 +156,8 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		{id: "standby", title: "Standing by", path: web, server: standby},
 		{id: "watching", title: "Watching", path: web, server: watching},
 		{id: "unreachable", title: "The API server does not answer", path: web, server: unreachable},
+		{id: "unreachable-list", title: "Deployments as of before an outage", path: "/deployments", server: unreachable},
+		{id: "unreachable-story", title: "The story of a rollout in an outage", path: web + "/story", server: unreachable},
 		{id: "recording", title: "A recording", path: web, server: recording},
 		{id: "shadow-watching", title: "Shadow, watching", path: "/shadow", server: watching},
 		{id: "about-watching", title: "About, watching", path: "/about", server: watching},

@@ -16,9 +16,11 @@ func (s *Server) head(q *query, x *subject) views.Head {
 		return s.headThen(q, x)
 	}
 	t := x.newest
-	sen := s.said(t, q.now)
+	cut := s.outage()
+	at, _ := cut.asOf(t, q.now)
+	sen := s.said(t, at)
 	o, _ := outcomeOf(sen.Tone)
-	h := views.Head{Sentence: sen.At(q.now), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
+	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
 		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: past(sen.Verb),
 		Lead: wording(sen.Lead, false), Then: first(stop(wording(sen.Then, true))), Numbers: s.keyNumbers(t, o.view)}
 	if !sen.Turns.IsZero() {
@@ -28,12 +30,15 @@ func (s *Server) head(q *query, x *subject) views.Head {
 		h.Verb, h.Past, h.State.Word = "has", "had", "no sentence"
 		told := why(t, sen)
 		h.Lead = told[:max(0, len(told)-1)]
-		h.Sentence = x.object.Key() + " has no sentence: " + h.Lead.At(q.now) + "."
+		h.Sentence = x.object.Key() + " has no sentence: " + h.Lead.At(at) + "."
 	}
 	if !x.onList && !t.Gone {
 		h.Gone = true
 	}
 	h.Estimate = estimateView(s.estimate(t))
+	if x.onList {
+		cut.stand(&h, t, q.now)
+	}
 	return h
 }
 
@@ -58,8 +63,12 @@ func (s *Server) headThen(q *query, x *subject) views.Head {
 	if then := sen.Then.At(x.moment); then != "" {
 		h.Then = views.Say(then + ".")
 	}
-	today := s.said(x.newest, q.now)
-	h.Last = views.Say("As of ").Clock(x.moment).Plain(" UTC. Now: ").Link(today.Subject()+" "+today.Verb+" "+today.State, hrefOf(x.object)).Plain(".")
+	today, at := s.saidThen(x.newest, q.now)
+	now := views.Say("Now")
+	if at.Before(q.now) {
+		now = views.Say("Last known, as of ").Clock(at)
+	}
+	h.Last = views.Say("As of ").Clock(x.moment).Plain(" UTC. ").Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, hrefOf(x.object)).Plain(".")
 	return h
 }
 
@@ -73,7 +82,7 @@ func findingsOf(t *telemetry.Trace) []views.Finding {
 		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction}
 		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(f.Unblocks, false)))
 		if !f.Since.IsZero() {
-			v.Since = &f.Since
+			v.Since, v.For = &f.Since, views.Text{}.Since(f.Since)
 		}
 		list = append(list, v)
 	}

@@ -154,7 +154,7 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 
 func foundView(h telemetry.Hit) views.Found {
 	owner, own := split(h.Name)
-	return views.Found{At: h.Started, Kind: kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: resultMark(h.Result),
+	return views.Found{At: h.Started, Kind: kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: hitMark(&h),
 		Says: clip(h.Text, 400), Error: clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: digits(h.Seq), Href: syncAddress(h.Object, h.Epoch, h.Seq)}
 }
 

@@ -13,7 +13,7 @@ func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
 	if t.Wrote() {
 		line = line.Plain("wrote " + did(t))
 	} else {
-		line = line.Plain(resultMark(t.Result).Word)
+		line = line.Plain(syncMark(t).Word)
 	}
 	if len(next) == 0 {
 		return line.Plain(". No timer runs: it looks again on any change.")

@@ -88,9 +88,9 @@ func (s *Server) listed() list {
 	}
 	changed, ok := s.journal.Synced(telemetry.LoopDeployment, l.seq)
 	if !ok || l.of == nil {
-		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.said(r.Trace, now), keys) })
+		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.saidNow(r.Trace, now), keys) })
 	} else {
-		l.mark(changed, now)
+		l.mark(changed, now, s.outage())
 		if look {
 			l.markQueued(changed, keys)
 		}
@@ -113,9 +113,10 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 }
 
 // mark adds the objects that the clock has changed.
-func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time) {
+func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o outage) {
 	for _, e := range l.list.entries {
-		if turned(e.said, now) || now.Before(l.made) {
+		at, _ := o.asOf(e.Trace, now)
+		if turned(e.said, at) || now.Before(l.made) {
 			changed[e.Trace.Object] = true
 		}
 	}
@@ -150,7 +151,7 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keySt
 		if !ok {
 			continue
 		}
-		e := s.entryOf(r, s.said(r.Trace, now), keys)
+		e := s.entryOf(r, s.saidNow(r.Trace, now), keys)
 		if old != nil {
 			e.picture = old.picture
 		}
@@ -221,18 +222,23 @@ type keySign struct {
 	since    time.Time
 	// drawn is where the sizes over time end, of a row that shows them.
 	drawn time.Time
+	asOf  time.Time
 }
 
 // rowOf is an entry as a row, the one of before if it would be the same.
 func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
+	known, stale := s.outage().asOf(e.Trace, s.opts.Now())
+	if stale {
+		sign.asOf = known.UTC()
+	}
 	if !e.quiet() {
-		sign.drawn = sparkEnd(s.opts.Now())
+		sign.drawn = sparkEnd(known)
 	}
 	if known := e.drawn.Load(); known != nil && known.key == sign {
 		return known.row
 	}
-	r := &listRow{id: e.id, entry: e, key: *key} // A copy: the queue's answer has many keys, which a row should not keep.
+	r := &listRow{id: e.id, entry: e, key: *key, asOf: sign.asOf} // A copy: the queue's answer has many keys, which a row should not keep.
 	e.drawn.Store(&drawnRow{key: sign, row: r})
 	return r
 }

@@ -209,11 +209,11 @@ func (x *shared) wait(now time.Time) time.Duration {
 	return max(wait, time.Millisecond)
 }
 
-// stale reports whether a trace or the clock has made another of the drawing. x is
+// stale reports whether a trace, the clock or the API server has made another of the drawing. x is
 // locked.
 func (x *shared) stale(now time.Time) bool {
 	d := x.drawing
-	return d == nil || x.dirty.Load() > d.seq || !d.turns.IsZero() && !now.Before(d.turns)
+	return d == nil || x.dirty.Load() > d.seq || !d.turns.IsZero() && !now.Before(d.turns) || !d.down.Equal(x.s.outage().Began)
 }
 
 func (x *shared) touched() bool {
@@ -244,7 +244,7 @@ func (x *shared) every() time.Duration {
 
 // draw makes a new drawing. x is locked.
 func (x *shared) draw(ctx context.Context, now time.Time) {
-	seq := x.s.journal.Last()
+	seq, down := x.s.journal.Last(), x.s.outage().Began
 	d, err := x.s.drawNow(ctx, x.target)
 	if ctx.Err() != nil {
 		return // Nobody watches any more.
@@ -254,7 +254,7 @@ func (x *shared) draw(ctx context.Context, now time.Time) {
 		x.touches.Store(nil)
 		return
 	}
-	d.seq = seq
+	d.seq, d.down = seq, down
 	x.touches.Store(&d.page.touches)
 	if turns := d.page.turns; !turns.IsZero() {
 		d.turns = now.Add(max(time.Millisecond, turns.Sub(x.s.opts.Now())))

@@ -21,6 +21,7 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 	if x.moment.IsZero() {
 		v.Head.Last = s.lastLine(x.newest, next)
 		v.Findings, v.Evidence = findingsOf(x.newest), s.evidenceOf(q, x.newest)
+		s.outage().standFindings(v.Held, v.Findings)
 	}
 	if x.cursor == x.newest {
 		v.Sync.Next = next
@@ -44,7 +45,7 @@ func nextLook(numbers []views.Number, next []views.Look) []views.Number {
 // stepper is where the cursor stands among the kept syncs.
 func (s *Server) stepper(x *subject) views.Stepper {
 	t := x.cursor
-	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.pinned, Result: resultMark(t.Result), Took: views.Took(t.Took()), Permalink: syncHref(t)}
+	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.pinned, Result: syncMark(t), Took: views.Took(t.Took()), Permalink: syncHref(t)}
 	at := slices.IndexFunc(x.kept, func(k *telemetry.Trace) bool { return k.Seq >= t.Seq })
 	if at < 0 {
 		at = len(x.kept)

@@ -97,6 +97,9 @@ func (s *Server) overview(q *query) (*page, error) {
 		return nil, err
 	}
 	v := views.Overview{Filter: filterView(terms), Headline: headline(all), Tally: s.tally(all, terms)}
+	if o := s.outage(); o.on {
+		v.AsOf = o.ofThen("As of", o.Began)
+	}
 	rows := s.rowsOf(shown, known.keys)
 	if !q.live {
 		v.Groups = groupsOf(shown, matching, rows)

@@ -37,7 +37,7 @@ func TestSparks(t *testing.T) {
 	s := w.server(nil)
 	var stuck *telemetry.Trace
 	for _, e := range s.listed().entries {
-		v := s.row(e, &telemetry.KeyState{})
+		v := s.row(e, &telemetry.KeyState{}, time.Time{})
 		switch {
 		case e.Trace.Name == "web" && v.Spark != nil:
 			t.Error("a settled row has a picture")
@@ -87,7 +87,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 		if len(entries) != 1 {
 			t.Fatalf("%d entries", len(entries))
 		}
-		if v := s.sparkOf(entries[0]); v != nil {
+		if v := s.sparkOf(entries[0], sparkEnd(s.opts.Now())); v != nil {
 			for _, p := range v.Steps {
 				pods = append(pods, p.New)
 			}

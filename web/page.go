@@ -243,16 +243,16 @@ func (s *Server) notice() *views.Notice {
 	if s.opts.Recording != nil {
 		return s.opts.Recording.notice()
 	}
-	st := s.opts.Server()
-	if st.Reachable {
+	o := s.outage()
+	if !o.on {
 		return nil
 	}
-	text := views.Say("Since ").Clock(st.Since).Plain(", for ").Since(st.Since).
-		Plain(". Nothing is decided or written until it answers; what is shown is the last known state.")
-	if st.Error != "" {
-		text = text.Plain(" ").Code(clip(st.Error, 200))
+	text := views.Say("Since ").Clock(o.Began).Plain(", for ").Since(o.Began).
+		Plain(". What is shown is the last known state, and nothing can be written." + s.due())
+	if o.Error != "" {
+		text = text.Plain(" ").Code(clip(o.Error, 200))
 	}
-	return &views.Notice{Tone: views.Failed, Title: "The API server does not answer", Text: text}
+	return &views.Notice{Tone: views.Failed, Title: "The API server " + o.Lack.Is(), Text: text}
 }
 
 // clip shortens somebody else's text, which may be of any length.

@@ -42,6 +42,7 @@ func (s *Server) replicaSet(q *query) (*page, error) {
 		v.Forecast = forecastOf(x.newest, snap, q.now)
 		v.Scope = s.setScope(q, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
+		s.outage().standPods(v.Pods)
 	}
 	v.Victims, v.VictimsNote = s.victimsOf(x)
 	v.Shows = replicaSetShows(x)
@@ -65,7 +66,7 @@ func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page 
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
 		part{"f-side", views.SidePart(v.Object)}, part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)},
 		part{"f-syncs", views.SyncsPart(v.Object)})
-	p.turns = sooner(q.now, p.turns, s.said(x.newest, q.now).Turns)
+	p.turns = sooner(q.now, p.turns, s.saidNow(x.newest, q.now).Turns)
 	p.touches = func(t *telemetry.Trace) bool { return t.Object == x.object }
 	return p
 }

@@ -3,14 +3,15 @@ package web
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
 
-// row is one Deployment of the list.
-func (s *Server) row(e *entry, key *telemetry.KeyState) views.Row {
+// row is one Deployment of the list, as of that instant where it is not zero.
+func (s *Server) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row {
 	t := e.Trace
 	o := outcomes[e.place]
 	n := numbersOf(t)
@@ -23,13 +24,20 @@ func (s *Server) row(e *entry, key *telemetry.KeyState) views.Row {
 	if !e.SinceTone.IsZero() {
 		r.Since = views.Text{}.Since(e.SinceTone)
 	}
+	if !asOf.IsZero() {
+		r.AsOf, r.Since, r.Why = &asOf, r.Since.Still(asOf), r.Why.Still(asOf)
+	}
 	if want, ok := n.count("wanted"); ok {
 		r.Available = strconv.FormatInt(n.or("available"), 10) + " of " + strconv.FormatInt(want, 10)
 		r.Meter = meterOf(n, o.view)
 	}
 	r.QueueNote = queueNote(key)
 	if !r.Quiet {
-		r.Spark = s.sparkOf(e)
+		known := asOf
+		if known.IsZero() {
+			known = s.opts.Now()
+		}
+		r.Spark = s.sparkOf(e, sparkEnd(known))
 	}
 	return r
 }

@@ -60,7 +60,8 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	last := points[len(points)-1]
 	box, now := scopeBase(points, q.now, span)
 	points = box.within(points)
-	v := box.sizes(points, now)
+	known := s.outage().drawnTo(points, now)
+	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
 	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.ceiling)), Text: fmt.Sprintf("ceiling %d", last.ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
 	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.ceiling), scopeWidth)
@@ -68,23 +69,24 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.floor), scopeWidth)
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.floor)), Text: fmt.Sprintf("floor %d", last.floor)})
 	}
-	box.marks(v, x, points, now, deadlineOf(x.newest))
+	box.marks(v, x, points, known, deadlineOf(x.newest))
 	v.Legend = legend(last, numbersOf(x.newest))
 	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
-	s.deploymentLanes(v, x, box, now)
+	s.deploymentLanes(v, x, box, known)
+	s.outage().standLanes(v)
 	v.Label = s.scopeLabel(v, x, last, q.now)
 	return v
 }
 
-// sizes is the channel of the sizes.
-func (b scopeBox) sizes(points []scopePoint, now time.Time) *views.Scope {
+// sizes is the channel of the sizes, up to when they are known.
+func (b scopeBox) sizes(points []scopePoint, known, now time.Time) *views.Scope {
 	v := &views.Scope{Width: scopeWidth, Height: scopeHeight, Now: b.x(now), NowAt: b.percent(now),
 		Span: b.from.UTC().Format("15:04") + " to " + b.to.UTC().Format("15:04")}
 	v.Ticks, v.Grid = b.ticks(now)
 	drawn := b.calm(points)
-	v.New = b.area(drawn, now, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
-	v.Old = b.area(drawn, now, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
-	v.Available = b.steps(drawn, now, func(p scopePoint) int64 { return p.available })
+	v.New = b.area(drawn, known, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
+	v.Old = b.area(drawn, known, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
+	v.Available = b.steps(drawn, known, func(p scopePoint) int64 { return p.available })
 	for _, p := range points {
 		v.Points = append(v.Points, views.ScopePoint{At: p.at.UnixMilli(), Seq: p.seq, New: p.fresh, Old: p.old, Available: p.available})
 	}
@@ -94,7 +96,7 @@ func (b scopeBox) sizes(points []scopePoint, now time.Time) *views.Scope {
 // scopeLabel is the finding of the picture, in words.
 func (s *Server) scopeLabel(v *views.Scope, x *subject, last scopePoint, now time.Time) string {
 	text := fmt.Sprintf("Pods from %s UTC. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", v.Span, last.fresh, last.old, last.available, last.floor, last.ceiling)
-	if said := s.said(x.newest, now); said.State != "" {
+	if said := s.saidNow(x.newest, now); said.State != "" {
 		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + wording(said.Lead, false).String() + ". " + text
 	}
 	return text + laneFinding(v)

@@ -172,15 +172,17 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	last := points[len(points)-1]
 	box, now := scopeBase(points, q.now, windowOf(x.window))
 	points = box.within(points)
-	v := box.sizes(points, now)
+	known := s.outage().drawnTo(points, now)
+	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
 	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: "wanted " + digits(last.ceiling)}, {Y: "168", Text: "0"}}
 	v.Limits = "M0 " + box.y(last.ceiling) + "H" + digits(scopeWidth)
-	box.marks(v, x, points, now, time.Time{})
+	box.marks(v, x, points, known, time.Time{})
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
 		{Class: "p-new", Name: "pods", Value: digits(last.fresh)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
 	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
-	s.setLanes(v, x, box, now)
+	s.setLanes(v, x, box, known)
+	s.outage().standLanes(v)
 	v.Label = "Pods from " + v.Span + " UTC. Wanted are " + digits(last.ceiling) + ", there are " + digits(last.fresh) + ", available are " + digits(last.available) + "." + laneFinding(v)
 	return v
 }

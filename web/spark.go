@@ -18,8 +18,8 @@ const (
 	sparkSizes = 64
 )
 
-// sparkEnd is where the time base of all rows ends.
-func sparkEnd(now time.Time) time.Time { return now.Truncate(sparkStep) }
+// sparkEnd is where the time base of a row ends that is known up to then.
+func sparkEnd(known time.Time) time.Time { return known.Truncate(sparkStep) }
 
 // size is what a Deployment had from a moment on.
 type size struct {
@@ -36,8 +36,7 @@ type drawnSpark struct {
 }
 
 // sparkOf is an entry's sizes over the last minutes; nil where they are not known.
-func (s *Server) sparkOf(e *entry) *views.Spark {
-	to := sparkEnd(s.opts.Now())
+func (s *Server) sparkOf(e *entry, to time.Time) *views.Spark {
 	known := e.picture.Load()
 	if known == nil || known.uid != e.Trace.UID || !known.to.Equal(to) {
 		known = &drawnSpark{e.Trace.UID, to, drawSpark(s.journal, e.Trace, to)}

@@ -54,7 +54,7 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).Story(x.cursor)
+	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).Amid(s.opts.Server().Outages()).Story(x.cursor)
 	if !ok || story.Open {
 		if older, err := s.storyAt(o, x.cursor.Started); err == nil {
 			return older, nil
@@ -64,8 +64,11 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 		return nil, noStory(o)
 	}
 	if story.Settled.IsZero() && !x.pinned { // The page of the object says the same.
-		story.Sentence = s.said(x.newest, q.now)
-		story.Text = story.Sentence.At(q.now)
+		said, at := s.saidThen(x.newest, q.now)
+		story.Sentence, story.Text = said, said.At(at)
+		if at.Before(q.now) {
+			story.AsOf = at.UTC()
+		}
 	}
 	return story, nil
 }
@@ -79,7 +82,7 @@ func (s *Server) storyAt(o telemetry.Object, at time.Time) (*telemetry.Story, er
 	case err != nil:
 		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	story, ok := telemetry.NewExcerpt(list).Story(t)
+	story, ok := telemetry.NewExcerpt(list).Amid(s.opts.Server().Outages()).Story(t)
 	if !ok {
 		return nil, noStory(o)
 	}
@@ -105,8 +108,10 @@ func noStory(o telemetry.Object) error {
 func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
 	v := views.Story{Object: views.Link{Text: "Deployment " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
 	v.Headline, v.Then = storyHead(story)
-	c := story.Counts
-	v.Note = fmt.Sprintf("%s by others, %s of pods, %s, %s", views.Plural(c.Changes, "change"), views.Plural(c.Pods, "transition"), views.Plural(c.Syncs, "sync"), views.Plural(c.Writes, "write"))
+	if at := story.AsOf; !at.IsZero() {
+		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.outage().ofThen("As of", at)
+	}
+	v.Note = storyNote(story.Counts)
 	for i := range story.Beats {
 		if b := &story.Beats[i]; b.Quiet && !all {
 			v.Quiet++
@@ -115,6 +120,21 @@ func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
 		}
 	}
 	return v
+}
+
+// storyNote counts what is in a story, and of writes that did not go through what there is.
+func storyNote(c telemetry.StoryCounts) string {
+	note := fmt.Sprintf("%s by others, %s of pods, %s, %s", views.Plural(c.Changes, "change"), views.Plural(c.Pods, "transition"), views.Plural(c.Syncs, "sync"), views.Plural(c.Writes, "write"))
+	if c.Refused > 0 {
+		note += ", " + views.Thousands(c.Refused) + " refused"
+	}
+	if c.Conflicts > 0 {
+		note += ", " + views.Plural(c.Conflicts, "conflict")
+	}
+	if c.Unanswered > 0 {
+		note += ", " + views.Thousands(c.Unanswered) + " unanswered"
+	}
+	return note
 }
 
 func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
@@ -163,12 +183,14 @@ func beatMark(b *telemetry.Beat) views.Mark {
 		return views.Mark{Tone: views.Moving, Word: "change"}
 	case b.Kind == telemetry.BeatPod:
 		return views.Mark{Tone: views.Idle, Word: "pod"}
+	case b.Kind == telemetry.BeatOutage:
+		return views.Mark{Tone: views.Failed, Word: "outage"}
 	case b.Settles:
 		return views.Mark{Tone: views.OK, Word: "settled"}
 	case len(b.Writes) == 0 && len(b.Held) > 0:
 		return views.Mark{Tone: views.Waiting, Word: "held"}
 	}
-	return resultMark(b.Sync.Result)
+	return hitMark(b.Sync)
 }
 
 // chain is what led to a sync, and what came of it.
@@ -208,7 +230,7 @@ func hops(links []*telemetry.Link) []views.Hop {
 		h := views.Hop{Event: eventText(l.Cause), Cut: l.Cut, Hops: hops(l.Links)}
 		if l.Sync != nil {
 			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: kindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
-			h.At, h.Mark, h.Text = l.Sync.Started, resultMark(l.Sync.Result), wording(b.Tell(), false)
+			h.At, h.Mark, h.Text = l.Sync.Started, hitMark(l.Sync), wording(b.Tell(), false)
 			if l.Elsewhere {
 				h.Text = views.Say("sync " + digits(l.Sync.Seq) + ", which is on this page already")
 			}

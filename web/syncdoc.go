@@ -108,6 +108,8 @@ func (s *Server) syncHeadline(t *telemetry.Trace) views.Text {
 	switch {
 	case t.Wrote():
 		text = text.Plain("wrote: " + did(t))
+	case t.Failure != nil && syncMark(t) == stateMark(decision.Unanswered):
+		text = text.Plain("got no answer: ").Code(clip(t.Failure.Message, 160))
 	case t.Failure != nil:
 		text = text.Plain(resultMark(t.Result).Word + ": ").Code(clip(t.Failure.Message, 160))
 	case t.Result == telemetry.ResultUnchanged:

@@ -13,7 +13,7 @@ import (
 
 // syncOf is one sync in full. Facts of a past sync stay as they were.
 func (s *Server) syncOf(t *telemetry.Trace) views.Sync {
-	v := views.Sync{Seq: t.Seq, Epoch: t.Epoch, Loop: t.Loop, At: t.Started, Result: resultMark(t.Result), Took: views.Took(t.Took()),
+	v := views.Sync{Seq: t.Seq, Epoch: t.Epoch, Loop: t.Loop, At: t.Started, Result: syncMark(t), Took: views.Took(t.Took()),
 		Why: s.whyOf(t), Wrote: s.wroteOf(t), Next: looks(t)}
 	v.Rounds, v.Report = s.roundsOf(t)
 	if t.Failure != nil {

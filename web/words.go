@@ -114,6 +114,22 @@ func resultMark(r telemetry.Result) views.Mark {
 	return views.Mark{Tone: views.Idle, Word: string(r)}
 }
 
+// syncMark says how a sync ended. One that failed for want of an API server got no no.
+func syncMark(t *telemetry.Trace) views.Mark {
+	if t.Result == telemetry.ResultFailed && t.Unanswered() {
+		return stateMark(decision.Unanswered)
+	}
+	return resultMark(t.Result)
+}
+
+// hitMark is the same of a sync of which there are only a few lines.
+func hitMark(h *telemetry.Hit) views.Mark {
+	if h.Result == telemetry.ResultFailed && h.Code == telemetry.CodeUnanswered {
+		return stateMark(decision.Unanswered)
+	}
+	return resultMark(h.Result)
+}
+
 // stateMarks say how one write ended.
 var stateMarks = map[decision.State]views.Mark{
 	decision.Written:    {Tone: views.OK, Word: "written"},

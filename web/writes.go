@@ -228,7 +228,7 @@ func did(t *telemetry.Trace) string {
 	}
 	switch {
 	case len(list) == 0:
-		return resultMark(t.Result).Word
+		return syncMark(t).Word
 	case len(list) > 3:
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:2], ", "), len(list)-2)
 	default:

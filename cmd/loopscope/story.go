@@ -148,6 +148,24 @@ func refused(server, status string, body []byte) error {
 	return errors.New(said.Error.Message)
 }
 
+func countsText(c telemetry.StoryCounts) string {
+	text := fmt.Sprintf("%s by others, %s of pods, %s, %s, %d refused", counted(c.Changes, "change"), counted(c.Pods, "transition"), counted(c.Syncs, "sync"), counted(c.Writes, "write"), c.Refused)
+	if c.Conflicts > 0 {
+		text += ", " + counted(c.Conflicts, "conflict")
+	}
+	if c.Unanswered > 0 {
+		text += fmt.Sprintf(", %d unanswered", c.Unanswered)
+	}
+	return text
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 	fmt.Fprintf(w, "%s\n", safetext.Line(story.Text))
 	if story.Settled.IsZero() {
@@ -158,8 +176,10 @@ func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 	if story.Open {
 		fmt.Fprint(w, " or before: earlier syncs are not kept")
 	}
-	c := story.Counts
-	fmt.Fprintf(w, ".\n%d changes by others, %d transitions of pods, %d syncs, %d writes, %d refused\n\n", c.Changes, c.Pods, c.Syncs, c.Writes, c.Refused)
+	if !story.AsOf.IsZero() {
+		fmt.Fprintf(w, ".\nThis is as of %s UTC, when the API server last served", story.AsOf.Format("15:04:05"))
+	}
+	fmt.Fprintf(w, ".\n%s\n\n", countsText(story.Counts))
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for i := range story.Beats {
 		b := &story.Beats[i]

@@ -178,13 +178,15 @@ type topRow struct {
 	Name      string   `json:"name"`
 	State     mark     `json:"state"`
 	Since     pageText `json:"since"`
-	Revision  string   `json:"revision,omitempty"`
-	Why       pageText `json:"why"`
-	Asked     string   `json:"asked,omitempty"`
-	Available string   `json:"available,omitempty"`
-	LastDid   string   `json:"lastDid"`
-	Queue     string   `json:"queue"`
-	QueueNote pageText `json:"queueNote"`
+	// AsOf is when the API server last served, where it has not since and the row is of then.
+	AsOf      *time.Time `json:"asOf,omitempty"`
+	Revision  string     `json:"revision,omitempty"`
+	Why       pageText   `json:"why"`
+	Asked     string     `json:"asked,omitempty"`
+	Available string     `json:"available,omitempty"`
+	LastDid   string     `json:"lastDid"`
+	Queue     string     `json:"queue"`
+	QueueNote pageText   `json:"queueNote"`
 }
 
 type mark struct {
@@ -335,9 +337,18 @@ func (p topPrinter) table(w io.Writer, list topList) error {
 		if note := r.QueueNote.at(list.now); note != "" && note != "no timer" {
 			queue += ", " + note
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.dyed(r.State), r.Since.at(list.now), safetext.Line(r.Namespace), safetext.Line(r.Name), safetext.Line(r.Available), queue, r.Why.at(list.now))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.dyed(r.State), r.since(list.now), safetext.Line(r.Namespace), safetext.Line(r.Name), safetext.Line(r.Available), queue, r.Why.at(list.now))
 	}
 	return table.Flush()
+}
+
+// since is how long it has been so, up to when that was known last.
+func (r *topRow) since(now time.Time) string {
+	text := r.Since.at(now)
+	if r.AsOf == nil {
+		return text
+	}
+	return strings.TrimPrefix(text+", as of "+r.AsOf.Format("15:04:05"), ", ")
 }
 
 // screen is one drawing of a --watch: every line over the one that was there,

@@ -41,6 +41,23 @@ type Failure struct {
 // Unreachable is the reason of a failure where no API server answered.
 const Unreachable = "Unreachable"
 
+// Down reports whether an API server was not there, or not able to serve: that
+// says nothing about the object that was tried. One that has lost its etcd answers
+// with a server timeout, or passes etcd's error on as a 500 for which it has no
+// reason; a webhook that fails is an internal error and does not count.
+func (f *Failure) Down() bool {
+	if f == nil {
+		return false
+	}
+	switch f.Code {
+	case 502, 503, 504:
+		return true
+	case 500:
+		return f.Reason == "" || f.Reason == "ServerTimeout"
+	}
+	return f.Reason == Unreachable
+}
+
 // Writer names who else wrote an object.
 type Writer struct {
 	Manager string   `json:"manager,omitempty"`

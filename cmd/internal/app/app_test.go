@@ -2,17 +2,20 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -27,6 +30,19 @@ func nowhere(t *testing.T) *rest.Config {
 	}
 	defer l.Close()
 	return &rest.Config{Host: "http://" + l.Addr().String()}
+}
+
+// answering is an API server that answers everything so.
+func answering(t *testing.T, status metav1.Status) *rest.Config {
+	t.Helper()
+	status.Kind, status.APIVersion, status.Status = "Status", "v1", metav1.StatusFailure
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(int(status.Code))
+		_ = json.NewEncoder(w).Encode(status)
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -153,6 +169,15 @@ func TestExplainSaysWhatToDo(t *testing.T) {
 	_, err := Explain(t.Context(), nowhere(t), "shop", "web", "dev")
 	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "--context") {
 		t.Errorf("error = %v", err)
+	}
+	for _, answer := range []metav1.Status{
+		{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "apiserver is shutting down"},
+		{Code: http.StatusInternalServerError, Message: "etcdserver: request timed out"},
+	} {
+		_, err := Explain(t.Context(), answering(t, answer), "shop", "web", "dev")
+		if err == nil || !strings.Contains(err.Error(), "cannot serve: ") || !strings.Contains(err.Error(), answer.Message) || !strings.Contains(err.Error(), "/readyz?verbose") {
+			t.Errorf("after %d the error is %v", answer.Code, err)
+		}
 	}
 	if err := Check(nil, "dev"); err == nil || !strings.Contains(err.Error(), "--kubeconfig") {
 		t.Errorf("error = %v", err)

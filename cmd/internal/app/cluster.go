@@ -26,9 +26,10 @@ const (
 	// its double, so that many managers do not resync at the same time ([1.2]).
 	minResync = 12 * time.Hour
 	// probeEvery and probeWithin are how often the API server is asked whether
-	// it is there, and how long it may take to answer.
+	// it is there, and how long it may take to answer: without its etcd it takes two
+	// seconds to say so.
 	probeEvery  = time.Second
-	probeWithin = 3 * time.Second
+	probeWithin = 4 * time.Second
 )
 
 // cluster is everything that talks to the API server.
@@ -39,12 +40,13 @@ type cluster struct {
 	reads   kubernetes.Interface // for what somebody asks to see
 
 	mu      sync.Mutex
-	state   telemetry.ServerState
+	state   outages
 	answers chan struct{} // closes after the next probe that succeeds
 }
 
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*cluster, error) {
-	c := &cluster{state: telemetry.ServerState{Reachable: true, Since: time.Now()}, answers: make(chan struct{})}
+	c := &cluster{answers: make(chan struct{})}
+	c.state.begin(time.Now())
 	waiting := opts
 	waiting.Config = rest.CopyConfig(opts.Config)
 	waiting.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, c.answering} })
@@ -203,7 +205,8 @@ func (c *cluster) probe(ctx context.Context) error {
 func (c *cluster) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	return c.health.Get().AbsPath("/readyz").Do(ctx).Error()
+	// The check that is left out is one of etcd, too, and takes two seconds more.
+	return unready(c.health.Get().AbsPath("/readyz").Param("exclude", "etcd-readiness").Do(ctx).Error())
 }
 
 // note takes the outcome of a probe.
@@ -219,20 +222,11 @@ func (c *cluster) note(err error) {
 func (c *cluster) change(err error) (again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := telemetry.ServerState{Reachable: err == nil, Since: time.Now()}
-	if err != nil {
-		now.Error = err.Error()
-	}
-	if now.Reachable == c.state.Reachable {
-		now.Since = c.state.Since
-	}
-	if now.Reachable {
+	if err == nil {
 		close(c.answers)
 		c.answers = make(chan struct{})
 	}
-	again = now.Reachable && !c.state.Reachable
-	c.state = now
-	return again
+	return c.state.note(time.Now(), err)
 }
 
 // warnings are the newest Warning events of pods.
@@ -250,7 +244,7 @@ func (c *cluster) answering() <-chan struct{} {
 func (c *cluster) server() telemetry.ServerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state
+	return c.state.now()
 }
 
 // ready says what is missing before the loops work: nil for nothing.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -53,6 +54,11 @@ func unreachable(config *rest.Config, err error) error {
 	return fmt.Errorf("the cluster at %s does not answer: %w\nIs it running? Check the address with `kubectl cluster-info`, or choose another one with --context or --kubeconfig", config.Host, err)
 }
 
+// unable is an API server that answers and cannot serve.
+func unable(config *rest.Config, err error) error {
+	return fmt.Errorf("the API server at %s cannot serve: %w\nLook at it and its etcd with `kubectl get --raw '/readyz?verbose'`, and ask again", config.Host, err)
+}
+
 // Explain observes one Deployment of a live cluster, decides once and writes
 // nothing. The trace that comes back is what a sync would record now.
 func Explain(ctx context.Context, config *rest.Config, namespace, name, version string) (*telemetry.Trace, error) {
@@ -68,11 +74,23 @@ func Explain(ctx context.Context, config *rest.Config, namespace, name, version 
 		return nil, notFound(ctx, c, namespace, name)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return nil, fmt.Errorf("%w\nexplain needs to get Deployments, and to list ReplicaSets and pods, in namespace %s", err, namespace)
+	case unserved(err):
+		return nil, unable(config, err)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
 		return nil, unreachable(config, err)
 	default:
 		return nil, err
 	}
+}
+
+// unserved reports whether an API server answered that it cannot serve.
+func unserved(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	f := decision.Failure{Code: int(status.Status().Code), Reason: string(status.Status().Reason)}
+	return f.Down()
 }
 
 // Warnings are the newest Warning events of the pods that keep the object of a trace.

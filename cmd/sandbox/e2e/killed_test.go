@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // TestAPIServerKilled kills the API server in the middle of a rollout, for ten
@@ -27,16 +28,21 @@ func TestAPIServerKilled(t *testing.T) {
 	namespace := newNamespace(t, client, "killed")
 	const replicas = 12
 	create(t, client, namespace, oneByOne("web", replicas, time.Second))
+	elsewhere := newNamespace(t, client, "idle")
+	create(t, client, elsewhere, oneByOne("idle", 1, 0))
 	waitSettled(t, client, namespace, "web")
+	waitSettled(t, client, elsewhere, "idle")
 	setImage(t, client, namespace, "web", "shop:v2")
 	waitFor(t, client, namespace, "web", "progress", updated(3))
 
 	plane.Kill(t, "kube-apiserver", 10*time.Second)
 	killed := time.Now()
 	checkConsoleSaysSo(t, plane.Dashboard, namespace, killed)
+	checkIdleIsOfBefore(t, plane, elsewhere, killed)
 	checkConsoleRecovers(t, plane.Dashboard, namespace, killed)
 	waitSettled(t, client, namespace, "web")
 	t.Logf("the rollout was complete %.1f s after the kill", time.Since(killed).Seconds())
+	checkStoryOfOutage(t, plane.Dashboard, namespace, killed)
 	if restarts := childrenByName(t, plane)["kube-apiserver"].Restarts; restarts != 1 {
 		t.Errorf("the API server was restarted %d times, want once", restarts)
 	}
@@ -82,6 +88,74 @@ func checkConsoleSaysSo(t *testing.T, dashboard, namespace string, killed time.T
 		t.Errorf("/healthz is %d while the API server is dead: a restart of the console would mend nothing", status)
 	}
 	t.Logf("page, twin and /readyz said so %.1f s after the kill", time.Since(killed).Seconds())
+}
+
+// checkIdleIsOfBefore looks for an object that has nothing to write everywhere that it is
+// told of: as of when is said beside the sentence, which stands.
+func checkIdleIsOfBefore(t *testing.T, plane *testplane.Plane, namespace string, killed time.Time) {
+	t.Helper()
+	page := plane.Dashboard + "/deployments/" + namespace + "/idle"
+	testplane.Until(t, 9*time.Second, "as of when the idle Deployment is settled", func() error {
+		var twin struct {
+			Page struct {
+				Head struct {
+					Sentence string
+					AsOf     *struct{ At time.Time }
+				}
+			}
+		}
+		fetchJSON(t, page+".json", &twin)
+		head := twin.Page.Head
+		if head.AsOf == nil || head.AsOf.At.After(time.Now()) || head.AsOf.At.Before(killed.Add(-5*time.Second)) || !strings.Contains(head.Sentence, "idle is settled") {
+			return fmt.Errorf("the twin says %q as of %v", head.Sentence, head.AsOf)
+		}
+		asOf := head.AsOf.At.UTC().Format("15:04:05")
+		if _, html := fetch(t, page); !strings.Contains(html, `id="as-of"`) || !strings.Contains(html, asOf) {
+			return fmt.Errorf("the page does not say that it is of %s", asOf)
+		}
+		out, errOut, err := loopscope(t.Context(), t, plane.Kubeconfig, "top", "-n", namespace, "--server", plane.Dashboard, "idle")
+		if err != nil || !strings.Contains(out, ", as of "+asOf) {
+			return fmt.Errorf("top: %v%s, no %s in\n%s", err, errOut, asOf, out)
+		}
+		return nil
+	})
+	_, errOut, err := loopscope(t.Context(), t, plane.Kubeconfig, "explain", "deployment/idle", "-n", namespace)
+	if err == nil || !strings.Contains(errOut, "does not answer: ") || !strings.Contains(errOut, "kubectl cluster-info") {
+		t.Errorf("explain: %v: %s", err, errOut)
+	}
+}
+
+// checkStoryOfOutage finds the outage in the story of the rollout that it interrupted.
+func checkStoryOfOutage(t *testing.T, dashboard, namespace string, killed time.Time) {
+	t.Helper()
+	var twin struct {
+		Page struct{ Story *telemetry.Story }
+	}
+	fetchJSON(t, dashboard+"/deployments/"+namespace+"/web/story.json", &twin)
+	story := twin.Page.Story
+	if story == nil {
+		t.Fatal("there is no story")
+	}
+	at := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatOutage && !b.Outage.Met })
+	if at < 0 {
+		t.Fatalf("no outage in the story: %+v", story.Counts)
+	}
+	b := &story.Beats[at]
+	text := b.Tell().At(b.At)
+	t.Logf("the story tells: %s", text)
+	o := b.Outage
+	if o.Began.Before(killed.Add(-5*time.Second)) || o.Ended.Sub(o.Began) < 9*time.Second {
+		t.Errorf("an outage from %s to %s after the kill at %s", o.Began, o.Ended, killed)
+	}
+	if !strings.HasPrefix(text, "The API server did not answer for ") {
+		t.Errorf("it tells %q", text)
+	}
+	if len(o.Due) > 0 && (o.Tried.Before(o.Ended) || o.Tried.Sub(o.Ended) > 5*time.Second) {
+		t.Errorf("what was due when it ended at %s was tried at %s", o.Ended, o.Tried)
+	}
+	if status, page := fetch(t, dashboard+"/deployments/"+namespace+"/web/story"); status != http.StatusOK || !strings.Contains(page, `<li class="outage">`) {
+		t.Errorf("the page has status %d and no outage", status)
+	}
 }
 
 func checkConsoleRecovers(t *testing.T, dashboard, namespace string, killed time.Time) {

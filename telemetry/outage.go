@@ -1,0 +1,70 @@
+package telemetry
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Lack is what an API server lacks that cannot serve.
+type Lack string
+
+// What an API server may lack.
+const (
+	LackAnswer Lack = ""      // it does not answer
+	LackEtcd   Lack = "etcd"  // it answers, and has lost its etcd
+	LackReady  Lack = "ready" // it answers that it is not ready
+)
+
+// lackWords are a lack as it is now, as it has lasted since, and as it was.
+var lackWords = map[Lack]struct{ is, since, was string }{
+	LackAnswer: {"does not answer", "has not answered since", "did not answer"},
+	LackEtcd:   {"has lost its etcd", "has been without its etcd since", "was without its etcd"},
+	LackReady:  {"is not ready", "has not been ready since", "was not ready"},
+}
+
+// Is says it of the present: "does not answer".
+func (l Lack) Is() string { return lackWords[l].is }
+
+// Since says it of the time up to now: "has not answered since".
+func (l Lack) Since() string { return lackWords[l].since }
+
+// Was says it of an outage that is over: "did not answer".
+func (l Lack) Was() string { return lackWords[l].was }
+
+// Worse reports whether it leaves less than another one does.
+func (l Lack) Worse(than Lack) bool {
+	order := []Lack{LackAnswer, LackEtcd, LackReady}
+	return slices.Index(order, l) < slices.Index(order, than)
+}
+
+// Outage is a time in which no API server could serve.
+type Outage struct {
+	// Began is when one served last, Ended when one served again; zero while none does.
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended,omitzero"`
+	Lack  Lack      `json:"lack,omitempty"`
+	Error string    `json:"error,omitempty"`
+}
+
+// Outage is the present one; ok while there is one.
+func (s ServerState) Outage() (o Outage, ok bool) {
+	return Outage{Began: s.Since, Lack: s.Lack, Error: s.Error}, !s.Reachable
+}
+
+// Outages are those that are over, and the present one.
+func (s ServerState) Outages() []Outage {
+	list := slices.Clone(s.Over)
+	if o, ok := s.Outage(); ok {
+		list = append(list, o)
+	}
+	return list
+}
+
+// Unanswered reports whether the sync failed for want of an API server that serves.
+func (t *Trace) Unanswered() bool {
+	is := t.Failure.Down()
+	t.outcomes(func(_ *decision.Action, o *decision.Outcome) { is = is || o.State == decision.Unanswered })
+	return is
+}
