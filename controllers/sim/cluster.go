@@ -89,7 +89,7 @@ func From(s *deployment.Snapshot) (*Cluster, error) {
 	}
 	c := &Cluster{Rules: Rules{End: usualEnd}, spec: *s, now: s.Now.UTC().Round(0), decide: deployment.Decide,
 		images: map[string]int{}, fates: map[int]Fate{}}
-	c.spec.Echo, c.spec.Learnt, c.spec.LiveReads, c.spec.ReplicaSets = nil, decision.Learnt{}, nil, nil
+	c.spec.Echo, c.spec.Learnt, c.spec.LiveReads, c.spec.ReplicaSets, c.spec.News = nil, decision.Learnt{}, nil, nil, nil
 	c.due.now = true
 	sets := *s
 	sets.ReplicaSets = slices.Clone(s.ReplicaSets)
