@@ -52,6 +52,7 @@ type deploymentBody struct {
 	progress    progress
 	lost        lostKeys
 	reasons     podReasons
+	news        newsroom
 }
 
 // NewDeployment builds the Deployment loop on shared informers, registers its
@@ -151,6 +152,7 @@ func (b *deploymentBody) forgetKey(key string) {
 	b.lost.forget(key)
 	b.reasons.forget(key)
 	b.held.forget(key)
+	b.news.forget(key)
 	b.templates.forget(key)
 }
 

@@ -51,6 +51,12 @@ func (t *deploymentTurn) tell(rounds []decision.Round, report *decision.Report, 
 	return deployment.Tell(&t.s, rounds, &t.report, try)
 }
 
+func (t *deploymentTurn) remember(trace *telemetry.Trace) {
+	if t.s.Found {
+		t.body.news.note(t.key, t.body.news.of(t.key, t.s.UID).deployed(&t.s, trace))
+	}
+}
+
 func (t *deploymentTurn) object() runtime.Object {
 	if t.d == nil {
 		return nil

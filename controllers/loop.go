@@ -43,6 +43,9 @@ type turn interface {
 	publish(ctx context.Context) decision.Outcome
 	// tell puts the sync into words and numbers; report is nil where nothing was settled.
 	tell(rounds []decision.Round, report *decision.Report, try decision.Try) decision.Telling
+	// remember keeps for the next syncs what they cannot see any more: t is the whole
+	// sync, its causes with the syncs that wrote them.
+	remember(t *telemetry.Trace)
 	// snapshot is what was decided on, for the record.
 	snapshot() (telemetry.Snapshot, error)
 	// object is what events are about, nil where it is gone.

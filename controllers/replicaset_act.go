@@ -65,6 +65,12 @@ func (t *replicaSetTurn) tell(rounds []decision.Round, report *decision.Report, 
 	return decision.Telling{Numbers: replicaset.Numbers(s), Diagnosis: replicaset.Found(s, rounds).Worth(), Sentence: replicaset.Say(s, rounds, settled, try)}
 }
 
+func (t *replicaSetTurn) remember(trace *telemetry.Trace) {
+	if t.s.Found {
+		t.body.news.note(t.key, t.body.news.of(t.key, t.s.UID).kept(&t.s, trace))
+	}
+}
+
 // object is a reference, as the event must name the object and not its form.
 func (t *replicaSetTurn) object() runtime.Object {
 	if t.rs == nil {
