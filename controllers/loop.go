@@ -82,6 +82,7 @@ type Loop struct {
 	stranded  lostKeys // failed for want of an API server
 	held      heldBack
 	unblocks  unblocker
+	endings   *endings // nil for none
 }
 
 // namedCache is an informer the loop reads, and the handler it registered there.
@@ -141,6 +142,9 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	l.workers.Store(int64(workers))
 	defer l.workers.Store(0)
 	var group sync.WaitGroup
+	if l.endings != nil {
+		group.Go(func() { l.endings.run(ctx) })
+	}
 	for n := range workers {
 		group.Go(func() { l.work(ctx, n) })
 	}
