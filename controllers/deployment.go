@@ -52,6 +52,7 @@ type deploymentBody struct {
 	progress    progress
 	lost        lostKeys
 	reasons     podReasons
+	news        newsroom
 }
 
 // NewDeployment builds the Deployment loop on shared informers, registers its
@@ -82,6 +83,7 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 	}
 	l.body = b
 	l.opts.Ledger.namespaces.tell(b.namespaceEnds)
+	l.endings = &endings{client: l.opts.Metadata, known: &l.opts.Ledger.namespaces, clock: l.opts.Clock, logger: l.opts.Logger}
 	if err := l.register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
 		return nil, err
 	}
@@ -95,8 +97,8 @@ func (b *deploymentBody) now() time.Time { return b.opts.Clock.Now() }
 
 func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// namespaceEnds enqueues the Deployments of a namespace that is being deleted: none of
-// them may hear of it otherwise, as nothing of theirs changes.
+// namespaceEnds enqueues the Deployments of a namespace that is being deleted: they do not
+// hear of it otherwise, as nothing of theirs changes.
 func (b *deploymentBody) namespaceEnds(namespace string) {
 	list, err := b.deployments.Deployments(namespace).List(labels.Everything())
 	if err != nil {
@@ -150,6 +152,7 @@ func (b *deploymentBody) forgetKey(key string) {
 	b.progress.forget(key)
 	b.lost.forget(key)
 	b.reasons.forget(key)
+	b.news.forget(key)
 	b.held.forget(key)
 	b.templates.forget(key)
 }
@@ -256,9 +259,10 @@ func (b *deploymentBody) resolve(namespace string, ref *metav1.OwnerReference) *
 	return d
 }
 
-// podHandler wakes a Deployment by pods in two cases: the last pod of a
-// Recreate went ([2.2]), or a pod's reason for not being ready changed, which
-// is a registered departure and never causes a write by itself.
+// podHandler wakes a Deployment by pods in three cases: the last pod of a
+// Recreate went ([2.2]), one went of a namespace that is being deleted, or a pod's
+// reason for not being ready changed. The last two are registered departures and
+// never cause a write by themselves.
 func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, newObj any) {
@@ -293,10 +297,13 @@ func (b *deploymentBody) podReason(old, pod *corev1.Pod) {
 
 func (b *deploymentBody) podGone(pod *corev1.Pod, tombstone bool) {
 	d := b.deploymentOf(pod)
-	if d == nil || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || b.podsLeft(d) {
+	if d == nil {
 		return
 	}
-	b.Enqueue(keyOf(d), deleted(kindPod, pod, tombstone, b.now()))
+	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
+	if ends := b.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
+		b.Enqueue(keyOf(d), deleted(kindPod, pod, tombstone, b.now()))
+	}
 }
 
 // podsLeft reports whether any ReplicaSet of a Deployment still has a pod that

@@ -43,6 +43,12 @@ func (t *deploymentTurn) core() decision.Core {
 func (t *deploymentTurn) now() time.Time                        { return t.s.Now }
 func (t *deploymentTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
+func (t *deploymentTurn) remember(trace *telemetry.Trace) {
+	if t.s.Found {
+		t.body.news.note(t.key, t.body.news.of(t.key, t.s.UID).deployed(&t.s, trace))
+	}
+}
+
 func (t *deploymentTurn) object() runtime.Object {
 	if t.d == nil {
 		return nil

@@ -126,6 +126,7 @@ func (t *deploymentTurn) fill() {
 	s.Status, s.Held = t.status(&d.Status), t.body.held.of(t.key, d.UID)
 	s.Lag = t.body.opts.Ledger.lags.longest()
 	s.NamespaceEnding = t.body.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
+	s.News = t.body.news.of(t.key, s.UID).told(s.Now)
 	s.CountTerminating = t.body.opts.TerminatingReplicas()
 	t.template = t.body.templates.get(t.key, d)
 	t.nameNext()

@@ -42,6 +42,9 @@ type turn interface {
 	do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt)
 	// publish writes the settled status once.
 	publish(ctx context.Context) decision.Outcome
+	// remember keeps for the next syncs what they cannot see any more: t is the whole
+	// sync, its causes with the syncs that wrote them.
+	remember(t *telemetry.Trace)
 	// snapshot is what was decided on, for the record.
 	snapshot() (telemetry.Snapshot, error)
 	// object is what events are about, nil where it is gone.
@@ -78,6 +81,7 @@ type Loop struct {
 	stranded  lostKeys // failed for want of an API server
 	held      heldBack
 	unblocks  unblocker
+	endings   *endings // nil for none
 }
 
 // namedCache is an informer the loop reads, and the handler it registered there.
@@ -137,6 +141,9 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	l.workers.Store(int64(workers))
 	defer l.workers.Store(0)
 	var group sync.WaitGroup
+	if l.endings != nil {
+		group.Go(func() { l.endings.run(ctx) })
+	}
 	for n := range workers {
 		group.Go(func() { l.work(ctx, n) })
 	}

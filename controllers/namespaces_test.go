@@ -26,3 +26,20 @@ func TestNamespaces(t *testing.T) {
 		t.Error("what was told of the namespace before is not forgotten")
 	}
 }
+
+// What is gone is remembered for as long as caches may be behind, and no longer.
+func TestNamespacesThatAreGone(t *testing.T) {
+	var n namespaces
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	n.ends("shop", noon)
+	n.went("shop", noon)
+	n.went("never-ended", noon)
+	n.went("blog", noon.Add(keepsGone))
+	if at := n.since("shop", noon); at.IsZero() {
+		t.Error("it is forgotten at once")
+	}
+	n.went("blog", noon.Add(keepsGone+time.Second))
+	if len(n.ending)+len(n.gone) != 0 {
+		t.Errorf("it remembers %v, gone are %v", n.ending, n.gone)
+	}
+}

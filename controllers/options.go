@@ -52,8 +52,9 @@ type Options struct {
 	// Signature is the field manager that the API server takes this process's writes
 	// for. What it did not write is never ascribed to that name. Default: none.
 	Signature string
-	// Metadata watches what refuses pods (quotas, LimitRanges, ServiceAccounts), while it
-	// does. Default: nothing is watched, and the back-off alone tries again.
+	// Metadata watches namespaces for the Deployment loop, and what refuses pods (quotas,
+	// LimitRanges, ServiceAccounts) while it does. Default: nothing is watched. Then the
+	// back-off alone tries again, and a namespace that ends tells when it refuses something.
 	Metadata metadata.Interface
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger

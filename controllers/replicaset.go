@@ -28,6 +28,7 @@ type replicaSetBody struct {
 	stores map[string]versioned
 	expect *expectations
 	lost   lostKeys
+	news   newsroom
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
@@ -113,6 +114,7 @@ func (b *replicaSetBody) forgetKey(key string) {
 	b.expect.forget(key)
 	b.lost.forget(key)
 	b.held.forget(key)
+	b.news.forget(key)
 }
 
 // podHandler wakes the owners that a pod concerns and keeps their

@@ -46,6 +46,12 @@ func (t *replicaSetTurn) core() decision.Core {
 func (t *replicaSetTurn) now() time.Time                        { return t.s.Now }
 func (t *replicaSetTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
+func (t *replicaSetTurn) remember(trace *telemetry.Trace) {
+	if t.s.Found {
+		t.body.news.note(t.key, t.body.news.of(t.key, t.s.UID).kept(&t.s, trace))
+	}
+}
+
 // object is a reference, as the event must name the object and not its form.
 func (t *replicaSetTurn) object() runtime.Object {
 	if t.rs == nil {

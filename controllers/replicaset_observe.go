@@ -63,6 +63,7 @@ func (t *replicaSetTurn) fill() {
 	s.Images = images(&rs.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&rs.Status), t.body.held.of(t.key, rs.UID)
 	s.Lag = t.body.opts.Ledger.lags.longest()
+	s.News = t.body.news.of(t.key, s.UID).told(s.Now)
 	s.Expect = t.expect.Expectations
 	s.Expect.Since, s.Expect.Expires = wall(s.Expect.Since), wall(s.Expect.Expires)
 	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()

@@ -41,7 +41,7 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 		return
 	}
 	l.describe(t, turn)
-	l.record(t)
+	l.record(t, turn)
 }
 
 // attempt runs the four verbs and recovers a panic into the trace, so that one
@@ -300,7 +300,7 @@ func unobserved(t *telemetry.Trace) decision.Sentence {
 
 // record links echoes to the syncs that wrote them and hands the trace over. A
 // broken recorder costs a trace and never the process.
-func (l *Loop) record(t *telemetry.Trace) {
+func (l *Loop) record(t *telemetry.Trace, turn turn) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
@@ -315,6 +315,9 @@ func (l *Loop) record(t *telemetry.Trace) {
 		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
 			c.Sync, c.Manager = seq, "" // It is our own, whatever was signed.
 		}
+	}
+	if turn != nil {
+		turn.remember(t)
 	}
 	l.opts.Recorder.Record(t)
 	l.queue.Taken(t.Key(), t.Seq)

@@ -67,6 +67,7 @@ func (s *script) do(_ context.Context, a decision.Action) (decision.Outcome, dec
 	return s.doFunc(a)
 }
 func (s *script) Settle([]decision.Round) *decision.Report { r := s.report; return &r }
+func (s *script) remember(*telemetry.Trace)                {}
 func (s *script) publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published

@@ -121,6 +121,10 @@ func (s *Snapshot) check() error {
 	l.instant("lastProgress", s.LastProgress)
 	l.instant("held", s.Held)
 	l.instant("namespaceEnding", s.NamespaceEnding)
+	if n := s.News; n != nil {
+		l.instant("at of the news", n.At)
+		l.instant("told of the news", n.Told)
+	}
 	for _, e := range s.Echo {
 		l.instant("echo of "+e.Object+", since", e.Since)
 		l.instant("echo of "+e.Object+", check", e.Check)

@@ -72,7 +72,7 @@ func (v *view) numbers() []decision.Fact {
 	if s.Revision != "" {
 		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
-	return append(facts, decision.Diagnosis{Findings: v.mattering()}.Facts()...)
+	return append(append(facts, s.News.Facts()...), decision.Diagnosis{Findings: v.mattering()}.Facts()...)
 }
 
 // updated is the number of pods of the new ReplicaSet that exist.

@@ -135,7 +135,7 @@ func (p *speaker) settled() bool {
 	since := p.unchangedSince()
 	p.out.Since = since
 	if p.s.Want == 0 {
-		return p.say("settled", decision.ToneOK, "is", "settled", words("scaled to ").Count(fWanted, 0), nil)
+		return p.say("settled", decision.ToneOK, "is", "settled", p.withNews(words("scaled to ").Count(fWanted, 0)), nil)
 	}
 	lead := p.share()
 	switch {
@@ -145,7 +145,7 @@ func (p *speaker) settled() bool {
 	default:
 		lead = lead.Say(", unchanged for ").Since(since)
 	}
-	return p.say("settled", decision.ToneOK, "is", "settled", lead, nil)
+	return p.say("settled", decision.ToneOK, "is", "settled", p.withNews(lead), nil)
 }
 
 // short is a rollout that is complete, with fewer pods available than wanted.

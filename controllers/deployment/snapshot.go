@@ -74,6 +74,9 @@ type Snapshot struct {
 	// NamespaceEnding is since when it is known that the namespace is being deleted;
 	// zero if it is not known. Nothing is decided on it.
 	NamespaceEnding time.Time `json:"namespaceEnding,omitzero"`
+	// News is what others did to it lately, as far as this process has seen; nil for
+	// nothing. Nothing is decided on it.
+	News *decision.News `json:"news,omitempty"`
 	// ReplicaSets are those that are ours by controller reference, and those
 	// that match the selector and have no controller.
 	ReplicaSets []ReplicaSet `json:"replicaSets,omitempty"`

@@ -55,6 +55,11 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 	if rapid.Bool().Draw(t, "progressed") {
 		s.LastProgress = drawTime(t, "last progress")
 	}
+	if rapid.Bool().Draw(t, "news") {
+		s.News = &decision.News{Kind: rapid.SampledFrom([]decision.NewsKind{decision.ScaledBack, decision.WentBack, decision.Adopted, "odd"}).Draw(t, "news kind"),
+			At: drawTime(t, "news at"), Told: drawTime(t, "news told"), By: rapid.SampledFrom([]string{"", "kubectl"}).Draw(t, "news by"),
+			Object: "web-1", Count: drawCount(t, "news count"), From: drawCount(t, "news from"), To: drawCount(t, "news to"), Became: drawCount(t, "news became")}
+	}
 	if rarely("learnt") {
 		s.Learnt = rapid.SampledFrom([]decision.Learnt{{Parent: "gone"}, {NamespaceTerminating: true}, {ChildrenGone: []string{"1"}},
 			{NameTaken: &decision.NameTaken{Name: "web-next"}}, {NameTaken: &decision.NameTaken{Name: "web-other", Mine: true}},

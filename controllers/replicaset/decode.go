@@ -91,6 +91,9 @@ func (s *Snapshot) check() error {
 // the years that can be written down.
 func (s *Snapshot) checkTimes() error {
 	instants := map[string]time.Time{"now": s.Now, "expect.since": s.Expect.Since, "expect.expires": s.Expect.Expires, "held": s.Held}
+	if n := s.News; n != nil {
+		instants["news at"], instants["news told"] = n.At, n.Told
+	}
 	for i, e := range s.Echo {
 		instants[fmt.Sprintf("echo %d since", i)], instants[fmt.Sprintf("echo %d check", i)] = e.Since, e.Check
 	}

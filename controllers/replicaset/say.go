@@ -5,13 +5,13 @@ import "github.com/loopscope/loopscope/controllers/decision"
 // Numbers are the key numbers of the object as facts of this sync.
 func Numbers(s *Snapshot) []decision.Fact {
 	t := count(s)
-	return append([]decision.Fact{
+	return append(append([]decision.Fact{
 		decision.Count("wanted", s.Want),
 		decision.Count("pods", t.pods),
 		decision.Count("ready", t.ready),
 		decision.Count("available", t.available),
 		decision.Count("terminating", t.terminating),
-	}, Diagnose(s).Facts()...)
+	}, s.News.Facts()...), Diagnose(s).Facts()...)
 }
 
 // telling is what a sentence is made from.
@@ -173,8 +173,8 @@ func (t *telling) unsettled() bool {
 
 func (t *telling) settled() {
 	t.is(decision.ToneOK, "settled", "settled")
-	t.out.Lead = decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
-		Say(podsAre(t.tally.available, t.s.Want) + " available")
+	t.out.Lead = t.withNews(decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
+		Say(podsAre(t.tally.available, t.s.Want) + " available"))
 	t.out.Since = t.tally.since
 }
 

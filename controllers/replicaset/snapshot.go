@@ -57,6 +57,9 @@ type Snapshot struct {
 	DeletionCost     bool            `json:"deletionCost,omitempty"`
 	Learnt           decision.Learnt `json:"learnt,omitzero"`
 	LiveReads        []string        `json:"liveReads,omitempty"`
+	// News is what became of pods that others brought or took away lately, as far as
+	// this process has seen; nil for nothing. Nothing is decided on it.
+	News *decision.News `json:"news,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

@@ -171,6 +171,20 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	orEach(&m, &s.LiveReads, str[string])
 	m.instant(&s.LastProgress)
 	m.instant(&s.NamespaceEnding)
+	maybe(&m, &s.News, (*coder).news)
+	m.end()
+}
+
+func (w *coder) news(n *decision.News) {
+	str(w, &n.Kind)
+	w.instant(&n.At)
+	m := w.mask(1)
+	m.instant(&n.Told)
+	orStr(&m, &n.By)
+	orStr(&m, &n.Object)
+	for _, count := range []*int64{&n.Count, &n.From, &n.To, &n.Became} {
+		orInteger(&m, count)
+	}
 	m.end()
 }
 
@@ -337,6 +351,7 @@ func (w *coder) replicaSet(s *replicaset.Snapshot) {
 		w.learnt(&s.Learnt)
 	}
 	orEach(&m, &s.LiveReads, str[string])
+	maybe(&m, &s.News, (*coder).news)
 	m.end()
 }
 

@@ -1,0 +1,36 @@
+package replicaset_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// TestNews says what becomes of news in the sentence of a ReplicaSet at rest.
+func TestNews(t *testing.T) {
+	g := play(t, readGolden(t, "testdata/golden/settled.txtar"))
+	now := g.snapshot.Now
+	for name, tc := range map[string]struct {
+		news *decision.News
+		want string // "" for no clause
+	}{
+		"none":            {nil, ""},
+		"adopted":         {&decision.News{Kind: decision.Adopted, At: now, Object: "stray", Count: 1}, "it adopted pod stray, which matched its selector"},
+		"released two":    {&decision.News{Kind: decision.Released, At: now, Object: "web-1", Count: 2}, "it released pod web-1 and 1 more that no longer matched its selector"},
+		"a minute ago":    {&decision.News{Kind: decision.Released, At: now.Add(-time.Minute), Object: "web-1", Count: 1}, ""},
+		"of another kind": {&decision.News{Kind: decision.WentBack, At: now, Object: "web-1"}, ""},
+	} {
+		s := *g.snapshot
+		s.News = tc.news
+		got := run(&s, g.try, nil, decision.Recorded(g.rounds)).sentence
+		_, clause, _ := strings.Cut(got.Lead.At(now), "; ")
+		if clause != tc.want {
+			t.Errorf("%s: %q, want %q", name, clause, tc.want)
+		}
+		if turns := now.Add(time.Minute); tc.want != "" && !got.Turns.Equal(turns) {
+			t.Errorf("%s: it turns at %s, want %s", name, got.Turns, turns)
+		}
+	}
+}
