@@ -257,14 +257,14 @@ func (b *deploymentBody) resolve(namespace string, ref *metav1.OwnerReference) *
 }
 
 // podHandler wakes a Deployment by pods in two cases: the last pod of a
-// Recreate went ([2.2]), or a pod's reason for not being ready changed, which
-// is a registered departure and never causes a write by itself.
+// Recreate went ([2.2]), or a pod's reason for not being ready changed or it was
+// evicted, which is a registered departure and never causes a write by itself.
 func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, newObj any) {
 			old, ok := oldObj.(*corev1.Pod)
 			pod, is := newObj.(*corev1.Pod)
-			if ok && is && waiting(old).reason != waiting(pod).reason {
+			if ok && is && (waiting(old).reason != waiting(pod).reason || (disruption(old) == nil) != (disruption(pod) == nil)) {
 				b.podReason(old, pod)
 			}
 		},

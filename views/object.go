@@ -62,12 +62,26 @@ type Finding struct {
 	Count  int64      `json:"count"`
 	Pods   []string   `json:"pods,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
+	// Past is set where it happened at Since, and does not last.
+	Past bool `json:"-"`
 	// Message is what the cluster said, in full.
 	Message     string `json:"message,omitempty"`
 	Unblocks    Text   `json:"unblocks"`
 	NeedsAction bool   `json:"needsAction,omitempty"`
 	// Show is a command that shows more.
 	Show string `json:"show,omitempty"`
+}
+
+// lasts is for how long it has lasted, or how long ago it happened.
+func (f Finding) lasts() Text {
+	switch {
+	case !f.Past:
+		return Say(", for ").Since(*f.Since)
+	case f.Count == 1:
+		return Say(", ").Since(*f.Since).Plain(" ago")
+	default:
+		return Say(", the first ").Since(*f.Since).Plain(" ago")
+	}
 }
 
 // Evidence is events as they were read at a moment. Nothing was decided on them.
