@@ -55,6 +55,9 @@ func TestGoldens(t *testing.T) {
 			p := play(t, g)
 			checkNumbers(t, p)
 			checkDeclared(t, p)
+			for _, problem := range contradictions(p.snapshot, p.rounds, p.sentence) {
+				t.Error(problem)
+			}
 			got := render(p)
 			if *update {
 				writeGolden(t, file, got)
