@@ -121,9 +121,10 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	}
 }
 
-// leaving are old pods that Recreate waits for; nil where it waits for none.
+// leaving are old pods that Recreate waits for; nil where it waits for none, or where
+// the whole namespace does.
 func (v *view) leaving() *decision.Finding {
-	if v.s.Strategy != recreate || !v.s.NamespaceEnding.IsZero() {
+	if v.s.Strategy != recreate || v.outliving() != nil {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()

@@ -85,6 +85,8 @@ func (v *view) unknowable() string {
 	c := condition(v.s.Status.Conditions, condProgressing)
 	f := v.blocker()
 	switch {
+	case !v.s.NamespaceEnding.IsZero(), v.s.Learnt.NamespaceTerminating:
+		return diagnosis.Namespace
 	case len(v.s.Echo) > 0:
 		return etaEcho
 	case v.s.Paused:
@@ -103,6 +105,9 @@ func (v *view) unknowable() string {
 // unknownEstimate says why nobody can know.
 func (v *view) unknownEstimate(code string) *decision.Estimate {
 	w := words("It does not complete before that is resolved")
+	if code == diagnosis.Namespace {
+		w = words("It does not complete: its namespace is being deleted")
+	}
 	if why, ok := stuckWords[code]; ok {
 		w = words("When it completes is not known: " + why)
 	}

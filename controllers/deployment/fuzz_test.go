@@ -37,7 +37,7 @@ func FuzzSync(f *testing.F) {
 			report := deployment.Settle(s, p.rounds)
 			p.report = &report
 		}
-		p.sentence = deployment.Say(s, p.rounds, p.report, p.try)
+		p.sentence, p.estimate = deployment.Say(s, p.rounds, p.report, p.try), deployment.EstimateOf(s)
 		if got := render(p)["path"]; got != render(played{snapshot: s, rounds: []decision.Round{{Verdict: deployment.Decide(s)}}})["path"] {
 			t.Fatalf("decided twice, differently:\n%s", got)
 		}

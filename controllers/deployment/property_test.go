@@ -86,10 +86,18 @@ func checkedSync(t *rapid.T, w *world, lose func() bool) {
 	s, r, report := w.sync(lose)
 	checkPlan(t, s, r.Verdict)
 	checkSameVerdict(t, s, r.Verdict)
-	p := played{snapshot: s, rounds: []decision.Round{r}, report: report}
-	p.sentence = deployment.Say(s, p.rounds, report, p.try)
+	checkSaid(t, played{snapshot: s, rounds: []decision.Round{r}, report: report})
+	ends, of := *s, r // Nothing is decided on it, so the actions and what became of them are the same.
+	ends.NamespaceEnding = s.Now
+	of.Verdict = deployment.Decide(&ends)
+	checkSaid(t, played{snapshot: &ends, rounds: []decision.Round{of}, report: report})
+}
+
+// checkSaid: what is said of a sync holds together.
+func checkSaid(t *rapid.T, p played) {
+	p.sentence, p.estimate = deployment.Say(p.snapshot, p.rounds, p.report, p.try), deployment.EstimateOf(p.snapshot)
 	for _, problem := range p.problems() {
-		t.Fatalf("%s\nsentence: %s\npath:\n%s", problem, p.sentence.At(s.Now), render(p)["path"])
+		t.Fatalf("%s\nsentence: %s\npath:\n%s", problem, p.sentence.At(p.snapshot.Now), render(p)["path"])
 	}
 	if !known(p.sentence.Code) {
 		t.Fatalf("code %q is not declared", p.sentence.Code)
