@@ -159,14 +159,23 @@ func replicaSetFields(old, new *appsv1.ReplicaSet) []decision.Change {
 	return f
 }
 
+// targeted is why a pod is about to be ended, "" where it is not.
+func targeted(p *corev1.Pod) string {
+	if c := podCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+		return foreign(c.Reason)
+	}
+	return ""
+}
+
 // podFields are the steps of a pod's life: it is given a node, its containers
-// wait, start and crash, it becomes ready, it is deleted.
+// wait, start and crash, it becomes ready, it is evicted, it is deleted.
 func podFields(old, new *corev1.Pod) []decision.Change {
 	var f fields
 	f.valued("status.phase", string(old.Status.Phase), string(new.Status.Phase))
 	f.valued("status.conditions[Ready]", strconv.FormatBool(podReady(old)), strconv.FormatBool(podReady(new)))
 	f.valued("spec.nodeName", old.Spec.NodeName, new.Spec.NodeName)
 	f.valued("status.reason", waiting(old).reason, waiting(new).reason)
+	f.valued("status.conditions[DisruptionTarget]", targeted(old), targeted(new))
 	before, sidecarBefore := restarts(old)
 	after, sidecarAfter := restarts(new)
 	f.number("status.restarts", max(before, sidecarBefore), max(after, sidecarAfter))

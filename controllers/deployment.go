@@ -261,14 +261,14 @@ func (b *deploymentBody) resolve(namespace string, ref *metav1.OwnerReference) *
 
 // podHandler wakes a Deployment by pods in three cases: the last pod of a
 // Recreate went ([2.2]), one went of a namespace that is being deleted, or a pod's
-// reason for not being ready changed. The last two are registered departures and
-// never cause a write by themselves.
+// reason for not being ready changed or it was evicted. The last two are registered
+// departures and never cause a write by themselves.
 func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, newObj any) {
 			old, ok := oldObj.(*corev1.Pod)
 			pod, is := newObj.(*corev1.Pod)
-			if ok && is && waiting(old).reason != waiting(pod).reason {
+			if ok && is && (waiting(old).reason != waiting(pod).reason || (disruption(old) == nil) != (disruption(pod) == nil)) {
 				b.podReason(old, pod)
 			}
 		},

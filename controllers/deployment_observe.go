@@ -209,6 +209,9 @@ func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 // fillPods counts the pods of a ReplicaSet and describes those that block.
 func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
 	for _, p := range podsOf(t.body.pods, t.d.Namespace, kindReplicaSet, rs.Name, rs.UID) {
+		if d := disruption(p); stillTells(d, t.s.Now) {
+			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: safetext.Line(p.Spec.NodeName), Disruption: *d})
+		}
 		if podFinished(p) {
 			continue
 		}
@@ -224,7 +227,7 @@ func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
 		}
 		came(rs, p)
 	}
-	rs.Leaving = firstLeaving(rs.Leaving)
+	rs.Leaving, rs.Disrupted = firstLeaving(rs.Leaving), newestDisrupted(rs.Disrupted)
 	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(rs.Blocking) > deployment.MaxBlocking {
 		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]

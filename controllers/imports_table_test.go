@@ -57,6 +57,7 @@ var (
 	traces     = allowance{"telemetry", "traces and the journal"}
 	packing    = allowance{"telemetry/wire", "traces and snapshots as bytes"}
 	recalling  = allowance{"telemetry/internal/recall", "what was found for a constant text"}
+	agreeing   = allowance{"controllers/agreement", "what is said of a sync, held against itself"}
 	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
 	recordings = allowance{"telemetry/tracefile", "recordings"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
@@ -67,6 +68,7 @@ var rules = []rule{
 	{pkg: "controllers/decision", pure: true, why: "the vocabulary stands below everything"},
 	{pkg: "controllers/diagnosis", pure: true, why: "words of the cluster in, causes out", ours: []allowance{vocabulary}},
 	{pkg: "controllers/safetext", pure: true, why: "it knows characters alone"},
+	{pkg: "controllers/agreement", pure: true, why: "it compares words, for tests alone", ours: []allowance{vocabulary, causesOf}},
 	{pkg: "controllers/rollingupdate", pure: true, why: "arithmetic needs no vocabulary but its own"},
 	{pkg: "controllers/replicaset", pure: true, why: "it decides by its snapshot alone", ours: []allowance{vocabulary, causesOf}},
 	{
@@ -161,8 +163,12 @@ var rules = []rule{
 var sandboxOurs = []allowance{
 	{"cmd/internal/app", "the app that it runs"}, traces, {"controllers", "the loops under test"}, vocabulary,
 	{"controllers/deployment", "tests read recorded snapshots"}, {"controllers/replicaset", "tests read recorded snapshots"},
-	{"controllers/sim", "tests hold its plans to what happens"},
+	{"controllers/sim", "tests hold its plans to what happens"}, agreeing,
 }
+
+// pureTestOurs is what tests of pure packages may use of ours, beside what the
+// packages themselves may.
+var pureTestOurs = []allowance{agreeing}
 
 // pureTestThird is what tests of pure packages may use: no Kubernetes, so that
 // they build and run in seconds.

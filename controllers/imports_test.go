@@ -66,7 +66,7 @@ func violations(r rule, p source) (problems []string) {
 	for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
 		of, ours := strings.CutPrefix(path, module+"/")
 		switch {
-		case ours && of != r.pkg && !allowed(pureOnes, of, exactly), !ours && !standard(path) && !allowed(pureTestThird, path, within):
+		case ours && of != r.pkg && !allowed(slices.Concat(pureOnes, pureTestOurs), of, exactly), !ours && !standard(path) && !allowed(pureTestThird, path, within):
 			problems = append(problems, fmt.Sprintf("a test of %s imports %s: tests of pure packages build without Kubernetes", r.pkg, path))
 		}
 	}

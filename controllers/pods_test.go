@@ -1,16 +1,20 @@
 package controllers
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
 func TestPodAvailable(t *testing.T) {
@@ -38,6 +42,8 @@ func TestWaiting(t *testing.T) {
 	unscheduled.Status.Conditions = append(unscheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"})
 	initWaits := pod(corev1.PodPending, "PodInitializing", false)
 	initWaits.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	nodeLost := pod(corev1.PodRunning, "", false)
+	nodeLost.Status.Reason = "NodeLost"
 	probe := pod(corev1.PodRunning, "", false)
 	probe.Status.Conditions[0].Reason = "ContainersNotReady"
 	for _, c := range []struct {
@@ -50,11 +56,102 @@ func TestWaiting(t *testing.T) {
 		{"image", pod(corev1.PodPending, "ImagePullBackOff", false), "ImagePullBackOff"},
 		{"the init container comes first", initWaits, "ImagePullBackOff"},
 		{"readiness", probe, "ContainersNotReady"},
+		{"node lost", nodeLost, "NodeNotReady"},
+		{"phase unknown", &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodUnknown}}, "NodeNotReady"},
 		{"nothing known", &corev1.Pod{}, ""},
 	} {
 		if got := waiting(c.pod).reason; got != c.want {
 			t.Errorf("%s: reason %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// What ended a pod is known by its condition, and of a failed one by its reason.
+func TestDisruption(t *testing.T) {
+	target := func(status corev1.ConditionStatus, reason string) []corev1.PodCondition {
+		return []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: status, Reason: reason, Message: "why", LastTransitionTime: metav1.Unix(1000, 0)}}
+	}
+	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Unix(900, 0)}}
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
+	for _, c := range []struct {
+		name   string
+		status corev1.PodStatus
+		going  bool
+		want   *decision.Disruption
+	}{
+		{"evicted by its kubelet", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on u:p@host/memory", Conditions: target(corev1.ConditionTrue, "TerminationByKubelet")}, false,
+			&decision.Disruption{Target: "TerminationByKubelet", Reason: "Evicted", Message: "low on …@host/memory", At: at(1000)}},
+		{"preempted", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: target(corev1.ConditionTrue, "PreemptionByScheduler")}, true,
+			&decision.Disruption{Target: "PreemptionByScheduler", Message: "why", At: at(1000)}},
+		{"drained, and its containers have ended", corev1.PodStatus{Phase: corev1.PodSucceeded, Conditions: target(corev1.ConditionTrue, "EvictionByEvictionAPI")}, true,
+			&decision.Disruption{Target: "EvictionByEvictionAPI", Message: "why", At: at(1000)}},
+		{"about to be preempted", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: target(corev1.ConditionTrue, "PreemptionByScheduler")}, false, nil},
+		{"not evicted after all", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: target(corev1.ConditionFalse, "EvictionByEvictionAPI")}, true, nil},
+		{"rejected", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu", Message: "no room", Conditions: ready}, false,
+			&decision.Disruption{Reason: "OutOfcpu", Message: "no room", At: at(900)}},
+		{"its containers failed", corev1.PodStatus{Phase: corev1.PodFailed, Conditions: ready}, false, nil},
+		{"deleted by its loop", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: ready}, true, nil},
+	} {
+		p := &corev1.Pod{Status: c.status}
+		if c.going {
+			p.DeletionTimestamp = &metav1.Time{Time: at(1010)}
+		}
+		if diff := cmp.Diff(c.want, disruption(p)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// A snapshot describes the newest that were ended lately.
+func TestDisruptedPodsOfASnapshot(t *testing.T) {
+	caches := newCaches(t)
+	caches.add(t, deploymentNamed("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
+	now := caches.deployments.now()
+	for i := range 30 {
+		p := &corev1.Pod{ObjectMeta: object(fmt.Sprintf("web-%02d", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r"))}
+		p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: []corev1.PodCondition{
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-time.Duration(i*25) * time.Second))}}}
+		caches.add(t, p)
+	}
+	seen, err := caches.deployments.observe(t.Context(), "shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := seen.(*deploymentTurn).s.ReplicaSets[0].Disrupted
+	if len(list) != deployment.MaxDisrupted || list[0].Name != "web-00" || list[1].Name != "web-01" {
+		t.Errorf("%d pods: %+v", len(list), list)
+	}
+	of, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for _, p := range of.(*replicaSetTurn).s.Pods {
+		if p.Disruption != nil {
+			told++
+		}
+	}
+	if told != 24 { // One every 25 seconds, for ten minutes.
+		t.Errorf("the ReplicaSet knows of %d", told)
+	}
+}
+
+// A pod that is evicted wakes its Deployment, though its waiting reason stays.
+func TestDisruptionWakesTheDeployment(t *testing.T) {
+	caches := newCaches(t)
+	caches.add(t, deploymentNamed("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
+	old := &corev1.Pod{ObjectMeta: object("p", "p", "1", nil, ownedBy("ReplicaSet", "web-1", "r"))}
+	old.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
+	now := old.DeepCopy()
+	now.ResourceVersion = "2"
+	caches.deployments.podHandler().OnUpdate(old, now)
+	if got := queued(caches.deployments.Loop); len(got) != 0 {
+		t.Errorf("a pod that still serves wakes %v", got)
+	}
+	now.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
+	caches.deployments.podHandler().OnUpdate(old, now)
+	if diff := cmp.Diff([]string{"shop/web"}, queued(caches.deployments.Loop)); diff != "" {
+		t.Error(diff)
 	}
 }
 

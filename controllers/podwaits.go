@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
@@ -40,7 +41,7 @@ func waiting(p *corev1.Pod) wait {
 	if c != nil {
 		w.reason, w.message, w.since = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
 	}
-	if c != nil && nodeGone(p) {
+	if nodeGone(p) {
 		w.reason = reasonNodeNotReady
 		return w
 	}
@@ -60,8 +61,9 @@ func waiting(p *corev1.Pod) wait {
 
 // nodeGone reports whether the node of a pod does not answer: its containers are
 // ready as far as the kubelet has told, and the pod was marked as not ready since.
+// Some clusters say so in a word.
 func nodeGone(p *corev1.Pod) bool {
-	if p.Status.Reason == "NodeLost" {
+	if p.Status.Reason == "NodeLost" || p.Status.Phase == corev1.PodUnknown {
 		return true
 	}
 	all, c := podCondition(p, corev1.ContainersReady), podCondition(p, corev1.PodReady)
@@ -179,4 +181,52 @@ func firstLeaving(pods []decision.LeavingPod) []decision.LeavingPod {
 		return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.Name, b.Name))
 	})
 	return pods[:min(len(pods), deployment.MaxLeaving)]
+}
+
+// disruption is how the cluster ended a pod, nil where it did not: the pod goes or
+// has failed, and is the target of a disruption or has a reason that only a kubelet
+// gives. One that is about to be evicted still serves.
+func disruption(p *corev1.Pod) *decision.Disruption {
+	failed := p.Status.Phase == corev1.PodFailed
+	if !podFinished(p) && p.DeletionTimestamp == nil {
+		return nil
+	}
+	var d decision.Disruption
+	if c := podCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+		d.Target, d.Message, d.At = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
+	}
+	if failed && p.Status.Reason != "" {
+		d.Reason, d.Message = foreign(p.Status.Reason), foreign(p.Status.Message)
+	}
+	if d.Target == "" && d.Reason == "" {
+		return nil
+	}
+	if d.At.IsZero() {
+		d.At = lastHeard(p)
+	}
+	return &d
+}
+
+// lastHeard is when anything last became of a pod.
+func lastHeard(p *corev1.Pod) time.Time {
+	at := p.CreationTimestamp.UTC()
+	for i := range p.Status.Conditions {
+		if t := p.Status.Conditions[i].LastTransitionTime.UTC(); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// stillTells reports whether a disruption may still tell what keeps an owner short of pods.
+func stillTells(d *decision.Disruption, now time.Time) bool {
+	return d != nil && now.Sub(d.At) < diagnosis.Lately
+}
+
+// newestDisrupted are the last that were ended.
+func newestDisrupted(pods []decision.DisruptedPod) []decision.DisruptedPod {
+	slices.SortFunc(pods, func(a, b decision.DisruptedPod) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Name, b.Name))
+	})
+	return pods[:min(len(pods), deployment.MaxDisrupted)]
 }

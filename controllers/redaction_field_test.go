@@ -25,7 +25,8 @@ type field struct {
 }
 
 // rollout is in its middle: an old ReplicaSet with ready pods, a new one whose
-// pods wait for an image, for a node and for their containers.
+// pods wait for an image, for a node and for their containers, and one that was
+// evicted.
 func rollout() *field {
 	app := func() map[string]string { return map[string]string{"app": "web"} }
 	d := deploymentNamed("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
@@ -50,6 +51,7 @@ func rollout() *field {
 		{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}}},
 		{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}},
 		{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		{Phase: corev1.PodFailed, Conditions: []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: laboratoryTime}}}},
 	}
 	for i, status := range waits {
 		name := fmt.Sprintf("web-2-%d", i)

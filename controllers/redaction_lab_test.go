@@ -24,6 +24,9 @@ import (
 	"github.com/loopscope/loopscope/web"
 )
 
+// laboratoryTime is when everything happens.
+var laboratoryTime = time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC)
+
 // laboratory runs the real loops over a field and keeps everything that leaves them.
 type laboratory struct {
 	t     testing.TB
@@ -36,7 +39,7 @@ type laboratory struct {
 func observeAll(t testing.TB, before, after *field, reply string) string {
 	t.Helper()
 	lab := &laboratory{t: t}
-	clock := clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC))
+	clock := clocktesting.NewFakeClock(laboratoryTime)
 	journal := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Clock: clock.Now})
 	client := answering(after, replies[reply])
 	f := informers.NewSharedInformerFactory(client, 0)

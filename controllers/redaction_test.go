@@ -41,6 +41,8 @@ var shows = map[string]string{
 
 	"Pod.spec.nodeName":                                   "where it is",
 	"Pod.status.phase":                                    "how far it is",
+	"Pod.status.reason":                                   "why the kubelet ended it, in a word",
+	"Pod.status.message":                                  "the same, in the kubelet's words",
 	"Pod.status.**ontainerStatuses[].image":               "what cannot be pulled, without a login",
 	"Pod.status.**ontainerStatuses[].state.waiting.**":    "what it waits for, in the kubelet's words",
 	"Pod.status.**ontainerStatuses[].name":                "which container keeps the pod",
@@ -106,6 +108,9 @@ func TestNothingPlantedLeaves(t *testing.T) {
 	}
 	if !strings.Contains(shown.String(), `"changed":{"from":"1","to":"2","fields":[`) {
 		t.Error("no snapshot says what its newest revision changed: nothing of that was searched")
+	}
+	if !strings.Contains(shown.String(), `"disrupted":[{`) {
+		t.Error("no snapshot tells of an evicted pod: nothing of that was searched")
 	}
 	for pattern, why := range shows {
 		if !seen[pattern] && (kept[pattern] == "" || !strings.Contains(shown.String(), kept[pattern])) {

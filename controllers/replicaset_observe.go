@@ -105,6 +105,9 @@ func (t *replicaSetTurn) addPod(p *corev1.Pod, full labels.Selector, mine, match
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, ContainerState: w.container,
 	}
 	out.Restarts, out.SidecarRestarts = restarts(p)
+	if d := disruption(p); stillTells(d, t.s.Now) {
+		out.Disruption = d
+	}
 	_, out.Expected = t.expect.gone[p.UID]
 	t.s.Pods = append(t.s.Pods, out)
 }

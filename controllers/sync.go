@@ -85,7 +85,8 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
 // publish writes the status, once, and then the events.
 func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
 	t.Timers = slices.Concat(t.Timers, t.Report.Timers)
-	if uid := types.UID(turn.identity().uid); t.Report.Hold {
+	uid := types.UID(turn.identity().uid)
+	if t.Report.Hold {
 		l.held.note(t.Key(), uid, wall(t.Started))
 	} else {
 		l.held.forget(t.Key())
@@ -97,6 +98,10 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
 		outcome := turn.publish(ctx)
 		turn.hearFailure(outcome.Failure)
 		t.Report.Outcome = &outcome
+		if outcome.State == decision.Refused || outcome.State == decision.Unanswered {
+			// It is due: held back once more, the next try would pass for a success.
+			l.held.note(t.Key(), uid, wall(t.Started).Add(-decision.LongestWindow))
+		}
 	}
 	if object := turn.object(); object != nil {
 		for _, e := range t.Report.Events {

@@ -161,3 +161,18 @@ func TestResume(t *testing.T) {
 		})
 	}
 }
+
+// TestFailedStatusIsNotHeldBack: a status that could not be written is due at the next try,
+// which would succeed without it otherwise, and end the back-off.
+func TestFailedStatusIsNotHeldBack(t *testing.T) {
+	for state, due := range map[decision.State]bool{decision.Unanswered: true, decision.Refused: true, decision.Written: false, decision.Conflicted: false} {
+		s := &script{published: decision.Outcome{State: state}}
+		l := &Loop{name: "test", opts: Options{}.withDefaults(), body: s}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Started: time.Now(), Report: &decision.Report{Publish: true}}
+		l.publish(t.Context(), x, s)
+		held := l.held.of("shop/web", "u")
+		if got := !held.IsZero() && !decision.Due(x.Started, held, time.Hour).After(x.Started); got != due {
+			t.Errorf("%s: due %v, held since %s", state, got, held)
+		}
+	}
+}

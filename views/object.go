@@ -70,14 +70,28 @@ type Finding struct {
 	Count  int64      `json:"count"`
 	Pods   []string   `json:"pods,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
-	// For is how long that is.
+	// For is how long ago that is.
 	For Text `json:"-"`
+	// Past is set where it happened at Since, and does not last.
+	Past bool `json:"-"`
 	// Message is what the cluster said, in full.
 	Message     string `json:"message,omitempty"`
 	Unblocks    Text   `json:"unblocks"`
 	NeedsAction bool   `json:"needsAction,omitempty"`
 	// Show is a command that shows more.
 	Show string `json:"show,omitempty"`
+}
+
+// lasts is for how long it has lasted, or how long ago it happened.
+func (f Finding) lasts() Text {
+	switch {
+	case !f.Past:
+		return Say(", for ").Join(f.For)
+	case f.Count == 1:
+		return Say(", ").Join(f.For).Plain(" ago")
+	default:
+		return Say(", the first ").Join(f.For).Plain(" ago")
+	}
 }
 
 // Evidence is events as they were read at a moment. Nothing was decided on them.

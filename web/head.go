@@ -79,7 +79,7 @@ func findingsOf(t *telemetry.Trace) []views.Finding {
 	for i := range all {
 		f := &all[i]
 		what := wording(f.Before, false).Plain(views.Plural(f.Count, sideOf(f)+"pod")).Join(wording(f.After, false))
-		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction}
+		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.Takes(f.Code)}
 		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(f.Unblocks, false)))
 		if !f.Since.IsZero() {
 			v.Since, v.For = &f.Since, views.Text{}.Since(f.Since)

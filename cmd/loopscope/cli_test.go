@@ -160,3 +160,22 @@ func golden(t *testing.T, path string, got []byte) {
 		t.Error(diff)
 	}
 }
+
+// What keeps pods lasts; that they were taken away happened.
+func TestExplainSaysSinceWhen(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
+	p := printer{now: now}
+	for _, c := range []struct {
+		finding decision.Finding
+		want    string
+	}{
+		{decision.Finding{Code: "crash-loop", Count: 2, Since: now.Add(-time.Minute)}, ", for 1m"},
+		{decision.Finding{Code: "evicted", Count: 1, Since: now.Add(-time.Minute)}, ", 1m ago"},
+		{decision.Finding{Code: "preempted", Count: 2, Since: now.Add(-time.Minute)}, ", the first 1m ago"},
+		{decision.Finding{Code: "evicted", Count: 2}, ""},
+	} {
+		if got := p.since(&c.finding); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.finding, got, c.want)
+		}
+	}
+}

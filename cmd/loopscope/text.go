@@ -9,6 +9,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/controllers/sim"
@@ -150,10 +151,7 @@ func (p *printer) findings(d decision.Diagnosis) {
 			p.line("\nWHAT KEEPS ITS PODS")
 		}
 		text := f.Before.At(p.now) + fmt.Sprintf("%d %s", f.Count, podWord(f)) + f.After.At(p.now)
-		if !f.Since.IsZero() {
-			text += ", for " + decision.Span(p.now.Sub(f.Since))
-		}
-		p.line("  %s  (%s)", text, f.Code)
+		p.line("  %s%s  (%s)", text, p.since(f), f.Code)
 		p.line("    unblocks %s", f.Unblocks.At(p.now))
 		if f.Message != "" {
 			p.line("    %s", strings.Join(strings.Fields(f.Message), " "))
@@ -161,6 +159,21 @@ func (p *printer) findings(d decision.Diagnosis) {
 		if f.Show != "" {
 			p.line("    %s", f.Show)
 		}
+	}
+}
+
+// since is for how long pods have been kept, or when they were taken away.
+func (p *printer) since(f *decision.Finding) string {
+	span := decision.Span(p.now.Sub(f.Since))
+	switch {
+	case f.Since.IsZero():
+		return ""
+	case !diagnosis.Takes(f.Code):
+		return ", for " + span
+	case f.Count == 1:
+		return ", " + span + " ago"
+	default:
+		return ", the first " + span + " ago"
 	}
 }
 

@@ -74,3 +74,22 @@ type LeavingPod struct {
 	// its containers have ended.
 	NodeGone bool `json:"nodeGone,omitempty"`
 }
+
+// Disruption is how a pod was ended by the cluster and by no loop: evicted,
+// preempted, or rejected by a kubelet.
+type Disruption struct {
+	// Target is the reason of its condition DisruptionTarget, "" where it has none.
+	Target string `json:"target,omitempty"`
+	// Reason is that of its status, where it has failed: "Evicted", "OutOfcpu".
+	Reason  string    `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// DisruptedPod is a pod that the cluster ended.
+type DisruptedPod struct {
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	Node    string    `json:"node,omitempty"`
+	Disruption
+}

@@ -196,6 +196,8 @@ func (l *limits) set(rs *ReplicaSet) {
 		l.fail("ReplicaSet %s describes %d pods, more than the %d that are read", rs.Name, len(rs.Blocking), MaxBlocking)
 	case len(rs.Leaving) > MaxLeaving:
 		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.Leaving), MaxLeaving)
+	case len(rs.Disrupted) > MaxDisrupted:
+		l.fail("ReplicaSet %s describes %d disrupted pods, more than the %d that are read", rs.Name, len(rs.Disrupted), MaxDisrupted)
 	}
 	l.name[rs.Name], l.uid[rs.UID] = true, true
 	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.Ending} {
@@ -218,6 +220,10 @@ func (l *limits) set(rs *ReplicaSet) {
 	}
 	for _, p := range rs.Leaving {
 		l.instant("pod "+p.Name+", until", p.Until)
+	}
+	for _, p := range rs.Disrupted {
+		l.instant("pod "+p.Name+", created", p.Created)
+		l.instant("pod "+p.Name+", disrupted", p.At)
 	}
 }
 

@@ -31,6 +31,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"bracket in words": {`{"v": 1, "name": "` + strings.Repeat("[", 40) + `"}`, `no "now"`},
 		"many sets":        {`{"v": 1, ` + now + `, "replicaSets": [` + strings.Repeat(`{},`, 2000) + `{}]}`, "2001 ReplicaSets are more than the 2000"},
 		"many pods":        {`{"v": 1, ` + now + `, "replicaSets": [{"name": "a", "uid": "1", "blocking": [` + strings.Repeat(`{"name":"p","created":"2026-11-21T03:13:00Z"},`, 50) + `{}]}]}`, "describes 51 pods"},
+		"many disrupted":   {`{"v": 1, ` + now + `, "replicaSets": [{"name": "a", "uid": "1", "disrupted": [` + strings.Repeat(`{"name":"p","created":"2026-11-21T03:13:00Z"},`, 20) + `{}]}]}`, "describes 21 disrupted pods"},
+		"late disruption":  {`{"v": 1, ` + now + `, "replicaSets": [{"name": "a", "uid": "1", "disrupted": [{"name":"p","created":"2026-11-21T03:13:00Z","at":"9999-01-01T00:00:00Z"}]}]}`, "pod p, disrupted is in the year 9999"},
 		"huge":             {strings.Repeat(" ", deployment.MaxSnapshotBytes+1), "bytes are more than the 8388608 that are read"},
 	} {
 		s, err := deployment.Decode([]byte(tc.text))

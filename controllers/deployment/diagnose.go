@@ -34,13 +34,15 @@ func (v *view) findings() []decision.Finding {
 		if n := v.missing(); n > 0 && len(list) == 0 {
 			list = append(list, v.unseen(n))
 		}
+		list = append(list, v.disrupted(v.fresh, list)...)
 	}
 	for _, rs := range v.old {
 		list = append(list, old(v.refusals(rs))...)
 	}
 	if v.missing() <= 0 { // Only old pods can be what is missed.
 		for _, rs := range v.old {
-			list = append(list, old(v.pods().Waiting(rs.Blocking))...)
+			waiting := v.pods().Waiting(rs.Blocking)
+			list = append(append(list, old(waiting)...), old(v.disrupted(rs, waiting))...)
 		}
 	}
 	if leaving := v.leaving(); leaving != nil {
@@ -49,6 +51,15 @@ func (v *view) findings() []decision.Finding {
 	list = append(list, v.outliving()...)
 	diagnosis.Rank(list)
 	return list
+}
+
+// disrupted are the pods of a ReplicaSet that the cluster took away, while some are
+// missing.
+func (v *view) disrupted(rs *ReplicaSet, known []decision.Finding) []decision.Finding {
+	if counted(rs) >= rs.Replicas {
+		return nil
+	}
+	return v.pods().Disrupted(diagnosis.Gap{Lost: rs.Disrupted, Blocking: rs.Blocking, Unborn: rs.Replicas - rs.StatusReplicas, Known: known})
 }
 
 // unseen are pods of which nothing is known but that they are not available.
@@ -110,9 +121,10 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	}
 }
 
-// leaving are old pods that Recreate waits for; nil where it waits for none.
+// leaving are old pods that Recreate waits for; nil where it waits for none, or where
+// the whole namespace does.
 func (v *view) leaving() *decision.Finding {
-	if v.s.Strategy != recreate || v.namespaceEnds() {
+	if v.s.Strategy != recreate || v.outliving() != nil {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()

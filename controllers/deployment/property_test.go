@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
 // step is one random thing that happens in a world.
@@ -31,10 +32,22 @@ func step(t *rapid.T, w *world, fail bool) {
 		if len(m.pods) > 0 {
 			m.pods[pick(len(m.pods))] = !fail || pick(4) > 0
 		}
+		if fail && pick(4) == 0 {
+			m.lost = append(m.lost, drawLoss(t, w.clock))
+		}
 		m.ending = min(m.ending, int64(pick(3)))
 	default:
 		edit(t, w, kind)
 	}
+}
+
+// drawLoss is a pod that the cluster took away a while ago.
+func drawLoss(t *rapid.T, now time.Time) decision.DisruptedPod {
+	at := now.Add(-time.Duration(rapid.IntRange(0, 700).Draw(t, "lost")) * time.Second)
+	return decision.DisruptedPod{Name: "web-lost", Created: at.Add(-time.Minute), Node: rapid.SampledFrom([]string{"", "node-1", "node-2"}).Draw(t, "node"),
+		Disruption: decision.Disruption{At: at, Target: rapid.SampledFrom([]string{"", "PreemptionByScheduler", "EvictionByEvictionAPI", "TerminationByKubelet"}).Draw(t, "target"),
+			Reason:  rapid.SampledFrom([]string{"", "Evicted", "OutOfcpu"}).Draw(t, "reason"),
+			Message: rapid.SampledFrom([]string{"", "The node was low on resource: memory. ", "Pod was rejected: no room"}).Draw(t, "message")}}
 }
 
 // edit is something that a person does.
@@ -74,11 +87,46 @@ func checkedSync(t *rapid.T, w *world, lose func() bool) {
 	s, v := p.snapshot, p.rounds[0].Verdict
 	checkPlan(t, s, v)
 	checkSameVerdict(t, s, v)
+	checkSaid(t, p)
+	ends := *s // Nothing is decided on it, so the actions and what became of them are the same.
+	ends.NamespaceEnding = s.Now
+	checkSaid(t, run(&ends, p.try, nil, decision.Recorded(p.rounds)))
+}
+
+// checkSaid: what is said of a sync holds together.
+func checkSaid(t *rapid.T, p played) {
 	for _, problem := range p.problems() {
-		t.Fatalf("%s\nsentence: %s\npath:\n%s", problem, p.sentence.At(s.Now), render(p)["path"])
+		t.Fatalf("%s\nsentence: %s\npath:\n%s", problem, p.sentence.At(p.snapshot.Now), render(p)["path"])
 	}
 	if !known(p.sentence.Code) {
 		t.Fatalf("code %q is not declared", p.sentence.Code)
+	}
+}
+
+// TestDisruptionsDecideNothing: pods that the cluster took away change what is said,
+// and nothing that is written.
+func TestDisruptionsDecideNothing(t *testing.T) {
+	said := 0
+	for _, file := range goldenFiles(t) {
+		g := readGolden(t, file)
+		was, is := play(t, g), play(t, g)
+		for i := range is.snapshot.ReplicaSets {
+			rs := &is.snapshot.ReplicaSets[i]
+			at := is.snapshot.Now.Add(-time.Minute)
+			rs.Disrupted = []decision.DisruptedPod{
+				{Name: "b", Created: at, Disruption: decision.Disruption{Target: "TerminationByKubelet", At: at.Add(time.Second)}},
+				{Name: "a", Disruption: decision.Disruption{Target: "TerminationByKubelet", At: at}},
+			}
+		}
+		if diff := cmp.Diff(deployment.Decide(was.snapshot).Actions, deployment.Decide(is.snapshot).Actions); diff != "" {
+			t.Errorf("%s: %s", file, diff)
+		}
+		if slices.ContainsFunc(deployment.Diagnose(is.snapshot).Findings, func(f decision.Finding) bool { return f.Code == diagnosis.Evicted }) {
+			said++
+		}
+	}
+	if said == 0 {
+		t.Error("nothing tells of the pods: nothing was tested")
 	}
 }
 

@@ -170,6 +170,9 @@ type ReplicaSet struct {
 	// MaxLeaving of them.
 	Ending  int64                 `json:"ending,omitempty"`
 	Leaving []decision.LeavingPod `json:"leaving,omitempty"`
+	// Disrupted are the newest MaxDisrupted of its pods that the cluster ended
+	// lately (diagnosis.Lately), the last first. Nothing is decided on it.
+	Disrupted []decision.DisruptedPod `json:"disrupted,omitempty"`
 	// Came is how long its ready pods took; nil where none is ready. Nothing is
 	// decided on it.
 	Came *Came `json:"came,omitempty"`
@@ -208,10 +211,12 @@ func (c *Came) Add(took time.Duration) {
 	c.Pods++
 }
 
-// MaxBlocking and MaxLeaving bound the pods that a snapshot describes one by one.
+// MaxBlocking, MaxLeaving and MaxDisrupted bound the pods of a ReplicaSet that a
+// snapshot describes one by one.
 const (
-	MaxBlocking = 50
-	MaxLeaving  = 10
+	MaxBlocking  = 50
+	MaxLeaving   = 10
+	MaxDisrupted = 20
 )
 
 // Pod is an active pod that is not available, and why.

@@ -26,6 +26,7 @@ type modelSet struct {
 	template int
 	pods     []bool // whether each is ready
 	ending   int64  // pods that are deleted but not gone
+	lost     []decision.DisruptedPod
 }
 
 func newWorld() *world {
@@ -47,6 +48,7 @@ func (w *world) snapshot() *deployment.Snapshot {
 		rs.SameTemplate = m.template == w.template
 		rs.Ending = m.ending
 		rs.NonTerminal = int64(len(m.pods)) + m.ending
+		rs.Disrupted = m.lost[max(0, len(m.lost)-deployment.MaxDisrupted):]
 		for i, ready := range m.pods {
 			if !ready {
 				rs.Unavailable++

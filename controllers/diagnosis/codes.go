@@ -23,8 +23,11 @@ const (
 	Delete         = "delete-refused"
 	Claim          = "volume-claim"
 	Gated          = "scheduling-gated"
+	Preempted      = "preempted"
 	Node           = "unschedulable"
 	NodeGone       = "node-gone"
+	Rejected       = "kubelet-rejected"
+	Evicted        = "evicted"
 	Image          = "image-pull"
 	Config         = "config"
 	Init           = "init"
@@ -42,7 +45,7 @@ const (
 
 var ranks = func() map[string]int {
 	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete,
-		Claim, Gated, Node, NodeGone, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Ending}
+		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Ending}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
 		m[code] = i
@@ -57,6 +60,10 @@ func Refuses(code string) bool {
 	return known && rank <= ranks[Refused]
 }
 
+// Takes reports whether a code is of pods that are gone, and not of those that are
+// waited for.
+func Takes(code string) bool { return code == Preempted || code == Rejected || code == Evicted }
+
 // Rank orders findings: by how fundamental they are, then by how many pods they
 // keep, then by the name of the first pod.
 func Rank(list []decision.Finding) {
@@ -69,11 +76,17 @@ func Rank(list []decision.Finding) {
 }
 
 // Matter are the findings that a sentence names: while anything else keeps pods, what
-// every pod goes through is left out.
+// every pod goes through is left out, and so is that no node has room for those that
+// were preempted.
 func Matter(all []decision.Finding) []decision.Finding {
 	var list []decision.Finding
+	preempted := int64(0)
 	for i := range all {
-		if f := &all[i]; !f.Usual && f.Code != MinReady && f.Code != Starting {
+		f := &all[i]
+		if f.Code == Preempted {
+			preempted += f.Count
+		}
+		if !f.Usual && f.Code != MinReady && f.Code != Starting && (f.Code != Node || f.Count > preempted) {
 			list = append(list, *f)
 		}
 	}
@@ -88,9 +101,12 @@ var because = decision.Because
 
 // What several codes have in common.
 const (
-	triesOn  = "The ReplicaSet tries again with a back-off that grows; old pods stay."
-	oldStay  = "Old pods stay and serve as far as they are available."
-	describe = "`kubectl describe pod` of a pod that is named, and what is held back on the page."
+	triesOn    = "The ReplicaSet tries again with a back-off that grows; old pods stay."
+	oldStay    = "Old pods stay and serve as far as they are available."
+	triesAgain = "The ReplicaSet replaces them at once; old pods stay."
+	// overtaken is why the end of a pod does not stand before all that living pods wait for.
+	overtaken = "Where more is known of the replacements, that is told instead, unless pods go again and again."
+	describe  = "`kubectl describe pod` of a pod that is named, and what is held back on the page."
 )
 
 // Codes are what a finding may be. They are codes of sentences, of held writes and
@@ -110,8 +126,11 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Delete, "The API server refuses to delete pods.", "It is tried again with back-off.", "Whoever refuses it allows it.", "Read the message, and look at the webhooks."),
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),
 	because(Gated, "The pods have scheduling gates, so the scheduler leaves them alone.", oldStay, "Whoever set the gates removes them.", "Look for the controller that the gate is named after."),
+	because(Preempted, "Pods of higher priority took the place of the pods. It stands before the scheduler's reasons, as it is why no node has room.", oldStay, "Pods of higher priority leave, or a node has more room.", "`kubectl get events --field-selector reason=Preempted` says for whom; `kubectl get priorityclass`."),
 	because(Node, "No node takes the pods.", oldStay, "A node has room and fits, or the template asks for less.", "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
 	because(NodeGone, "The node of the pods does not answer.", oldStay, "The node comes back, or its pods are evicted after five minutes.", "`kubectl get nodes`."),
+	because(Rejected, "A kubelet does not admit the pods that the scheduler gave it: they fail at once and are replaced. "+overtaken, triesAgain, "A node admits them.", "Read the kubelet's reason in the message; the failed pods stay, and `kubectl describe pod` shows them."),
+	because(Evicted, "Pods were evicted by a kubelet, through the API or by a taint, or went with their node, and their replacements are not available. "+overtaken, triesAgain, "The node has room again, or the replacements become available.", "The failed pods stay, and `kubectl describe pod` shows them; `kubectl describe nodes` shows pressure and taints."),
 	because(Image, "The image of the pods cannot be pulled.", oldStay+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret, or take the change back."),
 	because(Config, "A container cannot be created as it is configured: a ConfigMap, a Secret or a key is missing, or a rule of its own forbids it.", oldStay+" Kubelets try again.", "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names."),
 	because(Init, "An init container has not ended, so the others do not start.", oldStay, "It ends well, or the template changes.", "`kubectl logs -c` of that container."),

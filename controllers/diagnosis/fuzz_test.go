@@ -17,15 +17,24 @@ func FuzzWords(f *testing.F) {
 		"failed quota: a: must specify b for: c", `failed calling webhook "a": b: c`, `violates PodSecurity "x": a (b (c) d), e`,
 		"0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {a: b}. preemption: none", "0/ nodes are available: , , .",
 		`persistentvolumeclaim "a" bound to non-existent persistentvolume "b"`, `couldn't find key a in Secret b`, "Back-off pulling image: ErrImagePull: ",
+		"The node was low on resource: .", "Pod was rejected: ", "exceeds",
 	} {
 		f.Add(seed, "Unschedulable")
 		f.Add(seed, "CreateContainerConfigError")
 		f.Add(seed, "ErrImagePull")
+		f.Add(seed, "Evicted")
 	}
 	f.Fuzz(func(t *testing.T, message, reason string) {
 		refused := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: message, Count: 2, Since: noon})
 		pods := diagnosis.Pods{Namespace: "shop", Now: noon, Usual: time.Minute}.Waiting([]decision.Pod{{Name: "a", Reason: reason, Message: message}, {Name: "b", Message: message, Phase: reason}})
-		for _, f := range append(pods, refused, diagnosis.OfDeletion(diagnosis.Refusal{Message: message, Count: 1})) {
+		gone := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(diagnosis.Gap{Unborn: 1, Lost: []decision.DisruptedPod{
+			{Name: "a", Disruption: decision.Disruption{Target: reason, Message: message, At: noon}},
+			{Name: "b", Node: reason, Created: noon, Disruption: decision.Disruption{Reason: reason, Message: message, At: noon.Add(time.Second)}},
+		}})
+		if len(gone) == 0 {
+			t.Fatal("nothing tells of pods that are gone")
+		}
+		for _, f := range append(append(pods, gone...), refused, diagnosis.OfDeletion(diagnosis.Refusal{Message: message, Count: 1})) {
 			if _, ok := diagnosis.Codes.Find(f.Code); !ok || len(f.Unblocks) == 0 || len(f.After) == 0 && len(f.Before) == 0 {
 				t.Fatalf("%+v", f)
 			}

@@ -103,6 +103,9 @@ func (s *Snapshot) checkTimes() error {
 		if p.Exit != nil {
 			instants["pod "+p.Name+" exit"] = p.Exit.At
 		}
+		if p.Disruption != nil {
+			instants["pod "+p.Name+" disrupted"] = p.Disruption.At
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(instants)) {
 		if year := instants[name].Year(); year > latestYear {

@@ -64,6 +64,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"too much expected", with("expect", map[string]any{"creates": 1 << 31}), "2147483648 creations and 0 deletions expected"},
 		{"far future", with("now", "9500-01-01T00:00:00Z"), "now is in the year 9500"},
 		{"far future of a pod", text(t, pods(`{"name":"a","uid":"1","readySince":"9999-12-31T23:59:59Z"}`)), "pod a readySince is in the year 9999"},
+		{"far future of a disruption", text(t, pods(`{"name":"a","uid":"1","disruption":{"at":"9999-12-31T23:59:59Z"}}`)), "pod a disrupted is in the year 9999"},
 		{"pod without a name", text(t, pods(`{"uid":"1"}`)), "pod 0 has no name or no uid"},
 		{"pod without a uid", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"b"}`)), "pod 1 has no name or no uid"},
 		{"pod twice", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"a","uid":"2"}`)), "pod a (uid 2) is there twice"},
@@ -107,7 +108,7 @@ func TestCatalogue(t *testing.T) {
 // two rounds on it with outcomes drawn from the number.
 func FuzzSync(f *testing.F) {
 	seeds := 0
-	for _, file := range []string{"adopt-create", "delete-ranked", "echo", "image-pull", "min-ready", "expect-creates", "namespace-terminating"} {
+	for _, file := range []string{"adopt-create", "delete-ranked", "echo", "image-pull", "min-ready", "expect-creates", "namespace-terminating", "evicted-again"} {
 		archive, err := txtar.ParseFile("testdata/golden/" + file + ".txtar")
 		if err != nil {
 			f.Fatal(err)
@@ -133,6 +134,9 @@ func FuzzSync(f *testing.F) {
 			return list, learnt
 		})
 		checkSentence(t, p.sentence)
+		for _, problem := range p.contradictions() {
+			t.Error(problem)
+		}
 		for _, v := range []any{p.rounds, p.report, p.sentence, p.numbers} {
 			if _, err := json.Marshal(v); err != nil {
 				t.Fatalf("cannot be recorded: %v", err)

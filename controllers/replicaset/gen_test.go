@@ -40,6 +40,10 @@ func genPod(t *rapid.T, name, uid string) replicaset.Pod {
 		SidecarRestarts: rapid.Int64Range(0, 1).Draw(t, "sidecarRestarts"),
 		Reason:          rapid.SampledFrom([]string{"", "", "ImagePullBackOff", "Unschedulable"}).Draw(t, "reason"),
 	}
+	if chance("disrupted", 15) {
+		p.Disruption = &decision.Disruption{Target: rapid.SampledFrom([]string{"", "PreemptionByScheduler", "EvictionByEvictionAPI"}).Draw(t, "target"),
+			Reason: rapid.SampledFrom([]string{"Evicted", "OutOfcpu"}).Draw(t, "disruption"), At: rapid.SampledFrom(ages).Draw(t, "ended")}
+	}
 	if chance("ready", 60) {
 		p.Ready, p.ReadySince = true, rapid.SampledFrom(ages).Draw(t, "readySince")
 	}

@@ -56,6 +56,9 @@ func TestGoldens(t *testing.T) {
 			p := play(t, g)
 			checkNumbers(t, p)
 			checkDeclared(t, p)
+			for _, problem := range p.contradictions() {
+				t.Error(problem)
+			}
 			got := render(p)
 			if *update {
 				writeGolden(t, file, got)

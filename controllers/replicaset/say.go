@@ -106,7 +106,10 @@ func (t *telling) parent() {
 
 // tryAgain says when the worker tries once more after a failure.
 func (t *telling) tryAgain() decision.Words {
-	if t.try.Next.IsZero() || t.try.Number == 0 {
+	switch {
+	case t.try.Next.IsZero():
+		return decision.Words{}.Say("It is tried again")
+	case t.try.Number == 0:
 		return t.decideAgain()
 	}
 	t.out.Turns = t.try.Next
@@ -116,7 +119,7 @@ func (t *telling) tryAgain() decision.Words {
 // decideAgain says when the worker looks again after something that is nobody's failure.
 func (t *telling) decideAgain() decision.Words {
 	if t.try.Next.IsZero() {
-		return nil
+		return decision.Words{}.Say("Decides again")
 	}
 	t.out.Turns = t.try.Next
 	return decision.Words{}.Say("Decides again in ").Until(t.try.Next)

@@ -81,7 +81,9 @@ func (t *telling) replyLost(a *decision.Action, o *decision.Outcome) {
 	}
 	t.out.Lead = told(decision.Words{}.Say("the reply to "+work+" pods was lost"), o).
 		Say(", so the next sync reads them live before it decides")
-	t.out.Then = t.decideAgain()
+	if !t.try.Next.IsZero() {
+		t.out.Then = t.decideAgain()
+	}
 }
 
 // createRefused tells who refuses the pods, and what would end that.
@@ -92,14 +94,23 @@ func (t *telling) createRefused(o *decision.Outcome) {
 	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(plural(t.s.Want, " pod", " pods"))
 	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead)
 	t.out.Then = diagnosis.Fit(endOf([]decision.Finding{f}), longLead)
-	if again := t.tryAgain(); len(again) > 0 {
-		t.out.Then = append(t.out.Then.Say(". "), again...)
+	if !t.try.Next.IsZero() {
+		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
 	}
 }
 
 // refusal is who refused pods.
 func refusal(s *Snapshot, o *decision.Outcome) decision.Finding {
 	return diagnosis.OfRefusal(diagnosis.Refusal{Namespace: s.Namespace, Message: o.Failure.Message, Count: left(s, count(s), o), Since: s.Now})
+}
+
+// undeleted is who refused to delete pods.
+func undeleted(s *Snapshot, o *decision.Outcome) decision.Finding {
+	r := diagnosis.Refusal{Namespace: s.Namespace, Count: left(s, count(s), o), Since: s.Now}
+	if o.Failure != nil {
+		r.Message = o.Failure.Message
+	}
+	return diagnosis.OfDeletion(r)
 }
 
 func (t *telling) statusRefused() bool {
@@ -114,7 +125,7 @@ func (t *telling) statusRefused() bool {
 	case decision.Superseded:
 		t.is(decision.ToneWaiting, "superseded", "waiting")
 		t.out.Lead = decision.Words{}.Say("a newer write of this process to it is on its way back, so its status was not written")
-		t.out.Then = t.decideAgain()
+		t.out.Then = decision.Words{}.Say("Decides when that is seen")
 	case decision.Unknown:
 		t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
 		t.out.Lead = told(decision.Words{}.Say("the reply to its status was lost"), o)

@@ -17,23 +17,45 @@ const longLead = 150
 // Diagnose tells what keeps the claimed pods from being available. Of pods that the
 // API server refuses only a sync that wanted to create some knows.
 func Diagnose(s *Snapshot) decision.Diagnosis {
-	var pods []decision.Pod
+	return diagnose(s, nil)
+}
+
+// diagnose adds what keeps the pods to what is known to refuse some.
+func diagnose(s *Snapshot, known []decision.Finding) decision.Diagnosis {
+	g := diagnosis.Gap{Unborn: s.Want}
 	for _, p := range canonical(s.Pods) {
-		if s.claimed(p) && !p.available(s.MinReady, s.Now) {
-			pods = append(pods, p.told())
+		switch {
+		case !s.claimed(p) && p.Disruption != nil && p.Mine:
+			g.Lost = append(g.Lost, decision.DisruptedPod{Name: p.Name, Created: p.Created, Node: p.Node, Disruption: *p.Disruption})
+		case !s.claimed(p):
+			continue
+		case !p.available(s.MinReady, s.Now):
+			g.Blocking = append(g.Blocking, p.told())
+		}
+		if s.claimed(p) {
+			g.Unborn--
 		}
 	}
-	return decision.Diagnosis{Findings: looked(s).Waiting(pods)}
+	found := append(known, looked(s).Waiting(g.Blocking)...)
+	g.Known = found
+	found = append(found, looked(s).Disrupted(g)...)
+	diagnosis.Rank(found)
+	return decision.Diagnosis{Findings: found}
 }
 
 // Found is the diagnosis of a sync: what keeps its pods, and who refused those that it
-// wanted to create.
+// wanted to create or to delete.
 func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
-	d := Diagnose(s)
-	if a, o := managed(rounds); o != nil && o.Failure != nil && a.Kind == decision.CreatePods && o.State != decision.Unknown {
-		d.Findings = append([]decision.Finding{refusal(s, o)}, d.Findings...)
+	s = s.knowing(rounds)
+	a, o := managed(rounds)
+	switch {
+	case o == nil || o.State == decision.Unknown:
+	case a.Kind == decision.DeletePods:
+		return diagnose(s, []decision.Finding{undeleted(s, o)})
+	case o.Failure != nil:
+		return diagnose(s, []decision.Finding{refusal(s, o)})
 	}
-	return d
+	return Diagnose(s)
 }
 
 // looked is what the pods are looked at with.
@@ -69,7 +91,7 @@ func (t *telling) blocked() bool {
 func (t *telling) keeps(list []decision.Finding) decision.Words {
 	n := t.tally.pods - t.tally.available
 	w := decision.Words{}.Count("unavailable", n).Say(" of ").Count("pods", t.tally.pods)
-	if len(list) == 1 && list[0].Count == n && n > 1 {
+	if len(list) == 1 && list[0].Count == n && n > 1 && !diagnosis.Takes(list[0].Code) {
 		return append(w.Say(" pods"), list[0].After...)
 	}
 	w = w.Say(podsAre(n, t.tally.pods) + " not available; ")

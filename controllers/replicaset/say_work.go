@@ -102,7 +102,8 @@ func (t *telling) settling() bool {
 	}
 	t.is(decision.ToneWaiting, "min-ready", "waiting")
 	t.out.Lead = decision.Words{}.Count("settling", n).Say(plural(n, " pod is", " pods are"))
-	if at := t.tally.settledAt; at.IsZero() {
+	at := t.tally.settledAt
+	if at.IsZero() {
 		t.out.Lead = t.out.Lead.Say(" ready but " + plural(n, "does", "do") + " not say since when")
 	} else {
 		t.out.Lead = t.out.Lead.Say(" ready but must stay so ").Until(at).Say(" more")
@@ -111,5 +112,8 @@ func (t *telling) settling() bool {
 	t.out.Lead = t.out.Lead.Say(" (minReadySeconds ").Count("minReadySeconds", t.s.MinReady).Say(")")
 	t.out.Then = decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
 		Say(podsAre(t.tally.available, t.s.Want) + " available")
+	if at.IsZero() {
+		t.out.Then = t.out.Then.Say("; unblocks when " + plural(n, "it says", "they say") + " so")
+	}
 	return true
 }

@@ -118,6 +118,9 @@ type Pod struct {
 	Message         string    `json:"message,omitempty"`
 	Image           string    `json:"image,omitempty"`
 	Since           time.Time `json:"since,omitzero"`
+	// Disruption is how the cluster ended it, lately (diagnosis.Lately); nil where it
+	// did not. Nothing is decided on it.
+	Disruption *decision.Disruption `json:"disruption,omitempty"`
 	decision.ContainerState
 }
 

@@ -26,6 +26,9 @@ func TestWordsCountWithFacts(t *testing.T) {
 		if !known(sentence.Code) {
 			t.Fatalf("code %q is not declared", sentence.Code)
 		}
+		for _, problem := range p.contradictions() {
+			t.Fatal(problem)
+		}
 		words := []decision.Words{sentence.Lead, sentence.Then}
 		for _, h := range v.Held {
 			words = append(words, h.Unblocks)

@@ -183,7 +183,7 @@ func (c *Cluster) populate(m *set) {
 		p.end(c.now.Add(c.Rules.End))
 		m.pods = append(m.pods, p)
 	}
-	m.rs.Blocking = nil
+	m.rs.Blocking, m.rs.Disrupted = nil, nil
 }
 
 // next numbers what is created or written.

@@ -245,7 +245,35 @@ func (w *coder) set(s *deployment.ReplicaSet) {
 	})
 	w.containers(&m, s.Blocking)
 	orEach(&m, &s.Leaving, (*coder).leaving)
+	orEach(&m, &s.Disrupted, func(w *coder, p *decision.DisruptedPod) {
+		str(w, &p.Name)
+		w.instant(&p.Created)
+		str(w, &p.Node)
+		w.disruption(&p.Disruption)
+	})
 	m.end()
+}
+
+func (w *coder) disruption(d *decision.Disruption) {
+	m := w.mask(1)
+	orStr(&m, &d.Target)
+	orStr(&m, &d.Reason)
+	orStr(&m, &d.Message)
+	m.instant(&d.At)
+	m.end()
+}
+
+// disruptions are those of a ReplicaSet's pods, whose own bits are all in use: they
+// stand beside the list.
+func (w *coder) disruptions(m *mask, pods []replicaset.Pod) {
+	if !m.has(slices.ContainsFunc(pods, func(p replicaset.Pod) bool { return p.Disruption != nil })) {
+		return
+	}
+	for i := range pods {
+		own := w.mask(1)
+		maybe(&own, &pods[i].Disruption, (*coder).disruption)
+		own.end()
+	}
 }
 
 // containers are those that pods wait for. They came after the pods themselves, whose
@@ -352,6 +380,7 @@ func (w *coder) replicaSet(s *replicaset.Snapshot) {
 	}
 	orEach(&m, &s.LiveReads, str[string])
 	maybe(&m, &s.News, (*coder).news)
+	w.disruptions(&m, s.Pods)
 	m.end()
 }
 

@@ -33,12 +33,13 @@ var neverGiven = map[string]string{
 }
 
 // answers counts who has seen an answer: the scenarios of this run, by the
-// traces of our loops, and the goldens.
+// traces of our loops, and the goldens. What a trace says is held against itself.
 type answers struct {
-	mu      sync.Mutex
-	played  map[string]int
-	missed  uint64
-	goldens map[string]int
+	mu       sync.Mutex
+	played   map[string]int
+	missed   uint64
+	goldens  map[string]int
+	accounts accounts
 }
 
 // followAnswers reads our loops' traces until the test ends. A trace that was
@@ -73,8 +74,10 @@ func (a *answers) read(conn *websocket.Conn) bool {
 	defer a.mu.Unlock()
 	if message.Gap != nil {
 		a.missed += message.Gap.Missed
+		a.accounts.miss(message.Gap.Missed)
 	}
 	if message.Trace != nil {
+		a.accounts.add(message.Trace)
 		for _, step := range stepsOf(message.Trace) {
 			a.played[answerKey(message.Trace.Loop, step.Question, step.Answer)]++
 		}

@@ -22,4 +22,7 @@
 // not compared either: it is keyed by type, and says only which was written last.
 // The generation of a ReplicaSet counts its writes, so only whether its status
 // has caught up is compared.
+//
+// What our loops say of each sync on the way is held against itself by package
+// agreement: no two places may name different causes.
 package parity

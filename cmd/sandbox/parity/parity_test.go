@@ -66,6 +66,7 @@ func TestParity(t *testing.T) {
 		}
 	}
 	t.Log(answers.table(t))
+	answers.accounts.report(t)
 }
 
 // chosen is what this run plays: a sample, unless told otherwise.

@@ -1,0 +1,112 @@
+// Package agreement holds what is said of one sync against itself: the sentence,
+// what would release held writes, and the estimate name the same cause, and every
+// sentence says how its state ends. Tests of goldens, of random histories and of
+// recordings share it; the program does not use it.
+package agreement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+// Account is what is said of one sync.
+type Account struct {
+	// Diagnosis is all that is found in its snapshot, as of Now.
+	Diagnosis decision.Diagnosis
+	Rounds    []decision.Round
+	Sentence  decision.Sentence
+	// Estimate is nil where no rollout is under way.
+	Estimate *decision.Estimate
+	Now      time.Time
+}
+
+// Contradictions are the places that name different causes, or that leave out what
+// everybody has to be told.
+func (a *Account) Contradictions() []string {
+	list := append(a.codes(), a.vague()...)
+	list = append(list, a.cut()...)
+	if tone := a.Sentence.Tone; (tone == decision.ToneWaiting || tone == decision.ToneFailed) && !a.ends() {
+		list = append(list, "nothing says what ends it: "+a.Sentence.At(a.Now))
+	}
+	return list
+}
+
+// codes are causes that were not found.
+func (a *Account) codes() (list []string) {
+	said := a.Sentence.Code
+	if isFinding(said) && said != diagnosis.Namespace && !a.has(said) { // That a namespace ends is known without any pod.
+		list = append(list, fmt.Sprintf("the sentence names %s, which is not found: %+v", said, a.Diagnosis))
+	}
+	for _, r := range a.Rounds {
+		for _, h := range r.Verdict.Held {
+			if isFinding(h.Code) && h.Code != diagnosis.Namespace && !a.has(h.Code) {
+				list = append(list, fmt.Sprintf("a held write names %s, which is not found", h.Code))
+			}
+		}
+	}
+	if e := a.Estimate; e != nil && isFinding(e.Code) && isFinding(said) && e.Code != said {
+		list = append(list, fmt.Sprintf("the sentence names %s, the estimate %s", said, e.Code))
+	}
+	return list
+}
+
+// isFinding tells codes of findings from those that only a sentence has.
+func isFinding(code string) bool { return diagnosis.Codes.AnchorOf(code) != "" }
+
+// has reports whether a finding of that code is one that a sentence names.
+func (a *Account) has(code string) bool {
+	return slices.ContainsFunc(diagnosis.Matter(a.Diagnosis.Findings), func(f decision.Finding) bool { return f.Code == code })
+}
+
+// vague is a sentence that says no more than what everybody sees.
+func (a *Account) vague() []string {
+	said := a.Sentence.Lead.At(a.Now)
+	if !strings.Contains(said, "not ready") || a.has(diagnosis.Probe) || a.has(diagnosis.Starting) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the cluster gives a reason, and the sentence says %q", said)}
+}
+
+// ellipsis stands where words were left out.
+const ellipsis = "…"
+
+// cut are quoted messages without their end, where the answer mostly stands. What
+// the record itself has cut has none.
+func (a *Account) cut() (list []string) {
+	for _, part := range slices.Concat(a.Sentence.Lead, a.Sentence.Then) {
+		if part.Kind != decision.Quote || !strings.HasSuffix(part.Text, ellipsis) || a.Sentence.Code == "conflict" || a.recordedSo() {
+			continue // A conflict quotes a list of fields, of which the first are enough.
+		}
+		list = append(list, fmt.Sprintf("a quoted message loses its end: %q", part.Text))
+	}
+	return list
+}
+
+// recordedSo reports whether a message was too long to be recorded whole.
+func (a *Account) recordedSo() bool {
+	if slices.ContainsFunc(a.Diagnosis.Findings, func(f decision.Finding) bool { return strings.HasSuffix(f.Message, ellipsis) }) {
+		return true
+	}
+	for _, r := range a.Rounds {
+		for _, o := range r.Outcomes {
+			if o.Failure != nil && strings.HasSuffix(o.Failure.Message, ellipsis) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endings are what says how a state ends: by a change, by time, or by the next look.
+var endings = []string{"nblocks", "ecovers", "oes on", "ontinues", "ecides", "again", "Looks", "Deadline in", "must stay so", "until they are", "dropped", "exists but is not in the cache yet", "which the cache does not show yet"}
+
+func (a *Account) ends() bool {
+	s := &a.Sentence
+	text := s.Lead.At(s.Since) + ". " + s.Then.At(s.Since)
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.Contains(text, e) })
+}

@@ -1,0 +1,56 @@
+package agreement_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/agreement"
+)
+
+// Each kind of contradiction is seen, and a sync without one is left alone.
+func TestContradictions(t *testing.T) {
+	words := func(text string) decision.Words { return decision.Words{}.Say(text) }
+	sound := func() agreement.Account {
+		return agreement.Account{
+			Diagnosis: decision.Diagnosis{Findings: []decision.Finding{{Code: diagnosis.Image, Count: 1, Message: "web:9: not found"}}},
+			Rounds:    []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{{Code: diagnosis.Image}, {Code: "floor"}}}}},
+			Sentence:  decision.Sentence{Code: diagnosis.Image, Tone: decision.ToneWaiting, Lead: words("1 pod cannot pull web:9 (").Quote("web:9 … not found"), Then: words("Unblocks when that image exists")},
+			Estimate:  &decision.Estimate{Code: diagnosis.Image},
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*agreement.Account)
+		want   string
+	}{
+		{"sound", func(*agreement.Account) {}, ""},
+		{"a sentence of its own", func(a *agreement.Account) { a.Sentence.Code = "moving" }, ""},
+		{"sentence", func(a *agreement.Account) { a.Sentence.Code, a.Estimate = diagnosis.Quota, nil }, "the sentence names quota"},
+		{"held write", func(a *agreement.Account) { a.Rounds[0].Verdict.Held[1].Code = diagnosis.Crash }, "a held write names crash-loop"},
+		{"estimate", func(a *agreement.Account) {
+			a.Diagnosis.Findings = append(a.Diagnosis.Findings, decision.Finding{Code: diagnosis.Crash})
+			a.Estimate.Code = diagnosis.Crash
+		}, "the sentence names image-pull, the estimate crash-loop"},
+		{"vague", func(a *agreement.Account) { a.Sentence.Lead = words("1 of 3 pods are not ready") }, "the cluster gives a reason"},
+		{"vague as the cluster is", func(a *agreement.Account) {
+			a.Sentence.Lead = words("1 of 3 pods are not ready")
+			a.Diagnosis.Findings = append(a.Diagnosis.Findings, decision.Finding{Code: diagnosis.Probe})
+		}, ""},
+		{"cut", func(a *agreement.Account) { a.Sentence.Lead = words("refused: ").Quote("admission webhook …") }, "loses its end"},
+		{"cut in the record", func(a *agreement.Account) {
+			a.Sentence.Lead = words("refused: ").Quote("admission webhook …")
+			a.Rounds[0].Outcomes = []decision.Outcome{{Failure: &decision.Failure{Message: "admission webhook says much…"}}}
+		}, ""},
+		{"endless", func(a *agreement.Account) { a.Sentence.Then = nil }, "nothing says what ends it"},
+		{"nothing to end", func(a *agreement.Account) { a.Sentence.Then, a.Sentence.Tone = nil, decision.ToneOK }, ""},
+	} {
+		a := sound()
+		c.change(&a)
+		got := strings.Join(a.Contradictions(), "; ")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package diagnosis
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Lately is for how long the end of a pod may tell why its owner lacks one. What is
+// older has been replaced, or is kept by something else by now.
+const Lately = 10 * time.Minute
+
+// replacedWithin is how long after the end of a pod its replacement is created.
+const replacedWithin = time.Minute
+
+// Gap is the pods that an owner lost and lacks.
+type Gap struct {
+	Lost []decision.DisruptedPod
+	// Blocking are its pods that are not available, and Unborn counts those that
+	// are not created.
+	Blocking []decision.Pod
+	Unborn   int64
+	// Known is what keeps these.
+	Known []decision.Finding
+}
+
+// Disrupted tells which pods the cluster took away lately. One that is replaced is
+// no news, and one whose replacement is kept by something else is not the cause any
+// more; pods that are taken away one after another always are.
+func (w Pods) Disrupted(g Gap) []decision.Finding {
+	if len(g.Blocking) == 0 && g.Unborn <= 0 {
+		return nil
+	}
+	var groups []losses
+	for i := range g.Lost {
+		if p := &g.Lost[i]; w.Now.Sub(p.At) < Lately {
+			groups = join(groups, p)
+		}
+	}
+	var list []decision.Finding
+	for i := range groups {
+		if l := &groups[i]; l.again() || g.lacks(l) && (l.code == Preempted || !g.keeps()) {
+			f := l.finding(w)
+			f.NeedsAction = f.NeedsAction || l.code == Preempted && g.keeps()
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// lacks reports whether a replacement of one of the pods is not available.
+func (g *Gap) lacks(l *losses) bool {
+	if g.Unborn > 0 {
+		return true
+	}
+	for _, p := range l.pods {
+		for i := range g.Blocking {
+			if after := g.Blocking[i].Created.Sub(p.At); after >= 0 && after < replacedWithin {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keeps reports whether more is known of the pods than what every pod goes through.
+func (g *Gap) keeps() bool {
+	for i := range g.Known {
+		if f := &g.Known[i]; !f.Usual && f.Code != MinReady {
+			return true
+		}
+	}
+	return false
+}
+
+// losses are pods that were taken away for the same reason.
+type losses struct {
+	code, why string
+	pods      []*decision.DisruptedPod
+}
+
+func join(groups []losses, p *decision.DisruptedPod) []losses {
+	code, why := disruption(&p.Disruption)
+	for i := range groups {
+		if l := &groups[i]; l.code == code && l.why == why {
+			l.pods = append(l.pods, p)
+			return groups
+		}
+	}
+	return append(groups, losses{code, why, []*decision.DisruptedPod{p}})
+}
+
+// Why pods were evicted. What a node was short of is named by itself.
+const (
+	byRequest  = "Eviction API"
+	byTaint    = "taint"
+	byNodesEnd = "no node"
+	byShutdown = "shutdown"
+	byLimit    = "limit"
+)
+
+// passes are reasons that end by themselves, however many pods they take.
+var passes = map[string]bool{byRequest: true, byNodesEnd: true, byShutdown: true}
+
+// disruption sorts the words of whoever took a pod away. The kubelet alone gives
+// the status a reason; what it rejects at once never was the target of anything.
+func disruption(d *decision.Disruption) (code, why string) {
+	_, low, _ := strings.Cut(d.Message, lowOn)
+	low, _, _ = strings.Cut(low, ".")
+	switch {
+	case strings.HasPrefix(d.Target, "PreemptionBy"), d.Reason == "Preempting":
+		return Preempted, d.Reason
+	case d.Target == "EvictionByEvictionAPI":
+		return Evicted, byRequest
+	case d.Target == "DeletionByTaintManager":
+		return Evicted, byTaint
+	case d.Target == "DeletionByPodGC":
+		return Evicted, byNodesEnd
+	case strings.HasPrefix(d.Message, rejection), d.Target == "" && d.Reason != "Evicted":
+		return Rejected, d.Reason
+	case low != "":
+		return Evicted, low
+	case d.Reason == "Terminated":
+		return Evicted, byShutdown
+	case strings.Contains(d.Message, "exceed"):
+		return Evicted, byLimit
+	}
+	return Evicted, ""
+}
+
+// lowOn begins what a kubelet says of pods that it evicts for want of something.
+const lowOn = "The node was low on resource: "
+
+// rejection begins what a kubelet says of pods that it does not admit.
+const rejection = "Pod was rejected: "
+
+// again reports whether a pod was taken away that came after another one had been.
+func (l *losses) again() bool {
+	first := l.first()
+	for _, p := range l.pods {
+		if !p.Created.Before(first) && p.At.After(first) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *losses) first() time.Time {
+	first := l.pods[0].At
+	for _, p := range l.pods {
+		if p.At.Before(first) {
+			first = p.At
+		}
+	}
+	return first
+}
+
+// newest is the pod whose words are quoted.
+func (l *losses) newest() *decision.DisruptedPod {
+	newest := l.pods[0]
+	for _, p := range l.pods {
+		if p.At.After(newest.At) {
+			newest = p
+		}
+	}
+	return newest
+}
+
+func (l *losses) finding(w Pods) decision.Finding {
+	p := l.newest()
+	f := decision.Finding{Code: l.code, Count: int64(len(l.pods)), Since: l.first(), Message: p.Message, NeedsAction: l.again() && !passes[l.why],
+		Show: kubectl(w.Namespace, "describe pod "+p.Name)}
+	for _, p := range l.pods[:min(len(l.pods), MaxNamed)] {
+		f.Pods = append(f.Pods, p.Name)
+	}
+	switch l.code {
+	case Preempted:
+		f.After, f.Unblocks = l.sayPreempted(), words("when pods of higher priority leave, or a node has more room")
+		f.Show = kubectl(w.Namespace, "get events --field-selector reason="+l.event())
+	case Rejected:
+		f.After = l.quoted(l.node(l.were(" rejected").Say(" by the kubelet"), " of "))
+		f.Unblocks = words("when a node admits ").Say(l.one("it", "them"))
+	default:
+		f.After = l.sayEvicted(&f)
+	}
+	return f
+}
+
+// were is " was evicted", and says whether that happened to one pod after another.
+func (l *losses) were(what string) decision.Words {
+	w := words(l.one(" was", " were") + what)
+	if l.again() {
+		w = w.Say(" one after another")
+	}
+	return w
+}
+
+func (l *losses) one(one, many string) string { return plural(int64(len(l.pods)), one, many) }
+
+// node adds where the pods were.
+func (l *losses) node(w decision.Words, where string) decision.Words {
+	switch name := l.pods[0].Node; {
+	case l.nodes() > 1:
+		return w.Say(where + "their nodes")
+	case name == "":
+		return w.Say(where).Say(l.one("its node", "their node"))
+	default:
+		return w.Say(where + "node ").Name(name)
+	}
+}
+
+// quoted adds the words of the kubelet.
+func (l *losses) quoted(w decision.Words) decision.Words {
+	p := l.newest()
+	said := strings.TrimPrefix(p.Message, rejection)
+	if said == "" {
+		said = p.Reason
+	}
+	return bracketed(w, said)
+}
+
+// bracketed adds foreign words, where there are any.
+func bracketed(w decision.Words, said string) decision.Words {
+	if said = Quote(said, longest); said == "" {
+		return w
+	}
+	return w.Say(" (").Quote(said).Say(")")
+}
+
+func (l *losses) sayPreempted() decision.Words {
+	if l.pods[0].Reason != "" { // The scheduler gives none.
+		return l.quoted(l.node(l.were(" preempted").Say(" by the kubelet"), " of "))
+	}
+	return l.were(" preempted").Say(" to make room for pods of higher priority")
+}
+
+// event is the reason of the events that tell of a preemption.
+func (l *losses) event() string {
+	if l.pods[0].Reason != "" {
+		return l.pods[0].Reason
+	}
+	return "Preempted"
+}
+
+func (l *losses) sayEvicted(f *decision.Finding) decision.Words {
+	p := l.newest()
+	f.Unblocks = words("when ").Say(l.one("its replacement becomes", "their replacements become")).Say(" available")
+	evicted := l.node(l.were(" evicted"), " from ")
+	switch l.why {
+	case byRequest:
+		f.Show = "kubectl get nodes"
+		return evicted.Say(" through the API, as a drain does")
+	case byTaint:
+		f.Show = "kubectl describe node " + p.Node
+		if l.again() {
+			f.Unblocks = words("when the taint is removed, or the template tolerates it")
+		}
+		return evicted.Say(" by a NoExecute taint")
+	case byNodesEnd:
+		f.Show = "kubectl get nodes"
+		if len(l.pods) > 1 {
+			return words(" were deleted, as their nodes no longer exist")
+		}
+		return words(" was deleted, as node ").Name(p.Node).Say(" no longer exists")
+	case byShutdown:
+		f.Show = "kubectl describe node " + p.Node
+	case byLimit:
+		f.NeedsAction = true
+		f.Unblocks = words("when ").Say(l.one("it uses", "they use")).Say(" less or the template allows more")
+	case "":
+		if l.again() {
+			f.Unblocks = words("when they can stay on a node")
+		}
+	default:
+		short := Quote(l.why, 40)
+		if l.again() {
+			f.Unblocks = words("when a node has more ").Told(short).Say(" free, or the template asks for what they use")
+		}
+		return bracketed(l.shortOf(evicted, short), l.users())
+	}
+	return l.quoted(evicted)
+}
+
+// shortOf says what the nodes had too little of.
+func (l *losses) shortOf(w decision.Words, what string) decision.Words {
+	return w.Say(", which ").Say(plural(l.nodes(), "was", "were")).Say(" low on ").Told(what)
+}
+
+// users is what the kubelet says of the containers that used it, and of the
+// threshold where it names none.
+func (l *losses) users() string {
+	_, said, _ := strings.Cut(l.newest().Message, lowOn+l.why+".")
+	if _, containers, found := strings.Cut(said, "Container "); found {
+		said = strings.ReplaceAll("container "+containers, ", has larger consumption of "+l.why, "")
+	}
+	return said
+}
+
+// nodes is how many nodes the pods were on.
+func (l *losses) nodes() int64 {
+	on := map[string]bool{}
+	for _, p := range l.pods {
+		on[p.Node] = true
+	}
+	return int64(len(on))
+}
