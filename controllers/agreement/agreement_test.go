@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/agreement"
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/agreement"
 )
 
 // Each kind of contradiction is seen, and a sync without one is left alone.
