@@ -21,13 +21,12 @@ import (
 //	no deadline     no progress deadline is ever over, and why
 //	finally STEP    puts back what others would stumble over
 type situation struct {
-	name     string
-	object   string
-	plane    string
-	lasting  bool
-	text     string
-	finally  []string
-	comments string
+	name    string
+	object  string
+	plane   string
+	lasting bool
+	text    string
+	finally []string
 }
 
 func readCorpus(t *testing.T) []situation {
