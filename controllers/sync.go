@@ -35,12 +35,13 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 	turn := l.attempt(ctx, t)
 	t.Result = result(t, turn)
 	l.again(t)
-	l.unblocks.follow(t.Key(), t.Namespace, t.Rounds)
 	t.Ended = l.opts.Clock.Now()
 	if l.opts.Recorder == (discard{}) {
+		l.unblocks.follow(t)
 		return
 	}
 	l.describe(t, turn)
+	l.unblocks.follow(t)
 	l.record(t, turn)
 }
 

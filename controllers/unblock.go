@@ -3,8 +3,12 @@ package controllers
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,12 +30,21 @@ const (
 	watchAgain = 5 * time.Second
 )
 
-// refusers are what may refuse pods, by the code of the finding, and come to allow them.
-var refusers = map[string]struct {
+// enders are what may end what keeps pods, by the code of the finding: it comes to allow
+// them, or is what they lack. Secrets are not among them, as who may watch their metadata may
+// read them.
+var enders = map[string]struct {
 	kind       string
 	resource   schema.GroupVersionResource
 	everywhere bool // has no namespace
+	// named is set where only the one counts that the cluster's message names.
+	named bool
+	// heard is set where other changes than of labels say nothing, as a node's own.
+	heard bool
 }{
+	diagnosis.Claim:          {kind: "PersistentVolumeClaim", resource: schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, named: true},
+	diagnosis.Config:         {kind: "ConfigMap", resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, named: true},
+	diagnosis.Node:           {kind: "Node", resource: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, everywhere: true, heard: true},
 	diagnosis.Quota:          {kind: "ResourceQuota", resource: schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}},
 	diagnosis.LimitRange:     {kind: "LimitRange", resource: schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}},
 	diagnosis.ServiceAccount: {kind: "ServiceAccount", resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}},
@@ -41,10 +54,16 @@ var refusers = map[string]struct {
 // place is one kind in one namespace.
 type place struct{ code, namespace string }
 
-// unblocker watches, while pods of a key are refused, the metadata of what refuses them,
-// and has the key tried at once when that changes: its own back-off has grown to many
-// minutes by then. Where the right to watch is missing, it does nothing. Safe for
-// concurrent use.
+// lack is what keeps the pods of a key.
+type lack struct {
+	code    string
+	message string // of the cluster
+}
+
+// unblocker watches, while something keeps the pods of a key, the metadata of what may end
+// that, and has the key tried at once when it changes: the back-off of what refuses pods
+// has grown to many minutes by then. Where the right to watch is missing, it does nothing.
+// Safe for concurrent use.
 type unblocker struct {
 	client metadata.Interface // nil: nothing is watched
 	logger *slog.Logger
@@ -58,9 +77,10 @@ type unblocker struct {
 	denied map[string]bool // by code
 }
 
-// watched is a place that is watched, and the keys that wait for it.
+// watched is a place that is watched, and the keys that wait for it, each with the
+// message that names what it waits for.
 type watched struct {
-	keys map[string]bool
+	keys map[string]string
 	stop context.CancelFunc
 }
 
@@ -74,14 +94,16 @@ func (u *unblocker) run(ctx context.Context) {
 
 func (u *unblocker) wait() { u.group.Wait() }
 
-// follow takes what became of a key: it waits for who refuses its pods, or for nobody.
-func (u *unblocker) follow(key, namespace string, rounds []decision.Round) {
-	if u.client == nil || undecided(rounds) {
+// follow takes what became of a sync: its key waits for what may end what keeps its
+// pods, or for nothing.
+func (u *unblocker) follow(t *telemetry.Trace) {
+	l, decided := lackOf(t)
+	if u.client == nil || !decided {
 		return
 	}
-	at := place{refusedBy(rounds), namespace}
-	r, known := refusers[at.code]
-	if r.everywhere {
+	key, at := t.Key(), place{l.code, t.Namespace}
+	e, known := enders[at.code]
+	if e.everywhere {
 		at.namespace = ""
 	}
 	u.mu.Lock()
@@ -90,18 +112,31 @@ func (u *unblocker) follow(key, namespace string, rounds []decision.Round) {
 		u.leave(key, before)
 	}
 	if known && u.ctx != nil && u.ctx.Err() == nil && !u.denied[at.code] {
-		u.join(key, at)
+		u.join(key, at, l.message)
 	}
 }
 
-// undecided reports whether a sync says nothing about who refuses pods: it waited for a
-// write of its own or for pods that it had asked for.
-func undecided(rounds []decision.Round) bool {
-	if len(rounds) == 0 {
-		return true
+// lackOf is what keeps the pods of a sync's object, nothing for the zero one. It is false
+// where the sync does not say: it waited for a write of its own or for pods that it had
+// asked for. What keeps pods that exist is left to the top of a family.
+func lackOf(t *telemetry.Trace) (lack, bool) {
+	if len(t.Rounds) == 0 {
+		return lack{}, false
 	}
-	v := &rounds[len(rounds)-1].Verdict
-	return v.Stop || len(v.Held) > 0
+	if v := &t.Rounds[len(t.Rounds)-1].Verdict; v.Stop || slices.ContainsFunc(v.Held, ofPods) {
+		return lack{}, false
+	}
+	if code := refusedBy(t.Rounds); code != "" {
+		return lack{code: code}, true
+	}
+	if f := t.Diagnosis.First(); f != nil && t.Owner == "" && !diagnosis.Refuses(f.Code) {
+		return lack{f.Code, f.Message}, true
+	}
+	return lack{}, true
+}
+
+func ofPods(h decision.Held) bool {
+	return h.Kind == decision.CreatePods || h.Kind == decision.DeletePods
 }
 
 // refusedBy is the code of who refused to create pods in the last round, "" for nobody.
@@ -119,18 +154,18 @@ func refusedBy(rounds []decision.Round) string {
 }
 
 // join is called with the lock held.
-func (u *unblocker) join(key string, at place) {
+func (u *unblocker) join(key string, at place, message string) {
 	w := u.places[at]
 	if w == nil {
 		if len(u.places) >= maxPlaces {
 			return // The back-off still tries.
 		}
 		ctx, stop := context.WithCancel(u.ctx)
-		w = &watched{keys: map[string]bool{}, stop: stop}
+		w = &watched{keys: map[string]string{}, stop: stop}
 		u.places[at] = w
 		u.group.Go(func() { u.watch(ctx, at) })
 	}
-	w.keys[key], u.keys[key] = true, at
+	w.keys[key], u.keys[key] = message, at
 }
 
 // leave is called with the lock held.
@@ -168,7 +203,7 @@ func (u *unblocker) watch(ctx context.Context, at place) {
 
 // once is one watch, from its beginning to its end.
 func (u *unblocker) once(ctx context.Context, at place) error {
-	r := refusers[at.code]
+	r := enders[at.code]
 	from := u.client.Resource(r.resource).Namespace(at.namespace)
 	list, err := from.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -180,6 +215,7 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 	}
 	defer events.Stop()
 	var pending *telemetry.Cause
+	labels := map[string]map[string]string{}
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
 	var last time.Time
@@ -191,6 +227,9 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 			if !open || e.Type == watch.Error {
 				return nil
 			}
+			if r.heard && sameLabels(labels, e) || r.named && !u.concerns(at, e) {
+				continue
+			}
 			cause := changeOf(e, r.kind)
 			pending = &cause
 		case <-tick.C:
@@ -200,6 +239,42 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 			pending, last = nil, time.Now()
 		}
 	}
+}
+
+// sameLabels reports whether nothing of an object changed that its labels show, and
+// remembers them.
+func sameLabels(known map[string]map[string]string, e watch.Event) bool {
+	o, ok := e.Object.(metav1.Object)
+	if !ok {
+		return true
+	}
+	before, seen := known[o.GetName()]
+	known[o.GetName()] = o.GetLabels()
+	return e.Type == watch.Modified && (!seen || maps.Equal(before, o.GetLabels()))
+}
+
+// concerns reports whether a key waits for the object of an event.
+func (u *unblocker) concerns(at place, e watch.Event) bool {
+	o, ok := e.Object.(metav1.Object)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	w := u.places[at]
+	if !ok || w == nil {
+		return false
+	}
+	for _, message := range w.keys {
+		if mentions(message, o.GetName()) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether a message of the cluster has the name of an object, as a whole word.
+func mentions(message, object string) bool {
+	return object != "" && slices.Contains(strings.FieldsFunc(message, func(r rune) bool {
+		return r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), object)
 }
 
 func changeOf(e watch.Event, kind string) telemetry.Cause {
@@ -218,8 +293,11 @@ func (u *unblocker) wakeAll(at place, cause telemetry.Cause) {
 	u.mu.Lock()
 	var keys []string
 	if w := u.places[at]; w != nil {
-		for key := range w.keys {
-			keys = append(keys, key)
+		_, object, _ := strings.Cut(cause.Object, " ")
+		for key, message := range w.keys {
+			if !enders[at.code].named || mentions(message, object) {
+				keys = append(keys, key)
+			}
 		}
 	}
 	u.mu.Unlock()
@@ -233,7 +311,7 @@ func (u *unblocker) deny(at place, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.denied[at.code] {
-		u.logger.Info("What refuses pods is not watched", "kind", refusers[at.code].kind, "error", err)
+		u.logger.Info("What keeps pods is not watched", "kind", enders[at.code].kind, "error", err)
 	}
 	u.denied[at.code] = true
 	if w := u.places[at]; w != nil {

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -47,10 +49,15 @@ func unblocking(t *testing.T) (u *unblocker, events chan *watch.FakeWatcher, tri
 	return u, events, tried, client
 }
 
-func refusedWith(message string) []decision.Round {
+func refusedWith(key, message string) *telemetry.Trace {
 	r := decision.Round{Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.CreatePods, Count: 3}}}}
 	r.Outcomes = []decision.Outcome{{State: decision.Refused, Failed: 1, Failure: &decision.Failure{Code: 403, Message: message}}}
-	return []decision.Round{r}
+	return syncOfKey(key, r)
+}
+
+func syncOfKey(key string, rounds ...decision.Round) *telemetry.Trace {
+	namespace, name, _ := strings.Cut(key, "/")
+	return &telemetry.Trace{Object: telemetry.Object{Namespace: namespace, Name: name}, Rounds: rounds}
 }
 
 const overQuota = `pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`
@@ -73,7 +80,7 @@ func quotaNamed(name, rv string) *metav1.PartialObjectMetadata {
 // A change of the quota that refuses pods has the key tried, with that as the cause.
 func TestUnblockWakes(t *testing.T) {
 	u, events, tried, _ := unblocking(t)
-	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	u.follow(refusedWith("shop/web-1", overQuota))
 	within(t, events, "watch").Modify(quotaNamed("small", "9"))
 	w := within(t, tried, "try")
 	if w.key != "shop/web-1" || w.cause.Kind != telemetry.CauseModified || w.cause.Object != "ResourceQuota small" || w.cause.NewRV != "9" {
@@ -85,17 +92,17 @@ func TestUnblockWakes(t *testing.T) {
 // only waits changes nothing.
 func TestUnblockSharesAWatch(t *testing.T) {
 	u, events, tried, _ := unblocking(t)
-	u.follow("shop/web-1", "shop", refusedWith(overQuota))
-	u.follow("shop/web-2", "shop", refusedWith(overQuota))
+	u.follow(refusedWith("shop/web-1", overQuota))
+	u.follow(refusedWith("shop/web-2", overQuota))
 	first := within(t, events, "watch")
-	u.follow("shop/web-1", "shop", []decision.Round{{Verdict: decision.Verdict{Stop: true}}})
+	u.follow(syncOfKey("shop/web-1", decision.Round{Verdict: decision.Verdict{Stop: true}}))
 	first.Delete(quotaNamed("small", "9"))
 	keys := map[string]bool{within(t, tried, "try").key: true, within(t, tried, "second try").key: true}
 	if !keys["shop/web-1"] || !keys["shop/web-2"] {
 		t.Errorf("tried were %v", keys)
 	}
-	u.follow("shop/web-1", "shop", []decision.Round{{}})
-	u.follow("shop/web-2", "shop", refusedWith(`pods "web-2" is forbidden: error looking up service account shop/nobody: serviceaccount "nobody" not found`))
+	u.follow(syncOfKey("shop/web-1", decision.Round{}))
+	u.follow(refusedWith("shop/web-2", `pods "web-2" is forbidden: error looking up service account shop/nobody: serviceaccount "nobody" not found`))
 	second := within(t, events, "watch of ServiceAccounts")
 	for range first.ResultChan() { // until it is stopped
 	}
@@ -109,13 +116,59 @@ func TestUnblockSharesAWatch(t *testing.T) {
 func TestUnblockWithoutTheRight(t *testing.T) {
 	u, _, _, client := unblocking(t)
 	client.PrependReactor("list", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(refusers["quota"].resource.GroupResource(), "", nil)
+		return true, nil, apierrors.NewForbidden(enders["quota"].resource.GroupResource(), "", nil)
 	})
-	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	u.follow(refusedWith("shop/web-1", overQuota))
 	u.wait()
-	u.follow("shop/web-1", "shop", refusedWith(overQuota))
+	u.follow(refusedWith("shop/web-1", overQuota))
 	u.wait()
 	if n := len(client.Actions()); n != 1 {
 		t.Errorf("%d requests, want one", n)
+	}
+}
+
+// lacking is a sync of a Deployment whose pods lack something.
+func lacking(code, message string) *telemetry.Trace {
+	x := syncOfKey("shop/web", decision.Round{Verdict: decision.Verdict{Held: []decision.Held{{Kind: decision.UpdateReplicaSet}}}})
+	x.Diagnosis.Findings = []decision.Finding{{Code: code, Message: message, Count: 2}}
+	return x
+}
+
+// What the pods of a Deployment lack has it looked at when it comes: the one that is named,
+// and no other.
+func TestUnblockWakesForWhatIsNamed(t *testing.T) {
+	for code, message := range map[string]string{
+		diagnosis.Claim:  `0/3 nodes are available: persistentvolumeclaim "data" not found`,
+		diagnosis.Config: `configmap "data" not found`,
+	} {
+		u, events, tried, _ := unblocking(t)
+		u.follow(lacking(code, message))
+		w := within(t, events, "watch")
+		w.Add(quotaNamed("mydata", "8"))
+		w.Add(quotaNamed("data", "9"))
+		if got := within(t, tried, "try"); got.key != "shop/web" || got.cause.NewRV != "9" || got.cause.Kind != telemetry.CauseAdded || got.cause.Object != enders[code].kind+" data" {
+			t.Errorf("%s: it was woken by %+v", code, got)
+		}
+		owned := lacking(code, message)
+		owned.Owner = "web"
+		if l, _ := lackOf(owned); l != (lack{}) {
+			t.Errorf("%s: a ReplicaSet of a Deployment looks again, too", code)
+		}
+	}
+}
+
+// A node that is added, or labelled, may have room; that it says it is alive is no news.
+func TestUnblockWakesForNodes(t *testing.T) {
+	u, events, tried, _ := unblocking(t)
+	u.follow(lacking(diagnosis.Node, "0/3 nodes are available: 3 Insufficient cpu"))
+	w := within(t, events, "watch")
+	node := func(rv, zone string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n1", ResourceVersion: rv, Labels: map[string]string{"zone": zone}}}
+	}
+	w.Modify(node("7", "a"))
+	w.Modify(node("8", "a"))
+	w.Modify(node("9", "b"))
+	if got := within(t, tried, "try"); got.cause.NewRV != "9" || got.cause.Object != "Node n1" {
+		t.Errorf("it was woken by %+v", got)
 	}
 }

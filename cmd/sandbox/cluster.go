@@ -37,7 +37,7 @@ func rolesOfUsers() map[string][]rbacv1.PolicyRule {
 			rule("", []string{"create", "delete", "patch"}, "pods"),
 			rule("", []string{"create", "patch", "list"}, "events"),
 			rule("events.k8s.io", []string{"create", "patch"}, "events"),
-			rule("", []string{"list", "watch"}, "resourcequotas", "limitranges", "serviceaccounts", "namespaces"),
+			rule("", []string{"list", "watch"}, "resourcequotas", "limitranges", "serviceaccounts", "persistentvolumeclaims", "configmaps", "nodes", "namespaces"),
 			rule("scheduling.k8s.io", []string{"list", "watch"}, "priorityclasses"),
 			rule("coordination.k8s.io", []string{"get", "create", "update"}, "leases"),
 		},
