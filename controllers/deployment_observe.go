@@ -129,6 +129,7 @@ func (t *deploymentTurn) fill() {
 	s.News = t.body.news.of(t.key, s.UID).told(s.Now)
 	s.CountTerminating = t.body.opts.TerminatingReplicas()
 	t.template = t.body.templates.get(t.key, d)
+	s.Arrived = t.body.unblocks.arrived(t.key)
 	t.nameNext()
 	selector := t.selector()
 	t.fillReplicaSets(selector)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,7 +80,9 @@ type unblocker struct {
 // message that names what it waits for.
 type watched struct {
 	keys map[string]string
-	stop context.CancelFunc
+	// there are the names of those that were created while it was watched.
+	there map[string]bool
+	stop  context.CancelFunc
 }
 
 // run lets watches begin until ctx ends; wait returns when the last of them has ended.
@@ -161,7 +162,7 @@ func (u *unblocker) join(key string, at place, message string) {
 			return // The back-off still tries.
 		}
 		ctx, stop := context.WithCancel(u.ctx)
-		w = &watched{keys: map[string]string{}, stop: stop}
+		w = &watched{keys: map[string]string{}, there: map[string]bool{}, stop: stop}
 		u.places[at] = w
 		u.group.Go(func() { u.watch(ctx, at) })
 	}
@@ -253,7 +254,25 @@ func sameLabels(known map[string]map[string]string, e watch.Event) bool {
 	return e.Type == watch.Modified && (!seen || maps.Equal(before, o.GetLabels()))
 }
 
-// concerns reports whether a key waits for the object of an event.
+// arrived are the objects that the pods of a key lacked, and that were created since.
+func (u *unblocker) arrived(key string) (list []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	at := u.keys[key]
+	w := u.places[at]
+	if w == nil {
+		return nil
+	}
+	for name, is := range w.there {
+		if is && diagnosis.Mentions(w.keys[key], name) {
+			list = append(list, enders[at.code].kind+" "+name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// concerns notes that an object came or went, and reports whether a key waits for it.
 func (u *unblocker) concerns(at place, e watch.Event) bool {
 	o, ok := e.Object.(metav1.Object)
 	u.mu.Lock()
@@ -263,18 +282,12 @@ func (u *unblocker) concerns(at place, e watch.Event) bool {
 		return false
 	}
 	for _, message := range w.keys {
-		if mentions(message, o.GetName()) {
+		if diagnosis.Mentions(message, o.GetName()) {
+			w.there[o.GetName()] = e.Type != watch.Deleted && (e.Type == watch.Added || w.there[o.GetName()])
 			return true
 		}
 	}
 	return false
-}
-
-// mentions reports whether a message of the cluster has the name of an object, as a whole word.
-func mentions(message, object string) bool {
-	return object != "" && slices.Contains(strings.FieldsFunc(message, func(r rune) bool {
-		return r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), object)
 }
 
 func changeOf(e watch.Event, kind string) telemetry.Cause {
@@ -295,7 +308,7 @@ func (u *unblocker) wakeAll(at place, cause telemetry.Cause) {
 	if w := u.places[at]; w != nil {
 		_, object, _ := strings.Cut(cause.Object, " ")
 		for key, message := range w.keys {
-			if !enders[at.code].named || mentions(message, object) {
+			if !enders[at.code].named || diagnosis.Mentions(message, object) {
 				keys = append(keys, key)
 			}
 		}

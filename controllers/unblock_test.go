@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,14 @@ func TestUnblockWakesForWhatIsNamed(t *testing.T) {
 		w.Add(quotaNamed("data", "9"))
 		if got := within(t, tried, "try"); got.key != "shop/web" || got.cause.NewRV != "9" || got.cause.Kind != telemetry.CauseAdded || got.cause.Object != enders[code].kind+" data" {
 			t.Errorf("%s: it was woken by %+v", code, got)
+		}
+		if got := u.arrived("shop/web"); !slices.Equal(got, []string{enders[code].kind + " data"}) {
+			t.Errorf("%s: %q arrived", code, got)
+		}
+		w.Delete(quotaNamed("data", "10"))
+		within(t, tried, "try")
+		if got := u.arrived("shop/web"); len(got) > 0 {
+			t.Errorf("%s: %q is still there", code, got)
 		}
 		owned := lacking(code, message)
 		owned.Owner = "web"

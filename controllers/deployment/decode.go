@@ -18,6 +18,8 @@ const (
 	MaxSnapshotBytes = 8 << 20
 	// MaxSnapshotSets bounds its candidate ReplicaSets.
 	MaxSnapshotSets = 2_000
+	// MaxArrived bounds the objects that its pods lacked.
+	MaxArrived = 64
 	// maxDepth bounds how deep its JSON nests; ours nests to 6.
 	maxDepth = 12
 	// LongestCame bounds what a pod may have taken; it leaves room for the steps of every rollout to be added up.
@@ -111,6 +113,9 @@ func (s *Snapshot) check() error {
 		return fmt.Errorf("%d ReplicaSets are more than the %d that are read", len(s.ReplicaSets), MaxSnapshotSets)
 	}
 	l := limits{}
+	if len(s.Arrived) > MaxArrived {
+		l.fail("arrived names %d objects, more than the %d that are read", len(s.Arrived), MaxArrived)
+	}
 	l.count("want", s.Want)
 	l.count("minReadySeconds", s.MinReady)
 	l.optional("progressDeadlineSeconds", s.Deadline)

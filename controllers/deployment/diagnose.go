@@ -49,6 +49,11 @@ func (v *view) findings() []decision.Finding {
 		list = append(list, *leaving)
 	}
 	list = append(list, v.outliving()...)
+	for i := range list {
+		for _, object := range v.s.Arrived {
+			diagnosis.Arrived(&list[i], object)
+		}
+	}
 	diagnosis.Rank(list)
 	return list
 }

@@ -77,6 +77,9 @@ type Snapshot struct {
 	// News is what others did to it lately, as far as this process has seen; nil for
 	// nothing. Nothing is decided on it.
 	News *decision.News `json:"news,omitempty"`
+	// Arrived are objects that its pods lacked, and that were created since ("ConfigMap
+	// app"). Nothing is decided on it.
+	Arrived []string `json:"arrived,omitempty"`
 	// ReplicaSets are those that are ours by controller reference, and those
 	// that match the selector and have no controller.
 	ReplicaSets []ReplicaSet `json:"replicaSets,omitempty"`

@@ -55,6 +55,9 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 	if rapid.Bool().Draw(t, "progressed") {
 		s.LastProgress = drawTime(t, "last progress")
 	}
+	if rapid.Bool().Draw(t, "arrived") {
+		s.Arrived = []string{"ConfigMap app", "PersistentVolumeClaim data"}
+	}
 	if rapid.Bool().Draw(t, "news") {
 		s.News = &decision.News{Kind: rapid.SampledFrom([]decision.NewsKind{decision.ScaledBack, decision.WentBack, decision.Adopted, "odd"}).Draw(t, "news kind"),
 			At: drawTime(t, "news at"), Told: drawTime(t, "news told"), By: rapid.SampledFrom([]string{"", "kubectl"}).Draw(t, "news by"),

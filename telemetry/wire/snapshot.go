@@ -172,6 +172,7 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	m.instant(&s.LastProgress)
 	m.instant(&s.NamespaceEnding)
 	maybe(&m, &s.News, (*coder).news)
+	orEach(&m, &s.Arrived, str[string])
 	m.end()
 }
 
