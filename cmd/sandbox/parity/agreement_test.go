@@ -5,10 +5,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/agreement"
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
-	"github.com/loopscope/loopscope/controllers/agreement"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
