@@ -215,7 +215,7 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 		return err
 	}
 	defer events.Stop()
-	var pending *telemetry.Cause
+	pending := map[string]telemetry.Cause{} // the newest change; of each object, where keys wait for one of their own
 	labels := map[string]map[string]string{}
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
@@ -231,13 +231,19 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 			if r.heard && sameLabels(labels, e) || r.named && !u.concerns(at, e) {
 				continue
 			}
-			cause := changeOf(e, r.kind)
-			pending = &cause
+			cause, of := changeOf(e, r.kind), ""
+			if r.named {
+				of = cause.Object
+			}
+			pending[of] = cause
 		case <-tick.C:
 		}
-		if pending != nil && time.Since(last) >= wakeEvery {
-			u.wakeAll(at, *pending)
-			pending, last = nil, time.Now()
+		if len(pending) > 0 && time.Since(last) >= wakeEvery {
+			for _, cause := range pending {
+				u.wakeAll(at, cause)
+			}
+			clear(pending)
+			last = time.Now()
 		}
 	}
 }

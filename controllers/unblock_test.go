@@ -166,6 +166,29 @@ func TestUnblockWakesForWhatIsNamed(t *testing.T) {
 	}
 }
 
+// Several that come at once wake those that wait for each of them.
+func TestUnblockWakesForEachOfMany(t *testing.T) {
+	u, events, tried, _ := unblocking(t)
+	want := map[string]bool{}
+	for _, name := range []string{"a", "b", "c"} {
+		x := lacking(diagnosis.Claim, `persistentvolumeclaim "data-`+name+`" not found`)
+		x.Name = "web-" + name
+		u.follow(x)
+		want["shop/web-"+name] = true
+	}
+	w := within(t, events, "watch")
+	for _, name := range []string{"a", "b", "c"} {
+		w.Add(quotaNamed("data-"+name, "9"))
+	}
+	for len(want) > 0 {
+		got := within(t, tried, "try")
+		if !want[got.key] || got.cause.Object != "PersistentVolumeClaim data-"+strings.TrimPrefix(got.key, "shop/web-") {
+			t.Fatalf("%s was woken by %s", got.key, got.cause.Object)
+		}
+		delete(want, got.key)
+	}
+}
+
 // A node that is added, or labelled, may have room; that it says it is alive is no news.
 func TestUnblockWakesForNodes(t *testing.T) {
 	u, events, tried, _ := unblocking(t)
