@@ -268,7 +268,7 @@ func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(oldObj, newObj any) {
 			old, ok := oldObj.(*corev1.Pod)
 			pod, is := newObj.(*corev1.Pod)
-			if ok && is && (waiting(old).reason != waiting(pod).reason || (disruption(old) == nil) != (disruption(pod) == nil)) {
+			if ok && is && tellsElse(old, pod) {
 				b.podReason(old, pod)
 			}
 		},
@@ -278,6 +278,14 @@ func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// tellsElse reports whether a pod waits for something else than before, or was evicted.
+// The scheduler has one reason for everything, so that its message counts, too.
+func tellsElse(old, pod *corev1.Pod) bool {
+	was, is := waiting(old), waiting(pod)
+	return was.reason != is.reason || is.reason == corev1.PodReasonUnschedulable && was.message != is.message ||
+		(disruption(old) == nil) != (disruption(pod) == nil)
 }
 
 // podReason wakes the pod's Deployment, at most once a second for each.

@@ -213,3 +213,29 @@ func TestPodReasonsAreSpacedOut(t *testing.T) {
 		t.Errorf("another key waits %v", d)
 	}
 }
+
+// What the scheduler says of a pod anew wakes its Deployment; other messages under the same
+// reason, which kubelets count up, do not.
+func TestWhatPodsSayAnew(t *testing.T) {
+	unscheduled := func(message string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message}}}}
+	}
+	crashing := func(message string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: message}}}}}}
+	}
+	missing, unbound := unscheduled(`persistentvolumeclaim "data" not found`), unscheduled("pod has unbound immediate PersistentVolumeClaims")
+	for _, c := range []struct {
+		name    string
+		old, is *corev1.Pod
+		want    bool
+	}{
+		{"another claim trouble", missing, unbound, true},
+		{"the same", missing, missing, false},
+		{"scheduled, and crashing", missing, crashing("back-off 10s"), true},
+		{"a longer back-off", crashing("back-off 10s"), crashing("back-off 20s"), false},
+	} {
+		if got := tellsElse(c.old, c.is); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

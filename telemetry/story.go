@@ -113,7 +113,7 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	family := e.within(t, syncs, part, s.Began)
-	s.Beats = append(e.outageBeats(s, family), e.beats(family, newest, part.settled)...)
+	s.Beats = append(e.outageBeats(s, family), e.beats(family, newest, part.settled, s.Began)...)
 	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
@@ -231,13 +231,17 @@ type event struct {
 	kind       CauseKind
 }
 
-// beats is what happened, each with the sync that took it.
-func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool) []Beat {
+// beats is what happened from an instant on, each with the sync that took it. An event that
+// a loop saw before is left to the one that saw it then.
+func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Time) []Beat {
 	var list []Beat
 	told := map[event]bool{}
 	before, undone := map[Object]*Trace{}, map[Object]*Trace{}
 	for _, t := range syncs {
 		for i := range t.Causes {
+			if t.Causes[i].At.Before(from) {
+				continue
+			}
 			if b, ok := e.happened(t, &t.Causes[i], told); ok {
 				list = append(list, b)
 			}

@@ -278,3 +278,26 @@ func TestChainGoesOnBehindATimer(t *testing.T) {
 		t.Errorf("a timer that did not ring leads back to %s", got)
 	}
 }
+
+// TestStoryOfAHandScaledReplicaSet: two loops see one event, a moment apart. It is told,
+// also where the loop of the ReplicaSet saw it before the story began.
+func TestStoryOfAHandScaledReplicaSet(t *testing.T) {
+	s := &saga{at: sagaBegan}
+	s.sync(web, decision.ToneOK, "settled")
+	byHand := event(telemetry.CauseModified, "ReplicaSet web-1", "20", decision.Change{Field: "spec.replicas", From: "3", To: "6"})
+	byHand.Manager = "kubectl"
+	back := writes(s.sync(web, decision.ToneMoving, "scaled", byHand), decision.UpdateReplicaSet, "web-1", "21", decision.Change{Field: "spec.replicas", From: "6", To: "3"})
+	creates(s.sync(webSet, decision.ToneMoving, "creating", byHand), "web-1-y")
+	early := s.traces[len(s.traces)-1]
+	seen := back.Causes[0].At
+	early.Started, early.Causes[0].At = seen.Add(time.Microsecond), seen.Add(-17*time.Microsecond)
+	s.traces[1], s.traces[2] = early, back
+	last := s.sync(web, decision.ToneOK, "settled", event(telemetry.CauseModified, "ReplicaSet web-1", "21"))
+	story, ok := telemetry.NewExcerpt(s.traces).Story(last)
+	if !ok {
+		t.Fatal("there is no story")
+	}
+	if text := told(story); story.Counts.Changes != 1 || !strings.Contains(text, "ReplicaSet web-1 was changed by kubectl: spec.replicas 3 → 6") {
+		t.Errorf("%d changes by others:\n%s", story.Counts.Changes, text)
+	}
+}
