@@ -1,8 +1,6 @@
 package web
 
 import (
-	"strings"
-
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -45,12 +43,8 @@ func joinTerms(terms []term) string {
 			words = append(words, chipText(t))
 		}
 	}
-	switch len(words) {
-	case 0:
+	if len(words) == 0 {
 		return "here"
-	case 1:
-		return words[0]
-	default:
-		return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 	}
+	return and(words)
 }

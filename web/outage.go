@@ -143,17 +143,3 @@ func (s *Server) due() string {
 	}
 	return " Writes of " + and(parts) + " are due; they are tried as soon as it is back."
 }
-
-// and joins a list as a sentence does.
-func and(parts []string) string {
-	n := len(parts)
-	text := parts[0]
-	for i, p := range parts[1:] {
-		if i+2 == n {
-			text += " and " + p
-		} else {
-			text += ", " + p
-		}
-	}
-	return text
-}

@@ -50,10 +50,7 @@ func (p *proposal) summary() string {
 	if p.all != nil && p.all.Ready {
 		list = append(list, "every new pod ready")
 	}
-	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
-	}
-	return strings.Join(list, "")
+	return and(list)
 }
 
 // contrast is what two folds come to where they differ, "" where they do not.
@@ -76,10 +73,7 @@ func contrast(a, b *folded, first bool) string {
 	add(mostIf != most, "there are at most ", views.Thousands(mostIf), " pods instead of ", views.Thousands(most))
 	add(writesIf != writes, "it takes ", views.Plural(writesIf, "write"), " of a size instead of ", views.Thousands(writes))
 	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
-	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
-	}
-	return strings.Join(list, "")
+	return and(list)
 }
 
 // sizesNow is what a fold changes before any pod does anything.

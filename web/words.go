@@ -184,3 +184,11 @@ func split(name string) (owner, own string) {
 	}
 	return "", name
 }
+
+// and joins a list as a sentence does.
+func and(list []string) string {
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
