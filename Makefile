@@ -29,7 +29,7 @@ test: deps ## Everything CI runs: vet, lint, generated code, race tests, browser
 	@.ci/test
 
 .PHONY: check
-check: generated fmt vet ## Quick look for yourself: format, vet and the unit tests without a cluster or a browser
+check: generated fmt vet ## Quick look for yourself: format, vet and the unit tests, without a cluster, a browser or other programs
 	go test -short ./...
 
 .PHONY: build
@@ -107,6 +107,10 @@ bench-readers: $(BIN)/sandbox build ## What a hundred live readers cost rollouts
 	LOOPSCOPE_BENCH_CROWD=yes LOOPSCOPE_BENCH_DEPLOYMENTS=$${LOOPSCOPE_BENCH_DEPLOYMENTS:-100} LOOPSCOPE_BENCH_PAIRS=$${LOOPSCOPE_BENCH_PAIRS:-5} \
 	$(SUITE) -timeout 3h -v ./cmd/sandbox/bench
 
+.PHONY: bench-floods
+bench-floods: $(BIN)/sandbox build ## What readers without manners cost a rollout of 6 pods: alone and beside each flood in turn (about 12 minutes)
+	LOOPSCOPE_BENCH_FLOODS=$${LOOPSCOPE_BENCH_FLOODS:-10} $(SUITE) -timeout 1h -v -run 'TestFloods$$' ./cmd/sandbox/bench
+
 .PHONY: conformance
 conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ours and with upstream's (about 5 minutes)
 	LOOPSCOPE_CONFORMANCE_RUNS=$${LOOPSCOPE_CONFORMANCE_RUNS:-1} $(SUITE) -timeout 2h -v ./cmd/sandbox/conformance
@@ -114,6 +118,11 @@ conformance: $(BIN)/sandbox ## Kubernetes' own tests of the three loops, with ou
 .PHONY: parity
 parity: $(BIN)/sandbox ## What 200 random and all scripted scenarios leave, with upstream's loops twice and with ours (about 20 minutes)
 	LOOPSCOPE_PARITY_SCRIPTED=all LOOPSCOPE_PARITY_RANDOM=$${LOOPSCOPE_PARITY_RANDOM:-200} $(SUITE) -timeout 2h -v ./cmd/sandbox/parity
+
+.PHONY: requests
+requests: $(BIN)/sandbox build ## Note which requests the loops send in parity and chaos, for the table in controllers (about 25 minutes)
+	LOOPSCOPE_REQUESTS=$(CURDIR)/controllers/testdata/acting/seen.txt LOOPSCOPE_CHAOS_ROUNDS=$${LOOPSCOPE_CHAOS_ROUNDS:-1} $(MAKE) parity chaos
+	LC_ALL=C sort -u -o controllers/testdata/acting/seen.txt controllers/testdata/acting/seen.txt
 
 .PHONY: replay-suites
 replay-suites: $(BIN)/sandbox build ## Record every sync of parity and of one bench run, and decide each once more (about 30 minutes)
@@ -125,6 +134,18 @@ replay-suites: $(BIN)/sandbox build ## Record every sync of parity and of one be
 .PHONY: fuzz-long
 fuzz-long: ## Every fuzz target for 3 minutes (FUZZTIME=10s for a quick look)
 	@.ci/fuzz
+
+.PHONY: nightly
+nightly: ## All long suites in one go, with a table at the end; run again, it skips what passed for this commit (some hours)
+	@.ci/nightly
+
+.PHONY: mutants
+mutants: ## Plant every mistake in controllers and telemetry and tell which no test notices (hours; goes on where it was stopped; ARGS="-n 300" draws some)
+	go run ./cmd/internal/mutants -state $(BIN)/mutants.jsonl $(ARGS) ./controllers/... ./telemetry/...
+
+.PHONY: mutants-sample
+mutants-sample: # Of packages whose tests take a few seconds; the others are left to make mutants.
+	go run ./cmd/internal/mutants -seed "$${LOOPSCOPE_SEED:-1}" -n 15 $$(go list ./controllers/... ./telemetry/... | grep -vE '/(sim|history)$$')
 
 .PHONY: generate
 generate: ## Generate the code of templates, DECISIONS.md and REASONS.md

@@ -18,7 +18,7 @@ import (
 // act carries out the actions in order, in runs that share a discipline, and
 // stops after the first run that failed or learnt something: what was learnt is
 // decided on before anything else is done.
-func (l *Loop) act(ctx context.Context, t turn, actions []decision.Action) ([]decision.Outcome, decision.Learnt) {
+func (l *Loop) act(ctx context.Context, t objectSync, actions []decision.Action) ([]decision.Outcome, decision.Learnt) {
 	if l.opts.Mode == Watch || len(actions) == 0 {
 		return nil, decision.Learnt{}
 	}
@@ -43,13 +43,13 @@ func (l *Loop) act(ctx context.Context, t turn, actions []decision.Action) ([]de
 
 // run carries out actions of one discipline and reports whether all went well.
 // Slow start and all-at-once hold for the many pods inside one action.
-func (l *Loop) run(ctx context.Context, t turn, actions []decision.Action, outcomes []decision.Outcome, learnt *decision.Learnt) bool {
+func (l *Loop) run(ctx context.Context, t objectSync, actions []decision.Action, outcomes []decision.Outcome, learnt *decision.Learnt) bool {
 	all := true
 	for i, a := range actions {
 		clock := l.stopwatch()
 		o, found := t.do(ctx, a)
 		o.Took = clock()
-		t.hearFailure(o.Failure)
+		t.redactFailure(o.Failure)
 		outcomes[i] = o
 		learnt.Add(found)
 		if o.OK() {
@@ -71,7 +71,7 @@ func outcomeOf(rv string, err error) decision.Outcome {
 		return decision.Outcome{State: decision.Written, RV: rv}
 	case apierrors.IsConflict(err):
 		return decision.Outcome{State: decision.Conflicted, Failure: failureOf(err)}
-	case lost(err):
+	case outcomeUnknown(err):
 		return decision.Outcome{State: decision.Unknown, Failure: failureOf(err)}
 	default:
 		return refusal(err)
@@ -88,8 +88,8 @@ func refusal(err error) decision.Outcome {
 	return o
 }
 
-// lost reports whether a write may have been committed although it failed.
-func lost(err error) bool {
+// outcomeUnknown reports whether a write may have been committed although it failed.
+func outcomeUnknown(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return !utilnet.IsConnectionRefused(err) // Refused: nothing was sent.
@@ -103,12 +103,12 @@ type panicked struct{ what any }
 
 func (p panicked) Error() string { return fmt.Sprint("panic: ", p.what) }
 
-// safely sends a request in a goroutine of its own, where nobody else would
+// withRecover sends a request in a goroutine of its own, where nobody else would
 // recover a panic. Whether it was committed is then unknown.
-func (l *Loop) safely(send func() error) (err error) {
+func (l *Loop) withRecover(send func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", foreign(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", redacted(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = panicked{p}
 		}
 	}()

@@ -23,8 +23,8 @@ const pathDeletion = "metadata.deletionTimestamp"
 // server's side, and leaves with its old owner.
 const pathApplied = "metadata.annotations[" + corev1.LastAppliedConfigAnnotation + "]"
 
-// claim is an entry of the new version beside what it was in the old one.
-type claim struct {
+// ownershipChange is an entry of the new version beside what it was in the old one.
+type ownershipChange struct {
 	signer
 	at         int64
 	old, new   fieldTree
@@ -35,12 +35,12 @@ type claim struct {
 // touched reports whether the entry itself shows that its manager wrote: it is
 // new, of another second, or owns what it did not own. That it owns less shows
 // nothing: others take fields away.
-func (c *claim) touched() bool {
+func (c *ownershipChange) touched() bool {
 	return c.known && (!c.had || c.at != c.wasAt || c.new.beyond(c.old))
 }
 
 // mayWrite reports whether the endpoint that the entry is of takes such a change.
-func (c *claim) mayWrite(path string) bool {
+func (c *ownershipChange) mayWrite(path string) bool {
 	status := strings.HasPrefix(path, "status.")
 	switch c.subresource {
 	case "":
@@ -61,28 +61,28 @@ func (c *claim) mayWrite(path string) bool {
 // scale subresource lack. A field that went has no owner, and a removal alone
 // leaves no trace: then it is the one entry that shows that its manager wrote.
 func (m *Managers) authors(before, after []signed, changes []decision.Change) []string {
-	claims, lost := m.claimsOf(before, after)
+	claims, lost := m.ownershipChanges(before, after)
 	var names []string
-	for _, path := range telling(changes, claims) {
+	for _, path := range attributable(changes, claims) {
 		name, owned := ownerOf(claims, lost, path)
 		if !owned {
-			name = only(having(claims, func(c *claim) bool { return c.mayWrite(path) && c.touched() }))
+			name = soleWriter(having(claims, func(c *ownershipChange) bool { return c.mayWrite(path) && c.touched() }))
 		}
 		if !slices.Contains(noWriters, name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	return whoShow(names, claims)
+	return provenWriters(names, claims)
 }
 
-// whoShow are those of several names that an entry shows to have written, where
+// provenWriters are those of several names that an entry shows to have written, where
 // there are any. One request has one author: a second owner is most often of a
 // field that the API server changed for him.
-func whoShow(names []string, claims []claim) []string {
+func provenWriters(names []string, claims []ownershipChange) []string {
 	if len(names) < 2 {
 		return names
 	}
-	wrote := managersOf(having(claims, (*claim).touched))
+	wrote := managersOf(having(claims, (*ownershipChange).touched))
 	shown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(wrote, name) })
 	if len(shown) == 0 {
 		return names
@@ -95,15 +95,15 @@ func (m *Managers) creators(entries []signed) []string {
 	return m.authors([]signed{}, entries, nil)
 }
 
-// claimsOf puts the entries of two versions beside each other. lost are trees of
+// ownershipChanges puts the entries of two versions beside each other. lost are trees of
 // the old version of which the new one lacks something, with what it is now.
-func (m *Managers) claimsOf(before, after []signed) (claims []claim, lost [][2]fieldTree) {
+func (m *Managers) ownershipChanges(before, after []signed) (claims []ownershipChange, lost [][2]fieldTree) {
 	old := map[signer]signed{}
 	for _, s := range before {
 		old[s.by.Value()] = s
 	}
 	for _, s := range after {
-		c := claim{signer: s.by.Value(), at: s.at, new: m.tree(s.fields), known: before != nil}
+		c := ownershipChange{signer: s.by.Value(), at: s.at, new: m.tree(s.fields), known: before != nil}
 		var was signed
 		if was, c.had = old[c.signer]; c.had {
 			c.wasAt, c.old = was.at, c.new
@@ -121,12 +121,12 @@ func (m *Managers) claimsOf(before, after []signed) (claims []claim, lost [][2]f
 	return claims, lost
 }
 
-// telling are the paths that can have an author. One that only sums up what the
+// attributable are the paths that can have an author. One that only sums up what the
 // others say is left out. The empty path stands for a change of what causes do not
 // name, and of what has an owner who need not have changed it.
-func telling(changes []decision.Change, claims []claim) []string {
+func attributable(changes []decision.Change, claims []ownershipChange) []string {
 	below := slices.ContainsFunc(changes, func(c decision.Change) bool { return strings.HasPrefix(c.Field, pathTemplate+".") })
-	applied := slices.ContainsFunc(claims, func(c claim) bool { return c.operation == string(metav1.ManagedFieldsOperationApply) })
+	applied := slices.ContainsFunc(claims, func(c ownershipChange) bool { return c.operation == string(metav1.ManagedFieldsOperationApply) })
 	var paths []string
 	for _, c := range changes {
 		switch {
@@ -145,10 +145,10 @@ func telling(changes []decision.Change, claims []claim) []string {
 
 // ownerOf is who owns a changed path by himself. owned is false where nobody does;
 // the name is empty where that says nothing.
-func ownerOf(claims []claim, lost [][2]fieldTree, path string) (name string, owned bool) {
+func ownerOf(claims []ownershipChange, lost [][2]fieldTree, path string) (name string, owned bool) {
 	steps := stepsOf(path)
-	reaches := func(want reach) func(*claim) bool {
-		return func(c *claim) bool { _, got := c.new.find(steps); return got == want }
+	reaches := func(want reach) func(*ownershipChange) bool {
+		return func(c *ownershipChange) bool { _, got := c.new.find(steps); return got == want }
 	}
 	owners := having(claims, reaches(reachWhole))
 	if len(managersOf(owners)) == 1 {
@@ -160,8 +160,8 @@ func ownerOf(claims []claim, lost [][2]fieldTree, path string) (name string, own
 	if path == "" || len(owners) == 0 {
 		return "", false
 	}
-	if touched := having(owners, (*claim).touched); len(touched) > 0 {
-		return only(touched), true
+	if touched := having(owners, (*ownershipChange).touched); len(touched) > 0 {
+		return soleWriter(touched), true
 	}
 	if len(managersOf(owners)) > 1 || !owners[0].known || slices.ContainsFunc(lost, func(pair [2]fieldTree) bool { return losesAt(pair, steps) }) {
 		return "", false // Somebody took something away from there, and need not be who owns the rest.
@@ -176,8 +176,8 @@ func losesAt(pair [2]fieldTree, path []step) bool {
 	return had != reachNone && (has == reachNone || old.beyond(now))
 }
 
-func having(claims []claim, is func(*claim) bool) []claim {
-	var list []claim
+func having(claims []ownershipChange, is func(*ownershipChange) bool) []ownershipChange {
+	var list []ownershipChange
 	for i := range claims {
 		if is(&claims[i]) {
 			list = append(list, claims[i])
@@ -186,7 +186,7 @@ func having(claims []claim, is func(*claim) bool) []claim {
 	return list
 }
 
-func managersOf(claims []claim) []string {
+func managersOf(claims []ownershipChange) []string {
 	var names []string
 	for i := range claims {
 		if !slices.Contains(names, claims[i].manager) {
@@ -196,8 +196,8 @@ func managersOf(claims []claim) []string {
 	return names
 }
 
-// only is the one writer among those claims; "" for none and for several.
-func only(claims []claim) string {
+// soleWriter is the one writer among those claims; "" for none and for several.
+func soleWriter(claims []ownershipChange) string {
 	names := slices.DeleteFunc(managersOf(claims), func(name string) bool { return slices.Contains(noWriters, name) })
 	if len(names) != 1 {
 		return ""

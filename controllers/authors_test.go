@@ -188,7 +188,7 @@ func causeOf(t *testing.T, l *Loop, old, new *appsv1.Deployment) telemetry.Cause
 			t.Error("what is stored has managedFields")
 		}
 	}
-	l.body.(*deploymentBody).deploymentHandler().OnUpdate(old, new)
+	l.controller.(*deploymentController).deploymentHandler().OnUpdate(old, new)
 	w, _ := l.queue.Get()
 	l.queue.Done(w.Key)
 	return w.Causes[len(w.Causes)-1]
@@ -228,12 +228,12 @@ func TestCausesNeverNameOurselves(t *testing.T) {
 // A handler asks late: the table knows the newest versions, and no more of them.
 func TestManagersKeepTheNewestVersions(t *testing.T) {
 	m := NewManagers()
-	for i := range versionsKept + 3 {
+	for i := range maxVersions + 3 {
 		_, err := m.Strip(sized(strconv.Itoa(i+1), 1, signedBy("helm", "", int64(i+1), `{}`)))
 		check(t, err)
 	}
-	if n := len(m.table["u"]); n != versionsKept {
-		t.Errorf("%d versions are kept, want %d", n, versionsKept)
+	if n := len(m.table["u"]); n != maxVersions {
+		t.Errorf("%d versions are kept, want %d", n, maxVersions)
 	}
 	if m.at("u", "3") != nil || m.at("u", "4") == nil || m.at("u", "11") == nil {
 		t.Error("not the newest are kept")

@@ -35,21 +35,21 @@ func TestSyncsLeaveTheCachesAlone(t *testing.T) {
 	rs.Spec.Template = *d.Spec.Template.DeepCopy()
 	before, setBefore := d.DeepCopy(), rs.DeepCopy()
 	caches.add(t, d, rs)
-	turn, err := caches.deployments.observe(t.Context(), "shop/web")
+	target, err := caches.deployments.observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := decision.Sync{Core: turn.core()}
+	s := decision.Sync{Core: target.core()}
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		if len(v.Actions) == 0 {
 			t.Fatal("the sync writes nothing")
 		}
 		for _, action := range v.Actions {
-			turn.do(t.Context(), action)
+			target.do(t.Context(), action)
 		}
 		return nil, decision.Learnt{}
 	})
-	turn.publish(t.Context())
+	target.publish(t.Context())
 	if diff := cmp.Diff(before, d) + cmp.Diff(setBefore, rs); diff != "" {
 		t.Errorf("the sync changed cached objects:\n%s", diff)
 	}

@@ -120,12 +120,12 @@ func rollingWords(r *appsv1.RollingUpdateDeployment) (surgeAndUnavailable [2]str
 type conditionWords map[string]string
 
 func (w conditionWords) add(kind string, status corev1.ConditionStatus, reason string) {
-	w[kind] = strings.TrimSpace(string(status) + " " + foreign(reason))
+	w[kind] = strings.TrimSpace(string(status) + " " + redacted(reason))
 }
 
 func (f *fields) conditions(old, new conditionWords) {
 	for _, kind := range changedKeys(old, new) {
-		f.valued("status.conditions["+kind+"]", old[kind], new[kind])
+		f.valued(keyed("status.conditions", kind), old[kind], new[kind])
 	}
 }
 
@@ -159,10 +159,10 @@ func replicaSetFields(old, new *appsv1.ReplicaSet) []decision.Change {
 	return f
 }
 
-// targeted is why a pod is about to be ended, "" where it is not.
-func targeted(p *corev1.Pod) string {
+// disruptionReason is why a pod is about to be ended, "" where it is not.
+func disruptionReason(p *corev1.Pod) string {
 	if c := podCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
-		return foreign(c.Reason)
+		return redacted(c.Reason)
 	}
 	return ""
 }
@@ -174,8 +174,8 @@ func podFields(old, new *corev1.Pod) []decision.Change {
 	f.valued("status.phase", string(old.Status.Phase), string(new.Status.Phase))
 	f.valued("status.conditions[Ready]", strconv.FormatBool(podReady(old)), strconv.FormatBool(podReady(new)))
 	f.valued("spec.nodeName", old.Spec.NodeName, new.Spec.NodeName)
-	f.valued("status.reason", waiting(old).reason, waiting(new).reason)
-	f.valued("status.conditions[DisruptionTarget]", targeted(old), targeted(new))
+	f.valued("status.reason", podWaitOf(old).reason, podWaitOf(new).reason)
+	f.valued("status.conditions[DisruptionTarget]", disruptionReason(old), disruptionReason(new))
 	before, sidecarBefore := restarts(old)
 	after, sidecarAfter := restarts(new)
 	f.number("status.restarts", max(before, sidecarBefore), max(after, sidecarAfter))

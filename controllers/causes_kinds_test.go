@@ -154,7 +154,7 @@ type failsOnce struct {
 	looked bool
 }
 
-func (f *failsOnce) observe(ctx context.Context, key string) (turn, error) {
+func (f *failsOnce) observe(ctx context.Context, key string) (objectSync, error) {
 	if !f.looked {
 		f.looked = true
 		return nil, errors.New("the first try fails")
@@ -172,7 +172,7 @@ func TestEveryKindOfCause(t *testing.T) {
 		s := &script{decideFunc: func(int) decision.Verdict {
 			return decision.Verdict{Timers: []decision.Timer{{At: time.Now().Add(time.Hour), Code: "deadline"}}}
 		}}
-		l.body = &failsOnce{script: s}
+		l.controller = &failsOnce{script: s}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, 1) }()
@@ -185,7 +185,7 @@ func TestEveryKindOfCause(t *testing.T) {
 		for _, event := range []func(cache.ResourceEventHandler){
 			func(h cache.ResourceEventHandler) { h.OnAdd(one, false) },
 			func(h cache.ResourceEventHandler) { h.OnUpdate(one, two) },
-			func(h cache.ResourceEventHandler) { h.OnUpdate(two, two) },
+			func(h cache.ResourceEventHandler) { h.OnUpdate(two, two) }, // a resync ([E-2])
 			func(h cache.ResourceEventHandler) { h.OnDelete(two) },
 			func(h cache.ResourceEventHandler) {
 				h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: two})
@@ -228,7 +228,7 @@ func TestEveryKindOfCause(t *testing.T) {
 }
 
 // handled is a Deployment loop without informers, and the body whose handlers feed it.
-func handled(t *testing.T, opts Options) (*Loop, *deploymentBody) {
+func handled(t *testing.T, opts Options) (*Loop, *deploymentController) {
 	t.Helper()
 	client := fake.NewClientset()
 	f := informers.NewSharedInformerFactory(client, 0)
@@ -237,7 +237,7 @@ func handled(t *testing.T, opts Options) (*Loop, *deploymentBody) {
 		t.Fatal(err)
 	}
 	l.caches = nil // Nothing to wait for.
-	return l, l.body.(*deploymentBody)
+	return l, l.controller.(*deploymentController)
 }
 
 // TestCausesAreFolded bounds what one key remembers, and counts what it forgot.

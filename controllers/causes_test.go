@@ -95,7 +95,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// [0.2]: a delete may come as a tombstone, with anything or nothing in it.
+// [E-1]: a delete may come as a tombstone, with anything or nothing in it.
 func TestUnwrap(t *testing.T) {
 	rs := &appsv1.ReplicaSet{}
 	for _, c := range []struct {

@@ -30,13 +30,13 @@ func (c *parentCheck) check(uid string, read func() (metav1.Object, error)) (str
 	return c.state, c.err
 }
 
-// cannotAdopt words a failed look the way Kubernetes does ([0.3]).
+// cannotAdopt words a failed look the way Kubernetes does ([A-2]).
 func cannotAdopt(a decision.Action, err error) error {
 	return fmt.Errorf("can't adopt %s %s/%s (%s): can't recheck DeletionTimestamp: %w", a.Target.Kind, a.Target.Namespace, a.Target.Name, a.Target.UID, err)
 }
 
 // parentState is "gone" or "deleting" where a live read says that a parent may
-// not adopt any more, and "" otherwise ([0.3]).
+// not adopt any more, and "" otherwise ([A-2]).
 func parentState(uid string, live metav1.Object, err error) string {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -53,12 +53,12 @@ func parentState(uid string, live metav1.Object, err error) string {
 }
 
 // adoptPatch adds a controller reference, on the condition that the child is
-// still the one that was decided on.
+// still the one that was decided on ([A-3]).
 func adoptPatch(childUID string, ref *metav1.OwnerReference) []byte {
 	return patchOf(childUID, []any{ref})
 }
 
-// releasePatch removes the reference to a parent under the same condition.
+// releasePatch removes the reference to a parent under the same condition ([A-3]).
 func releasePatch(childUID, parentUID string) []byte {
 	return patchOf(childUID, []any{map[string]string{"$patch": "delete", "uid": parentUID}})
 }
@@ -72,7 +72,7 @@ func patchOf(childUID string, refs []any) []byte {
 }
 
 // claimOutcome is what a refused adoption or release means: a child that is
-// gone, or no longer the same, is simply not claimed.
+// gone, or no longer the same, is simply not claimed ([A-3]).
 func claimOutcome(a decision.Action, err error) (decision.Outcome, decision.Learnt) {
 	o := outcomeOf("", err)
 	gone := apierrors.IsNotFound(err) || a.Kind == decision.Release && apierrors.IsInvalid(err)

@@ -20,7 +20,7 @@ import (
 )
 
 // deploymentTries is how often a failing Deployment is tried before it is
-// dropped until something changes ([2.3]).
+// dropped until something changes ([W-2]).
 const deploymentTries = 15
 
 // Kinds, as they stand in owner references, causes and refs.
@@ -39,8 +39,8 @@ const (
 	resourcePods                   = "pods"
 )
 
-// deploymentBody is the Deployment loop's part of a Loop.
-type deploymentBody struct {
+// deploymentController is the Deployment loop's part of a Loop.
+type deploymentController struct {
 	*Loop
 	deployments appslisters.DeploymentLister
 	replicaSets appslisters.ReplicaSetLister
@@ -48,11 +48,11 @@ type deploymentBody struct {
 	pods        cache.Indexer
 	stores      map[string]versioned
 	templates   templates
-	sizes       sizes
+	sizes       unobservedSizes
 	progress    progress
-	lost        lostKeys
-	reasons     podReasons
-	news        newsroom
+	unresolved  unresolvedKeys
+	wakes       wakeLimiter
+	changes     recentChanges
 }
 
 // NewDeployment builds the Deployment loop on shared informers, registers its
@@ -70,7 +70,7 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 	if err := addIndex(replicaSets.Informer(), orphanSets, indexOrphan); err != nil {
 		return nil, err
 	}
-	b := &deploymentBody{
+	b := &deploymentController{
 		Loop:        l,
 		deployments: deployments.Lister(),
 		replicaSets: replicaSets.Lister(),
@@ -81,9 +81,9 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 			resourceReplicaSets: replicaSets.Informer().GetStore(),
 		},
 	}
-	l.body = b
-	l.opts.Ledger.namespaces.tell(b.namespaceEnds)
-	l.endings = &endings{client: l.opts.Metadata, known: &l.opts.Ledger.namespaces, clock: l.opts.Clock, logger: l.opts.Logger}
+	l.controller = b
+	l.opts.Ledger.namespaces.subscribe(b.namespaceTerminates)
+	l.namespaceWatcher = &namespaceWatcher{client: l.opts.Metadata, known: &l.opts.Ledger.namespaces, clock: l.opts.Clock, logger: l.opts.Logger}
 	if err := l.register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
 		return nil, err
 	}
@@ -93,13 +93,13 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 	return l, l.register(resourcePods, pods.Informer(), b.podHandler())
 }
 
-func (b *deploymentBody) now() time.Time { return b.opts.Clock.Now() }
+func (b *deploymentController) now() time.Time { return b.opts.Clock.Now() }
 
 func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// namespaceEnds enqueues the Deployments of a namespace that is being deleted: they do not
+// namespaceTerminates enqueues the Deployments of a namespace that is being deleted: they do not
 // hear of it otherwise, as nothing of theirs changes.
-func (b *deploymentBody) namespaceEnds(namespace string) {
+func (b *deploymentController) namespaceTerminates(namespace string) {
 	list, err := b.deployments.Deployments(namespace).List(labels.Everything())
 	if err != nil {
 		return // A cache does not fail to be read.
@@ -110,8 +110,8 @@ func (b *deploymentBody) namespaceEnds(namespace string) {
 	}
 }
 
-// deploymentHandler enqueues every event of a Deployment ([2.2]).
-func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
+// deploymentHandler enqueues every event of a Deployment ([E-2]).
+func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if d, ok := obj.(*appsv1.Deployment); ok {
@@ -142,23 +142,23 @@ func (b *deploymentBody) deploymentHandler() cache.ResourceEventHandler {
 }
 
 // forget drops what is remembered of a Deployment that is gone.
-func (b *deploymentBody) forget(d *appsv1.Deployment) {
+func (b *deploymentController) forget(d *appsv1.Deployment) {
 	b.opts.Managers.forget(d.UID)
 	b.opts.Ledger.forget(d.UID)
 	b.forgetKey(keyOf(d))
 }
 
-func (b *deploymentBody) forgetKey(key string) {
+func (b *deploymentController) forgetKey(key string) {
 	b.progress.forget(key)
-	b.lost.forget(key)
-	b.reasons.forget(key)
-	b.news.forget(key)
-	b.held.forget(key)
+	b.unresolved.forget(key)
+	b.wakes.forget(key)
+	b.changes.forget(key)
+	b.deferred.forget(key)
 	b.templates.forget(key)
 }
 
-// replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([2.2]).
-func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
+// replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([E-3]).
+func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			rs, ok := obj.(*appsv1.ReplicaSet)
@@ -191,7 +191,7 @@ func (b *deploymentBody) replicaSetHandler() cache.ResourceEventHandler {
 	}
 }
 
-func (b *deploymentBody) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
+func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 	changes := replicaSetFields(old, rs)
 	cause := modified(kindReplicaSet, old, rs, changes, b.author(old, rs, changes), b.now())
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
@@ -212,14 +212,14 @@ func (b *deploymentBody) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 	}
 }
 
-func (b *deploymentBody) replicaSetDeleted(rs *appsv1.ReplicaSet, tombstone bool) {
+func (b *deploymentController) replicaSetDeleted(rs *appsv1.ReplicaSet, tombstone bool) {
 	if d := b.resolve(rs.Namespace, metav1.GetControllerOf(rs)); d != nil {
 		b.Enqueue(keyOf(d), deleted(kindReplicaSet, rs, tombstone, b.now()))
 	}
 }
 
 // concerns enqueues the owner, or for an orphan every Deployment that could adopt it.
-func (b *deploymentBody) concerns(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+func (b *deploymentController) concerns(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
 	ref := metav1.GetControllerOf(rs)
 	if ref == nil {
 		b.matching(rs, cause)
@@ -230,7 +230,7 @@ func (b *deploymentBody) concerns(rs *appsv1.ReplicaSet, cause telemetry.Cause) 
 	}
 }
 
-func (b *deploymentBody) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+func (b *deploymentController) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
 	if len(rs.Labels) == 0 {
 		return
 	}
@@ -248,7 +248,7 @@ func (b *deploymentBody) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause) 
 
 // resolve finds the Deployment that a controller reference names, nil if it is
 // another kind, gone, or another object of that name.
-func (b *deploymentBody) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.Deployment {
+func (b *deploymentController) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.Deployment {
 	if ref == nil || ref.Kind != kindDeployment {
 		return nil
 	}
@@ -260,15 +260,15 @@ func (b *deploymentBody) resolve(namespace string, ref *metav1.OwnerReference) *
 }
 
 // podHandler wakes a Deployment by pods in three cases: the last pod of a
-// Recreate went ([2.2]), one went of a namespace that is being deleted, or a pod's
+// Recreate went ([E-4]), one went of a namespace that is being deleted, or a pod's
 // reason for not being ready changed or it was evicted. The last two are registered
 // departures and never cause a write by themselves.
-func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
+func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(oldObj, newObj any) {
 			old, ok := oldObj.(*corev1.Pod)
 			pod, is := newObj.(*corev1.Pod)
-			if ok && is && tellsElse(old, pod) {
+			if ok && is && waitReasonChanged(old, pod) {
 				b.podReason(old, pod)
 			}
 		},
@@ -280,30 +280,30 @@ func (b *deploymentBody) podHandler() cache.ResourceEventHandler {
 	}
 }
 
-// tellsElse reports whether a pod waits for something else than before, or was evicted.
+// waitReasonChanged reports whether a pod waits for something else than before, or was evicted.
 // The scheduler has one reason for everything, so that its message counts, too.
-func tellsElse(old, pod *corev1.Pod) bool {
-	was, is := waiting(old), waiting(pod)
+func waitReasonChanged(old, pod *corev1.Pod) bool {
+	was, is := podWaitOf(old), podWaitOf(pod)
 	return was.reason != is.reason || is.reason == corev1.PodReasonUnschedulable && was.message != is.message ||
 		(disruption(old) == nil) != (disruption(pod) == nil)
 }
 
 // podReason wakes the pod's Deployment, at most once a second for each.
-func (b *deploymentBody) podReason(old, pod *corev1.Pod) {
+func (b *deploymentController) podReason(old, pod *corev1.Pod) {
 	d := b.deploymentOf(pod)
 	if d == nil {
 		return
 	}
 	cause := modified(kindPod, old, pod, podFields(old, pod), "", b.now())
 	cause.Kind = telemetry.CausePodReason
-	if delay := b.reasons.delay(keyOf(d), b.now()); delay > 0 {
+	if delay := b.wakes.delay(keyOf(d), b.now()); delay > 0 {
 		b.queue.EnqueueAfter(keyOf(d), cause, delay)
 		return
 	}
 	b.Enqueue(keyOf(d), cause)
 }
 
-func (b *deploymentBody) podGone(pod *corev1.Pod, tombstone bool) {
+func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
 	d := b.deploymentOf(pod)
 	if d == nil {
 		return
@@ -319,15 +319,8 @@ func (b *deploymentBody) podGone(pod *corev1.Pod, tombstone bool) {
 // would keep the last pod that goes from waking its Deployment. A
 // cache is enough, where upstream lists live: a pod that the cache does not
 // show yet wakes the Deployment when it goes.
-func (b *deploymentBody) podsLeft(d *appsv1.Deployment) bool {
-	all, err := b.replicaSets.ReplicaSets(d.Namespace).List(labels.Everything())
-	if err != nil {
-		return true
-	}
-	for _, rs := range all {
-		if !metav1.IsControlledBy(rs, d) {
-			continue
-		}
+func (b *deploymentController) podsLeft(d *appsv1.Deployment) bool {
+	for _, rs := range controlledBy(b.owned, d.Namespace, d.UID) {
 		own := podsOf(b.pods, rs.Namespace, kindReplicaSet, rs.Name, string(rs.UID))
 		if slices.ContainsFunc(own, func(p *corev1.Pod) bool { return !podFinished(p) }) {
 			return true
@@ -337,7 +330,7 @@ func (b *deploymentBody) podsLeft(d *appsv1.Deployment) bool {
 }
 
 // deploymentOf follows pod -> ReplicaSet -> Deployment by controller references.
-func (b *deploymentBody) deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
+func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
 	ref := metav1.GetControllerOf(pod)
 	if ref == nil || ref.Kind != kindReplicaSet {
 		return nil
@@ -356,4 +349,4 @@ func sameRef(a, b *metav1.OwnerReference) bool {
 	return a.UID == b.UID && a.Kind == b.Kind && a.Name == b.Name && a.APIVersion == b.APIVersion
 }
 
-func (b *deploymentBody) unknown(key string) { b.lost.add(key) }
+func (b *deploymentController) unknown(key string) { b.unresolved.add(key) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,49 +20,49 @@ import (
 	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
-// deploymentTurn is one sync of one Deployment.
-type deploymentTurn struct {
-	hearsay
-	body   *deploymentBody
-	key    string
-	seen   versions           // of the stores, from before anything was read
-	d      *appsv1.Deployment // from the cache: never changed; nil where it is gone
-	s      deployment.Snapshot
-	sync   *deployment.Sync
-	parent parentCheck
+// deploymentSync is one sync of one Deployment.
+type deploymentSync struct {
+	redactor
+	controller *deploymentController
+	key        string
+	seen       versions           // of the stores, from before anything was read
+	d          *appsv1.Deployment // from the cache: never changed; nil where it is gone
+	s          deployment.Snapshot
+	sync       *deployment.Sync
+	parent     parentCheck
 	// template is what is known of the Deployment's.
 	template *knownTemplate
 }
 
-func (t *deploymentTurn) core() decision.Core {
+func (t *deploymentSync) core() decision.Core {
 	if t.sync == nil {
 		t.sync = deployment.NewSync(&t.s)
 	}
 	return t.sync
 }
 
-func (t *deploymentTurn) now() time.Time                        { return t.s.Now }
-func (t *deploymentTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *deploymentSync) now() time.Time                        { return t.s.Now }
+func (t *deploymentSync) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
-func (t *deploymentTurn) remember(trace *telemetry.Trace) {
+func (t *deploymentSync) remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.body.news.note(t.key, t.body.news.of(t.key, t.s.UID).deployed(&t.s, trace))
+		t.controller.changes.note(t.key, t.controller.changes.of(t.key, t.s.UID).afterDeployment(&t.s, trace))
 	}
 }
 
-func (t *deploymentTurn) object() runtime.Object {
+func (t *deploymentSync) object() runtime.Object {
 	if t.d == nil {
 		return nil
 	}
 	return t.d
 }
 
-func (t *deploymentTurn) identity() identity {
+func (t *deploymentSync) identity() identity {
 	return identity{uid: t.s.UID, found: t.s.Found, waiting: len(t.s.Echo) > 0}
 }
 
 // do carries out one action.
-func (t *deploymentTurn) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+func (t *deploymentSync) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	switch a.Kind {
 	case decision.CreateReplicaSet:
 		return t.create(ctx, a)
@@ -76,21 +77,21 @@ func (t *deploymentTurn) do(ctx context.Context, a decision.Action) (decision.Ou
 	case decision.Release:
 		return t.release(ctx, a)
 	}
-	return undone(a), decision.Learnt{}
+	return unsupported(a), decision.Learnt{}
 }
 
-// undone is the outcome of an action nobody carries out: a defect of ours that
+// unsupported is the outcome of an action nobody carries out: a defect of ours that
 // must be seen, not guessed around.
-func undone(a decision.Action) decision.Outcome {
+func unsupported(a decision.Action) decision.Outcome {
 	return decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Reason: "Unsupported", Message: fmt.Sprintf("no code carries out %s", a.Kind)}}
 }
 
-func (t *deploymentTurn) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+func (t *deploymentSync) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	rs := t.newReplicaSet(a)
-	made, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).Create(ctx, rs, metav1.CreateOptions{})
+	made, err := t.controller.client.AppsV1().ReplicaSets(rs.Namespace).Create(ctx, rs, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		t.body.wroteReplicaSet(made)
+		t.controller.wroteReplicaSet(made)
 		o := outcomeOf(made.ResourceVersion, nil)
 		o.Names = []string{made.Name}
 		return o, decision.Learnt{}
@@ -103,8 +104,8 @@ func (t *deploymentTurn) create(ctx context.Context, a decision.Action) (decisio
 	}
 }
 
-// newReplicaSet builds the object of a create from the Deployment it belongs to ([2.5]).
-func (t *deploymentTurn) newReplicaSet(a decision.Action) *appsv1.ReplicaSet {
+// newReplicaSet builds the object of a create from the Deployment it belongs to ([N-3]).
+func (t *deploymentSync) newReplicaSet(a decision.Action) *appsv1.ReplicaSet {
 	d := t.d
 	template := *d.Spec.Template.DeepCopy()
 	template.Labels = withLabel(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey, a.Hash)
@@ -115,38 +116,41 @@ func (t *deploymentTurn) newReplicaSet(a decision.Action) *appsv1.ReplicaSet {
 			Name: a.Target.Name, Namespace: d.Namespace, Labels: template.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind(kindDeployment))},
 		},
-		Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, MinReadySeconds: d.Spec.MinReadySeconds},
+		Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template},
 	}
 	t.apply(rs, a)
 	return rs
 }
 
 // nameTaken asks the API server who has the name.
-func (t *deploymentTurn) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, taken error) (decision.Outcome, decision.Learnt) {
-	live, err := t.body.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
-	if err != nil {
-		return outcomeOf("", taken), decision.Learnt{} // Gone again, or unreachable: the next try will tell.
+func (t *deploymentSync) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, taken error) (decision.Outcome, decision.Learnt) {
+	live, err := t.controller.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err): // Gone again: the next try has the name.
+		return decision.Outcome{State: decision.Conflicted, Failure: failureOf(taken)}, decision.Learnt{}
+	case err != nil:
+		return refusal(fmt.Errorf("ReplicaSet %s exists, and whose it is cannot be read: %w", rs.Name, err)), decision.Learnt{}
 	}
 	found := &decision.NameTaken{
 		Name: live.Name, UID: string(live.UID),
 		Mine: metav1.IsControlledBy(live, t.d), SameTemplate: sameTemplate(&t.d.Spec.Template, &live.Spec.Template),
 	}
 	if found.Mine {
-		t.body.wroteReplicaSet(live)
+		t.controller.wroteReplicaSet(live)
 	}
 	return outcomeOf("", taken), decision.Learnt{NameTaken: found}
 }
 
 // update writes size, annotations and minReadySeconds of a ReplicaSet.
-func (t *deploymentTurn) update(ctx context.Context, a decision.Action) decision.Outcome {
-	cached, err := t.body.replicaSets.ReplicaSets(a.Target.Namespace).Get(a.Target.Name)
+func (t *deploymentSync) update(ctx context.Context, a decision.Action) decision.Outcome {
+	cached, err := t.controller.replicaSets.ReplicaSets(a.Target.Namespace).Get(a.Target.Name)
 	if err != nil || string(cached.UID) != a.Target.UID || cached.ResourceVersion != a.Target.RV {
 		return decision.Outcome{State: decision.Superseded} // The cache moved on; its event brings the next sync.
 	}
 	rs := cached.DeepCopy()
 	t.apply(rs, a)
-	sets := t.body.client.AppsV1().ReplicaSets(rs.Namespace)
-	o := t.body.guarded(rs.UID, rs.ResourceVersion, func() (entry, error) {
+	sets := t.controller.client.AppsV1().ReplicaSets(rs.Namespace)
+	o := t.controller.guarded(rs.UID, rs.ResourceVersion, func() (entry, error) {
 		written, err := sets.Update(ctx, rs, metav1.UpdateOptions{})
 		if err != nil {
 			return entry{}, err
@@ -154,13 +158,13 @@ func (t *deploymentTurn) update(ctx context.Context, a decision.Action) decision
 		return replicaSetEntry(written), nil
 	})
 	if o.State == decision.Conflicted {
-		o.Other = otherWriter(t.body.Loop, cached, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
+		o.Other = otherWriter(t.controller.Loop, cached, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
 	}
 	return o
 }
 
 // apply puts an action's size, stamp and minReadySeconds on a ReplicaSet of ours.
-func (t *deploymentTurn) apply(rs *appsv1.ReplicaSet, a decision.Action) {
+func (t *deploymentSync) apply(rs *appsv1.ReplicaSet, a decision.Action) {
 	if a.Size != nil {
 		n := int32(a.Size.To)
 		rs.Spec.Replicas = &n
@@ -202,7 +206,7 @@ func stamp(annotations map[string]string, s *decision.Stamp) {
 		annotations[annotationRevision] = s.Revision
 	}
 	if s.History != "" {
-		annotations[annotationHistory] = s.History
+		annotations[annotationHistory] = verbatimHistory(annotations[annotationHistory], s.History)
 	}
 	if s.Desired != nil {
 		annotations[annotationDesired] = strconv.FormatInt(*s.Desired, 10)
@@ -212,21 +216,30 @@ func stamp(annotations map[string]string, s *decision.Stamp) {
 	}
 }
 
-func (t *deploymentTurn) delete(ctx context.Context, a decision.Action) decision.Outcome {
+// verbatimHistory puts back what a list of revisions was before a revision was added, where
+// the record holds other words.
+func verbatimHistory(was, next string) string {
+	if added, found := strings.CutPrefix(next, foreignNumbers(was)); found && was != "" {
+		return was + added
+	}
+	return next
+}
+
+func (t *deploymentSync) delete(ctx context.Context, a decision.Action) decision.Outcome {
 	uid, rv := types.UID(a.Target.UID), a.Target.RV
-	return goneIsFine(t.body.guarded(uid, rv, func() (entry, error) {
-		return entry{}, t.body.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
+	return ignoreNotFound(t.controller.guarded(uid, rv, func() (entry, error) {
+		return entry{}, t.controller.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv},
 		})
 	}))
 }
 
 // restore writes the template of an earlier revision back and clears the
-// rollback request ([2.9]).
-func (t *deploymentTurn) restore(ctx context.Context, a decision.Action) decision.Outcome {
+// rollback request ([RB-4]).
+func (t *deploymentSync) restore(ctx context.Context, a decision.Action) decision.Outcome {
 	d := t.d.DeepCopy()
 	if a.Restore != nil {
-		rs, err := t.body.replicaSets.ReplicaSets(a.Restore.Namespace).Get(a.Restore.Name)
+		rs, err := t.controller.replicaSets.ReplicaSets(a.Restore.Namespace).Get(a.Restore.Name)
 		if err != nil || string(rs.UID) != a.Restore.UID {
 			return decision.Outcome{State: decision.Superseded}
 		}
@@ -235,7 +248,7 @@ func (t *deploymentTurn) restore(ctx context.Context, a decision.Action) decisio
 	}
 	delete(d.Annotations, annotationRollback)
 	return t.put(ctx, func() (*appsv1.Deployment, error) {
-		return t.body.client.AppsV1().Deployments(d.Namespace).Update(ctx, d, metav1.UpdateOptions{})
+		return t.controller.client.AppsV1().Deployments(d.Namespace).Update(ctx, d, metav1.UpdateOptions{})
 	})
 }
 
@@ -254,37 +267,37 @@ func restoredAnnotations(from, restored map[string]string) map[string]string {
 
 // publish writes the status, and with it the revision annotation, in one PUT:
 // the status endpoint takes annotations and keeps spec and labels.
-func (t *deploymentTurn) publish(ctx context.Context) decision.Outcome {
+func (t *deploymentSync) publish(ctx context.Context) decision.Outcome {
 	d := t.d.DeepCopy()
-	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.repeat)
+	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.repeatCondition)
 	if t.sync.Report().Revision != "" {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}
-		d.Annotations[annotationRevision] = t.sync.Report().Revision
+		d.Annotations[annotationRevision] = t.repeatNumber(t.sync.Report().Revision)
 	}
 	return t.put(ctx, func() (*appsv1.Deployment, error) {
-		return t.body.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
+		return t.controller.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
 	})
 }
 
 // put sends a guarded write of the Deployment itself.
-func (t *deploymentTurn) put(ctx context.Context, send func() (*appsv1.Deployment, error)) decision.Outcome {
-	return t.body.put(t.d, func() (entry, error) {
+func (t *deploymentSync) put(ctx context.Context, send func() (*appsv1.Deployment, error)) decision.Outcome {
+	return t.controller.put(t.d, func() (entry, error) {
 		written, err := send()
 		if err != nil {
 			return entry{}, err
 		}
 		return deploymentEntry(written), nil
 	}, func() *decision.Writer {
-		return otherWriter(t.body.Loop, t.d, func() (*appsv1.Deployment, error) { return t.body.live(ctx, t.d) }, deploymentFields)
+		return otherWriter(t.controller.Loop, t.d, func() (*appsv1.Deployment, error) { return t.controller.live(ctx, t.d) }, deploymentFields)
 	})
 }
 
-// adopt makes an orphan ours, after one live look at whether we still exist ([0.3]).
-func (t *deploymentTurn) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+// adopt makes an orphan ours, after one live look at whether we still exist ([A-2]).
+func (t *deploymentSync) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	state, err := t.parent.check(string(t.d.UID), func() (metav1.Object, error) {
-		return t.body.live(ctx, t.d)
+		return t.controller.live(ctx, t.d)
 	})
 	if err != nil {
 		return refusal(cannotAdopt(a, err)), decision.Learnt{}
@@ -296,21 +309,21 @@ func (t *deploymentTurn) adopt(ctx context.Context, a decision.Action) (decision
 	return t.patch(ctx, a, adoptPatch(a.Target.UID, ref))
 }
 
-func (t *deploymentTurn) release(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+func (t *deploymentSync) release(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	return t.patch(ctx, a, releasePatch(a.Target.UID, string(t.d.UID)))
 }
 
-func (t *deploymentTurn) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
-	rs, err := t.body.client.AppsV1().ReplicaSets(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
+func (t *deploymentSync) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
+	rs, err := t.controller.client.AppsV1().ReplicaSets(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
 	if err == nil {
-		t.body.opts.Ledger.written(entry{uid: rs.UID, owner: t.d.UID, resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion})
+		t.controller.opts.Ledger.written(entry{uid: rs.UID, owner: t.d.UID, resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion})
 		return outcomeOf(rs.ResourceVersion, nil), decision.Learnt{}
 	}
 	return claimOutcome(a, err)
 }
 
 // waits is what the ledger holds for Deployments and their ReplicaSets.
-func (b *deploymentBody) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+func (b *deploymentController) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	var list []telemetry.EchoState
 	for _, e := range b.opts.Ledger.all() {
 		list = append(list, telemetry.EchoState{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
@@ -320,21 +333,22 @@ func (b *deploymentBody) waits() ([]telemetry.EchoState, []telemetry.Expectation
 
 // setDeploymentStatus fills in what is to be published, what others said in
 // their very words.
-func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verbatim func(string) string) {
+func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verbatim func(decision.Condition) words) {
 	st.ObservedGeneration = s.ObservedGeneration
 	st.Replicas, st.UpdatedReplicas = int32(s.Replicas), int32(s.Updated)
 	st.ReadyReplicas, st.AvailableReplicas, st.UnavailableReplicas = int32(s.Ready), int32(s.Available), int32(s.Unavailable)
-	st.TerminatingReplicas, st.CollisionCount = narrow(s.Terminating), narrow(s.Collisions)
+	st.TerminatingReplicas, st.CollisionCount = toInt32(s.Terminating), toInt32(s.Collisions)
 	st.Conditions = nil
 	for _, c := range s.Conditions {
+		said := verbatim(c)
 		st.Conditions = append(st.Conditions, appsv1.DeploymentCondition{
-			Type: appsv1.DeploymentConditionType(verbatim(c.Type)), Status: corev1.ConditionStatus(verbatim(c.Status)), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
+			Type: appsv1.DeploymentConditionType(said.kind), Status: corev1.ConditionStatus(said.status), Reason: said.reason, Message: said.message,
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}
 }
 
-func narrow(n *int64) *int32 {
+func toInt32(n *int64) *int32 {
 	if n == nil {
 		return nil
 	}

@@ -20,10 +20,9 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
-// The annotations by which a Deployment and its ReplicaSets are tied ([2.1]).
+// The annotations by which a Deployment and its ReplicaSets are tied ([G-2]).
 const (
 	annotationRevision = "deployment.kubernetes.io/revision"
 	annotationHistory  = "deployment.kubernetes.io/revision-history"
@@ -32,17 +31,17 @@ const (
 	annotationRollback = "deprecated.deployment.rollback.to"
 )
 
-// ownAnnotations are never copied from a Deployment to its ReplicaSets ([2.5.1]).
+// ownAnnotations are never copied from a Deployment to its ReplicaSets ([G-2]).
 var ownAnnotations = []string{corev1.LastAppliedConfigAnnotation, annotationRevision, annotationHistory, annotationDesired, annotationMax, annotationRollback}
 
 // observe takes the snapshot of one Deployment from the caches.
-func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) {
+func (b *deploymentController) observe(ctx context.Context, key string) (objectSync, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
-	t := &deploymentTurn{body: b, key: key, seen: versionsOf(b.stores)}
-	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: wall(b.now()), Namespace: namespace, Name: name}
+	t := &deploymentSync{controller: b, key: key, seen: versionsOf(b.stores)}
+	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: wallTime(b.now()), Namespace: namespace, Name: name}
 	t.d, err = b.deployments.Deployments(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		b.forgetKey(key) // A sync under way may have noted something after the delete event.
@@ -51,24 +50,24 @@ func (b *deploymentBody) observe(ctx context.Context, key string) (turn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if b.lost.has(key) {
+	if b.unresolved.has(key) {
 		if err := b.readLive(ctx, t); err != nil {
 			return nil, err
 		}
-		b.lost.forget(key)
+		b.unresolved.forget(key)
 	}
 	t.fill()
 	return t, nil
 }
 
-// wall is an instant as a snapshot keeps it. A monotonic reading does not
+// wallTime is an instant as a snapshot keeps it. A monotonic reading does not
 // survive the record: a span decided on would be another one when it is decided
 // on again.
-func wall(t time.Time) time.Time { return t.UTC().Round(0) }
+func wallTime(t time.Time) time.Time { return t.UTC().Round(0) }
 
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with everything that a live read shows.
-func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error {
+func (b *deploymentController) readLive(ctx context.Context, t *deploymentSync) error {
 	asked := b.now()
 	live, err := b.live(ctx, t.d)
 	if apierrors.IsNotFound(err) {
@@ -79,7 +78,7 @@ func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error 
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
 	found := []entry{deploymentEntry(live)}
-	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.d.Spec.Selector)})
+	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, selecting(t.d.Spec.Selector))
 	if err != nil {
 		return fmt.Errorf("live read of ReplicaSets after a lost reply: %w", err)
 	}
@@ -94,7 +93,7 @@ func (b *deploymentBody) readLive(ctx context.Context, t *deploymentTurn) error 
 }
 
 // live is the Deployment as the API server has it now.
-func (b *deploymentBody) live(ctx context.Context, d *appsv1.Deployment) (*appsv1.Deployment, error) {
+func (b *deploymentController) live(ctx context.Context, d *appsv1.Deployment) (*appsv1.Deployment, error) {
 	return b.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 }
 
@@ -102,7 +101,7 @@ func deploymentEntry(d *appsv1.Deployment) entry {
 	return entry{uid: d.UID, resource: resourceDeployments, object: kindDeployment + " " + d.Name, rv: d.ResourceVersion}
 }
 
-func (b *deploymentBody) wroteReplicaSet(rs *appsv1.ReplicaSet) {
+func (b *deploymentController) wroteReplicaSet(rs *appsv1.ReplicaSet) {
 	b.opts.Ledger.written(replicaSetEntry(rs))
 }
 
@@ -111,25 +110,25 @@ func replicaSetEntry(rs *appsv1.ReplicaSet) entry {
 }
 
 // fill copies what is decided on out of the cached objects.
-func (t *deploymentTurn) fill() {
+func (t *deploymentSync) fill() {
 	d, s := t.d, &t.s
 	s.Found, s.UID, s.RV, s.Created = true, string(d.UID), d.ResourceVersion, d.CreationTimestamp.UTC()
 	s.Generation, s.Deleting, s.Paused = d.Generation, d.DeletionTimestamp != nil, d.Spec.Paused
-	s.Want, s.MinReady = int64(orOne(d.Spec.Replicas)), int64(d.Spec.MinReadySeconds)
+	s.Want, s.MinReady = int64(defaultToOne(d.Spec.Replicas)), int64(d.Spec.MinReadySeconds)
 	s.Deadline, s.HistoryLimit = limited(d.Spec.ProgressDeadlineSeconds), limited(d.Spec.RevisionHistoryLimit)
-	s.Strategy = safetext.Line(string(d.Spec.Strategy.Type))
+	s.Strategy = foreignLine(string(d.Spec.Strategy.Type))
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
-		s.MaxSurge, s.MaxUnavailable = intOrShare(r.MaxSurge), intOrShare(r.MaxUnavailable)
+		s.MaxSurge, s.MaxUnavailable = intOrPercent(r.MaxSurge), intOrPercent(r.MaxUnavailable)
 	}
-	s.Revision, s.RollbackTo = safetext.Line(d.Annotations[annotationRevision]), safetext.Line(d.Annotations[annotationRollback])
+	s.Revision, s.RollbackTo = t.hearNumber(d.Annotations[annotationRevision]), foreignNumber(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
-	s.Status, s.Held = t.status(&d.Status), t.body.held.of(t.key, d.UID)
-	s.Lag = t.body.opts.Ledger.lags.longest()
-	s.NamespaceEnding = t.body.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
-	s.News = t.body.news.of(t.key, s.UID).told(s.Now)
-	s.CountTerminating = t.body.opts.TerminatingReplicas()
-	t.template = t.body.templates.get(t.key, d)
-	s.Arrived = t.body.unblocks.arrived(t.key)
+	s.Status, s.Held = t.status(&d.Status), t.controller.deferred.of(t.key, d.UID)
+	s.Lag = t.controller.opts.Ledger.lags.longest()
+	s.NamespaceEnding = t.controller.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
+	s.Recent = t.controller.changes.of(t.key, s.UID).forSnapshot(s.Now)
+	s.CountTerminating = t.controller.opts.TerminatingReplicas()
+	t.template = t.controller.templates.get(t.key, d)
+	s.Arrived = t.controller.unblocks.arrived(t.key)
 	t.nameNext()
 	selector := t.selector()
 	t.fillReplicaSets(selector)
@@ -139,7 +138,7 @@ func (t *deploymentTurn) fill() {
 
 // nameNext computes what a new ReplicaSet would be called, now and after one
 // more collision.
-func (t *deploymentTurn) nameNext() {
+func (t *deploymentSync) nameNext() {
 	d, s := t.d, &t.s
 	s.NextHash = t.template.hash(&d.Spec.Template, d.Status.CollisionCount)
 	s.NextName = replicaSetName(d.Name, s.NextHash)
@@ -151,26 +150,26 @@ func (t *deploymentTurn) nameNext() {
 	s.CollisionName = replicaSetName(d.Name, s.CollisionHash)
 }
 
-func (t *deploymentTurn) selector() labels.Selector {
+func (t *deploymentSync) selector() labels.Selector {
 	d, s := t.d, &t.s
 	s.SelectsAll = d.Spec.Selector != nil && equality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{})
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
-		s.SelectorError = foreign(err.Error())
+		s.SelectorError = redacted(err.Error())
 		return labels.Nothing()
 	}
-	s.Selector = selector.String()
+	s.Selector = foreignLine(selector.String())
 	return selector
 }
 
 // fillReplicaSets adds the candidates: our own, and orphans that match.
-func (t *deploymentTurn) fillReplicaSets(selector labels.Selector) {
-	own := controlledBy(t.body.owned, t.d.Namespace, t.d.UID)
+func (t *deploymentSync) fillReplicaSets(selector labels.Selector) {
+	own := controlledBy(t.controller.owned, t.d.Namespace, t.d.UID)
 	t.s.Changed = t.template.change(own)
 	for _, rs := range own {
 		t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, true, selector.Matches(labels.Set(rs.Labels))))
 	}
-	for _, rs := range orphansIn(t.body.owned, t.d.Namespace) {
+	for _, rs := range orphansIn(t.controller.owned, t.d.Namespace) {
 		if selector.Matches(labels.Set(rs.Labels)) {
 			t.s.ReplicaSets = append(t.s.ReplicaSets, t.replicaSet(rs, false, true))
 		}
@@ -183,22 +182,22 @@ func (t *deploymentTurn) fillReplicaSets(selector labels.Selector) {
 	})
 }
 
-func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) deployment.ReplicaSet {
+func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) deployment.ReplicaSet {
 	out := deployment.ReplicaSet{
 		Name: rs.Name, UID: string(rs.UID), RV: rs.ResourceVersion, Created: rs.CreationTimestamp.UTC(),
 		Mine: mine, Matches: matches, Deleting: rs.DeletionTimestamp != nil,
 		SameTemplate: t.template.sameAs(&t.d.Spec.Template, rs),
 		CopyStale:    copyStale(t.d.Annotations, rs.Annotations),
-		Replicas:     int64(orOne(rs.Spec.Replicas)), MinReady: int64(rs.Spec.MinReadySeconds),
+		Replicas:     int64(defaultToOne(rs.Spec.Replicas)), MinReady: int64(rs.Spec.MinReadySeconds),
 		Generation: rs.Generation, ObservedGeneration: rs.Status.ObservedGeneration,
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
-		Terminating: widen(rs.Status.TerminatingReplicas),
+		Terminating: toInt(rs.Status.TerminatingReplicas),
 		Failure:     t.replicaFailure(rs),
-		Revision:    safetext.Line(rs.Annotations[annotationRevision]), History: safetext.Line(rs.Annotations[annotationHistory]),
-		Desired: safetext.Line(rs.Annotations[annotationDesired]), Max: safetext.Line(rs.Annotations[annotationMax]),
+		Revision:    t.hearNumber(rs.Annotations[annotationRevision]), History: foreignNumbers(rs.Annotations[annotationHistory]),
+		Desired: foreignNumber(rs.Annotations[annotationDesired]), Max: foreignNumber(rs.Annotations[annotationMax]),
 		Images: images(&rs.Spec.Template.Spec),
 	}
-	if least := t.body.sizes.least(rs.UID, sizeAt{rs.Generation, out.Replicas}, out.ObservedGeneration); least < out.Replicas {
+	if least := t.controller.sizes.minimum(rs.UID, sizeAt{rs.Generation, out.Replicas}, out.ObservedGeneration); least < out.Replicas {
 		out.Least = &least
 	}
 	if mine {
@@ -208,10 +207,10 @@ func (t *deploymentTurn) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 }
 
 // fillPods counts the pods of a ReplicaSet and describes those that block.
-func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
-	for _, p := range podsOf(t.body.pods, t.d.Namespace, kindReplicaSet, rs.Name, rs.UID) {
-		if d := disruption(p); stillTells(d, t.s.Now) {
-			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: safetext.Line(p.Spec.NodeName), Disruption: *d})
+func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet) {
+	for _, p := range podsOf(t.controller.pods, t.d.Namespace, kindReplicaSet, rs.Name, rs.UID) {
+		if d := disruption(p); isRecent(d, t.s.Now) {
+			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: foreignLine(p.Spec.NodeName), Disruption: *d})
 		}
 		if podFinished(p) {
 			continue
@@ -219,43 +218,43 @@ func (t *deploymentTurn) fillPods(rs *deployment.ReplicaSet) {
 		rs.NonTerminal++
 		if p.DeletionTimestamp != nil {
 			rs.Ending++
-			rs.Leaving = append(rs.Leaving, leavingPod(p))
+			rs.TerminatingPods = append(rs.TerminatingPods, terminatingPod(p))
 			continue
 		}
 		if !podAvailable(p, rs.MinReady, t.s.Now) {
 			rs.Unavailable++
 			rs.Blocking = append(rs.Blocking, blockingPod(p))
 		}
-		came(rs, p)
+		recordStartupTime(rs, p)
 	}
-	rs.Leaving, rs.Disrupted = firstLeaving(rs.Leaving), newestDisrupted(rs.Disrupted)
+	rs.TerminatingPods, rs.Disrupted = firstTerminating(rs.TerminatingPods), newestDisrupted(rs.Disrupted)
 	slices.SortFunc(rs.Blocking, func(a, b deployment.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(rs.Blocking) > deployment.MaxBlocking {
 		rs.Blocking = rs.Blocking[:deployment.MaxBlocking]
 	}
 }
 
-// came notes how long a ready pod took, of those that became ready once.
-func came(rs *deployment.ReplicaSet, p *corev1.Pod) {
+// recordStartupTime notes how long a ready pod took, of those that became ready once.
+func recordStartupTime(rs *deployment.ReplicaSet, p *corev1.Pod) {
 	since := podReadySince(p)
 	if since.IsZero() {
 		return
 	}
 	took := since.Sub(p.CreationTimestamp.Time)
-	if regular, sidecar := restarts(p); regular > 0 || sidecar > 0 || took > deployment.LongestCame {
+	if regular, sidecar := restarts(p); regular > 0 || sidecar > 0 || took > deployment.MaxStartupTime {
 		return
 	}
-	if rs.Came == nil {
-		rs.Came = &deployment.Came{}
+	if rs.Startup == nil {
+		rs.Startup = &deployment.StartupTimes{}
 	}
-	rs.Came.Add(took)
+	rs.Startup.Add(took)
 }
 
 func blockingPod(p *corev1.Pod) deployment.Pod {
-	w := waiting(p)
+	w := podWaitOf(p)
 	restarted, _ := restarts(p)
 	return deployment.Pod{
-		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: safetext.Line(string(p.Status.Phase)), Node: safetext.Line(p.Spec.NodeName),
+		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: foreignLine(string(p.Status.Phase)), Node: foreignLine(p.Spec.NodeName),
 		Ready: podReady(p), ReadySince: podReadySince(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, Restarts: restarted, ContainerState: w.container,
 	}
@@ -263,19 +262,19 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 
 // echoes are our writes to this Deployment and its ReplicaSets that the caches
 // do not show yet.
-func (t *deploymentTurn) echoes() []deployment.Echo {
+func (t *deploymentSync) echoes() []deployment.Echo {
 	var list []deployment.Echo
-	for _, e := range t.body.opts.Ledger.pending(t.d.UID, t.body.stores, t.seen, t.cached) {
-		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wall(e.since), Check: wall(e.check)})
+	for _, e := range t.controller.opts.Ledger.pending(t.d.UID, t.controller.stores, t.seen, t.cached) {
+		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wallTime(e.since), Check: wallTime(e.check)})
 		if e.overdue {
-			t.body.lost.add(t.key)
+			t.controller.unresolved.add(t.key)
 		}
 	}
 	slices.SortFunc(list, func(a, b deployment.Echo) int { return strings.Compare(a.Object, b.Object) })
 	return list
 }
 
-func (t *deploymentTurn) cached(resource string, uid types.UID) string {
+func (t *deploymentSync) cached(resource string, uid types.UID) string {
 	if resource == resourceDeployments {
 		return t.d.ResourceVersion
 	}
@@ -287,7 +286,7 @@ func (t *deploymentTurn) cached(resource string, uid types.UID) string {
 	return ""
 }
 
-func (t *deploymentTurn) lastProgress() time.Time {
+func (t *deploymentSync) lastProgress() time.Time {
 	var counts [4]int64
 	for _, rs := range t.s.ReplicaSets {
 		counts[0] += rs.Replicas
@@ -301,7 +300,7 @@ func (t *deploymentTurn) lastProgress() time.Time {
 			updated = c.LastUpdateTime.UTC()
 		}
 	}
-	return t.body.progress.note(t.key, counts, updated, t.s.Now)
+	return t.controller.progress.note(t.key, counts, updated, t.s.Now)
 }
 
 // copyStale reports whether an annotation of the Deployment is missing or
@@ -315,11 +314,11 @@ func copyStale(from, to map[string]string) bool {
 	return false
 }
 
-func (t *deploymentTurn) status(st *appsv1.DeploymentStatus) deployment.Status {
+func (t *deploymentSync) status(st *appsv1.DeploymentStatus) deployment.Status {
 	out := deployment.Status{
 		ObservedGeneration: st.ObservedGeneration, Replicas: int64(st.Replicas), Updated: int64(st.UpdatedReplicas),
 		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Unavailable: int64(st.UnavailableReplicas),
-		Terminating: widen(st.TerminatingReplicas), Collisions: widen(st.CollisionCount),
+		Terminating: toInt(st.TerminatingReplicas), Collisions: toInt(st.CollisionCount),
 	}
 	for _, c := range st.Conditions {
 		told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
@@ -329,7 +328,7 @@ func (t *deploymentTurn) status(st *appsv1.DeploymentStatus) deployment.Status {
 	return out
 }
 
-func (t *deploymentTurn) replicaFailure(rs *appsv1.ReplicaSet) *decision.Condition {
+func (t *deploymentSync) replicaFailure(rs *appsv1.ReplicaSet) *decision.Condition {
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure {
 			told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
@@ -340,22 +339,22 @@ func (t *deploymentTurn) replicaFailure(rs *appsv1.ReplicaSet) *decision.Conditi
 	return nil
 }
 
-func orOne(n *int32) int32 {
+func defaultToOne(n *int32) int32 {
 	if n == nil {
 		return 1 // The API server's default; only an object that passed it by lacks it.
 	}
 	return *n
 }
 
-// limited is nil for "no limit": absent, or the largest int32 ([2.1]).
+// limited is nil for "no limit": absent, or the largest int32, as Kubernetes' own tools write it.
 func limited(n *int32) *int64 {
 	if n == nil || *n == math.MaxInt32 {
 		return nil
 	}
-	return widen(n)
+	return toInt(n)
 }
 
-func widen(n *int32) *int64 {
+func toInt(n *int32) *int64 {
 	if n == nil {
 		return nil
 	}
@@ -363,13 +362,13 @@ func widen(n *int32) *int64 {
 	return &w
 }
 
-func intOrShare(v *intstr.IntOrString) *deployment.IntOrShare {
+func intOrPercent(v *intstr.IntOrString) *deployment.IntOrPercent {
 	switch {
 	case v == nil:
 		return nil
 	case v.Type == intstr.String:
-		return &deployment.IntOrShare{Share: safetext.Line(v.StrVal)}
+		return &deployment.IntOrPercent{Percent: foreignLine(v.StrVal)}
 	default:
-		return &deployment.IntOrShare{Int: int64(v.IntVal)}
+		return &deployment.IntOrPercent{Int: int64(v.IntVal)}
 	}
 }

@@ -15,7 +15,7 @@ import (
 const expectationLife = 5 * time.Minute
 
 // expectations counts the pod creations and deletions that a key asked for and
-// has not seen ([3.3]). They stand where there is no resourceVersion to compare:
+// has not seen ([RS-3]). They stand where there is no resourceVersion to compare:
 // a create has none before it returns, and a delete none after. Safe for
 // concurrent use.
 type expectations struct {

@@ -8,7 +8,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// [RS-3] and [3.3].
+// [RS-3].
 func TestExpectations(t *testing.T) {
 	const key = "shop/web"
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestExpectedDeletionsAreNamed(t *testing.T) {
 // A status held back is of one object, and not of the next of its name; the
 // window counts from the first time.
 func TestHeldBackIsOfOneObject(t *testing.T) {
-	var h heldBack
+	var h deferredStatuses
 	at := time.Unix(1, 0)
 	h.note("shop/web", "a", at)
 	h.note("shop/web", "a", at.Add(time.Second))

@@ -24,7 +24,7 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 	if err != nil {
 		return nil, err
 	}
-	l.body = &deploymentBody{
+	l.controller = &deploymentController{
 		Loop:        l,
 		deployments: appslisters.NewDeploymentLister(stores.deployments),
 		replicaSets: appslisters.NewReplicaSetLister(stores.replicaSets),
@@ -32,7 +32,7 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 		pods:        stores.pods,
 	}
 	if ns, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err == nil && ns.DeletionTimestamp != nil {
-		opts.Ledger.namespaces.ends(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
+		opts.Ledger.namespaces.markTerminating(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
 	}
 	t := &telemetry.Trace{
 		Version: telemetry.TraceVersion,
@@ -41,15 +41,15 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 		Started: opts.Clock.Now(),
 	}
 	t.Queued = t.Started
-	turn := l.attempt(ctx, t)
-	t.Result = result(t, turn)
+	target := l.attempt(ctx, t)
+	t.Result = result(t, target)
 	t.Ended = opts.Clock.Now()
-	l.describe(t, turn)
+	l.describe(t, target)
 	return t, nil
 }
 
-// once is what one read of a namespace found, in the shape of caches.
-type once struct {
+// clusterRead is what one read of a namespace found, in the shape of caches.
+type clusterRead struct {
 	deployments, replicaSets, pods cache.Indexer
 }
 
@@ -61,12 +61,12 @@ func newIndexer(more cache.Indexers) cache.Indexer {
 	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 }
 
-func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name string) (*once, error) {
+func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name string) (*clusterRead, error) {
 	d, err := client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read Deployment: %w", err)
 	}
-	o := &once{
+	o := &clusterRead{
 		deployments: newIndexer(nil),
 		replicaSets: newIndexer(cache.Indexers{controllerUID: indexController, orphanSets: indexOrphan}),
 		pods:        newIndexer(cache.Indexers{podController: indexPod}),
@@ -86,7 +86,7 @@ func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name 
 	return o, o.readPods(ctx, client, namespace)
 }
 
-func (o *once) readPods(ctx context.Context, client kubernetes.Interface, namespace string) error {
+func (o *clusterRead) readPods(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // maxFields bounds the changed fields one cause names.
@@ -33,7 +32,7 @@ func (f *fields) named(changed bool, path string) {
 
 func (f *fields) valued(path, old, new string) {
 	if old != new && len(*f) < maxFields {
-		*f = append(*f, decision.Change{Field: path, From: safetext.Line(old), To: safetext.Line(new)})
+		*f = append(*f, decision.Change{Field: path, From: foreignLine(old), To: foreignLine(new)})
 	}
 }
 
@@ -60,7 +59,7 @@ func (f *fields) keys(path string, old, new map[string]string) {
 }
 
 // keyed is the path of what has a name, or a key, that anybody may have chosen.
-func keyed(path, name string) string { return path + "[" + safetext.Line(name) + "]" }
+func keyed(path, name string) string { return path + "[" + foreignLine(name) + "]" }
 
 func changedKeys(old, new map[string]string) []string {
 	var changed []string

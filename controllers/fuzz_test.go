@@ -102,7 +102,7 @@ func fillStore[T interface {
 // look runs the pure part of a sync, and observes once more.
 func look(t *testing.T, l *Loop, key string) {
 	t.Helper()
-	first, err := l.body.observe(t.Context(), key)
+	first, err := l.controller.observe(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func look(t *testing.T, l *Loop, key string) {
 	if s := x.Tell(decision.Try{}, first.now()).Sentence; s.Code == "" {
 		t.Fatalf("nothing to say about %s", key)
 	}
-	second, err := l.body.observe(t.Context(), key)
+	second, err := l.controller.observe(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func look(t *testing.T, l *Loop, key string) {
 	}
 }
 
-func recordOf(t *testing.T, x turn) string {
+func recordOf(t *testing.T, x objectSync) string {
 	t.Helper()
 	snapshot, err := x.snapshot()
 	if err != nil {
@@ -135,9 +135,9 @@ func recordOf(t *testing.T, x turn) string {
 	}
 	var observed any
 	switch x := x.(type) {
-	case *deploymentTurn:
+	case *deploymentSync:
 		observed = x.s
-	case *replicaSetTurn:
+	case *replicaSetSync:
 		observed = x.s
 	}
 	if data, err := json.Marshal(observed); err != nil || string(data) != string(recorded) {

@@ -13,18 +13,20 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/decision"
 )
 
 // caches are informers that nobody started: a test fills their stores itself
 // and calls the handlers as an informer would.
 type caches struct {
 	factory     informers.SharedInformerFactory
-	deployments *deploymentBody
-	replicaSets *replicaSetBody
-	controllers *replicaSetBody // ReplicationControllers
+	deployments *deploymentController
+	replicaSets *replicaSetController
+	controllers *replicaSetController // ReplicationControllers
 }
 
-func newCaches(t *testing.T) *caches {
+func newCaches(t testing.TB) *caches {
 	t.Helper()
 	client := fake.NewClientset()
 	f := informers.NewSharedInformerFactory(client, 0)
@@ -40,10 +42,10 @@ func newCaches(t *testing.T) *caches {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &caches{factory: f, deployments: d.body.(*deploymentBody), replicaSets: r.body.(*replicaSetBody), controllers: rc.body.(*replicaSetBody)}
+	return &caches{factory: f, deployments: d.controller.(*deploymentController), replicaSets: r.controller.(*replicaSetController), controllers: rc.controller.(*replicaSetController)}
 }
 
-func (c *caches) add(t *testing.T, objects ...any) {
+func (c *caches) add(t testing.TB, objects ...any) {
 	t.Helper()
 	for _, o := range objects {
 		if err := c.store(o).Add(o); err != nil {
@@ -93,7 +95,7 @@ func deploymentNamed(name, uid string, strategy appsv1.DeploymentStrategyType) *
 	}}
 }
 
-// [2.2]: which Deployments a ReplicaSet's event concerns.
+// [E-3]: which Deployments a ReplicaSet's event concerns.
 func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 	app := func(name string) map[string]string { return map[string]string{"app": name} }
 	rs := func(rv string, labels map[string]string, owner *metav1.OwnerReference) *appsv1.ReplicaSet {
@@ -149,7 +151,7 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 	}
 }
 
-// [2.2]: the last pod of a Recreate wakes its Deployment, an earlier one does not.
+// [E-4]: the last pod of a Recreate wakes its Deployment, an earlier one does not.
 func TestPodsLeft(t *testing.T) {
 	for _, c := range []struct {
 		strategy appsv1.DeploymentStrategyType
@@ -174,7 +176,7 @@ func TestPodsLeft(t *testing.T) {
 	}
 }
 
-// [3.2] and [3.3]: which ReplicaSets a pod's event wakes, and what it counts for.
+// [E-6] and [RS-3]: which ReplicaSets a pod's event wakes, and what it counts for.
 func TestPodEventsWakeReplicaSets(t *testing.T) {
 	owner := ownedBy("ReplicaSet", "web", "r")
 	labels := map[string]string{"app": "web"}
@@ -228,7 +230,7 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 	}
 }
 
-// [3.2]: a ReplicaSet that was deleted and made again between two looks keeps
+// [E-5]: a ReplicaSet that was deleted and made again between two looks keeps
 // nothing of the old one.
 func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	caches := newCaches(t)
@@ -245,6 +247,23 @@ func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	}
 }
 
+// A change of an owner is told with the field that changed and both of its values.
+func TestCauseOfAChangedReplicaSet(t *testing.T) {
+	b := newCaches(t).replicaSets
+	sized := func(rv string, n int32) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: object("web", "u", rv, nil, nil), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
+	}
+	b.ownerHandler().OnUpdate(sized("1", 3), sized("2", 5))
+	state, queued := b.queue.KeyState("shop/web")
+	if !queued || len(state.Causes) != 1 {
+		t.Fatalf("the key has %d causes, want 1", len(state.Causes))
+	}
+	want := []decision.Change{{Field: pathReplicas, From: "3", To: "5"}}
+	if diff := cmp.Diff(want, state.Causes[0].Fields); diff != "" {
+		t.Errorf("fields of the cause (-want +got):\n%s", diff)
+	}
+}
+
 // The same for a Deployment, and for what a sync under way notes after the
 // delete event: a key that is gone leaves nothing behind.
 func TestGoneDeploymentLeavesNothing(t *testing.T) {
@@ -256,20 +275,20 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.at("old", "8") != nil {
 		t.Error("writes or managers of the old Deployment are kept")
 	}
-	b.lost.add("shop/web")
+	b.unresolved.add("shop/web")
 	b.progress.note("shop/web", [4]int64{1}, b.now(), b.now())
-	b.reasons.delay("shop/web", b.now())
-	b.held.note("shop/web", "u", b.now())
-	caches.replicaSets.held.note("shop/web", "u", b.now())
-	caches.replicaSets.lost.add("shop/web")
+	b.wakes.delay("shop/web", b.now())
+	b.deferred.note("shop/web", "u", b.now())
+	caches.replicaSets.deferred.note("shop/web", "u", b.now())
+	caches.replicaSets.unresolved.add("shop/web")
 	if _, err := b.observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := caches.replicaSets.observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.lost.keys)+len(b.progress.seen)+len(b.reasons.next)+len(caches.replicaSets.lost.keys) != 0 ||
-		len(b.held.since)+len(caches.replicaSets.held.since) != 0 {
+	if len(b.unresolved.keys)+len(b.progress.seen)+len(b.wakes.next)+len(caches.replicaSets.unresolved.keys) != 0 ||
+		len(b.deferred.since)+len(caches.replicaSets.deferred.since) != 0 {
 		t.Error("a key that is gone is remembered")
 	}
 }

@@ -39,7 +39,7 @@ func construct(t *testing.T, ctx context.Context, client kubernetes.Interface, f
 	return []*Loop{d, rs, rc}
 }
 
-// [2.1], [3.1] and rule 20 of section 8: a constructor starts no goroutine, also
+// [C-1]: a constructor starts no goroutine, also
 // where its context ends and Run is never called; keys that were enqueued do not
 // start one either.
 func TestConstructorsStartNothing(t *testing.T) {
@@ -151,7 +151,7 @@ func until(t *testing.T, what string, check func() error) {
 	}
 }
 
-// Rule 18 of section 8: the switches are read at every use.
+// [C-2]: the switches are read at every use.
 func TestSwitchesAreReadAtUse(t *testing.T) {
 	caches := newCaches(t)
 	caches.add(t, controllerNamed("web", "r", "8", 3), deploymentNamed("web", "d", "RollingUpdate"))
@@ -167,8 +167,8 @@ func TestSwitchesAreReadAtUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := turnOf(t, caches).s
-		if s.CountTerminating != want || s.DeletionCost != want || d.(*deploymentTurn).s.CountTerminating != want {
-			t.Errorf("switched to %v: terminating %v, cost %v, terminating of the Deployment %v", want, s.CountTerminating, s.DeletionCost, d.(*deploymentTurn).s.CountTerminating)
+		if s.CountTerminating != want || s.DeletionCost != want || d.(*deploymentSync).s.CountTerminating != want {
+			t.Errorf("switched to %v: terminating %v, cost %v, terminating of the Deployment %v", want, s.CountTerminating, s.DeletionCost, d.(*deploymentSync).s.CountTerminating)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type Ledger struct {
 	swept   time.Time
 
 	// lags is of all loops of the process, like the ledger itself.
-	namespaces namespaces
+	namespaces terminatingNamespaces
 	lags       lags
 }
 
@@ -130,7 +130,7 @@ func (l *Ledger) wrote(uid types.UID, rv string) bool {
 // confirmed replaces what is remembered of an object and its children by what a
 // live read that began at asked has shown. What the read lacks is gone, and a
 // version that it does not reach was taken back by a restore: without this, both
-// would be waited for for ever. Writes since then are newer than the read and stay.
+// would be waited for forever. Writes since then are newer than the read and stay.
 func (l *Ledger) confirmed(uid types.UID, asked time.Time, live []entry) {
 	l.mu.Lock()
 	for _, e := range append(l.of(uid), l.known(live)...) {
@@ -284,7 +284,7 @@ func (l *Ledger) noticeRestore(stores map[string]versioned) {
 // guarded runs write while no other write of ours to the object is under way,
 // and only if the version decided on is not older than our own last one, which
 // holds also when a cache has shown that since: another loop may have seen it
-// there while this one was still at work. superseded is true when nothing was sent.
+// there while this one was still being processed. superseded is true when nothing was sent.
 func (l *Ledger) guarded(uid types.UID, decidedOn string, write func()) (superseded bool) {
 	lock := l.lock(uid)
 	lock.Lock()

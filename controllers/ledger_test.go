@@ -126,7 +126,7 @@ func TestLedgerComparesWithTheSnapshot(t *testing.T) {
 }
 
 // A write that one loop has seen in its cache still guards the object against
-// another loop that is at work on an older version.
+// another loop that is being processed on an older version.
 func TestLedgerGuardsAfterTheEcho(t *testing.T) {
 	l, _ := newTestLedger()
 	write(l, "child", "parent", "100")

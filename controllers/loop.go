@@ -20,11 +20,11 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// body is what one kind of loop adds to the common one.
-type body interface {
+// controller is what one kind of loop adds to the common one.
+type controller interface {
 	// observe takes the snapshot of a key. It may do a live read where an
 	// earlier outcome is unknown, and reads caches otherwise.
-	observe(ctx context.Context, key string) (turn, error)
+	observe(ctx context.Context, key string) (objectSync, error)
 	// unknown notes that a write's outcome is unknown: the next observe of the
 	// key does a live read.
 	unknown(key string)
@@ -32,8 +32,8 @@ type body interface {
 	waits() ([]telemetry.EchoState, []telemetry.ExpectationState)
 }
 
-// turn is one sync of one key: its snapshot and the typed functions of its loop.
-type turn interface {
+// objectSync is one sync of one key: its snapshot and the typed functions of its loop.
+type objectSync interface {
 	// core is the pure part of the sync.
 	core() decision.Core
 	// now is the instant that the snapshot was taken.
@@ -50,10 +50,10 @@ type turn interface {
 	// object is what events are about, nil where it is gone.
 	object() runtime.Object
 	identity() identity
-	// hearFailure takes out of an API server's message what the record must not
+	// redactFailure takes out of an API server's message what the record must not
 	// hold, and repeat puts it back into what is published.
-	hearFailure(*decision.Failure)
-	repeat(string) string
+	redactFailure(*decision.Failure)
+	unredact(string) string
 }
 
 // identity is what the record says of the object, whatever its kind.
@@ -67,21 +67,21 @@ type identity struct {
 // Loop is one control loop. Its constructor has registered the handlers; Run
 // runs it. A Loop runs once. All other methods are safe at any time.
 type Loop struct {
-	name      string // in traces and URLs: "deployment"
-	component string // of its events: "deployment-controller"
-	limit     int64  // tries before a key is dropped; 0 for never
-	opts      Options
-	client    kubernetes.Interface
-	queue     *queue
-	body      body
-	caches    []namedCache
-	running   atomic.Bool
-	workers   atomic.Int64
-	recorder  record.EventRecorder
-	stranded  lostKeys // failed for want of an API server
-	held      heldBack
-	unblocks  unblocker
-	endings   *endings // nil for none
+	name             string // in traces and URLs: "deployment"
+	component        string // of its events: "deployment-controller"
+	limit            int64  // tries before a key is dropped; 0 for never
+	opts             Options
+	client           kubernetes.Interface
+	queue            *queue
+	controller       controller
+	caches           []namedCache
+	running          atomic.Bool
+	workers          atomic.Int64
+	recorder         record.EventRecorder
+	stranded         unresolvedKeys // failed for want of an API server
+	deferred         deferredStatuses
+	unblocks         unblocker
+	namespaceWatcher *namespaceWatcher // nil for none
 }
 
 // namedCache is an informer the loop reads, and the handler it registered there.
@@ -89,7 +89,7 @@ type namedCache struct {
 	resource string
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration
-	sight    *sight
+	events   *eventTracker
 }
 
 // newLoop is what every constructor begins with. A queue and a body are still to come.
@@ -141,8 +141,8 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	l.workers.Store(int64(workers))
 	defer l.workers.Store(0)
 	var group sync.WaitGroup
-	if l.endings != nil {
-		group.Go(func() { l.endings.run(ctx) })
+	if l.namespaceWatcher != nil {
+		group.Go(func() { l.namespaceWatcher.run(ctx) })
 	}
 	for n := range workers {
 		group.Go(func() { l.work(ctx, n) })
@@ -197,7 +197,7 @@ func (l *Loop) counted(s telemetry.QueueState) telemetry.QueueState {
 // holds up the workers.
 func (l *Loop) Waits() telemetry.LoopState {
 	s := telemetry.LoopState{Name: l.name, Mode: string(l.opts.Mode), Running: l.running.Load()}
-	s.Echoes, s.Expectations = l.body.waits()
+	s.Echoes, s.Expectations = l.controller.waits()
 	sort.Slice(s.Echoes, func(i, j int) bool { return s.Echoes[i].Object < s.Echoes[j].Object })
 	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })
 	for _, c := range l.caches {
@@ -207,7 +207,7 @@ func (l *Loop) Waits() telemetry.LoopState {
 			Objects:  len(c.informer.GetStore().ListKeys()),
 			RV:       c.informer.GetStore().LastStoreSyncResourceVersion(),
 		}
-		state.Handled, state.Event = c.sight.last()
+		state.Handled, state.Event = c.events.last()
 		s.Caches = append(s.Caches, state)
 	}
 	return s
@@ -215,7 +215,7 @@ func (l *Loop) Waits() telemetry.LoopState {
 
 // register adds a handler and notes the cache it belongs to.
 func (l *Loop) register(resource string, informer cache.SharedIndexInformer, h cache.ResourceEventHandler) error {
-	seen := &sight{ResourceEventHandler: h, clock: l.opts.Clock}
+	seen := &eventTracker{ResourceEventHandler: h, clock: l.opts.Clock}
 	registration, err := informer.AddEventHandler(seen)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", resource, err)

@@ -23,10 +23,10 @@ func TestLostDeletesAreExpected(t *testing.T) {
 		return p
 	}
 	c.add(t, rs, owned("alive", false), owned("ends", false), owned("went", false), owned("shown", true))
-	turn := &replicaSetTurn{body: c.replicaSets, key: keyOf(rs), rs: rs}
-	c.replicaSets.expect.expectDeletes(turn.key, []types.UID{"alive", "ends", "went", "shown", "forgotten"})
-	c.replicaSets.settleDeletes(turn, []corev1.Pod{*owned("alive", false), *owned("ends", true)})
-	left := c.replicaSets.expect.outstanding(turn.key).gone
+	target := &replicaSetSync{controller: c.replicaSets, key: keyOf(rs), rs: rs}
+	c.replicaSets.expect.expectDeletes(target.key, []types.UID{"alive", "ends", "went", "shown", "forgotten"})
+	c.replicaSets.settleDeletes(target, []corev1.Pod{*owned("alive", false), *owned("ends", true)})
+	left := c.replicaSets.expect.outstanding(target.key).gone
 	_, ends := left["ends"]
 	_, went := left["went"]
 	if len(left) != 2 || !ends || !went {

@@ -12,13 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
-// versionsKept is how many of an object's newest versions are remembered. A
+// maxVersions is how many of an object's newest versions are remembered. A
 // handler asks for its event some time after the transform has seen it, and the
 // object may have been written again by then.
-const versionsKept = 8
+const maxVersions = 8
 
 // maxTrees bounds the sets of fields that are kept as they were read.
 const maxTrees = 128
@@ -85,8 +84,8 @@ func (m *Managers) remember(uid types.UID, rv string, fields []metav1.ManagedFie
 	if newest.rv == rv && rv != "" {
 		return // A list has shown once more what a watch had.
 	}
-	if len(known) >= versionsKept {
-		known = slices.Delete(known, 0, 1+len(known)-versionsKept)
+	if len(known) >= maxVersions {
+		known = slices.Delete(known, 0, 1+len(known)-maxVersions)
 	}
 	m.table[uid] = append(known, signedVersion{rv, entriesOf(fields, newest.entries)})
 }
@@ -180,7 +179,7 @@ func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
 	if !f.Time.IsZero() {
 		s.at = f.Time.Unix()
 	}
-	by := signer{safetext.Line(f.Manager), string(f.Operation), f.Subresource}
+	by := signer{foreignLine(f.Manager), string(f.Operation), f.Subresource}
 	if s.by = was.by; s.by == (unique.Handle[signer]{}) || s.by.Value() != by {
 		s.by = unique.Make(by)
 	}

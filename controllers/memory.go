@@ -12,15 +12,15 @@ import (
 // podReasonEvery bounds how often pod reasons wake one Deployment.
 const podReasonEvery = time.Second
 
-// lostKeys are keys of whose last sync something is still to be made good: a
+// unresolvedKeys are keys of whose last sync something is still to be made good: a
 // write with an unknown outcome, or all of it where no API server served. The
 // zero value is ready.
-type lostKeys struct {
+type unresolvedKeys struct {
 	mu   sync.Mutex
 	keys map[string]bool
 }
 
-func (l *lostKeys) add(key string) {
+func (l *unresolvedKeys) add(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.keys == nil {
@@ -29,45 +29,45 @@ func (l *lostKeys) add(key string) {
 	l.keys[key] = true
 }
 
-func (l *lostKeys) has(key string) bool {
+func (l *unresolvedKeys) has(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.keys[key]
 }
 
-func (l *lostKeys) forget(key string) {
+func (l *unresolvedKeys) forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.keys, key)
 }
 
-// heldBack remembers since when the status of each object is held back. The zero
+// deferredStatuses remembers since when the status of each object is held back. The zero
 // value is ready.
-type heldBack struct {
+type deferredStatuses struct {
 	mu    sync.Mutex
-	since map[string]held
+	since map[string]deferredStatus
 }
 
-// held is of one object: another one of the same name has its own.
-type held struct {
+// deferredStatus is of one object: another one of the same name has its own.
+type deferredStatus struct {
 	uid   types.UID
 	since time.Time
 }
 
 // note keeps the first time of a row of notes.
-func (h *heldBack) note(key string, uid types.UID, now time.Time) {
+func (h *deferredStatuses) note(key string, uid types.UID, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.since == nil {
-		h.since = map[string]held{}
+		h.since = map[string]deferredStatus{}
 	}
 	if h.since[key].uid != uid {
-		h.since[key] = held{uid, now}
+		h.since[key] = deferredStatus{uid, now}
 	}
 }
 
 // of is since when the object's status is held back, zero if it is not.
-func (h *heldBack) of(key string, uid types.UID) time.Time {
+func (h *deferredStatuses) of(key string, uid types.UID) time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if last := h.since[key]; last.uid == uid {
@@ -76,14 +76,14 @@ func (h *heldBack) of(key string, uid types.UID) time.Time {
 	return time.Time{}
 }
 
-func (h *heldBack) forget(key string) {
+func (h *deferredStatuses) forget(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.since, key)
 }
 
 // take returns every key and leaves none.
-func (l *lostKeys) take() []string {
+func (l *unresolvedKeys) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	keys := slices.Sorted(maps.Keys(l.keys))
@@ -91,14 +91,14 @@ func (l *lostKeys) take() []string {
 	return keys
 }
 
-// podReasons spaces out the wake-ups by pod reasons. The zero value is ready.
-type podReasons struct {
+// wakeLimiter spaces out the wake-ups by pod reasons. The zero value is ready.
+type wakeLimiter struct {
 	mu   sync.Mutex
 	next map[string]time.Time
 }
 
 // delay is how long the wake-up of a key has to wait, and books it.
-func (r *podReasons) delay(key string, now time.Time) time.Duration {
+func (r *wakeLimiter) delay(key string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next == nil {
@@ -115,7 +115,7 @@ func (r *podReasons) delay(key string, now time.Time) time.Duration {
 	return due.Sub(now)
 }
 
-func (r *podReasons) forget(key string) {
+func (r *wakeLimiter) forget(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.next, key)

@@ -9,12 +9,12 @@ import (
 // the twelfth the back-off has grown to ten seconds.
 const outageTries = 12
 
-// outlast tries a key again every echoMost for as long as no API server can
+// retryDuringOutage tries a key again every echoMost for as long as no API server can
 // serve. Counted as tries, an outage of three minutes would drop every
 // Deployment with work to do, and no event would bring it back; a back-off
 // that goes on to double would leave a ReplicaSet without pods for a quarter of
 // an hour after one of ten.
-func (l *Loop) outlast(t *telemetry.Trace) {
+func (l *Loop) retryDuringOutage(t *telemetry.Trace) {
 	now := l.opts.Clock.Now()
 	t.Try.Next = now.Add(echoMost)
 	l.queue.EnqueueAfter(t.Key(), telemetry.Cause{Kind: telemetry.CauseBackoff, At: now, Code: string(t.Result), Due: t.Try.Next}, echoMost)

@@ -12,7 +12,7 @@ import (
 // "namespace/Kind/Name/UID" of the controller, or just the namespace for orphans.
 const podController = "podController"
 
-// indexPod files a pod under its controller ([2.1]).
+// indexPod files a pod under its controller ([D-5]).
 func indexPod(obj any) ([]string, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -77,7 +77,7 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition
 	return nil
 }
 
-// podAvailable is ready for at least minReady seconds as of now ([3.7]).
+// podAvailable is ready for at least minReady seconds as of now ([P-1]).
 func podAvailable(p *corev1.Pod, minReady int64, now time.Time) bool {
 	if !podReady(p) {
 		return false

@@ -17,6 +17,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
+// [P-1]
 func TestPodAvailable(t *testing.T) {
 	readyAt := time.Unix(1000, 0)
 	for _, c := range []struct {
@@ -60,7 +61,7 @@ func TestWaiting(t *testing.T) {
 		{"phase unknown", &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodUnknown}}, "NodeNotReady"},
 		{"nothing known", &corev1.Pod{}, ""},
 	} {
-		if got := waiting(c.pod).reason; got != c.want {
+		if got := podWaitOf(c.pod).reason; got != c.want {
 			t.Errorf("%s: reason %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -117,7 +118,7 @@ func TestDisruptedPodsOfASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := seen.(*deploymentTurn).s.ReplicaSets[0].Disrupted
+	list := seen.(*deploymentSync).s.ReplicaSets[0].Disrupted
 	if len(list) != deployment.MaxDisrupted || list[0].Name != "web-00" || list[1].Name != "web-01" {
 		t.Errorf("%d pods: %+v", len(list), list)
 	}
@@ -126,7 +127,7 @@ func TestDisruptedPodsOfASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	for _, p := range of.(*replicaSetTurn).s.Pods {
+	for _, p := range of.(*replicaSetSync).s.Pods {
 		if p.Disruption != nil {
 			told++
 		}
@@ -155,7 +156,7 @@ func TestDisruptionWakesTheDeployment(t *testing.T) {
 	}
 }
 
-// [3.6] rule 4.
+// [P-6]
 func TestDeletionCost(t *testing.T) {
 	for value, want := range map[string]int64{
 		"": 0, "0": 0, "100": 100, "-5": -5, "+5": 0, "007": 0, "1e3": 0, "2147483647": 2147483647, "2147483648": 0,
@@ -197,7 +198,7 @@ func TestOutcomeOf(t *testing.T) {
 }
 
 func TestPodReasonsAreSpacedOut(t *testing.T) {
-	var r podReasons
+	var r wakeLimiter
 	start := time.Unix(100, 0)
 	got := []time.Duration{r.delay("k", start), r.delay("k", start), r.delay("k", start.Add(100*time.Millisecond))}
 	want := []time.Duration{0, time.Second, 1900 * time.Millisecond}
@@ -234,7 +235,7 @@ func TestWhatPodsSayAnew(t *testing.T) {
 		{"scheduled, and crashing", missing, crashing("back-off 10s"), true},
 		{"a longer back-off", crashing("back-off 10s"), crashing("back-off 20s"), false},
 	} {
-		if got := tellsElse(c.old, c.is); got != c.want {
+		if got := waitReasonChanged(c.old, c.is); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // reasonNodeNotReady is the reason of a pod whose containers are ready and which is
@@ -19,29 +18,29 @@ import (
 // answer, and gives no reason.
 const reasonNodeNotReady = "NodeNotReady"
 
-// wait is what an active pod that is not ready waits for.
-type wait struct {
+// podWait is what an active pod that is not ready waits for.
+type podWait struct {
 	reason, message, image string
 	since                  time.Time
 	container              decision.ContainerState
 }
 
-// waiting says why a pod is not ready: it has no node, a container waits, has
+// podWaitOf says why a pod is not ready: it has no node, a container waits, has
 // ended or does not pass its probe. Ordinary start-up (ContainerCreating) is a
 // reason too.
-func waiting(p *corev1.Pod) wait {
+func podWaitOf(p *corev1.Pod) podWait {
 	if podReady(p) {
-		return wait{}
+		return podWait{}
 	}
 	if c := podCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return wait{reason: foreign(c.Reason), message: foreign(c.Message), since: c.LastTransitionTime.UTC()}
+		return podWait{reason: redacted(c.Reason), message: redacted(c.Message), since: c.LastTransitionTime.UTC()}
 	}
-	w := wait{since: p.CreationTimestamp.UTC()}
+	w := podWait{since: p.CreationTimestamp.UTC()}
 	c := podCondition(p, corev1.PodReady)
 	if c != nil {
-		w.reason, w.message, w.since = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
+		w.reason, w.message, w.since = redacted(c.Reason), redacted(c.Message), c.LastTransitionTime.UTC()
 	}
-	if nodeGone(p) {
+	if nodeUnreachable(p) {
 		w.reason = reasonNodeNotReady
 		return w
 	}
@@ -52,17 +51,17 @@ func waiting(p *corev1.Pod) wait {
 	w.container, w.image = worst.state(), imageName(worst.status.Image)
 	switch state := &worst.status.State; {
 	case state.Waiting != nil && state.Waiting.Reason != "":
-		w.reason, w.message, w.since = foreign(state.Waiting.Reason), foreign(state.Waiting.Message), p.CreationTimestamp.UTC()
+		w.reason, w.message, w.since = redacted(state.Waiting.Reason), redacted(state.Waiting.Message), p.CreationTimestamp.UTC()
 	case state.Terminated != nil:
-		w.reason, w.message = foreign(state.Terminated.Reason), ""
+		w.reason, w.message = redacted(state.Terminated.Reason), ""
 	}
 	return w
 }
 
-// nodeGone reports whether the node of a pod does not answer: its containers are
+// nodeUnreachable reports whether the node of a pod does not answer: its containers are
 // ready as far as the kubelet has told, and the pod was marked as not ready since.
 // Some clusters say so in a word.
-func nodeGone(p *corev1.Pod) bool {
+func nodeUnreachable(p *corev1.Pod) bool {
 	if p.Status.Reason == "NodeLost" || p.Status.Phase == corev1.PodUnknown {
 		return true
 	}
@@ -94,13 +93,13 @@ func worstContainer(p *corev1.Pod) (worst container, found bool) {
 		if isSidecar(p, c.status.Name) {
 			c.role = decision.RoleSidecar
 		}
-		if n := c.badness(); n > most {
+		if n := c.severity(); n > most {
 			worst, most = c, n
 		}
 	}
 	for i := range p.Status.ContainerStatuses {
 		c := container{&p.Status.ContainerStatuses[i], ""}
-		if n := c.badness(); n > most {
+		if n := c.severity(); n > most {
 			worst, most = c, n
 		}
 	}
@@ -113,8 +112,8 @@ func isSidecar(p *corev1.Pod, name string) bool {
 	})
 }
 
-// badness says how bad the container's state is.
-func (c container) badness() int {
+// severity says how bad the container's state is.
+func (c container) severity() int {
 	s := c.status
 	switch state := &s.State; {
 	case state.Waiting != nil && (state.Waiting.Reason == "ContainerCreating" || state.Waiting.Reason == "PodInitializing"):
@@ -139,7 +138,7 @@ func (c container) badness() int {
 // state is what the record holds of the container.
 func (c container) state() decision.ContainerState {
 	s := c.status
-	out := decision.ContainerState{Container: foreign(s.Name), Role: c.role}
+	out := decision.ContainerState{Container: redacted(s.Name), Role: c.role}
 	ended := s.LastTerminationState.Terminated
 	switch {
 	case s.State.Running != nil:
@@ -159,28 +158,28 @@ func (c container) state() decision.ContainerState {
 // exit leaves out the message of a container that ran: it is the program's own, and
 // may be anything.
 func exit(t *corev1.ContainerStateTerminated, restarts int32) *decision.Exit {
-	e := &decision.Exit{Code: int64(t.ExitCode), Signal: int64(t.Signal), Reason: foreign(t.Reason), Restarts: int64(restarts), At: t.FinishedAt.UTC()}
+	e := &decision.Exit{Code: int64(t.ExitCode), Signal: int64(t.Signal), Reason: redacted(t.Reason), Restarts: int64(restarts), At: t.FinishedAt.UTC()}
 	if t.Reason == "StartError" || t.Reason == "ContainerCannotRun" {
-		e.Message = foreign(t.Message)
+		e.Message = redacted(t.Message)
 	}
 	return e
 }
 
-// leavingPod describes a terminating pod.
-func leavingPod(p *corev1.Pod) decision.LeavingPod {
-	out := decision.LeavingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: safetext.Line(p.Spec.NodeName), NodeGone: nodeGone(p)}
+// terminatingPod describes a terminating pod.
+func terminatingPod(p *corev1.Pod) decision.TerminatingPod {
+	out := decision.TerminatingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: foreignLine(p.Spec.NodeName), NodeGone: nodeUnreachable(p)}
 	for _, f := range p.Finalizers {
-		out.Finalizers = append(out.Finalizers, foreign(f))
+		out.Finalizers = append(out.Finalizers, redacted(f))
 	}
 	return out
 }
 
-// firstLeaving are those whose grace period ends first.
-func firstLeaving(pods []decision.LeavingPod) []decision.LeavingPod {
-	slices.SortFunc(pods, func(a, b decision.LeavingPod) int {
+// firstTerminating are those whose grace period ends first.
+func firstTerminating(pods []decision.TerminatingPod) []decision.TerminatingPod {
+	slices.SortFunc(pods, func(a, b decision.TerminatingPod) int {
 		return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.Name, b.Name))
 	})
-	return pods[:min(len(pods), deployment.MaxLeaving)]
+	return pods[:min(len(pods), deployment.MaxTerminatingPods)]
 }
 
 // disruption is how the cluster ended a pod, nil where it did not: the pod goes or
@@ -193,22 +192,22 @@ func disruption(p *corev1.Pod) *decision.Disruption {
 	}
 	var d decision.Disruption
 	if c := podCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
-		d.Target, d.Message, d.At = foreign(c.Reason), foreign(c.Message), c.LastTransitionTime.UTC()
+		d.Target, d.Message, d.At = redacted(c.Reason), redacted(c.Message), c.LastTransitionTime.UTC()
 	}
 	if failed && p.Status.Reason != "" {
-		d.Reason, d.Message = foreign(p.Status.Reason), foreign(p.Status.Message)
+		d.Reason, d.Message = redacted(p.Status.Reason), redacted(p.Status.Message)
 	}
 	if d.Target == "" && d.Reason == "" {
 		return nil
 	}
 	if d.At.IsZero() {
-		d.At = lastHeard(p)
+		d.At = lastTransition(p)
 	}
 	return &d
 }
 
-// lastHeard is when anything last became of a pod.
-func lastHeard(p *corev1.Pod) time.Time {
+// lastTransition is when anything last became of a pod.
+func lastTransition(p *corev1.Pod) time.Time {
 	at := p.CreationTimestamp.UTC()
 	for i := range p.Status.Conditions {
 		if t := p.Status.Conditions[i].LastTransitionTime.UTC(); t.After(at) {
@@ -218,8 +217,8 @@ func lastHeard(p *corev1.Pod) time.Time {
 	return at
 }
 
-// stillTells reports whether a disruption may still tell what keeps an owner short of pods.
-func stillTells(d *decision.Disruption, now time.Time) bool {
+// isRecent reports whether a disruption may still tell what keeps an owner short of pods.
+func isRecent(d *decision.Disruption, now time.Time) bool {
 	return d != nil && now.Sub(d.At) < diagnosis.Lately
 }
 

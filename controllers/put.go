@@ -28,7 +28,7 @@ func (l *Loop) guarded(uid types.UID, decidedOn string, send func() (entry, erro
 // was first where it conflicts.
 func (l *Loop) put(was metav1.Object, send func() (entry, error), other func() *decision.Writer) decision.Outcome {
 	clock := l.stopwatch()
-	o := goneIsFine(l.guarded(was.GetUID(), was.GetResourceVersion(), send))
+	o := ignoreNotFound(l.guarded(was.GetUID(), was.GetResourceVersion(), send))
 	if o.State == decision.Conflicted {
 		o.Other = other()
 	}
@@ -36,8 +36,8 @@ func (l *Loop) put(was metav1.Object, send func() (entry, error), other func() *
 	return o
 }
 
-// goneIsFine tolerates that the object is gone: its delete event ends the matter.
-func goneIsFine(o decision.Outcome) decision.Outcome {
+// ignoreNotFound tolerates that the object is gone: its delete event ends the matter.
+func ignoreNotFound(o decision.Outcome) decision.Outcome {
 	if o.Failure != nil && o.Failure.Reason == string(metav1.StatusReasonNotFound) {
 		o.State = decision.Tolerated
 	}

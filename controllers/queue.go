@@ -21,7 +21,7 @@ type queueOptions struct {
 	Clock clock.WithTicker
 	// Limiter paces retries. Nil is client-go's default for controllers: the
 	// longer of 5 ms doubling to 1000 s per key and 10 a second, burst 100, for
-	// the whole queue (spec 0.1).
+	// the whole queue ([W-1]).
 	Limiter workqueue.TypedRateLimiter[string]
 }
 
@@ -33,15 +33,15 @@ type queueOptions struct {
 // shutdown. All methods are safe for concurrent use.
 //
 // A lock of the queue is never held while another package's code runs, client-go's
-// queue excepted; the order of locks is gate, then order (see readySeam), then
+// queue excepted; the order of locks is gate, then order (see readyHook), then
 // client-go's own, then the table's.
 type queue struct {
 	name    string
 	metrics workqueue.MetricsProvider
 	clock   clock.WithTicker
 	table   *keyTable
-	pace    *paceSeam
-	ready   *readySeam
+	limiter *rateLimiterHook
+	ready   *readyHook
 
 	// gate keeps Start and ShutDown apart from everybody who adds: what is
 	// enqueued is either replayed by Start or goes to the live queue.
@@ -81,8 +81,8 @@ func newQueue(o queueOptions) *queue {
 		metrics: o.Metrics,
 		clock:   o.Clock,
 		table:   table,
-		pace:    &paceSeam{TypedRateLimiter: o.Limiter, table: table},
-		ready:   &readySeam{table: table},
+		limiter: &rateLimiterHook{TypedRateLimiter: o.Limiter, table: table},
+		ready:   &readyHook{table: table},
 	}
 }
 
@@ -115,12 +115,12 @@ func (q *queue) build() workqueue.TypedRateLimitingInterface[string] {
 	}
 	q.ready.TypedInterface = workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{
 		Name: name, MetricsProvider: q.metrics, Clock: q.clock,
-		Queue: &lineSeam{line: workqueue.DefaultQueue[string](), table: q.table},
+		Queue: &activeQueueHook{active: workqueue.DefaultQueue[string](), table: q.table},
 	})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
 		Name: name, MetricsProvider: q.metrics, Clock: q.clock, Queue: q.ready,
 	})
-	return workqueue.NewTypedRateLimitingQueueWithConfig(q.pace, workqueue.TypedRateLimitingQueueConfig[string]{
+	return workqueue.NewTypedRateLimitingQueueWithConfig(q.limiter, workqueue.TypedRateLimitingQueueConfig[string]{
 		DelayingQueue: delaying,
 	})
 }
@@ -137,7 +137,7 @@ func (q *queue) Enqueue(key string, c telemetry.Cause) {
 		q.table.early(key, c)
 		return
 	}
-	q.ready.put(key, func() { q.table.wants(key, c) })
+	q.ready.put(key, func() { q.table.enqueued(key, c) })
 }
 
 // EnqueueAfter makes the key run after wait, or earlier: client-go keeps one
@@ -167,9 +167,9 @@ func (q *queue) Retry(key string, c telemetry.Cause) time.Time {
 	if q.stopped {
 		return time.Time{}
 	}
-	q.table.fails(c)
+	q.table.failed(c)
 	if q.live == nil {
-		q.pace.When(key)
+		q.limiter.When(key)
 	} else {
 		q.live.AddRateLimited(key)
 	}
@@ -177,10 +177,10 @@ func (q *queue) Retry(key string, c telemetry.Cause) time.Time {
 }
 
 // Forget clears the failures of a key. A time that it waits for stays.
-func (q *queue) Forget(key string) { q.pace.Forget(key) }
+func (q *queue) Forget(key string) { q.limiter.Forget(key) }
 
 // NumRequeues is the number of failures of a key since the last Forget.
-func (q *queue) NumRequeues(key string) int { return q.pace.NumRequeues(key) }
+func (q *queue) NumRequeues(key string) int { return q.limiter.NumRequeues(key) }
 
 // Get waits for a ready key and hands it to the caller, who owes a Done. It
 // reports a shutdown when there will be no more keys.

@@ -123,7 +123,7 @@ func (m *model) get() {
 	m.busy = append(m.busy, w.Key)
 }
 
-// done ends a random key at work. It is ready again if, and only if, the table
+// done ends a random key being processed. It is ready again if, and only if, the table
 // had it as dirty.
 func (m *model) done() {
 	if len(m.busy) == 0 {
@@ -206,7 +206,7 @@ func (m *model) finish() {
 	}
 }
 
-// settle works until nothing is ready or at work, and forgets failures.
+// settle works until nothing is ready or being processed, and forgets failures.
 func (m *model) settle() {
 	for m.bare.Len() > 0 || len(m.busy) > 0 {
 		m.get()
@@ -238,7 +238,7 @@ func TestTableEqualsClientGo(t *testing.T) {
 }
 
 // Producers and workers run freely. At the end every cause has come out once,
-// no key was with two workers, and the table is empty.
+// no key was with two workers ([W-1]), and the table is empty.
 func TestManyProducersAndWorkers(t *testing.T) {
 	const producers, workers, each, keys = 6, 4, 2000, 7
 	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {

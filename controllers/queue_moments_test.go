@@ -17,7 +17,7 @@ func TestFollowUpWithoutCausesSaysWhoTookThem(t *testing.T) {
 		q.Enqueue("web", saw("one"))
 		var w work
 		q.ready.put("web", func() {
-			q.table.wants("web", saw("two"))
+			q.table.enqueued("web", saw("two"))
 			w = mustGet(t, q)
 		})
 		wantTold(t, "the sync in between", w.Causes, "one", "two")
@@ -50,7 +50,7 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 	t.Run("a key is forgotten before its add", func(t *testing.T) {
 		inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
 			q.ready.put("web", func() {
-				q.table.wants("web", saw("one"))
+				q.table.enqueued("web", saw("one"))
 				q.Forget("web")
 			})
 			wantTold(t, "sync", mustGet(t, q).Causes, "one")

@@ -15,15 +15,15 @@ func (t *keyTable) adding() {
 	t.inAdd, t.landed = true, false
 }
 
-// touched is called during an Add that found the key in the line.
+// touched is called during an Add that found the key in the queue.
 func (t *keyTable) touched() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.landed = true
 }
 
-// added is called after client-go's Add. One that did not reach the line found
-// the key at work, and it will be queued again; or the queue was shutting down.
+// added is called after client-go's Add. One that did not reach the queue found
+// the key being processed, and it will be queued again; or the queue was shutting down.
 func (t *keyTable) added(key string, shutdown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,14 +33,14 @@ func (t *keyTable) added(key string, shutdown bool) {
 	case e == nil || t.landed:
 	case shutdown:
 		e.next = causeList{}
-		t.tidy(key, e)
+		t.dropIdle(key, e)
 	case e.phase == telemetry.KeyProcessing:
 		t.adds++
 		e.enter(telemetry.KeyDirty, t.clock.Now())
 	}
 }
 
-// pushed is called when a key joins the line: by an Add, or by the Done of a dirty key.
+// pushed is called when a key joins the queue: by an Add, or by the Done of a dirty key.
 func (t *keyTable) pushed(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *keyTable) done(key string) {
 	e.taken = causeList{}
 	if e.phase == telemetry.KeyProcessing {
 		e.enter("", t.clock.Now())
-		t.tidy(key, e)
+		t.dropIdle(key, e)
 	}
 }
 
@@ -133,7 +133,7 @@ func (t *keyTable) state(causes bool) telemetry.QueueState {
 	return s
 }
 
-// count adds a key to the totals. A dirty key is at work too, and a key that
+// count adds a key to the totals. A dirty key is being processed too, and a key that
 // waits for a time may be anywhere.
 func count(s *telemetry.QueueState, k telemetry.KeyState) {
 	switch k.Phase {
@@ -181,7 +181,7 @@ func (e *keyEntry) state(key string, now time.Time, withCauses bool) (telemetry.
 	return k, k.Phase != ""
 }
 
-// soonest is the code of the timer that will ring first.
+// soonest is the code of the timer that will fire first.
 func soonest(timers []telemetry.Cause, none string) string {
 	if len(timers) == 0 {
 		return none

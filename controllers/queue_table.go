@@ -45,7 +45,7 @@ type keyTable struct {
 
 // keyEntry is one key.
 type keyEntry struct {
-	phase  telemetry.KeyPhase // "" for not in the line and not at work
+	phase  telemetry.KeyPhase // "" for not in the queue and not being processed
 	since  time.Time          // in this phase
 	queued time.Time          // became ready last
 	early  bool               // enqueued before Start
@@ -115,8 +115,8 @@ func (t *keyTable) entry(key string) *keyEntry {
 	return e
 }
 
-// tidy drops the entry of a key of which there is nothing left to say.
-func (t *keyTable) tidy(key string, e *keyEntry) {
+// dropIdle drops the entry of a key of which there is nothing left to say.
+func (t *keyTable) dropIdle(key string, e *keyEntry) {
 	if e.phase == "" && !e.early && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
 		delete(t.keys, key)
 		t.takers.remember(key, e.takenBy)
@@ -164,21 +164,21 @@ func (t *keyTable) early(key string, c telemetry.Cause) {
 	e.next.add(t.stamp(c))
 }
 
-// replayed is a key that Start has to add, to be run at due, or both.
-type replayed struct {
+// earlyKey is a key that Start has to add, to be run at due, or both.
+type earlyKey struct {
 	key string
 	add bool
 	due time.Time
 }
 
 // replay lists what was recorded before Start and ends that time.
-func (t *keyTable) replay() []replayed {
+func (t *keyTable) replay() []earlyKey {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list []replayed
+	var list []earlyKey
 	for _, key := range t.order {
 		if e := t.keys[key]; e != nil && (e.early || !e.due.IsZero()) {
-			list = append(list, replayed{key: key, add: e.early, due: e.due})
+			list = append(list, earlyKey{key: key, add: e.early, due: e.due})
 			e.early = false
 		}
 	}
@@ -186,8 +186,8 @@ func (t *keyTable) replay() []replayed {
 	return list
 }
 
-// wants records the cause of an Enqueue.
-func (t *keyTable) wants(key string, c telemetry.Cause) {
+// enqueued records the cause of an Enqueue.
+func (t *keyTable) enqueued(key string, c telemetry.Cause) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -203,11 +203,11 @@ func (t *keyTable) arm(key string, c telemetry.Cause, wait time.Duration) {
 	if c.Due.IsZero() {
 		c.Due = t.clock.Now().Add(wait)
 	}
-	t.waits(t.entry(key), c, wait)
+	t.delays(t.entry(key), c, wait)
 }
 
-// waits is client-go's rule: no wait is an Add, and of two times the earlier stays.
-func (t *keyTable) waits(e *keyEntry, c telemetry.Cause, wait time.Duration) {
+// delays is client-go's rule: no wait is an Add, and of two times the earlier stays.
+func (t *keyTable) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
 	if wait <= 0 {
 		e.next.add(c)
 		return
@@ -223,9 +223,9 @@ func (t *keyTable) waits(e *keyEntry, c telemetry.Cause, wait time.Duration) {
 	e.armed.addTimer(c)
 }
 
-// rings is the end of a wait. An Add without a wait comes here too: then the
+// timerFired is the end of a wait. An Add without a wait comes here too: then the
 // time of the key has not come and its timers stay.
-func (t *keyTable) rings(key string) {
+func (t *keyTable) timerFired(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -233,14 +233,14 @@ func (t *keyTable) rings(key string) {
 		return
 	}
 	e.next.addAll(e.armed)
-	if e.phase == "" { // Otherwise it was in the line or at work as well.
+	if e.phase == "" { // Otherwise it was in the queue or being processed as well.
 		e.spent = e.spent.Add(telemetry.KeyWaiting, t.clock.Now().Sub(later(e.armedSince, e.since)))
 	}
 	e.armed, e.due, e.armedSince = causeList{}, time.Time{}, time.Time{}
 }
 
-// fails keeps the cause of a Retry for the rate limiter's answer.
-func (t *keyTable) fails(c telemetry.Cause) {
+// failed keeps the cause of a Retry for the rate limiter's answer.
+func (t *keyTable) failed(c telemetry.Cause) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.errors++
@@ -248,8 +248,8 @@ func (t *keyTable) fails(c telemetry.Cause) {
 	t.failing = &c
 }
 
-// backsOff records the rate limiter's answer.
-func (t *keyTable) backsOff(key string, wait time.Duration, attempts int) {
+// backedOff records the rate limiter's answer.
+func (t *keyTable) backedOff(key string, wait time.Duration, attempts int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -261,22 +261,22 @@ func (t *keyTable) backsOff(key string, wait time.Duration, attempts int) {
 	c := *t.failing
 	t.failing = nil
 	c.Due, e.code = t.due, c.Code
-	t.waits(e, c, wait)
+	t.delays(e, c, wait)
 }
 
-// retryDue is the time that backsOff recorded last.
+// retryDue is the time that backedOff recorded last.
 func (t *keyTable) retryDue() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.due
 }
 
-// forgets records that the failures of a key are cleared.
-func (t *keyTable) forgets(key string) {
+// forgotten records that the failures of a key are cleared.
+func (t *keyTable) forgotten(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.keys[key]; e != nil {
 		e.attempts, e.backoff, e.code = 0, 0, ""
-		t.tidy(key, e)
+		t.dropIdle(key, e)
 	}
 }

@@ -151,6 +151,9 @@ var situations = map[string]func(*field){
 	},
 }
 
+// echoed is the credential in an answer of the API server.
+const echoed = "ECHOED5ECRET"
+
 // replies are how the API server may answer a write.
 var replies = map[string]func(o runtime.Object, name string) (runtime.Object, error){
 	"taken": func(o runtime.Object, _ string) (runtime.Object, error) { return o, nil },
@@ -159,6 +162,9 @@ var replies = map[string]func(o runtime.Object, name string) (runtime.Object, er
 	},
 	"refused": func(_ runtime.Object, name string) (runtime.Object, error) {
 		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, fmt.Errorf("exceeded quota: team, requested: pods=1, used: pods=2, limited: pods=2"))
+	},
+	"echoed": func(_ runtime.Object, name string) (runtime.Object, error) { // By a webhook that quotes what it refuses.
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, fmt.Errorf("admission webhook \"policy.example\" denied the request: env DB_URL is password=%[1]s and Bearer %[1]s", echoed))
 	},
 	"lost": func(runtime.Object, string) (runtime.Object, error) {
 		return nil, fmt.Errorf("connection reset by peer")

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +22,9 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/otlp"
 	"github.com/loopscope/loopscope/web"
 )
 
@@ -32,6 +36,8 @@ type laboratory struct {
 	t     testing.TB
 	loops []*Loop
 	out   bytes.Buffer
+	// received is what a collector has received of it.
+	received []byte
 }
 
 // observeAll lets every loop see the field change from before to after, sync what it
@@ -80,6 +86,7 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 	lab.read(journal, clock.Now)
 	lab.work()
 	lab.read(journal, clock.Now)
+	lab.spans(journal)
 	lab.explain(client)
 	return lab.out.String()
 }
@@ -94,12 +101,12 @@ func check(t testing.TB, err error) {
 // tell gives an event to every handler, as informers do; each ignores what is not for it.
 func (lab *laboratory) tell(event func(cache.ResourceEventHandler)) {
 	for _, l := range lab.loops {
-		switch b := l.body.(type) {
-		case *deploymentBody:
+		switch b := l.controller.(type) {
+		case *deploymentController:
 			event(b.deploymentHandler())
 			event(b.replicaSetHandler())
 			event(b.podHandler())
-		case *replicaSetBody:
+		case *replicaSetController:
 			event(b.ownerHandler())
 			event(b.podHandler())
 		}
@@ -138,7 +145,7 @@ func (lab *laboratory) read(journal *telemetry.Journal, now func() time.Time) {
 	s, err := web.New(web.Options{Journal: journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue}, Now: now,
 		Loops: func() []telemetry.LoopState { return loops }, Logger: slog.New(slog.NewJSONHandler(&lab.out, nil))})
 	check(lab.t, err)
-	paths := []string{"/deployments", "/queues", "/debug/controllers"}
+	paths := []string{"/deployments", "/queues", "/debug/controllers", "/export.jsonl"}
 	for seq := uint64(1); seq <= journal.Last(); seq++ {
 		trace, ok := journal.Get(seq)
 		if !ok {
@@ -162,6 +169,38 @@ func (lab *laboratory) read(journal *telemetry.Journal, now func() time.Time) {
 		}
 	}
 }
+
+// spans exports what the journal holds, and keeps what a collector receives.
+func (lab *laboratory) spans(journal *telemetry.Journal) {
+	var mu sync.Mutex
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			lab.t.Error(err)
+		}
+		lab.out.WriteString(safetext.Line(string(body)) + "\n") // Its lengths are bytes of any kind.
+		lab.received = append(lab.received, body...)
+	}))
+	defer collector.Close()
+	lab.t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	lab.t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+	e, err := otlp.New(lab.t.Context(), otlp.Options{Journal: journal, Counts: uncounted{}, Logger: slog.New(slog.NewJSONHandler(&lab.out, nil)), Cluster: "c", Version: "v"})
+	check(lab.t, err)
+	check(lab.t, e.Start(lab.t.Context()))
+	check(lab.t, e.Stop(lab.t.Context()))
+	if journal.Last() > 0 && !bytes.Contains(lab.received, []byte("shop")) {
+		lab.t.Error("no span was received: nothing of that was searched")
+	}
+}
+
+// uncounted counts no spans.
+type uncounted struct{}
+
+func (uncounted) SpansExported(int)    {}
+func (uncounted) SpansFailed(int)      {}
+func (uncounted) SyncsMissed(_ uint64) {}
 
 func (lab *laboratory) explain(client *fake.Clientset) {
 	trace, err := ExplainDeployment(lab.t.Context(), client, "shop", "web", Options{})

@@ -135,6 +135,9 @@ func plantedIn(t *testing.T, situation, reply, before, after string) (paths map[
 		t.Fatalf("only %d secrets were planted", len(p.paths))
 	}
 	text = observeAll(t, was, is, reply) + everyField(t, was, is)
+	if i := strings.Index(text, echoed); i >= 0 {
+		t.Errorf("%s: a credential that a webhook repeats is recorded: %q", situation, text[max(0, i-80):i])
+	}
 	found := p.found(text)
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		if allowedBy(path) == "" {
@@ -225,16 +228,16 @@ func TestForeignWords(t *testing.T) {
 		{"an address of a person", "ask ops@example.com", "ask …@example.com"},
 		{"a question", "is it there? or not", "is it there? or not"},
 	} {
-		got := foreign(c.text)
+		got := redacted(c.text)
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if again := foreign(got); again != got {
+		if again := redacted(got); again != got {
 			t.Errorf("%s: a second time it is %q", c.name, again)
 		}
 	}
-	long := foreign(strings.Repeat("ä", longestForeign))
-	if len(long) > longestForeign || len(long) < longestForeign-4 || !strings.HasSuffix(long, "ä…") || foreign(long) != long {
+	long := redacted(strings.Repeat("ä", maxMessageBytes))
+	if len(long) > maxMessageBytes || len(long) < maxMessageBytes-4 || !strings.HasSuffix(long, "ä…") || redacted(long) != long {
 		t.Errorf("a long message has %d bytes and ends with %q", len(long), long[len(long)-8:])
 	}
 }
@@ -242,15 +245,15 @@ func TestForeignWords(t *testing.T) {
 // TestWhatIsPublishedIsVerbatim: the record holds other words than the API server
 // sent, and the status and the event that are published those very ones.
 func TestWhatIsPublishedIsVerbatim(t *testing.T) {
-	var h hearsay
-	raw := "webhook says\x1b no, see https://u:p@host.example " + strings.Repeat("x", longestForeign)
+	var h redactor
+	raw := "webhook says\x1b no, see https://u:p@host.example " + strings.Repeat("x", maxMessageBytes)
 	refused := &decision.Failure{Message: raw}
-	h.hearFailure(refused)
-	if refused.Message == raw || len(refused.Message) > longestForeign {
+	h.redactFailure(refused)
+	if refused.Message == raw || len(refused.Message) > maxMessageBytes {
 		t.Errorf("the record holds %q", refused.Message)
 	}
 	deleted := &decision.Failure{Message: notDeleted + "pod\x07 is guarded"}
-	h.hearFailure(deleted)
+	h.redactFailure(deleted)
 	for told, want := range map[string]string{
 		refused.Message:                      raw,
 		"Error creating: " + refused.Message: "Error creating: " + raw,
@@ -259,7 +262,7 @@ func TestWhatIsPublishedIsVerbatim(t *testing.T) {
 		"Created pod: web-1":                 "Created pod: web-1",
 		"":                                   "",
 	} {
-		if got := h.repeat(told); got != want {
+		if got := h.unredact(told); got != want {
 			t.Errorf("%.60q is published as %.80q, want %.80q", told, got, want)
 		}
 	}

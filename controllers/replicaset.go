@@ -19,16 +19,16 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// replicaSetBody is the part of a Loop that keeps pods at a number, for
+// replicaSetController is the part of a Loop that keeps pods at a number, for
 // ReplicaSets and for what has their form.
-type replicaSetBody struct {
+type replicaSetController struct {
 	*Loop
-	owners owners
-	pods   cache.Indexer
-	stores map[string]versioned
-	expect *expectations
-	lost   lostKeys
-	news   newsroom
+	owners     owners
+	pods       cache.Indexer
+	stores     map[string]versioned
+	expect     *expectations
+	unresolved unresolvedKeys
+	changes    recentChanges
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
@@ -50,7 +50,7 @@ func (l *Loop) keepPods(o owners, informer cache.SharedIndexInformer, pods corei
 			return err
 		}
 	}
-	b := &replicaSetBody{
+	b := &replicaSetController{
 		Loop:   l,
 		owners: o,
 		pods:   pods.Informer().GetIndexer(),
@@ -60,19 +60,19 @@ func (l *Loop) keepPods(o owners, informer cache.SharedIndexInformer, pods corei
 		},
 		expect: newExpectations(l.opts.Clock),
 	}
-	l.body = b
+	l.controller = b
 	if err := l.register(o.resource(), informer, b.ownerHandler()); err != nil {
 		return err
 	}
 	return l.register(resourcePods, pods.Informer(), b.podHandler())
 }
 
-func (b *replicaSetBody) now() time.Time { return b.opts.Clock.Now() }
+func (b *replicaSetController) now() time.Time { return b.opts.Clock.Now() }
 
-func (b *replicaSetBody) kind() string { return b.owners.kind().Kind }
+func (b *replicaSetController) kind() string { return b.owners.kind().Kind }
 
-// ownerHandler enqueues every event of an owner ([3.2]).
-func (b *replicaSetBody) ownerHandler() cache.ResourceEventHandler {
+// ownerHandler enqueues every event of an owner ([E-5]).
+func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if rs := b.owners.form(obj); rs != nil {
@@ -102,7 +102,7 @@ func (b *replicaSetBody) ownerHandler() cache.ResourceEventHandler {
 	}
 }
 
-func (b *replicaSetBody) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) {
+func (b *replicaSetController) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) {
 	b.opts.Managers.forget(rs.UID)
 	b.opts.Ledger.forget(rs.UID)
 	b.forgetKey(keyOf(rs))
@@ -110,16 +110,16 @@ func (b *replicaSetBody) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) {
 }
 
 // forgetKey drops what is remembered of a key whose object is gone.
-func (b *replicaSetBody) forgetKey(key string) {
+func (b *replicaSetController) forgetKey(key string) {
 	b.expect.forget(key)
-	b.lost.forget(key)
-	b.held.forget(key)
-	b.news.forget(key)
+	b.unresolved.forget(key)
+	b.deferred.forget(key)
+	b.changes.forget(key)
 }
 
 // podHandler wakes the owners that a pod concerns and keeps their
-// expectations ([3.2]).
-func (b *replicaSetBody) podHandler() cache.ResourceEventHandler {
+// expectations ([E-6]).
+func (b *replicaSetController) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if pod, ok := obj.(*corev1.Pod); ok {
@@ -143,7 +143,7 @@ func (b *replicaSetBody) podHandler() cache.ResourceEventHandler {
 	}
 }
 
-func (b *replicaSetBody) podAdded(pod *corev1.Pod, initial bool) {
+func (b *replicaSetController) podAdded(pod *corev1.Pod, initial bool) {
 	cause := added(kindPod, pod, initial, b.now())
 	if pod.DeletionTimestamp != nil {
 		b.podDeleted(pod, cause)
@@ -160,7 +160,7 @@ func (b *replicaSetBody) podAdded(pod *corev1.Pod, initial bool) {
 	}
 }
 
-func (b *replicaSetBody) podUpdated(old, pod *corev1.Pod) {
+func (b *replicaSetController) podUpdated(old, pod *corev1.Pod) {
 	cause := modified(kindPod, old, pod, podFields(old, pod), "", b.now())
 	relabelled := !labels.Equals(old.Labels, pod.Labels)
 	if pod.DeletionTimestamp != nil {
@@ -188,7 +188,7 @@ func (b *replicaSetBody) podUpdated(old, pod *corev1.Pod) {
 
 // ownedPodUpdated also sets a timer for the moment when a pod that has just
 // become ready will have been so for long enough.
-func (b *replicaSetBody) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1.OwnerReference, cause telemetry.Cause) {
+func (b *replicaSetController) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1.OwnerReference, cause telemetry.Cause) {
 	rs := b.resolve(pod.Namespace, ref)
 	if rs == nil {
 		return
@@ -201,7 +201,7 @@ func (b *replicaSetBody) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1.Owner
 }
 
 // podDeleted counts a deletion at the first sight of its timestamp.
-func (b *replicaSetBody) podDeleted(pod *corev1.Pod, cause telemetry.Cause) {
+func (b *replicaSetController) podDeleted(pod *corev1.Pod, cause telemetry.Cause) {
 	rs := b.resolve(pod.Namespace, metav1.GetControllerOf(pod))
 	if rs == nil {
 		return
@@ -211,7 +211,7 @@ func (b *replicaSetBody) podDeleted(pod *corev1.Pod, cause telemetry.Cause) {
 }
 
 // matching enqueues every owner that could adopt an orphan.
-func (b *replicaSetBody) matching(pod *corev1.Pod, cause telemetry.Cause) {
+func (b *replicaSetController) matching(pod *corev1.Pod, cause telemetry.Cause) {
 	if len(pod.Labels) == 0 {
 		return
 	}
@@ -229,7 +229,7 @@ func (b *replicaSetBody) matching(pod *corev1.Pod, cause telemetry.Cause) {
 
 // resolve finds the owner that a controller reference names, nil if it is
 // another kind, gone, or another object of that name.
-func (b *replicaSetBody) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.ReplicaSet {
+func (b *replicaSetController) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.ReplicaSet {
 	if ref == nil || ref.Kind != b.kind() {
 		return nil
 	}
@@ -240,11 +240,11 @@ func (b *replicaSetBody) resolve(namespace string, ref *metav1.OwnerReference) *
 	return rs
 }
 
-func (b *replicaSetBody) unknown(key string) { b.lost.add(key) }
+func (b *replicaSetController) unknown(key string) { b.unresolved.add(key) }
 
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with every pod that a live list shows.
-func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error {
+func (b *replicaSetController) readLive(ctx context.Context, t *replicaSetSync) error {
 	asked := b.now()
 	live, err := b.owners.live(ctx, t.rs.Namespace, t.rs.Name)
 	if apierrors.IsNotFound(err) {
@@ -255,7 +255,7 @@ func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error 
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
 	found := []entry{b.entryOf(live)}
-	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(t.rs.Spec.Selector)})
+	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, selecting(t.rs.Spec.Selector))
 	if err != nil {
 		return fmt.Errorf("live read of pods after a lost reply: %w", err)
 	}
@@ -274,7 +274,7 @@ func (b *replicaSetBody) readLive(ctx context.Context, t *replicaSetTurn) error 
 // have happened, and those that the cache has shown already. What remains went
 // while the cache stood still: decided on before the cache shows that, one pod
 // more would be deleted than has to go, and created again.
-func (b *replicaSetBody) settleDeletes(t *replicaSetTurn, live []corev1.Pod) {
+func (b *replicaSetController) settleDeletes(t *replicaSetSync, live []corev1.Pod) {
 	waiting := map[types.UID]bool{}
 	for _, p := range podsOf(b.pods, t.rs.Namespace, b.kind(), t.rs.Name, string(t.rs.UID)) {
 		waiting[p.UID] = p.DeletionTimestamp == nil
@@ -292,11 +292,11 @@ func (b *replicaSetBody) settleDeletes(t *replicaSetTurn, live []corev1.Pod) {
 }
 
 // entryOf is an owner as the ledger remembers it.
-func (b *replicaSetBody) entryOf(rs *appsv1.ReplicaSet) entry {
+func (b *replicaSetController) entryOf(rs *appsv1.ReplicaSet) entry {
 	return entry{uid: rs.UID, owner: ownerUID(rs), resource: b.owners.resource(), object: b.kind() + " " + rs.Name, rv: rs.ResourceVersion}
 }
 
-func (b *replicaSetBody) wrotePod(pod *corev1.Pod, rs *appsv1.ReplicaSet) {
+func (b *replicaSetController) wrotePod(pod *corev1.Pod, rs *appsv1.ReplicaSet) {
 	b.opts.Ledger.written(podEntry(pod, rs))
 }
 

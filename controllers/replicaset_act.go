@@ -23,52 +23,52 @@ import (
 // maxNames bounds the pods an outcome names.
 const maxNames = 50
 
-// replicaSetTurn is one sync of one owner of pods, in the form of a ReplicaSet.
-type replicaSetTurn struct {
-	hearsay
-	body   *replicaSetBody
-	key    string
-	seen   versions           // of the stores, from before anything was read
-	rs     *appsv1.ReplicaSet // from the cache: never changed; nil where it is gone
-	s      replicaset.Snapshot
-	sync   *replicaset.Sync
-	parent parentCheck
-	expect expected // as of before the pods were listed
+// replicaSetSync is one sync of one owner of pods, in the form of a ReplicaSet.
+type replicaSetSync struct {
+	redactor
+	controller *replicaSetController
+	key        string
+	seen       versions           // of the stores, from before anything was read
+	rs         *appsv1.ReplicaSet // from the cache: never changed; nil where it is gone
+	s          replicaset.Snapshot
+	sync       *replicaset.Sync
+	parent     parentCheck
+	expect     expected // as of before the pods were listed
 }
 
-func (t *replicaSetTurn) core() decision.Core {
+func (t *replicaSetSync) core() decision.Core {
 	if t.sync == nil {
 		t.sync = replicaset.NewSync(&t.s)
 	}
 	return t.sync
 }
 
-func (t *replicaSetTurn) now() time.Time                        { return t.s.Now }
-func (t *replicaSetTurn) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *replicaSetSync) now() time.Time                        { return t.s.Now }
+func (t *replicaSetSync) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
-func (t *replicaSetTurn) remember(trace *telemetry.Trace) {
+func (t *replicaSetSync) remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.body.news.note(t.key, t.body.news.of(t.key, t.s.UID).kept(&t.s, trace))
+		t.controller.changes.note(t.key, t.controller.changes.of(t.key, t.s.UID).afterReplicaSet(&t.s, trace))
 	}
 }
 
 // object is a reference, as the event must name the object and not its form.
-func (t *replicaSetTurn) object() runtime.Object {
+func (t *replicaSetSync) object() runtime.Object {
 	if t.rs == nil {
 		return nil
 	}
 	return &corev1.ObjectReference{
-		APIVersion: t.body.owners.kind().GroupVersion().String(), Kind: t.body.kind(),
+		APIVersion: t.controller.owners.kind().GroupVersion().String(), Kind: t.controller.kind(),
 		Namespace: t.rs.Namespace, Name: t.rs.Name, UID: t.rs.UID, ResourceVersion: t.rs.ResourceVersion,
 	}
 }
 
-func (t *replicaSetTurn) identity() identity {
+func (t *replicaSetSync) identity() identity {
 	return identity{uid: t.s.UID, owner: t.s.Owner, found: t.s.Found, waiting: len(t.s.Echo) > 0}
 }
 
 // do carries out one action.
-func (t *replicaSetTurn) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+func (t *replicaSetSync) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	switch a.Kind {
 	case decision.CreatePods:
 		return t.create(ctx, a)
@@ -79,18 +79,18 @@ func (t *replicaSetTurn) do(ctx context.Context, a decision.Action) (decision.Ou
 	case decision.Release:
 		return t.patch(ctx, a, releasePatch(a.Target.UID, string(t.rs.UID)))
 	}
-	return undone(a), decision.Learnt{}
+	return unsupported(a), decision.Learnt{}
 }
 
-// pods collects the replies of many requests that run at once.
-type pods struct {
+// podResults collects the replies of many requests that run at once.
+type podResults struct {
 	mu          sync.Mutex
 	outcome     decision.Outcome
 	unknown     bool
 	terminating bool
 }
 
-func (p *pods) created(pod *corev1.Pod) {
+func (p *podResults) created(pod *corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.outcome.RVs) < maxNames {
@@ -99,14 +99,14 @@ func (p *pods) created(pod *corev1.Pod) {
 	p.count(pod.Name)
 }
 
-func (p *pods) deleted(name string) {
+func (p *podResults) deleted(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count(name)
 }
 
 // count notes a pod that was done. It is locked.
-func (p *pods) count(name string) {
+func (p *podResults) count(name string) {
 	p.outcome.Done++
 	if len(p.outcome.Names) < maxNames {
 		p.outcome.Names = append(p.outcome.Names, name)
@@ -114,11 +114,11 @@ func (p *pods) count(name string) {
 }
 
 // failed keeps the first failure.
-func (p *pods) failed(err error) {
+func (p *podResults) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outcome.Failed++
-	p.unknown = p.unknown || lost(err)
+	p.unknown = p.unknown || outcomeUnknown(err)
 	p.terminating = p.terminating || namespaceTerminating(err)
 	if p.outcome.Failure == nil {
 		p.outcome.Failure = failureOf(err)
@@ -126,7 +126,7 @@ func (p *pods) failed(err error) {
 }
 
 // sum is the outcome of all of them.
-func (p *pods) sum() decision.Outcome {
+func (p *podResults) sum() decision.Outcome {
 	o := p.outcome
 	switch {
 	case o.Failed == 0:
@@ -144,29 +144,29 @@ func (p *pods) sum() decision.Outcome {
 }
 
 // create starts slowly: batches of 1, 2, 4, ..., and none after one with a
-// failure, so that a refusing quota costs one request and not five hundred ([3.5]).
-func (t *replicaSetTurn) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+// failure, so that a refusing quota costs one request and not five hundred ([P-3]).
+func (t *replicaSetSync) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	if len(t.rs.Spec.Template.Labels) == 0 { // Nobody would find such a pod again.
 		return decision.Outcome{State: decision.Refused, Untried: a.Count, Failure: &decision.Failure{Reason: "Invalid", Message: "unable to create pods, no labels"}}, decision.Learnt{}
 	}
-	t.body.expect.expectCreates(t.key, a.Count)
-	var all pods
+	t.controller.expect.expectCreates(t.key, a.Count)
+	var all podResults
 	left := a.Count
 	for batch := int64(1); left > 0 && all.outcome.Failed == 0; batch *= 2 {
 		n := min(batch, left)
-		atOnce(n, func(int64) { t.createPod(ctx, &all) })
+		runAll(n, func(int64) { t.createPod(ctx, &all) })
 		left -= n
 	}
 	all.outcome.Untried = left
 	// What failed or was never tried will not be seen.
-	t.body.expect.created(t.key, a.Count-all.outcome.Done)
+	t.controller.expect.created(t.key, a.Count-all.outcome.Done)
 	return all.sum(), decision.Learnt{NamespaceTerminating: all.terminating}
 }
 
-func (t *replicaSetTurn) createPod(ctx context.Context, all *pods) {
+func (t *replicaSetSync) createPod(ctx context.Context, all *podResults) {
 	var pod *corev1.Pod
-	err := t.body.safely(func() (err error) {
-		pod, err = t.body.client.CoreV1().Pods(t.rs.Namespace).Create(ctx, t.newPod(), metav1.CreateOptions{})
+	err := t.controller.withRecover(func() (err error) {
+		pod, err = t.controller.client.CoreV1().Pods(t.rs.Namespace).Create(ctx, t.newPod(), metav1.CreateOptions{})
 		return err
 	})
 	if err != nil {
@@ -176,8 +176,8 @@ func (t *replicaSetTurn) createPod(ctx context.Context, all *pods) {
 	all.created(pod)
 }
 
-// newPod builds a pod from the template ([3.5]).
-func (t *replicaSetTurn) newPod() *corev1.Pod {
+// newPod builds a pod from the template ([P-2]).
+func (t *replicaSetSync) newPod() *corev1.Pod {
 	template := t.rs.Spec.Template.DeepCopy()
 	prefix := t.rs.Name + "-"
 	if len(validation.NameIsDNSSubdomain(prefix, true)) > 0 {
@@ -187,44 +187,44 @@ func (t *replicaSetTurn) newPod() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: prefix, Namespace: t.rs.Namespace,
 			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.rs, t.body.owners.kind())},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.rs, t.controller.owners.kind())},
 		},
 		Spec: template.Spec,
 	}
 }
 
 // delete removes all victims at once, each only if it is still the pod that was ranked.
-func (t *replicaSetTurn) delete(ctx context.Context, a decision.Action) decision.Outcome {
+func (t *replicaSetSync) delete(ctx context.Context, a decision.Action) decision.Outcome {
 	uids := make([]types.UID, 0, len(a.Victims))
 	for _, v := range a.Victims {
 		uids = append(uids, types.UID(v.UID))
 	}
-	t.body.expect.expectDeletes(t.key, uids)
-	var all pods
-	atOnce(int64(len(a.Victims)), func(i int64) { t.deletePod(ctx, a.Victims[i], &all) })
+	t.controller.expect.expectDeletes(t.key, uids)
+	var all podResults
+	runAll(int64(len(a.Victims)), func(i int64) { t.deletePod(ctx, a.Victims[i], &all) })
 	return all.sum()
 }
 
-func (t *replicaSetTurn) deletePod(ctx context.Context, v decision.Victim, all *pods) {
+func (t *replicaSetSync) deletePod(ctx context.Context, v decision.Victim, all *podResults) {
 	uid := types.UID(v.UID)
-	err := t.body.safely(func() error {
-		return t.body.client.CoreV1().Pods(t.rs.Namespace).Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := t.controller.withRecover(func() error {
+		return t.controller.client.CoreV1().Pods(t.rs.Namespace).Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	})
 	switch {
 	case err == nil:
 		all.deleted(v.Name)
 	case apierrors.IsNotFound(err):
-		t.body.expect.deleted(t.key, uid)
+		t.controller.expect.deleted(t.key, uid)
 	default:
-		if !lost(err) { // Otherwise a live read tells whether it is still to come.
-			t.body.expect.deleted(t.key, uid)
+		if !outcomeUnknown(err) { // Otherwise a live read tells whether it is still to come.
+			t.controller.expect.deleted(t.key, uid)
 		}
 		all.failed(fmt.Errorf(notDeleted+"%w", err))
 	}
 }
 
-// atOnce runs f for 0 to n-1, all at the same time, and waits for them.
-func atOnce(n int64, f func(i int64)) {
+// runAll runs f for 0 to n-1, all at the same time, and waits for them.
+func runAll(n int64, f func(i int64)) {
 	var group sync.WaitGroup
 	for i := range n {
 		group.Go(func() { f(i) })
@@ -232,10 +232,10 @@ func atOnce(n int64, f func(i int64)) {
 	group.Wait()
 }
 
-// adopt makes an orphan ours, after one live look at whether we still exist ([0.3]).
-func (t *replicaSetTurn) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+// adopt makes an orphan ours, after one live look at whether we still exist ([A-2]).
+func (t *replicaSetSync) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	state, err := t.parent.check(string(t.rs.UID), func() (metav1.Object, error) {
-		return t.body.owners.live(ctx, t.rs.Namespace, t.rs.Name)
+		return t.controller.owners.live(ctx, t.rs.Namespace, t.rs.Name)
 	})
 	if err != nil {
 		return refusal(cannotAdopt(a, err)), decision.Learnt{}
@@ -243,36 +243,36 @@ func (t *replicaSetTurn) adopt(ctx context.Context, a decision.Action) (decision
 	if state != "" {
 		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}
 	}
-	return t.patch(ctx, a, adoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, t.body.owners.kind())))
+	return t.patch(ctx, a, adoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, t.controller.owners.kind())))
 }
 
-func (t *replicaSetTurn) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
-	pod, err := t.body.client.CoreV1().Pods(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
+func (t *replicaSetSync) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
+	pod, err := t.controller.client.CoreV1().Pods(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
 	if err != nil {
 		return claimOutcome(a, err)
 	}
-	t.body.wrotePod(pod, t.rs)
+	t.controller.wrotePod(pod, t.rs)
 	return outcomeOf(pod.ResourceVersion, nil), decision.Learnt{}
 }
 
 // publish writes the status, once and guarded: the Deployment loop writes the same object.
-func (t *replicaSetTurn) publish(ctx context.Context) decision.Outcome {
+func (t *replicaSetSync) publish(ctx context.Context) decision.Outcome {
 	rs := t.rs.DeepCopy()
-	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.repeat)
-	return t.body.put(t.rs, func() (entry, error) {
-		written, err := t.body.owners.putStatus(ctx, rs)
+	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.repeatCondition)
+	return t.controller.put(t.rs, func() (entry, error) {
+		written, err := t.controller.owners.putStatus(ctx, rs)
 		if err != nil {
 			return entry{}, err
 		}
-		return t.body.entryOf(written), nil
+		return t.controller.entryOf(written), nil
 	}, func() *decision.Writer {
-		read := func() (*appsv1.ReplicaSet, error) { return t.body.owners.live(ctx, rs.Namespace, rs.Name) }
-		return otherWriter(t.body.Loop, t.rs, read, replicaSetFields)
+		read := func() (*appsv1.ReplicaSet, error) { return t.controller.owners.live(ctx, rs.Namespace, rs.Name) }
+		return otherWriter(t.controller.Loop, t.rs, read, replicaSetFields)
 	})
 }
 
 // waits is what the ledger and the expectations hold.
-func (b *replicaSetBody) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+func (b *replicaSetController) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	var list []telemetry.ExpectationState
 	for key, x := range b.expect.all() {
 		list = append(list, telemetry.ExpectationState{Key: key, Creates: x.Creates, Deletes: x.Deletes, Since: x.Since, Expires: x.Expires})
@@ -282,15 +282,16 @@ func (b *replicaSetBody) waits() ([]telemetry.EchoState, []telemetry.Expectation
 
 // setReplicaSetStatus fills in what is to be published, what others said in
 // their very words.
-func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verbatim func(string) string) {
+func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verbatim func(decision.Condition) words) {
 	st.ObservedGeneration = s.ObservedGeneration
 	st.Replicas, st.FullyLabeledReplicas = int32(s.Replicas), int32(s.FullyLabeled)
 	st.ReadyReplicas, st.AvailableReplicas = int32(s.Ready), int32(s.Available)
-	st.TerminatingReplicas = narrow(s.Terminating)
+	st.TerminatingReplicas = toInt32(s.Terminating)
 	st.Conditions = nil
 	for _, c := range s.Conditions {
+		said := verbatim(c)
 		st.Conditions = append(st.Conditions, appsv1.ReplicaSetCondition{
-			Type: appsv1.ReplicaSetConditionType(verbatim(c.Type)), Status: corev1.ConditionStatus(verbatim(c.Status)), Reason: verbatim(c.Reason), Message: verbatim(c.Message),
+			Type: appsv1.ReplicaSetConditionType(said.kind), Status: corev1.ConditionStatus(said.status), Reason: said.reason, Message: said.message,
 			LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

@@ -16,20 +16,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // observe takes the snapshot of one owner from the caches. Expectations
 // are read before the pods are listed: the other way round, a pod seen in
 // between would be missing from the list and no longer be waited for ([RS-3]).
-func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) {
+func (b *replicaSetController) observe(ctx context.Context, key string) (objectSync, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
-	t := &replicaSetTurn{body: b, key: key, seen: versionsOf(b.stores)}
+	t := &replicaSetSync{controller: b, key: key, seen: versionsOf(b.stores)}
 	t.s = replicaset.Snapshot{
-		Version: replicaset.SnapshotVersion, Now: wall(b.now()), Kind: b.kind(),
+		Version: replicaset.SnapshotVersion, Now: wallTime(b.now()), Kind: b.kind(),
 		Namespace: namespace, Name: name, Burst: b.opts.Burst,
 	}
 	t.rs, err = b.owners.get(namespace, name)
@@ -40,11 +39,11 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if b.lost.has(key) {
+	if b.unresolved.has(key) {
 		if err := b.readLive(ctx, t); err != nil {
 			return nil, err
 		}
-		b.lost.forget(key)
+		b.unresolved.forget(key)
 	}
 	t.expect = b.expect.outstanding(key)
 	t.fill()
@@ -52,42 +51,42 @@ func (b *replicaSetBody) observe(ctx context.Context, key string) (turn, error) 
 }
 
 // fill copies what is decided on out of the cached objects.
-func (t *replicaSetTurn) fill() {
+func (t *replicaSetSync) fill() {
 	rs, s := t.rs, &t.s
 	s.Found, s.UID, s.RV, s.Generation = true, string(rs.UID), rs.ResourceVersion, rs.Generation
 	s.Deleting = rs.DeletionTimestamp != nil
 	if ref := metav1.GetControllerOf(rs); ref != nil && ref.Kind == kindDeployment {
-		s.Owner = ref.Name
+		s.Owner = foreignLine(ref.Name)
 	}
-	s.Want, s.MinReady = int64(orOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
+	s.Want, s.MinReady = int64(defaultToOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
-	s.Status, s.Held = t.status(&rs.Status), t.body.held.of(t.key, rs.UID)
-	s.Lag = t.body.opts.Ledger.lags.longest()
-	s.News = t.body.news.of(t.key, s.UID).told(s.Now)
+	s.Status, s.Held = t.status(&rs.Status), t.controller.deferred.of(t.key, rs.UID)
+	s.Lag = t.controller.opts.Ledger.lags.longest()
+	s.Recent = t.controller.changes.of(t.key, s.UID).forSnapshot(s.Now)
 	s.Expect = t.expect.Expectations
-	s.Expect.Since, s.Expect.Expires = wall(s.Expect.Since), wall(s.Expect.Expires)
-	s.CountTerminating, s.DeletionCost = t.body.opts.TerminatingReplicas(), t.body.opts.PodDeletionCost()
+	s.Expect.Since, s.Expect.Expires = wallTime(s.Expect.Since), wallTime(s.Expect.Expires)
+	s.CountTerminating, s.DeletionCost = t.controller.opts.TerminatingReplicas(), t.controller.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		s.SelectorError = foreign(err.Error())
+		s.SelectorError = redacted(err.Error())
 		return
 	}
-	s.Selector = selector.String()
+	s.Selector = foreignLine(selector.String())
 	t.fillPods(selector)
 	t.fillSiblings()
 	s.Echo = t.echoes()
 }
 
 // fillPods adds the candidates: our own, and orphans that match.
-func (t *replicaSetTurn) fillPods(selector labels.Selector) {
+func (t *replicaSetSync) fillPods(selector labels.Selector) {
 	rs := t.rs
-	own := podsOf(t.body.pods, rs.Namespace, t.body.kind(), rs.Name, string(rs.UID))
+	own := podsOf(t.controller.pods, rs.Namespace, t.controller.kind(), rs.Name, string(rs.UID))
 	full := labels.SelectorFromSet(rs.Spec.Template.Labels)
 	t.s.Pods = slices.Grow(t.s.Pods, len(own))
 	for _, p := range own {
 		t.addPod(p, full, true, selector.Matches(labels.Set(p.Labels)))
 	}
-	for _, p := range podsIn(t.body.pods, rs.Namespace) {
+	for _, p := range podsIn(t.controller.pods, rs.Namespace) {
 		if selector.Matches(labels.Set(p.Labels)) {
 			t.addPod(p, full, false, true)
 		}
@@ -95,17 +94,17 @@ func (t *replicaSetTurn) fillPods(selector labels.Selector) {
 	slices.SortFunc(t.s.Pods, func(a, b replicaset.Pod) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (t *replicaSetTurn) addPod(p *corev1.Pod, full labels.Selector, mine, matches bool) {
-	w := waiting(p)
+func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, matches bool) {
+	w := podWaitOf(p)
 	out := replicaset.Pod{
 		Name: p.Name, UID: string(p.UID), RV: p.ResourceVersion, Mine: mine, Matches: matches,
 		FullLabels: full.Matches(labels.Set(p.Labels)),
-		Created:    p.CreationTimestamp.UTC(), Phase: safetext.Line(string(p.Status.Phase)), Terminating: p.DeletionTimestamp != nil,
-		Node: safetext.Line(p.Spec.NodeName), Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
+		Created:    p.CreationTimestamp.UTC(), Phase: foreignLine(string(p.Status.Phase)), Terminating: p.DeletionTimestamp != nil,
+		Node: foreignLine(p.Spec.NodeName), Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, ContainerState: w.container,
 	}
 	out.Restarts, out.SidecarRestarts = restarts(p)
-	if d := disruption(p); stillTells(d, t.s.Now) {
+	if d := disruption(p); isRecent(d, t.s.Now) {
 		out.Disruption = d
 	}
 	_, out.Expected = t.expect.gone[p.UID]
@@ -113,7 +112,7 @@ func (t *replicaSetTurn) addPod(p *corev1.Pod, full labels.Selector, mine, match
 }
 
 // deletionCost reads the annotation the way the API server validates it: an
-// int32 without a plus sign or leading zeros; anything else counts as 0 ([3.6]).
+// int32 without a plus sign or leading zeros; anything else counts as 0 ([P-6]).
 func deletionCost(p *corev1.Pod) int64 {
 	value := p.Annotations[corev1.PodDeletionCost]
 	cost, err := strconv.ParseInt(value, 10, 32)
@@ -124,20 +123,20 @@ func deletionCost(p *corev1.Pod) int64 {
 }
 
 // echoes are our writes to this owner and its pods that the caches do not show yet.
-func (t *replicaSetTurn) echoes() []replicaset.Echo {
+func (t *replicaSetSync) echoes() []replicaset.Echo {
 	var list []replicaset.Echo
-	for _, e := range t.body.opts.Ledger.pending(t.rs.UID, t.body.stores, t.seen, t.cached) {
-		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wall(e.since), Check: wall(e.check)})
+	for _, e := range t.controller.opts.Ledger.pending(t.rs.UID, t.controller.stores, t.seen, t.cached) {
+		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wallTime(e.since), Check: wallTime(e.check)})
 		if e.overdue {
-			t.body.lost.add(t.key)
+			t.controller.unresolved.add(t.key)
 		}
 	}
 	slices.SortFunc(list, func(a, b replicaset.Echo) int { return strings.Compare(a.Object, b.Object) })
 	return list
 }
 
-func (t *replicaSetTurn) cached(resource string, uid types.UID) string {
-	if resource == t.body.owners.resource() {
+func (t *replicaSetSync) cached(resource string, uid types.UID) string {
+	if resource == t.controller.owners.resource() {
 		return t.rs.ResourceVersion
 	}
 	for i := range t.s.Pods {
@@ -148,10 +147,10 @@ func (t *replicaSetTurn) cached(resource string, uid types.UID) string {
 	return ""
 }
 
-func (t *replicaSetTurn) status(st *appsv1.ReplicaSetStatus) replicaset.Status {
+func (t *replicaSetSync) status(st *appsv1.ReplicaSetStatus) replicaset.Status {
 	out := replicaset.Status{
 		ObservedGeneration: st.ObservedGeneration, Replicas: int64(st.Replicas), FullyLabeled: int64(st.FullyLabeledReplicas),
-		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Terminating: widen(st.TerminatingReplicas),
+		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Terminating: toInt(st.TerminatingReplicas),
 	}
 	for _, c := range st.Conditions {
 		told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)

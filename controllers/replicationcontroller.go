@@ -17,7 +17,7 @@ import (
 
 // NewReplicationController builds the ReplicationController loop on shared
 // informers, registers its handlers and starts nothing. The informers may be
-// started before Run. It is the ReplicaSet loop over another kind ([3.9]).
+// started before Run. It is the ReplicaSet loop over another kind ([RM-1]).
 func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
 	l := newLoop(telemetry.LoopReplicationController, "replication-controller", client, opts)
 	l.queue = newQueue(queueOptions{Name: "replicationmanager", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
@@ -45,7 +45,7 @@ func (replicationControllers) form(obj any) *appsv1.ReplicaSet {
 }
 
 func (o replicationControllers) get(namespace, name string) (*appsv1.ReplicaSet, error) {
-	return formed(o.lister.ReplicationControllers(namespace).Get(name))
+	return convert(o.lister.ReplicationControllers(namespace).Get(name))
 }
 
 func (o replicationControllers) list(namespace string) ([]*appsv1.ReplicaSet, error) {
@@ -57,11 +57,11 @@ func (o replicationControllers) list(namespace string) ([]*appsv1.ReplicaSet, er
 	return list, err
 }
 
-// siblings are none: pods of a ReplicationController are ranked without ([3.6] 5).
+// siblings are none: pods of a ReplicationController are ranked without ([P-7]).
 func (replicationControllers) siblings(*appsv1.ReplicaSet) []*appsv1.ReplicaSet { return nil }
 
 func (o replicationControllers) live(ctx context.Context, namespace, name string) (*appsv1.ReplicaSet, error) {
-	return formed(o.client.CoreV1().ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{}))
+	return convert(o.client.CoreV1().ReplicationControllers(namespace).Get(ctx, name, metav1.GetOptions{}))
 }
 
 // putStatus sends no spec: the endpoint keeps the one that is stored.
@@ -76,11 +76,11 @@ func (o replicationControllers) putStatus(ctx context.Context, rs *appsv1.Replic
 			LastTransitionTime: c.LastTransitionTime,
 		})
 	}
-	return formed(o.client.CoreV1().ReplicationControllers(rs.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{}))
+	return convert(o.client.CoreV1().ReplicationControllers(rs.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{}))
 }
 
-// formed puts what was read into the form, and an error through.
-func formed(rc *corev1.ReplicationController, err error) (*appsv1.ReplicaSet, error) {
+// convert puts what was read into the form, and an error through.
+func convert(rc *corev1.ReplicationController, err error) (*appsv1.ReplicaSet, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@ func podOf(name string, owner *metav1.OwnerReference) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: object(name, "uid-"+name, "1", appWeb, owner)}
 }
 
-// [3.9]: events of ReplicationControllers and of their pods wake the same way
-// as those of ReplicaSets ([3.2]), and only this loop.
+// [RM-1]: events of ReplicationControllers and of their pods wake the same way
+// as those of ReplicaSets ([E-5], [E-6]), and only this loop.
 func TestEventsWakeReplicationControllers(t *testing.T) {
 	mine := ownedBy(kindReplicationController, "web", "r")
 	rc := func(uid, rv string) *corev1.ReplicationController { return controllerNamed("web", uid, rv, 1) }
@@ -94,17 +94,17 @@ func TestEventsWakeReplicationControllers(t *testing.T) {
 }
 
 // turnOf observes shop/web of the ReplicationController loop.
-func turnOf(t *testing.T, c *caches) *replicaSetTurn {
+func turnOf(t *testing.T, c *caches) *replicaSetSync {
 	t.Helper()
-	turn, err := c.controllers.observe(t.Context(), "shop/web")
+	target, err := c.controllers.observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return turn.(*replicaSetTurn)
+	return target.(*replicaSetSync)
 }
 
 // The snapshot is of the ReplicationController; its pods are those of its own
-// kind and orphans, and it has no siblings even where it has a controller ([3.6] 5).
+// kind and orphans, and it has no siblings even where it has a controller ([P-7]).
 func TestReplicationControllerSnapshot(t *testing.T) {
 	caches := newCaches(t)
 	rc := controllerNamed("web", "r", "8", 1)
@@ -131,7 +131,7 @@ func TestReplicationControllerSnapshot(t *testing.T) {
 }
 
 // What is written is a ReplicationController: the status with its conditions,
-// pods and adoptions with a reference to v1, and the object of its events ([3.9]).
+// pods and adoptions with a reference to v1, and the object of its events ([RM-1], [P-2]).
 func TestReplicationControllerWrites(t *testing.T) {
 	caches := newCaches(t)
 	rc := controllerNamed("web", "r", "8", 3)
@@ -142,25 +142,25 @@ func TestReplicationControllerWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	turn := turnOf(t, caches)
+	target := turnOf(t, caches)
 	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Kind: kindPod, Namespace: "shop", Name: "orphan", UID: "uid-orphan"}}
-	if o, _ := turn.do(t.Context(), adopt); o.State != decision.Written {
+	if o, _ := target.do(t.Context(), adopt); o.State != decision.Written {
 		t.Errorf("adoption %s: %+v", o.State, o.Failure)
 	}
-	if o, _ := turn.do(t.Context(), decision.Action{Kind: decision.CreatePods, Count: 1}); o.State != decision.Written {
+	if o, _ := target.do(t.Context(), decision.Action{Kind: decision.CreatePods, Count: 1}); o.State != decision.Written {
 		t.Errorf("creation %s: %+v", o.State, o.Failure)
 	}
-	turn.core()
-	settled := turn.sync.Report()
+	target.core()
+	settled := target.sync.Report()
 	settled.Status.Replicas, settled.Status.ObservedGeneration = 2, 4
 	settled.Status.Terminating = new(int64)
 	settled.Status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "quota"}}
-	if o := turn.publish(t.Context()); o.State != decision.Written {
+	if o := target.publish(t.Context()); o.State != decision.Written {
 		t.Errorf("status %s: %+v", o.State, o.Failure)
 	}
 	checkWritten(t, client)
 	want := &corev1.ObjectReference{APIVersion: "v1", Kind: kindReplicationController, Namespace: "shop", Name: "web", UID: "r", ResourceVersion: "8"}
-	if diff := cmp.Diff(runtime.Object(want), turn.object()); diff != "" {
+	if diff := cmp.Diff(runtime.Object(want), target.object()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -209,12 +209,12 @@ func TestReplicationControllerWithoutATemplate(t *testing.T) {
 	rc := controllerNamed("web", "r", "8", 3)
 	rc.Spec.Template = nil
 	caches.add(t, rc)
-	turn := turnOf(t, caches)
-	v := turn.core().Decide()
+	target := turnOf(t, caches)
+	v := target.core().Decide()
 	if len(v.Actions) != 1 || v.Actions[0].Count != 3 {
 		t.Fatalf("decided %+v", v.Actions)
 	}
-	o, _ := turn.do(t.Context(), v.Actions[0])
+	o, _ := target.do(t.Context(), v.Actions[0])
 	if o.State != decision.Refused || o.Failure.Message != "unable to create pods, no labels" || o.Untried != 3 {
 		t.Errorf("creation %s, %d untried: %+v", o.State, o.Untried, o.Failure)
 	}

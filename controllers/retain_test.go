@@ -15,11 +15,11 @@ import (
 func TestTheRecordKeepsNoTurnAlive(t *testing.T) {
 	caches := newCaches(t)
 	caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
-	deployment, traceOfOne := recordedTurn(t, func() (*deploymentTurn, error) {
-		turn, err := caches.deployments.observe(t.Context(), "shop/web")
-		return turn.(*deploymentTurn), err
+	deployment, traceOfOne := recordedTurn(t, func() (*deploymentSync, error) {
+		target, err := caches.deployments.observe(t.Context(), "shop/web")
+		return target.(*deploymentSync), err
 	})
-	controller, traceOfOther := recordedTurn(t, func() (*replicaSetTurn, error) { return turnOf(t, caches), nil })
+	controller, traceOfOther := recordedTurn(t, func() (*replicaSetSync, error) { return turnOf(t, caches), nil })
 	runtime.GC()
 	if deployment.Value() != nil {
 		t.Error("the turn of a Deployment is still there")
@@ -36,21 +36,21 @@ func TestTheRecordKeepsNoTurnAlive(t *testing.T) {
 //go:noinline
 func recordedTurn[T any, P interface {
 	*T
-	turn
+	objectSync
 }](t *testing.T, observe func() (P, error)) (weak.Pointer[T], *telemetry.Trace) {
 	t.Helper()
-	turn, err := observe()
+	target, err := observe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := decision.Sync{Core: turn.core()}
+	s := decision.Sync{Core: target.core()}
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		return slices.Repeat([]decision.Outcome{{State: decision.NotTried}}, len(v.Actions)), decision.Learnt{}
 	})
-	told := s.Tell(decision.Try{}, turn.now())
+	told := s.Tell(decision.Try{}, target.now())
 	trace := &telemetry.Trace{Rounds: s.Rounds, Report: s.Report, Numbers: told.Numbers, Sentence: told.Sentence}
-	if trace.Snapshot, err = turn.snapshot(); err != nil {
+	if trace.Snapshot, err = target.snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	return weak.Make((*T)(turn)), trace
+	return weak.Make((*T)(target)), trace
 }

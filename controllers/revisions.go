@@ -52,7 +52,7 @@ func compareRevisions(a, b string) int {
 func templateChange(from, to *appsv1.ReplicaSet) *deployment.TemplateChange {
 	d := templateFields(withoutHash(&from.Spec.Template), withoutHash(&to.Spec.Template))
 	all := slices.Concat(d.images, d.others)
-	c := &deployment.TemplateChange{From: from.Annotations[annotationRevision], To: to.Annotations[annotationRevision]}
+	c := &deployment.TemplateChange{From: foreignNumber(from.Annotations[annotationRevision]), To: foreignNumber(to.Annotations[annotationRevision])}
 	c.More = int64(max(0, len(all)-deployment.MaxChanged))
 	for _, f := range all[:len(all)-int(c.More)] {
 		f.Field = strings.TrimPrefix(f.Field, pathTemplate+".")

@@ -7,8 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // podHash is the name of the pod index by namespace and pod-template-hash. The
@@ -54,7 +52,7 @@ func podsMatching(pods cache.Indexer, namespace string, of *metav1.LabelSelector
 
 // fillSiblings counts active pods on each node over all ReplicaSets of the same
 // owner, which only a ranking needs: so only when there are too many pods.
-func (t *replicaSetTurn) fillSiblings() {
+func (t *replicaSetSync) fillSiblings() {
 	active := int64(0)
 	for i := range t.s.Pods {
 		if t.s.Pods[i].Active() {
@@ -64,17 +62,17 @@ func (t *replicaSetTurn) fillSiblings() {
 	if active <= t.s.Want {
 		return
 	}
-	family := t.body.owners.siblings(t.rs)
+	family := t.controller.owners.siblings(t.rs)
 	if family == nil {
 		return
 	}
 	t.s.Siblings = map[string]int64{}
 	counted := map[types.UID]bool{}
 	for _, sibling := range family {
-		for _, p := range podsMatching(t.body.pods, t.rs.Namespace, sibling.Spec.Selector) {
+		for _, p := range podsMatching(t.controller.pods, t.rs.Namespace, sibling.Spec.Selector) {
 			if podActive(p) && p.Spec.NodeName != "" && !counted[p.UID] {
 				counted[p.UID] = true
-				t.s.Siblings[safetext.Line(p.Spec.NodeName)]++
+				t.s.Siblings[foreignLine(p.Spec.NodeName)]++
 			}
 		}
 	}

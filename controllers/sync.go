@@ -32,44 +32,44 @@ func (l *Loop) sync(ctx context.Context, w work, worker int) {
 		Started: l.opts.Clock.Now(),
 	}
 	l.opts.Ledger.lags.note(l.name, t.Wait())
-	turn := l.attempt(ctx, t)
-	t.Result = result(t, turn)
-	l.again(t)
+	target := l.attempt(ctx, t)
+	t.Result = result(t, target)
+	l.requeue(t)
 	t.Ended = l.opts.Clock.Now()
 	if l.opts.Recorder == (discard{}) {
 		l.unblocks.follow(t)
 		return
 	}
-	l.describe(t, turn)
+	l.describe(t, target)
 	l.unblocks.follow(t)
-	l.record(t, turn)
+	l.record(t, target)
 }
 
 // attempt runs the four verbs and recovers a panic into the trace, so that one
 // broken object cannot stop the loop for all others.
-func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
+func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target objectSync) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.Failure = &decision.Failure{Reason: reasonPanic, Message: foreign(fmt.Sprint(p))}
+			t.Failure = &decision.Failure{Reason: reasonPanic, Message: redacted(fmt.Sprint(p))}
 			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", t.Failure.Message, "stack", string(debug.Stack()))
 		}
 	}()
 	clock := l.stopwatch()
-	turn, err := l.body.observe(ctx, t.Key())
+	target, err := l.controller.observe(ctx, t.Key())
 	t.Phases.Observe = clock()
 	if err != nil {
 		t.Failure = failureOf(fmt.Errorf("observe: %w", err))
-		t.Failure.Message = foreign(t.Failure.Message)
+		t.Failure.Message = redacted(t.Failure.Message)
 		return nil
 	}
-	s := decision.Sync{Core: turn.core()}
+	s := decision.Sync{Core: target.core()}
 	defer func() { t.Rounds = s.Rounds }() // Where it panics, too.
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		t.Phases.Decide += clock()
-		outcomes, learnt := l.act(ctx, turn, v.Actions)
+		outcomes, learnt := l.act(ctx, target, v.Actions)
 		t.Phases.Act += clock()
 		if learnt.NamespaceTerminating {
-			l.opts.Ledger.namespaces.ends(t.Namespace, wall(l.opts.Clock.Now()))
+			l.opts.Ledger.namespaces.markTerminating(t.Namespace, wallTime(l.opts.Clock.Now()))
 		}
 		return outcomes, learnt
 	})
@@ -77,49 +77,49 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (turn turn) {
 	t.Timers = t.Rounds[len(t.Rounds)-1].Verdict.Timers
 	if t.Report != nil {
 		t.Phases.Settle = clock()
-		l.publish(ctx, t, turn)
+		l.publish(ctx, t, target)
 		t.Phases.Publish = clock()
 	}
-	return turn
+	return target
 }
 
 // publish writes the status, once, and then the events.
-func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, turn turn) {
+func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target objectSync) {
 	t.Timers = slices.Concat(t.Timers, t.Report.Timers)
-	uid := types.UID(turn.identity().uid)
+	uid := types.UID(target.identity().uid)
 	if t.Report.Hold {
-		l.held.note(t.Key(), uid, wall(t.Started))
+		l.deferred.note(t.Key(), uid, wallTime(t.Started))
 	} else {
-		l.held.forget(t.Key())
+		l.deferred.forget(t.Key())
 	}
 	if l.opts.Mode == Watch {
 		return
 	}
 	if t.Report.Publish {
-		outcome := turn.publish(ctx)
-		turn.hearFailure(outcome.Failure)
+		outcome := target.publish(ctx)
+		target.redactFailure(outcome.Failure)
 		t.Report.Outcome = &outcome
 		if outcome.State == decision.Refused || outcome.State == decision.Unanswered {
 			// It is due: held back once more, the next try would pass for a success.
-			l.held.note(t.Key(), uid, wall(t.Started).Add(-decision.LongestWindow))
+			l.deferred.note(t.Key(), uid, wallTime(t.Started).Add(-decision.LongestWindow))
 		}
 	}
-	if object := turn.object(); object != nil {
+	if object := target.object(); object != nil {
 		for _, e := range t.Report.Events {
-			l.recorder.Event(object, e.Type, e.Reason, turn.repeat(e.Message))
+			l.recorder.Event(object, e.Type, e.Reason, target.unredact(e.Message))
 		}
 	}
 }
 
 // result is how the sync ended: the worst that happened to any write.
-func result(t *telemetry.Trace, turn turn) telemetry.Result {
+func result(t *telemetry.Trace, target objectSync) telemetry.Result {
 	if t.Failure != nil {
 		if t.Failure.Reason == reasonPanic {
 			return telemetry.ResultPanicked
 		}
 		return telemetry.ResultFailed
 	}
-	if turn.identity().waiting {
+	if target.identity().waiting {
 		return telemetry.ResultWaiting
 	}
 	worst := telemetry.ResultUnchanged
@@ -130,7 +130,7 @@ func result(t *telemetry.Trace, turn turn) telemetry.Result {
 		}
 	}
 	if invalid := t.Rounds[len(t.Rounds)-1].Verdict.Invalid; invalid != "" {
-		// The object itself is wrong: no retry mends that, and its next change wakes the key.
+		// The object itself is wrong: no retry fixes that, and its next change wakes the key.
 		t.Failure = &decision.Failure{Reason: "Invalid", Message: invalid, Terminal: true}
 		worst = telemetry.ResultFailed
 	}
@@ -188,9 +188,9 @@ func worse(a, b telemetry.Result) telemetry.Result {
 	return a
 }
 
-// again asks for the next sync of the key: by back-off after an error, at the
-// armed timers otherwise. An error that no retry mends ends it.
-func (l *Loop) again(t *telemetry.Trace) {
+// requeue asks for the next sync of the key: by back-off after an error, at the
+// armed timers otherwise. An error that no retry fixes ends it.
+func (l *Loop) requeue(t *telemetry.Trace) {
 	key := t.Key()
 	l.arm(t)
 	switch t.Result {
@@ -205,7 +205,7 @@ func (l *Loop) again(t *telemetry.Trace) {
 		return
 	}
 	if t.Result == telemetry.ResultUnknown {
-		l.body.unknown(key)
+		l.controller.unknown(key)
 	}
 	if t.Failure != nil && t.Failure.Terminal {
 		l.queue.Forget(key)
@@ -229,7 +229,7 @@ func (l *Loop) retry(t *telemetry.Trace) {
 	if t.Failure.Down() {
 		l.stranded.add(key)
 		if tries > outageTries {
-			l.outlast(t)
+			l.retryDuringOutage(t)
 			return
 		}
 	}
@@ -261,29 +261,29 @@ func (l *Loop) wake(key string, timer decision.Timer) {
 
 // describe adds what a person reads: the sentence, the numbers, the snapshot. A
 // sync that panicked keeps the snapshot that made it panic.
-func (l *Loop) describe(t *telemetry.Trace, turn turn) {
-	if turn == nil || !l.say(t, turn) {
+func (l *Loop) describe(t *telemetry.Trace, target objectSync) {
+	if target == nil || !l.say(t, target) {
 		t.Sentence = unobserved(t)
 	}
 }
 
 // say is what the turn has to say of the sync. It reports whether there is a sentence.
-func (l *Loop) say(t *telemetry.Trace, turn turn) (said bool) {
+func (l *Loop) say(t *telemetry.Trace, target objectSync) (said bool) {
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.
-			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
+			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", redacted(fmt.Sprint(p)))
 		}
 	}()
-	id := turn.identity()
+	id := target.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
 	var err error
-	if t.Snapshot, err = turn.snapshot(); err != nil {
-		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", err)
+	if t.Snapshot, err = target.snapshot(); err != nil {
+		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", redacted(err.Error()))
 	}
 	if t.Result == telemetry.ResultPanicked {
 		return false
 	}
-	told := turn.core().Tell(t.Rounds, t.Report, t.Try, turn.now())
+	told := target.core().Tell(t.Rounds, t.Report, t.Try, target.now())
 	t.Numbers, t.Diagnosis, t.Sentence = told.Numbers, told.Diagnosis, told.Sentence
 	return true
 }
@@ -306,10 +306,10 @@ func unobserved(t *telemetry.Trace) decision.Sentence {
 
 // record links echoes to the syncs that wrote them and hands the trace over. A
 // broken recorder costs a trace and never the process.
-func (l *Loop) record(t *telemetry.Trace, turn turn) {
+func (l *Loop) record(t *telemetry.Trace, target objectSync) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", p)
+			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", redacted(fmt.Sprint(p)))
 		}
 	}()
 	for i := range t.Causes {
@@ -322,8 +322,8 @@ func (l *Loop) record(t *telemetry.Trace, turn turn) {
 			c.Sync, c.Manager = seq, "" // It is our own, whatever was signed.
 		}
 	}
-	if turn != nil {
-		turn.remember(t)
+	if target != nil {
+		target.remember(t)
 	}
 	l.opts.Recorder.Record(t)
 	l.queue.Taken(t.Key(), t.Seq)

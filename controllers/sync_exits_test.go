@@ -79,7 +79,7 @@ func runLoop(t *testing.T, s *script, r Recorder, keys []string, during func()) 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts := Options{Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
-		l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), body: s, queue: newQueue(queueOptions{})}
+		l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: s, queue: newQueue(queueOptions{})}
 		for _, key := range keys {
 			l.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseAdded})
 		}
@@ -94,7 +94,7 @@ func runLoop(t *testing.T, s *script, r Recorder, keys []string, during func()) 
 	})
 }
 
-// While no API server answers a key is neither dropped nor left for long.
+// [W-2], [W-3]: while no API server answers a key is neither dropped nor left for long.
 func TestOutagesDropNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -138,7 +138,7 @@ func TestResume(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, syncs := &script{observeErr: c.err}, &recording{}
 			synctest.Test(t, func(t *testing.T) {
-				l := &Loop{name: "test", opts: Options{Recorder: syncs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults(), client: fake.NewClientset(), body: s, queue: newQueue(queueOptions{})}
+				l := &Loop{name: "test", opts: Options{Recorder: syncs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults(), client: fake.NewClientset(), controller: s, queue: newQueue(queueOptions{})}
 				l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -167,10 +167,10 @@ func TestResume(t *testing.T) {
 func TestFailedStatusIsNotHeldBack(t *testing.T) {
 	for state, due := range map[decision.State]bool{decision.Unanswered: true, decision.Refused: true, decision.Written: false, decision.Conflicted: false} {
 		s := &script{published: decision.Outcome{State: state}}
-		l := &Loop{name: "test", opts: Options{}.withDefaults(), body: s}
+		l := &Loop{name: "test", opts: Options{}.withDefaults(), controller: s}
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Started: time.Now(), Report: &decision.Report{Publish: true}}
 		l.publish(t.Context(), x, s)
-		held := l.held.of("shop/web", "u")
+		held := l.deferred.of("shop/web", "u")
 		if got := !held.IsZero() && !decision.Due(x.Started, held, time.Hour).After(x.Started); got != due {
 			t.Errorf("%s: due %v, held since %s", state, got, held)
 		}

@@ -24,7 +24,7 @@ import (
 // script is a body and a turn that does what a test says: faults such as a
 // panic in the middle of a sync cannot be had from a real cluster.
 type script struct {
-	hearsay
+	redactor
 	observeErr error
 	decideFunc func(round int) decision.Verdict
 	doFunc     func(a decision.Action) (decision.Outcome, decision.Learnt)
@@ -33,19 +33,19 @@ type script struct {
 	waiting    bool
 	tellFunc   func() decision.Telling
 
-	rounds   int
-	done     []string
-	lostKeys []string
+	rounds         int
+	done           []string
+	unresolvedKeys []string
 }
 
-func (s *script) observe(context.Context, string) (turn, error) {
+func (s *script) observe(context.Context, string) (objectSync, error) {
 	if s.observeErr != nil {
 		return nil, s.observeErr
 	}
 	s.rounds = 0
 	return s, nil
 }
-func (s *script) unknown(key string) { s.lostKeys = append(s.lostKeys, key) }
+func (s *script) unknown(key string) { s.unresolvedKeys = append(s.unresolvedKeys, key) }
 func (s *script) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	return nil, nil
 }
@@ -108,7 +108,7 @@ func play(t *testing.T, s *script, limit int64, mode Mode, idle time.Duration) (
 	synctest.Test(t, func(t *testing.T) {
 		r := &recording{}
 		opts := Options{Mode: mode, Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
-		l := &Loop{name: "test", limit: limit, opts: opts, client: fake.NewClientset(), body: s}
+		l := &Loop{name: "test", limit: limit, opts: opts, client: fake.NewClientset(), controller: s}
 		l.queue = newQueue(queueOptions{})
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -136,7 +136,7 @@ func action(name string, d decision.Discipline) decision.Action {
 	return decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: name}, Discipline: d}
 }
 
-// [2.3]: fifteen tries with growing back-off, then dropped until something changes.
+// [W-2]: fifteen tries with growing back-off, then dropped until something changes.
 func TestDroppedAfterFifteenTries(t *testing.T) {
 	traces := play(t, &script{observeErr: errors.New("cache is broken")}, 15, Act, time.Hour)
 	if len(traces) != 16 {
@@ -169,6 +169,7 @@ func TestReplicaSetsAreNeverDropped(t *testing.T) {
 	}
 }
 
+// [W-4]
 func TestPanicsAreRecordedAndTriedAgain(t *testing.T) {
 	s := &script{}
 	s.decideFunc = func(int) decision.Verdict {
@@ -327,7 +328,7 @@ func TestResults(t *testing.T) {
 			if again := len(traces) > 1; again != c.again {
 				t.Errorf("tried again = %v, want %v", again, c.again)
 			}
-			if asked := len(s.lostKeys) > 0; asked != (c.outcome.State == decision.Unknown) {
+			if asked := len(s.unresolvedKeys) > 0; asked != (c.outcome.State == decision.Unknown) {
 				t.Errorf("asked for a live read = %v", asked)
 			}
 		})
@@ -350,7 +351,7 @@ func TestWatchModeWritesNothing(t *testing.T) {
 
 func TestRunRefusesNonsense(t *testing.T) {
 	opts := Options{}.withDefaults()
-	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), body: &script{}, queue: newQueue(queueOptions{})}
+	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: &script{}, queue: newQueue(queueOptions{})}
 	if err := l.Run(t.Context(), 0); err == nil {
 		t.Error("no workers were accepted")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
-// templates remembers what is dear to compute of each Deployment's pod template:
+// templates remembers what is expensive to compute of each Deployment's pod template:
 // its hashes, and which ReplicaSets have the same one. It holds for one
 // generation, which any change of the spec raises. The zero value is ready.
 type templates struct {
@@ -95,7 +95,7 @@ func (k *knownTemplate) sameAs(t *corev1.PodTemplateSpec, rs *appsv1.ReplicaSet)
 }
 
 // templateHash names a pod template the way Kubernetes does, so that a
-// ReplicaSet keeps its name when another controller takes over ([2.5.2]).
+// ReplicaSet keeps its name when another controller takes over ([N-2]).
 func templateHash(t *corev1.PodTemplateSpec, collisions *int32) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(dump.ForHash(*t))) // A hash never fails to write.
@@ -108,7 +108,7 @@ func templateHash(t *corev1.PodTemplateSpec, collisions *int32) string {
 }
 
 // replicaSetName joins a Deployment's name and a hash and cuts the former where
-// the whole would be longer than a name may be ([2.5] 5b).
+// the whole would be longer than a name may be ([N-3]).
 func replicaSetName(deployment, hash string) string {
 	if most := validation.DNS1123SubdomainMaxLength - len(hash) - 1; len(deployment) > most {
 		deployment = deployment[:most]
@@ -116,7 +116,7 @@ func replicaSetName(deployment, hash string) string {
 	return deployment + "-" + hash
 }
 
-// sameTemplate is semantic equality, the hash label aside ([2.5] 1).
+// sameTemplate is semantic equality, the hash label aside ([N-1]).
 func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(withoutHash(a), withoutHash(b))
 }

@@ -17,7 +17,7 @@ func template(labels map[string]string, image string) *corev1.PodTemplateSpec {
 	}
 }
 
-// [2.5.2]: the hash depends on the template and the collision count, and a
+// [N-2]: the hash depends on the template and the collision count, and a
 // count of zero is not the same as none.
 func TestTemplateHash(t *testing.T) {
 	a := template(map[string]string{"app": "web"}, "nginx:1.27")
@@ -40,6 +40,7 @@ func TestTemplateHash(t *testing.T) {
 	}
 }
 
+// [N-3]
 func TestReplicaSetName(t *testing.T) {
 	if got := replicaSetName("web", "7d4b9c6f5x"); got != "web-7d4b9c6f5x" {
 		t.Errorf("name = %s", got)

@@ -130,7 +130,7 @@ func lackOf(t *telemetry.Trace) (lack, bool) {
 	if code := refusedBy(t.Rounds); code != "" {
 		return lack{code: code}, true
 	}
-	if f := t.Diagnosis.First(); f != nil && t.Owner == "" && !diagnosis.Refuses(f.Code) {
+	if f := t.Diagnosis.First(); f != nil && t.Owner == "" && !diagnosis.IsRefusal(f.Code) {
 		return lack{f.Code, f.Message}, true
 	}
 	return lack{}, true
@@ -330,7 +330,7 @@ func (u *unblocker) deny(at place, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.denied[at.code] {
-		u.logger.Info("What keeps pods is not watched", "kind", enders[at.code].kind, "error", err)
+		u.logger.Info("What keeps pods is not watched", "kind", enders[at.code].kind, "error", redacted(err.Error()))
 	}
 	u.denied[at.code] = true
 	if w := u.places[at]; w != nil {

@@ -37,7 +37,7 @@ func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
 	caches := newCaches(t)
 	caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
 	for uid, l := range map[types.UID]*Loop{"d": caches.deployments.Loop, "r": caches.controllers.Loop} {
-		l.held.note("shop/web", uid, wall(time.Now()))
+		l.deferred.note("shop/web", uid, wallTime(time.Now()))
 		l.opts.Ledger.written(entry{uid: uid, resource: l.caches[0].resource, object: l.name + " web", rv: "99"})
 	}
 	caches.controllers.expect.expectCreates("shop/web", 2)
@@ -46,7 +46,7 @@ func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]bool{}
-	for _, snapshot := range []any{observed.(*deploymentTurn).s, turnOf(t, caches).s} {
+	for _, snapshot := range []any{observed.(*deploymentSync).s, turnOf(t, caches).s} {
 		instants(reflect.ValueOf(snapshot), "", func(at string, x time.Time) {
 			if strings.Contains(x.String(), "m=") || x.Location() != time.UTC {
 				t.Errorf("%T%s is %s", snapshot, at, x)

@@ -47,7 +47,7 @@ func Warnings(ctx context.Context, client kubernetes.Interface, namespace string
 // warning takes the time where whoever wrote the event has put it.
 func warning(e *corev1.Event) telemetry.Warning {
 	w := telemetry.Warning{At: e.LastTimestamp.UTC(), Count: int64(max(1, e.Count)), Object: e.InvolvedObject.Kind + " " + e.InvolvedObject.Name,
-		Reason: foreign(e.Reason), Message: foreign(e.Message)}
+		Reason: redacted(e.Reason), Message: redacted(e.Message)}
 	if e.Series != nil {
 		w.At, w.Count = e.Series.LastObservedTime.UTC(), int64(e.Series.Count)
 	}

@@ -1,7 +1,7 @@
 // Package static holds the console's style sheet, script and icon. It may not
 // import anything of ours, read a disk, or know a page: it embeds files and
 // serves each under a name that carries the hash of its content, so that a
-// browser may keep it for ever and a new release is never mixed with an old one.
+// browser may keep it forever and a new release is never mixed with an old one.
 package static
 
 import (
@@ -125,7 +125,7 @@ func Find(name string) (File, bool) {
 	return f, ok
 }
 
-// ServeHTTP sends the file, compressed where the reader takes it, and lets it be kept for ever.
+// ServeHTTP sends the file, compressed where the reader takes it, and lets it be kept forever.
 func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.Type)

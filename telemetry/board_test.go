@@ -92,7 +92,7 @@ func TestBoardRemembersToneAndWrites(t *testing.T) {
 		{say(6, "", "a"), at(3), 5},
 		{say(7, decision.ToneMoving, "a"), at(3), 5},
 		{known, at(6), 5},
-		{say(9, decision.ToneWaiting, "b"), at(9), 0}, // made anew under the same name
+		{say(9, decision.ToneWaiting, "b"), at(9), 0}, // recreated under the same name
 	} {
 		j.Record(c.trace)
 		b := j.Board()

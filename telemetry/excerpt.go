@@ -13,7 +13,7 @@ type Excerpt struct {
 	traces []*Trace // by when they started
 	byID   map[syncID]*Trace
 	writes map[written]*Trace
-	seen   map[written][]sighting
+	seen   map[written][]observation
 	// outages are those that are known beside what the syncs tell.
 	outages []Outage
 }
@@ -24,8 +24,8 @@ type syncID struct {
 	seq   uint64
 }
 
-// sighting is a sync that took a version of an object as a cause.
-type sighting struct {
+// observation is a sync that took a version of an object as a cause.
+type observation struct {
 	by    *Trace
 	cause *Cause
 }
@@ -34,7 +34,7 @@ type sighting struct {
 func NewExcerpt(traces []*Trace) *Excerpt {
 	e := &Excerpt{
 		traces: slices.Clone(traces), byID: make(map[syncID]*Trace, len(traces)),
-		writes: make(map[written]*Trace, 2*len(traces)), seen: make(map[written][]sighting, 2*len(traces)),
+		writes: make(map[written]*Trace, 2*len(traces)), seen: make(map[written][]observation, 2*len(traces)),
 	}
 	slices.SortStableFunc(e.traces, func(a, b *Trace) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Seq, b.Seq))
@@ -44,7 +44,7 @@ func NewExcerpt(traces []*Trace) *Excerpt {
 		e.wrote(t)
 		for i := range t.Causes {
 			if what, ok := seenIn(t, &t.Causes[i]); ok {
-				e.seen[what] = append(e.seen[what], sighting{t, &t.Causes[i]})
+				e.seen[what] = append(e.seen[what], observation{t, &t.Causes[i]})
 			}
 		}
 	}
@@ -74,14 +74,14 @@ func seenIn(t *Trace, c *Cause) (written, bool) {
 	if !named {
 		return written{}, false
 	}
-	if c.ends() {
+	if c.isDeletion() {
 		return written{kind: kind, namespace: t.Namespace, name: name}, true
 	}
 	return written{kind, t.Namespace, name, c.NewRV}, c.NewRV != ""
 }
 
-// ends reports whether the event is the end of an object, or its beginning to end.
-func (c *Cause) ends() bool {
+// isDeletion reports whether the event is the end of an object, or its beginning to end.
+func (c *Cause) isDeletion() bool {
 	switch c.Kind {
 	case CauseDeleted, CauseTombstone:
 		return true

@@ -118,13 +118,13 @@ type Journal struct {
 	// waiting is how many readers wait: recording nudges nobody for nobody.
 	waiting atomic.Int64
 	ended   atomic.Bool
-	hand    atHand
+	hand    unpackedCache
 
 	// mu guards what is below. Record and look-ups take it, Next never does.
 	mu      sync.RWMutex
 	oldest  uint64 // in recent; Recent traces back or fewer
 	shelves [shelfCount]shelf
-	objects map[Object]*history
+	objects map[Object]*objectTraces
 	bytes   int64
 	shelved int64 // of bytes, what stands on a shelf
 	folded  uint64
@@ -143,7 +143,7 @@ func NewJournal(o JournalOptions) *Journal {
 		recent:  make([]atomic.Pointer[kept], o.Recent),
 		nudge:   make(chan struct{}, 1),
 		oldest:  1,
-		objects: map[Object]*history{},
+		objects: map[Object]*objectTraces{},
 	}
 	for class, limit := range map[int]int{shelfWrote: o.Wrote, shelfFailed: o.Failed, shelfConflicted: o.Conflicted, shelfSlow: o.Slow} {
 		j.shelves[class].limit = limit

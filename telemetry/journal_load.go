@@ -25,7 +25,7 @@ func LoadJournal(o JournalOptions, traces []*Trace) (*Journal, error) {
 		case t.Epoch != o.Epoch:
 			return nil, fmt.Errorf("load journal: trace %d is of epoch %s, and the first of %s: choose one", t.Seq, t.Epoch, o.Epoch)
 		case i > 0 && t.Seq <= traces[i-1].Seq:
-			return nil, fmt.Errorf("load journal: trace %d comes after trace %d: sort them, and leave the second of two out", t.Seq, traces[i-1].Seq)
+			return nil, fmt.Errorf("load journal: trace %d comes after trace %d: sort them, and omit the second of two", t.Seq, traces[i-1].Seq)
 		}
 		j.load(t)
 	}
@@ -46,7 +46,7 @@ func (j *Journal) load(t *Trace) {
 	j.wrote.note(t)
 	j.board.put(t)
 	j.last.Store(t.Seq)
-	for j.bytes > j.opts.Bytes && j.giveUp() {
+	for j.bytes > j.opts.Bytes && j.evictLargest() {
 	}
 }
 

@@ -54,7 +54,7 @@ func (a keptArchive) cursor(text string) (uint64, error) {
 	}
 	seq, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || seq == 0 {
-		return 0, fmt.Errorf("%w: the cursor is none of a page before: leave it out to begin at the first page", ErrBadQuery)
+		return 0, fmt.Errorf("%w: the cursor is none of a page before: omit it to start at the first page", ErrBadQuery)
 	}
 	return seq, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // daily are the ways to write a time of day, and full those to write an instant.
@@ -31,10 +33,7 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 			return lastTime(t, now.UTC()), nil
 		}
 	}
-	if len(text) > 60 {
-		text = text[:60] + "..."
-	}
-	return time.Time{}, fmt.Errorf("%q is no time: give one such as 2026-11-21T03:02:24Z, 03:02 (UTC, the last one) or 90m (ago)", text)
+	return time.Time{}, fmt.Errorf("%q is not a time: give one such as 2026-11-21T03:02:24Z, 03:02 (UTC, the last one) or 90m (ago)", prose.Clip(text, 60))
 }
 
 // lastTime is that time of day today, or yesterday where it is still to come.

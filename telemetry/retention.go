@@ -105,14 +105,14 @@ func (t *Trace) outcomes(visit func(*decision.Action, *decision.Outcome)) {
 
 // kept is a trace and what holds it: the recent ring and shelves.
 type kept struct {
-	form
+	traceForm
 	Mark
 	size    int64
 	recent  bool
 	shelves uint8 // a bit for each
 	quiet   bool
 	// The history of the trace's object, and its neighbours there.
-	history      *history
+	history      *objectTraces
 	older, newer *kept
 }
 
@@ -121,7 +121,7 @@ func (j *Journal) hold(t *Trace) *kept {
 	k := &kept{Mark: markOf(t), size: estimate(t)}
 	k.set(t)
 	j.bytes += k.size
-	j.historyOf(t.Object).append(k, t)
+	j.objectTracesOf(t.Object).append(k, t)
 	return k
 }
 
@@ -140,7 +140,7 @@ func (j *Journal) keep(t *Trace) {
 	j.shelve(k, shelfFailed, t.failed() && !t.conflicted())
 	j.shelve(k, shelfWrote, k.Wrote)
 	j.shelve(k, shelfSlow, t.Took() >= j.opts.SlowAfter)
-	for j.bytes > j.opts.Bytes && j.giveUp() {
+	for j.bytes > j.opts.Bytes && j.evictLargest() {
 	}
 }
 
@@ -178,10 +178,10 @@ func (j *Journal) dropRecent() {
 	j.release(k)
 }
 
-// giveUp drops the oldest of whichever holds most bytes, so that one class of
+// evictLargest drops the oldest of whichever holds most bytes, so that one class of
 // huge traces does not cost another its few. It is false when there is nothing
 // left to drop but the newest trace, which always stays.
-func (j *Journal) giveUp() bool {
+func (j *Journal) evictLargest() bool {
 	greediest := 0
 	for i := range j.shelves {
 		if j.shelves[i].bytes > j.shelves[greediest].bytes {

@@ -9,8 +9,8 @@ type KeyPhase string
 const (
 	KeyWaiting    KeyPhase = "waiting"    // for its due time
 	KeyReady      KeyPhase = "ready"      // for a worker
-	KeyProcessing KeyPhase = "processing" // at work
-	KeyDirty      KeyPhase = "dirty"      // at work, and queued again
+	KeyProcessing KeyPhase = "processing" // a worker has it
+	KeyDirty      KeyPhase = "dirty"      // a worker has it, and queued again
 )
 
 // KeyState is one key of a queue as it stands now.
@@ -31,8 +31,8 @@ type KeyState struct {
 	Spent Spent `json:"spent,omitzero"`
 }
 
-// Spent is the time of a key in each phase. At work and queued again counts as
-// at work.
+// Spent is the time of a key in each phase. Processing and queued again counts as
+// a worker has it.
 type Spent struct {
 	Waiting    time.Duration `json:"waiting,omitempty"`
 	Ready      time.Duration `json:"ready,omitempty"`

@@ -102,7 +102,7 @@ type Waited struct {
 // the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets.
 func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	syncs := e.of(t)
-	part, ok := stretchOf(syncs, slices.Index(syncs, t))
+	part, ok := storyRangeOf(syncs, slices.Index(syncs, t))
 	if !ok {
 		return nil, false
 	}
@@ -131,22 +131,22 @@ func (e *Excerpt) of(t *Trace) []*Trace {
 	return list
 }
 
-// stretch is a story among the syncs of its Deployment: first to last.
-type stretch struct {
+// storyRange is a story among the syncs of its Deployment: first to last.
+type storyRange struct {
 	first, last   int
 	open, settled bool
 }
 
-// stretchOf finds the story that sync at belongs to. A sync that decided nothing,
+// storyRangeOf finds the story that sync at belongs to. A sync that decided nothing,
 // as it waited for an echo, neither begins nor ends one.
-func stretchOf(syncs []*Trace, at int) (stretch, bool) {
+func storyRangeOf(syncs []*Trace, at int) (storyRange, bool) {
 	for at >= 0 && !unsettled(syncs[at]) {
 		at--
 	}
 	if at < 0 {
-		return stretch{}, false
+		return storyRange{}, false
 	}
-	s := stretch{first: at, last: at, open: true}
+	s := storyRange{first: at, last: at, open: true}
 	for i := at; i >= 0; i-- {
 		if settled(syncs[i]) {
 			s.open = false
@@ -187,7 +187,7 @@ func began(e *Excerpt, first *Trace) time.Time {
 
 // within are the syncs of the family from the beginning to the end of the
 // story: up to where it is quiet after it was settled, or the next one begins.
-func (e *Excerpt) within(t *Trace, syncs []*Trace, s stretch, from time.Time) []*Trace {
+func (e *Excerpt) within(t *Trace, syncs []*Trace, s storyRange, from time.Time) []*Trace {
 	next := time.Time{}
 	for _, x := range syncs[s.last+1:] {
 		if s.settled && unsettled(x) {
@@ -248,7 +248,7 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Tim
 		}
 		hit := t.Hit(t.Class(DefaultSlow))
 		b := Beat{Kind: BeatSync, At: t.Started, Object: kinds[t.Loop] + " " + t.Name, Sync: &hit, Writes: t.Writes(), Held: t.held(), Settles: settles && t == last}
-		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && (noNews(before[t.Object], t) || triedAgain(undone[t.Object], t))
+		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && (repeats(before[t.Object], t) || triedAgain(undone[t.Object], t))
 		before[t.Object] = t
 		if t.Unanswered() || t.Wrote() {
 			undone[t.Object] = t
@@ -258,8 +258,8 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Tim
 	return list
 }
 
-// noNews reports whether a sync is no news after the one before it.
-func noNews(before, t *Trace) bool {
+// repeats reports whether a sync is no news after the one before it.
+func repeats(before, t *Trace) bool {
 	if t.Failure != nil || len(t.Writes()) > 0 {
 		return false
 	}

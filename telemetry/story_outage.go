@@ -26,8 +26,8 @@ type Due struct {
 	Write  *Write `json:"write,omitempty"`
 }
 
-// Amid tells the excerpt of the outages that the process knows of, for its stories.
-func (e *Excerpt) Amid(outages []Outage) *Excerpt {
+// WithOutages tells the excerpt of the outages that the process knows of, for its stories.
+func (e *Excerpt) WithOutages(outages []Outage) *Excerpt {
 	e.outages = outages
 	return e
 }

@@ -219,7 +219,7 @@ func tree(l *telemetry.Link) string {
 	return text
 }
 
-// TestChainIsBounded follows writes that go round for ever.
+// TestChainIsBounded follows writes that go round forever.
 func TestChainIsBounded(t *testing.T) {
 	s := &saga{at: sagaBegan}
 	for i := range 2000 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // toldChanges bounds the changed fields that a line names.
@@ -18,7 +19,7 @@ func (b *Beat) Tell() decision.Words {
 	case BeatChange:
 		return changed(b.Cause)
 	case BeatPod:
-		return podTold(b.Cause)
+		return podChange(b.Cause)
 	case BeatOutage:
 		return b.Outage.tell()
 	default:
@@ -46,14 +47,14 @@ func changed(c *Cause) decision.Words {
 	if !ok {
 		word = string(c.Kind)
 	}
-	if c.Kind == CauseModified && c.ends() {
+	if c.Kind == CauseModified && c.isDeletion() {
 		word = "is being deleted"
 	}
 	w = w.Say(word)
 	switch told := c.Kind == CauseModified || c.Kind == CauseAdded; {
 	case told && c.Manager != "":
 		w = w.Say(" by ").Name(c.Manager)
-	case c.Kind == CauseModified && !c.ends(): // The API server signs no deletion.
+	case c.Kind == CauseModified && !c.isDeletion(): // The API server signs no deletion.
 		w = w.Say(" by an unknown writer")
 	}
 	return changes(w, c.Fields)
@@ -71,29 +72,22 @@ func changes(w decision.Words, fields []decision.Change) decision.Words {
 		}
 		w = w.Name(f.Field)
 		if f.From != "" || f.To != "" {
-			w = w.Say(" ").Quote(orNone(f.From)).Say(" → ").Quote(orNone(f.To))
+			w = w.Say(" ").Quote(prose.OrNone(f.From)).Say(" → ").Quote(prose.OrNone(f.To))
 		}
 	}
 	return w
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
-// podTold tells what became of a pod: of several changes in one event, the one
+// podChange tells what became of a pod: of several changes in one event, the one
 // that matters most to a rollout.
-func podTold(c *Cause) decision.Words {
+func podChange(c *Cause) decision.Words {
 	w := subject(c.Object).Say(" ")
 	switch {
 	case c.Kind == CauseAdded:
 		return w.Say("was created")
 	case c.Kind == CauseDeleted || c.Kind == CauseTombstone:
 		return w.Say("is gone")
-	case c.ends():
+	case c.isDeletion():
 		return w.Say("is ending")
 	}
 	for _, f := range c.Fields {
@@ -124,7 +118,7 @@ func (b *Beat) synced() decision.Words {
 		} else {
 			w = w.Say("; ")
 		}
-		w = append(w, x.tell()...)
+		w = append(w, x.words()...)
 	}
 	switch {
 	case said > 0 && len(b.Held) > 0:
@@ -156,22 +150,22 @@ func refusedWords(h *decision.Held) decision.Words {
 	return w.Say(" (" + h.Code + ")")
 }
 
-// many is several writes that say the same of one object each.
-type many struct {
+// writeGroup is several writes that say the same of one object each.
+type writeGroup struct {
 	Write
 	names []string
 }
 
 // joined puts pods that were written alike into one.
-func joined(writes []Write) []many {
-	var list []many
+func joined(writes []Write) []writeGroup {
+	var list []writeGroup
 	for _, w := range writes {
 		_, name, _ := strings.Cut(w.Object, " ")
 		if n := len(list); n > 0 && strings.HasPrefix(w.Object, "Pod ") && list[n-1].Kind == w.Kind && list[n-1].Taken() && w.Taken() {
 			list[n-1].names = append(list[n-1].names, name)
 			continue
 		}
-		list = append(list, many{w, []string{name}})
+		list = append(list, writeGroup{w, []string{name}})
 	}
 	return list
 }
@@ -188,7 +182,7 @@ var wishWords = map[decision.ActionKind]string{
 	decision.CreatePods: "create", decision.DeletePods: "delete", WriteStatus: "publish",
 }
 
-func (m *many) tell() decision.Words {
+func (m *writeGroup) words() decision.Words {
 	var w decision.Words
 	if word := kindWords[m.Kind]; m.Taken() {
 		w = w.Say(word + " ")
@@ -216,11 +210,11 @@ func (m *many) tell() decision.Words {
 	if m.RV != "" && len(m.names) == 1 {
 		w = w.Say(" (rv ").Quote(m.RV).Say(")")
 	}
-	return m.why(w)
+	return m.answer(w)
 }
 
-// why says what the answer was to a write that was not taken.
-func (m *many) why(w decision.Words) decision.Words {
+// answer says what the answer was to a write that was not taken.
+func (m *writeGroup) answer(w decision.Words) decision.Words {
 	if m.Taken() || m.State == decision.Tolerated {
 		return w
 	}
@@ -228,7 +222,7 @@ func (m *many) why(w decision.Words) decision.Words {
 		return w.Say(": ").Name(m.Other.Manager).Say(" wrote it first (rv ").Quote(m.Other.RV).Say(")")
 	}
 	if m.Failure != nil && m.State == decision.Unanswered {
-		return w.Say(": unanswered (").Quote(lastClause(m.Failure.Message)).Say(")")
+		return w.Say(": unanswered (").Quote(prose.LastClause(m.Failure.Message)).Say(")")
 	}
 	if m.Failure != nil {
 		return w.Say(": ").Quote(m.Failure.Message)
@@ -243,7 +237,7 @@ const toldDue = 4
 func (o *StoryOutage) tell() decision.Words {
 	w := o.lasted()
 	if o.Error != "" {
-		w = w.Say(" (").Quote(lastClause(o.Error)).Say(")")
+		w = w.Say(" (").Quote(prose.LastClause(o.Error)).Say(")")
 	}
 	switch {
 	case o.Idle:
@@ -278,11 +272,11 @@ func (o *StoryOutage) lasted() decision.Words {
 	if o.Ended.IsZero() {
 		return w.Say(who + since)
 	}
-	return w.Say(who + was + " for " + decision.Span(o.Ended.Sub(o.Began)) + ", until ").Clock(o.Ended)
+	return w.Say(who + was + " for " + prose.Span(o.Ended.Sub(o.Began)) + ", until ").Clock(o.Ended)
 }
 
-// atOnce is within what time a try is one at once: a probe is sent every second.
-const atOnce = 2 * time.Second
+// immediateRetry is within what time a try is one at once: a probe is sent every second.
+const immediateRetry = 2 * time.Second
 
 // again says when what was due was tried again.
 func (o *StoryOutage) again(w decision.Words) decision.Words {
@@ -291,10 +285,10 @@ func (o *StoryOutage) again(w decision.Words) decision.Words {
 		return w.Say("; tried as soon as it is back")
 	case o.Tried.IsZero(): // Or by a sync that is not kept, as it found nothing to write.
 		return w
-	case late < atOnce:
+	case late < immediateRetry:
 		return w.Say("; tried at once when it was back")
 	default:
-		return w.Say("; tried again " + decision.Span(late) + " after it was back")
+		return w.Say("; tried again " + prose.Span(late) + " after it was back")
 	}
 }
 
@@ -312,19 +306,7 @@ func (d *Due) tell() decision.Words {
 	case d.Write.Kind == WriteStatus:
 		return append(w.Say(dueWords[WriteStatus]), subject(d.Object)...)
 	case d.Write.Object == "Pod":
-		pods := " pods of "
-		if d.Write.Count == 1 {
-			pods = " pod of "
-		}
-		return append(w.Say(dueWords[d.Write.Kind]).Quote(strconv.FormatInt(d.Write.Count, 10)).Say(pods), subject(d.Object)...)
+		return append(w.Say(dueWords[d.Write.Kind]).Quote(strconv.FormatInt(d.Write.Count, 10)).Say(prose.Plural(d.Write.Count, " pod of ", " pods of ")), subject(d.Object)...)
 	}
 	return changes(append(w.Say(dueWords[d.Write.Kind]), subject(d.Write.Object)...), d.Write.Changes)
-}
-
-// lastClause is the root of an error that others have wrapped.
-func lastClause(message string) string {
-	if i := strings.LastIndex(message, ": "); i >= 0 {
-		return message[i+2:]
-	}
-	return message
 }

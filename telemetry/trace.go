@@ -193,7 +193,7 @@ type Cause struct {
 	Sync uint64 `json:"sync,omitempty"`
 	// Code is the reason of a timer or back-off ("deadline", "min-ready", "echo").
 	Code string `json:"code,omitempty"`
-	// Due is when a timer or back-off was meant to ring.
+	// Due is when a timer or back-off was meant to fire.
 	Due time.Time `json:"due,omitzero"`
 }
 

@@ -39,6 +39,7 @@ type Reason struct {
 	Unblocks  Text   `json:"unblocks"`
 	Do        Text   `json:"do"`
 	Questions []Link `json:"questions,omitempty"`
+	Rules     []Link `json:"rules,omitempty"` // that the questions belong to
 	// Syncs leads to the kept syncs that said it.
 	Syncs string `json:"syncs,omitempty"`
 }

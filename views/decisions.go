@@ -27,6 +27,7 @@ type Branch struct {
 type Question struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
+	Rule     Link   `json:"rule"` // that it belongs to
 	Doc      string `json:"doc"`
 	Upstream string `json:"upstream,omitempty"`
 	Asked    uint64 `json:"asked"`

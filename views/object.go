@@ -1,6 +1,10 @@
 package views
 
-import "time"
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/prose"
+)
 
 // Object is what the pages of a Deployment and of a ReplicaSet share: what is
 // now, what the loop last refused, and one of its syncs in full.
@@ -28,7 +32,7 @@ type Object struct {
 	// Forecast is the pods that would go next; nil for what has no pods of its own.
 	Forecast *Forecast `json:"forecast,omitempty"`
 	// Came is how the sync under the cursor came about, across the loops.
-	Came Came `json:"came"`
+	CauseChain CauseChain `json:"came"`
 }
 
 // Head is the sentence and the numbers in it.
@@ -41,12 +45,12 @@ type Head struct {
 	Own      string `json:"-"`
 	Verb     string `json:"-"`
 	// Past is the verb for a page that is no longer live.
-	Past    string     `json:"-"`
-	Lead    Text       `json:"-"`
-	Then    Text       `json:"-"`
-	Turns   *time.Time `json:"turns,omitempty"`
-	Numbers []Number   `json:"numbers"`
-	Gone    bool       `json:"gone,omitempty"`
+	Past      string     `json:"-"`
+	Lead      Text       `json:"-"`
+	Then      Text       `json:"-"`
+	ChangesAt *time.Time `json:"turns,omitempty"`
+	Numbers   []Number   `json:"numbers"`
+	Gone      bool       `json:"gone,omitempty"`
 	// Estimate is when the rollout may complete; nil where none is under way.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Last is the newest sync in one line.
@@ -114,7 +118,7 @@ type Warning struct {
 func (w Warning) when() Text {
 	t := Text{}.Since(w.At).Plain(" ago")
 	if w.Count > 1 {
-		t = t.Plain(", " + Plural(w.Count, "time"))
+		t = t.Plain(", " + prose.Count(w.Count, "time"))
 	}
 	return t
 }
@@ -221,13 +225,15 @@ const (
 
 // Node is one question of the path.
 type Node struct {
-	State    NodeState `json:"-"`
-	StateIs  string    `json:"state"`
-	ID       string    `json:"id,omitempty"`
-	Href     string    `json:"href,omitempty"` // where it is explained
-	Question string    `json:"question,omitempty"`
-	Answer   string    `json:"answer,omitempty"`
-	Facts    []Fact    `json:"facts,omitempty"`
+	State   NodeState `json:"-"`
+	StateIs string    `json:"state"`
+	ID      string    `json:"id,omitempty"`
+	Href    string    `json:"href,omitempty"` // where it is explained
+	// Rule is the rule that the question belongs to.
+	Rule     Link   `json:"rule,omitzero"`
+	Question string `json:"question,omitempty"`
+	Answer   string `json:"answer,omitempty"`
+	Facts    []Fact `json:"facts,omitempty"`
 	// Exits are the ways out that were not taken.
 	Exits    []string  `json:"exits,omitempty"`
 	Equation *Equation `json:"equation,omitempty"`
@@ -317,16 +323,16 @@ type Forecast struct {
 	More int      `json:"more,omitempty"`
 }
 
-// Came is the nearest steps of the chain that led to a sync, oldest first.
-type Came struct {
-	Steps []CameStep `json:"steps"`
+// CauseChain is the nearest steps of the chain that led to a sync, oldest first.
+type CauseChain struct {
+	Steps []CauseStep `json:"steps"`
 	// Earlier is how many steps more the chain has, which Href leads to.
 	Earlier int    `json:"earlier,omitempty"`
 	Href    string `json:"href,omitempty"`
 }
 
-// CameStep is a sync, or an event that none of the loops made.
-type CameStep struct {
+// CauseStep is a sync, or an event that none of the loops made.
+type CauseStep struct {
 	At    time.Time `json:"at"`
 	Wrote bool      `json:"wrote,omitempty"`
 	This  bool      `json:"this,omitempty"`

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Tone is how a mark is coloured; it is never shown without its word.
@@ -127,7 +129,7 @@ func (r Run) at(now time.Time) string {
 	case r.Kind == Until:
 		return Left(r.At, now)
 	default:
-		return Span(now.Sub(r.At))
+		return prose.Span(now.Sub(r.At))
 	}
 }
 
@@ -214,34 +216,7 @@ func (r Run) write(b *strings.Builder, now time.Time) {
 func absolute(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Left prints the time until at, 0s when it is over: never a negative.
-func Left(at, now time.Time) string { return Span(at.Sub(now)) }
-
-// Span prints a length of time with at most two units, as the loops' own
-// sentences do: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h. console.js prints the same.
-func Span(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d <= 0:
-		return "0s"
-	case d < time.Second:
-		return fmt.Sprintf("0.%ds", max(1, d/(100*time.Millisecond)))
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return pair(d/time.Minute, "m", d%time.Minute/time.Second, "s")
-	case d < day:
-		return pair(d/time.Hour, "h", d%time.Hour/time.Minute, "m")
-	default:
-		return pair(d/day, "d", d%day/time.Hour, "h")
-	}
-}
-
-func pair(n time.Duration, unit string, rest time.Duration, small string) string {
-	if rest == 0 {
-		return fmt.Sprintf("%d%s", n, unit)
-	}
-	return fmt.Sprintf("%d%s %d%s", n, unit, rest, small)
-}
+func Left(at, now time.Time) string { return prose.Span(at.Sub(now)) }
 
 // Took prints how long something lasted: 40 µs, 0.4 ms, 9 ms, 1.2 s.
 func Took(d time.Duration) string {
@@ -257,31 +232,7 @@ func Took(d time.Duration) string {
 	}
 }
 
-// Thousands prints a count with commas: 12,113.
-func Thousands[N ~int | ~int64 | ~uint64](n N) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// Plural joins a count and its noun: 1 cause, 3 causes.
-func Plural[N ~int | ~int64 | ~uint64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return Thousands(n) + " " + noun + "s"
-}
-
 // pct prints a coordinate with one decimal at most.
-func are[N ~int | ~int64 | ~uint64](n N) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
 func pct(f float64) string { return string(appendPct(nil, f)) }
 
 func appendPct(b []byte, f float64) []byte {

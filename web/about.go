@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
@@ -33,7 +34,7 @@ func (s *Server) about(q *query) (*page, error) {
 // covers says in a sentence what the numbers of all pages are of.
 func (s *Server) covers() views.Text {
 	w := s.window()
-	text := views.Say("Every number here is of " + views.Plural(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
+	text := views.Say("Every number here is of " + prose.Count(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
 	if st := s.opts.Archive.State(); !st.Oldest.IsZero() && st.Oldest.Before(w.Since) {
 		text = text.Plain("; the history goes back to ").Plain(st.Oldest.UTC().Format(time.DateTime))
 	}
@@ -42,7 +43,7 @@ func (s *Server) covers() views.Text {
 
 func (s *Server) aboutProgram() views.AboutSection {
 	mode := s.mode()
-	leader := views.Say("There is no election: one process acts. A second one would fight over every ReplicaSet.")
+	leader := views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
 	if s.opts.Leader != "" {
 		leader = views.Text{}.Strong(s.opts.Leader)
 	}
@@ -63,11 +64,11 @@ func (s *Server) aboutWindow() views.AboutSection {
 	open := len(s.readers)
 	s.mu.Unlock()
 	return views.AboutSection{Title: "What is covered", Lines: []views.Line{
-		{Label: "syncs", Text: views.Say(views.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
-		{Label: "folded", Text: views.Say(views.Thousands(folded) + " of them changed nothing and are kept as a count alone")},
-		{Label: "uncounted", Text: views.Say(views.Plural(s.opts.Tally.Missed(), "sync") + " went by without being counted on the page of decisions")},
-		{Label: "objects", Text: views.Say(views.Thousands(s.journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
-		{Label: "readers", Text: views.Say(views.Plural(open, "live page") + " open of " + views.Thousands(s.opts.MaxReaders) + " that there may be")}}}
+		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
+		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
+		{Label: "uncounted", Text: views.Say(prose.Count(s.opts.Tally.Missed(), "sync") + " went by without being counted on the page of decisions")},
+		{Label: "objects", Text: views.Say(prose.Thousands(s.journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
+		{Label: "readers", Text: views.Say(prose.Count(open, "live page") + " open of " + prose.Thousands(s.opts.MaxReaders) + " that there may be")}}}
 }
 
 func (s *Server) aboutHistory() views.AboutSection {
@@ -78,38 +79,40 @@ func (s *Server) aboutHistory() views.AboutSection {
 		return x
 	}
 	x.Lines = []views.Line{{Label: "file", Text: views.Text{}.Code(st.Path)},
-		{Label: "holds", Text: views.Say(views.Plural(st.Kept, "sync") + " in " + megabytes(st.Bytes))}}
+		{Label: "holds", Text: views.Say(prose.Count(st.Kept, "sync") + " in " + megabytes(st.Bytes))}}
 	if st.MaxBytes > 0 {
-		x.Lines = append(x.Lines, views.Line{Label: "limits", Text: views.Say(megabytes(st.MaxBytes) + " and " + views.Span(st.MaxAge) + ", whichever comes first")})
+		x.Lines = append(x.Lines, views.Line{Label: "limits", Text: views.Say(megabytes(st.MaxBytes) + " and " + prose.Span(st.MaxAge) + ", whichever comes first")})
 	}
 	if !st.Oldest.IsZero() {
 		x.Lines = append(x.Lines, views.Line{Label: "covers", Text: views.Say(st.Oldest.UTC().Format(time.DateTime) + " to " + st.Newest.UTC().Format(time.DateTime))})
 	}
-	x.Lines = append(x.Lines, views.Line{Label: "this run", Text: views.Say(views.Thousands(st.Written) + " written, " + views.Thousands(st.Dropped) + " lost, " + views.Thousands(st.Expired) + " made room")})
+	x.Lines = append(x.Lines, views.Line{Label: "this run", Text: views.Say(prose.Thousands(st.Written) + " written, " + prose.Thousands(st.Dropped) + " lost, " + prose.Thousands(st.Expired) + " made room")})
 	if st.Dropped > 0 {
 		x.Tone = views.Waiting
 	}
 	if st.Error != "" {
 		x.Tone = views.Failed
-		x.Lines = append(x.Lines, views.Line{Label: "failing", Text: views.Say("for ").Since(st.ErrorSince).Plain(": ").Code(clip(st.Error, 300))})
+		x.Lines = append(x.Lines, views.Line{Label: "failing", Text: views.Say("for ").Since(st.ErrorSince).Plain(": ").Code(prose.Clip(st.Error, 300))})
 	}
 	return x
 }
 
 func megabytes(n int64) string {
 	if n < 1<<20 {
-		return views.Thousands(n/1024) + " KiB"
+		return prose.Thousands(n/1024) + " KiB"
 	}
-	return views.Thousands(n>>20) + " MiB"
+	return prose.Thousands(n>>20) + " MiB"
 }
 
 func (s *Server) aboutLimits() views.AboutSection {
 	return views.AboutSection{Title: "Limits", Note: "so that no reader can hold up a loop", Lines: []views.Line{
 		{Label: "list", Text: views.Sayf("%d Deployments on a page, %d terms in a filter", pageRows, maxTerms)},
 		{Label: "an object", Text: views.Sayf("%d of its syncs on its page", historyRows)},
-		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", views.Thousands(int64(sim.MaxPods)), views.Thousands(foldSyncs), foldWithin, maxFolds)},
+		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", prose.Thousands(int64(sim.MaxPods)), prose.Thousands(simulationSyncs), simulationTimeout, maxSimulations)},
 		{Label: "a snapshot", Text: views.Sayf("%d pods that are not available are described one by one, others counted", deployment.MaxBlocking)},
-		{Label: "an address", Text: views.Sayf("%s characters after the question mark", views.Thousands(maxQuery))},
+		{Label: "an address", Text: views.Sayf("%s characters after the question mark", prose.Thousands(maxQuery))},
+		{Label: "drawing", Text: views.Sayf("one processor is left to the loops, and syncs come first; %d requests wait, for %s each", maxWaiting, slotWithin)},
+		{Label: "a websocket", Text: views.Sayf("%d subscriptions a second", subscribeRate)},
 		{Label: "exports", Text: views.Sayf("%d at once", maxExports)}}}
 }
 
@@ -119,7 +122,7 @@ func (s *Server) aboutLoops() views.AboutSection {
 	for _, l := range s.opts.Loops() {
 		state := views.Say("does not run")
 		if l.Running {
-			state = views.Say(views.Plural(l.Queue.Workers, "worker") + ", mode " + cmp.Or(l.Mode, "act"))
+			state = views.Say(prose.Count(l.Queue.Workers, "worker") + ", mode " + cmp.Or(l.Mode, "act"))
 		}
 		x.Lines = append(x.Lines, views.Line{Label: l.Name, Text: state})
 	}
@@ -130,6 +133,7 @@ func aboutMore() views.AboutSection {
 	return views.AboutSection{Title: "More", Lines: []views.Line{
 		{Label: "codes", Text: views.Text{}.Link("every reason code", "/reasons").Plain(" with what it means and what to do")},
 		{Label: "decisions", Text: views.Text{}.Link("every question", "/decisions").Plain(" of the loops, with counts")},
+		{Label: "rules", Text: views.Text{}.Link("every rule", "/rules").Plain(" that the loops follow, by its tag")},
 		{Label: "shadow", Text: views.Text{}.Link("beside another controller", "/shadow")},
 		{Label: "metrics", Text: views.Text{}.Link("/metrics", "/metrics").Plain(" for Prometheus, ").Link("/healthz", "/healthz").Plain(", ").Link("/readyz", "/readyz")},
 		{Label: "debug", Text: views.Text{}.Link("/debug/controllers", "/debug/controllers")}}}
@@ -156,7 +160,7 @@ func (s *Server) reasons(q *query) (*page, error) {
 		}
 	}
 	if len(v.Scopes) == 0 {
-		return nil, problem(http.StatusNotFound, "unknown-code", "There is no code "+clip(q.loop, 60)+".",
+		return nil, problem(http.StatusNotFound, "unknown-code", "There is no code "+prose.Clip(q.loop, 60)+".",
 			views.Say("Codes are those of this release; another one may have others.")).link("All codes", "/reasons")
 	}
 	title := "Every reason code"
@@ -176,8 +180,11 @@ func (s *Server) reasonView(scope decision.Reasons, r decision.Reason) views.Rea
 	v := views.Reason{ID: scope.Anchor(r), Code: r.Code, Means: ticked(r.Means), Meanwhile: ticked(r.Meanwhile), Unblocks: ticked(r.Unblocks), Do: ticked(r.Do)}
 	for _, id := range r.Questions {
 		for _, c := range s.opts.Catalogues {
-			if _, ok := c.Find(id); ok && c.Loop == scope.Scope {
-				v.Questions = append(v.Questions, views.Link{Text: id, Href: "/decisions/" + c.Loop + "#" + id})
+			if question, ok := c.Find(id); ok && c.Loop == scope.Scope {
+				v.Questions = append(v.Questions, views.Link{Text: id, Href: questionHref(c.Loop, id)})
+				if rule := ruleLink(question.Tag); !slices.Contains(v.Rules, rule) {
+					v.Rules = append(v.Rules, rule)
+				}
 			}
 		}
 	}

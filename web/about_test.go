@@ -29,7 +29,7 @@ func TestAboutSaysWhatIsSo(t *testing.T) {
 	d := parse(t, body)
 	d.sound()
 	total, _, _ := w.journal.Window()
-	for _, want := range []string{"Loopscope v0.1.0 on cluster dev-1.", "acting", "There is no election", "rules those of Kubernetes v1.36", "7c41", digits(total) + " since", "none: syncs are kept in memory",
+	for _, want := range []string{"Loopscope v0.1.0 on cluster dev-1.", "acting", "There is no leader election", "rules those of Kubernetes v1.36", "7c41", digits(total) + " since", "none: syncs are kept in memory",
 		"100 Deployments on a page", "5,000 pods"} {
 		if !strings.Contains(d.one("main"), want) {
 			t.Errorf("%q is not on the page:\n%s", want, d.one("main"))
@@ -115,10 +115,11 @@ func TestShadowActing(t *testing.T) {
 
 // TestBrowserAbout looks at the pages of this file.
 func TestBrowserAbout(t *testing.T) {
+	t.Parallel()
 	_, h := planWorld(t).serve(nil)
 	ctx := browser(t)
 	c := listen(t, ctx)
-	for name, path := range map[string]string{"about": "/about?", "reasons": "/reasons/readiness?", "shadow": "/shadow?"} {
+	for name, path := range map[string]string{"about": "/about?", "reasons": "/reasons/readiness?", "rules": "/rules?", "shadow": "/shadow?"} {
 		portray(t, ctx, h.URL+path, name)
 	}
 	c.none(t)

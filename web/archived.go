@@ -18,11 +18,11 @@ func (s *Server) syncOfAddress(q *query, o telemetry.Object) (*telemetry.Trace, 
 	if err != nil {
 		return nil, badSync(q.seq, hrefOf(o))
 	}
-	return s.findSync(o, q.epoch, seq)
+	return s.findSync(q, o, q.epoch, seq)
 }
 
 // findSync is the sync of that number in that run; its epoch may be "" for this one.
-func (s *Server) findSync(o telemetry.Object, epoch string, seq uint64) (*telemetry.Trace, error) {
+func (s *Server) findSync(q *query, o telemetry.Object, epoch string, seq uint64) (*telemetry.Trace, error) {
 	var missing error
 	if epoch == "" || epoch == s.journal.Epoch() {
 		t, err := s.syncNumber(o, seq)
@@ -33,7 +33,7 @@ func (s *Server) findSync(o telemetry.Object, epoch string, seq uint64) (*teleme
 	} else {
 		missing = s.otherEpoch(epoch, hrefOf(o))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	ctx, cancel := context.WithTimeout(q.ctx, readWithin)
 	defer cancel()
 	t, err := s.opts.Archive.Get(ctx, epoch, seq)
 	if err == nil && t.Object == o {
@@ -45,14 +45,14 @@ func (s *Server) findSync(o telemetry.Object, epoch string, seq uint64) (*teleme
 	return nil, missing
 }
 
-// inForce is the sync of an object that was the newest at a moment.
-func (s *Server) inForce(o telemetry.Object, kept []*telemetry.Trace, at time.Time) (*telemetry.Trace, error) {
+// syncAt is the sync of an object that was the newest at a moment.
+func (s *Server) syncAt(q *query, o telemetry.Object, kept []*telemetry.Trace, at time.Time) (*telemetry.Trace, error) {
 	for i := len(kept) - 1; i >= 0; i-- {
 		if !kept[i].Started.After(at) {
 			return kept[i], nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	ctx, cancel := context.WithTimeout(q.ctx, readWithin)
 	defer cancel()
 	return s.opts.Archive.AsOf(ctx, o, at)
 }

@@ -19,6 +19,7 @@ const onScreen = `(() => {
 // TestBrowserFirstScreen finds the answers that people come for on the first
 // screen of one page, at 1440 by 900, with nothing opened and nothing scrolled.
 func TestBrowserFirstScreen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
 	_, h := w.serve(nil)
@@ -56,6 +57,7 @@ func TestBrowserFirstScreen(t *testing.T) {
 // numbers and what is held back first, and of the path only what decided,
 // unless all of it is asked for.
 func TestBrowserPhone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
 	_, h := w.serve(nil)
@@ -87,6 +89,7 @@ func TestBrowserPhone(t *testing.T) {
 // TestBrowserExplains presses e: on the question under the cursor, and without
 // one on that which held a write back.
 func TestBrowserExplains(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
 	_, h := w.serve(nil)

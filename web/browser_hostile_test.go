@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -81,6 +82,7 @@ func hostileQueues(loops []telemetry.LoopState) []telemetry.LoopState {
 // TestBrowserHostile shows hostile data in Chromium: nothing of it runs or
 // becomes an element, all of it can be read, and the layout holds on a phone.
 func TestBrowserHostile(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	hostileRollout(w)
 	traces := hostileTraces(w)
@@ -108,15 +110,15 @@ func TestBrowserHostile(t *testing.T) {
 	for path, says := range paths {
 		do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+path+mark(path)+"still"))
 		for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](injectedScript)) {
-			t.Errorf("%s: %s", clip(path, 80), bad)
+			t.Errorf("%s: %s", prose.Clip(path, 80), bad)
 		}
 		if !strings.Contains(strings.ToLower(run(t, ctx, chromedp.Evaluate[string](`document.querySelector('main').textContent`))), says) {
-			t.Errorf("%s does not show %q", clip(path, 80), says)
+			t.Errorf("%s does not show %q", prose.Clip(path, 80), says)
 		}
 		for _, width := range []int64{1440, 400} {
 			do(t, ctx, chromedp.EmulateViewport(width, 900))
 			for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](cutScript)) {
-				t.Errorf("%s at %d: %s", clip(path, 80), width, clip(bad, 200))
+				t.Errorf("%s at %d: %s", prose.Clip(path, 80), width, prose.Clip(bad, 200))
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 // TestBrowserRestart starts another run of the program under an open page: it
 // says that numbers begin again, and shows those of the new run.
 func TestBrowserRestart(t *testing.T) {
+	t.Parallel()
 	began := time.Now().Add(-time.Hour)
 	first, second := newWorld(t, began), newWorld(t, began)
 	second.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "beef"})

@@ -5,8 +5,6 @@ import (
 	"flag"
 	"net"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -25,30 +23,23 @@ import (
 
 var shots = flag.String("shots", "", "directory to write pictures of the pages to")
 
-// browser starts Chromium with a profile of its own. A machine without one
-// fails the test, since these tests are the only proof that the script works.
+// browser is a window in Chromium with a profile of its own. A machine without
+// Chromium fails the test, since these tests are the only proof that the script
+// works; with -short they are not run.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	path := ""
-	for _, p := range []string{os.Getenv("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"} {
-		if _, err := os.Stat(p); p != "" && err == nil {
-			path = p
-			break
-		}
+	if testing.Short() {
+		t.Skip("this needs Chromium, and -short asks for no other program")
 	}
-	if path == "" {
-		t.Fatal("no Chromium found: install Debian's chromium package, or name the binary in CHROMIUM")
+	running, err := chromium.start()
+	if err != nil {
+		t.Fatal(err)
 	}
-	opts := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1440, 900)}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, browserLimit())
 	t.Cleanup(cancel)
+	do(t, ctx, chromedp.EmulateViewport(1440, 900))
 	return ctx
 }
 
@@ -105,15 +96,10 @@ const tooWide = `(() => {
 		.map(e => e.tagName + '#' + e.id + '.' + e.getAttribute('class') + ' to ' + e.getBoundingClientRect().right).join('; ');
 })()`
 
-// TestBrowserPictures writes pictures of the pages for people to look at.
+// TestBrowserPictures draws every kind of page in five looks, of which none scrolls
+// sideways, and writes pictures of them for people to look at where -shots asks for it.
 func TestBrowserPictures(t *testing.T) {
-	dir := *shots
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	stuckRollout(w)
@@ -129,20 +115,7 @@ func TestBrowserPictures(t *testing.T) {
 		"story": "/deployments/shop/web/story?", "chain": syncHref(w.journal.Board().Children("replicaset", "shop", "web")[0]) + "/chain?",
 		"decisions": "/decisions?", "history": "/history?"}
 	for name, path := range pages {
-		for _, look := range []struct {
-			theme string
-			width int64
-		}{{"light", 1440}, {"dark", 1440}, {"light", 400}, {"light", 1024}, {"dark", 320}} {
-			do(t, ctx, chromedp.EmulateViewport(look.width, 900), chromedp.Navigate(h.URL+path+"still=1&theme="+look.theme))
-			png := run(t, ctx, chromedp.FullScreenshot(100))
-			if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
-				t.Errorf("%s at %d scrolls sideways, because of %s", path, look.width, run(t, ctx, chromedp.Evaluate[string](tooWide)))
-			}
-			file := filepath.Join(dir, name+"-"+look.theme+"-"+digits(look.width)+".png")
-			if err := os.WriteFile(file, png, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+		portray(t, ctx, h.URL+path, name)
 	}
 	c.none(t)
 }
@@ -302,6 +275,7 @@ func wait(t *testing.T, d time.Duration) {
 // TestBrowserBroken stops the console under a page: it says so at once, in the
 // past tense, and goes on where it stopped when the console is back.
 func TestBrowserBroken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, time.Now().Add(-2*time.Hour))
 	w.pump()
 	w.now = time.Now().Add(-time.Hour)
@@ -344,6 +318,7 @@ func TestBrowserBroken(t *testing.T) {
 
 // TestBrowserKeys presses the keys that change the page and nothing else.
 func TestBrowserKeys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, time.Now().Add(-2*time.Hour))
 	w.pump()
 	w.goldens()

@@ -18,6 +18,7 @@ import (
 // explain, plan, go up and back. Then it goes back and forward, and loads again:
 // the address is all the state there is.
 func TestBrowserWalk(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, time.Now().Add(-2*time.Hour))
 	w.now = time.Now().Add(-12 * time.Minute) // So that the deadline is still to come.
 	r := w.rollout("web")
@@ -87,6 +88,7 @@ func TestBrowserWalk(t *testing.T) {
 // every page: all of it comes from the console, what carries a hash is loaded
 // once, and what is loaded is as light as the limits say.
 func TestBrowserRequests(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	stuckRollout(w)
@@ -113,7 +115,7 @@ func TestBrowserRequests(t *testing.T) {
 			t.Errorf("%s has %d bytes after the first page, at most %d", e.path, size, maxNext)
 		}
 		if i > 0 && log.asked(static.Prefix) {
-			t.Errorf("%s loads a file again that may be kept for ever", e.path)
+			t.Errorf("%s loads a file again that may be kept forever", e.path)
 		}
 	}
 	t.Logf("%d pages, the first load has %d bytes over the wire", len(list), first)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -21,8 +22,8 @@ const (
 // syncRows lists the kept syncs in bursts, newest first: those of the rollout
 // under way, or of all that is kept where that was asked for.
 func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
-	kept, all := x.kept, q.url.Query().Has("all")
-	v.SyncsTitle, v.SyncsNote = "Syncs", views.Plural(len(kept), "sync")+" kept"
+	kept, all := x.kept, q.args.Has("all")
+	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
 	if points := sinceRollout(sizePoints(kept)); !all && len(points) > 0 {
 		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].seq })
 		if begin > 0 && kept[begin].Seq <= x.cursor.Seq {
@@ -32,7 +33,7 @@ func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
 	}
 	bursts := burstsOf(kept)
 	if folded := s.journal.Folded(x.object); folded > 0 {
-		v.SyncsNote += ", " + views.Thousands(folded) + " quiet ones only counted"
+		v.SyncsNote += ", " + prose.Thousands(folded) + " quiet ones only counted"
 	}
 	for i := len(bursts) - 1; i >= 0; i-- {
 		row := x.burstRow(bursts[i])
@@ -46,7 +47,7 @@ func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
 		v.Syncs = append(v.Syncs, row)
 	}
 	if shown := rowsCount(v.Syncs); shown < len(x.kept) && !all {
-		v.SyncsAll = &views.Link{Text: views.Plural(len(x.kept)-shown, "earlier sync"), Href: withAll(q) + "#f-syncs"}
+		v.SyncsAll = &views.Link{Text: prose.Count(len(x.kept)-shown, "earlier sync"), Href: withAll(q) + "#f-syncs"}
 	}
 }
 
@@ -122,7 +123,7 @@ func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
 	}
 	r.Did, r.Detail = syncMark(worst), burstDid(burst)
 	if worst.Failure != nil {
-		r.Detail = clip(worst.Failure.Message, 120)
+		r.Detail = prose.Clip(worst.Failure.Message, 120)
 	}
 	return r
 }
@@ -166,14 +167,14 @@ func burstDid(burst []*telemetry.Trace) string {
 		parts = append(parts, own+" "+digits(sizes[own].From)+" → "+digits(sizes[own].To))
 	}
 	if created > 0 {
-		parts = append(parts, "created "+views.Plural(created, "pod"))
+		parts = append(parts, "created "+prose.Count(created, "pod"))
 	}
 	if deleted > 0 {
-		parts = append(parts, "deleted "+views.Plural(deleted, "pod"))
+		parts = append(parts, "deleted "+prose.Count(deleted, "pod"))
 	}
 	parts = append(parts, slices.Compact(other)...)
 	if len(parts) == 0 {
 		return "status only"
 	}
-	return clip(strings.Join(parts, ", "), 200)
+	return prose.Clip(strings.Join(parts, ", "), 200)
 }

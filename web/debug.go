@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -45,7 +46,7 @@ func (s *Server) debugIndex(q *query) (*page, error) {
 			Objects: len(s.journal.Board().List(l.Name))}
 		d.Loops = append(d.Loops, e)
 		v.Lines = append(v.Lines, views.Line{Label: l.Name, Text: views.Text{}.Link(e.Href, e.Href).
-			Plain(" " + views.Plural(e.Keys, "key") + ", " + views.Plural(e.Objects, "object"))})
+			Plain(" " + prose.Count(e.Keys, "key") + ", " + prose.Count(e.Objects, "object"))})
 	}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Debug"), body: views.DebugBody(v), data: d}
 	p.frame.Crumbs, p.frame.Keys = []views.Link{{Text: "debug", Href: "/debug/controllers"}, {Text: "controllers"}}, commonKeys
@@ -118,7 +119,7 @@ func (s *Server) loop(name string) (*telemetry.LoopState, error) {
 		names = append(names, loops[i].Name)
 	}
 	sort.Strings(names)
-	e := problem(http.StatusNotFound, "unknown-loop", "There is no loop of that name here.", views.Say("Asked for ").Code(clip(name, 60)).Plain("."))
+	e := problem(http.StatusNotFound, "unknown-loop", "There is no loop of that name here.", views.Say("Asked for ").Code(prose.Clip(name, 60)).Plain("."))
 	for _, n := range names {
 		e = e.link(n, "/debug/controllers/"+n)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -21,11 +22,11 @@ func (s *Server) decisions(q *query) (*page, error) {
 	}
 	i := slices.IndexFunc(s.opts.Catalogues, func(c decision.Catalogue) bool { return c.Loop == loop })
 	if i < 0 {
-		return nil, problem(http.StatusNotFound, "unknown-loop", "There is no loop "+clip(loop, 60)+".",
+		return nil, problem(http.StatusNotFound, "unknown-loop", "There is no loop "+prose.Clip(loop, 60)+".",
 			views.Say("Known are ").Code(strings.Join(loops, ", ")).Plain(".")).link("Decisions of the Deployment loop", "/decisions/"+telemetry.LoopDeployment)
 	}
 	c := s.opts.Catalogues[i]
-	v := views.Decisions{Headline: "The " + kindOf(loop) + " loop asks " + views.Plural(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
+	v := views.Decisions{Headline: "The " + kindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
 	for _, other := range s.opts.Catalogues {
 		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: kindOf(other.Loop), Href: "/decisions/" + other.Loop}, Current: other.Loop == loop})
 	}
@@ -64,15 +65,15 @@ func liveDecisions(v views.Decisions) []part {
 
 // tallied says what the counts are of.
 func (s *Server) tallied(loop string) views.Text {
-	text := views.Say("Counted in " + views.Plural(s.opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.window().Since).Plain(" UTC")
+	text := views.Say("Counted in " + prose.Count(s.opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.window().Since).Plain(" UTC")
 	if n := s.opts.Tally.Missed(); n > 0 {
-		text = text.Plain("; " + views.Plural(n, "sync") + " of all loops went by uncounted")
+		text = text.Plain("; " + prose.Count(n, "sync") + " of all loops went by uncounted")
 	}
 	return text.Plain(". A number leads to the syncs that are kept.")
 }
 
 func (s *Server) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
-	v := views.Question{ID: q.ID, Text: q.Text, Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
+	v := views.Question{ID: q.ID, Text: q.Text, Rule: ruleLink(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
 	for _, a := range q.Answers {
 		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.opts.Tally.Count(loop, q.ID, a.Is)}
 		if a.Is == decision.Any {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -55,7 +56,7 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
 		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
 		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})
-	p.turns = sooner(q.now, p.turns, s.saidNow(x.newest, q.now).Turns)
+	p.changesAt = sooner(q.now, p.changesAt, s.saidNow(x.newest, q.now).ChangesAt)
 	p.touches = func(t *telemetry.Trace) bool {
 		return t.Object == x.object || t.Loop == telemetry.LoopReplicaSet && t.Namespace == x.object.Namespace && t.Owner == x.object.Name
 	}
@@ -99,7 +100,7 @@ func (s *Server) sets(q *query, snap *deployment.Snapshot) []views.Set {
 func setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet) views.Set {
 	owner, name := split(rs.Name)
 	return views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(telemetry.LoopReplicaSet, snap.Namespace, rs.Name),
-		Images: clip(strings.Join(rs.Images, ", "), 300), Size: rs.Replicas, Available: rs.Available, New: rs.SameTemplate}
+		Images: prose.Clip(strings.Join(rs.Images, ", "), 300), Size: rs.Replicas, Available: rs.Available, New: rs.SameTemplate}
 }
 
 // revisionLess compares revisions as numbers, which may have any length.
@@ -115,7 +116,7 @@ func setsNote(sets []views.Set) string {
 	for _, x := range sets {
 		pods += x.Size
 	}
-	return digits(len(sets)) + " kept, " + views.Plural(pods, "pod") + " wanted of them"
+	return digits(len(sets)) + " kept, " + prose.Count(pods, "pod") + " wanted of them"
 }
 
 // deploymentShows is the status that the sync under the cursor saw, and the last
@@ -126,7 +127,7 @@ func deploymentShows(x *subject) views.Shows {
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}
-	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + orNone(snap.RV)}
+	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
 	st := snap.Status
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d updated, %d ready, %d available", st.Replicas, st.Updated, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})

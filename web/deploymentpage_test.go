@@ -25,7 +25,7 @@ func subjectOf(t testing.TB, s *Server, path string) *subject {
 	t.Helper()
 	u := address(t, path)
 	parts := strings.Split(u.Path, "/")
-	x, err := s.subject(&query{url: u, namespace: parts[2], name: parts[3], now: s.opts.Now()}, strings.TrimSuffix(parts[1], "s"))
+	x, err := s.subject(&query{ctx: t.Context(), url: u, args: u.Query(), namespace: parts[2], name: parts[3], now: s.opts.Now()}, strings.TrimSuffix(parts[1], "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func TestSideColumn(t *testing.T) {
 		}
 	}
 	s := w.server(nil)
-	came := s.cameOf(subjectOf(t, s, "/deployments/shop/web"))
-	if len(came.Steps) != cameSteps+1 || !came.Steps[cameSteps].This {
+	came := s.causeChainOf(subjectOf(t, s, "/deployments/shop/web"))
+	if len(came.Steps) != causeChainSteps+1 || !came.Steps[causeChainSteps].This {
 		t.Fatalf("%d steps led to it", len(came.Steps))
 	}
 	wrote, loops := 0, map[string]bool{}
@@ -77,7 +77,7 @@ func TestChainHasEverySyncOnce(t *testing.T) {
 	for _, kept := range w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows) {
 		seen := map[string]bool{}
 		x := subjectOf(t, s, "/deployments/shop/web?sync="+digits(kept.Seq))
-		for _, step := range s.cameOf(x).Steps {
+		for _, step := range s.causeChainOf(x).Steps {
 			if id := step.At.String() + step.Text.String(); seen[id] {
 				t.Fatalf("sync %d: %s stands there twice", kept.Seq, step.Text)
 			} else {
@@ -162,7 +162,7 @@ func TestEverySyncIsListed(t *testing.T) {
 	kept := w.journal.Of(object, historyRows)
 	s := w.server(nil)
 	var all views.Object
-	s.syncRows(&all, &query{url: address(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
+	s.syncRows(&all, &query{ctx: t.Context(), args: url.Values{"all": {""}}, url: address(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
 	if n := rowsCount(all.Syncs); n != len(kept) || all.SyncsAll != nil {
 		t.Errorf("%d of %d syncs are listed", n, len(kept))
 	}
@@ -235,7 +235,7 @@ func TestReplayLine(t *testing.T) {
 	}
 }
 
-// TestOlderTimers: a timer of a sync before the newest runs on until one rings,
+// TestOlderTimers: a timer of a sync before the newest runs on until one fires,
 // and the page says that it is the one that wakes the loop.
 func TestOlderTimers(t *testing.T) {
 	now := storyNow

@@ -30,12 +30,12 @@ type fragment struct {
 // drawing is the live parts of a page, rendered. The rows of a list are not in it:
 // each is rendered when somebody has it in sight. Nobody changes a drawing.
 type drawing struct {
-	page  *page
-	seq   uint64 // the newest trace that it knows
-	frags []fragment
-	turns time.Time // of this machine's clock, when the clock alone makes another of it
-	down  time.Time // since when no API server had served
-	said  *messages
+	page      *page
+	seq       uint64 // the newest trace that it knows
+	frags     []fragment
+	changesAt time.Time // of this machine's clock, when the clock alone makes another of it
+	down      time.Time // since when no API server had served
+	said      *messages
 }
 
 // messages are what was sent of a drawing: those who look at the same page have
@@ -43,8 +43,8 @@ type drawing struct {
 type messages struct {
 	mu    sync.Mutex
 	m     map[uint64]*websocket.PreparedMessage
-	begun map[uint64]*seen // by the reader's rows, and whether it has the drawing already
-	ahead map[*seen]*advance
+	begun map[uint64]*readerState // by the reader's rows, and whether it has the drawing already
+	ahead map[*readerState]*advance
 }
 
 // maxMessages bounds how many different ones are kept of a drawing, and how many
@@ -52,7 +52,7 @@ type messages struct {
 const maxMessages = 64
 
 // begin returns what readers with these rows begin with, and makes it for the first.
-func (x *messages) begin(same bool, rows readerRows, made func() (*seen, error)) (*seen, error) {
+func (x *messages) begin(same bool, rows readerRows, made func() (*readerState, error)) (*readerState, error) {
 	sum := newDigest()
 	maphash.WriteComparable(&sum, same)
 	maphash.WriteComparable(&sum, rows.sight)
@@ -73,7 +73,7 @@ func (x *messages) begin(same bool, rows readerRows, made func() (*seen, error))
 
 // advance returns the one from what was seen, and makes it for the first of those who
 // are in step, and again once what was held back may be sent.
-func (x *messages) advance(from *seen, now time.Time, made func() (*advance, error)) (*advance, error) {
+func (x *messages) advance(from *readerState, now time.Time, made func() (*advance, error)) (*advance, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if s := x.ahead[from]; s != nil && (s.again.IsZero() || now.Before(s.again)) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -14,7 +15,7 @@ kubectl scale deployment/web --replicas=6           # scaling in the middle`
 func (s *Server) empty(all []*entry, terms []term) *views.Problem {
 	if len(all) == 0 {
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
-			Lines: []views.Text{views.Say("No Deployment was looked at since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},
+			Lines: []views.Text{views.Say("No Deployment has been synced since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},
 			Try:   firstSteps}
 	}
 	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + joinTerms(terms) + "."}
@@ -22,15 +23,15 @@ func (s *Server) empty(all []*entry, terms []term) *views.Problem {
 		n := 0
 		rest := without(terms, i)
 		for _, e := range all {
-			if e.meets(rest) {
+			if e.matches(rest) {
 				n++
 			}
 		}
 		if n > 0 {
-			p.Links = append(p.Links, views.Link{Text: "drop " + chipText(t) + ", " + views.Thousands(n) + " left", Href: filterHref(rest)})
+			p.Links = append(p.Links, views.Link{Text: "drop " + chipText(t) + ", " + prose.Thousands(n) + " left", Href: filterHref(rest)})
 		}
 	}
-	p.Lines = []views.Text{views.Say(views.Plural(len(all), "Deployment") + be(len(all), " is", " are") + " here without a filter.")}
+	p.Lines = []views.Text{views.Say(prose.Count(len(all), "Deployment") + prose.Plural(len(all), " is", " are") + " here without a filter.")}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: "/deployments"})
 	return p
 }
@@ -46,5 +47,5 @@ func joinTerms(terms []term) string {
 	if len(words) == 0 {
 		return "here"
 	}
-	return and(words)
+	return prose.And(words)
 }

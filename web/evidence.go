@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -23,11 +24,11 @@ const (
 // and no drawing waits for the API server.
 type evidence struct {
 	mu sync.Mutex
-	of map[telemetry.Object]testimony
+	of map[telemetry.Object]cachedWarnings
 }
 
-// testimony is the warnings of one object's pods, as read at a moment.
-type testimony struct {
+// cachedWarnings is the warnings of one object's pods, as read at a moment.
+type cachedWarnings struct {
 	at   time.Time
 	list []telemetry.Warning
 	err  error
@@ -51,35 +52,41 @@ func (s *Server) evidenceOf(q *query, t *telemetry.Trace) *views.Evidence {
 	}
 	v := &views.Evidence{At: found.at}
 	if found.err != nil {
-		v.Error = clip(found.err.Error(), 200)
+		v.Error = prose.Clip(found.err.Error(), 200)
 	}
 	for _, w := range found.list {
-		v.Warnings = append(v.Warnings, views.Warning{At: w.At, Count: w.Count, Object: w.Object, Reason: w.Reason, Message: clip(w.Message, 400)})
+		v.Warnings = append(v.Warnings, views.Warning{At: w.At, Count: w.Count, Object: w.Object, Reason: w.Reason, Message: prose.Clip(w.Message, 400)})
 	}
 	return v
 }
 
-func (s *Server) readWarnings(q *query, t *telemetry.Trace, pods []string) testimony {
-	ctx, cancel := context.WithTimeout(context.Background(), askedWithin)
-	defer cancel()
-	found := testimony{at: q.now.UTC()}
-	found.list, found.err = s.opts.Warnings(ctx, t.Namespace, pods)
+func (s *Server) readWarnings(q *query, t *telemetry.Trace, pods []string) cachedWarnings {
+	found := cachedWarnings{at: q.now.UTC()}
+	read := func() error { // Others draw while the API server is asked.
+		ctx, cancel := context.WithTimeout(q.ctx, askedWithin)
+		defer cancel()
+		found.list, found.err = s.opts.Warnings(ctx, t.Namespace, pods)
+		return q.ctx.Err()
+	}
+	if err := q.slot.without(q.ctx, read); err != nil {
+		return cachedWarnings{at: found.at, err: err} // The reader has left, which is no news of the pods.
+	}
 	s.seen.keep(t.Object, found)
 	return found
 }
 
-func (e *evidence) last(o telemetry.Object) (testimony, bool) {
+func (e *evidence) last(o telemetry.Object) (cachedWarnings, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	found, known := e.of[o]
 	return found, known
 }
 
-func (e *evidence) keep(o telemetry.Object, found testimony) {
+func (e *evidence) keep(o telemetry.Object, found cachedWarnings) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.of == nil || len(e.of) >= maxEvidence {
-		e.of = map[telemetry.Object]testimony{}
+		e.of = map[telemetry.Object]cachedWarnings{}
 	}
 	e.of[o] = found
 }

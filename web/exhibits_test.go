@@ -89,6 +89,7 @@ func pages(w *world) []exhibit {
 		{id: "about", title: "About", path: "/about"},
 		{id: "reasons", title: "Reasons", path: "/reasons"},
 		{id: "reasons-code", title: "One reason", path: "/reasons/floor"},
+		{id: "rules", title: "Rules", path: "/rules"},
 		{id: "debug", title: "Debug", path: "/debug/controllers"},
 	}
 	for i := range list {
@@ -218,7 +219,7 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := x.main.pageAt(to)
+			p, err := x.main.pageAt(t.Context(), to)
 			if err != nil {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 	"github.com/loopscope/loopscope/views"
@@ -22,9 +23,10 @@ const (
 	// exportLimit is how many syncs an export has unless it asks for another
 	// number, mostExported the highest number it may ask for.
 	exportLimit, mostExported = 100_000, 1_000_000
-	// exportBatch is how many syncs are taken from the journal at once, and
-	// exportRate how many are sent in a second: the loops come first.
-	exportBatch, exportRate = 256, 8_000
+	// exportBatch is how many syncs are sent without a rest, exportRate how many in a
+	// second, and exportRest how many times longer than a page an export rests while
+	// syncs are under way: the loops come first.
+	exportBatch, exportRate, exportRest = 64, 8_000, 3
 	// The trailers say how many syncs were sent, and whether there are more.
 	trailerCount, trailerMore = "Loopscope-Syncs", "Loopscope-More"
 )
@@ -37,7 +39,7 @@ func exportQuery(args url.Values, now time.Time) (telemetry.Query, error) {
 	q := telemetry.Query{Loop: args.Get("loop"), Namespace: args.Get("namespace"), Name: args.Get("name"), Limit: exportLimit, OldestFirst: true}
 	for key := range args {
 		if !slices.Contains(exportKeys, key) {
-			return q, badExport(fmt.Sprintf("%q is not a word of an export", clip(key, 60)))
+			return q, badExport(fmt.Sprintf("%q is not a parameter of an export", prose.Clip(key, 60)))
 		}
 	}
 	var err error
@@ -61,7 +63,7 @@ func exportQuery(args url.Values, now time.Time) (telemetry.Query, error) {
 
 func badExport(what string) error {
 	return problem(http.StatusBadRequest, "bad-export", "That export cannot be read.",
-		views.Say(strings.ToUpper(what[:1])+what[1:]+"."), views.Say("Known are ").Code(strings.Join(exportKeys, ", ")).Plain("."))
+		views.Say(prose.Upper(what)+"."), views.Say("Known are ").Code(strings.Join(exportKeys, ", ")).Plain("."))
 }
 
 // export streams kept syncs as a recording, oldest first.
@@ -100,14 +102,14 @@ func (s *Server) exportHeaders(h http.Header) {
 	h.Set("Trailer", trailerCount+", "+trailerMore)
 }
 
-// outflow writes to a reader that has to keep up.
-type outflow struct {
+// pacedWriter writes to a reader that has to keep up.
+type pacedWriter struct {
 	http.ResponseWriter
 	within time.Duration
 }
 
 // Write gives up on a reader that does not take it in time.
-func (o outflow) Write(p []byte) (int, error) {
+func (o pacedWriter) Write(p []byte) (int, error) {
 	// An HTTP/1 connection has deadlines, and a recorder in a test needs none.
 	_ = http.NewResponseController(o.ResponseWriter).SetWriteDeadline(time.Now().Add(o.within))
 	return o.ResponseWriter.Write(p)
@@ -119,17 +121,18 @@ type sending struct {
 	limit int
 	more  bool
 	began time.Time
+	batch time.Time // when the one under way began
 }
 
 // errEnough ends an export that has as many syncs as it may.
 var errEnough = errors.New("enough")
 
 func (s *Server) sendExport(ctx context.Context, w http.ResponseWriter, q telemetry.Query) error {
-	to, err := tracefile.NewWriter(outflow{w, s.opts.WriteTimeout}, tracefile.Header{Cluster: s.opts.Cluster, Program: s.opts.Version, Exported: s.opts.Now()})
+	to, err := tracefile.NewWriter(pacedWriter{w, s.opts.WriteTimeout}, tracefile.Header{Cluster: s.opts.Cluster, Program: s.opts.Version, Exported: s.opts.Now()})
 	if err != nil {
 		return err
 	}
-	x := &sending{to: to, limit: q.Limit, began: time.Now()}
+	x := &sending{to: to, limit: q.Limit, began: time.Now(), batch: time.Now()}
 	q.Limit = 0 // One more than the limit tells that there are more.
 	err = s.opts.Archive.Each(ctx, q, func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) })
 	if err != nil && !errors.Is(err, errEnough) {
@@ -154,7 +157,9 @@ func (s *Server) sendOne(ctx context.Context, x *sending, t *telemetry.Trace) er
 		return nil
 	}
 	if n := x.to.Count(); err == nil && n%exportBatch == 0 {
-		return rest(ctx, time.Until(x.began.Add(time.Duration(n)*time.Second/exportRate)))
+		paced := time.Until(x.began.Add(time.Duration(n) * time.Second / exportRate))
+		err = rest(ctx, max(paced, exportRest*s.slots.rest(time.Since(x.batch))))
+		x.batch = time.Now()
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func exported(t *testing.T, base, query string) (http.Header, []*telemetry.Trace
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s", query, res.Status)
 	}
-	r, err := tracefile.NewReader(res.Body)
+	r, err := tracefile.NewReader(t.Context(), res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +94,8 @@ func TestExportRefuses(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s, h := w.serve(nil)
 	for query, want := range map[string]string{
-		"?limit=0": "limit has to be", "?limit=x": "limit has to be", "?limit=1000001": "limit has to be", "?since=yesterday": "is no time",
-		"?until=-1h": "is no time", "?namespaces=a": "is not a word of an export", "?since=1h&until=2h": "before until",
+		"?limit=0": "limit has to be", "?limit=x": "limit has to be", "?limit=1000001": "limit has to be", "?since=yesterday": "is not a time",
+		"?until=-1h": "is not a time", "?namespaces=a": "is not a parameter of an export", "?since=1h&until=2h": "before until",
 	} {
 		res, body := get(t, h.URL, "/export.jsonl"+query)
 		if res.StatusCode != http.StatusBadRequest || !strings.Contains(strings.ToLower(body), strings.ToLower(want)) || !strings.Contains(body, "bad-export") {
@@ -194,7 +194,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 		select {
 		case s.exports <- struct{}{}:
 		case <-time.After(10 * time.Second):
-			t.Fatal("its place is taken for ever")
+			t.Fatal("its place is taken forever")
 		}
 	}
 }

@@ -22,7 +22,7 @@ type term struct {
 // termKeys are the terms that are known, with what they mean.
 var termKeys = map[string]string{
 	"ns":     "ns:NAMESPACE",
-	"is":     "is:failed, waiting, moving, hold, settled, ready, back-off, at-work",
+	"is":     "is:failed, waiting, moving, hold, settled, ready, back-off, processing",
 	"at":     "at:QUESTION",
 	"reason": "reason:TEXT",
 	"image":  "image:PART",
@@ -33,7 +33,7 @@ const knownTerms = "Known are a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUE
 
 // isWords are the values of is:, each with what it says of a row.
 var isWords = map[string]bool{"failed": true, "waiting": true, "moving": true, "hold": true, "settled": true,
-	"ready": true, "back-off": true, "at-work": true, "timer": true, "idle": true}
+	"ready": true, "back-off": true, "processing": true, "timer": true, "idle": true}
 
 // parseFilter reads a filter. It refuses nothing: what it does not know it
 // keeps and marks, so that a reader sees why it filters nothing.
@@ -62,8 +62,8 @@ func parseFilter(q string) []term {
 	return terms
 }
 
-// traits is what a filter can ask of a row.
-type traits struct {
+// filterValues is what a filter can ask of a row.
+type filterValues struct {
 	namespace, name string
 	is              []string // outcome and state in the queue
 	at              string
@@ -72,7 +72,7 @@ type traits struct {
 }
 
 // holds reports whether all terms hold.
-func holds(terms []term, x traits) bool {
+func holds(terms []term, x filterValues) bool {
 	for _, t := range terms {
 		if !t.unknown && t.match(x) == t.not {
 			return false
@@ -81,7 +81,7 @@ func holds(terms []term, x traits) bool {
 	return true
 }
 
-func (t term) match(x traits) bool {
+func (t term) match(x filterValues) bool {
 	switch t.key {
 	case "ns":
 		return strings.EqualFold(x.namespace, t.value)

@@ -41,7 +41,7 @@ func TestParseFilter(t *testing.T) {
 		{"-", false, 0},
 		{strings.Repeat("web ", 40), true, 1},
 	}
-	row := traits{namespace: "shop", name: "web", is: []string{"waiting", "timer"}, at: "RR-3.may-go",
+	row := filterValues{namespace: "shop", name: "web", is: []string{"waiting", "timer"}, at: "RR-3.may-go",
 		reasons: func() []string { return []string{"ImagePullBackOff"} },
 		images:  func() []string { return []string{"shop/web:3.4"} }, managers: func() []string { return []string{"kubectl-client-side-apply"} }}
 	for _, c := range cases {
@@ -64,7 +64,7 @@ func FuzzFilter(f *testing.F) {
 	for _, s := range []string{"", "web", "ns:shop is:waiting -at:RR-3 reason:x", "-", "::", "-:a", "is:", "\x00\xff", "a:b:c", "<b>", "\u202e", strings.Repeat("-", 300)} {
 		f.Add(s)
 	}
-	row := traits{namespace: "shop", name: "web", is: []string{"waiting"}, at: "RR-3", reasons: func() []string { return []string{"x"} }}
+	row := filterValues{namespace: "shop", name: "web", is: []string{"waiting"}, at: "RR-3", reasons: func() []string { return []string{"x"} }}
 	f.Fuzz(func(t *testing.T, s string) {
 		terms := parseFilter(s)
 		holds(terms, row)

@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -17,7 +18,7 @@ func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot, now time.Time) *v
 	later := *snap
 	later.Now = rankedAt(snap.Now, now)
 	fates, of := replicaset.Forecast(&later, shownFates)
-	f := &views.Forecast{Note: "Of the " + views.Plural(of, "pod") + " that sync " + digits(t.Seq) + " saw, ranked as of now."}
+	f := &views.Forecast{Note: "Of the " + prose.Count(of, "pod") + " that sync " + digits(t.Seq) + " saw, ranked as of now."}
 	switch {
 	case of == 0:
 		f.Note = "It has no pod that could go."
@@ -51,7 +52,7 @@ func rankedAt(seen, now time.Time) time.Time {
 func echoLines(snap *replicaset.Snapshot) []views.Line {
 	lines := make([]views.Line, 0, len(snap.Echo))
 	for _, e := range snap.Echo {
-		text := views.Say("written at rv ").Strong(e.Written).Plain(", the cache is at " + orNone(e.Cached) + ", for ").Since(e.Since)
+		text := views.Say("written at rv ").Strong(e.Written).Plain(", the cache is at " + prose.OrNone(e.Cached) + ", for ").Since(e.Since)
 		if !e.Check.IsZero() {
 			text = text.Plain("; looks again in ").Until(e.Check)
 		}

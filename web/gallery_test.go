@@ -163,7 +163,7 @@ func TestGallery(t *testing.T) {
 			t.Fatalf("stopped at %s", e.id)
 		}
 	}
-	for route := range x.main.builders {
+	for route := range x.main.pages {
 		if !strings.HasSuffix(route, ".json") && !shown[route] {
 			t.Errorf("no exhibit shows %s: add one to pages in exhibits_test.go", route)
 		}

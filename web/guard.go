@@ -10,13 +10,17 @@ import (
 // can make a browser send requests to loopback, under its own name (DNS
 // rebinding) or across origins; neither gets an answer with content.
 type guard struct {
-	hosts map[string]bool
+	hosts map[string]string // scheme by name, as the browser sees both
 }
 
 func newGuard(hosts []string) guard {
-	g := guard{hosts: map[string]bool{}}
+	g := guard{hosts: map[string]string{}}
 	for _, h := range hosts {
-		g.hosts[strings.ToLower(h)] = true
+		scheme, name := "http", strings.ToLower(h)
+		if rest, ok := strings.CutPrefix(name, "https://"); ok {
+			scheme, name = "https", rest
+		}
+		g.hosts[name] = scheme
 	}
 	return g
 }
@@ -24,15 +28,30 @@ func newGuard(hosts []string) guard {
 // host reports whether a Host header names this console: loopback with the
 // port that was asked, or a listed name.
 func (g guard) host(host string, local net.Addr) bool {
+	if g.listed(host) != "" {
+		return true
+	}
+	name, port := hostPort(host)
+	return loopback(name) && samePort(port, local)
+}
+
+// listed is the scheme of a listed name, "" for any other.
+func (g guard) listed(host string) string {
+	if scheme := g.hosts[strings.ToLower(host)]; scheme != "" {
+		return scheme
+	}
+	name, _ := hostPort(host)
+	return g.hosts[name]
+}
+
+// hostPort is a Host header in small letters.
+func hostPort(host string) (name, port string) {
 	host = strings.ToLower(host)
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
-		name, port = strings.Trim(host, "[]"), "80"
+		return strings.Trim(host, "[]"), "80"
 	}
-	if g.hosts[host] || g.hosts[name] {
-		return true
-	}
-	return loopback(name) && samePort(port, local)
+	return name, port
 }
 
 func loopback(name string) bool {
@@ -56,15 +75,33 @@ func samePort(port string, local net.Addr) bool {
 // origin reports whether a request comes from this console's own pages or from
 // no page at all. A link on another site may open a page here, so that a
 // permalink in a chat works: nothing can be written, and nothing can be framed.
+// It may not open what is for programs: that would be downloaded, or take one of the
+// few places for it, without anybody having asked.
 func (g guard) origin(r *http.Request) bool {
-	if o := r.Header.Get("Origin"); o != "" {
-		return strings.EqualFold(o, "http://"+r.Host) || strings.EqualFold(o, "https://"+r.Host)
+	if origins := r.Header.Values("Origin"); len(origins) > 0 {
+		return r.Host != "" && len(origins) == 1 && strings.EqualFold(origins[0], g.scheme(r)+"://"+r.Host)
 	}
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 		return true
 	}
-	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Upgrade") == ""
+	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Upgrade") == "" && !forPrograms(r.URL.Path)
+}
+
+// scheme is that of the console's own pages, as the browser sees it.
+func (g guard) scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	if scheme := g.listed(r.Host); scheme != "" {
+		return scheme
+	}
+	return "http"
+}
+
+// forPrograms reports whether what is at a path is no page for a person.
+func forPrograms(path string) bool {
+	return path == "/live" || path == "/metrics" || path == "/debug" || strings.HasPrefix(path, "/debug/") || strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl")
 }
 
 func (g guard) admit(s *Server) func(http.Handler) http.Handler {
@@ -78,8 +115,8 @@ func (g guard) admit(s *Server) func(http.Handler) http.Handler {
 					"Open it by the address that loopscope printed at start (127.0.0.1 or localhost, with its port), or list the name in the allowed hosts.")
 			case !g.origin(r):
 				s.refuse(w, r, http.StatusForbidden, "origin",
-					"Another site asked for this, and only the console's own pages may.",
-					"Open the address in a window of its own. Programs send no Origin header.")
+					"Another site asked for this. It may link to pages of the console, but only the console's own pages may load anything else, such as exports, metrics and JSON.",
+					"Type the address into a window of its own. Programs send no Origin header.")
 			default:
 				next.ServeHTTP(w, r)
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// raw sends a request as it stands, since net/http mends what is tested here.
+// raw sends a request as it stands, since net/http fixes what is tested here.
 func raw(t *testing.T, base, method, target string, header ...string) *http.Response {
 	t.Helper()
 	address := strings.TrimPrefix(base, "http://")
@@ -40,16 +40,52 @@ func raw(t *testing.T, base, method, target string, header ...string) *http.Resp
 	return res
 }
 
+type guardCase struct {
+	name   string
+	header []string
+	status int
+}
+
+// paths are those that the case holds for.
+func (c guardCase) paths() []string {
+	if c.name == "link in a chat" {
+		return []string{"/deployments", "/queues", "/history", "/healthz"}
+	}
+	return []string{"/deployments", "/metrics", "/healthz", "/debug/controllers"}
+}
+
+// TestForeignNavigation: another site may link to a page, and to nothing that is
+// downloaded or costs more than a page. The same addresses open when they are typed, from the
+// console's own pages, and for programs, which send no such headers.
+func TestForeignNavigation(t *testing.T) {
+	s, h := planWorld(t).serve(func(o *Options) { o.Profiling = true })
+	for _, path := range []string{"/export.jsonl", "/metrics", "/debug/controllers", "/debug/controllers/deployment", "/debug/pprof/", "/debug/pprof/cmdline",
+		"/deployments.json", "/deployments/shop/web.json", "/deployments/shop/web/what-if.json", "/deployments/shop/web/story.json", "/history.json"} {
+		for _, site := range []string{"cross-site", "same-site"} {
+			if res := raw(t, h.URL, "GET", path, "Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Fetch-User", "?1"); res.StatusCode != http.StatusForbidden {
+				t.Errorf("%s from a %s page: %s", path, site, res.Status)
+			}
+		}
+		for _, site := range []string{"same-origin", "none", ""} {
+			header := []string{"Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
+			if site == "" {
+				header = nil
+			}
+			eventually(t, "a place is free", func() bool { return len(s.exports) == 0 })
+			if res := raw(t, h.URL, "GET", path, header...); res.StatusCode != http.StatusOK {
+				t.Errorf("%s, Sec-Fetch-Site %q: %s", path, site, res.Status)
+			}
+		}
+	}
+	eventually(t, "no place is taken by what was refused", func() bool { return len(s.exports) == 0 })
+}
+
 func TestHostAndOrigin(t *testing.T) {
 	w := newWorld(t, storyNow)
-	_, h := w.serve(func(o *Options) { o.Hosts = []string{"console.example", "other.example:9000"} })
+	_, h := w.serve(func(o *Options) { o.Hosts = []string{"console.example", "other.example:9000", "https://tls.example"} })
 	address := strings.TrimPrefix(h.URL, "http://")
 	_, port, _ := net.SplitHostPort(address)
-	cases := []struct {
-		name   string
-		header []string
-		status int
-	}{
+	cases := []guardCase{
 		{"loopback address", []string{"Host", address}, 200},
 		{"localhost", []string{"Host", "localhost:" + port}, 200},
 		{"localhost in capitals with a dot", []string{"Host", "LOCALHOST.:" + port}, 200},
@@ -68,6 +104,16 @@ func TestHostAndOrigin(t *testing.T) {
 		{"private address", []string{"Host", "10.0.0.1:" + port}, 421},
 		{"all addresses", []string{"Host", "0.0.0.0:" + port}, 421},
 		{"own origin", []string{"Origin", h.URL}, 200},
+		{"own origin in another scheme", []string{"Origin", "https://" + address}, 403},
+		{"origin without a host", []string{"Origin", "https://"}, 403},
+		{"origin without a host, plain", []string{"Origin", "http://"}, 403},
+		{"origin with a path", []string{"Origin", h.URL + "/"}, 403},
+		{"two origins", []string{"Origin", h.URL, "Origin", "https://evil.example"}, 403},
+		{"empty origin", []string{"Origin", ""}, 403},
+		{"origin of a listed name", []string{"Host", "console.example", "Origin", "http://console.example"}, 200},
+		{"origin of a listed name in another scheme", []string{"Host", "console.example", "Origin", "https://console.example"}, 403},
+		{"origin of a name behind TLS", []string{"Host", "tls.example", "Origin", "https://tls.example"}, 200},
+		{"origin of a name behind TLS, plain", []string{"Host", "tls.example", "Origin", "http://tls.example"}, 403},
 		{"foreign origin", []string{"Origin", "https://evil.example"}, 403},
 		{"null origin", []string{"Origin", "null"}, 403},
 		{"origin of another port", []string{"Origin", "http://127.0.0.1:1"}, 403},
@@ -81,7 +127,7 @@ func TestHostAndOrigin(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			for _, path := range []string{"/deployments", "/metrics", "/healthz", "/debug/controllers"} {
+			for _, path := range c.paths() {
 				if res := raw(t, h.URL, "GET", path, c.header...); res.StatusCode != c.status {
 					t.Errorf("%s: %s, want %d", path, res.Status, c.status)
 				}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -23,8 +24,8 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
 		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: past(sen.Verb),
 		Lead: wording(sen.Lead, false), Then: first(stop(wording(sen.Then, true))), Numbers: s.keyNumbers(t, o.view)}
-	if !sen.Turns.IsZero() {
-		h.Turns = &sen.Turns
+	if !sen.ChangesAt.IsZero() {
+		h.ChangesAt = &sen.ChangesAt
 	}
 	if sen.State == "" {
 		h.Verb, h.Past, h.State.Word = "has", "had", "no sentence"
@@ -37,7 +38,7 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	}
 	h.Estimate = estimateView(s.estimate(t))
 	if x.onList {
-		cut.stand(&h, t, q.now)
+		cut.freeze(&h, t, q.now)
 	}
 	return h
 }
@@ -78,8 +79,8 @@ func findingsOf(t *telemetry.Trace) []views.Finding {
 	list := make([]views.Finding, 0, len(all))
 	for i := range all {
 		f := &all[i]
-		what := wording(f.Before, false).Plain(views.Plural(f.Count, sideOf(f)+"pod")).Join(wording(f.After, false))
-		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.Takes(f.Code)}
+		what := wording(f.Before, false).Plain(prose.Count(f.Count, sideOf(f)+"pod")).Join(wording(f.After, false))
+		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.IsDisruption(f.Code)}
 		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(f.Unblocks, false)))
 		if !f.Since.IsZero() {
 			v.Since, v.For = &f.Since, views.Text{}.Since(f.Since)
@@ -192,7 +193,7 @@ func heldViews(t *telemetry.Trace) []views.Held {
 }
 
 func heldView(h decision.Held) views.Held {
-	v := views.Held{Question: h.Question, Code: h.Code, What: heldWhat(h), Unblocks: first(stop(wording(h.Unblocks, false))), When: unblockOf(h.When)}
+	v := views.Held{Question: h.Question, Code: h.Code, What: heldTarget(h), Unblocks: first(stop(wording(h.Unblocks, false))), When: unblockOf(h.When)}
 	if h.Equation != nil {
 		v.Equation = equationLong(h.Equation)
 	}
@@ -223,31 +224,24 @@ func unblockOf(u decision.Unblock) views.Unblock {
 	return v
 }
 
-func heldWhat(h decision.Held) views.Text {
+func heldTarget(h decision.Held) views.Text {
 	verb := map[decision.ActionKind]string{decision.UpdateReplicaSet: "Scale", decision.CreateReplicaSet: "Create",
 		decision.DeleteReplicaSet: "Delete", decision.CreatePods: "Create pods of", decision.DeletePods: "Delete pods of"}[h.Kind]
 	if verb == "" {
 		verb = string(h.Kind)
 	}
 	if h.Target.Name == "" {
-		return views.Text{}.Strong(verb + " " + plural(h.BlockerCount, "an old ReplicaSet", "old ReplicaSets"))
+		return views.Text{}.Strong(verb + " " + prose.Plural(h.BlockerCount, "an old ReplicaSet", "old ReplicaSets"))
 	}
 	t := views.Text{}.Strong(verb + " ").Code(h.Target.Name)
 	switch {
 	case h.Size == nil:
 	case h.Kind == decision.CreateReplicaSet:
-		t = t.Strong(" with " + views.Plural(h.Size.To, "pod"))
+		t = t.Strong(" with " + prose.Count(h.Size.To, "pod"))
 	default:
 		t = t.Strong(" from " + digits(h.Size.From) + " to " + digits(h.Size.To))
 	}
 	return t
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // blockerWords put Kubernetes' own reasons into words; the reason follows.
@@ -266,7 +260,7 @@ func blockerOf(b decision.Blocker) views.Blocker {
 		v.Why = v.Why.Plain(" ").Since(b.Since)
 	}
 	if b.Message != "" {
-		v.Why = v.Why.Plain(", ").Plain(diagnosis.Quote(b.Message, 160)) // The answer mostly stands at the end.
+		v.Why = v.Why.Plain(", ").Plain(prose.ClipMiddle(b.Message, 160)) // The answer mostly stands at the end.
 	}
 	return v
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // healthz says that the process answers: no more is meant by it, as a probe
-// that fails restarts the program, and no restart mends an API server.
+// that fails restarts the program, and no restart fixes an API server.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	s.check(w, r, []check{{"ping", nil}})
 }
@@ -49,7 +49,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request, checks []check) {
 		b.Reset()
 		b.WriteString("ok")
 	}
-	s.send(w, r, status, "text/plain; charset=utf-8", []byte(b.String()))
+	newAnswer(r, status, "text/plain; charset=utf-8", []byte(b.String())).write(w, r)
 }
 
 // promLog hands errors of /metrics to the log.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -90,15 +91,15 @@ func (s *Server) history(q *query) (*page, error) {
 	if s.opts.Recording != nil {
 		v.Then = views.Say("They are all that the recording holds of its run.")
 	}
-	search, terms := parseSearch(q.url.Query().Get("q"), q.now)
-	search.After = q.url.Query().Get("after")
+	search, terms := parseSearch(q.args.Get("q"), q.now)
+	search.After = q.args.Get("after")
 	v.Filter = searchView(terms)
-	ctx, cancel := context.WithTimeout(context.Background(), searchWithin)
+	ctx, cancel := context.WithTimeout(q.ctx, searchWithin)
 	defer cancel()
 	found, err := s.opts.Archive.Search(ctx, search)
 	switch {
 	case errors.Is(err, telemetry.ErrBadQuery):
-		return nil, problem(http.StatusBadRequest, "bad-search", "That cannot be searched for.", views.Text{}.Code(clip(err.Error(), 300))).link("All of the history", "/history")
+		return nil, problem(http.StatusBadRequest, "bad-search", "That cannot be searched for.", views.Text{}.Code(prose.Clip(err.Error(), 300))).link("All of the history", "/history")
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, problem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).link("All of the history", "/history")
 	case err != nil:
@@ -132,7 +133,7 @@ func (s *Server) historyPage(q *query, v views.History) *page {
 
 // archiveHead says what is kept, and what is wrong if anything is.
 func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
-	head = views.Say(views.Plural(st.Kept, "sync") + " are kept")
+	head = views.Say(prose.Count(st.Kept, "sync") + " are kept")
 	if st.Kept == 1 {
 		head = views.Say("1 sync is kept")
 	}
@@ -144,10 +145,10 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 		then = views.Say("They are in memory and end with the process; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk. ")
 	}
 	if st.Dropped > 0 {
-		then = then.Plain(views.Plural(st.Dropped, "sync") + " could not be kept since this process began. ")
+		then = then.Plain(prose.Count(st.Dropped, "sync") + " could not be kept since this process began. ")
 	}
 	if st.Error != "" {
-		then = then.Plain("Nothing is being kept since ").Clock(st.ErrorSince).Plain(" UTC: ").Code(clip(st.Error, 300))
+		then = then.Plain("Nothing is being kept since ").Clock(st.ErrorSince).Plain(" UTC: ").Code(prose.Clip(st.Error, 300))
 	}
 	return head, then
 }
@@ -155,7 +156,7 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 func foundView(h telemetry.Hit) views.Found {
 	owner, own := split(h.Name)
 	return views.Found{At: h.Started, Kind: kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: hitMark(&h),
-		Says: clip(h.Text, 400), Error: clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: digits(h.Seq), Href: syncAddress(h.Object, h.Epoch, h.Seq)}
+		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: digits(h.Seq), Href: syncAddress(h.Object, h.Epoch, h.Seq)}
 }
 
 func searchHref(terms []term) string {

@@ -106,7 +106,7 @@ func (d doc) sound() {
 	for _, n := range d.all("") {
 		if id := attr(n, "id"); id != "" {
 			if ids[id] {
-				d.t.Errorf("id %q is there twice", id)
+				d.t.Errorf("id %q appears twice", id)
 			}
 			ids[id] = true
 		}

@@ -26,16 +26,16 @@ func TestReadersInStepShare(t *testing.T) {
 	s := planWorld(t).server(nil)
 	d := drawn(t, s, "/deployments")
 	now, rows := time.Now(), d.page.order[:1]
-	begin := func(same bool, rows []string) *seen {
+	begin := func(same bool, rows []string) *readerState {
 		t.Helper()
 		has := readerRows{rows, len(rows)}
-		s, err := d.said.begin(same, has, func() (*seen, error) { return d.begin(t.Context(), same, has) })
+		s, err := d.said.begin(same, has, func() (*readerState, error) { return d.begin(t.Context(), same, has) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	goOn := func(d *drawing, from *seen, now time.Time) *advance {
+	goOn := func(d *drawing, from *readerState, now time.Time) *advance {
 		t.Helper()
 		a, err := d.said.advance(from, now, func() (*advance, error) { return d.after(t.Context(), from, now) })
 		if err != nil {

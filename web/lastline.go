@@ -1,11 +1,12 @@
 package web
 
 import (
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
 
-// lastLine is the newest sync in one line: what woke it, what it wrote, and
+// lastLine is the newest sync in one line: what triggered it, what it wrote, and
 // when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
 func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
 	line := views.Say("Last looked ").Since(t.Started).Plain(" ago (").Link("sync "+digits(t.Seq), syncHref(t)).Plain("), woken by ").
@@ -16,9 +17,9 @@ func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
 		line = line.Plain(syncMark(t).Word)
 	}
 	if len(next) == 0 {
-		return line.Plain(". No timer runs: it looks again on any change.")
+		return line.Plain(". No timer is set: the next change triggers a sync.")
 	}
-	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or sooner, on any change.")
+	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or sooner, if anything changes.")
 }
 
 // wokenBy is what woke a sync, and how many causes more there are.
@@ -36,10 +37,10 @@ func (s *Server) wokenBy(t *telemetry.Trace) views.Text {
 		text = text.Plain(" at rv " + v.RV)
 	}
 	if len(v.Fields) > 0 {
-		text = text.Plain(", ").Code(clip(v.Fields[0], 100))
+		text = text.Plain(", ").Code(prose.Clip(v.Fields[0], 100))
 	}
 	if more := len(t.Causes) + t.Folded - 1; more > 0 {
-		text = text.Plain(" and ").Link(views.Plural(more, "more cause"), hrefOf(t.Object)+"#why")
+		text = text.Plain(" and ").Link(prose.Count(more, "more cause"), hrefOf(t.Object)+"#why")
 	}
 	return text
 }

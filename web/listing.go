@@ -27,17 +27,17 @@ type entry struct {
 
 	s     *Server
 	asked sync.Once
-	known traits
+	known filterValues
 }
 
-// meets reports whether all terms hold.
-func (e *entry) meets(terms []term) bool { return len(terms) == 0 || holds(terms, e.traits()) }
+// matches reports whether all terms hold.
+func (e *entry) matches(terms []term) bool { return len(terms) == 0 || holds(terms, e.filterValues()) }
 
-// traits are made when a filter asks for them.
-func (e *entry) traits() traits {
+// filterValues are made when a filter asks for them.
+func (e *entry) filterValues() filterValues {
 	e.asked.Do(func() {
 		o := outcomes[e.place]
-		e.known = traits{
+		e.known = filterValues{
 			namespace: e.Trace.Namespace, name: e.Trace.Name, at: deciding(e.Trace), is: []string{strings.TrimPrefix(o.word, "on "), e.queue},
 			reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
 			images:   sync.OnceValue(func() []string { return imagesOf(e.Trace) }),
@@ -116,7 +116,7 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o outage) {
 	for _, e := range l.list.entries {
 		at, _ := o.asOf(e.Trace, now)
-		if turned(e.said, at) || now.Before(l.made) {
+		if outdated(e.said, at) || now.Before(l.made) {
 			changed[e.Trace.Object] = true
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates
 	e.queue = queueWord(keys.of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
-			e.SinceTone = t.Sentence.Turns
+			e.SinceTone = t.Sentence.ChangesAt
 		}
 	}
 	return e
@@ -199,7 +199,7 @@ func matchingOf(all []*entry, terms []term) []*entry {
 	}
 	var matching []*entry
 	for _, e := range all {
-		if e.meets(terms) {
+		if e.matches(terms) {
 			matching = append(matching, e)
 		}
 	}

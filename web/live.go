@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -33,10 +34,10 @@ const (
 	drawEvery = 100 * time.Millisecond
 	// listEvery is the same for a page that lists many objects, which any sync
 	// changes; it rests listRest times as long as drawing it took. A frame is to
-	// come within a quarter of a second: sending takes about seatTime for each
+	// come within a quarter of a second: sending takes about slotTimeout for each
 	// reader of the console, which is taken off, down to listLeast.
 	listEvery, listLeast = 220 * time.Millisecond, 150 * time.Millisecond
-	seatTime             = 70 * time.Microsecond
+	slotTimeout          = 70 * time.Microsecond
 	listRest             = 25
 	// lookEvery is how often a page is looked at without a trace: queues and the
 	// reach of the API server change without one. calmEvery is how often a page
@@ -50,6 +51,12 @@ const (
 	// stream from a broken one.
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
+	// subscribeRate is how many subscriptions a second a reader may send, after a first
+	// subscribeBurst: a held key steps through syncs some 30 times a second. It is closed
+	// floodPause after one too many. The newest of them is looked at, up to beginRate times a second.
+	subscribeRate, subscribeBurst = 50, 100
+	floodPause                    = time.Second
+	beginRate, beginBurst         = 10, 10
 	// followEvery is how often the journal is looked at in a burst.
 	followEvery = 50 * time.Millisecond
 )
@@ -77,13 +84,13 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, true, e)
 		return
 	}
-	if !s.sit() {
+	if !s.acquireSlot() {
 		w.Header().Set("Retry-After", "5")
 		s.fail(w, r, true, problem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
 			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.opts.MaxReaders)))
 		return
 	}
-	defer s.rise()
+	defer s.releaseSlot()
 	up := websocket.Upgrader{HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
 		Subprotocols: []string{protocol}, CheckOrigin: s.guard.origin}
 	conn, err := up.Upgrade(w, r, nil)
@@ -103,7 +110,7 @@ func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position
 	c.bound()
 	var reading sync.WaitGroup
 	reading.Add(1)
-	go func() { defer reading.Done(); c.read() }()
+	go func() { defer reading.Done(); c.read(ctx) }()
 	var err error
 	if protocol == traceProtocol {
 		err = c.sendTraces(ctx)
@@ -111,7 +118,7 @@ func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position
 		err = c.sendPage(ctx)
 	}
 	cancel(err)
-	reason := c.bye(context.Cause(ctx))
+	reason := c.close(context.Cause(ctx))
 	_ = conn.Close() // ends the reader too
 	reading.Wait()
 	s.opts.Readers.Closed(reason)
@@ -161,7 +168,7 @@ func (s *Server) startOf(r *http.Request) (position, *asked) {
 	return position{after: after}, nil
 }
 
-func (s *Server) sit() bool {
+func (s *Server) acquireSlot() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -176,7 +183,7 @@ func (s *Server) sit() bool {
 	}
 }
 
-func (s *Server) rise() { <-s.seats; s.open.Done() }
+func (s *Server) releaseSlot() { <-s.seats; s.open.Done() }
 
 // enter lets Shutdown find a reader. One that came while it ran is sent away.
 func (s *Server) enter(c *reader) {
@@ -214,6 +221,7 @@ var (
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
 	errOversize = fmt.Errorf("a message may have %d bytes", maxMessage)
+	errFlood    = malformed{fmt.Sprintf("at most %d subscriptions at once and %d a second", subscribeBurst, subscribeRate)}
 )
 
 // malformed is what was wrong with a message.
@@ -233,11 +241,17 @@ func (c *reader) bound() {
 	}
 }
 
-func (c *reader) read() {
+func (c *reader) read(ctx context.Context) {
+	limit := rate.NewLimiter(subscribeRate, subscribeBurst)
 	for {
 		kind, message, err := c.conn.ReadMessage()
 		if err != nil {
 			c.cancel(readError(err))
+			return
+		}
+		if !limit.Allow() {
+			_ = rest(ctx, floodPause) // Sent away at once, it would be back at once.
+			c.cancel(errFlood)
 			return
 		}
 		sub, err := parseSubscribe(kind, message)
@@ -338,8 +352,8 @@ func writeError(err error) error {
 	}
 }
 
-// bye tells the client why, where it may still listen, and names the reason.
-func (c *reader) bye(cause error) string {
+// close tells the client why, where it may still listen, and names the reason.
+func (c *reader) close(cause error) string {
 	code, text, reason := websocket.CloseInternalServerErr, "defect", closedError
 	var bad malformed
 	switch {

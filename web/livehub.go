@@ -14,13 +14,13 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// drawings are the pages that are being watched. Each is drawn by one goroutine
+// watchedPages are the pages that are being watched. Each is drawn by one goroutine
 // for all who watch it; one more follows the journal and tells those goroutines
 // which traces concern their page. So a trace wakes nobody who has nothing to do
 // with it, and what readers cost does not grow with what the loops do.
-type drawings struct {
+type watchedPages struct {
 	mu    sync.Mutex
-	m     map[string]*shared
+	m     map[string]*watchedPage
 	stop  context.CancelFunc // of the goroutine that follows the journal
 	seq   atomic.Uint64      // the newest trace that all pages were told of
 	over  atomic.Bool        // the journal has ended
@@ -28,8 +28,8 @@ type drawings struct {
 	frame framing
 }
 
-// shared is one watched page.
-type shared struct {
+// watchedPage is one watched page.
+type watchedPage struct {
 	s       *Server
 	target  *target
 	cancel  context.CancelFunc
@@ -46,12 +46,12 @@ type shared struct {
 }
 
 // join watches a page: told gets a nudge for every new drawing of it.
-func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *shared {
+func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *watchedPage {
 	d := &s.draws
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.m == nil {
-		d.m = map[string]*shared{}
+		d.m = map[string]*watchedPage{}
 	}
 	if len(d.m) == 0 {
 		following, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -62,7 +62,7 @@ func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *sh
 	x := d.m[to.address]
 	if x == nil {
 		drawing, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		x = &shared{s: s, target: to, cancel: cancel, poked: make(chan struct{}, 1), readers: map[chan<- struct{}]bool{}}
+		x = &watchedPage{s: s, target: to, cancel: cancel, poked: make(chan struct{}, 1), readers: map[chan<- struct{}]bool{}}
 		d.m[to.address] = x
 		go x.keep(drawing)
 	}
@@ -72,8 +72,8 @@ func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *sh
 	return x
 }
 
-// part ends the watch of one reader, and the goroutines that nobody needs then.
-func (x *shared) part(told chan<- struct{}) {
+// leave ends the watch of one reader, and the goroutines that nobody needs then.
+func (x *watchedPage) leave(told chan<- struct{}) {
 	d := &x.s.draws
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,11 +100,11 @@ func (s *Server) follow(ctx context.Context, after uint64) {
 			if ctx.Err() == nil {
 				d.over.Store(true)
 			}
-			d.each(func(x *shared) { x.tellAll() })
+			d.each(func(x *watchedPage) { x.notifyAll() })
 			return
 		}
 		after = batch[len(batch)-1].Seq
-		d.each(func(x *shared) { x.note(batch, missed) })
+		d.each(func(x *watchedPage) { x.note(batch, missed) })
 		d.seq.Store(after)
 		select { // In a burst, being woken for every trace would cost more than looking at them.
 		case <-ctx.Done():
@@ -113,7 +113,7 @@ func (s *Server) follow(ctx context.Context, after uint64) {
 	}
 }
 
-func (d *drawings) each(visit func(*shared)) {
+func (d *watchedPages) each(visit func(*watchedPage)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, x := range d.m {
@@ -122,36 +122,36 @@ func (d *drawings) each(visit func(*shared)) {
 }
 
 // note remembers the newest trace that concerns the page.
-func (x *shared) note(batch []*telemetry.Trace, missed uint64) {
+func (x *watchedPage) note(batch []*telemetry.Trace, missed uint64) {
 	touches := x.touches.Load()
 	for i := len(batch) - 1; i >= 0; i-- {
 		if missed > 0 || touches == nil || *touches == nil || (*touches)(batch[i]) {
 			x.dirty.Store(batch[i].Seq)
-			nudge(x.poked)
+			notify(x.poked)
 			return
 		}
 	}
 }
 
-func nudge(c chan<- struct{}) {
+func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // It has not come round to the last nudge yet.
 	}
 }
 
-// lone reports whether the page has one reader alone.
-func (x *shared) lone() bool {
+// hasOneReader reports whether the page has one reader alone.
+func (x *watchedPage) hasOneReader() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.readers) == 1
 }
 
-func (x *shared) tellAll() {
+func (x *watchedPage) notifyAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for told := range x.readers {
-		nudge(told)
+		notify(told)
 	}
 }
 
@@ -159,7 +159,7 @@ func (x *shared) tellAll() {
 // concerns it, when the clock alone changes a sentence, and now and then. While it
 // rests from a drawing nothing wakes it: in a burst of traces that would cost the
 // loops more than drawing does.
-func (x *shared) keep(ctx context.Context) {
+func (x *watchedPage) keep(ctx context.Context) {
 	due := time.NewTimer(0)
 	defer due.Stop()
 	for {
@@ -185,38 +185,45 @@ func (x *shared) keep(ctx context.Context) {
 
 // refresh draws what is due. Then the page rests, and waits for a trace, but for no
 // longer than it says, its rest included.
-func (x *shared) refresh(ctx context.Context) (rest, wait time.Duration) {
-	x.mu.Lock()
-	now := time.Now()
-	if x.stale(now) || now.Sub(x.at) >= x.every() {
-		x.draw(ctx, now)
+func (x *watchedPage) refresh(ctx context.Context) (rest, wait time.Duration) {
+	if x.due() {
+		x.draw(ctx)
 	} else {
 		x.reframe(ctx)
 	}
-	now = time.Now()
+	x.mu.Lock()
+	now := time.Now()
 	rest, wait = x.rest()-now.Sub(x.at), x.wait(now)
 	x.mu.Unlock()
-	x.tellAll()
+	x.notifyAll()
 	return max(rest, 0), wait
 }
 
+// due reports whether the page has to be drawn.
+func (x *watchedPage) due() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := time.Now()
+	return x.stale(now) || now.Sub(x.at) >= x.every()
+}
+
 // wait is when the page has to be looked at again, if no trace comes. x is locked.
-func (x *shared) wait(now time.Time) time.Duration {
+func (x *watchedPage) wait(now time.Time) time.Duration {
 	wait := lookEvery
-	if x.drawing != nil && x.drawing.turns.After(now) {
-		wait = min(wait, x.drawing.turns.Sub(now))
+	if x.drawing != nil && x.drawing.changesAt.After(now) {
+		wait = min(wait, x.drawing.changesAt.Sub(now))
 	}
 	return max(wait, time.Millisecond)
 }
 
 // stale reports whether a trace, the clock or the API server has made another of the drawing. x is
 // locked.
-func (x *shared) stale(now time.Time) bool {
+func (x *watchedPage) stale(now time.Time) bool {
 	d := x.drawing
-	return d == nil || x.dirty.Load() > d.seq || !d.turns.IsZero() && !now.Before(d.turns) || !d.down.Equal(x.s.outage().Began)
+	return d == nil || x.dirty.Load() > d.seq || !d.changesAt.IsZero() && !now.Before(d.changesAt) || !d.down.Equal(x.s.outage().Began)
 }
 
-func (x *shared) touched() bool {
+func (x *watchedPage) touched() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.stale(time.Now())
@@ -224,46 +231,53 @@ func (x *shared) touched() bool {
 
 // rest is how long the page is not drawn again, so that readers never take more
 // than a small part of the machine from the loops. x is locked.
-func (x *shared) rest() time.Duration {
+func (x *watchedPage) rest() time.Duration {
 	if x.err != nil {
 		return lookEvery
 	}
 	if x.drawing != nil && x.drawing.page.lost != nil {
-		return max(listEvery-time.Duration(len(x.s.seats))*seatTime, listLeast, listRest*x.took)
+		return max(listEvery-time.Duration(len(x.s.seats))*slotTimeout, listLeast, listRest*x.took)
 	}
 	return max(drawEvery, 5*x.took)
 }
 
 // every is how often the page is drawn without a trace. x is locked.
-func (x *shared) every() time.Duration {
+func (x *watchedPage) every() time.Duration {
 	if x.drawing != nil && x.drawing.page.touches != nil && x.drawing.page.lost == nil {
 		return calmEvery
 	}
 	return lookEvery
 }
 
-// draw makes a new drawing. x is locked.
-func (x *shared) draw(ctx context.Context, now time.Time) {
-	seq, down := x.s.journal.Last(), x.s.outage().Began
-	d, err := x.s.drawNow(ctx, x.target)
-	if ctx.Err() != nil {
+// draw makes a new drawing. x is not locked meanwhile: readers come and go.
+func (x *watchedPage) draw(ctx context.Context) {
+	place, err := x.s.slots.watch(ctx)
+	if err != nil {
 		return // Nobody watches any more.
 	}
-	x.drawing, x.err, x.at, x.took = d, err, now, time.Since(now)
-	if d == nil {
-		x.touches.Store(nil)
+	defer place.release()
+	now, seq, down := time.Now(), x.s.journal.Last(), x.s.outage().Began
+	d, err := x.s.drawNow(ctx, x.target)
+	if ctx.Err() != nil {
 		return
 	}
-	d.seq, d.down = seq, down
-	x.touches.Store(&d.page.touches)
-	if turns := d.page.turns; !turns.IsZero() {
-		d.turns = now.Add(max(time.Millisecond, turns.Sub(x.s.opts.Now())))
+	if d != nil {
+		d.seq, d.down = seq, down
+		if turns := d.page.changesAt; !turns.IsZero() {
+			d.changesAt = now.Add(max(time.Millisecond, turns.Sub(x.s.opts.Now())))
+		}
+		x.touches.Store(&d.page.touches)
+	} else {
+		x.touches.Store(nil)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drawing, x.err, x.at, x.took = d, err, now, time.Since(now)
 }
 
 // reframe brings the frame of a page up to date, which every trace changes,
-// without drawing the rest of it. x is locked.
-func (x *shared) reframe(ctx context.Context) {
+// without drawing the rest of it. Only the goroutine that draws the page changes the drawing.
+func (x *watchedPage) reframe(ctx context.Context) {
 	if x.drawing == nil || len(x.drawing.frags) < len(frameParts) {
 		return
 	}
@@ -274,11 +288,13 @@ func (x *shared) reframe(ctx context.Context) {
 	again := *x.drawing
 	again.said = &messages{}
 	again.frags = append(append([]fragment(nil), parts...), x.drawing.frags[len(frameParts):]...)
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.drawing = &again
 }
 
 // current is the newest drawing, and whether one that knows more is on its way.
-func (x *shared) current() (d *drawing, pending bool, err error) {
+func (x *watchedPage) current() (d *drawing, pending bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.drawing == nil {
@@ -293,7 +309,7 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 			err = fmt.Errorf("panic while drawing %s: %v", to.url.Path, p)
 		}
 	}()
-	p, err := s.pageAt(to)
+	p, err := s.pageAt(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -305,8 +321,8 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 }
 
 // pageAt is the page as it is now.
-func (s *Server) pageAt(to *target) (*page, error) {
-	q := s.query(to.url, to.route, false)
+func (s *Server) pageAt(ctx context.Context, to *target) (*page, error) {
+	q := s.query(ctx, to.url, to.route, false)
 	q.live = true
 	return to.build(q)
 }
@@ -325,13 +341,15 @@ func (s *Server) find(address string) (*target, error) {
 	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
 		return nil, malformed{"page must be a path of the console"}
 	}
+	u = &url.URL{Path: u.Path, RawQuery: u.RawQuery} // Each page is spelled in one way.
 	route := chi.NewRouteContext()
 	if !s.handler.Match(route, http.MethodGet, u.EscapedPath()) {
 		return nil, malformed{"there is no such page"}
 	}
-	build, ok := s.builders[route.RoutePattern()]
-	if !ok {
+	page := s.pages[route.RoutePattern()]
+	if !page.live {
 		return nil, malformed{"that page is not live"}
 	}
-	return &target{address, u, route, build}, nil
+	u.RawQuery = page.known(u.Query()).Encode()
+	return &target{u.String(), u, route, page.build}, nil
 }

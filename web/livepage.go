@@ -8,6 +8,8 @@ import (
 	"hash/maphash"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -36,11 +38,11 @@ type frag struct {
 
 // watch is a page that one reader looks at.
 type watch struct {
-	shared *shared
+	shared *watchedPage
 	had    string // digest of the parts as the reader had them
 	rows   readerRows
-	seen   *seen     // nil before the first message
-	again  time.Time // when a fragment may be sent that was sent a moment ago; zero for none
+	seen   *readerState // nil before the first message
+	again  time.Time    // when a fragment may be sent that was sent a moment ago; zero for none
 
 	missed    uint64
 	restarted bool
@@ -51,18 +53,22 @@ type watch struct {
 func (c *reader) sendPage(ctx context.Context) error {
 	var w *watch
 	told := make(chan struct{}, 1)
-	c.wakes(func() { nudge(told) })
+	c.wakes(func() { notify(told) })
 	defer func() {
 		if w != nil {
-			w.shared.part(told)
+			w.shared.leave(told)
 		}
 	}()
+	begins := rate.NewLimiter(beginRate, beginBurst)
 	pulse, ping := time.Now().Add(pulseEvery), time.Now().Add(pingEvery)
 	due := time.NewTimer(pulseEvery)
 	defer due.Stop()
 	for {
 		sent := false
-		if sub := c.take(); sub != nil {
+		var later time.Time // when a subscription may be looked at, zero for none that waits
+		if sub, wait := c.takeAt(begins); wait > 0 {
+			later = time.Now().Add(wait)
+		} else if sub != nil {
 			var err error
 			if w, err = c.begin(ctx, sub, w, told); err != nil {
 				return err
@@ -90,6 +96,7 @@ func (c *reader) sendPage(ctx context.Context) error {
 			}
 		}
 		next := earlier(pulse, ping)
+		next = earlier(next, later)
 		if w != nil {
 			next = earlier(next, w.again)
 		}
@@ -101,6 +108,22 @@ func (c *reader) sendPage(ctx context.Context) error {
 		case <-due.C:
 		}
 	}
+}
+
+// takeAt takes the newest subscription, unless it has to wait.
+func (c *reader) takeAt(limit *rate.Limiter) (sub *subscribe, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		return nil, 0
+	}
+	r := limit.Reserve()
+	if wait = r.Delay(); wait > 0 {
+		r.Cancel()
+		return nil, wait
+	}
+	sub, c.next = c.next, nil
+	return sub, 0
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -126,7 +149,7 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told cha
 	w := &watch{had: sub.V, rows: rows}
 	w.shared = c.s.join(ctx, to, told)
 	if old != nil && old.shared != w.shared {
-		old.shared.part(told)
+		old.shared.leave(told)
 	}
 	c.after = sub.After
 	if w.restarted = sub.Epoch != c.s.journal.Epoch(); w.restarted || c.after > c.s.journal.Last() {
@@ -141,7 +164,12 @@ func (c *reader) catchUp(ctx context.Context, w *watch) error {
 	if c.after >= last {
 		return nil
 	}
+	place, err := c.s.slots.watch(ctx)
+	if err != nil {
+		return context.Cause(ctx)
+	}
 	_, missed, err := c.s.journal.Next(ctx, c.after)
+	place.release()
 	if err != nil {
 		return err
 	}
@@ -189,7 +217,7 @@ func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 		}
 		same = digest == w.had
 	}
-	seen, err := d.said.begin(same, w.rows, func() (*seen, error) { return d.begin(ctx, same, w.rows) })
+	seen, err := d.said.begin(same, w.rows, func() (*readerState, error) { return d.begin(ctx, same, w.rows) })
 	if err != nil {
 		return err
 	}
@@ -228,7 +256,7 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 	}
 	own := w.missed > 0 || w.restarted
 	w.missed, w.restarted = 0, false
-	if own || w.shared.lone() {
+	if own || w.shared.hasOneReader() {
 		return true, c.send(m, a.changed)
 	}
 	return true, c.sendShared(m, a.changed, d.said)

@@ -48,17 +48,12 @@ func (c *reader) sendTraces(ctx context.Context) error {
 		if c.take() != nil {
 			return malformed{"a reader of traces sends nothing"}
 		}
-		batch, missed, err := c.wait(ctx, ping)
+		messages, err := c.nextTraces(ctx, ping)
 		if err != nil {
 			return err
 		}
-		if missed > 0 {
-			if err := c.encode(gapMessage{gap{missed, batch[0].Seq}}); err != nil {
-				return err
-			}
-		}
-		for _, t := range batch {
-			if err := c.sendTrace(t); err != nil {
+		for _, m := range messages {
+			if err := c.write(m); err != nil {
 				return err
 			}
 		}
@@ -71,18 +66,41 @@ func (c *reader) sendTraces(ctx context.Context) error {
 	}
 }
 
+// nextTraces are the messages of the traces that follow. Those of the past, which
+// nobody else may have asked for, are unpacked and encoded in a slot.
+func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]byte, err error) {
+	if c.s.journal.Last() > c.after+uint64(len(c.s.encoded.raw)) {
+		place, err := c.s.slots.watch(ctx)
+		if err != nil {
+			return nil, context.Cause(ctx)
+		}
+		defer place.release()
+	}
+	batch, missed, err := c.wait(ctx, due)
+	if err != nil {
+		return nil, err
+	}
+	if missed > 0 {
+		raw, err := json.Marshal(gapMessage{gap{missed, batch[0].Seq}})
+		if err != nil {
+			return nil, fmt.Errorf("encode gap: %w", err)
+		}
+		messages = append(messages, raw)
+	}
+	for _, t := range batch {
+		raw, err := c.s.encoded.of(t)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, raw)
+	}
+	return messages, nil
+}
+
 func (c *reader) encode(v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
-	}
-	return c.write(raw)
-}
-
-func (c *reader) sendTrace(t *telemetry.Trace) error {
-	raw, err := c.s.encoded.of(t)
-	if err != nil {
-		return err
 	}
 	return c.write(raw)
 }

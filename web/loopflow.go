@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/flow"
@@ -20,14 +21,14 @@ func countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
 	}
 	return flow.Draw(g, flow.Notes{
 		Name: "loop", Title: "The " + kindOf(loop) + " loop as a diagram",
-		Desc: views.Plural(len(questions), "question") + " from top to bottom, branches to the right of them. The list below it has the same questions, answers, numbers and links.",
+		Desc: prose.Count(len(questions), "question") + " from top to bottom, branches to the right of them. The list below it has the same questions, answers, numbers and links.",
 		Question: func(q decision.Question) flow.Note {
 			n := questions[q.ID].Asked
-			return flow.Note{Text: views.Thousands(n), Href: askedHref(loop, q.ID, decision.Any), Never: n == 0}
+			return flow.Note{Text: prose.Thousands(n), Href: askedHref(loop, q.ID, decision.Any), Never: n == 0}
 		},
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {
 			w := answers[[2]string{q.ID, askedHref(loop, q.ID, a.Is)}]
-			return flow.Note{Text: views.Thousands(w.Count), Href: w.Href, Never: w.Count == 0}
+			return flow.Note{Text: prose.Thousands(w.Count), Href: w.Href, Never: w.Count == 0}
 		},
 	})
 }
@@ -37,11 +38,11 @@ func countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
 func (s *Server) wayOf(t *telemetry.Trace) views.Flow {
 	hops := decision.Hops(t.Rounds, t.Report)
 	g := s.catalogue(t.Loop).Graph()
-	if len(hops) == 0 || len(g.Ways) == 0 {
+	if len(hops) == 0 || len(g.Edges) == 0 {
 		return views.Flow{}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "way", Title: "The way of sync " + digits(t.Seq) + " through the " + kindOf(t.Loop) + " loop",
+		Name: "way", Title: "The path of sync " + digits(t.Seq) + " through the " + kindOf(t.Loop) + " loop",
 		Desc: "The questions that it was asked, and the answers, stand under Path and Report above.", Hops: hops,
 		Question: func(q decision.Question) flow.Note { return flow.Note{Href: questionHref(t.Loop, q.ID)} },
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {

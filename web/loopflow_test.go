@@ -142,7 +142,7 @@ func TestDecisionsSayWhereAnswersLead(t *testing.T) {
 				}
 			}
 		}
-		if want := len(c.Graph().Ways) - len(c.Report); ways != want {
+		if want := len(c.Graph().Edges) - len(c.Report); ways != want {
 			t.Errorf("%s: %d ways in the twin, want %d", c.Loop, ways, want)
 		}
 	}

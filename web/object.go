@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -21,13 +22,13 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 	if x.moment.IsZero() {
 		v.Head.Last = s.lastLine(x.newest, next)
 		v.Findings, v.Evidence = findingsOf(x.newest), s.evidenceOf(q, x.newest)
-		s.outage().standFindings(v.Held, v.Findings)
+		s.outage().freezeFindings(v.Held, v.Findings)
 	}
 	if x.cursor == x.newest {
 		v.Sync.Next = next
 	}
 	v.Head.Numbers = nextLook(v.Head.Numbers, next)
-	v.Came = s.cameOf(x)
+	v.CauseChain = s.causeChainOf(x)
 	s.syncRows(&v, q, x)
 	return v
 }
@@ -54,7 +55,7 @@ func (s *Server) stepper(x *subject) views.Stepper {
 		v.Prev, v.First = x.stepTo(x.kept[at-1]), x.stepTo(x.kept[0])
 	}
 	if folded := s.journal.Folded(x.object); folded > 0 {
-		v.Gap = views.Thousands(folded) + " quiet ones are only counted"
+		v.Gap = prose.Thousands(folded) + " quiet ones are only counted"
 	}
 	if at+1 < len(x.kept) {
 		v.Next, v.Newer = x.stepTo(x.kept[at+1]), len(x.kept)-at-1
@@ -114,7 +115,7 @@ func whyShort(t *telemetry.Trace) string {
 	if more := len(t.Causes) + t.Folded - 1; more > 0 {
 		text += " and " + digits(more) + " more"
 	}
-	return clip(text, 160)
+	return prose.Clip(text, 160)
 }
 
 // errSnapshot says that a trace carries no snapshot that can be read here.
@@ -134,7 +135,7 @@ func conditionLines(list []decision.Condition) []views.Line {
 			text = text.Plain(", ").Clock(c.Transition)
 		}
 		if c.Message != "" {
-			text = text.Plain(" ").Faint(clip(c.Message, 240))
+			text = text.Plain(" ").Faint(prose.Clip(c.Message, 240))
 		}
 		lines = append(lines, views.Line{Label: c.Type, Text: text})
 	}

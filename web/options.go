@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
@@ -31,8 +32,9 @@ type ReaderMetrics interface {
 // value has a working default.
 type Options struct {
 	Journal *telemetry.Journal
-	// Catalogues are the questions of every loop.
+	// Catalogues are the questions of every loop, Rules the rules that they belong to.
 	Catalogues []decision.Catalogue
+	Rules      []decision.RuleGroup
 	// Loops returns the loops as they stand now; nil for none.
 	Loops func() []telemetry.LoopState
 	// Queue returns the queue of one loop, which lists ask for far more often than
@@ -56,7 +58,8 @@ type Options struct {
 	Mode, Leader string
 	Started      time.Time
 	// Hosts are host names, with or without a port, that the console may be
-	// asked by beside loopback.
+	// asked by beside loopback; https:// in front of one says that a proxy there
+	// speaks TLS.
 	Hosts  []string
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -171,21 +174,22 @@ func (nobodyCounts) Missed(uint64) {}
 
 // Server is the console. It is safe for concurrent use.
 type Server struct {
-	opts    Options
-	journal *telemetry.Journal
-	guard   guard
-	handler chi.Router
-	// builders are the pages that can be live, by their route.
-	builders  map[string]builder
-	draws     drawings
+	opts      Options
+	journal   *telemetry.Journal
+	guard     guard
+	handler   chi.Router
+	pages     map[string]route // by their pattern
+	slots     *slots
+	draws     watchedPages
 	list      listing
 	encoded   encoded
-	says      beside[decision.Sentence]
-	estimates beside[*decision.Estimate]
+	says      derivedCache[decision.Sentence]
+	estimates derivedCache[*decision.Estimate]
+	asItIs    derivedCache[*asItIs]
 	seen      evidence
-	exports   chan struct{} // bounds those under way
-	folds     chan struct{} // the same of plans
-	within    time.Duration // bounds the plans of one page
+	exports   chan struct{}       // bounds those under way
+	folds     *semaphore.Weighted // the same of plans; first come, first served
+	within    time.Duration       // bounds the plans of one page
 
 	// seats bounds the open websockets. mu guards who sits there, and makes sure
 	// that nobody sits down once Shutdown waits for the last to leave.
@@ -203,7 +207,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), builders: map[string]builder{}, exports: make(chan struct{}, maxExports), folds: make(chan struct{}, maxFolds), within: foldWithin, seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), folds: semaphore.NewWeighted(maxSimulations), asItIs: derivedCache[*asItIs]{most: maxAsItIs}, within: simulationTimeout, seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -49,9 +50,9 @@ func (o outage) ofThen(what string, at time.Time) *views.AsOf {
 	return &views.AsOf{At: at.UTC(), Text: views.Say(what + " ").Clock(at).Plain(" UTC: the API server " + o.Lack.Since() + ".")}
 }
 
-// stand makes of the head of a page what it was when the API server last served: no
+// freeze makes of the head of a page what it was when the API server last served: no
 // age in it grows. The numbers are those of the caches also where the sentence is of now.
-func (o outage) stand(h *views.Head, t *telemetry.Trace, now time.Time) {
+func (o outage) freeze(h *views.Head, t *telemetry.Trace, now time.Time) {
 	if !o.on {
 		return
 	}
@@ -59,7 +60,7 @@ func (o outage) stand(h *views.Head, t *telemetry.Trace, now time.Time) {
 	h.AsOf = o.ofThen("The numbers are as of", at)
 	if _, stale := o.asOf(t, now); stale {
 		h.AsOf = o.ofThen("As of", at)
-		h.Lead, h.Then, h.Turns = h.Lead.Still(at), h.Then.Still(at), nil
+		h.Lead, h.Then, h.ChangesAt = h.Lead.Still(at), h.Then.Still(at), nil
 	}
 	for i := range h.Numbers {
 		h.Numbers[i].Value = h.Numbers[i].Value.Still(at)
@@ -69,8 +70,8 @@ func (o outage) stand(h *views.Head, t *telemetry.Trace, now time.Time) {
 	}
 }
 
-// standFindings is the same of what stands below the head.
-func (o outage) standFindings(held []views.Held, found []views.Finding) {
+// freezeFindings is the same of what stands below the head.
+func (o outage) freezeFindings(held []views.Held, found []views.Finding) {
 	if !o.on {
 		return
 	}
@@ -86,8 +87,8 @@ func (o outage) standFindings(held []views.Held, found []views.Finding) {
 	}
 }
 
-// standPods is the same of the pods of a ReplicaSet.
-func (o outage) standPods(pods []views.Pod) {
+// freezePods is the same of the pods of a ReplicaSet.
+func (o outage) freezePods(pods []views.Pod) {
 	if !o.on {
 		return
 	}
@@ -108,8 +109,8 @@ func (o outage) drawnTo(points []scopePoint, now time.Time) time.Time {
 	return firstOf(known, now)
 }
 
-// standLanes stops the ages of pods.
-func (o outage) standLanes(v *views.Scope) {
+// freezeLanes stops the ages of pods.
+func (o outage) freezeLanes(v *views.Scope) {
 	if !o.on {
 		return
 	}
@@ -130,16 +131,16 @@ func (s *Server) due() string {
 	for _, loop := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController} {
 		n, keys := 0, s.keys(loop)
 		for _, t := range s.journal.Board().List(loop) {
-			if t.Unanswered() || t.Report != nil && t.Report.Hold || queueWord(keys.of(t.Key())) == "at-work" {
+			if t.Unanswered() || t.Report != nil && t.Report.Hold || queueWord(keys.of(t.Key())) == "processing" {
 				n++
 			}
 		}
 		if n > 0 {
-			parts = append(parts, views.Plural(n, kindOf(loop)))
+			parts = append(parts, prose.Count(n, kindOf(loop)))
 		}
 	}
 	if len(parts) == 0 {
 		return " Nothing is due yet."
 	}
-	return " Writes of " + and(parts) + " are due; they are tried as soon as it is back."
+	return " Writes of " + prose.And(parts) + " are due; they are tried as soon as it is back."
 }

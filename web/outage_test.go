@@ -196,7 +196,7 @@ func TestOutageRedraws(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &shared{s: s, target: to}
+	x := &watchedPage{s: s, target: to}
 	entry := s.listed().entries[0]
 	for _, is := range []bool{false, true, false} {
 		away.Store(is)
@@ -204,7 +204,7 @@ func TestOutageRedraws(t *testing.T) {
 		if is != x.hasAsOf() && !x.stale(now) {
 			t.Errorf("the page is not stale when the outage is %v", is)
 		}
-		x.draw(t.Context(), now)
+		x.draw(t.Context())
 		if x.err != nil {
 			t.Fatal(x.err)
 		}
@@ -217,7 +217,7 @@ func TestOutageRedraws(t *testing.T) {
 	}
 }
 
-func (x *shared) hasAsOf() bool {
+func (x *watchedPage) hasAsOf() bool {
 	return x.drawing != nil && slices.ContainsFunc(x.drawing.frags, func(f fragment) bool { return strings.Contains(string(f.wire), `id=\"as-of\"`) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -90,9 +91,9 @@ func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
 func (s *Server) overview(q *query) (*page, error) {
 	known := s.listed()
 	all := known.entries
-	terms := parseFilter(q.url.Query().Get("q"))
+	terms := parseFilter(q.args.Get("q"))
 	matching := matchingOf(all, terms)
-	shown, next, from, err := cut(matching, q.url.Query().Get("after"))
+	shown, next, from, err := cut(matching, q.args.Get("after"))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (s *Server) overview(q *query) (*page, error) {
 		v.Groups = groupsOf(shown, matching, rows)
 	}
 	if len(matching) > 0 && (next != "" || from > 0) {
-		v.Shown = fmt.Sprintf("%s to %s of %s.", views.Thousands(from+1), views.Thousands(from+len(shown)), views.Thousands(len(matching)))
+		v.Shown = fmt.Sprintf("%s to %s of %s.", prose.Thousands(from+1), prose.Thousands(from+len(shown)), prose.Thousands(len(matching)))
 	}
 	if next != "" {
 		v.Next = nextHref(q, next)
@@ -126,14 +127,14 @@ func (s *Server) overviewPage(q *query, v views.Overview, shown []*entry, rows [
 		p.order[i] = r.id
 	}
 	p.goLive(q, part{"f-head", views.OverviewHead(v)})
-	p.turns = turns(q.now, shown)
+	p.changesAt = nextChange(q.now, shown)
 	p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
-	p.lost = s.lostRow
+	p.lost = s.removedRow
 	return p
 }
 
-// lostRow is a row that is on a reader's page and no longer on the one that is drawn.
-func (s *Server) lostRow(id string) (*listRow, bool) {
+// removedRow is a row that is on a reader's page and no longer on the one that is drawn.
+func (s *Server) removedRow(id string) (*listRow, bool) {
 	e, ok := s.entryByID(id)
 	if !ok {
 		return nil, false
@@ -141,11 +142,11 @@ func (s *Server) lostRow(id string) (*listRow, bool) {
 	return s.rowOf(e, s.listed().keys.of(e.key)), true
 }
 
-// turns is when the clock alone changes the next sentence of the list.
-func turns(now time.Time, shown []*entry) time.Time {
+// nextChange is when the clock alone changes the next sentence of the list.
+func nextChange(now time.Time, shown []*entry) time.Time {
 	var soonest time.Time
 	for _, e := range shown {
-		soonest = sooner(now, soonest, e.said.Turns)
+		soonest = sooner(now, soonest, e.said.ChangesAt)
 	}
 	return soonest
 }
@@ -164,7 +165,7 @@ func cut(list []*entry, after string) (shown []*entry, next string, from int, er
 		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.key == after })
 		if from == 0 {
 			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
-				views.Say("Nothing called ").Code(clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
+				views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
 				link("The first page", "/deployments")
 		}
 	}
@@ -177,7 +178,7 @@ func cut(list []*entry, after string) (shown []*entry, next string, from int, er
 
 func nextHref(q *query, after string) string {
 	args := url.Values{"after": {after}}
-	if f := q.url.Query().Get("q"); f != "" {
+	if f := q.args.Get("q"); f != "" {
 		args.Set("q", f)
 	}
 	return "/deployments?" + args.Encode()
@@ -194,13 +195,13 @@ func headline(all []*entry) string {
 	case failed == 0 && waiting == 0 && len(all) == 1:
 		return "The only Deployment needs nothing from you."
 	case failed == 0 && waiting == 0:
-		return "All " + views.Thousands(len(all)) + " Deployments need nothing from you."
+		return "All " + prose.Thousands(len(all)) + " Deployments need nothing from you."
 	case failed == 0:
-		return views.Plural(waiting, "Deployment") + be(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(waiting, "Deployment") + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	case waiting == 0:
-		return views.Plural(failed, "Deployment") + " failed." + others(rest)
+		return prose.Count(failed, "Deployment") + " failed." + others(rest)
 	default:
-		return views.Plural(failed, "Deployment") + " failed and " + views.Thousands(waiting) + be(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(failed, "Deployment") + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	}
 }
 
@@ -211,15 +212,8 @@ func others(n int) string {
 	case 1:
 		return " The other one needs nothing from you."
 	default:
-		return " The other " + views.Thousands(n) + " need nothing from you."
+		return " The other " + prose.Thousands(n) + " need nothing from you."
 	}
-}
-
-func be(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func count(all []*entry) []int {
@@ -236,7 +230,7 @@ func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
 	counts := make([]int, len(outcomes))
 	for _, e := range all {
-		if e.meets(rest) {
+		if e.matches(rest) {
 			counts[e.place]++
 		}
 	}
@@ -268,7 +262,7 @@ func groupsOf(shown, matching []*entry, rows []*listRow) (groups []views.Group) 
 	for i, e := range shown {
 		o := outcomes[e.place]
 		if len(groups) == 0 || groups[len(groups)-1].Name != o.group {
-			groups = append(groups, views.Group{Name: o.group, Note: views.Thousands(totals[e.place]) + ", " + o.note})
+			groups = append(groups, views.Group{Name: o.group, Note: prose.Thousands(totals[e.place]) + ", " + o.note})
 		}
 		g := &groups[len(groups)-1]
 		g.Rows = append(g.Rows, rows[i].view())

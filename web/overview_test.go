@@ -119,9 +119,9 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 func TestSparkOfTheLastSeconds(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	fresh := *w.journal.Board().List(telemetry.LoopDeployment)[0]
-	fresh.UID, fresh.Seq, fresh.Ended = "another", fresh.Seq+1000, storyNow
-	if v := drawSpark(s.journal, &fresh, sparkEnd(storyNow)); v != nil {
+	current := *w.journal.Board().List(telemetry.LoopDeployment)[0]
+	current.UID, current.Seq, current.Ended = "another", current.Seq+1000, storyNow
+	if v := drawSpark(s.journal, &current, sparkEnd(storyNow)); v != nil {
 		t.Errorf("drawn: %+v", v)
 	}
 }
@@ -129,6 +129,7 @@ func TestSparkOfTheLastSeconds(t *testing.T) {
 // TestBrowserOverview presses the keys of the list and lets rows change their
 // group under the reader.
 func TestBrowserOverview(t *testing.T) {
+	t.Parallel()
 	w := planWorld(t)
 	w.pump()
 	for i := range 150 {

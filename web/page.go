@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -23,6 +25,11 @@ const maxQuery = 1024
 
 // query is what a page was asked for.
 type query struct {
+	// ctx ends when nobody waits for the page any more. slot is what it is drawn in.
+	ctx  context.Context
+	slot *slot
+	// args are the parameters that the page knows; all others are as if they were not there.
+	args                   url.Values
 	url                    *url.URL
 	route                  string
 	namespace, name        string
@@ -47,7 +54,7 @@ type page struct {
 	// touches reports whether a trace can change the page; nil for any.
 	touches func(*telemetry.Trace) bool
 	// turns is when the clock alone changes a sentence of it; zero for never.
-	turns time.Time
+	changesAt time.Time
 	// rows are those of a list as they would be sorted now, order their ids, and lost
 	// finds one that is on the reader's page and no longer among them.
 	rows  []*listRow
@@ -63,11 +70,11 @@ type part struct {
 
 // ask reads a query from a request.
 func (s *Server) ask(r *http.Request) *query {
-	return s.query(r.URL, chi.RouteContext(r.Context()), strings.HasPrefix(r.Header.Get("Accept"), "application/json"))
+	return s.query(r.Context(), r.URL, chi.RouteContext(r.Context()), strings.HasPrefix(r.Header.Get("Accept"), "application/json"))
 }
 
-func (s *Server) query(u *url.URL, route *chi.Context, twin bool) *query {
-	q := &query{url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
+func (s *Server) query(ctx context.Context, u *url.URL, route *chi.Context, twin bool) *query {
+	q := &query{ctx: ctx, args: s.pages[route.RoutePattern()].known(u.Query()), url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
 		namespace: route.URLParam("namespace"), name: route.URLParam("name"),
 		loop: route.URLParam("loop"), epoch: route.URLParam("epoch"), seq: route.URLParam("seq")}
 	switch {
@@ -112,25 +119,33 @@ func loopOf(route string) string {
 func (s *Server) page(build builder) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := s.ask(r)
-		if err := s.respond(w, r, q, build); err != nil {
+		a, err := s.respond(r, q, build)
+		if err != nil {
 			s.fail(w, r, q.twin, err)
+			return
 		}
+		a.write(w, r)
 	}
 }
 
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, q *query, build builder) error {
+func (s *Server) respond(r *http.Request, q *query, build builder) (*answer, error) {
 	if len(r.URL.RawQuery) > maxQuery {
-		return problem(http.StatusRequestURITooLong, "query-too-long",
+		return nil, problem(http.StatusRequestURITooLong, "query-too-long",
 			"That address is too long.", views.Sayf("A query may have %d characters. Use fewer filter terms.", maxQuery))
 	}
+	var err error
+	if q.slot, err = s.slots.request(q.ctx); err != nil {
+		return nil, err
+	}
+	defer q.slot.release()
 	p, err := build(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if q.twin {
-		return s.sendJSON(w, r, p.status, s.twin(p, q))
+		return jsonAnswer(r, p.status, s.twin(p, q))
 	}
-	return s.sendPage(w, r, p, q)
+	return s.pageAnswer(r, p, q)
 }
 
 // twin is the envelope of every JSON page.
@@ -150,25 +165,23 @@ func (s *Server) twin(p *page, q *query) twin {
 		Now: q.now.UTC(), Window: p.frame.Window, Notice: p.frame.Notice, Page: p.data}
 }
 
-// sendPage renders the page with the digest of its live parts, by which the
+// pageAnswer renders the page with the digest of its live parts, by which the
 // stream later knows that the reader has them as they are.
-func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, p *page, q *query) error {
+func (s *Server) pageAnswer(r *http.Request, p *page, q *query) (*answer, error) {
 	if p.frame.Live.Page != "" {
-		d, err := draw(r.Context(), p)
+		d, err := draw(q.ctx, p)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if p.frame.Live.Version, err = d.digest(r.Context()); err != nil {
-			return err
+		if p.frame.Live.Version, err = d.digest(q.ctx); err != nil {
+			return nil, err
 		}
 	}
 	var b bytes.Buffer
-	ctx := views.WithNow(r.Context(), q.now)
-	if err := views.Page(p.frame, p.body).Render(ctx, &b); err != nil {
-		return fmt.Errorf("render %s: %w", q.path, err)
+	if err := views.Page(p.frame, p.body).Render(views.WithNow(q.ctx, q.now), &b); err != nil {
+		return nil, fmt.Errorf("render %s: %w", q.path, err)
 	}
-	s.send(w, r, p.status, "text/html; charset=utf-8", b.Bytes())
-	return nil
+	return newAnswer(r, p.status, "text/html; charset=utf-8", b.Bytes()), nil
 }
 
 // frame is the frame of a page of which nothing else is known.
@@ -195,12 +208,10 @@ func (p *page) goLive(q *query, parts ...part) {
 		{"f-about", views.AboutPart(p.frame.About)}, {"f-twin", views.TwinPart(p.frame.Twin)}}, parts...)
 }
 
-// address is the page's own address, without what is only about its looks.
+// address is the page's own address: all that say the same have the same one, and are
+// one page to those who watch it.
 func (q *query) address() string {
-	v := q.url.Query()
-	v.Del("theme")
-	v.Del("still")
-	u := url.URL{Path: q.path, RawQuery: v.Encode()}
+	u := url.URL{Path: q.path, RawQuery: q.args.Encode()}
 	return u.String()
 }
 
@@ -250,17 +261,9 @@ func (s *Server) notice() *views.Notice {
 	text := views.Say("Since ").Clock(o.Began).Plain(", for ").Since(o.Began).
 		Plain(". What is shown is the last known state, and nothing can be written." + s.due())
 	if o.Error != "" {
-		text = text.Plain(" ").Code(clip(o.Error, 200))
+		text = text.Plain(" ").Code(prose.Clip(o.Error, 200))
 	}
 	return &views.Notice{Tone: views.Failed, Title: "The API server " + o.Lack.Is(), Text: text}
-}
-
-// clip shortens somebody else's text, which may be of any length.
-func clip(s string, n int) string {
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n]) + "…"
-	}
-	return s
 }
 
 // number reads a positive number of a query.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -13,9 +14,9 @@ import (
 // they fold into one line.
 const foldAfter = 3
 
-// trail merges the questions of a path with those of the catalogue that were not
+// mergedPath merges the questions of a path with those of the catalogue that were not
 // asked, so that a reader sees what would have been asked next.
-type trail struct {
+type mergedPath struct {
 	questions []decision.Question
 	asked     map[string]bool // on this path
 	entered   map[string]bool // branches with an asked question
@@ -26,7 +27,7 @@ type trail struct {
 // pathOf places one path. All questions from the catalogue's from to its to
 // (exclusive) belong to it.
 func pathOf(questions []decision.Question, path decision.Path) []views.Node {
-	t := trail{questions: questions, asked: map[string]bool{}, entered: map[string]bool{}}
+	t := mergedPath{questions: questions, asked: map[string]bool{}, entered: map[string]bool{}}
 	for _, step := range path {
 		t.asked[step.Question] = true
 		if q, ok := t.find(step.Question); ok && q.Branch != "" {
@@ -40,7 +41,7 @@ func pathOf(questions []decision.Question, path decision.Path) []views.Node {
 	return t.nodes
 }
 
-func (t *trail) find(id string) (decision.Question, bool) {
+func (t *mergedPath) find(id string) (decision.Question, bool) {
 	i := t.index(id)
 	if i < 0 {
 		return decision.Question{}, false
@@ -48,7 +49,7 @@ func (t *trail) find(id string) (decision.Question, bool) {
 	return t.questions[i], true
 }
 
-func (t *trail) index(id string) int {
+func (t *mergedPath) index(id string) int {
 	for i := range t.questions {
 		if t.questions[i].ID == id {
 			return i
@@ -57,7 +58,7 @@ func (t *trail) index(id string) int {
 	return -1
 }
 
-func (t *trail) step(step *decision.Step) {
+func (t *mergedPath) step(step *decision.Step) {
 	if i := t.index(step.Question); i >= t.next {
 		t.skipTo(i)
 		t.next = i + 1
@@ -67,7 +68,7 @@ func (t *trail) step(step *decision.Step) {
 }
 
 // skipTo places the questions before that index which were not asked.
-func (t *trail) skipTo(index int) {
+func (t *mergedPath) skipTo(index int) {
 	var skipped []decision.Question
 	flush := func() {
 		t.skip(skipped)
@@ -87,13 +88,13 @@ func (t *trail) skipTo(index int) {
 }
 
 // skip places questions of one branch that were not asked.
-func (t *trail) skip(list []decision.Question) {
+func (t *mergedPath) skip(list []decision.Question) {
 	if len(list) == 0 {
 		return
 	}
 	branch := list[0].Branch
 	if branch != "" && !t.entered[branch] || len(list) > foldAfter {
-		title := views.Plural(len(list), "question") + " not asked"
+		title := prose.Count(len(list), "question") + " not asked"
 		if branch != "" {
 			title = branchTitle(branch) + ": " + title
 		}
@@ -105,7 +106,7 @@ func (t *trail) skip(list []decision.Question) {
 		return
 	}
 	for _, q := range list {
-		t.nodes = append(t.nodes, views.Node{State: views.NotAsked, StateIs: "not asked", ID: q.ID, Question: q.Text, Answer: "not asked"})
+		t.nodes = append(t.nodes, views.Node{State: views.NotAsked, StateIs: "not asked", ID: q.ID, Rule: ruleLink(q.Tag), Question: q.Text, Answer: "not asked"})
 	}
 }
 
@@ -130,6 +131,8 @@ func nodeOf(q decision.Question, step *decision.Step) views.Node {
 	}
 	if q.Text == "" {
 		n.Question = step.Question
+	} else {
+		n.Rule = ruleLink(q.Tag)
 	}
 	for _, a := range q.Answers {
 		if a.Is != answer.Is && a.Then != "" {
@@ -152,7 +155,7 @@ func exit(a decision.Answer) string {
 func factsOf(facts []decision.Fact) []views.Fact {
 	list := make([]views.Fact, len(facts))
 	for i, f := range facts {
-		list[i] = views.Fact{Name: f.Name, Value: clip(f.Value.String(), 400)}
+		list[i] = views.Fact{Name: f.Name, Value: prose.Clip(f.Value.String(), 400)}
 	}
 	return list
 }

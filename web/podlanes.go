@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/views"
 )
@@ -23,15 +24,15 @@ const (
 // laneKind is which pods a bundle holds.
 type laneKind struct {
 	word  string
-	lives []*podLife
+	lives []*podTimeline
 	note  views.Text
 }
 
-// strokes are the paths of one lane, by what is so of the pod.
-type strokes struct{ pending, thin, thick, ending strings.Builder }
+// lanePaths are the paths of one lane, by what is so of the pod.
+type lanePaths struct{ pending, thin, thick, ending strings.Builder }
 
 // draw adds the line of one pod at that height.
-func (s *strokes) draw(b scopeBox, l *podLife, now time.Time, y float64) {
+func (s *lanePaths) draw(b scopeBox, l *podTimeline, now time.Time, y float64) {
 	for i, step := range l.steps {
 		until := now
 		if i+1 < len(l.steps) {
@@ -46,7 +47,7 @@ func (s *strokes) draw(b scopeBox, l *podLife, now time.Time, y float64) {
 			stays := step.at.Add(l.minReady)
 			b.span(&s.thin, step.at, firstOf(stays, until), now, y)
 			b.span(&s.thick, stays, until, now, y)
-		case podEnding:
+		case podTerminating:
 			b.span(&s.ending, step.at, until, now, y)
 		}
 	}
@@ -69,8 +70,8 @@ func firstOf(a, b time.Time) time.Time {
 }
 
 // single is the lane of one pod that blocks, with its reason.
-func (b scopeBox) single(l *podLife, now time.Time) views.PodLane {
-	var s strokes
+func (b scopeBox) single(l *podTimeline, now time.Time) views.PodLane {
+	var s lanePaths
 	s.draw(b, l, now, laneHeight/2)
 	owner, own := split(l.name)
 	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l, now)})
@@ -83,20 +84,20 @@ func (b scopeBox) single(l *podLife, now time.Time) views.PodLane {
 	return v
 }
 
-var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podEnding: "ending", podGone: "gone"}
+var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "ending", podGone: "gone"}
 
-func (s *strokes) lane(v views.PodLane) views.PodLane {
+func (s *lanePaths) lane(v views.PodLane) views.PodLane {
 	v.Pending, v.Thin, v.Thick, v.Ending = s.pending.String(), s.thin.String(), s.thick.String(), s.ending.String()
 	return v
 }
 
 // podNote is what a pod waits for, in the words of its ReplicaSet's loop.
-func podNote(l *podLife, now time.Time) views.Text {
+func podNote(l *podTimeline, now time.Time) views.Text {
 	switch {
 	case l.pod == nil:
 		return nil
 	case l.pod.Terminating:
-		return views.Say("is ending, for ").Since(l.steps[len(l.steps)-1].at)
+		return views.Say("is terminating, for ").Since(l.steps[len(l.steps)-1].at)
 	case l.pod.Ready:
 		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
 	}
@@ -108,12 +109,12 @@ func podNote(l *podLife, now time.Time) views.Text {
 }
 
 func plightWords(p *replicaset.Pod, now time.Time) views.Text {
-	return wording(replicaset.Plight(p, now), false)
+	return wording(replicaset.WaitReason(p, now), false)
 }
 
 // bundle is the lanes of many pods as one.
 func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
-	var s strokes
+	var s lanePaths
 	n := min(len(k.lives), drawnPods)
 	pitch := min(4, float64(bundleHeight-6)/float64(max(1, n)))
 	height := max(laneHeight, int(pitch*float64(n))+6)
@@ -128,7 +129,7 @@ func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
 }
 
 // blockLanes are the pods that block: one by one, or by their reason where they are many.
-func (b scopeBox) blockLanes(block []*podLife, now time.Time) (open, more []views.PodLane, note string) {
+func (b scopeBox) blockLanes(block []*podTimeline, now time.Time) (open, more []views.PodLane, note string) {
 	if len(block) > singleLanes {
 		return b.grouped(block, now), nil, ""
 	}
@@ -140,12 +141,12 @@ func (b scopeBox) blockLanes(block []*podLife, now time.Time) (open, more []view
 		}
 	}
 	if n := len(more); n > 0 {
-		note = plural(int64(n), "1 more pod that blocks", digits(n)+" more pods that block")
+		note = prose.Plural(int64(n), "1 more pod that blocks", digits(n)+" more pods that block")
 	}
 	return open, more, note
 }
 
-func (b scopeBox) grouped(block []*podLife, now time.Time) []views.PodLane {
+func (b scopeBox) grouped(block []*podTimeline, now time.Time) []views.PodLane {
 	var groups []laneKind
 	for _, l := range block {
 		note := views.Say("is ready and waits for minReadySeconds")
@@ -169,7 +170,7 @@ func (b scopeBox) grouped(block []*podLife, now time.Time) []views.PodLane {
 }
 
 // stateNote counts what became of the pods of a bundle.
-func stateNote(lives []*podLife, now time.Time) views.Text {
+func stateNote(lives []*podTimeline, now time.Time) views.Text {
 	counts := map[string]int{}
 	for _, l := range lives {
 		counts[stateWord(l, now)]++
@@ -183,11 +184,11 @@ func stateNote(lives []*podLife, now time.Time) views.Text {
 	return views.Say(strings.Join(parts, ", "))
 }
 
-func stateWord(l *podLife, now time.Time) string {
+func stateWord(l *podTimeline, now time.Time) string {
 	switch {
 	case l.over():
 		return "gone"
-	case l.pod != nil && l.pod.Terminating, l.pod == nil && l.furthest() == podEnding:
+	case l.pod != nil && l.pod.Terminating, l.pod == nil && l.furthest() == podTerminating:
 		return "ending"
 	case l.available(now):
 		return "available"

@@ -20,7 +20,7 @@ func podEvent(kind telemetry.CauseKind, at time.Time, fields ...decision.Change)
 }
 
 // stepsOf are the steps of a life in words.
-func stepsOf(l *podLife, since time.Time) string {
+func stepsOf(l *podTimeline, since time.Time) string {
 	var b strings.Builder
 	for _, s := range l.steps {
 		fmt.Fprintf(&b, "%s %s, ", s.at.Sub(since), podWords[s.is])
@@ -47,30 +47,30 @@ func TestPodLivesFromEvents(t *testing.T) {
 		set(6, []replicaset.Pod{pod}, podEvent(telemetry.CauseModified, at(5), decision.Change{Field: "spec.nodeName", To: "n"}, decision.Change{Field: "status.phase", From: "Pending", To: "Running"})),
 		set(10, []replicaset.Pod{ready}, podEvent(telemetry.CauseModified, at(9), decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})),
 	}
-	lives, _ := podLives(traces, traces[3], storyNow)
+	lives, _ := timelinesOf(traces, traces[3], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].available(at(10)) {
 		t.Errorf("up to ready it is %q", got)
 	}
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
-	lives, _ = podLives(traces, traces[5], storyNow)
+	lives, _ = timelinesOf(traces, traces[5], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s ending, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
-	lives, _ = podLives([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	lives, _ = timelinesOf([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
 		t.Errorf("of the two ends it is %q", got)
 	}
 }
 
 // lanesAt draws lives in a box of a minute.
-func lanesAt(lives ...*podLife) (scopeBox, time.Time) {
+func lanesAt(lives ...*podTimeline) (scopeBox, time.Time) {
 	return scopeBox{from: storyNow, to: storyNow.Add(time.Minute), most: 1}, storyNow.Add(30 * time.Second)
 }
 
-func lifeOf(name string, p *replicaset.Pod, steps ...podStep) *podLife {
-	return &podLife{name: name, pod: p, steps: steps}
+func lifeOf(name string, p *replicaset.Pod, steps ...podStep) *podTimeline {
+	return &podTimeline{name: name, pod: p, steps: steps}
 }
 
 // TestLanesAreDrawnByState holds what each line means, and that none is drawn
@@ -78,7 +78,7 @@ func lifeOf(name string, p *replicaset.Pod, steps ...podStep) *podLife {
 func TestLanesAreDrawnByState(t *testing.T) {
 	b, now := lanesAt()
 	at := func(s int) time.Time { return storyNow.Add(time.Duration(s) * time.Second) }
-	l := lifeOf("web-1-a", nil, podStep{at(-9), podPending}, podStep{at(3), podRunning}, podStep{at(6), podReady}, podStep{at(24), podEnding})
+	l := lifeOf("web-1-a", nil, podStep{at(-9), podPending}, podStep{at(3), podRunning}, podStep{at(6), podReady}, podStep{at(24), podTerminating})
 	l.minReady = 6 * time.Second
 	v := b.single(l, now)
 	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Ending: "M480.0 10.0H600.0"} {
@@ -95,8 +95,8 @@ func TestLanesAreDrawnByState(t *testing.T) {
 // more than forty by what they wait for.
 func TestManyPodsThatBlock(t *testing.T) {
 	b, now := lanesAt()
-	block := func(n int) []*podLife {
-		var list []*podLife
+	block := func(n int) []*podTimeline {
+		var list []*podTimeline
 		for i := range n {
 			p := &replicaset.Pod{Name: fmt.Sprintf("web-1-%d", i), Mine: true, Phase: "Pending", Node: "n", Reason: "ImagePullBackOff", Image: "shop/web:2", Message: "not found"}
 			if i%3 == 0 {
@@ -134,7 +134,7 @@ func TestScopeOfTheStory(t *testing.T) {
 	stuckRollout(w)
 	s := w.server(nil)
 	x := subjectOf(t, s, "/deployments/shop/web")
-	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, x)
+	v := s.scope(&query{ctx: t.Context(), now: storyNow, url: address(t, "/deployments/shop/web")}, x)
 	if len(v.Pods) != 3 || len(v.Rest) != 2 || v.Rest[0].Name != "7 new" || v.Rest[1].Count != 10 {
 		t.Fatalf("%d pods block, the rest is %+v", len(v.Pods), v.Rest)
 	}
@@ -151,12 +151,12 @@ func TestScopeOfTheStory(t *testing.T) {
 	if got := v.Rest[1].Note.String(); got != "1 available, 9 gone" {
 		t.Errorf("the old ones are %q", got)
 	}
-	fresh, err := replicaSetSnapshot(s.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "web")[0])
+	current, err := replicaSetSnapshot(s.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "web")[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := fresh.Pods[slices.IndexFunc(fresh.Pods, func(p replicaset.Pod) bool { return p.Ready })].Name
-	v = s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
+	asked := current.Pods[slices.IndexFunc(current.Pods, func(p replicaset.Pod) bool { return p.Ready })].Name
+	v = s.scope(&query{ctx: t.Context(), now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
 	if len(v.Pods)+len(v.MorePods) != 4 || v.Pods[0].Owner+v.Pods[0].Own != asked || v.Pods[0].Note.String() != "is available" || v.Pods[0].Tone != views.Idle {
 		t.Errorf("the pod that was asked for has no lane in front: %+v", v.Pods[0])
 	}
@@ -206,7 +206,7 @@ func TestEmptyLanesSayWhy(t *testing.T) {
 	r.begin()
 	s := w.server(nil)
 	x := subjectOf(t, s, "/deployments/shop/web")
-	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, x)
+	v := s.scope(&query{ctx: t.Context(), now: storyNow, url: address(t, "/deployments/shop/web")}, x)
 	last := v.Rest[len(v.Rest)-1]
 	if !last.Empty || last.Name != "0 old" || len(last.Note) == 0 {
 		t.Errorf("the lane of the old pods is %+v", last)
@@ -241,7 +241,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 	w.journal.Record(w.decideReplicaSet(set, script{}))
 	w.journal.Record(w.decideDeployment(d, script{}))
 	s := w.server(nil)
-	v := s.scope(&query{now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
+	v := s.scope(&query{ctx: t.Context(), now: storyNow, url: address(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
 	if len(v.Pods) != 1 || v.Pods[0].Name != "50 waiting" || v.Pods[0].Note.String() != "each cannot pull shop/web:2 (not found); 28 of them are drawn" || v.Pods[0].Pending == "" {
 		t.Errorf("what blocks is %+v", v.Pods)
 	}
@@ -252,7 +252,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 
 // TestEndingPodsBlockARecreate: what a Recreate waits for has lanes of its own.
 func TestEndingPodsBlockARecreate(t *testing.T) {
-	ending := &podLife{name: "web-1-a", pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, steps: []podStep{{storyNow, podReady}, {storyNow.Add(time.Second), podEnding}}}
+	ending := &podTimeline{name: "web-1-a", pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, steps: []podStep{{storyNow, podReady}, {storyNow.Add(time.Second), podTerminating}}}
 	hold := func(kind decision.ActionKind) *telemetry.Trace {
 		h := decision.Held{Kind: kind, Code: "pods-ending", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
 		return &telemetry.Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{h}}}}}
@@ -264,7 +264,7 @@ func TestEndingPodsBlockARecreate(t *testing.T) {
 		t.Error("a pod blocks that nothing waits for")
 	}
 	b, now := lanesAt()
-	if v := b.single(ending, now); v.Tone != views.Waiting || !strings.HasPrefix(v.Note.String(), "is ending, for ") {
+	if v := b.single(ending, now); v.Tone != views.Waiting || !strings.HasPrefix(v.Note.String(), "is terminating, for ") {
 		t.Errorf("its lane says %q", v.Note)
 	}
 }

@@ -2,29 +2,37 @@ package web
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
+	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
 // asked is an error that the reader can do something about: it becomes a page,
 // or JSON where JSON was asked for.
-type asked struct{ views.Problem }
+type asked struct {
+	views.Problem
+	retry time.Duration // after which it may go better, 0 for not said
+}
 
 func (e *asked) Error() string { return e.Code + ": " + e.Heading }
 
 func problem(status int, code, heading string, lines ...views.Text) *asked {
-	return &asked{views.Problem{Status: status, Code: code, Heading: heading, Lines: lines}}
+	return &asked{Problem: views.Problem{Status: status, Code: code, Heading: heading, Lines: lines}}
+}
+
+// retryIn says after how long the request may be made again.
+func (e *asked) retryIn(d time.Duration) *asked {
+	e.retry = d
+	return e
 }
 
 func (e *asked) link(text, href string) *asked {
@@ -54,12 +62,19 @@ func wireOf(p views.Problem) wire {
 
 // fail answers a request whose builder returned an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, twin bool, err error) {
+	if r.Context().Err() != nil {
+		return // Nobody is there to read it.
+	}
 	var e *asked
 	if !errors.As(err, &e) {
 		e = s.broken(r, err.Error())
 	}
+	if e.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(e.retry.Seconds())))
+	}
 	if twin {
-		if s.sendJSON(w, r, e.Status, wireOf(e.Problem)) == nil {
+		if a, err := jsonAnswer(r, e.Status, wireOf(e.Problem)); err == nil {
+			a.write(w, r)
 			return
 		}
 	}
@@ -70,10 +85,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, twin bool, err err
 	var b bytes.Buffer
 	if err := views.Page(f, views.ProblemBody(e.Problem)).Render(views.WithNow(r.Context(), q.now), &b); err != nil {
 		s.opts.Logger.Error("render error page", "err", err)
-		s.send(w, r, e.Status, "text/plain; charset=utf-8", []byte(e.Heading+"\n"))
+		newAnswer(r, e.Status, "text/plain; charset=utf-8", []byte(e.Heading+"\n")).write(w, r)
 		return
 	}
-	s.send(w, r, e.Status, "text/html; charset=utf-8", b.Bytes())
+	newAnswer(r, e.Status, "text/html; charset=utf-8", b.Bytes()).write(w, r)
 }
 
 // broken is the page of a defect. Its id ties the page to the log.
@@ -84,7 +99,7 @@ func (s *Server) broken(r *http.Request, why string) *asked {
 	s.opts.Logger.Error("page could not be drawn", "request", request, "path", r.URL.Path, "err", why)
 	lines := []views.Text{views.Say("The loops are not affected" + s.lastSync() + ".")}
 	if why != "" {
-		lines = append(lines, views.Text{}.Code(clip(why, 300)))
+		lines = append(lines, views.Text{}.Code(prose.Clip(why, 300)))
 	}
 	lines = append(lines, views.Say("Request ").Code(request).Plain("; the log of loopscope says more."))
 	return problem(http.StatusInternalServerError, "broken", "This page could not be drawn.", lines...).
@@ -96,7 +111,7 @@ func (s *Server) lastSync() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(": the last sync was %s ago", views.Span(s.opts.Now().Sub(t.Ended)))
+	return fmt.Sprintf(": the last sync was %s ago", prose.Span(s.opts.Now().Sub(t.Ended)))
 }
 
 // refuse turns a request away before any page is looked for, in few words: who
@@ -104,11 +119,12 @@ func (s *Server) lastSync() string {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, code, why, instead string) {
 	p := views.Problem{Status: status, Code: code, Heading: why, Lines: []views.Text{views.Say(instead)}}
 	if strings.HasSuffix(r.URL.Path, ".json") || strings.HasPrefix(r.Header.Get("Accept"), "application/json") {
-		if s.sendJSON(w, r, status, wireOf(p)) == nil {
+		if a, err := jsonAnswer(r, status, wireOf(p)); err == nil {
+			a.write(w, r)
 			return
 		}
 	}
-	s.send(w, r, status, "text/plain; charset=utf-8", []byte(why+"\n"+instead+"\n"))
+	newAnswer(r, status, "text/plain; charset=utf-8", []byte(why+"\n"+instead+"\n")).write(w, r)
 }
 
 // recoverer turns a panic into a page. The loops run elsewhere.
@@ -130,52 +146,6 @@ func (s *Server) recoverer(next http.Handler) http.Handler {
 
 func (s *Server) notFound(q *query) (*page, error) {
 	return nil, problem(http.StatusNotFound, "not-found", "There is no such page.",
-		views.Say("Nothing is at ").Code(clip(q.url.Path, 120)).Plain(".")).
+		views.Say("Nothing is at ").Code(prose.Clip(q.url.Path, 120)).Plain(".")).
 		link("All Deployments", "/deployments").link("Queues", "/queues").link("Debug", "/debug/controllers")
-}
-
-func (s *Server) sendJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(true)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("encode %s: %w", r.URL.Path, err)
-	}
-	s.send(w, r, status, "application/json", b.Bytes())
-	return nil
-}
-
-var squeezers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
-
-// smallest is the size from which compressing pays.
-const smallest = 1024
-
-func (s *Server) send(w http.ResponseWriter, r *http.Request, status int, mediaType string, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", mediaType)
-	h.Add("Vary", "Accept-Encoding, Accept")
-	if len(body) >= smallest && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		body = squeeze(body)
-		h.Set("Content-Encoding", "gzip")
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if status == 0 {
-		status = http.StatusOK
-	}
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a reader that went away is no error of ours
-	}
-}
-
-// squeeze compresses into memory, which cannot fail.
-func squeeze(body []byte) []byte {
-	var b bytes.Buffer
-	z := squeezers.Get().(*gzip.Writer)
-	defer squeezers.Put(z)
-	z.Reset(&b)
-	_, _ = z.Write(body)
-	_ = z.Close()
-	return b.Bytes()
 }

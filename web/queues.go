@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -21,7 +22,7 @@ type keyGroup struct {
 }
 
 var keyGroups = []keyGroup{
-	{"At work", "a worker has them", func(k telemetry.KeyState) bool {
+	{"Processing", "a worker has them", func(k telemetry.KeyState) bool {
 		return k.Phase == telemetry.KeyProcessing || k.Phase == telemetry.KeyDirty
 	}},
 	{"Ready", "for the next free worker", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyReady }},
@@ -55,7 +56,7 @@ func (s *Server) queues(q *query) (*page, error) {
 	}
 	sort.SliceStable(keys, func(i, j int) bool { return keyBefore(keys[i], keys[j]) })
 	v.Groups = s.keyViews(keys)
-	v.KeysNote = fmt.Sprintf("%s with something to do", views.Thousands(len(keys)))
+	v.KeysNote = fmt.Sprintf("%s with something to do", prose.Thousands(len(keys)))
 	v.Headline, v.Then = queuesHeadline(loops, keys), queuesThen(loops)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Queues"), body: views.QueuesBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "queues", q.twinHref(), queuesKeys
@@ -102,9 +103,9 @@ func (s *Server) keyViews(keys []loopKey) []views.KeyGroup {
 		if n == 0 {
 			continue
 		}
-		v.Note = views.Thousands(n) + ", " + g.note
+		v.Note = prose.Thousands(n) + ", " + g.note
 		if n > shownKeys {
-			v.More = "and " + views.Thousands(n-shownKeys) + " more"
+			v.More = "and " + prose.Thousands(n-shownKeys) + " more"
 		}
 		groups = append(groups, v)
 	}
@@ -123,7 +124,7 @@ func (s *Server) keyView(k loopKey) views.KeyRow {
 			v.Try += " of " + digits(t.Try.Limit)
 		}
 		if t.Failure != nil && k.Attempts > 0 {
-			v.More = views.Text{}.Code(clip(t.Failure.Message, 240))
+			v.More = views.Text{}.Code(prose.Clip(t.Failure.Message, 240))
 		}
 	}
 	if k.Phase == telemetry.KeyWaiting {
@@ -145,9 +146,9 @@ func spentWords(s telemetry.Spent) string {
 	for _, p := range []struct {
 		name string
 		took time.Duration
-	}{{"waited", s.Waiting}, {"ready", s.Ready}, {"at work", s.Processing}} {
+	}{{"waited", s.Waiting}, {"ready", s.Ready}, {"processing", s.Processing}} {
 		if p.took >= time.Second { // Less is no news, and would draw the table anew all the time.
-			list = append(list, p.name+" "+views.Span(p.took))
+			list = append(list, p.name+" "+prose.Span(p.took))
 		}
 	}
 	if len(list) < 2 {
@@ -159,7 +160,7 @@ func spentWords(s telemetry.Spent) string {
 func keyMark(k telemetry.KeyState) views.Mark {
 	switch {
 	case k.Phase == telemetry.KeyProcessing || k.Phase == telemetry.KeyDirty:
-		return views.Mark{Tone: views.Moving, Word: "at work"}
+		return views.Mark{Tone: views.Moving, Word: "processing"}
 	case k.Phase == telemetry.KeyReady:
 		return views.Mark{Tone: views.Moving, Word: "ready"}
 	case k.Attempts > 0 && k.Code == "conflict":
@@ -179,7 +180,7 @@ func keyWhy(k telemetry.KeyState) views.Text {
 	if k.Phase == telemetry.KeyWaiting {
 		switch {
 		case k.Attempts > 0 && k.Backoff > 0:
-			t = t.Plain("tries again " + views.Span(k.Backoff) + " after the last try")
+			t = t.Plain("tries again " + prose.Span(k.Backoff) + " after the last try")
 		case k.Attempts > 0:
 			t = t.Plain("tries again after an error")
 		default:
@@ -187,7 +188,7 @@ func keyWhy(k telemetry.KeyState) views.Text {
 		}
 	}
 	if n := len(k.Causes) + k.Folded; n > 0 && k.Phase != telemetry.KeyWaiting {
-		t = t.Plain(views.Plural(n, "cause") + ": ")
+		t = t.Plain(prose.Count(n, "cause") + ": ")
 		for i, c := range k.Causes[:min(2, len(k.Causes))] {
 			if i > 0 {
 				t = t.Plain(", ")
@@ -208,18 +209,18 @@ func unseen(l telemetry.LoopState) []views.Unseen {
 	var list []views.Unseen
 	for _, e := range l.Echoes {
 		list = append(list, views.Unseen{Owner: e.Object, For: views.Text{}.Since(e.Since),
-			Waits: views.Say("own write at rv ").Strong(e.Written).Plain(", cache at " + orNone(e.Cached) + "; looks again in ").Until(e.Check)})
+			Waits: views.Say("own write at rv ").Strong(e.Written).Plain(", cache at " + prose.OrNone(e.Cached) + "; looks again in ").Until(e.Check)})
 	}
 	for _, e := range l.Expectations {
 		waits := views.Text{}
 		if e.Creates > 0 {
-			waits = waits.Strong(views.Plural(e.Creates, "creation"))
+			waits = waits.Strong(prose.Count(e.Creates, "creation"))
 		}
 		if e.Creates > 0 && e.Deletes > 0 {
 			waits = waits.Plain(" and ")
 		}
 		if e.Deletes > 0 {
-			waits = waits.Strong(views.Plural(e.Deletes, "deletion"))
+			waits = waits.Strong(prose.Count(e.Deletes, "deletion"))
 		}
 		list = append(list, views.Unseen{Owner: e.Key, For: views.Text{}.Since(e.Since), Waits: waits.Plain("; stops waiting in ").Until(e.Expires)})
 	}
@@ -254,20 +255,20 @@ func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
 			failing = append(failing, k.Key)
 		}
 	}
-	text := views.Plural(active, "key") + be(active, " is", " are") + " busy or ready and " + views.Thousands(waiting) + be(waiting, " waits.", " wait.")
+	text := prose.Count(active, "key") + prose.Plural(active, " is", " are") + " busy or ready and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
 	switch {
 	case active == 0 && waiting == 0:
 		return "No key has anything to do."
 	case active == 0:
-		text = "No key is busy or ready, and " + views.Thousands(waiting) + be(waiting, " waits.", " wait.")
+		text = "No key is busy or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
 	}
 	switch n := len(failing); {
 	case n == 0:
 		return text
 	case n <= 3:
-		return text + " " + be(n, "One keeps", views.Thousands(n)+" keep") + " failing: " + strings.Join(failing, ", ") + "."
+		return text + " " + prose.Plural(n, "One keeps", prose.Thousands(n)+" keep") + " failing: " + strings.Join(failing, ", ") + "."
 	default:
-		return text + " " + views.Thousands(n) + " keep failing, " + strings.Join(failing[:2], " and ") + " among them."
+		return text + " " + prose.Thousands(n) + " keep failing, " + strings.Join(failing[:2], " and ") + " among them."
 	}
 }
 
@@ -286,10 +287,10 @@ func queuesThen(loops []telemetry.LoopState) views.Text {
 	}
 	var t views.Text
 	if echoes > 0 {
-		t = t.Plain(views.Plural(echoes, "own write") + be(echoes, " is", " are") + " not in the caches yet, the oldest for ").Since(since).Plain(". ")
+		t = t.Plain(prose.Count(echoes, "own write") + prose.Plural(echoes, " is", " are") + " not in the caches yet, the oldest for ").Since(since).Plain(". ")
 	}
 	if expectations > 0 {
-		t = t.Plain(views.Plural(expectations, "object") + be(expectations, " waits", " wait") + " to see pods it asked for.")
+		t = t.Plain(prose.Count(expectations, "object") + prose.Plural(expectations, " waits", " wait") + " to see pods it asked for.")
 	}
 	return t
 }

@@ -17,7 +17,7 @@ func TestQueuesShowWhatALoopWaitsFor(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Leader = "pod-7" })
 	_, body := get(t, h.URL, "/queues")
 	page := parse(t, body).one("main")
-	for _, want := range []string{"12 ms", "482330", "waited 32s, at work 2s", "cache at 482337", "5 creations"} {
+	for _, want := range []string{"12 ms", "482330", "waited 32s, processing 2s", "cache at 482337", "5 creations"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -47,7 +47,7 @@ func TestQueuesShowWhatALoopWaitsFor(t *testing.T) {
 	failing := 0
 	for _, g := range p.Keys {
 		for _, k := range g.Keys {
-			if k.Name == "create-refused" && k.Attempts == 12 && k.Due.Equal(storyNow.Add(8*time.Second)) && k.Spent == "waited 32s, at work 2s" {
+			if k.Name == "create-refused" && k.Attempts == 12 && k.Due.Equal(storyNow.Add(8*time.Second)) && k.Spent == "waited 32s, processing 2s" {
 				failing++
 			}
 		}

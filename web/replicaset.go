@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -42,7 +43,7 @@ func (s *Server) replicaSet(q *query) (*page, error) {
 		v.Forecast = forecastOf(x.newest, snap, q.now)
 		v.Scope = s.setScope(q, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
-		s.outage().standPods(v.Pods)
+		s.outage().freezePods(v.Pods)
 	}
 	v.Victims, v.VictimsNote = s.victimsOf(x)
 	v.Shows = replicaSetShows(x)
@@ -60,13 +61,13 @@ func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page 
 	}
 	p.frame.About = append(p.frame.About, views.Say(kindOf(x.object.Loop)))
 	if v.Images != "" {
-		p.frame.About = append(p.frame.About, views.Text{}.Code(clip(v.Images, 200)))
+		p.frame.About = append(p.frame.About, views.Text{}.Code(prose.Clip(v.Images, 200)))
 	}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
 	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
 		part{"f-side", views.SidePart(v.Object)}, part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)},
 		part{"f-syncs", views.SyncsPart(v.Object)})
-	p.turns = sooner(q.now, p.turns, s.saidNow(x.newest, q.now).Turns)
+	p.changesAt = sooner(q.now, p.changesAt, s.saidNow(x.newest, q.now).ChangesAt)
 	p.touches = func(t *telemetry.Trace) bool { return t.Object == x.object }
 	return p
 }
@@ -80,11 +81,11 @@ func expects(snap *replicaset.Snapshot) views.Text {
 	t := views.Say("Waits to see ")
 	switch {
 	case e.Creates > 0 && e.Deletes > 0:
-		t = t.Strong(views.Plural(e.Creates, "creation")).Plain(" and ").Strong(views.Plural(e.Deletes, "deletion"))
+		t = t.Strong(prose.Count(e.Creates, "creation")).Plain(" and ").Strong(prose.Count(e.Deletes, "deletion"))
 	case e.Creates > 0:
-		t = t.Strong(views.Plural(e.Creates, "creation"))
+		t = t.Strong(prose.Count(e.Creates, "creation"))
 	default:
-		t = t.Strong(views.Plural(e.Deletes, "deletion"))
+		t = t.Strong(prose.Count(e.Deletes, "deletion"))
 	}
 	if !e.Since.IsZero() {
 		t = t.Plain(", for ").Since(e.Since)
@@ -107,7 +108,7 @@ func podsOf(snap *replicaset.Snapshot) ([]views.Pod, string) {
 		}
 	}
 	list := append(rest, good...)
-	note := views.Plural(len(list), "pod")
+	note := prose.Count(len(list), "pod")
 	if len(list) > shownPods {
 		note += ", the first " + digits(shownPods) + " shown"
 		list = list[:shownPods]
@@ -142,7 +143,7 @@ func podOf(snap *replicaset.Snapshot, p *replicaset.Pod) (v views.Pod, available
 			v.Why = v.Why.Plain(" for ").Since(p.Since)
 		}
 		if p.Message != "" {
-			v.Why = v.Why.Plain(", " + clip(p.Message, 200))
+			v.Why = v.Why.Plain(", " + prose.Clip(p.Message, 200))
 		}
 	}
 	if !p.Mine {
@@ -185,7 +186,7 @@ func replicaSetShows(x *subject) views.Shows {
 		return views.Shows{Note: "not recorded"}
 	}
 	st := snap.Status
-	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + orNone(snap.RV)}
+	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d ready, %d available", st.Replicas, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
 	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), x.lastEvents()...)

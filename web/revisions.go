@@ -5,6 +5,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -64,7 +65,7 @@ func diffOf(c *deployment.TemplateChange) *views.Diff {
 }
 
 func diffField(f decision.Change) views.DiffField {
-	v := views.DiffField{Path: f.Field, Old: clip(f.From, 300), New: clip(f.To, 300)}
+	v := views.DiffField{Path: f.Field, Old: prose.Clip(f.From, 300), New: prose.Clip(f.To, 300)}
 	v.Masked = f.From == "" && f.To == ""
 	return v
 }

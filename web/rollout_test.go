@@ -65,7 +65,7 @@ func (r *rollout) hash(image string) string {
 func (r *rollout) snapshot() *deployment.Snapshot {
 	s := &deployment.Snapshot{Version: deployment.SnapshotVersion, Now: r.w.now, Held: r.w.now.Add(-decision.StatusWindow), Found: true, Namespace: "shop", Name: r.name, UID: "d-" + r.name, RV: r.rv,
 		Created: r.w.began(), Generation: r.gen, Selector: "app=" + r.name, Want: 10, Strategy: "RollingUpdate",
-		MaxSurge: &deployment.IntOrShare{Share: "25%"}, MaxUnavailable: &deployment.IntOrShare{Share: "25%"}, Deadline: ptr(int64(600)), HistoryLimit: ptr(int64(10)),
+		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: ptr(int64(600)), HistoryLimit: ptr(int64(10)),
 		Images: []string{r.image}, NextHash: r.hash(r.image), NextName: r.name + "-" + r.hash(r.image), CollisionHash: "5f4bd6c97d", CollisionName: r.name + "-5f4bd6c97d",
 		Status: r.status, LastProgress: r.moved}
 	newest := 0
@@ -322,9 +322,9 @@ func (r *rollout) roll(image string, stuck int) {
 		}
 		r.w.now = r.w.now.Add(41 * time.Second)
 		r.ready(1)
-		fresh := r.set(image)
-		r.settle(telemetry.Cause{Kind: telemetry.CauseModified, Object: "ReplicaSet " + fresh.name, NewRV: fresh.rv,
-			Fields: []decision.Change{{Field: "status.availableReplicas", From: fmt.Sprint(fresh.status.Available - 1), To: fmt.Sprint(fresh.status.Available)}}})
+		current := r.set(image)
+		r.settle(telemetry.Cause{Kind: telemetry.CauseModified, Object: "ReplicaSet " + current.name, NewRV: current.rv,
+			Fields: []decision.Change{{Field: "status.availableReplicas", From: fmt.Sprint(current.status.Available - 1), To: fmt.Sprint(current.status.Available)}}})
 	}
 }
 
@@ -338,7 +338,7 @@ func (r *rollout) set(image string) *modelSet {
 	return nil
 }
 
-// jam makes the last pods of a template stay unready for ever.
+// jam makes the last pods of a template stay unready forever.
 func (r *rollout) jam(n int) {
 	m := r.set(r.image)
 	for i := len(m.pods) - 1; i >= 0 && int64(len(m.pods)) == m.size && m.size == 10 && n > 0; i-- {

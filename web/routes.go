@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"net/http/pprof"
+	"net/url"
+	"slices"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -19,47 +21,58 @@ func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.Use(s.recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
 	r.NotFound(s.page(s.notFound))
-	get := func(pattern string, b builder) {
-		s.builders[pattern] = b
+	get := func(pattern string, b builder, parameters ...string) {
+		s.pages[pattern] = route{build: b, parameters: parameters}
 		r.Get(pattern, s.page(b))
+	}
+	live := func(pattern string, b builder, parameters ...string) {
+		get(pattern, b, parameters...)
+		s.pages[pattern] = route{b, parameters, true}
+	}
+	object := []string{"sync", "epoch", "at", "window", "pod", "all"}
+	plan := []string{"sync", "epoch", "at", "ready", "fails"}
+	for _, f := range whatIfFields {
+		plan = append(plan, f.name)
 	}
 
 	r.Method(http.MethodGet, "/", http.RedirectHandler("/deployments", http.StatusFound))
-	get("/deployments", s.overview)
-	get("/deployments.json", s.overview)
-	get("/deployments/{namespace}/{name}", s.deployment)
-	get("/deployments/{namespace}/{name}/story", s.story)
-	get("/deployments/{namespace}/{name}/story.json", s.story)
-	get("/deployments/{namespace}/{name}/what-if", s.whatIf)
-	get("/deployments/{namespace}/{name}/what-if.json", s.whatIf)
-	get("/replicasets/{namespace}/{name}", s.replicaSet)
-	get("/replicationcontrollers/{namespace}/{name}", s.replicaSet)
+	live("/deployments", s.overview, "q", "after")
+	get("/deployments.json", s.overview, "q", "after")
+	live("/deployments/{namespace}/{name}", s.deployment, object...)
+	get("/deployments/{namespace}/{name}/story", s.story, "sync", "epoch", "at", "all")
+	get("/deployments/{namespace}/{name}/story.json", s.story, "sync", "epoch", "at", "all")
+	get("/deployments/{namespace}/{name}/what-if", s.whatIf, plan...)
+	get("/deployments/{namespace}/{name}/what-if.json", s.whatIf, plan...)
+	live("/replicasets/{namespace}/{name}", s.replicaSet, object...)
+	live("/replicationcontrollers/{namespace}/{name}", s.replicaSet, object...)
 	for _, of := range []string{"/deployments", "/replicasets", "/replicationcontrollers"} {
 		sync := of + "/{namespace}/{name}/syncs/{epoch}/{seq}"
 		get(sync, s.syncDoc)
 		get(sync+"/chain", s.chain)
 		get(sync+"/chain.json", s.chain)
 	}
-	get("/queues", s.queues)
+	live("/queues", s.queues)
 	get("/queues.json", s.queues)
-	get("/decisions", s.decisions)
+	live("/decisions", s.decisions)
 	get("/decisions.json", s.decisions)
-	get("/decisions/{loop}", s.decisions)
+	live("/decisions/{loop}", s.decisions)
 	get("/about", s.about)
 	get("/about.json", s.about)
 	get("/reasons", s.reasons)
 	get("/reasons.json", s.reasons)
 	get("/reasons/{loop}", s.reasons) // a code takes the place of a loop
-	get("/shadow", s.shadow)
+	get("/rules", s.rules)
+	get("/rules.json", s.rules)
+	live("/shadow", s.shadow)
 	get("/shadow.json", s.shadow)
-	get("/history", s.history)
-	get("/history.json", s.history)
+	get("/history", s.history, "q", "after")
+	get("/history.json", s.history, "q", "after")
 	r.Get("/live", s.serveLive)
 	r.Get("/export.jsonl", s.export)
 
-	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, MaxRequestsInFlight: 4, ErrorLog: promLog{s.opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
-	}))
+	r.Method(http.MethodGet, "/metrics", s.inSlot(promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, ErrorLog: promLog{s.opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
+	})))
 	r.Get("/healthz", s.healthz)
 	r.Get("/livez", s.healthz)
 	r.Get("/readyz", s.readyz)
@@ -75,7 +88,39 @@ func (s *Server) routes() chi.Router {
 	return r
 }
 
-// profiles serves what "go tool pprof" reads, as Kubernetes' components do ([1.5]).
+// route is what is served at a pattern.
+type route struct {
+	build      builder
+	parameters []string // that the page knows
+	live       bool     // it can be watched
+}
+
+// lists are the parameters that may be given more than once, flags those whose value
+// says nothing.
+var lists, flags = []string{"ready", "fails"}, []string{"all"}
+
+// known are the parameters of an address that make a difference to the page.
+func (x route) known(args url.Values) url.Values {
+	known := url.Values{}
+	for _, name := range x.parameters {
+		values := slices.DeleteFunc(args[name], func(v string) bool { return v == "" })
+		switch {
+		case slices.Contains(flags, name):
+			if args.Has(name) {
+				known.Set(name, "")
+			}
+		case slices.Contains(lists, name):
+			if len(values) > 0 {
+				known[name] = values
+			}
+		case len(values) > 0:
+			known.Set(name, values[0])
+		}
+	}
+	return known
+}
+
+// profiles serves what "go tool pprof" reads, as Kubernetes' components do.
 func profiles(r chi.Router) {
 	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -50,7 +51,7 @@ func why(t *telemetry.Trace, said decision.Sentence) views.Text {
 	lead := first(stop(wording(said.Lead, false)))
 	if len(lead) == 0 {
 		if t.Failure != nil {
-			return views.Say("The sync failed: ").Code(clip(t.Failure.Message, 200)).Plain(".")
+			return views.Say("The sync failed: ").Code(prose.Clip(t.Failure.Message, 200)).Plain(".")
 		}
 		return views.Say("Nothing was said about its last sync.")
 	}
@@ -147,19 +148,12 @@ func (s *Server) askedLine(t *telemetry.Trace) string {
 	}
 	text := step.Question
 	if q, ok := s.catalogue(t.Loop).Find(step.Question); ok {
-		text += " " + lowerFirst(q.Text)
+		text += " " + prose.Lower(q.Text)
 	}
 	if step.Equation != nil {
 		return text + " " + equationShort(step.Equation)
 	}
 	return text + " " + step.Answer
-}
-
-func lowerFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
 }
 
 // equationShort is the numbers of an equation: 11 − 8 − 3 = 0.
@@ -199,7 +193,7 @@ func (s *Server) catalogue(loop string) decision.Catalogue {
 func queueWord(k *telemetry.KeyState) string {
 	switch k.Phase {
 	case telemetry.KeyProcessing, telemetry.KeyDirty:
-		return "at-work"
+		return "processing"
 	case telemetry.KeyReady:
 		return "ready"
 	case telemetry.KeyWaiting:
@@ -212,7 +206,7 @@ func queueWord(k *telemetry.KeyState) string {
 }
 
 func queueText(k *telemetry.KeyState) string {
-	return strings.ReplaceAll(queueWord(k), "at-work", "at work")
+	return queueWord(k)
 }
 
 func queueNote(k *telemetry.KeyState) views.Text {

@@ -73,7 +73,7 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	v.Legend = legend(last, numbersOf(x.newest))
 	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
 	s.deploymentLanes(v, x, box, known)
-	s.outage().standLanes(v)
+	s.outage().freezeLanes(v)
 	v.Label = s.scopeLabel(v, x, last, q.now)
 	return v
 }

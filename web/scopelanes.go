@@ -7,6 +7,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
@@ -19,8 +20,8 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	if err != nil {
 		return
 	}
-	fresh := newSet(snap)
-	block, others, old := []*podLife{}, laneKind{word: "new"}, laneKind{word: "old"}
+	current := newSet(snap)
+	block, others, old := []*podTimeline{}, laneKind{word: "new"}, laneKind{word: "old"}
 	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
 		traces := s.journal.Of(child.Object, historyRows)
 		if !owns(snap, child.Name) || child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
@@ -30,13 +31,13 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
-		lives, _ := podLives(traces, child, b.from)
+		lives, _ := timelinesOf(traces, child, b.from)
 		for _, l := range lives {
-			l.fresh = fresh != nil && child.Name == fresh.Name
+			l.fresh = current != nil && child.Name == current.Name
 			switch {
 			case !b.shows(l):
 			case l.name == x.pod:
-				block = append([]*podLife{l}, block...)
+				block = append([]*podTimeline{l}, block...)
 			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
 				block = append(block, l)
 			case l.fresh:
@@ -47,16 +48,16 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 		}
 	}
 	v.Pods, v.MorePods, v.MoreNote = b.blockLanes(block, now)
-	if missing := missingPods(fresh); missing != nil {
+	if missing := missingPods(current); missing != nil {
 		v.Pods = append(v.Pods, *missing)
 	}
-	others.note, old.note = newNote(snap, fresh, others.lives, now), stateNote(old.lives, now)
+	others.note, old.note = newNote(snap, current, others.lives, now), stateNote(old.lives, now)
 	if len(old.lives) == 0 {
-		old.note = views.Say("none was there in this time")
+		old.note = views.Say("there were none in this time")
 	}
 	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podLife) bool { return l.fresh == (k.word == "new") })) {
+		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podTimeline) bool { return l.fresh == (k.word == "new") })) {
 			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)
@@ -67,17 +68,17 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 
 // crowd stands for the pods of a ReplicaSet that are too many to draw: those that
 // block are drawn from what the Deployment's own snapshot says of them.
-func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) []*podLife {
+func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) []*podTimeline {
 	i := slices.IndexFunc(snap.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.Name == name })
 	if i < 0 {
 		return nil
 	}
 	rs, word := &snap.ReplicaSets[i], "old"
-	var block []*podLife
+	var block []*podTimeline
 	if rs.SameTemplate {
 		word = "new"
 		for _, p := range rs.Blocking {
-			l := &podLife{name: p.Name, fresh: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
+			l := &podTimeline{name: p.Name, fresh: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
 				Ready: p.Ready, ReadySince: p.ReadySince, Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since}}
 			l.once(podPending, p.Created)
 			if p.Phase == "Running" {
@@ -86,23 +87,23 @@ func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) 
 			block = append(block, l)
 		}
 	}
-	note := views.Sayf("%s available; too many to draw one by one", views.Thousands(rs.Available))
+	note := views.Sayf("%s available; too many to draw one by one", prose.Thousands(rs.Available))
 	if more := rs.Unavailable - int64(len(block)); rs.SameTemplate && more > 0 {
-		note = note.Plain(fmt.Sprintf(", %s more that are not available among them", views.Thousands(more)))
+		note = note.Plain(fmt.Sprintf(", %s more that are not available among them", prose.Thousands(more)))
 	}
-	v.Rest = append(v.Rest, views.PodLane{Name: views.Thousands(rs.StatusReplicas) + " " + word, Height: laneHeight, Bundle: true, Empty: true, Count: int(rs.StatusReplicas), Note: note})
+	v.Rest = append(v.Rest, views.PodLane{Name: prose.Thousands(rs.StatusReplicas) + " " + word, Height: laneHeight, Bundle: true, Empty: true, Count: int(rs.StatusReplicas), Note: note})
 	return block
 }
 
 // shows reports whether any of a pod's life lies in the box.
-func (b scopeBox) shows(l *podLife) bool {
+func (b scopeBox) shows(l *podTimeline) bool {
 	last := len(l.steps) - 1
 	return last >= 0 && (l.steps[last].is != podGone || l.steps[last].at.After(b.from)) && l.steps[0].at.Before(b.to)
 }
 
 // blockedBy reports whether the newest sync names the pod as a blocker, or its
 // ReplicaSet where it waits for the last of its pods to end.
-func blockedBy(t *telemetry.Trace, set string, l *podLife) bool {
+func blockedBy(t *telemetry.Trace, set string, l *podTimeline) bool {
 	ends := l.pod != nil && l.pod.Terminating && !l.over()
 	for _, h := range held(t) {
 		for _, b := range h.Blockers {
@@ -130,34 +131,34 @@ func newSet(snap *deployment.Snapshot) *deployment.ReplicaSet {
 
 // missingPods is an empty lane for those that the new ReplicaSet wants and has
 // not, with the reason that it gave.
-func missingPods(fresh *deployment.ReplicaSet) *views.PodLane {
-	if fresh == nil || fresh.Failure == nil || fresh.Replicas <= fresh.StatusReplicas {
+func missingPods(current *deployment.ReplicaSet) *views.PodLane {
+	if current == nil || current.Failure == nil || current.Replicas <= current.StatusReplicas {
 		return nil
 	}
-	note := views.Text{}.Code(fresh.Failure.Reason)
-	if fresh.Failure.Message != "" {
-		note = note.Plain(": " + clip(fresh.Failure.Message, 100))
+	note := views.Text{}.Code(current.Failure.Reason)
+	if current.Failure.Message != "" {
+		note = note.Plain(": " + prose.Clip(current.Failure.Message, 100))
 	}
-	return &views.PodLane{Name: digits(fresh.Replicas-fresh.StatusReplicas) + " not created", Height: laneHeight, Empty: true, Tone: views.Failed, Note: note}
+	return &views.PodLane{Name: digits(current.Replicas-current.StatusReplicas) + " not created", Height: laneHeight, Empty: true, Tone: views.Failed, Note: note}
 }
 
 // newNote is what is to be said of the new pods that do not block.
-func newNote(snap *deployment.Snapshot, fresh *deployment.ReplicaSet, lives []*podLife, now time.Time) views.Text {
+func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []*podTimeline, now time.Time) views.Text {
 	switch {
 	case len(lives) > 0:
 		note := stateNote(lives, now)
-		if c := fresh.Came; c != nil && c.Pods > 0 {
-			note = note.Plain("; ready after " + views.Span(c.Fastest))
-			if slow := views.Span(c.Slowest); slow != views.Span(c.Fastest) {
+		if c := current.Startup; c != nil && c.Pods > 0 {
+			note = note.Plain("; ready after " + prose.Span(c.Fastest))
+			if slow := prose.Span(c.Slowest); slow != prose.Span(c.Fastest) {
 				note = note.Plain(" to " + slow)
 			}
 		}
 		return note
-	case fresh == nil:
+	case current == nil:
 		return views.Say("none: the template has no ReplicaSet yet")
-	case fresh.Replicas == 0 && snap.Want > 0:
+	case current.Replicas == 0 && snap.Want > 0:
 		return views.Say("none: its ReplicaSet has size 0")
-	case fresh.Replicas == 0:
+	case current.Replicas == 0:
 		return views.Say("none is wanted")
 	}
 	return views.Say("none was seen in this time")
@@ -182,24 +183,24 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 		{Class: "p-new", Name: "pods", Value: digits(last.fresh)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
 	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
-	s.outage().standLanes(v)
+	s.outage().freezeLanes(v)
 	v.Label = "Pods from " + v.Span + " UTC. Wanted are " + digits(last.ceiling) + ", there are " + digits(last.fresh) + ", available are " + digits(last.available) + "." + laneFinding(v)
 	return v
 }
 
 func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
 	if crowded(x.newest) {
-		v.Rest = append(v.Rest, views.PodLane{Name: views.Thousands(numbersOf(x.newest).or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
+		v.Rest = append(v.Rest, views.PodLane{Name: prose.Thousands(numbersOf(x.newest).or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
-	lives, _ := podLives(x.kept, x.newest, b.from)
-	lives = slices.DeleteFunc(lives, func(l *podLife) bool { return !b.shows(l) })
-	block, rest := []*podLife{}, laneKind{word: "pods"}
+	lives, _ := timelinesOf(x.kept, x.newest, b.from)
+	lives = slices.DeleteFunc(lives, func(l *podTimeline) bool { return !b.shows(l) })
+	block, rest := []*podTimeline{}, laneKind{word: "pods"}
 	for _, l := range lives {
 		switch {
 		case l.name == x.pod:
-			block = append([]*podLife{l}, block...)
+			block = append([]*podTimeline{l}, block...)
 		case l.pod != nil && l.pod.Active() && !l.available(now):
 			block = append(block, l)
 		default:
@@ -212,7 +213,7 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 	case len(rest.lives) == 0 && len(block) > 0:
 		return // All of them have lanes of their own.
 	case len(rest.lives) == 0:
-		rest.note = views.Say("none was there in this time")
+		rest.note = views.Say("there were none in this time")
 	case len(block) > 0:
 		rest.word = "others"
 	}

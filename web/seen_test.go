@@ -41,7 +41,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 		return rows
 	}
 	d, now := drawing(), time.Now()
-	goOn := func(from *seen, after time.Duration, want ...string) *advance {
+	goOn := func(from *readerState, after time.Duration, want ...string) *advance {
 		t.Helper()
 		a, err := d.after(t.Context(), from, now.Add(after))
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -68,24 +69,24 @@ func (s *Server) compared(st telemetry.ShadowState) views.Shadow {
 		total += st.Count(v)
 	}
 	v := views.Shadow{Compares: true, Headline: shadowHeadline(open, total), Then: views.Sayf("%s agree%s. Only decisions on the size of a ReplicaSet can be compared: %s decided none.",
-		views.Thousands(agree), shareText(agree, total), views.Plural(st.Silent, "sync"))}
+		prose.Thousands(agree), shareText(agree, total), prose.Count(st.Silent, "sync"))}
 	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowTiming, telemetry.ShadowOther, telemetry.ShadowOverdue, telemetry.ShadowUnexplained} {
-		n := views.Number{Label: shadowWords[verdict].Word, Value: views.Say(views.Thousands(st.Count(verdict)))}
+		n := views.Number{Label: shadowWords[verdict].Word, Value: views.Say(prose.Thousands(st.Count(verdict)))}
 		if tone := shadowWords[verdict].Tone; st.Count(verdict) > 0 && (tone == views.Failed || tone == views.Waiting) {
 			n.Tone = tone
 		}
 		v.Numbers = append(v.Numbers, n)
 	}
-	v.Numbers = append(v.Numbers, views.Number{Label: "seen too late", Value: views.Say(views.Thousands(st.Together)), Note: views.Say("not compared")},
-		views.Number{Label: "withdrawn", Value: views.Say(views.Thousands(st.Withdrawn)), Note: views.Say("not compared")},
-		views.Number{Label: "compared within", Value: views.Say(views.Span(telemetry.ShadowWithin)), Note: views.Say("of the prediction")})
+	v.Numbers = append(v.Numbers, views.Number{Label: "seen too late", Value: views.Say(prose.Thousands(st.Together)), Note: views.Say("not compared")},
+		views.Number{Label: "withdrawn", Value: views.Say(prose.Thousands(st.Withdrawn)), Note: views.Say("not compared")},
+		views.Number{Label: "compared within", Value: views.Say(prose.Span(telemetry.ShadowWithin)), Note: views.Say("of the prediction")})
 	v.Differences, v.Questions = differences(st), s.shadowQuestions(st)
 	v.Notes = []views.ShadowNote{
 		{Title: "What this is", Text: views.Say("The same decision as of a process that acts, computed from this process's own caches. It is not the other controller's mind: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
 		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that came in together with what it follows from is seen too late to be predicted. A decision that the next sync no longer comes to is withdrawn. Pods, status and annotations are not compared.")},
 		shadowRights()}
 	if st.Missed > 0 {
-		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(views.Plural(st.Missed, "sync") + " went by uncompared: they came faster than they could be read.")})
+		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(prose.Count(st.Missed, "sync") + " went by uncompared: they came faster than they could be read.")})
 	}
 	return v
 }
@@ -99,9 +100,9 @@ func shadowHeadline(open, total uint64) string {
 	case total == 0:
 		return "Nothing could be compared yet."
 	case open == 0:
-		return "None of " + views.Plural(total, "decision") + " that can be compared differs without a reason."
+		return "None of " + prose.Count(total, "decision") + " that can be compared differs without a reason."
 	default:
-		return views.Thousands(open) + " of " + views.Plural(total, "decision") + " that can be compared " + be(int(open), "differs", "differ") + " from the other controller and " + be(int(open), "is", "are") + " not explained."
+		return prose.Thousands(open) + " of " + prose.Count(total, "decision") + " that can be compared " + prose.Plural(int(open), "differs", "differ") + " from the other controller and " + prose.Plural(int(open), "is", "are") + " not explained."
 	}
 }
 
@@ -110,7 +111,7 @@ func shareText(n, of uint64) string {
 	if of == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" of %s (%s)", views.Thousands(of), percent(n, of))
+	return fmt.Sprintf(" of %s (%s)", prose.Thousands(of), percent(n, of))
 }
 
 // percent never rounds up to all.
@@ -143,11 +144,11 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 		v.Known = v.Known.Plain(": predicted ").Since(d.At).Plain(" ago, and nobody has written it. Does the other controller run?")
 		return v
 	case telemetry.ShadowTiming:
-		v.Known = v.Known.Plain(": decided on rv " + orNone(d.DecidedOn) + ", written on rv " + orNone(d.WrittenOn) + ", and other things had changed by then")
+		v.Known = v.Known.Plain(": decided on rv " + prose.OrNone(d.DecidedOn) + ", written on rv " + prose.OrNone(d.WrittenOn) + ", and other things had changed by then")
 	case telemetry.ShadowOther:
-		v.Known = v.Known.Plain(": written by ").Code(clip(d.Manager, 100))
+		v.Known = v.Known.Plain(": written by ").Code(prose.Clip(d.Manager, 100))
 	case telemetry.ShadowUnexplained:
-		v.Known = v.Known.Plain(": both decided on rv " + orNone(d.DecidedOn) + ", and nothing else changed")
+		v.Known = v.Known.Plain(": both decided on rv " + prose.OrNone(d.DecidedOn) + ", and nothing else changed")
 	}
 	if d.SeenIn > 0 {
 		v.Known = v.Known.Plain("; ").Link("seen in sync "+digits(d.SeenIn), syncAddress(d.Object, d.Epoch, d.SeenIn))
@@ -170,7 +171,7 @@ func (s *Server) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestio
 			if v.Compared += n; verdict != telemetry.ShadowAgrees && n > 0 {
 				v.Differ += n
 				mark := shadowWords[verdict]
-				v.Of = append(v.Of, views.Mark{Tone: mark.Tone, Word: views.Thousands(n) + " " + mark.Word})
+				v.Of = append(v.Of, views.Mark{Tone: mark.Tone, Word: prose.Thousands(n) + " " + mark.Word})
 			}
 		}
 		v.Ratio = percent(v.Agree, max(1, v.Compared))

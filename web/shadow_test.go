@@ -60,6 +60,7 @@ func TestShadowCompares(t *testing.T) {
 
 // TestBrowserShadow looks at it.
 func TestBrowserShadow(t *testing.T) {
+	t.Parallel()
 	_, h := planWorld(t).serve(func(o *Options) { o.Mode, o.Shadow = "watch", shadowed })
 	ctx := browser(t)
 	c := listen(t, ctx)

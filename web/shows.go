@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -15,7 +16,7 @@ func (x *subject) lastEvents() []views.Line {
 			continue
 		}
 		e := t.Report.Events[len(t.Report.Events)-1]
-		text := views.Text{}.Code(e.Reason).Plain(", ").Clock(t.Ended).Plain(", by ").Link("#"+digits(t.Seq), syncHref(t)).Plain(" ").Faint(clip(e.Message, 240))
+		text := views.Text{}.Code(e.Reason).Plain(", ").Clock(t.Ended).Plain(", by ").Link("#"+digits(t.Seq), syncHref(t)).Plain(" ").Faint(prose.Clip(e.Message, 240))
 		return []views.Line{{Label: "last event", Text: text}}
 	}
 	return []views.Line{{Label: "last event", Text: views.Say("none by a kept sync")}}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -23,7 +25,7 @@ func (s *Server) story(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := s.storyView(story, q.url.Query().Has("all"))
+	v := s.storyView(story, q.args.Has("all"))
 	v.All = withAll(q)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Story of "+story.Key()), body: views.StoryBody(v), data: v}
 	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
@@ -33,7 +35,7 @@ func (s *Server) story(q *query) (*page, error) {
 
 // withAll is the address of the page with its quiet syncs.
 func withAll(q *query) string {
-	args := q.url.Query()
+	args := maps.Clone(q.args)
 	args.Set("all", "")
 	return q.path + "?" + args.Encode()
 }
@@ -42,21 +44,21 @@ func withAll(q *query) string {
 // or all of it, is not in the journal any more.
 func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	o := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: q.namespace, Name: q.name}
-	args := q.url.Query()
+	args := q.args
 	if text := args.Get("at"); text != "" {
 		at, err := telemetry.ParseMoment(text, q.now)
 		if err != nil {
 			return nil, badTime(err, "The newest story", hrefOf(o)+"/story")
 		}
-		return s.storyAt(o, at)
+		return s.storyAt(q, o, at)
 	}
 	x, err := s.subject(q, telemetry.LoopDeployment)
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).Amid(s.opts.Server().Outages()).Story(x.cursor)
+	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).WithOutages(s.opts.Server().Outages()).Story(x.cursor)
 	if !ok || story.Open {
-		if older, err := s.storyAt(o, x.cursor.Started); err == nil {
+		if older, err := s.storyAt(q, o, x.cursor.Started); err == nil {
 			return older, nil
 		}
 	}
@@ -74,23 +76,23 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 }
 
 // storyAt tells what was under way at that moment, from the history.
-func (s *Server) storyAt(o telemetry.Object, at time.Time) (*telemetry.Story, error) {
-	t, list, err := s.collect(o, at)
+func (s *Server) storyAt(q *query, o telemetry.Object, at time.Time) (*telemetry.Story, error) {
+	t, list, err := s.collect(q, o, at)
 	switch {
 	case errors.Is(err, telemetry.ErrNotKept):
 		return nil, noStory(o)
 	case err != nil:
 		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	story, ok := telemetry.NewExcerpt(list).Amid(s.opts.Server().Outages()).Story(t)
+	story, ok := telemetry.NewExcerpt(list).WithOutages(s.opts.Server().Outages()).Story(t)
 	if !ok {
 		return nil, noStory(o)
 	}
 	return story, nil
 }
 
-func (s *Server) collect(o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
+func (s *Server) collect(q *query, o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
+	ctx, cancel := context.WithTimeout(q.ctx, storyWithin)
 	defer cancel()
 	return telemetry.Collect(ctx, s.opts.Archive, o, at)
 }
@@ -100,7 +102,7 @@ func badTime(err error, text, href string) error {
 }
 
 func noStory(o telemetry.Object) error {
-	return problem(http.StatusNotFound, "no-story", "Nothing has happened to "+clip(o.Key(), 300)+" that is kept.",
+	return problem(http.StatusNotFound, "no-story", "Nothing has happened to "+prose.Clip(o.Key(), 300)+" that is kept.",
 		views.Say("A story begins when a Deployment is no longer settled. Every kept sync of this one found it settled.")).
 		link("Deployment "+o.Key(), hrefOf(o))
 }
@@ -124,15 +126,15 @@ func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
 
 // storyNote counts what is in a story, and of writes that did not go through what there is.
 func storyNote(c telemetry.StoryCounts) string {
-	note := fmt.Sprintf("%s by others, %s of pods, %s, %s", views.Plural(c.Changes, "change"), views.Plural(c.Pods, "transition"), views.Plural(c.Syncs, "sync"), views.Plural(c.Writes, "write"))
+	note := fmt.Sprintf("%s by others, %s of pods, %s, %s", prose.Count(c.Changes, "change"), prose.Count(c.Pods, "transition"), prose.Count(c.Syncs, "sync"), prose.Count(c.Writes, "write"))
 	if c.Refused > 0 {
-		note += ", " + views.Thousands(c.Refused) + " refused"
+		note += ", " + prose.Thousands(c.Refused) + " refused"
 	}
 	if c.Conflicts > 0 {
-		note += ", " + views.Plural(c.Conflicts, "conflict")
+		note += ", " + prose.Count(c.Conflicts, "conflict")
 	}
 	if c.Unanswered > 0 {
-		note += ", " + views.Thousands(c.Unanswered) + " unanswered"
+		note += ", " + prose.Thousands(c.Unanswered) + " unanswered"
 	}
 	return note
 }
@@ -140,7 +142,7 @@ func storyNote(c telemetry.StoryCounts) string {
 func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
 	v := views.Beat{At: b.At, Step: "+" + step(b.At.Sub(story.Began)), Kind: string(b.Kind), Text: wording(b.Tell(), true), Mark: beatMark(b)}
 	if b.Waited != nil && b.Waited.For >= time.Second {
-		v.Waited = views.Sayf("%s of waiting (%s): %s", views.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
+		v.Waited = views.Sayf("%s of waiting (%s): %s", prose.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
 	}
 	if b.Sync != nil {
 		v.Href = syncAddress(b.Sync.Object, b.Sync.Epoch, b.Sync.Seq)
@@ -162,7 +164,7 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(stop(wording(say.Lead, false)))
 		return head, stop(wording(say.Then, true)).Plain(" ").Join(then).Plain(" and is not settled yet.")
 	}
-	head = views.Text{}.Code(story.Key()).Plain(" was settled after " + views.Span(story.Settled.Sub(story.Began)))
+	head = views.Text{}.Code(story.Key()).Plain(" was settled after " + prose.Span(story.Settled.Sub(story.Began)))
 	if i := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatChange }); i >= 0 {
 		head = head.Plain(": ").Join(wording(story.Beats[i].Tell(), false))
 	}
@@ -174,7 +176,7 @@ func step(d time.Duration) string {
 	if d < time.Second {
 		return views.Took(d)
 	}
-	return views.Span(d)
+	return prose.Span(d)
 }
 
 func beatMark(b *telemetry.Beat) views.Mark {
@@ -200,7 +202,7 @@ func (s *Server) chain(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain := telemetry.NewExcerpt(s.around(t)).Chain(t)
+	chain := telemetry.NewExcerpt(s.around(q, t)).Chain(t)
 	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
 		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to where somebody else or the clock began, and what came of it."), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+digits(t.Seq)), body: views.ChainBody(v), data: v}
@@ -210,12 +212,12 @@ func (s *Server) chain(q *query) (*page, error) {
 }
 
 // around are the syncs that a chain of this one can run through.
-func (s *Server) around(t *telemetry.Trace) []*telemetry.Trace {
+func (s *Server) around(q *query, t *telemetry.Trace) []*telemetry.Trace {
 	list := s.journal.Family(t.Object)
 	if slices.Contains(list, t) {
 		return list
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), storyWithin)
+	ctx, cancel := context.WithTimeout(q.ctx, storyWithin)
 	defer cancel()
 	list, err := telemetry.Around(ctx, s.opts.Archive, t)
 	if err != nil {

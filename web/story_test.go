@@ -41,7 +41,7 @@ func newWorld(t testing.TB, at time.Time) *world {
 // server is a console over the world, with its clock.
 func (w *world) server(change func(*Options)) *Server {
 	w.t.Helper()
-	o := Options{Journal: w.journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, controllerCatalogue()}, Loops: w.loops,
+	o := Options{Journal: w.journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, controllerCatalogue()}, Rules: writtenRules(w.t), Loops: w.loops,
 		Cluster: "dev-1", Version: "v0.1.0", Mode: "act", Started: w.began(), Now: func() time.Time { return storyNow },
 		Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -29,7 +30,7 @@ type subject struct {
 // subject finds the object of a page, and the sync under its cursor.
 func (s *Server) subject(q *query, loop string) (*subject, error) {
 	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
-	x := &subject{object: o, kept: s.journal.Of(o, historyRows), window: q.url.Query().Get("window"), pod: q.url.Query().Get("pod")}
+	x := &subject{object: o, kept: s.journal.Of(o, historyRows), window: q.args.Get("window"), pod: q.args.Get("pod")}
 	x.row, x.onList = s.journal.Board().Row(o)
 	switch {
 	case x.onList:
@@ -37,7 +38,7 @@ func (s *Server) subject(q *query, loop string) (*subject, error) {
 	case len(x.kept) > 0:
 		x.newest = x.kept[len(x.kept)-1]
 	default:
-		t, err := s.inForce(o, nil, q.now)
+		t, err := s.syncAt(q, o, nil, q.now)
 		if err != nil {
 			return nil, s.unknownObject(o)
 		}
@@ -49,7 +50,7 @@ func (s *Server) subject(q *query, loop string) (*subject, error) {
 
 // pin puts the cursor on the sync that the address names.
 func (s *Server) pin(q *query, x *subject) error {
-	args := q.url.Query()
+	args := q.args
 	text, at := args.Get("sync"), args.Get("at")
 	switch {
 	case text != "":
@@ -57,7 +58,7 @@ func (s *Server) pin(q *query, x *subject) error {
 		if err != nil {
 			return badSync(text, hrefOf(x.object))
 		}
-		if x.cursor, err = s.findSync(x.object, args.Get("epoch"), seq); err != nil {
+		if x.cursor, err = s.findSync(q, x.object, args.Get("epoch"), seq); err != nil {
 			return err
 		}
 	case at != "":
@@ -65,8 +66,8 @@ func (s *Server) pin(q *query, x *subject) error {
 		if err != nil {
 			return badTime(err, "The newest sync of "+x.object.Key(), hrefOf(x.object))
 		}
-		if x.cursor, err = s.inForce(x.object, x.kept, moment); err != nil {
-			return s.notThen(x.object, moment, err)
+		if x.cursor, err = s.syncAt(q, x.object, x.kept, moment); err != nil {
+			return s.notFoundThen(x.object, moment, err)
 		}
 		x.moment = moment
 	default:
@@ -76,25 +77,25 @@ func (s *Server) pin(q *query, x *subject) error {
 	return nil
 }
 
-// notThen says that nothing is kept of an object at a moment.
-func (s *Server) notThen(o telemetry.Object, at time.Time, err error) error {
+// notFoundThen says that nothing is kept of an object at a moment.
+func (s *Server) notFoundThen(o telemetry.Object, at time.Time, err error) error {
 	if !errors.Is(err, telemetry.ErrNotKept) {
 		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	return problem(http.StatusNotFound, "not-then", "No sync of "+clip(o.Key(), 300)+" from then is kept.",
+	return problem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from then is kept.",
 		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.window().Since).Plain(" UTC, and the history may go back farther.")).
 		link("The newest sync", hrefOf(o)).link("The history", "/history")
 }
 
 func badSync(text, back string) error {
 	return problem(http.StatusBadRequest, "bad-sync", "That is not the number of a sync.",
-		views.Say("Syncs are numbered from 1; the address says ").Code(clip(text, 60)).Plain(".")).
+		views.Say("Syncs are numbered from 1; the address says ").Code(prose.Clip(text, 60)).Plain(".")).
 		link("The newest sync", back)
 }
 
 func (s *Server) otherEpoch(epoch, back string) error {
 	return problem(http.StatusGone, "other-epoch", "That sync is of an earlier run of Loopscope.",
-		views.Say("The address is of run ").Code(clip(epoch, 40)).Plain("; this run is ").Code(s.journal.Epoch()).
+		views.Say("The address is of run ").Code(prose.Clip(epoch, 40)).Plain("; this run is ").Code(s.journal.Epoch()).
 			Plain(", which began ").Clock(s.window().Since).Plain(" UTC and numbers its syncs from 1 again.")).
 		link("The newest sync", back)
 }
@@ -119,7 +120,7 @@ func (s *Server) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, e
 			link("Sync "+digits(seq)+" of "+t.Key(), syncHref(t)).link("The newest sync of "+o.Key(), back)
 	}
 	e := problem(http.StatusGone, "too-old", "Sync "+digits(seq)+" is no longer kept.",
-		views.Say("It changed nothing and was folded into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
+		views.Say("It changed nothing and was merged into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
 	if near := nearest(s.journal.Of(o, historyRows), seq); near != nil {
 		e = e.link("The nearest that is kept: "+digits(near.Seq), syncHref(near))
 	}
@@ -142,7 +143,7 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 // unknownObject names what comes nearest to an object that is not there.
 func (s *Server) unknownObject(o telemetry.Object) error {
 	kind := kindOf(o.Loop)
-	e := problem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+clip(o.Key(), 300)+" that was ever looked at.",
+	e := problem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+prose.Clip(o.Key(), 300)+" that was ever looked at.",
 		views.Say("Since ").Clock(s.window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
 	for _, t := range s.closest(o) {
 		e = e.link(t.Key(), hrefOf(t.Object))
@@ -154,23 +155,15 @@ func (s *Server) unknownObject(o telemetry.Object) error {
 // begins alike, the likeliest first.
 func (s *Server) closest(o telemetry.Object) []*telemetry.Trace {
 	likeness := func(t *telemetry.Trace) int {
-		n := common(t.Name, o.Name) - max(len(t.Name), len(o.Name))
+		n := prose.CommonPrefix(t.Name, o.Name) - max(len(t.Name), len(o.Name))
 		if t.Namespace != o.Namespace {
 			n--
 		}
 		return n
 	}
 	list := slices.DeleteFunc(s.journal.Board().List(o.Loop), func(t *telemetry.Trace) bool {
-		return t.Name != o.Name && (t.Namespace != o.Namespace || common(t.Name, o.Name) == 0)
+		return t.Name != o.Name && (t.Namespace != o.Namespace || prose.CommonPrefix(t.Name, o.Name) == 0)
 	})
 	slices.SortStableFunc(list, func(a, b *telemetry.Trace) int { return likeness(b) - likeness(a) })
 	return list[:min(3, len(list))]
-}
-
-func common(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

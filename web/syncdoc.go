@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -82,7 +83,7 @@ func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 	}
 	v.Raw, v.RawSize = b.String(), fmt.Sprintf("%.1f KB", float64(len(raw))/1024)
 	if len(v.Raw) > maxRaw {
-		v.Raw = v.Raw[:maxRaw] + "\n… the JSON twin of this page has all of it"
+		v.Raw = prose.Head(v.Raw, maxRaw) + "\n… the JSON twin of this page has all of it"
 	}
 	return v, nil
 }
@@ -109,16 +110,16 @@ func (s *Server) syncHeadline(t *telemetry.Trace) views.Text {
 	case t.Wrote():
 		text = text.Plain("wrote: " + did(t))
 	case t.Failure != nil && syncMark(t) == stateMark(decision.Unanswered):
-		text = text.Plain("got no answer: ").Code(clip(t.Failure.Message, 160))
+		text = text.Plain("got no answer: ").Code(prose.Clip(t.Failure.Message, 160))
 	case t.Failure != nil:
-		text = text.Plain(resultMark(t.Result).Word + ": ").Code(clip(t.Failure.Message, 160))
+		text = text.Plain(resultMark(t.Result).Word + ": ").Code(prose.Clip(t.Failure.Message, 160))
 	case t.Result == telemetry.ResultUnchanged:
 		text = text.Plain("had nothing to write")
 	default:
 		text = text.Plain("wrote nothing: " + resultMark(t.Result).Word)
 	}
 	if n := len(held(t)); n > 0 {
-		text = text.Plain(", and held " + views.Plural(n, "write") + " back")
+		text = text.Plain(", and held " + prose.Count(n, "write") + " back")
 	}
 	return text.Plain(".")
 }
@@ -157,7 +158,7 @@ func waitLines(t *telemetry.Trace) []views.Line {
 // observed is what the caches held, in a few lines.
 func observed(t *telemetry.Trace) []views.Line {
 	if snap, err := deploymentSnapshot(t); err == nil {
-		lines := []views.Line{{Label: "Deployment", Text: views.Sayf("rv %s, generation %d, wanted %d", orNone(snap.RV), snap.Generation, snap.Want)}}
+		lines := []views.Line{{Label: "Deployment", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)}}
 		empty := 0
 		for i := range snap.ReplicaSets {
 			rs := &snap.ReplicaSets[i]
@@ -173,14 +174,14 @@ func observed(t *telemetry.Trace) []views.Line {
 				Plain(fmt.Sprintf(" rv %s, size %d, %d available", rs.RV, rs.Replicas, rs.Available))})
 		}
 		if empty > 0 {
-			lines = append(lines, views.Line{Label: "others", Text: views.Say(views.Plural(empty, "ReplicaSet") + " of size 0")})
+			lines = append(lines, views.Line{Label: "others", Text: views.Say(prose.Count(empty, "ReplicaSet") + " of size 0")})
 		}
 		return lines
 	}
 	if snap, err := replicaSetSnapshot(t); err == nil {
 		return []views.Line{
-			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", orNone(snap.RV), snap.Generation, snap.Want)},
-			{Label: "pods", Text: views.Say(views.Plural(len(snap.Pods), "pod") + ", of which it or nobody is the controller")},
+			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
+			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ", of which it or nobody is the controller")},
 			{Label: "expects", Text: expects(snap)},
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -23,7 +24,7 @@ func (s *Server) syncOf(t *telemetry.Trace) views.Sync {
 }
 
 func failureText(f *decision.Failure) views.Text {
-	text := views.Text{}.Code(clip(f.Message, 600))
+	text := views.Text{}.Code(prose.Clip(f.Message, 600))
 	switch {
 	case f.Code != 0 && f.Reason != "":
 		text = text.Plain(fmt.Sprintf(" (%d %s)", f.Code, f.Reason))
@@ -31,7 +32,7 @@ func failureText(f *decision.Failure) views.Text {
 		text = text.Plain(" (" + f.Reason + ")")
 	}
 	if f.Terminal {
-		text = text.Plain(" No retry mends it.")
+		text = text.Plain(" No retry can fix it.")
 	}
 	return text
 }
@@ -52,13 +53,13 @@ func causeWord(k telemetry.CauseKind) string {
 
 // whyOf is every cause that was coalesced into the sync.
 func (s *Server) whyOf(t *telemetry.Trace) views.Why {
-	v := views.Why{Note: views.Plural(len(t.Causes)+t.Folded, "cause")}
+	v := views.Why{Note: prose.Count(len(t.Causes)+t.Folded, "cause")}
 	for _, c := range t.Causes {
 		v.Causes = append(v.Causes, s.causeOf(t, c))
 	}
 	switch {
 	case t.Folded > 0:
-		v.More = views.Sayf("and %s more that are only counted.", views.Thousands(t.Folded))
+		v.More = views.Sayf("and %s more that are only counted.", prose.Thousands(t.Folded))
 	case len(t.Causes) == 0 && t.TakenBy > 0:
 		v.More = views.Say("Its cause was taken by ").Join(s.toSync(t, "sync "+digits(t.TakenBy), t.TakenBy)).Plain(", which ran while it arrived.")
 	case len(t.Causes) == 0:
@@ -143,14 +144,7 @@ func changeText(c decision.Change) string {
 	if c.From == "" && c.To == "" {
 		return c.Field
 	}
-	return c.Field + " " + clip(change(orNone(c.From), orNone(c.To)), 300)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
+	return c.Field + " " + prose.Clip(change(prose.OrNone(c.From), prose.OrNone(c.To)), 300)
 }
 
 // looks is every timer of a sync, soonest first.

@@ -8,7 +8,7 @@ import (
 	"github.com/loopscope/loopscope/static"
 )
 
-// The limits of console.md section 12, compressed.
+// The limits of what goes over the wire, compressed.
 const (
 	maxFirst  = 60 << 10
 	maxNext   = 25 << 10

@@ -8,18 +8,21 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
 
 const (
-	// foldWithin bounds the plans of one page, and maxFolds how many pages are
-	// planned at once: the loops need the processors, too. Others wait for their
-	// turn for foldTurn.
-	foldWithin = 8 * time.Second
-	foldTurn   = 3 * time.Second
-	maxFolds   = 1
+	// simulationTimeout bounds the plans of one page, not counting the time that others draw in
+	// between, and maxSimulations how many pages are planned at once. Others wait for their
+	// turn for simulationWait.
+	simulationTimeout = 8 * time.Second
+	simulationWait    = 2 * time.Minute
+	maxSimulations    = 1
+	// maxAsItIs is of how many syncs the plans as it is are kept.
+	maxAsItIs = 8
 )
 
 // whatIf is the page of a plan as it is beside the plan as it would be. It
@@ -33,8 +36,8 @@ func (s *Server) whatIf(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := propose(snap, q.url.Query())
-	v, err := s.whatIfView(x, p)
+	p := propose(snap, q.args)
+	v, err := s.whatIfView(q, x, p)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 		snap, err = deployment.Decode(text) // The model decides on it: it is checked, wherever it comes from.
 	}
 	if err != nil {
-		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+digits(x.cursor.Seq)+" cannot be read.", views.Say(clip(err.Error(), 300))))
+		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+digits(x.cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
 	}
 	if !snap.Found || snap.Deleting {
 		return nil, back(problem(http.StatusNotFound, "gone", x.object.Key()+" is gone or being deleted as of sync "+digits(x.cursor.Seq)+": there is nothing to plan.",
@@ -82,17 +85,24 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 // tooLarge says that the model does not hold so many pods.
 func tooLarge(x *subject, pods int64) *asked {
 	return problem(http.StatusUnprocessableEntity, "too-large", "No plan is made for "+x.object.Key()+": it is too large.",
-		views.Sayf("It may have %s pods in a rollout; a plan is made for %s at most, so that no reader can keep this program busy.", views.Thousands(pods), views.Thousands(int64(sim.MaxPods))))
+		views.Sayf("It may have %s pods in a rollout; a plan is made for %s at most, so that no reader can keep this program busy.", prose.Thousands(pods), prose.Thousands(int64(sim.MaxPods))))
 }
 
 // whatIfView folds both plans, those from now on first.
-func (s *Server) whatIfView(x *subject, p *proposal) (views.WhatIf, error) {
-	leave, err := s.fold(x)
+func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, error) {
+	leave, err := s.simulate(q, x)
 	if err != nil {
 		return views.WhatIf{}, err
 	}
 	defer leave()
-	plans, err := p.plans(s.within / 4)
+	known, _ := s.asItIs.get(x.cursor)
+	plans, err := p.plans(q, s.within/4, known)
+	if q.ctx.Err() != nil {
+		return views.WhatIf{}, q.ctx.Err()
+	}
+	if known == nil && err == nil && !plans.now.cut && !plans.all.cut {
+		s.asItIs.put(x.cursor, &asItIs{plans.now, plans.all})
+	}
 	if err != nil {
 		return views.WhatIf{}, tooLarge(x, numbers(deployment.Numbers(p.from)).or("total")).link(x.object.Key(), hrefOf(x.object))
 	}
@@ -107,39 +117,61 @@ func (s *Server) whatIfView(x *subject, p *proposal) (views.WhatIf, error) {
 	return v, nil
 }
 
-// fold takes a turn at folding, or says that there is none to be had now.
-func (s *Server) fold(x *subject) (leave func(), err error) {
-	select {
-	case s.folds <- struct{}{}:
-		return func() { <-s.folds }, nil
-	case <-time.After(foldTurn):
-		return nil, problem(http.StatusServiceUnavailable, "busy", "Other plans are being made just now.",
-			views.Say("One is made at a time. Reload the page in a moment.")).link(x.object.Key(), hrefOf(x.object))
+// simulate takes a turn at folding, or says that there is none to be had now. Nobody who
+// waits for one keeps a slot meanwhile.
+func (s *Server) simulate(q *query, x *subject) (leave func(), err error) {
+	wait := func() error {
+		leave, err := s.slots.queue()
+		if err != nil {
+			return err
+		}
+		defer leave()
+		ctx, cancel := context.WithTimeout(q.ctx, simulationWait)
+		defer cancel()
+		err = s.folds.Acquire(ctx, 1)
+		if err != nil && q.ctx.Err() == nil {
+			return problem(http.StatusServiceUnavailable, "busy", "Other plans are being made just now.",
+				views.Sayf("One is made at a time, and this one was not reached within %s. Reload the page in a moment.", simulationWait)).
+				retryIn(5*time.Second).link(x.object.Key(), hrefOf(x.object))
+		}
+		return err
 	}
+	got := false
+	err = q.slot.without(q.ctx, func() error { err := wait(); got = err == nil; return err })
+	leave = func() { s.folds.Release(1) }
+	if err != nil && got {
+		leave()
+	}
+	return leave, err
 }
 
 // plans are the folds of a page: as it is and as it would be, from now on and
 // of a whole rollout.
 type plans struct {
-	now, nowIf, all, allIf folded
+	now, nowIf, all, allIf simulation
 	planned                bool // nowIf and allIf are made
 }
 
-// Each has as much time, so that the plans stay alike.
-func (p *proposal) plans(share time.Duration) (*plans, error) {
+// asItIs is what all plans that begin with one sync have in common.
+type asItIs struct{ now, all simulation }
+
+// Each has as much time, so that the plans stay alike. known may be nil.
+func (p *proposal) plans(q *query, share time.Duration, known *asItIs) (*plans, error) {
 	var f plans
 	var err error
-	plan := func(to *folded, how func(context.Context, *deployment.Snapshot, *proposal) (folded, error), with *proposal) {
+	plan := func(to *simulation, how func(*folding, *deployment.Snapshot, *proposal) (simulation, error), with *proposal) {
 		if err == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), share)
-			defer cancel()
-			*to, err = how(ctx, p.from, with)
+			*to, err = how(&folding{ctx: q.ctx, slot: q.slot, left: share}, p.from, with)
 		}
 	}
-	plan(&f.now, onward, nil)
-	plan(&f.all, whole, nil)
+	if known != nil {
+		f.now, f.all = known.now, known.all
+	} else {
+		plan(&f.now, next, nil)
+		plan(&f.all, whole, nil)
+	}
 	if f.planned = p.ok(); f.planned {
-		plan(&f.nowIf, onward, p)
+		plan(&f.nowIf, next, p)
 		plan(&f.allIf, whole, p)
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/views"
@@ -86,8 +87,8 @@ func wholeNumber(text string, least int64) (n int64, complaint string) {
 }
 
 // amount reads maxSurge or maxUnavailable, whose share may have a limit.
-func amount(text string, most int64) (v *deployment.IntOrShare, complaint string) {
-	const neither = "Enter a whole number, or a share such as 25%."
+func amount(text string, most int64) (v *deployment.IntOrPercent, complaint string) {
+	const neither = "Enter a whole number, or a percentage such as 25%."
 	if strings.HasSuffix(text, "%") {
 		percent, err := rollingupdate.Percent(text)
 		switch {
@@ -96,21 +97,21 @@ func amount(text string, most int64) (v *deployment.IntOrShare, complaint string
 		case percent > most:
 			return nil, fmt.Sprintf("Enter %d%% at most: more cannot be missing.", most)
 		}
-		return &deployment.IntOrShare{Share: text}, ""
+		return &deployment.IntOrPercent{Percent: text}, ""
 	}
 	n, bad := wholeNumber(text, 0)
 	if bad != "" {
 		return nil, neither
 	}
-	return &deployment.IntOrShare{Int: n}, ""
+	return &deployment.IntOrPercent{Int: n}, ""
 }
 
-func amountText(v *deployment.IntOrShare) string {
+func amountText(v *deployment.IntOrPercent) string {
 	switch {
 	case v == nil:
 		return "0"
-	case v.Share != "":
-		return v.Share
+	case v.Percent != "":
+		return v.Percent
 	}
 	return strconv.FormatInt(v.Int, 10)
 }
@@ -153,7 +154,7 @@ func setImages(s *deployment.Snapshot, text string) (complaint string) {
 		}
 	}
 	if len(images) != len(s.Images) {
-		return "Enter " + views.Plural(len(s.Images), "image") + ", with commas between them: the template has so many containers."
+		return "Enter " + prose.Count(len(s.Images), "image") + ", with commas between them: the template has that many containers."
 	}
 	s.Images = images
 	return ""
@@ -178,7 +179,7 @@ func (p *proposal) field(f whatIfField, text string) {
 	x := views.WhatIfField{Name: f.name, Now: f.now(p.from), Choices: f.choices}
 	x.Value = x.Now
 	if text != "" && text != x.Now {
-		x.Value = clip(text, 300)
+		x.Value = prose.Clip(text, 300)
 		to := p.to
 		if x.Error = f.set(&to, text); x.Error == "" {
 			p.to = to
@@ -199,7 +200,7 @@ func (p *proposal) together() {
 	case p.to.Deadline != nil && *p.to.Deadline <= p.to.MinReady:
 		p.refuse("The deadline has to be longer than minReadySeconds.", "progressDeadlineSeconds", "minReadySeconds")
 	case n.or("ceiling") > sim.MaxPods:
-		p.refuse("That would be "+views.Thousands(n.or("ceiling"))+" pods with those on top; a plan is made for "+views.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
+		p.refuse("That would be "+prose.Thousands(n.or("ceiling"))+" pods with those on top; a plan is made for "+prose.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
 	}
 }
 
@@ -284,7 +285,7 @@ func (p *proposal) choosePods(ready, fails []string) {
 			switch {
 			case name == everyPod && p.all != nil, name == "":
 			case i < 0:
-				p.podsError = "Nothing called " + clip(name, 80) + " waits in this sync. Choose of the pods above, if there are any."
+				p.podsError = "Nothing called " + prose.Clip(name, 80) + " waits in this sync. Choose one of the pods above, if there are any."
 			default:
 				x.mark(&p.pods[i])
 			}

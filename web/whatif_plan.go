@@ -7,6 +7,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/views"
 )
@@ -19,29 +20,29 @@ const (
 	// paceEvents is about how often pods become ready in a rollout of a whole
 	// Deployment; the pods of a larger one come in groups.
 	paceEvents = 60
-	// foldSyncs bounds the syncs of a fold, and foldWork the pods that all of them
+	// simulationSyncs bounds the syncs of a fold, and simulationWork the pods that all of them
 	// look at, so that a plan ends at the same step however busy the machine is.
-	// foldSlice is how many syncs are folded between looks at the clock.
-	foldSyncs, foldWork, foldSlice = 6_000, 2_000_000, 30
-	// foldSpan bounds the time of the model.
-	foldSpan = 365 * 24 * time.Hour
+	// simulationSlice is how many syncs are folded between looks at the clock.
+	simulationSyncs, simulationWork, simulationSlice = 6_000, 2_000_000, 30
+	// simulationSpan bounds the time of the model.
+	simulationSpan = 365 * 24 * time.Hour
 	// planRows is how many rows of a plan the page shows.
 	planRows = 60
 )
 
-// pace makes pods ready one after the other, the oldest first.
-type pace struct {
+// readySchedule makes pods ready one after the other, the oldest first.
+type readySchedule struct {
 	cluster *sim.Cluster
 	size    int64 // how many at a time
 	at      time.Time
 	taken   int64
 }
 
-// paceOf is the pace for a Deployment of so many pods.
-func paceOf(want int64) int64 { return max(1, (want+paceEvents-1)/paceEvents) }
+// readyScheduleOf is the pace for a Deployment of so many pods.
+func readyScheduleOf(want int64) int64 { return max(1, (want+paceEvents-1)/paceEvents) }
 
 // next is how long the next pod takes.
-func (p *pace) next() time.Duration {
+func (p *readySchedule) next() time.Duration {
 	now := p.cluster.Now()
 	if p.taken >= p.size || !p.at.After(now) {
 		if p.at.Before(now) {
@@ -63,8 +64,8 @@ type stage struct {
 	decided                      bool // a Deployment's sync
 }
 
-// folded is a fold with its beginning and its end.
-type folded struct {
+// simulation is a fold with its beginning and its end.
+type simulation struct {
 	began   stage
 	stages  []stage
 	end     sim.Result // without its steps
@@ -73,30 +74,51 @@ type folded struct {
 	ceiling int64
 }
 
-// fold runs a cluster until nothing is left to happen, or a bound is met. That of
-// real time is the last resort.
-func fold(ctx context.Context, c *sim.Cluster) folded {
-	start := c.Snapshot()
-	f := folded{began: beginning(start)}
-	for range foldSlices(start) {
-		r := c.Run(sim.Bound{Syncs: foldSlice, Time: foldSpan})
-		for i := range r.Steps {
-			f.stages = append(f.stages, stageOf(&r.Steps[i]))
-		}
-		r.Steps, f.end = nil, r
-		if f.cut = r.End == sim.Unsettled; !f.cut || ctx.Err() != nil {
-			break
-		}
-	}
-	n := numbers(deployment.Numbers(c.Snapshot()))
-	f.floor, f.ceiling = n.or("floor"), n.or("ceiling")
-	return f
+// folding is a fold under way: it lets others draw after every slice, and ends when
+// nobody waits for it any more.
+type folding struct {
+	ctx  context.Context
+	slot *slot
+	left time.Duration // of its own, not that of others in between
 }
 
-// foldSlices is how many slices a fold has at most.
-func foldSlices(s *deployment.Snapshot) int64 {
+// run advances a cluster slice by slice, until it settles, so many slices are over or
+// the time is. That is the last resort.
+func (f *folding) run(c *sim.Cluster, slices int64, each func(*sim.Result)) (end sim.Result, err error) {
+	for range slices {
+		began := time.Now()
+		end = c.Run(sim.Bound{Syncs: simulationSlice, Time: simulationSpan})
+		each(&end)
+		if f.left -= time.Since(began); end.End != sim.Unsettled || f.left <= 0 {
+			break
+		}
+		if err := f.slot.yield(f.ctx); err != nil {
+			return end, err
+		}
+	}
+	return end, nil
+}
+
+// fold runs a cluster until nothing is left to happen, or a bound is met.
+func (f *folding) fold(c *sim.Cluster) (simulation, error) {
+	start := c.Snapshot()
+	x := simulation{began: beginning(start)}
+	end, err := f.run(c, simulateInSlices(start), func(r *sim.Result) {
+		for i := range r.Steps {
+			x.stages = append(x.stages, stageOf(&r.Steps[i]))
+		}
+	})
+	end.Steps = nil
+	x.end, x.cut = end, end.End == sim.Unsettled
+	n := numbers(deployment.Numbers(c.Snapshot()))
+	x.floor, x.ceiling = n.or("floor"), n.or("ceiling")
+	return x, err
+}
+
+// simulateInSlices is how many slices a fold has at most.
+func simulateInSlices(s *deployment.Snapshot) int64 {
 	pods := numbers(deployment.Numbers(s)).or("ceiling")
-	return min(foldSyncs, foldWork/max(1, pods))/foldSlice + 1
+	return min(simulationSyncs, simulationWork/max(1, pods))/simulationSlice + 1
 }
 
 // beginning is the sizes before anything happens.
@@ -150,7 +172,7 @@ type row struct {
 
 // rows folds stages into one row for every event: the change, and then every
 // time that pods become available.
-func (f *folded) rows() []row {
+func (f *simulation) rows() []row {
 	var list []row
 	var came int64
 	for i := range f.stages {
@@ -174,7 +196,7 @@ func (f *folded) rows() []row {
 
 // least and most of a fold: the fewest pods available and the most asked for at
 // any stage of it, and how many writes of a size it takes.
-func (f *folded) extremes() (least, most, writes int64) {
+func (f *simulation) extremes() (least, most, writes int64) {
 	most = f.began.total
 	for i := range f.stages {
 		m := &f.stages[i]
@@ -187,10 +209,10 @@ func (f *folded) extremes() (least, most, writes int64) {
 }
 
 // planOf is a fold as the page shows it.
-func planOf(title string, f *folded) views.Plan {
+func planOf(title string, f *simulation) views.Plan {
 	least, most, writes := f.extremes()
 	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.end.At), Facts: []views.Figured{
-		{Label: "least available", Value: least}, {Label: "most pods", Value: most}, {Label: "writes of a size", Value: writes}}}
+		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "writes of a size", Value: writes}}}
 	o, _ := outcomeOf(f.end.Sentence.Tone)
 	p.End = views.Mark{Tone: o.view, Word: string(f.end.End)}
 	before := f.began
@@ -203,7 +225,7 @@ func planOf(title string, f *folded) views.Plan {
 		p.Rows, before = append(p.Rows, x), r.last
 	}
 	if f.cut {
-		p.Cut, p.Sentence = "This plan is longer than what is folded for a page, so it stops here. Fewer pods, or a larger maxSurge or maxUnavailable, make it shorter.", ""
+		p.Cut, p.Sentence = "This plan is longer than what is simulated for a page, so it stops here. Fewer pods, or a larger maxSurge or maxUnavailable, make it shorter.", ""
 	} else if n := len(p.Rows); n > 0 {
 		if f.end.End == sim.Overdue {
 			last := p.Rows[n-1]
@@ -217,7 +239,7 @@ func planOf(title string, f *folded) views.Plan {
 }
 
 // endMark is how a fold ended, at its last row.
-func endMark(f *folded) *views.Mark {
+func endMark(f *simulation) *views.Mark {
 	o, _ := outcomeOf(f.end.Sentence.Tone)
 	word := map[sim.End]string{sim.Complete: "complete", sim.Waiting: "waiting", sim.Overdue: "deadline exceeded", sim.Failed: "failed"}[f.end.End]
 	return &views.Mark{Tone: o.view, Word: word}
@@ -227,7 +249,7 @@ func whenText(came int64) string {
 	if came == 0 {
 		return "at once"
 	}
-	return views.Thousands(came) + " available"
+	return prose.Thousands(came) + " available"
 }
 
 // sizesText is what changed of the sizes between two rows.
@@ -264,9 +286,9 @@ func differ(a, b *views.Plan) {
 	}
 }
 
-// onward folds a snapshot from now on, changed as the proposal says; nil stands
+// next folds a snapshot from now on, changed as the proposal says; nil stands
 // for no change.
-func onward(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, error) {
+func next(f *folding, s *deployment.Snapshot, p *proposal) (simulation, error) {
 	base := *s
 	base.Lag, base.Held = 0, time.Time{}
 	if p != nil {
@@ -274,9 +296,9 @@ func onward(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, e
 	}
 	c, err := sim.From(&base)
 	if err != nil {
-		return folded{}, err
+		return simulation{}, err
 	}
-	steady := &pace{cluster: c, size: paceOf(s.Want)}
+	steady := &readySchedule{cluster: c, size: readyScheduleOf(s.Want)}
 	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
 	for _, pod := range comingPods(base.ReplicaSets) {
 		c.Edit(sim.Pod(pod, sim.ReadyAfter(steady.next())))
@@ -289,10 +311,10 @@ func onward(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, e
 			}
 		}
 	}
-	return fold(ctx, c), nil
+	return f.fold(c)
 }
 
-// mended are the ReplicaSets with the chosen pods on their way up.
+// fixed are the ReplicaSets with the chosen pods on their way up.
 func (p *proposal) mended() []deployment.ReplicaSet {
 	sets := slices.Clone(p.from.ReplicaSets)
 	for i := range sets {
@@ -328,7 +350,7 @@ func comingPods(sets []deployment.ReplicaSet) []string {
 
 // whole folds a rollout of a new template from its beginning, in which every pod
 // becomes ready: all old pods are there and available before it.
-func whole(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, error) {
+func whole(f *folding, s *deployment.Snapshot, p *proposal) (simulation, error) {
 	base := *s
 	base.Lag, base.Held, base.ReplicaSets, base.Paused, base.RollbackTo = 0, time.Time{}, nil, false, ""
 	base.Status, base.Echo = deployment.Status{}, nil
@@ -338,13 +360,13 @@ func whole(ctx context.Context, s *deployment.Snapshot, p *proposal) (folded, er
 	}
 	c, err := sim.From(&base)
 	if err != nil {
-		return folded{}, err
+		return simulation{}, err
 	}
-	if r := c.Run(sim.Bound{Syncs: foldSyncs / 10}); r.End != sim.Complete {
-		return folded{cut: true, end: r}, nil
+	if r, err := f.run(c, simulationSyncs/10/simulationSlice, func(*sim.Result) {}); err != nil || r.End != sim.Complete {
+		return simulation{cut: true, end: r}, err
 	}
-	steady := &pace{cluster: c, size: paceOf(base.Want)}
+	steady := &readySchedule{cluster: c, size: readyScheduleOf(base.Want)}
 	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
 	c.Edit(sim.Images("the-template-that-follows"))
-	return fold(ctx, c), nil
+	return f.fold(c)
 }

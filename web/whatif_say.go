@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/views"
 )
@@ -19,13 +20,13 @@ func (f *plans) headline(x *subject, p *proposal) string {
 	case !p.anything():
 		return "What if " + name + " were set otherwise? Change a field: both plans are still the same."
 	}
-	if text := contrast(&f.now, &f.nowIf, true); text != "" {
+	if text := comparisonOf(&f.now, &f.nowIf, true); text != "" {
 		return "With " + p.summary() + ", " + text + "."
 	}
 	if f.now.cut || f.nowIf.cut || f.all.cut || f.allIf.cut {
 		return "With " + p.summary() + ", the plan is too long to be compared as a whole: its first steps are below."
 	}
-	if text := contrast(&f.all, &f.allIf, false); text != "" {
+	if text := comparisonOf(&f.all, &f.allIf, false); text != "" {
 		return "With " + p.summary() + ", nothing changes now; in a whole rollout, " + text + "."
 	}
 	return "With " + p.summary() + ", nothing changes: the plans are the same, step by step."
@@ -50,12 +51,12 @@ func (p *proposal) summary() string {
 	if p.all != nil && p.all.Ready {
 		list = append(list, "every new pod ready")
 	}
-	return and(list)
+	return prose.And(list)
 }
 
-// contrast is what two folds come to where they differ, "" where they do not.
+// comparisonOf is what two folds come to where they differ, "" where they do not.
 // What happens first is told of those from now on.
-func contrast(a, b *folded, first bool) string {
+func comparisonOf(a, b *simulation, first bool) string {
 	if a.cut || b.cut {
 		return "" // What was not folded to its end cannot be compared.
 	}
@@ -69,15 +70,15 @@ func contrast(a, b *folded, first bool) string {
 	}
 	was, is := sizesNow(a), sizesNow(b)
 	add(first && was != is && is != "", is, " at once")
-	add(leastIf != least, "at least ", views.Thousands(leastIf), " stay available instead of ", views.Thousands(least))
-	add(mostIf != most, "there are at most ", views.Thousands(mostIf), " pods instead of ", views.Thousands(most))
-	add(writesIf != writes, "it takes ", views.Plural(writesIf, "write"), " of a size instead of ", views.Thousands(writes))
+	add(leastIf != least, "at least ", prose.Thousands(leastIf), " stay available instead of ", prose.Thousands(least))
+	add(mostIf != most, "there are at most ", prose.Thousands(mostIf), " pods instead of ", prose.Thousands(most))
+	add(writesIf != writes, "it takes ", prose.Count(writesIf, "write"), " of a size instead of ", prose.Thousands(writes))
 	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
-	return and(list)
+	return prose.And(list)
 }
 
 // sizesNow is what a fold changes before any pod does anything.
-func sizesNow(f *folded) string {
+func sizesNow(f *simulation) string {
 	if rows := f.rows(); len(rows) > 0 {
 		return sizesText(&f.began, &rows[0].last)
 	}
@@ -126,7 +127,7 @@ func floorText(n numbers) string {
 
 // heldEquation is the arithmetic of the first write that is held back in the end
 // of the first row of a plan.
-func heldEquation(f *folded) string {
+func heldEquation(f *simulation) string {
 	rows := f.rows()
 	if len(rows) == 0 {
 		return ""
@@ -159,7 +160,7 @@ func (f *plans) views(p *proposal) []views.Comparison {
 	return []views.Comparison{now, all}
 }
 
-func chartLabel(f *folded) string {
+func chartLabel(f *simulation) string {
 	least, most, _ := f.extremes()
 	return "Planned sizes: at most " + digits(most) + " pods, at least " + digits(least) + " available"
 }
@@ -167,7 +168,7 @@ func chartLabel(f *folded) string {
 // assumptions say what a plan is worth.
 func assumptions(x *subject, p *proposal) []views.Text {
 	pace := "Pods become ready one at a time, oldest first."
-	if n := paceOf(max(p.from.Want, p.to.Want)); n > 1 {
+	if n := readyScheduleOf(max(p.from.Want, p.to.Want)); n > 1 {
 		pace = "Pods become ready " + digits(n) + " at a time, oldest first."
 	}
 	list := []views.Text{
@@ -180,7 +181,7 @@ func assumptions(x *subject, p *proposal) []views.Text {
 	return list
 }
 
-// stuckReason is why a pod waits that time does not mend, "" where none does.
+// stuckReason is why a pod waits that time does not fix, "" where none does.
 func stuckReason(s *deployment.Snapshot) string {
 	for i := range s.ReplicaSets {
 		for _, b := range s.ReplicaSets[i].Blocking {
@@ -265,9 +266,9 @@ func (p *proposal) patch() specPatch {
 	return s
 }
 
-func amountValue(v *deployment.IntOrShare) any {
-	if v.Share != "" {
-		return v.Share
+func amountValue(v *deployment.IntOrPercent) any {
+	if v.Percent != "" {
+		return v.Percent
 	}
 	return v.Int
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
@@ -139,8 +140,8 @@ func TestWhatIfWrong(t *testing.T) {
 		"replicas=ten":                            {"replicas", "whole number from 0"},
 		"replicas=99999999999999999999":           {"replicas", "whole number from 0"},
 		"replicas=10000":                          {"replicas", "5,000 at most"},
-		"maxSurge=x":                              {"maxSurge", "share such as 25%"},
-		"maxSurge=-5%25":                          {"maxSurge", "share such as 25%"},
+		"maxSurge=x":                              {"maxSurge", "percentage such as 25%"},
+		"maxSurge=-5%25":                          {"maxSurge", "percentage such as 25%"},
 		"maxUnavailable=150%25":                   {"maxUnavailable", "100% at most"},
 		"maxUnavailable=0&maxSurge=0%25":          {"maxUnavailable", "May not be 0"},
 		"minReadySeconds=1.5":                     {"minReadySeconds", "whole number"},
@@ -198,7 +199,7 @@ func TestWhatIfBase(t *testing.T) {
 func TestWhatIfCommands(t *testing.T) {
 	for _, name := range []string{"web", "it's; rm -rf $HOME", "`id`\"\\"} {
 		s := &deployment.Snapshot{Version: 1, Now: storyNow, Found: true, Namespace: "shop " + name, Name: name, Want: 10, Strategy: "RollingUpdate", Images: []string{"a:1", "b:1"},
-			MaxSurge: &deployment.IntOrShare{Int: 1}, MaxUnavailable: &deployment.IntOrShare{}, Deadline: ptr(int64(600))}
+			MaxSurge: &deployment.IntOrPercent{Int: 1}, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: ptr(int64(600))}
 		p := propose(s, url.Values{"replicas": {"12"}, "maxSurge": {"3"}, "maxUnavailable": {"50%"}, "progressDeadlineSeconds": {"none"}, "paused": {"true"}, "image": {"a:1, b:2"}, "minReadySeconds": {"5"}})
 		if !p.ok() {
 			t.Fatalf("%+v", p.fields)
@@ -230,9 +231,9 @@ func TestWhatIfCommands(t *testing.T) {
 
 // many is the trace of a Deployment of so many pods that all are available.
 func (w *world) many(name string, pods int64) {
-	one := deployment.IntOrShare{Int: 1}
+	one := deployment.IntOrPercent{Int: 1}
 	s := &deployment.Snapshot{Version: 1, Now: w.now, Found: true, Namespace: "shop", Name: name, UID: name, RV: "1", Generation: 1, Want: pods, Strategy: "RollingUpdate",
-		MaxSurge: &one, MaxUnavailable: &deployment.IntOrShare{}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: name + "-1", NextHash: "1",
+		MaxSurge: &one, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: name + "-1", NextHash: "1",
 		ReplicaSets: []deployment.ReplicaSet{{Name: name + "-1", UID: name + "-1", RV: "1", Created: w.now, Mine: true, Matches: true, SameTemplate: true, Replicas: pods,
 			StatusReplicas: pods, Ready: pods, Available: pods, NonTerminal: pods, Images: []string{"a:1"}}}}
 	w.journal.Record(w.decideDeployment(s, script{}))
@@ -274,18 +275,18 @@ func TestWhatIfLarge(t *testing.T) {
 // TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
 func TestWhatIfBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{folds: make(chan struct{}, 1)}
+		s, q := &Server{folds: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
 		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
-		leave, err := s.fold(x)
+		leave, err := s.simulate(q, x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := s.fold(x); err == nil || !strings.Contains(err.Error(), "busy") || time.Since(began) != foldTurn {
+		if _, err := s.simulate(q, x); err == nil || !strings.Contains(err.Error(), "busy") || time.Since(began) != simulationWait {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		go func() { time.Sleep(foldTurn / 2); leave() }()
-		if leave, err = s.fold(x); err != nil {
+		go func() { time.Sleep(simulationWait / 2); leave() }()
+		if leave, err = s.simulate(q, x); err != nil {
 			t.Errorf("in its turn: %v", err)
 		}
 		leave()
@@ -314,6 +315,7 @@ func TestWhatIfIsAForm(t *testing.T) {
 // TestBrowserWhatIf goes the way of somebody who asks what maxUnavailable 50 %
 // would change: the answer is on one page, without scrolling.
 func TestBrowserWhatIf(t *testing.T) {
+	t.Parallel()
 	_, h := planWorld(t).serve(nil)
 	ctx := browser(t)
 	c := listen(t, ctx)
@@ -326,7 +328,7 @@ func TestBrowserWhatIf(t *testing.T) {
 	until(t, ctx, `location.search.includes('maxUnavailable=50%25') && location.search.includes('sync=') && document.readyState === 'complete'`)
 	for what, at := range map[string]string{
 		"With maxUnavailable 50%, old 1 → 0 at once, at least 7 stay available instead of 8": "h1",
-		"least available 7": ".whatif section .half>div:nth-child(2) .plan-h",
+		"fewest available 7": ".whatif section .half>div:nth-child(2) .plan-h",
 	} {
 		script := `(() => { const e = document.querySelector('` + at + `'), r = e.getBoundingClientRect(); return scrollY === 0 && e.innerText.includes(` + "`" + what + "`" + `) && r.top >= 0 && r.bottom <= innerHeight })()`
 		if !run(t, ctx, chromedp.Evaluate[bool](script)) {
@@ -352,22 +354,23 @@ func FuzzWhatIf(f *testing.F) {
 		f.Add(q)
 	}
 	s := &deployment.Snapshot{Version: 1, Now: storyNow, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "1", Generation: 1, Want: 4, Strategy: "RollingUpdate",
-		MaxSurge: &deployment.IntOrShare{Share: "25%"}, MaxUnavailable: &deployment.IntOrShare{Share: "25%"}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: "web-1", NextHash: "1",
+		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: "web-1", NextHash: "1",
 		ReplicaSets: []deployment.ReplicaSet{{Name: "web-0", UID: "0", RV: "1", Created: storyNow.Add(-time.Hour), Mine: true, Matches: true, SameTemplate: true, Replicas: 4, StatusReplicas: 4, Ready: 2, Available: 2, NonTerminal: 4, Unavailable: 2,
 			Images: []string{"a:1"}, Blocking: []deployment.Pod{{Name: "web-0-a", Created: storyNow, Reason: "ContainerCreating"}, {Name: "web-0-b", Created: storyNow, Node: "n", Reason: "CrashLoopBackOff"}}}}}
-	f.Fuzz(func(t *testing.T, query string) {
-		args, err := url.ParseQuery(query)
-		if err != nil || len(query) > maxQuery {
+	f.Fuzz(func(t *testing.T, text string) {
+		asker := &query{ctx: t.Context()}
+		args, err := url.ParseQuery(text)
+		if err != nil || len(text) > maxQuery {
 			return
 		}
 		p := propose(s, args)
 		if n := numbers(deployment.Numbers(&p.to)).or("ceiling"); p.ok() && n > sim.MaxPods {
-			t.Fatalf("%q plans %d pods", query, n)
+			t.Fatalf("%q plans %d pods", text, n)
 		}
 		if !p.ok() || p.to.Want > 20 {
 			return
 		}
-		plans, err := p.plans(foldWithin)
+		plans, err := p.plans(asker, simulationTimeout, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +379,7 @@ func FuzzWhatIf(f *testing.F) {
 		}
 		for _, c := range commands(p) {
 			if at := strings.Index(c, "'"); at >= 0 && strings.Count(c, "'") != 2 {
-				t.Fatalf("%q prints %s", query, c)
+				t.Fatalf("%q prints %s", text, c)
 			}
 		}
 	})

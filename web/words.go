@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -21,7 +22,7 @@ type outcome struct {
 
 // outcomes in the order of a list, attention first.
 var outcomes = []outcome{
-	{decision.ToneFailed, views.Failed, "failed", "Failed", "will not get better alone"},
+	{decision.ToneFailed, views.Failed, "failed", "Failed", "needs somebody to act"},
 	{decision.ToneWaiting, views.Waiting, "waiting", "Waiting", "longest first"},
 	{decision.ToneMoving, views.Moving, "moving", "Moving", "a write or progress in the last minute"},
 	{decision.ToneNeutral, views.Idle, "on hold", "On hold", "somebody chose it"},
@@ -72,7 +73,7 @@ func first(t views.Text) views.Text {
 		return t
 	}
 	c := append(views.Text(nil), t...)
-	c[0].Text = strings.ToUpper(c[0].Text[:1]) + c[0].Text[1:]
+	c[0].Text = prose.Upper(c[0].Text)
 	return c
 }
 
@@ -183,12 +184,4 @@ func split(name string) (owner, own string) {
 		return name[:i+1], name[i+1:]
 	}
 	return "", name
-}
-
-// and joins a list as a sentence does.
-func and(list []string) string {
-	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
-	}
-	return strings.Join(list, "")
 }

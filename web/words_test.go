@@ -6,8 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // TestSpansAgree keeps ages on a page equal to those in the sentences of the
@@ -15,7 +14,7 @@ import (
 func TestSpansAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(-int64(time.Hour), int64(400*24*time.Hour)).Draw(t, "d"))
-		if a, b := views.Span(d), decision.Span(d); a != b {
+		if a, b := prose.Span(d), prose.Span(d); a != b {
 			t.Fatalf("%d: page %q, sentence %q", d, a, b)
 		}
 	})
@@ -46,7 +45,7 @@ func TestSentencesTurn(t *testing.T) {
 	turning, changed := 0, 0
 	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
 		trace, _ := w.journal.Get(seq)
-		at := trace.Sentence.Turns
+		at := trace.Sentence.ChangesAt
 		if at.IsZero() {
 			continue
 		}
@@ -55,7 +54,7 @@ func TestSentencesTurn(t *testing.T) {
 			t.Errorf("%s turned too early, into %s", trace.Key(), got.Code)
 		}
 		got := s.said(trace, at)
-		if turned(got, at) {
+		if outdated(got, at) {
 			t.Errorf("%s: the new sentence has turned already", trace.Key())
 		}
 		if got.At(at) != trace.Sentence.At(at) {

@@ -2,9 +2,9 @@ package web
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 )
@@ -57,9 +57,9 @@ func wroteNote(all, done int) string {
 	case all == 0:
 		return "nothing"
 	case all == done:
-		return views.Plural(all, "write")
+		return prose.Count(all, "write")
 	default:
-		return fmt.Sprintf("%d of %s", done, views.Plural(all, "write"))
+		return fmt.Sprintf("%d of %s", done, prose.Count(all, "write"))
 	}
 }
 
@@ -95,9 +95,9 @@ var actionWords = map[decision.ActionKind]string{
 func actionText(a *decision.Action) views.Text {
 	switch a.Kind {
 	case decision.CreatePods:
-		return views.Say("create ").Strong(views.Plural(a.Count, "pod"))
+		return views.Say("create ").Strong(prose.Count(a.Count, "pod"))
 	case decision.DeletePods:
-		return views.Say("delete ").Strong(views.Plural(max(a.Count, int64(len(a.Victims))), "pod"))
+		return views.Say("delete ").Strong(prose.Count(max(a.Count, int64(len(a.Victims))), "pod"))
 	}
 	verb, ok := actionWords[a.Kind]
 	if !ok {
@@ -153,7 +153,7 @@ func detail(o *decision.Outcome) views.Text {
 		t = t.Plain(fmt.Sprintf("%d done, %d failed, %d not tried. ", o.Done, o.Failed, o.Untried))
 	}
 	if o.Other != nil {
-		t = t.Plain("Written first by ").Code(orNone(o.Other.Manager))
+		t = t.Plain("Written first by ").Code(prose.OrNone(o.Other.Manager))
 		if o.Other.RV != "" {
 			t = t.Plain(" at rv " + o.Other.RV)
 		}
@@ -226,22 +226,18 @@ func did(t *telemetry.Trace) string {
 	if t.Report != nil && t.Report.Outcome != nil && t.Report.Outcome.State == decision.Written {
 		list = append(list, "status")
 	}
-	switch {
-	case len(list) == 0:
+	if len(list) == 0 {
 		return syncMark(t).Word
-	case len(list) > 3:
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:2], ", "), len(list)-2)
-	default:
-		return strings.Join(list, ", ")
 	}
+	return prose.Some(list, 3)
 }
 
 func didOne(a *decision.Action, o *decision.Outcome) string {
 	switch {
 	case a.Kind == decision.CreatePods:
-		return "created " + views.Plural(max(o.Done, int64(len(o.Names))), "pod")
+		return "created " + prose.Count(max(o.Done, int64(len(o.Names))), "pod")
 	case a.Kind == decision.DeletePods:
-		return "deleted " + views.Plural(max(o.Done, int64(len(o.Names))), "pod")
+		return "deleted " + prose.Count(max(o.Done, int64(len(o.Names))), "pod")
 	case a.Kind == decision.CreateReplicaSet:
 		return "created " + a.Target.Name
 	case a.Size != nil && a.Size.From != a.Size.To:

@@ -104,7 +104,7 @@ func stuck(now time.Time) *deployment.Snapshot {
 	return &deployment.Snapshot{
 		Version: deployment.SnapshotVersion, Now: now, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "9",
 		Created: now.Add(-time.Hour), Generation: 2, Selector: "app=web", Want: 3, Strategy: "RollingUpdate",
-		MaxSurge: &deployment.IntOrShare{Share: "25%"}, MaxUnavailable: &deployment.IntOrShare{Share: "25%"}, Deadline: &deadline,
+		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: &deadline,
 		Revision: "2", NextName: "web-new", NextHash: "new", CollisionName: "web-other", CollisionHash: "other",
 		Status: deployment.Status{
 			ObservedGeneration: 2, Replicas: 4, Updated: 1, Ready: 3, Available: 3, Unavailable: 1,

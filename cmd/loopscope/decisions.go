@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/flow"
@@ -47,7 +48,7 @@ printed. An SVG draws one. Mermaid of several loops comes as Markdown, a block e
 		ValidArgsFunction: completeLoop,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s.out, args) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", decisionFormats[0], "what to print: "+inWords(decisionFormats))
+	cmd.Flags().StringVarP(&o.output, "output", "o", decisionFormats[0], "what to print: "+prose.Or(decisionFormats))
 	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(decisionFormats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // The flag is that of the line above.
 	}
@@ -70,15 +71,9 @@ func loopNames() []string {
 	return names
 }
 
-// inWords lists names as a sentence does.
-func inWords(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
 func (o *decisionsOptions) run(ctx context.Context, out io.Writer, args []string) error {
 	if !slices.Contains(decisionFormats, o.output) {
-		return fmt.Errorf("output format %q is not known; choose %s", o.output, inWords(decisionFormats))
+		return fmt.Errorf("output format %q is not known; choose %s", o.output, prose.Or(decisionFormats))
 	}
 	list, err := chosenLoops(args)
 	if err != nil {
@@ -86,7 +81,7 @@ func (o *decisionsOptions) run(ctx context.Context, out io.Writer, args []string
 	}
 	if o.output == "svg" {
 		if len(list) > 1 {
-			return fmt.Errorf("an SVG draws one loop: name %s", inWords(loopNames()))
+			return fmt.Errorf("an SVG draws one loop: name %s", prose.Or(loopNames()))
 		}
 		return drawLoop(ctx, out, list[0])
 	}
@@ -102,7 +97,7 @@ func chosenLoops(args []string) (list []decision.Graph, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%q is no loop; choose %s", args[0], inWords(loopNames()))
+		return nil, fmt.Errorf("%q is not a loop; choose %s", args[0], prose.Or(loopNames()))
 	}
 	return list, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // TestDecisionsPrinted compares each format with its golden file.
@@ -75,7 +76,7 @@ func TestDecisionsRefused(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"daemonset"}, []string{`"daemonset" is no loop`, "deployment, replicaset or replicationcontroller"}},
+		{[]string{"daemonset"}, []string{`"daemonset" is not a loop`, "deployment, replicaset or replicationcontroller"}},
 		{[]string{"-o", "svg"}, []string{"an SVG draws one loop"}},
 		{[]string{"deployment", "-o", "png"}, []string{`"png" is not known`, "markdown, mermaid, dot or svg"}},
 		{[]string{"deployment", "replicaset"}, []string{"accepts at most 1 arg(s)"}},
@@ -127,7 +128,7 @@ func FuzzDecisions(f *testing.F) {
 		var out strings.Builder
 		err := (&decisionsOptions{output: format}).run(t.Context(), &out, args)
 		switch {
-		case err != nil && (out.Len() > 0 || !strings.Contains(err.Error(), inWords(loopNames())) && !strings.Contains(err.Error(), inWords(decisionFormats))):
+		case err != nil && (out.Len() > 0 || !strings.Contains(err.Error(), prose.Or(loopNames())) && !strings.Contains(err.Error(), prose.Or(decisionFormats))):
 			t.Fatalf("%q %q: printed %d bytes, error %v", loop, format, out.Len(), err)
 		case err == nil && (out.Len() == 0 || !slices.Contains(decisionFormats, format) || loop != "" && !slices.Contains(loopNames(), loop)):
 			t.Fatalf("%q %q printed %d bytes", loop, format, out.Len())

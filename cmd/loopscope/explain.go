@@ -62,14 +62,14 @@ func (o *explainOptions) arguments(cmd *cobra.Command, args []string) error {
 		return cobra.RangeArgs(1, 2)(cmd, args)
 	}
 	if len(args) > 0 {
-		return errors.New("--sync names a sync and with it its object: leave the object out")
+		return errors.New("--sync names a sync and with it its object: omit the object")
 	}
 	return nil
 }
 
 func (o *explainOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.output != "" && o.output != "json" && o.output != "yaml" {
-		return fmt.Errorf("output format %q is not known; choose json or yaml, or leave -o away", o.output)
+		return fmt.Errorf("output format %q is not known; choose json or yaml, or omit -o", o.output)
 	}
 	if o.at != "" || o.sync != "" {
 		return o.past(ctx, s, args)

@@ -34,8 +34,11 @@ func newExport(s streams) *cobra.Command {
 		Short: "Write kept syncs to a recording: a file that replay and view read",
 		Long: `Writes what a running loopscope keeps, or a history file, as a recording: JSON
 Lines, a header first and then one sync a line, oldest first. A recording holds
-everything that each sync was decided on, and no annotation, env or argument
-values. It is compressed where the name ends in .gz.`,
+everything that each sync was decided on: names, sizes, images, selectors, the
+annotations that the loop itself keeps (revisions and sizes), and what conditions
+and the API server said, without the credentials that are known by their form. It
+holds no values of other annotations, of labels, env or arguments. It is
+compressed where the name ends in .gz.`,
 		Example: `  # Everything that is kept
   loopscope export -o night.jsonl.gz
 
@@ -58,7 +61,7 @@ values. It is compressed where the name ends in .gz.`,
 	f.StringVar(&o.name, "name", "", "only syncs of objects of this name")
 	f.StringVar(&o.since, "since", "", "only syncs that started then or later: a time (2026-11-21T03:02:24Z, 03:02) or how long ago (30m)")
 	f.StringVar(&o.until, "until", "", "only syncs that started before then")
-	f.IntVar(&o.limit, "limit", 0, "so many syncs at most; 0 for as many as there are (a console sends up to 100000)")
+	f.IntVar(&o.limit, "limit", 0, "maximum number of syncs; 0 for all (a console sends up to 100000)")
 	f.StringVarP(&o.to, "output", "o", "-", "file to write, which must not be there yet; - for standard output")
 	return cmd
 }
@@ -134,7 +137,7 @@ func (o *exportOptions) arguments() url.Values {
 func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exported, err error) {
 	base, err := url.Parse(o.server)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return done, fmt.Errorf("--server %q is no address; write it as http://%s", o.server, app.DefaultListen)
+		return done, fmt.Errorf("--server %q is not an address; write it as http://%s", o.server, app.DefaultListen)
 	}
 	base.Path, base.RawQuery = strings.TrimSuffix(base.Path, "/")+"/export.jsonl", o.arguments().Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base.String(), http.NoBody)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime/debug"
 	"time"
@@ -63,9 +62,9 @@ what it would have written with what the other controller writes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
-	cmd.Flags().IntVar(&o.workers, "workers", 5, "syncs that each loop runs at once")
-	cmd.Flags().Float32Var(&o.qps, "kube-api-qps", 20, "requests a second that each loop may send")
-	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "requests that each loop may send at once")
+	cmd.Flags().IntVar(&o.workers, "workers", 5, "number of concurrent syncs of each loop")
+	cmd.Flags().Float32Var(&o.qps, "kube-api-qps", 20, "maximum requests per second of each loop")
+	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "maximum burst of requests of each loop")
 	cmd.Flags().BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	cmd.Flags().BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "decide and write nothing, and compare with the controller that writes")
@@ -79,7 +78,7 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 		return errors.New("--workers, --kube-api-qps and --kube-api-burst have to be positive")
 	}
 	if o.watch && o.untraced {
-		return errors.New("--watch compares what is recorded: leave --untraced out")
+		return errors.New("--watch compares what is recorded: omit --untraced")
 	}
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
@@ -88,7 +87,7 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	if err := app.Check(config, stamped()); err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(s.err, nil))
+	logger := newLogger(s.err)
 	klog.SetSlogLogger(logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
@@ -39,9 +39,9 @@ func (t pageText) at(now time.Time) string {
 	for _, r := range t {
 		switch {
 		case r.Until != nil:
-			b.WriteString(decision.Span(r.Until.Sub(now)))
+			b.WriteString(prose.Span(r.Until.Sub(now)))
 		case r.Since != nil:
-			b.WriteString(decision.Span(now.Sub(*r.Since)))
+			b.WriteString(prose.Span(now.Sub(*r.Since)))
 		case r.At != nil:
 			b.WriteString(r.At.UTC().Format("15:04:05"))
 		default:

@@ -137,7 +137,7 @@ func TestReplayFindsWhatChanged(t *testing.T) {
 	}
 	for _, want := range []string{
 		"different: deployment shop/web, sync aaaa/312: rounds[0].verdict.path[6].answer: recorded maybe, now no",
-		"1 not replayable: the sync failed before it observed anything", "not read: " + path + ": line 5: it is no trace", "line 6: the recording ends in the middle",
+		"1 not replayable: the sync failed before it observed anything", "not read: " + path + ": line 5: it is not a trace", "line 6: the recording ends in the middle",
 		"deployment      1           0          1               1",
 	} {
 		if !strings.Contains(out, want) {
@@ -163,7 +163,7 @@ func TestExportChooses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := tracefile.NewReader(strings.NewReader(out))
+		r, err := tracefile.NewReader(t.Context(), strings.NewReader(out))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestView(t *testing.T) {
 		{"", "/deployments/shop/web/syncs/bbbb/7", "Sync 7 of", "aaaa (2 syncs"},
 		{"aaaa", "/deployments/shop/web/syncs/aaaa/311", "Sync 311 of", "bbbb (2 syncs"},
 	} {
-		a, err := app.NewView(app.ViewOptions{File: path, Epoch: c.epoch, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+		a, err := app.NewView(t.Context(), app.ViewOptions{File: path, Epoch: c.epoch, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,14 +292,14 @@ func TestPastErrorsSayWhatToDo(t *testing.T) {
 		{[]string{"explain", "deployment/web", "--at", "2026-11-21T03:03:00Z", "--history", file}, []string{"default/web", "-n", "oldest sync that it keeps started at 2026-11-21T03:02:24Z"}},
 		{[]string{"explain", "--sync", "aaaa/9", "--history", file}, []string{"sync aaaa/9 is not kept in " + file, "2026-11-21T03:02:24Z"}},
 		{[]string{"explain", "--sync", "nine", "--history", file}, []string{"EPOCH/NUMBER"}},
-		{[]string{"explain", "deployment/web", "--sync", "aaaa/9"}, []string{"leave the object out"}},
-		{[]string{"explain", "deployment/web", "--at", "then", "--history", file}, []string{"--at", "is no time"}},
+		{[]string{"explain", "deployment/web", "--sync", "aaaa/9"}, []string{"omit the object"}},
+		{[]string{"explain", "deployment/web", "--at", "then", "--history", file}, []string{"--at", "is not a time"}},
 		{[]string{"explain", "deployment/web", "--at", "3m"}, []string{"loopscope", "--history"}},
 		{[]string{"explain", "--at", "3m", "--sync", "a/1"}, []string{"one of them"}},
-		{[]string{"export", "--since", "then"}, []string{"--since", "is no time"}},
+		{[]string{"export", "--since", "then"}, []string{"--since", "is not a time"}},
 		{[]string{"export", "--limit", "-1"}, []string{"--limit"}},
 		{[]string{"export", "--server", "x", "--history", "y"}, []string{"one of them"}},
-		{[]string{"export", "--server", "here"}, []string{"is no address"}},
+		{[]string{"export", "--server", "here"}, []string{"is not an address"}},
 		{[]string{"export", "--server", "http://127.0.0.1:1"}, []string{"ask the console", "--history"}},
 		{[]string{"export", "--history", file, "-o", text}, []string{"is there already"}},
 		{[]string{"replay", filepath.Join(t.TempDir(), "none")}, []string{"open recording"}},

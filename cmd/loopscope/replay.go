@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -42,12 +43,13 @@ code is 1 where anything differs or a line cannot be read.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	cmd.Flags().IntVar(&o.limit, "limit", 0, "replay so many syncs at most; 0 for all")
+	cmd.Flags().IntVar(&o.limit, "limit", 0, "maximum number of syncs to replay; 0 for all")
 	return cmd
 }
 
 // replaying is one run of the command.
 type replaying struct {
+	mu sync.Mutex // guards what follows: what was replayed is printed also where the rest is left behind
 	replay.Summary
 	limit int
 	bad   []error // lines that cannot be read, the first few
@@ -61,23 +63,32 @@ func (o *replayOptions) run(ctx context.Context, s streams, files []string) erro
 	}
 	r := &replaying{limit: o.limit}
 	began := time.Now()
-	for _, file := range files {
-		if err := r.file(ctx, file); err != nil {
-			return err
+	ended := interruptible(ctx, func() error {
+		for _, file := range files {
+			if err := r.file(ctx, file); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ended != nil && r.Total().All() == 0 && r.lines == 0 {
+		return ended
 	}
 	r.took = time.Since(began)
 	if err := r.print(s.out); err != nil {
 		return err
 	}
-	return r.verdict()
+	return errors.Join(ended, r.verdict())
 }
 
-// replayBatch is how many syncs are decided at once, before more are read.
-const replayBatch = 512
+// replayBatch is how many syncs are decided at once, before more are read, and
+// replayBytes how long their lines may be together, but for the last.
+const replayBatch, replayBytes = 512, 16 << 20
 
 func (r *replaying) file(ctx context.Context, name string) (err error) {
-	from, err := tracefile.Open(name)
+	from, err := tracefile.Open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -91,9 +102,7 @@ func (r *replaying) file(ctx context.Context, name string) (err error) {
 		if len(batch) == 0 {
 			return err
 		}
-		for i, f := range (replay.Rules{}).Traces(batch) {
-			r.Add(batch[i], f)
-		}
+		r.add(batch, (replay.Rules{}).Traces(batch))
 		if err != nil {
 			return err
 		}
@@ -101,10 +110,18 @@ func (r *replaying) file(ctx context.Context, name string) (err error) {
 	return ctx.Err()
 }
 
+func (r *replaying) add(batch []*telemetry.Trace, findings []replay.Finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, f := range findings {
+		r.Add(batch[i], f)
+	}
+}
+
 // read gives up to that many syncs, none at the end. Lines that cannot be read
 // are noted.
 func (r *replaying) read(from *tracefile.Reader, name string, room int) (batch []*telemetry.Trace, err error) {
-	for len(batch) < room {
+	for size := 0; len(batch) < room && size < replayBytes; size += from.Size() {
 		t, err := from.Next()
 		var bad *tracefile.LineError
 		switch {
@@ -125,6 +142,8 @@ func (r *replaying) read(from *tracefile.Reader, name string, room int) (batch [
 const maxBad = 10
 
 func (r *replaying) unread(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.lines++; r.lines <= maxBad {
 		r.bad = append(r.bad, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -61,7 +61,7 @@ waited for.`,
 
 func (o *storyOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.output != "" && o.output != "json" {
-		return fmt.Errorf("output format %q is not known; choose json, or leave -o away", o.output)
+		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
 	}
 	name, err := deploymentName(args)
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *storyOptions) ask(ctx context.Context, name string) (*telemetry.Story, 
 func askConsole(ctx context.Context, server, path string, query url.Values, into any) error {
 	base, err := url.Parse(server)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return fmt.Errorf("--server %q is no address; write it as http://%s", server, app.DefaultListen)
+		return fmt.Errorf("--server %q is not an address; write it as http://%s", server, app.DefaultListen)
 	}
 	base.Path, base.RawQuery = strings.TrimSuffix(base.Path, "/")+path, query.Encode()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
@@ -149,9 +149,9 @@ func refused(server, status string, body []byte) error {
 }
 
 func countsText(c telemetry.StoryCounts) string {
-	text := fmt.Sprintf("%s by others, %s of pods, %s, %s, %d refused", counted(c.Changes, "change"), counted(c.Pods, "transition"), counted(c.Syncs, "sync"), counted(c.Writes, "write"), c.Refused)
+	text := fmt.Sprintf("%s by others, %s of pods, %s, %s, %d refused", prose.Count(c.Changes, "change"), prose.Count(c.Pods, "transition"), prose.Count(c.Syncs, "sync"), prose.Count(c.Writes, "write"), c.Refused)
 	if c.Conflicts > 0 {
-		text += ", " + counted(c.Conflicts, "conflict")
+		text += ", " + prose.Count(c.Conflicts, "conflict")
 	}
 	if c.Unanswered > 0 {
 		text += fmt.Sprintf(", %d unanswered", c.Unanswered)
@@ -159,19 +159,12 @@ func countsText(c telemetry.StoryCounts) string {
 	return text
 }
 
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 	fmt.Fprintf(w, "%s\n", safetext.Line(story.Text))
 	if story.Settled.IsZero() {
 		fmt.Fprintf(w, "It is not settled yet. It began %s UTC", story.Began.UTC().Format(time.DateTime))
 	} else {
-		fmt.Fprintf(w, "It was settled after %s. It began %s UTC", decision.Span(story.Settled.Sub(story.Began)), story.Began.UTC().Format(time.DateTime))
+		fmt.Fprintf(w, "It was settled after %s. It began %s UTC", prose.Span(story.Settled.Sub(story.Began)), story.Began.UTC().Format(time.DateTime))
 	}
 	if story.Open {
 		fmt.Fprint(w, " or before: earlier syncs are not kept")
@@ -187,13 +180,13 @@ func storyText(w io.Writer, story *telemetry.Story, all bool) error {
 			continue
 		}
 		if b.Waited != nil && b.Waited.For >= time.Second {
-			fmt.Fprintf(table, "\t\t\t%s of waiting (%s): %s\n", decision.Span(b.Waited.For), safetext.Line(strings.Join(b.Waited.Codes, ", ")), safetext.Line(b.Waited.Text))
+			fmt.Fprintf(table, "\t\t\t%s of waiting (%s): %s\n", prose.Span(b.Waited.For), safetext.Line(strings.Join(b.Waited.Codes, ", ")), safetext.Line(b.Waited.Text))
 		}
 		end := ""
 		if b.Settles {
 			end = ". Settled."
 		}
-		fmt.Fprintf(table, "%s\t+%s\t%s\t%s%s\n", b.At.UTC().Format("15:04:05.000"), decision.Span(b.At.Sub(story.Began)), safetext.Line(string(b.Kind)), safetext.Line(b.Tell().At(b.At)), end)
+		fmt.Fprintf(table, "%s\t+%s\t%s\t%s%s\n", b.At.UTC().Format("15:04:05.000"), prose.Span(b.At.Sub(story.Began)), safetext.Line(string(b.Kind)), safetext.Line(b.Tell().At(b.At)), end)
 	}
 	return table.Flush()
 }

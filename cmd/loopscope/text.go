@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/controllers/sim"
@@ -164,11 +165,11 @@ func (p *printer) findings(d decision.Diagnosis) {
 
 // since is for how long pods have been kept, or when they were taken away.
 func (p *printer) since(f *decision.Finding) string {
-	span := decision.Span(p.now.Sub(f.Since))
+	span := prose.Span(p.now.Sub(f.Since))
 	switch {
 	case f.Since.IsZero():
 		return ""
-	case !diagnosis.Takes(f.Code):
+	case !diagnosis.IsDisruption(f.Code):
 		return ", for " + span
 	case f.Count == 1:
 		return ", " + span + " ago"
@@ -187,15 +188,12 @@ func (p *printer) evidence(seen evidence) {
 		if i == 0 {
 			p.line("\nWARNINGS OF THESE PODS")
 		}
-		p.line("  %s  %s ago, %d times, %s: %s", w.Reason, decision.Span(p.now.Sub(w.At)), w.Count, w.Object, strings.Join(strings.Fields(w.Message), " "))
+		p.line("  %s  %s ago, %d times, %s: %s", w.Reason, prose.Span(p.now.Sub(w.At)), w.Count, w.Object, strings.Join(strings.Fields(w.Message), " "))
 	}
 }
 
 func podWord(f *decision.Finding) string {
-	word := "pods"
-	if f.Count == 1 {
-		word = "pod"
-	}
+	word := prose.Plural(f.Count, "pod", "pods")
 	if f.Old {
 		return "old " + word
 	}
@@ -227,7 +225,7 @@ func (p *printer) held(held []decision.Held) {
 func blocker(b decision.Blocker, now time.Time) string {
 	text := b.Reason
 	if !b.Since.IsZero() {
-		text += " for " + decision.Span(now.Sub(b.Since))
+		text += " for " + prose.Span(now.Sub(b.Since))
 	}
 	if b.Message != "" {
 		text += ": " + b.Message

@@ -68,7 +68,7 @@ image: and by:; a minus in front means not, after a -- so that it is no flag.`,
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "draw the table again and again, in place")
 	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "how often --watch asks")
-	cmd.Flags().IntVar(&o.limit, "limit", topRows, "list so many rows at most; 25 with --watch")
+	cmd.Flags().IntVar(&o.limit, "limit", topRows, "maximum number of rows; 25 with --watch")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the rows as json")
 	return cmd
 }
@@ -76,9 +76,9 @@ image: and by:; a minus in front means not, after a -- so that it is no flag.`,
 func (o *topOptions) check() error {
 	switch {
 	case o.output != "" && o.output != "json":
-		return fmt.Errorf("output format %q is not known; choose json, or leave -o away", o.output)
+		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
 	case o.watch && o.output != "":
-		return errors.New("--watch draws a table: leave -o away, or ask again by yourself")
+		return errors.New("--watch draws a table: omit -o, or ask again by yourself")
 	case o.limit < 1:
 		return errors.New("--limit has to be positive")
 	case o.every < 100*time.Millisecond:
@@ -129,7 +129,7 @@ func terminal(out io.Writer) bool {
 // is said above the last table, and asked again.
 func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, terms []string) error {
 	if !terminal(out) {
-		return errors.New("--watch draws in place, and the output is no terminal: leave it away")
+		return errors.New("--watch draws in place, and the output is not a terminal: omit it")
 	}
 	if _, err := io.WriteString(out, "\x1b[2J"); err != nil {
 		return err
@@ -292,9 +292,9 @@ var toneColours = map[string]string{"fail": "\x1b[31m", "wait": "\x1b[33m", "mov
 
 const colourEnd = "\x1b[0m"
 
-// dyed puts a colour around a word. All words of a column have one, so that they
+// coloured puts a colour around a word. All words of a column have one, so that they
 // stay as wide as each other: "idle" has the terminal's own.
-func (p topPrinter) dyed(m mark) string {
+func (p topPrinter) coloured(m mark) string {
 	if !p.colour {
 		return safetext.Line(m.Word)
 	}
@@ -331,13 +331,13 @@ func (p topPrinter) print(w io.Writer, list topList) error {
 
 func (p topPrinter) table(w io.Writer, list topList) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(table, "%s\tSINCE\tNAMESPACE\tNAME\tAVAILABLE\tQUEUE\tWHY\n", p.dyed(mark{Word: "STATE"}))
+	fmt.Fprintf(table, "%s\tSINCE\tNAMESPACE\tNAME\tAVAILABLE\tQUEUE\tWHY\n", p.coloured(mark{Word: "STATE"}))
 	for _, r := range list.rows {
 		queue := safetext.Line(r.Queue)
 		if note := r.QueueNote.at(list.now); note != "" && note != "no timer" {
 			queue += ", " + note
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.dyed(r.State), r.since(list.now), safetext.Line(r.Namespace), safetext.Line(r.Name), safetext.Line(r.Available), queue, r.Why.at(list.now))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.coloured(r.State), r.since(list.now), safetext.Line(r.Namespace), safetext.Line(r.Name), safetext.Line(r.Available), queue, r.Why.at(list.now))
 	}
 	return table.Flush()
 }

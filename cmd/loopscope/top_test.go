@@ -19,7 +19,7 @@ import (
 // consoleOn is a running console on the recording of a night.
 func consoleOn(t *testing.T) string {
 	t.Helper()
-	program, err := app.NewView(app.ViewOptions{File: recordingOf(t), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	program, err := app.NewView(t.Context(), app.ViewOptions{File: recordingOf(t), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +91,11 @@ func TestTopErrorsSayWhatToDo(t *testing.T) {
 	closed.Close()
 	for want, args := range map[string][]string{
 		"choose json":                 {"top", "-o", "yaml"},
-		"leave -o away":               {"top", "-w", "-o", "json"},
+		"omit -o":                     {"top", "-w", "-o", "json"},
 		"--limit has to be positive":  {"top", "--limit", "0"},
 		"100ms or more":               {"top", "-w", "--every", "1ms"},
-		"no terminal":                 {"top", "-w", "--server", strange.URL},
-		"is no address":               {"top", "--server", "localhost"},
+		"not a terminal":              {"top", "-w", "--server", strange.URL},
+		"is not an address":           {"top", "--server", "localhost"},
 		"Is loopscope running there?": {"top", "--server", closed.URL},
 		"of another version?":         {"top", "--server", strange.URL},
 	} {

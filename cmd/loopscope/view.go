@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +37,11 @@ several runs, the one that ended last is shown; --epoch chooses another.`,
 }
 
 func (o *viewOptions) run(ctx context.Context, s streams, file string) error {
-	program, err := app.NewView(app.ViewOptions{File: file, Epoch: o.epoch, Listen: o.listen, Logger: slog.New(slog.NewTextHandler(s.err, nil)), Version: stamped()})
+	var program *app.App
+	err := interruptible(ctx, func() (err error) {
+		program, err = app.NewView(ctx, app.ViewOptions{File: file, Epoch: o.epoch, Listen: o.listen, Logger: newLogger(s.err), Version: stamped()})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -47,3 +51,22 @@ func (o *viewOptions) run(ctx context.Context, s streams, file string) error {
 	fmt.Fprintf(s.out, "recording: %s\n", program.URL())
 	return until(ctx, program)
 }
+
+// interruptible runs what reads a file, and leaves it behind when ctx ends: one line may
+// take long, and a pipe that nobody writes to forever.
+func interruptible(ctx context.Context, read func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- read() }()
+	select {
+	case err := <-ended:
+		if err != nil && ctx.Err() != nil {
+			return errInterrupted
+		}
+		return err
+	case <-ctx.Done():
+		return errInterrupted
+	}
+}
+
+// errInterrupted is the error of a command that a signal ended.
+var errInterrupted = errors.New("interrupted before everything was read")

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/requestlog"
 	"k8s.io/klog/v2"
 )
 
@@ -27,6 +28,9 @@ func (s *sandbox) openDashboard(ctx context.Context) error {
 	s.dashboard = &dashboard{log: log}
 	config, err := restConfig(s.state.kubeconfigOf(userLoopscope))
 	if err != nil {
+		return err
+	}
+	if err := requestlog.Follow(config); err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(s.logTo(log), nil))

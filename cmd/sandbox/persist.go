@@ -20,7 +20,7 @@ const (
 // persistentTransport repeats kwok's writes while the API server is away. kwok
 // drops a stage whose write failed for another reason than a refused
 // connection, and its watch, which goes on where it was, never shows the pod
-// again: one killed API server would leave pods starting or ending for ever.
+// again: one killed API server would leave pods starting or ending forever.
 // Its writes may be repeated: they are status patches, lease updates under a
 // resource version and deletions.
 type persistentTransport struct {

@@ -29,7 +29,7 @@ func TestPersistentTransport(t *testing.T) {
 		{"conflict is an answer", http.MethodPatch, []int{409}, 409, 1},
 		{"reads are not repeated", http.MethodGet, []int{0, 200}, 0, 1},
 		{"creations are not repeated", http.MethodPost, []int{503, 200}, 503, 1},
-		{"not for ever", http.MethodPatch, []int{503}, 503, int(persistLimit/persistPause) + 2},
+		{"not forever", http.MethodPatch, []int{503}, 503, int(persistLimit/persistPause) + 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := 0

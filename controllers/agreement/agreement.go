@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Account is what is said of one sync.
@@ -60,7 +61,7 @@ func isFinding(code string) bool { return diagnosis.Codes.AnchorOf(code) != "" }
 
 // has reports whether a finding of that code is one that a sentence names.
 func (a *Account) has(code string) bool {
-	return slices.ContainsFunc(diagnosis.Matter(a.Diagnosis.Findings), func(f decision.Finding) bool { return f.Code == code })
+	return slices.ContainsFunc(diagnosis.Relevant(a.Diagnosis.Findings), func(f decision.Finding) bool { return f.Code == code })
 }
 
 // vague is a sentence that says no more than what everybody sees.
@@ -72,14 +73,11 @@ func (a *Account) vague() []string {
 	return []string{fmt.Sprintf("the cluster gives a reason, and the sentence says %q", said)}
 }
 
-// ellipsis stands where words were left out.
-const ellipsis = "…"
-
 // cut are quoted messages without their end, where the answer mostly stands. What
 // the record itself has cut has none.
 func (a *Account) cut() (list []string) {
 	for _, part := range slices.Concat(a.Sentence.Lead, a.Sentence.Then) {
-		if part.Kind != decision.Quote || !strings.HasSuffix(part.Text, ellipsis) || a.Sentence.Code == "conflict" || a.recordedSo() {
+		if part.Kind != decision.Quote || !strings.HasSuffix(part.Text, prose.Ellipsis) || a.Sentence.Code == "conflict" || a.recordedSo() {
 			continue // A conflict quotes a list of fields, of which the first are enough.
 		}
 		list = append(list, fmt.Sprintf("a quoted message loses its end: %q", part.Text))
@@ -89,12 +87,12 @@ func (a *Account) cut() (list []string) {
 
 // recordedSo reports whether a message was too long to be recorded whole.
 func (a *Account) recordedSo() bool {
-	if slices.ContainsFunc(a.Diagnosis.Findings, func(f decision.Finding) bool { return strings.HasSuffix(f.Message, ellipsis) }) {
+	if slices.ContainsFunc(a.Diagnosis.Findings, func(f decision.Finding) bool { return strings.HasSuffix(f.Message, prose.Ellipsis) }) {
 		return true
 	}
 	for _, r := range a.Rounds {
 		for _, o := range r.Outcomes {
-			if o.Failure != nil && strings.HasSuffix(o.Failure.Message, ellipsis) {
+			if o.Failure != nil && strings.HasSuffix(o.Failure.Message, prose.Ellipsis) {
 				return true
 			}
 		}

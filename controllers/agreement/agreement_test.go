@@ -43,6 +43,13 @@ func TestContradictions(t *testing.T) {
 			a.Sentence.Lead = words("refused: ").Quote("admission webhook …")
 			a.Rounds[0].Outcomes = []decision.Outcome{{Failure: &decision.Failure{Message: "admission webhook says much…"}}}
 		}, ""},
+		{"cut in what was found", func(a *agreement.Account) {
+			a.Sentence.Lead = words("refused: ").Quote("admission webhook …")
+			a.Diagnosis.Findings[0].Message = "admission webhook says much…"
+		}, ""},
+		{"a list of ours that goes on", func(a *agreement.Account) {
+			a.Sentence.Lead = words("1 pod waits for web-1, web-2, …")
+		}, ""},
 		{"endless", func(a *agreement.Account) { a.Sentence.Then = nil }, "nothing says what ends it"},
 		{"nothing to end", func(a *agreement.Account) { a.Sentence.Then, a.Sentence.Tone = nil, decision.ToneOK }, ""},
 	} {

@@ -57,7 +57,7 @@ type Stamp struct {
 	// Desired and Max are desired-replicas and max-replicas; nil leaves them.
 	Desired *int64 `json:"desired,omitempty"`
 	Max     *int64 `json:"max,omitempty"`
-	// Copy asks for the Deployment's other annotations to be copied (spec 2.5.1).
+	// Copy asks for the Deployment's other annotations to be copied ([G-1]).
 	// Their values are taken from the cached object at the edge and never recorded.
 	Copy bool `json:"copy,omitempty"`
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Fact is a named value that an answer rests on.
@@ -28,12 +30,12 @@ type kind uint8
 const (
 	kindText kind = iota
 	kindCount
-	kindTruth
+	kindBool
 	kindDuration
 	kindInstant
 )
 
-var kindNames = [...]string{kindText: "text", kindCount: "count", kindTruth: "truth", kindDuration: "duration", kindInstant: "instant"}
+var kindNames = [...]string{kindText: "text", kindCount: "count", kindBool: "truth", kindDuration: "duration", kindInstant: "instant"}
 
 // Count is a fact that is a whole number.
 func Count(name string, n int64) Fact { return Fact{name, Value{kind: kindCount, n: n}} }
@@ -41,9 +43,9 @@ func Count(name string, n int64) Fact { return Fact{name, Value{kind: kindCount,
 // Text is a fact that is a name or another short string.
 func Text(name, s string) Fact { return Fact{name, Value{kind: kindText, s: s}} }
 
-// Truth is a fact that holds or does not.
-func Truth(name string, b bool) Fact {
-	v := Value{kind: kindTruth}
+// Bool is a fact that holds or does not.
+func Bool(name string, b bool) Fact {
+	v := Value{kind: kindBool}
 	if b {
 		v.n = 1
 	}
@@ -64,7 +66,7 @@ func Instant(name string, t time.Time) Fact {
 func (v Value) Int() (int64, bool) { return v.n, v.kind == kindCount }
 
 // Bool returns the truth and whether the value is one.
-func (v Value) Bool() (truth, ok bool) { return v.n == 1, v.kind == kindTruth }
+func (v Value) Bool() (truth, ok bool) { return v.n == 1, v.kind == kindBool }
 
 // Time returns the instant and whether the value is one.
 func (v Value) Time() (time.Time, bool) {
@@ -95,10 +97,10 @@ func (v Value) String() string {
 	switch v.kind {
 	case kindCount:
 		return strconv.FormatInt(v.n, 10)
-	case kindTruth:
+	case kindBool:
 		return word(v.n == 1)
 	case kindDuration:
-		return Span(time.Duration(v.n))
+		return prose.Span(time.Duration(v.n))
 	case kindInstant:
 		return v.time().Format("15:04:05")
 	default:
@@ -123,7 +125,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 	switch f.Value.kind {
 	case kindCount:
 		b = strconv.AppendInt(append(b, `,"value":`...), f.Value.n, 10)
-	case kindTruth:
+	case kindBool:
 		b = strconv.AppendBool(append(b, `,"value":`...), f.Value.n == 1)
 	case kindDuration:
 		b = strconv.AppendInt(append(b, `,"kind":"duration","value":`...), f.Value.n, 10)
@@ -198,35 +200,9 @@ func parsePlain(raw json.RawMessage) (Value, error) {
 	case 't', 'f':
 		var b bool
 		err := json.Unmarshal(raw, &b)
-		return Truth("", b).Value, err
+		return Bool("", b).Value, err
 	default:
 		v := Value{kind: kindCount}
 		return v, json.Unmarshal(raw, &v.n)
 	}
-}
-
-// Span prints a length of time the way people read it on a page, with two units
-// at most: 0.4s, 12s, 4m 48s, 2h 10m, 6d 3h. Negative lengths print as 0s.
-func Span(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "0s"
-	case d < time.Second:
-		return fmt.Sprintf("0.%ds", max(1, d/(100*time.Millisecond)))
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return two(d, time.Minute, "m", time.Second, "s")
-	case d < 24*time.Hour:
-		return two(d, time.Hour, "h", time.Minute, "m")
-	default:
-		return two(d, 24*time.Hour, "d", time.Hour, "h")
-	}
-}
-
-func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
-	if rest := d % big / small; rest > 0 {
-		return fmt.Sprintf("%d%s %d%s", d/big, bigName, rest, smallName)
-	}
-	return fmt.Sprintf("%d%s", d/big, bigName)
 }

@@ -27,8 +27,8 @@ func TestFactJSON(t *testing.T) {
 		{decision.Text("true", "true"), `{"name":"true","value":"true"}`, "true"},
 		{decision.Text("", ""), `{"name":"","value":""}`, ""},
 		{decision.Fact{}, `{"name":"","value":""}`, ""},
-		{decision.Truth("ready", true), `{"name":"ready","value":true}`, "yes"},
-		{decision.Truth("ready", false), `{"name":"ready","value":false}`, "no"},
+		{decision.Bool("ready", true), `{"name":"ready","value":true}`, "yes"},
+		{decision.Bool("ready", false), `{"name":"ready","value":false}`, "no"},
 		{decision.Duration("age", 288*time.Second), `{"name":"age","kind":"duration","value":288000000000}`, "4m 48s"},
 		{decision.Instant("since", noon), `{"name":"since","kind":"instant","value":"2026-03-14T12:00:00Z"}`, "12:00:00"},
 		{decision.Instant("since", time.Time{}), `{"name":"since","kind":"instant","value":"0001-01-01T00:00:00Z"}`, "00:00:00"},
@@ -83,7 +83,7 @@ func genFact(t *rapid.T) decision.Fact {
 	case 1:
 		return decision.Text(name, rapid.String().Draw(t, "text"))
 	case 2:
-		return decision.Truth(name, rapid.Bool().Draw(t, "truth"))
+		return decision.Bool(name, rapid.Bool().Draw(t, "truth"))
 	case 3:
 		return decision.Duration(name, time.Duration(rapid.Int64().Draw(t, "duration")))
 	default:
@@ -116,8 +116,8 @@ func TestFactRoundTrip(t *testing.T) {
 // TestValueEqual compares every kind of value with every other one.
 func TestValueEqual(t *testing.T) {
 	facts := []decision.Fact{
-		decision.Count("", 1), decision.Count("", 2), decision.Text("", "1"), decision.Text("", ""), decision.Truth("", true),
-		decision.Truth("", false), decision.Count("", 0), decision.Duration("", 1), decision.Duration("", 0),
+		decision.Count("", 1), decision.Count("", 2), decision.Text("", "1"), decision.Text("", ""), decision.Bool("", true),
+		decision.Bool("", false), decision.Count("", 0), decision.Duration("", 1), decision.Duration("", 0),
 		decision.Instant("", noon), decision.Instant("", time.Time{}),
 	}
 	for i, a := range facts {
@@ -141,7 +141,7 @@ func TestValueKinds(t *testing.T) {
 		{decision.Count("", 3), true, false, false},
 		{decision.Duration("", 3), false, true, false},
 		{decision.Instant("", noon), false, false, true},
-		{decision.Truth("", true), false, false, false},
+		{decision.Bool("", true), false, false, false},
 		{decision.Text("", "3"), false, false, false},
 	} {
 		n, count := tt.fact.Value.Int()
@@ -152,25 +152,6 @@ func TestValueKinds(t *testing.T) {
 		}
 		if count && n != 3 || duration && d != 3 || instant && !at.Equal(noon) {
 			t.Errorf("%+v gives %d, %d, %v", tt.fact, n, d, at)
-		}
-	}
-}
-
-func TestSpan(t *testing.T) {
-	const day = 24 * time.Hour
-	for _, tt := range []struct {
-		d    time.Duration
-		want string
-	}{
-		{math.MinInt64, "0s"}, {-time.Second, "0s"}, {0, "0s"},
-		{1, "0.1s"}, {99 * time.Millisecond, "0.1s"}, {449 * time.Millisecond, "0.4s"}, {time.Second - 1, "0.9s"},
-		{time.Second, "1s"}, {12*time.Second + 900*time.Millisecond, "12s"}, {time.Minute - 1, "59s"},
-		{time.Minute, "1m"}, {time.Minute + 999*time.Millisecond, "1m"}, {288 * time.Second, "4m 48s"}, {time.Hour - 1, "59m 59s"},
-		{time.Hour, "1h"}, {time.Hour + 59*time.Second, "1h"}, {130 * time.Minute, "2h 10m"}, {day - 1, "23h 59m"},
-		{day, "1d"}, {day + 59*time.Minute, "1d"}, {6*day + 3*time.Hour, "6d 3h"}, {math.MaxInt64, "106751d 23h"},
-	} {
-		if got := decision.Span(tt.d); got != tt.want {
-			t.Errorf("Span(%d) = %q, want %q", tt.d, got, tt.want)
 		}
 	}
 }

@@ -37,6 +37,9 @@ func TestStraysFindsDigitsInPlainWords(t *testing.T) {
 	if diff := cmp.Diff([]string{"3 pods", "pods 3"}, w.Strays(nil)); diff != "" {
 		t.Errorf("strays (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"0", "9"}, Words{}.Say("0").Say("/:").Say("9").Strays(nil)); diff != "" {
+		t.Errorf("strays at the ends of the digits (-want +got):\n%s", diff)
+	}
 }
 
 func TestPathAnswer(t *testing.T) {

@@ -8,21 +8,21 @@ type Graph struct {
 	Loop string
 	// Places are the questions in the order of the catalogue. ToReport stands before
 	// the first question that a report asks, and ToEnd last.
-	Places []Place
+	Nodes []Node
 	// Ways are sorted by the place they leave, then by answer, the usual way first.
-	Ways []Way
+	Edges []Edge
 }
 
-// Place is a question, or one of the two where none is asked.
-type Place struct {
+// Node is a question, or one of the two where none is asked.
+type Node struct {
 	// ID is that of the question, ToReport or ToEnd.
 	ID string
 	// Question is zero where none is asked.
 	Question Question
 }
 
-// Way leads from one place to another on an answer.
-type Way struct {
+// Edge leads from one place to another on an answer.
+type Edge struct {
 	From, To string
 	// Answer is the one that leads here; zero for what leaves ToReport.
 	Answer Answer
@@ -36,15 +36,15 @@ func (c Catalogue) Graph() Graph {
 	report := slices.IndexFunc(c.Questions, func(q Question) bool { return slices.Contains(c.Report, q.ID) })
 	for i, q := range c.Questions {
 		if i == report {
-			g.Places = append(g.Places, Place{ID: ToReport})
+			g.Nodes = append(g.Nodes, Node{ID: ToReport})
 			g.lead(ToReport, Answer{}, c.Report)
 		}
-		g.Places = append(g.Places, Place{q.ID, q})
+		g.Nodes = append(g.Nodes, Node{q.ID, q})
 		for _, a := range q.Answers {
 			g.lead(q.ID, a, c.next(i, a))
 		}
 	}
-	g.Places = append(g.Places, Place{ID: ToEnd})
+	g.Nodes = append(g.Nodes, Node{ID: ToEnd})
 	return g
 }
 
@@ -62,14 +62,14 @@ func (c Catalogue) next(i int, a Answer) []string {
 
 func (g *Graph) lead(from string, a Answer, next []string) {
 	for i, to := range next {
-		g.Ways = append(g.Ways, Way{From: from, To: to, Answer: a, Usual: i == 0})
+		g.Edges = append(g.Edges, Edge{From: from, To: to, Answer: a, Usual: i == 0})
 	}
 }
 
 // From returns the ways that leave a place.
-func (g Graph) From(id string) []Way {
-	var ways []Way
-	for _, w := range g.Ways {
+func (g Graph) From(id string) []Edge {
+	var ways []Edge
+	for _, w := range g.Edges {
 		if w.From == id {
 			ways = append(ways, w)
 		}
@@ -80,10 +80,10 @@ func (g Graph) From(id string) []Way {
 // Reached returns the places that can be reached from the first one.
 func (g Graph) Reached() map[string]bool {
 	reached := map[string]bool{}
-	if len(g.Places) == 0 {
+	if len(g.Nodes) == 0 {
 		return reached
 	}
-	for todo := []string{g.Places[0].ID}; len(todo) > 0; {
+	for todo := []string{g.Nodes[0].ID}; len(todo) > 0; {
 		id := todo[0]
 		todo = todo[1:]
 		if reached[id] {
@@ -144,9 +144,9 @@ func (p Path) hops(end string) []Hop {
 	return hops
 }
 
-// Way returns the way that a hop took; false where the catalogue has none.
-func (g Graph) Way(h Hop) (Way, bool) {
-	for _, w := range g.Ways {
+// Edge returns the way that a hop took; false where the catalogue has none.
+func (g Graph) Edge(h Hop) (Edge, bool) {
+	for _, w := range g.Edges {
 		if w.From != h.From || w.To != h.To {
 			continue
 		}
@@ -154,12 +154,12 @@ func (g Graph) Way(h Hop) (Way, bool) {
 			return w, true
 		}
 	}
-	return Way{}, false
+	return Edge{}, false
 }
 
 // says is the declared answer that covers what was said.
 func (g Graph) says(id, said string) string {
-	for _, p := range g.Places {
+	for _, p := range g.Nodes {
 		if p.ID == id {
 			a, _ := p.Question.Answer(said)
 			return a.Is

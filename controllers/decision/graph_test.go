@@ -18,14 +18,14 @@ var small = Catalogue{Loop: "demo", Report: []string{"Q-3", ToEnd}, Questions: [
 func TestGraph(t *testing.T) {
 	g := small.Graph()
 	var places []string
-	for _, p := range g.Places {
+	for _, p := range g.Nodes {
 		places = append(places, p.ID)
 	}
 	if diff := cmp.Diff([]string{"Q-1", "Q-2.a", ToReport, "Q-3", ToEnd}, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
 	var ways []string
-	for _, w := range g.Ways {
+	for _, w := range g.Edges {
 		ways = append(ways, w.From+" "+w.Answer.Is+" "+w.To)
 	}
 	want := []string{"Q-1 yes Q-2.a", "Q-1 no end", "Q-2.a 0 report", "Q-2.a * Q-3", "Q-2.a * report", "report  Q-3", "report  end", "Q-3 * end"}
@@ -35,8 +35,18 @@ func TestGraph(t *testing.T) {
 	if n := len(g.Reached()); n != len(places) {
 		t.Errorf("%d places can be reached, want %d", n, len(places))
 	}
-	if n := len(Catalogue{}.Graph().Ways); n != 0 {
+	if n := len(Catalogue{}.Graph().Edges); n != 0 {
 		t.Errorf("a catalogue without questions has %d ways", n)
+	}
+}
+
+// A question that leads back to an earlier one is reached once.
+func TestReachedEndsInACircle(t *testing.T) {
+	g := Catalogue{Questions: []Question{
+		{ID: "Q-1", Answers: []Answer{{Is: Any, Next: []string{"Q-2"}}}}, {ID: "Q-2", Answers: []Answer{{Is: Any, Next: []string{"Q-1"}}}},
+	}}.Graph()
+	if reached := g.Reached(); !reached["Q-1"] || !reached["Q-2"] {
+		t.Errorf("reached %v", reached)
 	}
 }
 
@@ -60,7 +70,7 @@ func TestHops(t *testing.T) {
 		var got []string
 		for _, h := range Hops(c.rounds, c.report) {
 			got = append(got, h.From+" "+h.Said+" "+h.To)
-			if _, ok := g.Way(h); !ok && h.To != "" {
+			if _, ok := g.Edge(h); !ok && h.To != "" {
 				t.Errorf("%s: there is no way for %+v", c.name, h)
 			}
 		}
@@ -69,7 +79,7 @@ func TestHops(t *testing.T) {
 		}
 	}
 	for _, h := range []Hop{{From: "Q-1", Said: "no", To: "Q-2.a"}, {From: "Q-9", Said: "no", To: ToEnd}, {From: "Q-1", Said: "maybe", To: ToEnd}} {
-		if w, ok := g.Way(h); ok {
+		if w, ok := g.Edge(h); ok {
 			t.Errorf("%+v leads along %+v", h, w)
 		}
 	}

@@ -9,47 +9,47 @@ import (
 func (g Graph) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n\trankdir=TB;\n\tnode [shape=box, style=rounded, fontname=\"sans-serif\"];\n\tedge [fontname=\"sans-serif\", fontsize=10];\n", quoted(g.Loop))
-	for i, part := range g.parts() {
+	for i, part := range g.subgraphs() {
 		indent := "\t"
 		if part.branch != "" {
 			fmt.Fprintf(&b, "\tsubgraph cluster_%d {\n\t\tlabel=%s;\n", i, quoted(part.branch))
 			indent = "\t\t"
 		}
-		for _, p := range part.places {
+		for _, p := range part.nodes {
 			fmt.Fprintf(&b, "%s%s [label=%s%s];\n", indent, quoted(p.ID), quoted(p.label()), p.shape())
 		}
 		if part.branch != "" {
 			b.WriteString("\t}\n")
 		}
 	}
-	for _, w := range g.Ways {
+	for _, w := range g.Edges {
 		fmt.Fprintf(&b, "\t%s -> %s%s;\n", quoted(w.From), quoted(w.To), w.attributes())
 	}
 	b.WriteString("}\n")
 	return b.String()
 }
 
-// part is places that follow each other on one branch.
-type part struct {
+// subgraph is places that follow each other on one branch.
+type subgraph struct {
 	branch string
-	places []Place
+	nodes  []Node
 }
 
-func (g Graph) parts() []part {
-	var parts []part
-	for _, p := range g.Places {
+func (g Graph) subgraphs() []subgraph {
+	var parts []subgraph
+	for _, p := range g.Nodes {
 		n := len(parts)
 		if n == 0 || parts[n-1].branch != p.Question.Branch {
-			parts = append(parts, part{branch: p.Question.Branch})
+			parts = append(parts, subgraph{branch: p.Question.Branch})
 			n++
 		}
-		parts[n-1].places = append(parts[n-1].places, p)
+		parts[n-1].nodes = append(parts[n-1].nodes, p)
 	}
 	return parts
 }
 
 // label is a place in two lines.
-func (p Place) label() string {
+func (p Node) label() string {
 	switch p.ID {
 	case ToReport:
 		return "the report"
@@ -60,7 +60,7 @@ func (p Place) label() string {
 	}
 }
 
-func (p Place) shape() string {
+func (p Node) shape() string {
 	if p.Question.ID == "" {
 		return ", shape=oval"
 	}
@@ -68,7 +68,7 @@ func (p Place) shape() string {
 }
 
 // label is what leads along the way, and what may be written there.
-func (w Way) label() string {
+func (w Edge) label() string {
 	if w.From == ToReport {
 		return ""
 	}
@@ -80,7 +80,7 @@ func (w Way) label() string {
 }
 
 // attributes draw an answer that has several ways solid along the usual one.
-func (w Way) attributes() string {
+func (w Edge) attributes() string {
 	var list []string
 	if text := w.label(); text != "" {
 		list = append(list, "label="+quoted(text))
@@ -102,33 +102,33 @@ func quoted(text string) string {
 func (g Graph) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
-	for _, part := range g.parts() {
+	for _, part := range g.subgraphs() {
 		indent := "  "
 		if part.branch != "" {
-			fmt.Fprintf(&b, "  subgraph %s[%s]\n", mermaidID("branch "+part.branch+" "+part.places[0].ID), mermaidText(part.branch))
+			fmt.Fprintf(&b, "  subgraph %s[%s]\n", mermaidID("branch "+part.branch+" "+part.nodes[0].ID), mermaidText(part.branch))
 			indent = "    "
 		}
-		for _, p := range part.places {
+		for _, p := range part.nodes {
 			fmt.Fprintf(&b, "%s%s%s\n", indent, mermaidID(p.ID), p.mermaid())
 		}
 		if part.branch != "" {
 			b.WriteString("  end\n")
 		}
 	}
-	for _, w := range g.Ways {
+	for _, w := range g.Edges {
 		b.WriteString("  " + w.mermaid() + "\n")
 	}
 	return b.String()
 }
 
-func (p Place) mermaid() string {
+func (p Node) mermaid() string {
 	if p.Question.ID == "" {
 		return "([" + mermaidText(p.label()) + "])"
 	}
 	return "[" + mermaidText(p.label()) + "]"
 }
 
-func (w Way) mermaid() string {
+func (w Edge) mermaid() string {
 	arrow := "-->"
 	if !w.Usual {
 		arrow = "-.->"

@@ -11,7 +11,7 @@ import (
 func Markdown(catalogues ...Catalogue) string {
 	var b strings.Builder
 	b.WriteString("# Decisions\n\n" +
-		"Every question the loops ask, in their order, with what follows from each answer.\n" +
+		"Every question the loops ask, in their order, with what follows from each answer. The rules behind them are in [RULES.md](RULES.md).\n" +
 		"Generated from the catalogues by `go generate ./controllers/...`; do not edit.\n")
 	for _, c := range catalogues {
 		b.WriteString("\n" + c.Graph().Markdown())
@@ -22,13 +22,13 @@ func Markdown(catalogues ...Catalogue) string {
 // Markdown renders one loop: its questions, and where each answer leads.
 func (g Graph) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n| id | tag | question | branch |\n| --- | --- | --- | --- |\n", g.Loop)
-	for _, p := range g.Places {
+	fmt.Fprintf(&b, "## %s\n\n| id | rule | question | branch |\n| --- | --- | --- | --- |\n", g.Loop)
+	for _, p := range g.Nodes {
 		if q := p.Question; q.ID != "" {
-			fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", q.ID, anchor(g.Loop, q.ID), q.Tag, cell(q.Text), q.Branch)
+			fmt.Fprintf(&b, "| [`%s`](#%s) | [%s](RULES.md#%s) | %s | %s |\n", q.ID, anchor(g.Loop, q.ID), q.Tag, RuleAnchor(q.Tag), cell(q.Text), q.Branch)
 		}
 	}
-	for _, p := range g.Places {
+	for _, p := range g.Nodes {
 		if p.Question.ID != "" {
 			g.question(&b, p.Question)
 		}
@@ -56,7 +56,7 @@ func (g Graph) targets(id, is string) string {
 		switch {
 		case w.Answer.Is != is:
 		case w.To == ToReport || w.To == ToEnd:
-			list = append(list, Place{ID: w.To}.label())
+			list = append(list, Node{ID: w.To}.label())
 		default:
 			list = append(list, fmt.Sprintf("[`%s`](#%s)", w.To, anchor(g.Loop, w.To)))
 		}

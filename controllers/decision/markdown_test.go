@@ -15,15 +15,15 @@ func TestMarkdown(t *testing.T) {
 	}}})
 	want := `# Decisions
 
-Every question the loops ask, in their order, with what follows from each answer.
+Every question the loops ask, in their order, with what follows from each answer. The rules behind them are in [RULES.md](RULES.md).
 Generated from the catalogues by ` + "`go generate ./controllers/...`" + `; do not edit.
 
 ## demo
 
-| id | tag | question | branch |
+| id | rule | question | branch |
 | --- | --- | --- | --- |
-| [` + "`Q-1.a`" + `](#demo-q-1-a) | Q-1 | Is it a\|b? | some |
-| [` + "`Q-2`" + `](#demo-q-2) | Q-2 | And then? |  |
+| [` + "`Q-1.a`" + `](#demo-q-1-a) | [Q-1](RULES.md#q-1) | Is it a\|b? | some |
+| [` + "`Q-2`" + `](#demo-q-2) | [Q-2](RULES.md#q-2) | And then? |  |
 
 <a id="demo-q-1-a"></a>
 

@@ -34,7 +34,7 @@ type Failure struct {
 	// Reason is Kubernetes' machine-readable reason ("Forbidden", "Conflict").
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`
-	// Terminal marks an error that no retry mends (namespace terminating).
+	// Terminal marks an error that no retry fixes (namespace terminating).
 	Terminal bool `json:"terminal,omitempty"`
 }
 

@@ -62,8 +62,8 @@ type Exit struct {
 	At       time.Time `json:"at,omitzero"`
 }
 
-// LeavingPod is a pod that was deleted and is not gone.
-type LeavingPod struct {
+// TerminatingPod is a pod that was deleted and is not gone.
+type TerminatingPod struct {
 	Name string `json:"name"`
 	// Until is when its grace period ends.
 	Until time.Time `json:"until"`

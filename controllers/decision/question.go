@@ -5,10 +5,10 @@ import "fmt"
 // Question is one predicate of a loop, declared once in its Catalogue. Pages,
 // CLI, JSON, traces and DECISIONS.md all refer to it by ID.
 type Question struct {
-	// ID is stable and unique in its catalogue: the spec's tag, refined where
+	// ID is stable and unique in its catalogue: the tag of a rule, refined where
 	// one tag holds several questions ("RR-3.may-go").
 	ID string `json:"id"`
-	// Tag is the branch tag of the specification ("RR-3").
+	// Tag is the rule of RULES.md that it belongs to ("RR-3").
 	Tag string `json:"tag"`
 	// Text is the question as a person would ask it.
 	Text string `json:"text"`

@@ -74,7 +74,7 @@ func ReasonsMarkdown(loops []Catalogue, all ...Reasons) string {
 	var b strings.Builder
 	b.WriteString("# Reasons\n\n" +
 		"Every stable code that traces, pages, JSON, metrics and histories use, and what to do about it. Questions are those of\n" +
-		"[DECISIONS.md](DECISIONS.md). Generated from the catalogues by `go generate ./controllers/...`; do not edit.\n\n" +
+		"[DECISIONS.md](DECISIONS.md), and rules those of [RULES.md](RULES.md). Generated from the catalogues by `go generate ./controllers/...`; do not edit.\n\n" +
 		"| scope | codes |\n| --- | --- |\n")
 	for _, r := range all {
 		codes := make([]string, len(r.List))
@@ -95,16 +95,19 @@ func ReasonsMarkdown(loops []Catalogue, all ...Reasons) string {
 func (r Reasons) section(b *strings.Builder, loops []Catalogue, x Reason) {
 	fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n### %s\n\n%s\n\n", r.Anchor(x), x.Code, x.Means)
 	fmt.Fprintf(b, "- Meanwhile: %s\n- Until: %s\n- What to do: %s\n", x.Meanwhile, x.Unblocks, x.Do)
-	var links []string
+	var links, rules []string
 	for _, id := range x.Questions {
 		for _, c := range loops {
 			if q, ok := c.Find(id); ok && (c.Loop == r.Scope || r.Scope == "worker") {
 				links = append(links, fmt.Sprintf("[`%s`](DECISIONS.md#%s)", id, anchor(c.Loop, q.ID)))
+				if rule := fmt.Sprintf("[%s](RULES.md#%s)", q.Tag, RuleAnchor(q.Tag)); !slices.Contains(rules, rule) {
+					rules = append(rules, rule)
+				}
 			}
 		}
 	}
 	if len(links) > 0 {
-		fmt.Fprintf(b, "- Questions: %s\n", strings.Join(links, ", "))
+		fmt.Fprintf(b, "- Questions: %s\n- Rules: %s\n", strings.Join(links, ", "), strings.Join(rules, ", "))
 	}
 }
 

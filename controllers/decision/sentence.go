@@ -3,6 +3,8 @@ package decision
 import (
 	"strconv"
 	"time"
+
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Tone is the outcome of an object, for a person. There are five, each with a
@@ -99,7 +101,7 @@ type Sentence struct {
 	Since time.Time `json:"since,omitzero"`
 	// Turns is the instant at which the clock alone makes another sentence of
 	// it; zero where only an event can.
-	Turns time.Time `json:"turns,omitzero"`
+	ChangesAt time.Time `json:"turns,omitzero"`
 	// Code is the stable reason code of the situation, e.g. "image-pull".
 	Code string `json:"code"`
 }
@@ -168,9 +170,9 @@ func (p Part) Print(now time.Time) string {
 	case Number:
 		return strconv.FormatInt(p.N, 10)
 	case Until:
-		return Span(p.At.Sub(now))
+		return prose.Span(p.At.Sub(now))
 	case Since:
-		return Span(now.Sub(p.At))
+		return prose.Span(now.Sub(p.At))
 	case Clock:
 		return p.At.Format("15:04:05")
 	default:

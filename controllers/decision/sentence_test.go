@@ -50,7 +50,7 @@ func TestWordsKeepInstants(t *testing.T) {
 func TestSentenceJSON(t *testing.T) {
 	s := decision.Sentence{
 		Namespace: "shop", Object: "web", Tone: decision.ToneOK, Verb: "is", State: "settled", Code: "settled",
-		Lead: decision.Words{}.Count("available", 8).Say(" are available"), Turns: noon,
+		Lead: decision.Words{}.Count("available", 8).Say(" are available"), ChangesAt: noon,
 	}
 	const want = `{"namespace":"shop","object":"web","tone":"ok","verb":"is","state":"settled",` +
 		`"lead":[{"kind":"number","fact":"available","n":8},{"text":" are available"}],` +

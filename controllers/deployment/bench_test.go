@@ -14,7 +14,7 @@ import (
 func large() *deployment.Snapshot {
 	now := time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC)
 	s := &deployment.Snapshot{Version: 1, Now: now, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "1", Generation: 9,
-		Strategy: "RollingUpdate", Want: 500, MaxSurge: &deployment.IntOrShare{Share: "10%"}, MaxUnavailable: &deployment.IntOrShare{Share: "0%"},
+		Strategy: "RollingUpdate", Want: 500, MaxSurge: &deployment.IntOrPercent{Percent: "10%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "0%"},
 		Deadline: new(int64(600)), HistoryLimit: new(int64(10)), Revision: "10",
 		Status: deployment.Status{ObservedGeneration: 9, Replicas: 550, Updated: 250, Ready: 500, Available: 500, Unavailable: 50,
 			Conditions: []decision.Condition{{Type: "Available", Status: "True", Reason: "MinimumReplicasAvailable"},

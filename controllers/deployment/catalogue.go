@@ -72,7 +72,7 @@ var guardQuestions = []decision.Question{{
 	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "adopt and release, stop", decision.Adopt, decision.Release).To(toEnd)},
 }, {
 	ID: qDeleted, Tag: "D-6", Text: "Is it being deleted?",
-	Doc:      "While it is being deleted only its status is kept up: nothing is created, scaled, adopted or released.",
+	Doc:      "While it is being deleted only its status is updated: nothing is created, scaled, adopted or released.",
 	Upstream: "syncDeployment",
 	Answers:  []decision.Answer{passes(decision.No, "go on"), leads(decision.Yes, "publish status, stop").To(qStamp, toReport)},
 }, {
@@ -92,7 +92,7 @@ var guardQuestions = []decision.Question{{
 	Upstream: "syncDeployment",
 	Answers:  []decision.Answer{passes(decision.No, "go on").To(qStamp, qScaled), leads(decision.Yes, "restore that template").To(qStamp, qRBCurrent)},
 }, {
-	ID: qStamp, Tag: "2.5.1", Text: "Does the new ReplicaSet carry its revision and annotations?",
+	ID: qStamp, Tag: "G-1", Text: "Does the new ReplicaSet carry its revision and annotations?",
 	Doc: "The annotations of the Deployment are copied to the ReplicaSet of its template, its revision is kept the highest, " +
 		"and minReadySeconds follows. Asked before D-10, and also when deleting, paused or rolling back; not asked where there is no such ReplicaSet.",
 	Upstream: "getNewReplicaSet",
@@ -124,37 +124,37 @@ var scalingQuestions = []decision.Question{{
 	ID: qSaturated, Tag: "S-2", Branch: behindScaling, Text: "Is the new one saturated?",
 	Doc:      "Where the new ReplicaSet has all wanted pods and all are available, the old ones are not needed.",
 	Upstream: "scale",
-	Answers:  []decision.Answer{leads(decision.Yes, "scale the old ones to zero", decision.UpdateReplicaSet).To(toReport), leads(decision.No, "S-3").To(qShare, qUnshared)},
+	Answers:  []decision.Answer{leads(decision.Yes, "scale the old ones to zero", decision.UpdateReplicaSet).To(toReport), leads(decision.No, "S-3").To(qProportional, qRecreateStale)},
 }, {
-	ID: qShare, Tag: "S-3", Branch: behindScaling, Text: "How many pods are shared out by size?",
-	Doc: "In a rolling update every active ReplicaSet takes its part of the change by size; what rounding leaves goes to the largest. " +
+	ID: qProportional, Tag: "S-3", Branch: behindScaling, Text: "How many pods does each ReplicaSet get in proportion to its size?",
+	Doc: "In a rolling update every active ReplicaSet takes a part of the change in proportion to its size; what rounding leaves goes to the largest. " +
 		"The annotations are refreshed even where a size stays.",
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Any, "scale each, stop", decision.UpdateReplicaSet).To(toReport, qHistory)},
 }, {
-	ID: qUnshared, Tag: "S-3", Branch: behindScaling, Text: "Is any annotation stale under Recreate?",
-	Doc: "Recreate shares nothing. Kubernetes does nothing here and stays in the scaling branch; " +
+	ID: qRecreateStale, Tag: "S-3", Branch: behindScaling, Text: "Is any annotation stale under Recreate?",
+	Doc: "Recreate does not scale proportionally. Kubernetes does nothing here and stays in the scaling branch; " +
 		"here the annotations are written, so that the rollout sizes the ReplicaSets.",
 	Answers: []decision.Answer{leads(decision.No, "nothing").To(qHistory, toReport), leads(decision.Yes, "write the annotations", decision.UpdateReplicaSet).To(toReport)},
 }}
 
 var rollbackQuestions = []decision.Question{{
-	ID: qRBCurrent, Tag: "2.9", Branch: behindRollback, Text: "Has the current template a ReplicaSet?",
+	ID: qRBCurrent, Tag: "RB-1", Branch: behindRollback, Text: "Has the current template a ReplicaSet?",
 	Doc:      "It is made first, so that the template that is left behind keeps a revision.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "create it, stop", decision.CreateReplicaSet).To(toReport, qNamespace, qTaken)},
 }, {
-	ID: qRBRevision, Tag: "2.9", Branch: behindRollback, Text: "Which revision is asked for?",
+	ID: qRBRevision, Tag: "RB-2", Branch: behindRollback, Text: "Which revision is asked for?",
 	Doc:      "Zero in the annotation stands for the one before the highest.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{leads("0", "warn, clear the request", decision.UpdateDeployment).To(toReport), passes(decision.Any, "look for it")},
 }, {
-	ID: qRBSource, Tag: "2.9", Branch: behindRollback, Text: "Which ReplicaSet has that revision?",
+	ID: qRBSource, Tag: "RB-3", Branch: behindRollback, Text: "Which ReplicaSet has that revision?",
 	Doc:      "Old ReplicaSets are searched first, oldest first, then the new one.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{leads(none, "warn, clear the request", decision.UpdateDeployment).To(toReport), passes(decision.Any, "compare its template")},
 }, {
-	ID: qRBSame, Tag: "2.9", Branch: behindRollback, Text: "Is its template the current one?",
+	ID: qRBSame, Tag: "RB-4", Branch: behindRollback, Text: "Is its template the current one?",
 	Doc:      "If not it becomes the template of the Deployment, and the next sync rolls it out like any change. The write ends the sync without a status.",
 	Upstream: "rollbackToTemplate",
 	Answers: []decision.Answer{leads(decision.Yes, "warn, clear the request", decision.UpdateDeployment).To(toReport),
@@ -259,7 +259,7 @@ var rollingQuestions = []decision.Question{{
 }}
 
 var reportQuestions = []decision.Question{{
-	ID: qHistory, Tag: "2.12", Text: "Clean up old revisions?",
+	ID: qHistory, Tag: "H-1", Text: "Clean up old revisions?",
 	Doc: "Of the old revisions beyond the limit, lowest first, those go that have no pods and whose last change is observed. " +
 		"One that cannot go is not made up for by a younger one. Asked when complete or paused.",
 	Upstream: "cleanupDeployment",
@@ -304,5 +304,5 @@ var reportQuestions = []decision.Question{{
 	ID: qRequeue, Tag: "R-1", Text: "When to look again?",
 	Doc:      "One second after the progress deadline, if one is running. Anything else that matters comes as an event.",
 	Upstream: "requeueStuckDeployment",
-	Answers:  []decision.Answer{leads("never", "wait for an event").To(toEnd), leads(decision.Any, "or on any change before").To(toEnd)},
+	Answers:  []decision.Answer{leads("never", "wait for an event").To(toEnd), leads(decision.Any, "or earlier, on any change").To(toEnd)},
 }}

@@ -31,7 +31,7 @@ func TestCatalogue(t *testing.T) {
 				t.Errorf("%s: answer %q says nothing, or hides those after it", q.ID, a.Is)
 			}
 			if slices.ContainsFunc(q.Answers[:i], func(b decision.Answer) bool { return a.Is == b.Is }) {
-				t.Errorf("%s: answer %q is there twice", q.ID, a.Is)
+				t.Errorf("%s: answer %q appears twice", q.ID, a.Is)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func rolling() *deployment.Snapshot {
 			SameTemplate: name == "new", Replicas: size, Generation: 1, ObservedGeneration: 1, StatusReplicas: size, Ready: available, Available: available,
 			Terminating: &none, Revision: map[string]string{"new": "2", "old": "1"}[name], Desired: "10", Max: "13"}
 	}
-	quarter := &deployment.IntOrShare{Share: "25%"}
+	quarter := &deployment.IntOrPercent{Percent: "25%"}
 	s := &deployment.Snapshot{Version: deployment.SnapshotVersion, Now: now, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "9", Generation: 4,
 		Want: 10, Strategy: "RollingUpdate", MaxSurge: quarter, MaxUnavailable: quarter, Deadline: &deadline, Revision: "2", CountTerminating: true,
 		ReplicaSets: []deployment.ReplicaSet{set("old", -9, 8, 8), set("new", -1, 5, 0)}}
@@ -36,7 +36,7 @@ func settled(s *deployment.Snapshot) deployment.Report {
 	return *run(s, decision.Try{}, nil, decision.Nobody).report
 }
 
-// TestDeploymentStatusWaits: [2.13] while a rollout moves, a status that only
+// TestDeploymentStatusWaits: [RR-5] while a rollout moves, a status that only
 // grows waits for more, at most a second from the first change; anything that
 // somebody may wait for does not.
 func TestDeploymentStatusWaits(t *testing.T) {

@@ -9,24 +9,24 @@ import (
 
 // hasNew asks whether there is a ReplicaSet for the template ([RR-1], [RC-4], and
 // first thing in a rollback).
-func (t *turn) hasNew(question string) bool {
-	if t.fresh == nil {
+func (t *decider) hasNew(question string) bool {
+	if t.newSet == nil {
 		return t.ask(question, false, decision.Text("name", t.s.NextName),
-			decision.Count(fStart, t.freshStart()), decision.Count("newRevision", t.newRevision()))
+			decision.Count(fStart, t.initialSize()), decision.Count("newRevision", t.newRevision()))
 	}
-	return t.ask(question, true, decision.Text("replicaSet", t.fresh.Name), decision.Text("revision", t.fresh.Revision))
+	return t.ask(question, true, decision.Text("replicaSet", t.newSet.Name), decision.Text("revision", t.newSet.Revision))
 }
 
 // create makes the ReplicaSet for the template, with what an earlier round of
-// this sync learnt about its name and namespace ([2.5]).
-func (t *turn) create(question string) {
+// this sync learnt about its name and namespace ([N-4], [N-5]).
+func (t *decider) create(question string) {
 	switch {
 	case t.namespaceEnding():
 		t.stop(leafNamespace)
 	case t.learnt.NameTaken == nil:
 		t.createAs(question, t.s.NextName, t.s.NextHash)
 	case t.takenByOwn():
-		t.lookAgain(leafUnseen, timerCache, qTaken)
+		t.lookAgain(leafNotCached, timerCache, qTaken)
 	case t.learnt.NameTaken.Name == t.s.CollisionName:
 		// The next name is taken as well. Settle counts one collision, and
 		// the next sync starts from there.
@@ -38,15 +38,15 @@ func (t *turn) create(question string) {
 }
 
 // namespaceEnding is only asked after a refusal said so.
-func (t *turn) namespaceEnding() bool {
+func (t *decider) namespaceEnding() bool {
 	return t.learnt.NamespaceTerminating && t.ask(qNamespace, true, decision.Text("namespace", t.s.Namespace))
 }
 
 // takenByOwn is asked where the name exists already: one of ours with the same
 // template will be in the cache soon, anything else is a collision of hashes.
-func (t *turn) takenByOwn() bool {
+func (t *decider) takenByOwn() bool {
 	n := t.learnt.NameTaken
-	facts := []decision.Fact{decision.Text("name", n.Name), decision.Truth("own", n.Mine), decision.Truth("sameTemplate", n.SameTemplate)}
+	facts := []decision.Fact{decision.Text("name", n.Name), decision.Bool("own", n.Mine), decision.Bool("sameTemplate", n.SameTemplate)}
 	own := n.Mine && n.SameTemplate
 	if !own {
 		facts = append(facts, decision.Count("collisions", collided(t.s)))
@@ -62,9 +62,9 @@ func collided(s *Snapshot) int64 {
 	return *s.Status.Collisions + 1
 }
 
-func (t *turn) createAs(question, name, hash string) {
+func (t *decider) createAs(question, name, hash string) {
 	t.leaf = leafCreates
-	size := t.freshStart()
+	size := t.initialSize()
 	want, ceiling, minReady := t.s.Want, t.bounds.Ceiling(), t.s.MinReady
 	t.write(decision.Action{
 		Kind:       decision.CreateReplicaSet,
@@ -83,10 +83,10 @@ func (t *turn) createAs(question, name, hash string) {
 	})
 }
 
-// freshStart is the size a new ReplicaSet starts with ([2.8]): what fits under the
+// initialSize is the size a new ReplicaSet starts with ([B-3]): what fits under the
 // ceiling for a rolling update, all of it for Recreate. Before a rollback
 // Kubernetes starts all pods of a Recreate beside the old ones; here none.
-func (t *turn) freshStart() int64 {
+func (t *decider) initialSize() int64 {
 	switch {
 	case t.s.Strategy == rollingUpdate:
 		return t.bounds.NewSize(0, t.total)

@@ -2,14 +2,14 @@ package deployment
 
 import "github.com/loopscope/loopscope/controllers/decision"
 
-// Decide is the first round of a sync ([2.4]).
+// Decide is the first round of a sync.
 func Decide(s *Snapshot) decision.Verdict { return NewSync(s).Decide() }
 
 // decide answers every question, in upstream's order. Each case is a predicate
 // that records its own question with the values it used, so the path on the
 // screen is what the switch branched on. One kind of write ends the walk: its
 // echo brings the next sync.
-func (t *turn) decide() {
+func (t *decider) decide() {
 	switch {
 	case !t.seenOwnWrites(): // [L-1]
 		t.waitForEcho()
@@ -32,7 +32,7 @@ func (t *turn) decide() {
 	case t.rollbackWanted(): // [D-9]
 		t.branch = branchRollback
 		t.rollback()
-	case t.keepRevision(): // [2.5.1]
+	case t.keepRevision(): // [G-1]
 		t.branch = branchRevision
 	case t.scaled(): // [D-10]
 		t.branch = branchScaling
@@ -44,7 +44,7 @@ func (t *turn) decide() {
 }
 
 // rollout branches on the strategy ([D-11]).
-func (t *turn) rollout() {
+func (t *decider) rollout() {
 	switch t.strategy() {
 	case rollingUpdate:
 		t.roll()
@@ -57,8 +57,8 @@ func (t *turn) rollout() {
 	}
 }
 
-// turn is one walk through the questions.
-type turn struct {
+// decider is one walk through the questions.
+type decider struct {
 	*view
 	verdict decision.Verdict
 	end
@@ -82,7 +82,7 @@ const (
 	branchPaused                   // [D-8]
 	branchRollback                 // [D-9], as far as a ReplicaSet comes first
 	branchRestore                  // [D-9], the write of the Deployment itself
-	branchRevision                 // [2.5.1]
+	branchRevision                 // [G-1]
 	branchScaling                  // [D-10]
 	branchRollout                  // [D-11]
 )
@@ -91,44 +91,44 @@ const (
 type leaf uint8
 
 const (
-	leafRests      leaf = iota // there is nothing to write
-	leafEcho                   // a write of its own is not seen yet
-	leafGone                   // there is no such Deployment
-	leafParent                 // read live, it is gone or being deleted
-	leafClaims                 // ReplicaSets are adopted or released
-	leafStamps                 // the new ReplicaSet lacks annotations ([2.5.1])
-	leafRefreshes              // annotations of sizes that stay
-	leafNamespace              // its namespace is being deleted
-	leafCreates                // the ReplicaSet of the template
-	leafUnseen                 // that one exists, and is not in the cache
-	leafCollides               // its name is taken by something else
-	leafScales                 // the only ReplicaSet
-	leafShares                 // all of them, by their sizes
-	leafSteps                  // sizes of a rollout
-	leafBehind                 // the status of an old ReplicaSet counts too many pods
-	leafNoRevision             // there is none to roll back to
-	leafNoSource               // no ReplicaSet has it
-	leafSame                   // it has the template that there is already
-	leafRestores               // the template of an earlier revision
+	leafIdle         leaf = iota // there is nothing to write
+	leafEcho                     // a write of its own is not seen yet
+	leafGone                     // there is no such Deployment
+	leafParent                   // read live, it is gone or being deleted
+	leafClaims                   // ReplicaSets are adopted or released
+	leafStamps                   // the new ReplicaSet lacks annotations ([G-1])
+	leafRefreshes                // annotations of sizes that stay
+	leafNamespace                // its namespace is being deleted
+	leafCreates                  // the ReplicaSet of the template
+	leafNotCached                // that one exists, and is not in the cache
+	leafCollides                 // its name is taken by something else
+	leafScales                   // the only ReplicaSet
+	leafProportional             // all of them, by their sizes
+	leafSteps                    // sizes of a rollout
+	leafBehind                   // the status of an old ReplicaSet counts too many pods
+	leafNoRevision               // there is none to roll back to
+	leafNoSource                 // no ReplicaSet has it
+	leafSame                     // it has the template that there is already
+	leafRestores                 // the template of an earlier revision
 )
 
 // usualPath is the number of questions of an ordinary sync.
 const usualPath = 20
 
-func newTurn(v *view) *turn {
-	return &turn{view: v, verdict: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
+func newDecider(v *view) *decider {
+	return &decider{view: v, verdict: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
 }
 
 // ask records a predicate and returns it.
-func (t *turn) ask(id string, answer bool, facts ...decision.Fact) bool {
+func (t *decider) ask(id string, answer bool, facts ...decision.Fact) bool {
 	return t.verdict.Path.Ask(id, answer, facts...)
 }
 
 // write adds an action.
-func (t *turn) write(a decision.Action) { t.verdict.Actions = append(t.verdict.Actions, a) }
+func (t *decider) write(a decision.Action) { t.verdict.Actions = append(t.verdict.Actions, a) }
 
 // hold adds a write that was refused and marks the question that refused it.
-func (t *turn) hold(h decision.Held) {
+func (t *decider) hold(h decision.Held) {
 	if last := t.verdict.Path.Last(); last != nil && last.Question == h.Question {
 		last.Holds = true
 	}
@@ -136,12 +136,12 @@ func (t *turn) hold(h decision.Held) {
 }
 
 // stop ends the sync without a status.
-func (t *turn) stop(at leaf) {
+func (t *decider) stop(at leaf) {
 	t.verdict.Stop, t.branch, t.leaf = true, branchStopped, at
 }
 
 // fail ends the sync on an error of the object itself.
-func (t *turn) fail(message string) {
+func (t *decider) fail(message string) {
 	t.verdict.Invalid = message
-	t.stop(leafRests)
+	t.stop(leafIdle)
 }

@@ -22,8 +22,8 @@ const (
 	MaxArrived = 64
 	// maxDepth bounds how deep its JSON nests; ours nests to 6.
 	maxDepth = 12
-	// LongestCame bounds what a pod may have taken; it leaves room for the steps of every rollout to be added up.
-	LongestCame = 7 * 24 * time.Hour
+	// MaxStartupTime bounds what a pod may have taken; it leaves room for the steps of every rollout to be added up.
+	MaxStartupTime = 7 * 24 * time.Hour
 	// latestYear leaves room for every timer that is counted from an instant.
 	latestYear = 9000
 )
@@ -75,7 +75,7 @@ func checkDepth(data []byte) error {
 		case inString:
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("it nests deeper than %d: this is no snapshot of a Deployment", maxDepth)
+				return fmt.Errorf("it is nested deeper than %d: this is not a snapshot of a Deployment", maxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -126,7 +126,7 @@ func (s *Snapshot) check() error {
 	l.instant("lastProgress", s.LastProgress)
 	l.instant("held", s.Held)
 	l.instant("namespaceEnding", s.NamespaceEnding)
-	if n := s.News; n != nil {
+	if n := s.Recent; n != nil {
 		l.instant("at of the news", n.At)
 		l.instant("told of the news", n.Told)
 	}
@@ -196,11 +196,11 @@ func (l *limits) set(rs *ReplicaSet) {
 	case rs.Name == "" || rs.UID == "":
 		l.fail("ReplicaSet %q has no name or no uid", rs.Name)
 	case l.name[rs.Name] || l.uid[rs.UID]:
-		l.fail("ReplicaSet %s (uid %s) is there twice", rs.Name, rs.UID)
+		l.fail("ReplicaSet %s (uid %s) appears twice", rs.Name, rs.UID)
 	case len(rs.Blocking) > MaxBlocking:
 		l.fail("ReplicaSet %s describes %d pods, more than the %d that are read", rs.Name, len(rs.Blocking), MaxBlocking)
-	case len(rs.Leaving) > MaxLeaving:
-		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.Leaving), MaxLeaving)
+	case len(rs.TerminatingPods) > MaxTerminatingPods:
+		l.fail("ReplicaSet %s describes %d terminating pods, more than the %d that are read", rs.Name, len(rs.TerminatingPods), MaxTerminatingPods)
 	case len(rs.Disrupted) > MaxDisrupted:
 		l.fail("ReplicaSet %s describes %d disrupted pods, more than the %d that are read", rs.Name, len(rs.Disrupted), MaxDisrupted)
 	}
@@ -211,10 +211,10 @@ func (l *limits) set(rs *ReplicaSet) {
 	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)
 	l.optional("least of ReplicaSet "+rs.Name, rs.Least)
 	l.instant("created of ReplicaSet "+rs.Name, rs.Created)
-	if c := rs.Came; c != nil {
+	if c := rs.Startup; c != nil {
 		l.count("pods that came of ReplicaSet "+rs.Name, c.Pods)
-		if c.Fastest < 0 || c.Slowest < c.Fastest || c.Slowest > LongestCame {
-			l.fail("ReplicaSet %s says that pods came in %s to %s: use 0 to %s", rs.Name, c.Fastest, c.Slowest, LongestCame)
+		if c.Fastest < 0 || c.Slowest < c.Fastest || c.Slowest > MaxStartupTime {
+			l.fail("ReplicaSet %s says that pods became ready in %s to %s: use 0 to %s", rs.Name, c.Fastest, c.Slowest, MaxStartupTime)
 		}
 	}
 	if rs.Failure != nil {
@@ -223,7 +223,7 @@ func (l *limits) set(rs *ReplicaSet) {
 	for i := range rs.Blocking {
 		l.pod(&rs.Blocking[i])
 	}
-	for _, p := range rs.Leaving {
+	for _, p := range rs.TerminatingPods {
 		l.instant("pod "+p.Name+", until", p.Until)
 	}
 	for _, p := range rs.Disrupted {

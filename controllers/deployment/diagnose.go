@@ -5,6 +5,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // The bounds of how long a pod usually takes, and what is taken where none of the
@@ -16,7 +17,7 @@ const (
 )
 
 // Diagnose tells what keeps the pods that a Deployment wants from being available.
-func Diagnose(s *Snapshot) decision.Diagnosis { return seen(s).diagnosis() }
+func Diagnose(s *Snapshot) decision.Diagnosis { return viewOf(s).diagnosis() }
 
 // diagnosis is made once for each look: the sentence, the held writes, the numbers
 // and the estimate of a sync take their causes from it.
@@ -29,12 +30,12 @@ func (v *view) diagnosis() decision.Diagnosis {
 
 func (v *view) findings() []decision.Finding {
 	var list []decision.Finding
-	if v.fresh != nil {
-		list = append(v.refusals(v.fresh), v.pods().Waiting(v.fresh.Blocking)...)
+	if v.newSet != nil {
+		list = append(v.refusals(v.newSet), v.pods().Waiting(v.newSet.Blocking)...)
 		if n := v.missing(); n > 0 && len(list) == 0 {
 			list = append(list, v.unseen(n))
 		}
-		list = append(list, v.disrupted(v.fresh, list)...)
+		list = append(list, v.disrupted(v.newSet, list)...)
 	}
 	for _, rs := range v.old {
 		list = append(list, old(v.refusals(rs))...)
@@ -48,7 +49,7 @@ func (v *view) findings() []decision.Finding {
 	if leaving := v.leaving(); leaving != nil {
 		list = append(list, *leaving)
 	}
-	list = append(list, v.outliving()...)
+	list = append(list, v.blockingNamespace()...)
 	for i := range list {
 		for _, object := range v.s.Arrived {
 			diagnosis.Arrived(&list[i], object)
@@ -64,15 +65,15 @@ func (v *view) disrupted(rs *ReplicaSet, known []decision.Finding) []decision.Fi
 	if counted(rs) >= rs.Replicas {
 		return nil
 	}
-	return v.pods().Disrupted(diagnosis.Gap{Lost: rs.Disrupted, Blocking: rs.Blocking, Unborn: rs.Replicas - rs.StatusReplicas, Known: known})
+	return v.pods().Disrupted(diagnosis.Gap{Lost: rs.Disrupted, Blocking: rs.Blocking, NotCreated: rs.Replicas - rs.StatusReplicas, Known: known})
 }
 
 // unseen are pods of which nothing is known but that they are not available.
 func (v *view) unseen(n int64) decision.Finding {
 	f := decision.Finding{Code: diagnosis.Probe, Count: n, Usual: v.now.Sub(v.s.LastProgress) < v.usual(),
-		After: words(plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(plural(n, "it becomes", "they become")).Say(" ready")}
-	if unborn := v.unborn(); unborn > 0 {
-		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(plural(unborn, " is not created yet", " are not created yet"))
+		After: words(prose.Plural(n, " is not ready", " are not ready")), Unblocks: words("when ").Say(prose.Plural(n, "it becomes", "they become")).Say(" ready")}
+	if unborn := v.notCreated(); unborn > 0 {
+		f.Code, f.Count, f.After = diagnosis.Starting, unborn, words(prose.Plural(unborn, " is not created yet", " are not created yet"))
 	}
 	return f
 }
@@ -98,12 +99,12 @@ func (v *view) pods() diagnosis.Pods {
 func (v *view) usual() time.Duration {
 	slowest := time.Duration(0)
 	for _, rs := range v.old {
-		if rs.Came != nil {
-			slowest = max(slowest, rs.Came.Slowest)
+		if rs.Startup != nil {
+			slowest = max(slowest, rs.Startup.Slowest)
 		}
 	}
-	if v.fresh != nil && v.fresh.Came != nil {
-		slowest = v.fresh.Came.Slowest
+	if v.newSet != nil && v.newSet.Startup != nil {
+		slowest = v.newSet.Startup.Slowest
 	}
 	if slowest == 0 {
 		return assumedUsual
@@ -129,7 +130,7 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 // leaving are old pods that Recreate waits for; nil where it waits for none, or where
 // the whole namespace does.
 func (v *view) leaving() *decision.Finding {
-	if v.s.Strategy != recreate || v.outliving() != nil {
+	if v.s.Strategy != recreate || v.blockingNamespace() != nil {
 		return nil
 	}
 	reported, running := v.oldRunningCounts()
@@ -137,36 +138,36 @@ func (v *view) leaving() *decision.Finding {
 	if n == 0 {
 		return nil
 	}
-	var pods []decision.LeavingPod
+	var pods []decision.TerminatingPod
 	for _, rs := range v.old {
-		pods = append(pods, rs.Leaving...)
+		pods = append(pods, rs.TerminatingPods...)
 	}
-	f := v.pods().Leaving(pods, n, v.ending())
+	f := v.pods().Leaving(pods, n, v.oldTerminating())
 	f.Old = true
 	f.Unblocks = f.Unblocks.Say(", as Recreate starts no new pod before")
 	return &f
 }
 
-// outliving are the pods that a namespace which is being deleted waits for.
-func (v *view) outliving() []decision.Finding {
-	var pods []decision.LeavingPod
+// blockingNamespace are the pods that a namespace which is being deleted waits for.
+func (v *view) blockingNamespace() []decision.Finding {
+	var pods []decision.TerminatingPod
 	ending := int64(0)
 	for _, rs := range v.children {
-		pods = append(pods, rs.Leaving...)
+		pods = append(pods, rs.TerminatingPods...)
 		ending += rs.Ending
 	}
-	if ending == 0 || !v.namespaceEnds() {
+	if ending == 0 || !v.namespaceTerminating() {
 		return nil
 	}
 	return []decision.Finding{v.pods().Leaving(pods, ending, ending)}
 }
 
-// mattering are the findings that a sentence names.
-func (v *view) mattering() []decision.Finding { return diagnosis.Matter(v.diagnosis().Findings) }
+// relevant are the findings that a sentence names.
+func (v *view) relevant() []decision.Finding { return diagnosis.Relevant(v.diagnosis().Findings) }
 
 // blocker is the finding that stands for all of them; nil where nothing keeps pods.
 func (v *view) blocker() *decision.Finding {
-	list := v.mattering()
+	list := v.relevant()
 	if len(list) == 0 {
 		return nil
 	}

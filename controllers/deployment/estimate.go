@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // The codes of an estimate that is not known, beside those of held writes.
@@ -23,21 +24,21 @@ const farthest = 365 * 24 * time.Hour
 
 // EstimateCodes are what an estimate may say.
 var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Or: &diagnosis.Codes, Doc: "When a rollout may complete: `estimate.code` of a trace. There is none where no rollout is under way.", List: []decision.Reason{
-	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout goes on.", "It completes.", "Read the basis beside it: few pods make a poor one."),
-	because(etaNoBasis, "No pod of the new ReplicaSet has shown yet how long one takes to become ready.", "The rollout goes on.", "The first pod becomes ready.", "Wait."),
+	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout goes on.", "It completes.", "Check how many pods it is based on: a few are a weak basis."),
+	because(etaNoBasis, "No pod of the new ReplicaSet has become ready yet, so there is nothing to estimate from.", "The rollout goes on.", "The first pod becomes ready.", "Wait."),
 	because(etaSlower, "A new pod takes longer than any before it.", "The rollout waits for it.", "It becomes ready.", readPods),
-	because(etaFar, "By what is recorded it takes more than a year, or comes to no end.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
-	because(etaLarge, "It has more pods than are folded.", "The rollout goes on.", "It completes.", "Read its numbers: how many new pods are available of how many that are wanted."),
-	because(etaOver, "The progress deadline is over.", "The rollout goes on as soon as it can.", "Progress.", "Look why the new pods are not ready."),
+	because(etaFar, "At the recorded pace it would take more than a year, or never complete.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
+	because(etaLarge, "It has more pods than are simulated.", "The rollout goes on.", "It completes.", "Read its numbers: how many new pods are available of how many that are wanted."),
+	because(etaOver, "The progress deadline is over.", "The rollout goes on as soon as it can.", "Progress.", "Check why the new pods are not ready."),
 	because(etaEcho, "Its own last write is not seen yet, so that the numbers are of before it.", byItsEvent, "The watch event.", nothing),
-	because(heldPaused, "It is paused.", "Sizes are kept up.", "It is resumed.", "`kubectl rollout resume`."),
+	because(heldPaused, "It is paused.", "Sizes are maintained.", "It is resumed.", "`kubectl rollout resume`."),
 }}
 
 // stuckWords say why nobody can know, where no finding does.
 var stuckWords = map[string]string{
-	etaNoBasis: "no new pod has shown yet how long one takes", etaSlower: "a new pod takes longer than any before it",
-	etaOver: "its deadline is over", etaEcho: "its own last write is not seen yet",
-	etaFar: "it takes more than a year by what is recorded", etaLarge: "it has too many pods", heldPaused: "it is paused",
+	etaNoBasis: "no new pod has become ready yet", etaSlower: "a new pod takes longer than any before it",
+	etaOver: "its deadline is over", etaEcho: "its own last write is not in the cache yet",
+	etaFar: "at the recorded pace it would take more than a year", etaLarge: "it has too many pods", heldPaused: "it is paused",
 	diagnosis.Ending: "old pods are still terminating",
 }
 
@@ -48,24 +49,24 @@ var endless = map[string]bool{diagnosis.Ending: true, diagnosis.NodeGone: true, 
 // Outlook is what is known of the end of a rollout, with what its sync has learnt: how
 // long the pods of the template take, or why nobody can know the end. Both are nil where
 // no rollout is under way, or where the object itself is wrong.
-func Outlook(s *Snapshot, learnt decision.Learnt) (*Came, *decision.Estimate) {
-	return look(s, learnt, s.Now).outlook()
+func Outlook(s *Snapshot, learnt decision.Learnt) (*StartupTimes, *decision.Estimate) {
+	return newView(s, learnt, s.Now).outlook()
 }
 
-func (v *view) outlook() (*Came, *decision.Estimate) {
+func (v *view) outlook() (*StartupTimes, *decision.Estimate) {
 	s := v.s
-	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" || v.namespaceEnds() {
+	if !s.Found || s.Deleting || s.SelectsAll || s.SelectorError != "" || v.namespaceTerminating() {
 		return nil, nil
 	}
 	if v.boundsErr != nil || s.Strategy != rollingUpdate && s.Strategy != recreate || !v.underWay() {
 		return nil, nil
 	}
 	code := v.unknowable()
-	switch waits := v.freshAvailable() < s.Want; {
+	switch waits := v.newAvailable() < s.Want; {
 	case !waits && (code == "" || v.blocker() == nil || v.blocker().Code != code):
 		return nil, nil
 	case code == "":
-		return v.fresh.Came, nil
+		return v.newSet.Startup, nil
 	default:
 		return nil, unknown(code)
 	}
@@ -81,7 +82,7 @@ func (v *view) underWay() bool {
 	return v.missing() > 0 && (c == nil || c.Reason != reasonDone)
 }
 
-// unknowable is the code of what no time alone mends; "" where the pods of
+// unknowable is the code of what time alone does not fix; "" where the pods of
 // before say how long it takes.
 func (v *view) unknowable() string {
 	c := condition(v.s.Status.Conditions, condProgressing)
@@ -95,7 +96,7 @@ func (v *view) unknowable() string {
 		return f.Code
 	case c != nil && c.Reason == reasonDeadline:
 		return etaOver
-	case v.fresh == nil || v.fresh.Came == nil || v.fresh.Came.Pods == 0:
+	case v.newSet == nil || v.newSet.Startup == nil || v.newSet.Startup.Pods == 0:
 		return etaNoBasis
 	case v.slower():
 		return etaSlower
@@ -106,8 +107,8 @@ func (v *view) unknowable() string {
 
 // slower reports whether a new pod takes longer than any before it.
 func (v *view) slower() bool {
-	return slices.ContainsFunc(v.fresh.Blocking, func(p Pod) bool {
-		return !p.Ready && v.now.Sub(p.Created) > v.fresh.Came.Slowest
+	return slices.ContainsFunc(v.newSet.Blocking, func(p Pod) bool {
+		return !p.Ready && v.now.Sub(p.Created) > v.newSet.Startup.Slowest
 	})
 }
 
@@ -115,7 +116,7 @@ func (v *view) slower() bool {
 func unknown(code string) *decision.Estimate {
 	w := words("It does not complete before that is resolved")
 	if why, ok := stuckWords[code]; ok {
-		w = words("When it completes is not known: " + why)
+		w = words("No estimate: " + why)
 	}
 	return &decision.Estimate{Code: code, Words: w}
 }
@@ -126,7 +127,7 @@ func TooLarge() *decision.Estimate { return unknown(etaLarge) }
 func TooFar() *decision.Estimate   { return unknown(etaFar) }
 
 // Completes is the estimate of a range, after so many steps, from pods that came so.
-func Completes(now, from, to time.Time, steps int64, came *Came) *decision.Estimate {
+func Completes(now, from, to time.Time, steps int64, came *StartupTimes) *decision.Estimate {
 	if to.Sub(now) > farthest {
 		return unknown(etaFar)
 	}
@@ -148,12 +149,12 @@ func knownWords(e *decision.Estimate, now time.Time) decision.Words {
 	default:
 		w = w.Say("Completes in ").Until(e.From)
 	}
-	w = w.Say(", as ").Count("becameReady", e.Pods).Say(plural(e.Pods, " pod became ready in ", " pods became ready in ")).Quote(spans(e))
-	return w.Say("; ").Count("steps", e.Steps).Say(plural(e.Steps, " step is left", " steps are left"))
+	w = w.Say(", as ").Count("becameReady", e.Pods).Say(prose.Plural(e.Pods, " pod became ready in ", " pods became ready in ")).Quote(spans(e))
+	return w.Say("; ").Count("steps", e.Steps).Say(prose.Plural(e.Steps, " step is left", " steps are left"))
 }
 
 func spans(e *decision.Estimate) string {
-	fastest, slowest := decision.Span(e.Fastest), decision.Span(e.Slowest)
+	fastest, slowest := prose.Span(e.Fastest), prose.Span(e.Slowest)
 	if fastest == slowest {
 		return fastest
 	}

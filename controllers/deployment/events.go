@@ -7,8 +7,8 @@ import (
 )
 
 // events are the Kubernetes Events of the sync, in the order of its writes
-// ([2.14]). Only what was written is told.
-func (c *closing) events(rounds []decision.Round) []decision.Event {
+// ([EV-1]). Only what was written is told.
+func (c *settler) events(rounds []decision.Round) []decision.Event {
 	var list []decision.Event
 	for _, r := range rounds {
 		for i, o := range r.Outcomes {
@@ -38,8 +38,8 @@ func scalingEvents(a decision.Action) []decision.Event {
 		Message: fmt.Sprintf("Scaled %s replica set %s from %d to %d", direction, a.Target.Name, a.Size.From, a.Size.To)}}
 }
 
-// rollbackEvents tell how a rollback ended ([2.9]).
-func (c *closing) rollbackEvents() []decision.Event {
+// rollbackEvents tell how a rollback ended ([RB-4]).
+func (c *settler) rollbackEvents() []decision.Event {
 	switch c.leaf {
 	case leafNoRevision:
 		return []decision.Event{warning("DeploymentRollbackRevisionNotFound", "Unable to find last revision.")}

@@ -10,7 +10,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
-// example is a Deployment of the specification's tables: its ReplicaSets from the
+// example is a Deployment of the tables of worked examples: its ReplicaSets from the
 // newest to the oldest, and the sizes they have after one sync.
 type example struct {
 	name               string
@@ -26,7 +26,7 @@ type example struct {
 func (e example) snapshot() *deployment.Snapshot {
 	now := time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC)
 	s := &deployment.Snapshot{Version: 1, Now: now, Found: true, Namespace: "shop", Name: "web", UID: "d", Want: e.want, Strategy: "RollingUpdate",
-		MaxSurge: &deployment.IntOrShare{Int: e.surge}, MaxUnavailable: &deployment.IntOrShare{Int: e.unavailable}, NextName: "web-next"}
+		MaxSurge: &deployment.IntOrPercent{Int: e.surge}, MaxUnavailable: &deployment.IntOrPercent{Int: e.unavailable}, NextName: "web-next"}
 	for i, n := range e.sizes {
 		was := e.was
 		if e.desired != nil {
@@ -59,7 +59,7 @@ func (e example) check(t *testing.T) {
 	}
 }
 
-// TestScalingExamples holds the worked examples of [2.7], new ReplicaSet first.
+// TestScalingExamples holds the worked examples of [S-1] and [S-3], new ReplicaSet first.
 func TestScalingExamples(t *testing.T) {
 	for _, e := range []example{
 		{name: "10 to 12", was: 10, want: 12, sizes: []int64{10}, after: []int64{12}, leaf: "S-1.size"},
@@ -86,7 +86,7 @@ func TestScalingExamples(t *testing.T) {
 	}
 }
 
-// TestRollingExamples holds the examples of [2.11], new ReplicaSet first.
+// TestRollingExamples holds the examples of [RR-2] and [RR-3], new ReplicaSet first.
 func TestRollingExamples(t *testing.T) {
 	for _, e := range []example{
 		{name: "old 10, new 0, surge 2", want: 10, surge: 2, sizes: []int64{0, 10}, after: []int64{2, 10}, leaf: "RR-2.size"},
@@ -103,5 +103,18 @@ func TestRollingExamples(t *testing.T) {
 	} {
 		e.was = e.want
 		e.check(t)
+	}
+}
+
+// What may not go yet is held from where this sync leaves it, not from where it
+// found it.
+func TestHeldIsWhatIsLeft(t *testing.T) {
+	v := deployment.Decide(example{want: 10, was: 10, unavailable: 3, sizes: []int64{0, 8, 2}}.snapshot())
+	var held []string
+	for _, h := range v.Held {
+		held = append(held, fmt.Sprintf("%s %s from %d", h.Code, h.Target.Name, h.Size.From))
+	}
+	if diff := cmp.Diff([]string{"ceiling web-0 from 0", "floor web-1 from 7"}, held); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
 	}
 }

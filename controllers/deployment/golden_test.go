@@ -244,7 +244,7 @@ func (p played) problems() []string {
 		}
 	}
 	list = append(list, p.contradictions()...)
-	if t := p.sentence.Turns; !t.IsZero() && !t.After(p.snapshot.Now) {
+	if t := p.sentence.ChangesAt; !t.IsZero() && !t.After(p.snapshot.Now) {
 		add("the sentence turned already, at %s", t)
 	}
 	for _, step := range p.steps() {

@@ -16,7 +16,7 @@ var graph = deployment.Catalogue.Graph()
 // can be reached.
 func TestGraphIsWhole(t *testing.T) {
 	reached := graph.Reached()
-	for _, p := range graph.Places {
+	for _, p := range graph.Nodes {
 		if !reached[p.ID] {
 			t.Errorf("no way leads to %s", p.ID)
 		}
@@ -34,7 +34,7 @@ func strays(rounds []decision.Round, report *deployment.Report) (list []decision
 		settled = &report.Report
 	}
 	for _, h := range decision.Hops(rounds, settled) {
-		if _, ok := graph.Way(h); !ok && h.To != "" {
+		if _, ok := graph.Edge(h); !ok && h.To != "" {
 			list = append(list, h)
 		}
 	}
@@ -55,12 +55,12 @@ func TestGoldensWalkAlongTheGraph(t *testing.T) {
 			settled = &p.report.Report
 		}
 		for _, h := range decision.Hops(p.rounds, settled) {
-			if w, ok := graph.Way(h); ok {
+			if w, ok := graph.Edge(h); ok {
 				walked[[3]string{w.From, w.Answer.Is, w.To}] = true
 			}
 		}
 	}
-	for _, w := range graph.Ways {
+	for _, w := range graph.Edges {
 		if key := [3]string{w.From, w.Answer.Is, w.To}; walked[key] == rare[key] {
 			t.Errorf("%v: a golden walks there = %v, excused = %v", key, walked[key], rare[key])
 		}

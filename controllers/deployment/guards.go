@@ -13,7 +13,7 @@ const unreadable = "unreadable"
 
 // seenOwnWrites is false while a cache does not show a write of ours: whatever
 // was decided now would be decided on the past ([L-1]).
-func (t *turn) seenOwnWrites() bool {
+func (t *decider) seenOwnWrites() bool {
 	if len(t.s.Echo) == 0 {
 		return t.ask(qEcho, true, decision.Text("rv", t.s.RV))
 	}
@@ -24,14 +24,14 @@ func (t *turn) seenOwnWrites() bool {
 }
 
 // waitForEcho arms the timer that breaks the wait if no event comes.
-func (t *turn) waitForEcho() {
+func (t *decider) waitForEcho() {
 	check := t.s.Echo[0].Check
 	for _, e := range t.s.Echo {
 		if !e.Check.IsZero() && (check.IsZero() || e.Check.Before(check)) {
 			check = e.Check
 		}
 	}
-	// A check that is over would ring at once, and again after it: not before a second.
+	// A check that is over would fire at once, and again after it: not before a second.
 	if !check.After(t.now) {
 		check = t.now.Add(time.Second)
 	}
@@ -40,17 +40,17 @@ func (t *turn) waitForEcho() {
 }
 
 // lookAgain ends the sync on something that the caches do not know yet.
-func (t *turn) lookAgain(at leaf, code, question string) {
+func (t *decider) lookAgain(at leaf, code, question string) {
 	t.wake(code, question, t.now.Add(time.Second))
 	t.stop(at)
 }
 
-func (t *turn) wake(code, question string, at time.Time) {
+func (t *decider) wake(code, question string, at time.Time) {
 	t.verdict.Timers = append(t.verdict.Timers, decision.Timer{At: at.UTC().Round(0), Code: code, Question: question})
 }
 
 // exists is [D-1].
-func (t *turn) exists() bool {
+func (t *decider) exists() bool {
 	if !t.s.Found {
 		return t.ask(qExists, false)
 	}
@@ -58,7 +58,7 @@ func (t *turn) exists() bool {
 }
 
 // selectsEverything is [D-3]. The warning and the observed generation are settle's.
-func (t *turn) selectsEverything() bool {
+func (t *decider) selectsEverything() bool {
 	if t.s.Selector == "" {
 		return t.ask(qSelects, t.s.SelectsAll)
 	}
@@ -66,7 +66,7 @@ func (t *turn) selectsEverything() bool {
 }
 
 // selectorUnreadable names the question of [D-4] when it cannot be answered.
-func (t *turn) selectorUnreadable() bool {
+func (t *decider) selectorUnreadable() bool {
 	if t.s.SelectorError == "" {
 		return false
 	}
@@ -74,13 +74,13 @@ func (t *turn) selectorUnreadable() bool {
 	return true
 }
 
-func (t *turn) selectorError() string {
+func (t *decider) selectorError() string {
 	return fmt.Sprintf("deployment %s/%s has invalid label selector: %s", t.s.Namespace, t.s.Name, t.s.SelectorError)
 }
 
 // parentGone is only asked in a second round, after a live read before an
-// adoption found the Deployment gone or being deleted ([0.3]).
-func (t *turn) parentGone() bool {
+// adoption found the Deployment gone or being deleted ([A-2]).
+func (t *decider) parentGone() bool {
 	if t.learnt.Parent == "" {
 		return false
 	}
@@ -89,7 +89,7 @@ func (t *turn) parentGone() bool {
 }
 
 // claims is [D-4]: which ReplicaSets are ours, and must any be taken or let go?
-func (t *turn) claims() bool {
+func (t *decider) claims() bool {
 	t.verdict.Path.Count(qOwn, int64(len(t.children)),
 		decision.Count("adopt", int64(len(t.adopt))), decision.Count("release", int64(len(t.release))))
 	return t.ask(qClaim, len(t.adopt)+len(t.release) > 0)
@@ -98,7 +98,7 @@ func (t *turn) claims() bool {
 // adoptAndRelease makes the claims and ends the sync. In a second round those of
 // the first were tried: what is left then is to look again, when the caches
 // show what became of each.
-func (t *turn) adoptAndRelease() {
+func (t *decider) adoptAndRelease() {
 	if len(t.learnt.ChildrenGone) > 0 {
 		t.lookAgain(leafClaims, timerCache, qClaim)
 		return
@@ -115,10 +115,10 @@ func (t *turn) adoptAndRelease() {
 }
 
 // deleted is [D-6]: a Deployment that is being deleted gets its status only.
-func (t *turn) deleted() bool { return t.ask(qDeleted, t.s.Deleting) }
+func (t *decider) deleted() bool { return t.ask(qDeleted, t.s.Deleting) }
 
 // pausedNow asks [D-7], whose condition settle writes, and [D-8].
-func (t *turn) pausedNow() bool {
+func (t *decider) pausedNow() bool {
 	reason := "none"
 	if c := condition(t.s.Status.Conditions, condProgressing); c != nil {
 		reason = c.Reason
@@ -144,8 +144,8 @@ func (v *view) pauseReason() string {
 	return ""
 }
 
-// pausedSync scales and cleans up, but rolls nothing out ([2.7]).
-func (t *turn) pausedSync() {
+// pausedSync scales and cleans up, but rolls nothing out ([D-8]).
+func (t *decider) pausedSync() {
 	t.holdPaused()
 	if t.keepRevision() || t.scale() {
 		return

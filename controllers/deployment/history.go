@@ -8,8 +8,8 @@ import (
 )
 
 // cleanUp is [H-1]: it deletes the oldest revisions beyond the limit and reports
-// whether there are any to delete ([2.12]).
-func (t *turn) cleanUp() bool {
+// whether there are any to delete.
+func (t *decider) cleanUp() bool {
 	if t.s.HistoryLimit == nil {
 		return t.ask(qHistory, false, decision.Text("limit", none))
 	}

@@ -3,6 +3,7 @@ package deployment
 import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // The codes of held writes, beside those of findings.
@@ -18,13 +19,13 @@ const (
 const maxBlockers = 10
 
 // holdOld refuses to shrink the oldest old ReplicaSet at all.
-func (t *turn) holdOld(question string) {
+func (t *decider) holdOld(question string) {
 	rs := t.activeOld()[0]
 	t.holdSet(question, rs, rs.Replicas)
 }
 
 // holdRest refuses what is left of the old pods after some may go.
-func (t *turn) holdRest(sets []*ReplicaSet, to []int64, question string) {
+func (t *decider) holdRest(sets []*ReplicaSet, to []int64, question string) {
 	for i, rs := range sets {
 		if to[i] > 0 {
 			t.holdSet(question, rs, to[i])
@@ -33,7 +34,7 @@ func (t *turn) holdRest(sets []*ReplicaSet, to []int64, question string) {
 	}
 }
 
-func (t *turn) holdSet(question string, rs *ReplicaSet, from int64) {
+func (t *decider) holdSet(question string, rs *ReplicaSet, from int64) {
 	f := t.keeper()
 	h := decision.Held{Code: heldFloor, Question: question, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
 		Size: &decision.Size{From: from}, Equation: t.mayGoEquation()}
@@ -44,10 +45,10 @@ func (t *turn) holdSet(question string, rs *ReplicaSet, from int64) {
 	switch {
 	case f == nil:
 		h.Blockers, h.BlockerCount = blockers(rs), rs.Unavailable
-	case diagnosis.Refuses(f.Code):
-		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.fresh, f)}, 1
+	case diagnosis.IsRefusal(f.Code):
+		h.Blockers, h.BlockerCount = []decision.Blocker{refuser(t.newSet, f)}, 1
 	default:
-		h.Blockers, h.BlockerCount = blockers(t.fresh), max(t.missing(), t.fresh.Unavailable)
+		h.Blockers, h.BlockerCount = blockers(t.newSet), max(t.missing(), t.newSet.Unavailable)
 	}
 	t.hold(h)
 }
@@ -65,8 +66,8 @@ func (v *view) keeper() *decision.Finding {
 // oldRelease is what lets the next old pod go.
 func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 	r := decision.Unblock{Event: decision.PodsReady, Needed: max(1, v.needed())}
-	if v.fresh != nil {
-		r.Of = v.ref(v.fresh)
+	if v.newSet != nil {
+		r.Of = v.ref(v.newSet)
 	}
 	switch {
 	case v.missing() <= 0:
@@ -74,10 +75,10 @@ func (v *view) oldRelease(f *decision.Finding) decision.Unblock {
 	case f == nil:
 		r.Needed = min(r.Needed, v.missing())
 	case f.Code == diagnosis.MinReady:
-		r.Event, r.At = decision.PodsStayReady, firstAvailable(v.fresh, v.now)
+		r.Event, r.At = decision.PodsStayReady, firstAvailable(v.newSet, v.now)
 	case f.Code == diagnosis.Quota:
 		r.Event = decision.QuotaRoom
-	case diagnosis.Refuses(f.Code):
+	case diagnosis.IsRefusal(f.Code):
 		r.Event = decision.PodsCreated
 	default:
 		r.Needed = min(r.Needed, v.missing())
@@ -101,7 +102,7 @@ func refuser(rs *ReplicaSet, f *decision.Finding) decision.Blocker {
 
 // needed is how many more pods must become available before one may go.
 func (v *view) needed() int64 {
-	return max(0, 1-v.bounds.MayGo(v.total, v.freshSize(), v.freshAvailable()))
+	return max(0, 1-v.bounds.MayGo(v.total, v.newSize(), v.newAvailable()))
 }
 
 // oldUnblocks says when the next old pod may go: what is known of the pods that keep
@@ -111,22 +112,22 @@ func (v *view) oldUnblocks(f *decision.Finding) decision.Words {
 	missing, needed := v.missing(), max(1, v.needed())
 	switch {
 	case missing <= 0:
-		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(plural(needed, "pod becomes", "pods become")).Say(" available")
+		return w.Say("when ").Count(fNeeded, needed).Say(" more ").Say(prose.Plural(needed, "pod becomes", "pods become")).Say(" available")
 	case f != nil && f.Code == diagnosis.MinReady:
 		return v.stayReady(needed)
 	case f != nil && (f.NeedsAction || ownEnd[f.Code]):
 		return f.Unblocks
-	case v.fresh.Unavailable > missing && needed > missing: // It was scaled down, and its pods are not gone yet.
+	case v.newSet.Unavailable > missing && needed > missing: // It was scaled down, and its pods are not gone yet.
 		return w.Say("when they become ready")
-	case v.fresh.Unavailable > missing:
-		return w.Say("when any ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "becomes", "become")).Say(" ready")
+	case v.newSet.Unavailable > missing:
+		return w.Say("when any ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "becomes", "become")).Say(" ready")
 	case missing == 1:
 		return w.Say("when it becomes ready")
 	case needed >= missing:
 		return w.Say("when all ").Count(fMissing, missing).Say(" become ready")
 	}
 	return w.Say("when any ").Count(fNeeded, needed).Say(" of the ").Count(fMissing, missing).
-		Say(plural(needed, " becomes", " become")).Say(" ready")
+		Say(prose.Plural(needed, " becomes", " become")).Say(" ready")
 }
 
 // ownEnd are findings that say better what ends them than that pods become ready.
@@ -134,9 +135,9 @@ var ownEnd = map[string]bool{diagnosis.NodeGone: true, diagnosis.Gate: true, dia
 	diagnosis.Preempted: true, diagnosis.Rejected: true, diagnosis.Evicted: true}
 
 func (v *view) stayReady(needed int64) decision.Words {
-	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(plural(needed, "has", "have")).
-		Say(" stayed ready for ").Count(fMinReady, v.fresh.MinReady).Say(" ").Say(plural(v.fresh.MinReady, "second", "seconds"))
-	if at := firstAvailable(v.fresh, v.now); !at.IsZero() {
+	w := decision.Words{}.Say("when ").Count(fNeeded, needed).Say(" of them ").Say(prose.Plural(needed, "has", "have")).
+		Say(" stayed ready for ").Count(fMinReady, v.newSet.MinReady).Say(" ").Say(prose.Plural(v.newSet.MinReady, "second", "seconds"))
+	if at := firstAvailable(v.newSet, v.now); !at.IsZero() {
 		w = w.Say(", the first in ").Until(at)
 	}
 	return w
@@ -159,20 +160,20 @@ func blockers(rs *ReplicaSet) []decision.Blocker {
 }
 
 // holdNew refuses to grow the new ReplicaSet: there is no room under the ceiling.
-func (t *turn) holdNew() {
+func (t *decider) holdNew() {
 	var w decision.Words
 	names, count := setBlockers(t.activeOld())
-	t.hold(decision.Held{Code: heldCeiling, Question: qNewRoom, Kind: decision.UpdateReplicaSet, Target: t.ref(t.fresh),
-		Size: &decision.Size{From: t.fresh.Replicas, To: t.s.Want},
+	t.hold(decision.Held{Code: heldCeiling, Question: qNewRoom, Kind: decision.UpdateReplicaSet, Target: t.ref(t.newSet),
+		Size: &decision.Size{From: t.newSet.Replicas, To: t.s.Want},
 		Equation: decision.Subtract("room",
 			decision.Term{Label: "ceiling", Value: t.bounds.Ceiling(), Origin: digits(t.s.Want) + " wanted + " + digits(t.bounds.Surge) + " surge"},
-			decision.Term{Label: "total", Value: t.total, Origin: digits(t.freshSize()) + " new + " + digits(t.oldTotal) + " old"}),
+			decision.Term{Label: "total", Value: t.total, Origin: digits(t.newSize()) + " new + " + digits(t.oldTotal) + " old"}),
 		Unblocks: w.Say("when an old pod has gone"), When: decision.Unblock{Event: decision.OldPodsGone, Of: t.self(), Needed: 1},
 		Blockers: names, BlockerCount: count})
 }
 
 // holdBehind refuses to shrink old ReplicaSets on a status that is behind.
-func (t *turn) holdBehind(rs *ReplicaSet) {
+func (t *decider) holdBehind(rs *ReplicaSet) {
 	var w decision.Words
 	t.hold(decision.Held{Code: heldBehind, Question: qCaughtUp, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
 		Size: &decision.Size{From: rs.Replicas},
@@ -185,7 +186,7 @@ func (t *turn) holdBehind(rs *ReplicaSet) {
 }
 
 // holdRecreate refuses to start new pods while old ones have not ended ([RC-3]).
-func (t *turn) holdRecreate() {
+func (t *decider) holdRecreate() {
 	var w decision.Words
 	reported, running := t.oldRunningCounts()
 	h := decision.Held{Code: diagnosis.Ending, Question: qOldRunning, Kind: decision.CreateReplicaSet,
@@ -193,9 +194,9 @@ func (t *turn) holdRecreate() {
 		Size:     &decision.Size{To: t.s.Want},
 		Unblocks: w.Say("when the last old pod has ended"),
 		When:     decision.Unblock{Event: decision.OldPodsGone, Of: t.self(), Needed: max(reported, running)}}
-	if t.fresh != nil {
-		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
-		if t.fresh.Replicas == t.s.Want {
+	if t.newSet != nil {
+		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.newSet), t.newSet.Replicas
+		if t.newSet.Replicas == t.s.Want {
 			return
 		}
 	}
@@ -210,7 +211,7 @@ func (t *turn) holdRecreate() {
 }
 
 // holdPaused refuses the rollout of a pending change ([D-8]).
-func (t *turn) holdPaused() {
+func (t *decider) holdPaused() {
 	if !t.changePending() {
 		return
 	}
@@ -224,15 +225,15 @@ func (t *turn) holdPaused() {
 	if c := condition(t.s.Status.Conditions, condProgressing); c != nil && c.Reason == reasonPaused {
 		h.Blockers[0].Since = c.Updated
 	}
-	if t.fresh != nil {
-		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.fresh), t.fresh.Replicas
+	if t.newSet != nil {
+		h.Kind, h.Target, h.Size.From = decision.UpdateReplicaSet, t.ref(t.newSet), t.newSet.Replicas
 	}
 	t.hold(h)
 }
 
 // holdHistory refuses to delete revisions that still have pods or an
-// unobserved change ([2.12]).
-func (t *turn) holdHistory(over int64, busy []*ReplicaSet) {
+// unobserved change ([H-1]).
+func (t *decider) holdHistory(over int64, busy []*ReplicaSet) {
 	var w decision.Words
 	h := decision.Held{Code: heldHistory, Question: qHistory, Kind: decision.DeleteReplicaSet, Target: t.ref(busy[0]),
 		Equation: decision.Subtract("busy",
@@ -250,11 +251,4 @@ func setBlockers(sets []*ReplicaSet) (first []decision.Blocker, count int64) {
 		first = append(first, decision.Blocker{Kind: "ReplicaSet", Name: rs.Name})
 	}
 	return first, int64(len(sets))
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

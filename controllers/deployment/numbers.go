@@ -21,8 +21,8 @@ const (
 	fWithout      = "withoutOne"
 	fNeeded       = "needed"
 	fMinReady     = "minReadySeconds"
-	fUnborn       = "notCreated"
-	fEnding       = "ending"
+	fNotCreated   = "notCreated"
+	fTerminating  = "ending"
 	fRunning      = "oldRunning"
 	fUpdated      = "updated"
 	fSurge        = "surge"
@@ -38,7 +38,7 @@ const allNumbers = 22
 // Numbers are the key numbers of a Deployment as facts of this sync: those of
 // the page header first, then those that a sentence may count with. available
 // counts no pod that a size no longer asks for.
-func Numbers(s *Snapshot) []decision.Fact { return seen(s).numbers() }
+func Numbers(s *Snapshot) []decision.Fact { return viewOf(s).numbers() }
 
 func (v *view) numbers() []decision.Fact {
 	s := v.s
@@ -47,8 +47,8 @@ func (v *view) numbers() []decision.Fact {
 	}
 	facts := append(make([]decision.Fact, 0, allNumbers),
 		decision.Count(fWanted, s.Want),
-		decision.Count(fNew, v.freshSize()),
-		decision.Count(fNewAvailable, v.freshAvailable()),
+		decision.Count(fNew, v.newSize()),
+		decision.Count(fNewAvailable, v.newAvailable()),
 		decision.Count(fOld, v.oldTotal),
 		decision.Count(fTotal, v.total),
 		decision.Count(fCeiling, v.bounds.Ceiling()),
@@ -61,8 +61,8 @@ func (v *view) numbers() []decision.Fact {
 		decision.Count(fNeeded, max(1, v.needed())),
 		decision.Count(fSurge, v.bounds.Surge),
 		decision.Count(fUnavailable, v.bounds.Missing()),
-		decision.Count(fUnborn, v.unborn()),
-		decision.Count(fEnding, v.ending()),
+		decision.Count(fNotCreated, v.notCreated()),
+		decision.Count(fTerminating, v.oldTerminating()),
 	)
 	_, running := v.oldRunningCounts()
 	facts = append(facts, decision.Count(fRunning, running), decision.Count(fMinReady, v.minReady()))
@@ -72,26 +72,26 @@ func (v *view) numbers() []decision.Fact {
 	if s.Revision != "" {
 		facts = append(facts, decision.Text(fRevision, s.Revision))
 	}
-	return append(append(facts, s.News.Facts()...), decision.Diagnosis{Findings: v.mattering()}.Facts()...)
+	return append(append(facts, s.Recent.Facts()...), decision.Diagnosis{Findings: v.relevant()}.Facts()...)
 }
 
 // updated is the number of pods of the new ReplicaSet that exist.
 func (v *view) updated() int64 {
-	if v.fresh == nil {
+	if v.newSet == nil {
 		return 0
 	}
-	return v.fresh.StatusReplicas
+	return v.newSet.StatusReplicas
 }
 
-// unborn is how many pods of the new ReplicaSet do not exist.
-func (v *view) unborn() int64 { return max(0, v.freshSize()-v.updated()) }
+// notCreated is how many pods of the new ReplicaSet do not exist.
+func (v *view) notCreated() int64 { return max(0, v.newSize()-v.updated()) }
 
 // minReady is the seconds after which a ready pod of the new ReplicaSet counts.
 func (v *view) minReady() int64 {
-	if v.fresh == nil {
+	if v.newSet == nil {
 		return v.s.MinReady
 	}
-	return v.fresh.MinReady
+	return v.newSet.MinReady
 }
 
 // firstAvailable is when the first ready pod of rs has been ready for long

@@ -74,11 +74,11 @@ func edit(t *rapid.T, w *world, kind int) {
 	})
 }
 
-func drawAmount(t *rapid.T, label string) deployment.IntOrShare {
+func drawAmount(t *rapid.T, label string) deployment.IntOrPercent {
 	if rapid.Bool().Draw(t, label+" as share") {
-		return deployment.IntOrShare{Share: fmt.Sprintf("%d%%", rapid.IntRange(0, 100).Draw(t, label))}
+		return deployment.IntOrPercent{Percent: fmt.Sprintf("%d%%", rapid.IntRange(0, 100).Draw(t, label))}
 	}
-	return deployment.IntOrShare{Int: rapid.Int64Range(0, 5).Draw(t, label)}
+	return deployment.IntOrPercent{Int: rapid.Int64Range(0, 5).Draw(t, label)}
 }
 
 // checkedSync runs one sync and checks everything that must hold of any.
@@ -155,14 +155,14 @@ func bounds(s *deployment.Snapshot) (ceiling, floor int64) {
 	if s.Strategy != "RollingUpdate" {
 		return s.Want, 0
 	}
-	number := func(v *deployment.IntOrShare, round func(float64) float64) int64 {
+	number := func(v *deployment.IntOrPercent, round func(float64) float64) int64 {
 		switch {
 		case v == nil:
 			return 0
-		case v.Share == "":
+		case v.Percent == "":
 			return v.Int
 		}
-		percent, _ := strconv.Atoi(strings.TrimSuffix(v.Share, "%"))
+		percent, _ := strconv.Atoi(strings.TrimSuffix(v.Percent, "%"))
 		return int64(round(float64(percent) * float64(s.Want) / 100))
 	}
 	surge, unavailable := number(s.MaxSurge, math.Ceil), number(s.MaxUnavailable, math.Floor)

@@ -2,8 +2,8 @@ package deployment
 
 import "github.com/loopscope/loopscope/controllers/decision"
 
-// recreate takes everything down before it starts anything ([2.10]).
-func (t *turn) recreate() {
+// recreate takes everything down before it starts anything ([RC-1]).
+func (t *decider) recreate() {
 	switch {
 	case t.oldActive(): // [RC-2]
 		for _, rs := range t.activeOld() {
@@ -14,22 +14,22 @@ func (t *turn) recreate() {
 	case !t.hasNew(qRCNew): // [RC-4]
 		t.create(qRCNew)
 	case !t.newFull(): // [RC-5]
-		t.resize(leafSteps, qRCSize, t.fresh, t.s.Want)
+		t.resize(leafSteps, qRCSize, t.newSet, t.s.Want)
 	default: // [RC-6]
 		t.finish(qRCComplete)
 	}
 }
 
-func (t *turn) oldActive() bool {
+func (t *decider) oldActive() bool {
 	return t.ask(qOldActive, t.oldTotal > 0, moves(t.activeOld(), make([]int64, len(t.old)))...)
 }
 
 // oldRunning is true while any pod of another template has not ended, be it
 // that only its deletion is not over yet.
-func (t *turn) oldRunning() bool {
+func (t *decider) oldRunning() bool {
 	reported, running := t.oldRunningCounts()
 	return t.ask(qOldRunning, reported > 0 || running > 0,
-		decision.Count("reported", reported), decision.Count("running", running), decision.Count("ending", t.ending()))
+		decision.Count("reported", reported), decision.Count("running", running), decision.Count("ending", t.oldTerminating()))
 }
 
 func (v *view) oldRunningCounts() (reported, running int64) {
@@ -40,8 +40,8 @@ func (v *view) oldRunningCounts() (reported, running int64) {
 	return reported, running
 }
 
-// ending counts the terminating pods of old ReplicaSets.
-func (v *view) ending() int64 {
+// oldTerminating counts the terminating pods of old ReplicaSets.
+func (v *view) oldTerminating() int64 {
 	n := int64(0)
 	for _, rs := range v.old {
 		n += rs.Ending
@@ -49,6 +49,6 @@ func (v *view) ending() int64 {
 	return n
 }
 
-func (t *turn) newFull() bool {
-	return t.ask(qRCSize, t.fresh.Replicas == t.s.Want, sizes(t.fresh, t.s.Want)...)
+func (t *decider) newFull() bool {
+	return t.ask(qRCSize, t.newSet.Replicas == t.s.Want, sizes(t.newSet, t.s.Want)...)
 }

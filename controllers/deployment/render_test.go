@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // render writes what a sync did as text that is read and compared.
@@ -97,7 +98,7 @@ func renderHeld(b *strings.Builder, p played, h decision.Held) {
 	for _, blocker := range h.Blockers {
 		fmt.Fprintf(b, "  %s %s %s %q", blocker.Kind, blocker.Name, blocker.Reason, blocker.Message)
 		if !blocker.Since.IsZero() {
-			fmt.Fprintf(b, " %s", decision.Span(p.snapshot.Now.Sub(blocker.Since)))
+			fmt.Fprintf(b, " %s", prose.Span(p.snapshot.Now.Sub(blocker.Since)))
 		}
 		b.WriteString("\n")
 	}
@@ -126,14 +127,14 @@ func renderRelease(p played, r decision.Unblock) string {
 		text += " rv " + r.Of.RV
 	}
 	if !r.At.IsZero() {
-		text += ", " + decision.Span(r.At.Sub(p.snapshot.Now)) + " from now"
+		text += ", " + prose.Span(r.At.Sub(p.snapshot.Now)) + " from now"
 	}
 	return text
 }
 
 func renderTimers(b *strings.Builder, p played, timers []decision.Timer) {
 	for _, timer := range timers {
-		fmt.Fprintf(b, "timer %s in %s [%s]\n", timer.Code, decision.Span(timer.At.Sub(p.snapshot.Now)), timer.Question)
+		fmt.Fprintf(b, "timer %s in %s [%s]\n", timer.Code, prose.Span(timer.At.Sub(p.snapshot.Now)), timer.Question)
 	}
 }
 
@@ -162,10 +163,10 @@ func renderSentence(p played) string {
 	s := p.sentence
 	text := s.At(p.snapshot.Now) + "\n" + string(s.Tone) + " " + s.Code
 	if !s.Since.IsZero() {
-		text += " since " + decision.Span(p.snapshot.Now.Sub(s.Since))
+		text += " since " + prose.Span(p.snapshot.Now.Sub(s.Since))
 	}
-	if !s.Turns.IsZero() {
-		text += " turns in " + decision.Span(s.Turns.Sub(p.snapshot.Now))
+	if !s.ChangesAt.IsZero() {
+		text += " turns in " + prose.Span(s.ChangesAt.Sub(p.snapshot.Now))
 	}
 	return text + "\n"
 }

@@ -14,7 +14,7 @@ func (v *view) rollbackTo() (int64, bool) {
 }
 
 // rollbackWanted is [D-9].
-func (t *turn) rollbackWanted() bool {
+func (t *decider) rollbackWanted() bool {
 	n, ok := t.rollbackTo()
 	switch {
 	case ok:
@@ -27,9 +27,9 @@ func (t *turn) rollbackWanted() bool {
 }
 
 // rollback restores the template of an earlier revision, or says why it
-// cannot, and clears the request ([2.9]). The write ends the sync without a
+// cannot, and clears the request ([RB-4]). The write ends the sync without a
 // status; the changed template then rolls out like any other.
-func (t *turn) rollback() {
+func (t *decider) rollback() {
 	switch {
 	case t.keepRevision():
 		t.branch = branchRevision
@@ -55,7 +55,7 @@ func (t *turn) rollback() {
 
 // rollbackRevision is the number to go back to; revision 0 stands for the one
 // before the highest. 0 means that there is none.
-func (t *turn) rollbackRevision() int64 {
+func (t *decider) rollbackRevision() int64 {
 	n, _ := t.rollbackTo()
 	if n == 0 {
 		n = t.lastRevision()
@@ -81,8 +81,8 @@ func (v *view) lastRevision() int64 {
 }
 
 // rollbackSource is the first ReplicaSet with that revision, old ones first.
-func (t *turn) rollbackSource(asked int64) *ReplicaSet {
-	for _, rs := range append(t.old[:len(t.old):len(t.old)], t.fresh) {
+func (t *decider) rollbackSource(asked int64) *ReplicaSet {
+	for _, rs := range append(t.old[:len(t.old):len(t.old)], t.newSet) {
 		if n, err := revision(rs); err == nil && n == asked {
 			t.verdict.Path.Name(qRBSource, rs.Name, decision.Count("revision", asked))
 			return rs
@@ -95,19 +95,19 @@ func (t *turn) rollbackSource(asked int64) *ReplicaSet {
 // none is the answer of a question for a name where there is none.
 const none = "none"
 
-func (t *turn) sameTemplate(rs *ReplicaSet) bool {
+func (t *decider) sameTemplate(rs *ReplicaSet) bool {
 	return t.ask(qRBSame, rs.SameTemplate, decision.Text("replicaSet", rs.Name))
 }
 
 // clearRollback is the write that ends a rollback; with a source it takes its template.
-func (t *turn) clearRollback(at leaf, question string, source *ReplicaSet) {
+func (t *decider) clearRollback(at leaf, question string, source *ReplicaSet) {
 	t.branch, t.leaf = branchRestore, at
 	a := decision.Action{Kind: decision.UpdateDeployment, Target: t.self(), Discipline: decision.StopAtFirst, Question: question,
 		Changes: []decision.Change{{Field: "metadata.annotations[" + annRollback + "]", From: t.s.RollbackTo}}}
 	if source != nil {
 		ref := t.ref(source)
 		a.Restore = &ref
-		a.Changes = append(a.Changes, decision.Change{Field: "spec.template", From: "revision " + t.fresh.Revision, To: "revision " + source.Revision})
+		a.Changes = append(a.Changes, decision.Change{Field: "spec.template", From: "revision " + t.newSet.Revision, To: "revision " + source.Revision})
 	}
 	t.write(a)
 }

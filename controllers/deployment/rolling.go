@@ -8,19 +8,19 @@ import (
 )
 
 // roll is a rolling update ([RR-1] to [RR-4]).
-func (t *turn) roll() {
+func (t *decider) roll() {
 	switch {
 	case !t.hasNew(qNew): // [RR-1]
 		t.create(qNew)
-	case t.growsNew(): // [RR-2]
-	case t.retiresOld(): // [RR-3]
+	case t.scaleUpNew(): // [RR-2]
+	case t.scaleDownOld(): // [RR-3]
 	default: // [RR-4]
 		t.finish(qComplete)
 	}
 }
 
 // strategy is [D-11], with the bounds that follow from it.
-func (t *turn) strategy() string {
+func (t *decider) strategy() string {
 	if t.s.Strategy != rollingUpdate {
 		t.verdict.Path.Name(qStrategy, t.s.Strategy)
 		return t.s.Strategy
@@ -35,20 +35,20 @@ func (t *turn) strategy() string {
 	return rollingUpdate
 }
 
-func shown(v *IntOrShare) string {
+func shown(v *IntOrPercent) string {
 	switch {
 	case v == nil:
 		return "unset"
-	case v.Share != "":
-		return v.Share
+	case v.Percent != "":
+		return v.Percent
 	default:
 		return digits(v.Int)
 	}
 }
 
-// growsNew is [RR-2]: it reports whether the new ReplicaSet is given another size.
-func (t *turn) growsNew() bool {
-	size, want := t.fresh.Replicas, t.s.Want
+// scaleUpNew is [RR-2]: it reports whether the new ReplicaSet is given another size.
+func (t *decider) scaleUpNew() bool {
+	size, want := t.newSet.Replicas, t.s.Want
 	if t.ask(qNewSize, size == want, decision.Count("size", size), decision.Count("wanted", want)) {
 		return false
 	}
@@ -62,30 +62,30 @@ func (t *turn) growsNew() bool {
 		t.holdNew()
 		return false
 	}
-	t.resize(leafSteps, qNewRoom, t.fresh, to)
+	t.resize(leafSteps, qNewRoom, t.newSet, to)
 	return true
 }
 
-// retiresOld is [RR-3]: it reports whether an old ReplicaSet shrinks. It is asked in
+// scaleDownOld is [RR-3]: it reports whether an old ReplicaSet shrinks. It is asked in
 // upstream's order; pods that are not available go first, in a sync of their own.
-func (t *turn) retiresOld() bool {
+func (t *decider) scaleDownOld() bool {
 	switch {
 	case !t.oldLeft(), !t.mayGo(), !t.caughtUp():
 		return false
-	case t.unhealthyGo():
+	case t.scaleDownUnhealthy():
 		return true
 	default:
-		return t.healthyGo()
+		return t.scaleDownHealthy()
 	}
 }
 
-func (t *turn) oldLeft() bool {
+func (t *decider) oldLeft() bool {
 	return t.verdict.Path.Count(qOldLeft, t.oldTotal, decision.Count("replicaSets", int64(len(t.activeOld())))) > 0
 }
 
 // mayGo is the heart of a rolling update: pods in excess of the floor, less
 // the new ones that are not available yet.
-func (t *turn) mayGo() bool {
+func (t *decider) mayGo() bool {
 	n := t.budget()
 	yes := t.ask(qMayGo, n > 0, decision.Count("mayGo", n), decision.Count(fOld, t.oldTotal), decision.Count(fNeeded, max(1, t.needed())))
 	t.verdict.Path.Last().Equation = t.mayGoEquation()
@@ -95,19 +95,19 @@ func (t *turn) mayGo() bool {
 	return yes
 }
 
-func (t *turn) budget() int64 { return t.bounds.MayGo(t.total, t.freshSize(), t.freshAvailable()) }
+func (t *decider) budget() int64 { return t.bounds.MayGo(t.total, t.newSize(), t.newAvailable()) }
 
-func (t *turn) mayGoEquation() *decision.Equation {
+func (t *decider) mayGoEquation() *decision.Equation {
 	return decision.Subtract("may go",
-		decision.Term{Label: "total", Value: t.total, Origin: fmt.Sprintf("%d new + %d old", t.freshSize(), t.oldTotal)},
+		decision.Term{Label: "total", Value: t.total, Origin: fmt.Sprintf("%d new + %d old", t.newSize(), t.oldTotal)},
 		decision.Term{Label: "floor", Value: t.bounds.Floor(), Origin: fmt.Sprintf("%d wanted − %d unavailable", t.s.Want, t.bounds.Missing())},
-		decision.Term{Label: "new not available", Value: t.missing(), Origin: fmt.Sprintf("%d − %d", t.freshSize(), t.freshAvailable())})
+		decision.Term{Label: "new not available", Value: t.missing(), Origin: fmt.Sprintf("%d − %d", t.newSize(), t.newAvailable())})
 }
 
 // caughtUp is false while the status of an old ReplicaSet counts more
 // available pods than it may have. Kubernetes runs into an error there and
 // swallows it; the effect is the same.
-func (t *turn) caughtUp() bool {
+func (t *decider) caughtUp() bool {
 	for _, rs := range t.activeOld() {
 		if rs.Available > rs.Replicas {
 			t.ask(qCaughtUp, false, decision.Text("replicaSet", rs.Name),
@@ -120,21 +120,21 @@ func (t *turn) caughtUp() bool {
 	return t.ask(qCaughtUp, true)
 }
 
-// unhealthyGo is [RR-3] a.
-func (t *turn) unhealthyGo() bool {
+// scaleDownUnhealthy is [RR-3] a.
+func (t *decider) scaleDownUnhealthy() bool {
 	old := t.activeOld()
 	to, gone := rollingupdate.Unhealthy(rollingSets(old), t.budget())
 	t.verdict.Path.Count(qUnhealthy, gone, append(moves(old, to), decision.Count("size", t.oldTotal), decision.Count("available", t.oldAvailable))...)
-	t.shrink(qUnhealthy, old, to, gone)
+	t.scaleDown(qUnhealthy, old, to, gone)
 	return gone > 0
 }
 
-// healthyGo is [RR-3] b.
-func (t *turn) healthyGo() bool {
+// scaleDownHealthy is [RR-3] b.
+func (t *decider) scaleDownHealthy() bool {
 	old, floor := t.activeOld(), t.bounds.Floor()
 	to, gone := rollingupdate.Healthy(rollingSets(old), t.available-floor)
 	t.verdict.Path.Count(qHealthy, gone, append(moves(old, to), decision.Count("available", t.available), decision.Count("floor", floor))...)
-	t.shrink(qHealthy, old, to, gone)
+	t.scaleDown(qHealthy, old, to, gone)
 	return gone > 0
 }
 
@@ -149,8 +149,8 @@ func moves(sets []*ReplicaSet, to []int64) []decision.Fact {
 	return facts
 }
 
-// shrink writes the planned sizes and refuses what is left of the old pods.
-func (t *turn) shrink(question string, sets []*ReplicaSet, to []int64, gone int64) {
+// scaleDown writes the planned sizes and refuses what is left of the old pods.
+func (t *decider) scaleDown(question string, sets []*ReplicaSet, to []int64, gone int64) {
 	for i, rs := range sets {
 		if to[i] != rs.Replicas {
 			t.resize(leafSteps, question, rs, to[i])
@@ -163,7 +163,7 @@ func (t *turn) shrink(question string, sets []*ReplicaSet, to []int64, gone int6
 
 // finish asks whether the published status shows a complete rollout, after
 // which old revisions are cleaned up ([RR-4], [RC-6]).
-func (t *turn) finish(question string) {
+func (t *decider) finish(question string) {
 	st := t.s.Status
 	if t.ask(question, t.complete(st), decision.Count("wanted", t.s.Want), decision.Count("updated", st.Updated),
 		decision.Count("replicas", st.Replicas), decision.Count("available", st.Available)) {

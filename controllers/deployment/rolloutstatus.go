@@ -1,6 +1,10 @@
 package deployment
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+
+	"github.com/loopscope/loopscope/controllers/prose"
+)
 
 // RolloutStatus is what `kubectl rollout status` does with the status of the
 // snapshot, in words of our own. It reads the published status alone, as that
@@ -12,15 +16,15 @@ func RolloutStatus(s *Snapshot) decision.Words {
 	case st.ObservedGeneration < s.Generation:
 		return w.Say("waits: generation ").Count("generation", s.Generation).Say(" is not observed yet")
 	case timedOut(st):
-		return w.Say("ends with an error: the progress deadline is over")
+		return w.Say("fails: the progress deadline is over")
 	case st.Updated < s.Want:
-		return w.Say("waits: ").Count(fUpdated, st.Updated).Say(" of ").Count(fWanted, s.Want).Say(plural(s.Want, " pod has", " pods have") + " the new template")
+		return w.Say("waits: ").Count(fUpdated, st.Updated).Say(" of ").Count(fWanted, s.Want).Say(prose.Plural(s.Want, " pod has", " pods have") + " the new template")
 	case old > 0:
-		return w.Say("waits: ").Count(fOld, old).Say(plural(old, " old pod is", " old pods are") + " not gone yet")
+		return w.Say("waits: ").Count(fOld, old).Say(prose.Plural(old, " old pod is", " old pods are") + " not gone yet")
 	case left > 0:
-		return w.Say("waits: ").Count(fAvailable, st.Available).Say(" of ").Count(fUpdated, st.Updated).Say(plural(st.Updated, " new pod is", " new pods are") + " available")
+		return w.Say("waits: ").Count(fAvailable, st.Available).Say(" of ").Count(fUpdated, st.Updated).Say(prose.Plural(st.Updated, " new pod is", " new pods are") + " available")
 	default:
-		return w.Say("ends well: the rollout is complete")
+		return w.Say("succeeds: the rollout is complete")
 	}
 }
 

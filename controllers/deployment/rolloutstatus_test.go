@@ -12,12 +12,13 @@ func TestRolloutStatus(t *testing.T) {
 		want   string
 		change func(*deployment.Snapshot)
 	}{
-		{"ends well: the rollout is complete", func(*deployment.Snapshot) {}},
+		{"succeeds: the rollout is complete", func(*deployment.Snapshot) {}},
 		{"waits: generation 4 is not observed yet", func(s *deployment.Snapshot) { s.Generation = 4 }},
 		{"waits: 3 of 10 pods have the new template", func(s *deployment.Snapshot) { s.Status.Updated = 3 }},
 		{"waits: 1 old pod is not gone yet", func(s *deployment.Snapshot) { s.Status.Replicas = 11 }},
 		{"waits: 7 of 10 new pods are available", func(s *deployment.Snapshot) { s.Status.Available = 7 }},
-		{"ends with an error: the progress deadline is over", func(s *deployment.Snapshot) {
+		{"waits: 9 of 10 new pods are available", func(s *deployment.Snapshot) { s.Status.Available = 9 }},
+		{"fails: the progress deadline is over", func(s *deployment.Snapshot) {
 			s.Status.Updated = 3
 			s.Status.Conditions = []decision.Condition{{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"}}
 		}},

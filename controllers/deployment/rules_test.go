@@ -12,7 +12,7 @@ import (
 
 var at = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-// TestSetCondition holds the rule of [2.13]: what stands is left alone, what is
+// TestSetCondition holds the rule of [ST-3]: what stands is left alone, what is
 // replaced goes last, and only another status moves the transition.
 func TestSetCondition(t *testing.T) {
 	old := func(kind, status, reason string) decision.Condition {
@@ -45,7 +45,7 @@ func TestSetCondition(t *testing.T) {
 	}
 }
 
-// TestAppendHistory holds [2.5.1]: oldest entries go first, and what is still too
+// TestAppendHistory holds [G-3]: oldest entries go first, and what is still too
 // long is not appended.
 func TestAppendHistory(t *testing.T) {
 	long := strings.TrimSuffix(strings.Repeat("1234567890123456789,", 100), ",")
@@ -65,7 +65,7 @@ func TestAppendHistory(t *testing.T) {
 	}
 }
 
-// TestTerminating holds [2.13]: never observed counts as none, any other unknown
+// TestTerminating holds [ST-5]: never observed counts as none, any other unknown
 // number makes the sum unknown, and without the switch there is none.
 func TestTerminating(t *testing.T) {
 	set := func(observed int64, n *int64) ReplicaSet {
@@ -82,7 +82,7 @@ func TestTerminating(t *testing.T) {
 		"unknown":        {true, []ReplicaSet{set(1, new(int64(3))), set(1, nil)}, nil},
 		"none":           {true, nil, new(int64(0))},
 	} {
-		c := closing{view: seen(&Snapshot{CountTerminating: tc.on, ReplicaSets: tc.sets})}
+		c := settler{view: viewOf(&Snapshot{CountTerminating: tc.on, ReplicaSets: tc.sets})}
 		if diff := cmp.Diff(tc.want, c.terminating()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -111,13 +111,13 @@ func TestPauseReason(t *testing.T) {
 		if tc.reason != "" {
 			s.Status.Conditions = []decision.Condition{{Type: condProgressing, Reason: tc.reason}}
 		}
-		if got := seen(s).pauseReason(); got != tc.want {
+		if got := viewOf(s).pauseReason(); got != tc.want {
 			t.Errorf("%+v: %q", tc, got)
 		}
 	}
 }
 
-// TestSurplus holds the order and the exceptions of [2.12].
+// TestSurplus holds the order and the exceptions of [H-1].
 func TestSurplus(t *testing.T) {
 	set := func(name, revision string, change func(*ReplicaSet)) ReplicaSet {
 		rs := ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, Revision: revision, Created: at, Generation: 1, ObservedGeneration: 1}
@@ -143,7 +143,7 @@ func TestSurplus(t *testing.T) {
 			set("c", "3", func(rs *ReplicaSet) { rs.Generation = 2 }),
 			set("d", "4", nil), set("e", "5", nil)}, 4, []string{"d"}},
 	} {
-		over, may, busy := seen(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
+		over, may, busy := viewOf(&Snapshot{HistoryLimit: &tc.limit, ReplicaSets: tc.sets}).surplus()
 		var names []string
 		for _, rs := range may {
 			names = append(names, rs.Name)
@@ -154,7 +154,7 @@ func TestSurplus(t *testing.T) {
 	}
 }
 
-// TestLastRevision: revision 0 of a rollback is the second highest ([2.9]).
+// TestLastRevision: revision 0 of a rollback is the second highest ([RB-2]).
 func TestLastRevision(t *testing.T) {
 	for _, tc := range []struct {
 		revisions []string
@@ -166,21 +166,21 @@ func TestLastRevision(t *testing.T) {
 		for i, r := range tc.revisions {
 			s.ReplicaSets = append(s.ReplicaSets, ReplicaSet{Name: digits(int64(i)), Mine: true, Matches: true, Revision: r})
 		}
-		if got := seen(s).lastRevision(); got != tc.want {
+		if got := viewOf(s).lastRevision(); got != tc.want {
 			t.Errorf("%v: %d, want %d", tc.revisions, got, tc.want)
 		}
 	}
 }
 
-// TestNewIsTheOldestEqual holds [2.5]: of several ReplicaSets with the template
+// TestNewIsTheOldestEqual holds [N-1]: of several ReplicaSets with the template
 // the oldest is the new one, ties by name, and the highest revision grows.
 func TestNewIsTheOldestEqual(t *testing.T) {
 	set := func(name string, age time.Duration, same bool, revision string) ReplicaSet {
 		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: same, Created: at.Add(-age), Revision: revision}
 	}
-	v := seen(&Snapshot{ReplicaSets: []ReplicaSet{set("c", time.Hour, true, "9"), set("b", time.Hour, true, "3"), set("a", 0, true, "4"), set("z", 2*time.Hour, false, "12")}})
-	if v.fresh.Name != "b" || len(v.old) != 3 || v.newRevision() != 13 {
-		t.Errorf("new is %s, %d are old, the next revision is %d", v.fresh.Name, len(v.old), v.newRevision())
+	v := viewOf(&Snapshot{ReplicaSets: []ReplicaSet{set("c", time.Hour, true, "9"), set("b", time.Hour, true, "3"), set("a", 0, true, "4"), set("z", 2*time.Hour, false, "12")}})
+	if v.newSet.Name != "b" || len(v.old) != 3 || v.newRevision() != 13 {
+		t.Errorf("new is %s, %d are old, the next revision is %d", v.newSet.Name, len(v.old), v.newRevision())
 	}
 }
 
@@ -201,7 +201,7 @@ func TestRequeue(t *testing.T) {
 		"no deadline":         {nil, reasonUpdated, 100 * time.Second, 0},
 		"longest that exists": {new(int64(1<<31 - 1)), reasonUpdated, 0, (1<<31 - 1 + 1) * time.Second},
 	} {
-		c := &closing{view: seen(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
+		c := &settler{view: viewOf(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
 		c.report.Status.Conditions = []decision.Condition{{Type: condProgressing, Status: "True", Reason: tc.reason, Updated: at.Add(-tc.updated)}}
 		c.requeue()
 		got := time.Duration(0)

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -13,24 +12,24 @@ const recent = time.Minute
 
 // sentence says what there is to say, as of p.now. What makes the rest pointless
 // comes first, then in the order of tones: failed, neutral, moving, waiting, ok.
-func (p *speaker) sentence() decision.Sentence {
-	said := p.ended() || p.failed() || p.paused() || p.planned() || p.did() || p.moving() || p.interrupted()
+func (p *teller) sentence() decision.Sentence {
+	said := p.ended() || p.failed() || p.paused() || p.planned() || p.wrote() || p.moving() || p.interrupted()
 	if !said {
-		p.rests()
+		p.waitsOrIdle()
 	}
 	return p.out
 }
 
 // ended is an object that is not there for long, or not any more.
-func (p *speaker) ended() bool { return p.gone() || p.deleting() || p.stopped() }
+func (p *teller) ended() bool { return p.gone() || p.deleting() || p.stopped() }
 
 // failed is what failed in this sync, and then what fails by the cluster's word.
-func (p *speaker) failed() bool {
+func (p *teller) failed() bool {
 	return p.dropped() || p.selectsAll() || p.invalid() || p.refusal() || p.deadlineOver() || p.podsRefused()
 }
 
-// did tells what this sync wrote, where that moves the object on.
-func (p *speaker) did() bool {
+// wrote tells what this sync wrote, where that moves the object on.
+func (p *teller) wrote() bool {
 	switch p.leaf {
 	case leafCollides:
 		return p.collision()
@@ -38,7 +37,7 @@ func (p *speaker) did() bool {
 		return p.made()
 	case leafStamps:
 		return p.usedAgain()
-	case leafScales, leafShares, leafSteps:
+	case leafScales, leafProportional, leafSteps:
 		return p.scaledFirst() || p.scaledNow()
 	case leafNoRevision, leafNoSource, leafSame, leafRestores:
 		return p.restored()
@@ -47,22 +46,22 @@ func (p *speaker) did() bool {
 	}
 }
 
-// rests tells what it waits for, or that it waits for nothing.
-func (p *speaker) rests() {
+// waitsOrIdle tells what it waits for, or that it waits for nothing.
+func (p *teller) waitsOrIdle() {
 	switch p.leaf {
 	case leafEcho:
 		p.ownWrite()
 	case leafClaims:
 		p.claiming()
-	case leafUnseen, leafParent:
+	case leafNotCached, leafParent:
 		p.lookingAgain()
 	default:
 		_ = p.annotated() || p.blocked() || p.unfinished() || p.settled() || p.short()
 	}
 }
 
-// speaker says one sentence.
-type speaker struct {
+// teller says one sentence.
+type teller struct {
 	*view
 	end
 	last   decision.Round
@@ -72,8 +71,8 @@ type speaker struct {
 	out    decision.Sentence
 }
 
-func newSpeaker(v *view, e end, rounds []decision.Round, report *Report, try decision.Try) *speaker {
-	p := &speaker{view: v, end: e, last: rounds[len(rounds)-1], report: report, status: v.s.Status, try: try}
+func newTeller(v *view, e end, rounds []decision.Round, report *Report, try decision.Try) *teller {
+	p := &teller{view: v, end: e, last: rounds[len(rounds)-1], report: report, status: v.s.Status, try: try}
 	p.out = decision.Sentence{Namespace: v.s.Namespace, Object: v.s.Name}
 	if report != nil && (report.Publish || report.Hold) {
 		p.status = report.Status
@@ -85,39 +84,39 @@ func newSpeaker(v *view, e end, rounds []decision.Round, report *Report, try dec
 func words(text string) decision.Words { return decision.Words{}.Say(text) }
 
 // say fills in the sentence and reports that it is said.
-func (p *speaker) say(code string, tone decision.Tone, verb, state string, lead, then decision.Words) bool {
+func (p *teller) say(code string, tone decision.Tone, verb, state string, lead, then decision.Words) bool {
 	p.out.Code, p.out.Tone, p.out.Verb, p.out.State = code, tone, verb, state
 	p.out.Lead, p.out.Then = lead, then
 	return true
 }
 
-func (p *speaker) fails(code string, lead, then decision.Words) bool {
+func (p *teller) fails(code string, lead, then decision.Words) bool {
 	return p.say(code, decision.ToneFailed, "has", "failed", lead, then)
 }
 
-func (p *speaker) waits(code string, lead, then decision.Words) bool {
+func (p *teller) waits(code string, lead, then decision.Words) bool {
 	return p.say(code, decision.ToneWaiting, "is", "waiting", lead, then)
 }
 
-func (p *speaker) moves(code string, lead, then decision.Words) bool {
+func (p *teller) moves(code string, lead, then decision.Words) bool {
 	at := p.s.LastProgress
 	if len(p.written(func(*decision.Action) bool { return true })) > 0 {
 		at = p.now
 	}
-	p.turns(at.Add(recent))
+	p.changesAt(at.Add(recent))
 	return p.say(code, decision.ToneMoving, "is", "moving", lead, then)
 }
 
-// turns notes an instant at which the clock changes the sentence; the earliest counts.
-func (p *speaker) turns(at time.Time) {
-	if at.After(p.now) && (p.out.Turns.IsZero() || at.Before(p.out.Turns)) {
-		p.out.Turns = at.UTC().Round(0)
+// changesAt notes an instant at which the clock changes the sentence; the earliest counts.
+func (p *teller) changesAt(at time.Time) {
+	if at.After(p.now) && (p.out.ChangesAt.IsZero() || at.Before(p.out.ChangesAt)) {
+		p.out.ChangesAt = at.UTC().Round(0)
 	}
 }
 
 // outcome finds the first write of the sync that ended in one of some states: of
 // its actions, or else of its status. It is nil where there is none.
-func (p *speaker) outcome(states ...decision.State) (decision.ActionKind, decision.Ref, *decision.Outcome) {
+func (p *teller) outcome(states ...decision.State) (decision.ActionKind, decision.Ref, *decision.Outcome) {
 	for i := range p.last.Outcomes {
 		if o := &p.last.Outcomes[i]; i < len(p.last.Verdict.Actions) && slices.Contains(states, o.State) {
 			return p.last.Verdict.Actions[i].Kind, p.last.Verdict.Actions[i].Target, o
@@ -130,7 +129,7 @@ func (p *speaker) outcome(states ...decision.State) (decision.ActionKind, decisi
 }
 
 // actions are those of the last round.
-func (p *speaker) actions() []*decision.Action {
+func (p *teller) actions() []*decision.Action {
 	list := make([]*decision.Action, len(p.last.Verdict.Actions))
 	for i := range list {
 		list[i] = &p.last.Verdict.Actions[i]
@@ -139,7 +138,7 @@ func (p *speaker) actions() []*decision.Action {
 }
 
 // written are the actions of the last round that were written and pass the filter.
-func (p *speaker) written(keep func(*decision.Action) bool) []*decision.Action {
+func (p *teller) written(keep func(*decision.Action) bool) []*decision.Action {
 	var list []*decision.Action
 	for i := range p.last.Outcomes {
 		if i < len(p.last.Verdict.Actions) && p.last.Outcomes[i].State == decision.Written && keep(&p.last.Verdict.Actions[i]) {
@@ -154,15 +153,15 @@ func resized(a *decision.Action) bool {
 }
 
 // progressing is the Progressing condition after this sync, nil if there is none.
-func (p *speaker) progressing() *decision.Condition {
+func (p *teller) progressing() *decision.Condition {
 	return condition(p.status.Conditions, condProgressing)
 }
 
 // rollingNow is true while a rollout is under way, as of after this sync.
-func (p *speaker) rollingNow() bool { return p.rolling(p.progressing()) }
+func (p *teller) rollingNow() bool { return p.rolling(p.progressing()) }
 
 // deadline is when the running rollout is overdue; zero if none is running.
-func (p *speaker) deadline() time.Time {
+func (p *teller) deadline() time.Time {
 	c := p.progressing()
 	if p.s.Deadline == nil || p.s.Paused || c == nil || c.Reason == reasonDone || c.Reason == reasonDeadline {
 		return time.Time{}
@@ -171,12 +170,12 @@ func (p *speaker) deadline() time.Time {
 }
 
 // clock adds the deadline to a second sentence.
-func (p *speaker) clock(w decision.Words) decision.Words {
+func (p *teller) clock(w decision.Words) decision.Words {
 	at := p.deadline()
 	if at.IsZero() {
 		return w
 	}
-	p.turns(at)
+	p.changesAt(at)
 	if len(w) == 0 {
 		return w.Say("Deadline in ").Until(at)
 	}
@@ -184,7 +183,7 @@ func (p *speaker) clock(w decision.Words) decision.Words {
 }
 
 // tries adds where the worker stands with retries.
-func (p *speaker) tries() decision.Words {
+func (p *teller) tries() decision.Words {
 	var w decision.Words
 	if p.try.Number == 0 {
 		return w.Say("It is tried again")
@@ -204,20 +203,8 @@ func (p *speaker) tries() decision.Words {
 	return w
 }
 
-// clipped shortens foreign words and puts them into one line; nothing of ours is ever cut.
-func clipped(s string, limit int) string {
-	if strings.ContainsAny(s, "\n\t") {
-		s = strings.Join(strings.Fields(s), " ")
-	}
-	r := []rune(s)
-	if len(r) <= limit {
-		return s
-	}
-	return string(r[:limit-1]) + "…"
-}
-
 // unchangedSince is the latest moment of which anything is known.
-func (p *speaker) unchangedSince() time.Time {
+func (p *teller) unchangedSince() time.Time {
 	since := p.s.LastProgress
 	for _, c := range p.status.Conditions {
 		at := c.Transition

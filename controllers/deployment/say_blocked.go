@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // longLead is how many characters each half of a sentence may have.
@@ -13,7 +14,7 @@ const longLead = 150
 
 // deadlineOver is ProgressDeadlineExceeded: a mark on what keeps the pods anyway,
 // nothing more is done.
-func (p *speaker) deadlineOver() bool {
+func (p *teller) deadlineOver() bool {
 	c := p.progressing()
 	if c == nil || c.Reason != reasonDeadline || p.s.Deadline == nil {
 		return false
@@ -27,7 +28,7 @@ func (p *speaker) deadlineOver() bool {
 	if !since.IsZero() {
 		lead = words("no progress for ").Since(since)
 	}
-	after := words("nothing is rolled back, no timer runs")
+	after := words("nothing is rolled back and no retry is scheduled")
 	f := p.blocker()
 	if f == nil {
 		lead = append(lead.Say(", "), p.ready()...)
@@ -37,9 +38,9 @@ func (p *speaker) deadlineOver() bool {
 }
 
 // podsRefused is ReplicaFailure: a ReplicaSet may not create or delete pods.
-func (p *speaker) podsRefused() bool {
+func (p *teller) podsRefused() bool {
 	f := p.blocker()
-	if f == nil || !diagnosis.Refuses(f.Code) && f.Code != diagnosis.Delete {
+	if f == nil || !diagnosis.IsRefusal(f.Code) && f.Code != diagnosis.Delete {
 		return false
 	}
 	p.out.Since = f.Since
@@ -47,14 +48,14 @@ func (p *speaker) podsRefused() bool {
 }
 
 // blocked is a rollout of which it is known why it does not go on.
-func (p *speaker) blocked() bool {
+func (p *teller) blocked() bool {
 	f := p.blocker()
 	if f == nil || !p.rollingNow() && !p.changePending() {
 		return false
 	}
 	p.out.Since = p.s.LastProgress
 	if f.Code == diagnosis.Ending {
-		p.turnsWithGrace()
+		p.changesWithGrace()
 	}
 	if f.Code == diagnosis.MinReady && !f.Old {
 		return p.minReadyWait()
@@ -66,25 +67,25 @@ func (p *speaker) blocked() bool {
 	return p.waits(f.Code, lead, p.clock(p.fit(p.unblocks())))
 }
 
-// turnsWithGrace notes when the grace period of a terminating pod is over: what is not
+// changesWithGrace notes when the grace period of a terminating pod is over: what is not
 // gone then is told otherwise.
-func (p *speaker) turnsWithGrace() {
+func (p *teller) changesWithGrace() {
 	for _, rs := range p.children {
-		for _, l := range rs.Leaving {
-			p.turns(l.Until)
-			p.turns(l.Until.Add(diagnosis.Slack + time.Second))
+		for _, l := range rs.TerminatingPods {
+			p.changesAt(l.Until)
+			p.changesAt(l.Until.Add(diagnosis.Slack + time.Second))
 		}
 	}
 }
 
 // atTheFloor says what would be left without one more old pod; nil where something
 // else keeps it, or where it is too long. The equation of the held write says it, too.
-func (p *speaker) atTheFloor(lead decision.Words) decision.Words {
+func (p *teller) atTheFloor(lead decision.Words) decision.Words {
 	f := p.blocker()
 	if p.oldTotal == 0 || p.available != p.floor() || f.NeedsAction || f.Old {
 		return nil
 	}
-	why := append(slices.Clone(lead), decision.Words{}.Say(plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
+	why := append(slices.Clone(lead), decision.Words{}.Say(prose.Plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
 		Say(" would be available, and ").Count(fFloor, p.floor()).Say(" is the floor")...)
 	if diagnosis.Length(why) > longLead {
 		return nil
@@ -93,14 +94,14 @@ func (p *speaker) atTheFloor(lead decision.Words) decision.Words {
 }
 
 // minReadyWait is new pods that are ready but not for long enough.
-func (p *speaker) minReadyWait() bool {
+func (p *teller) minReadyWait() bool {
 	f := p.blocker()
-	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(plural(f.Count, " new pod is", " new pods are") + " ready but must stay so")
-	if at := firstAvailable(p.fresh, p.now); !at.IsZero() {
-		p.turns(at)
+	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " new pod is", " new pods are") + " ready but must stay so")
+	if at := firstAvailable(p.newSet, p.now); !at.IsZero() {
+		p.changesAt(at)
 		lead = lead.Say(" for ").Until(at)
 	}
-	lead = lead.Say(" (minReadySeconds ").Count(fMinReady, p.fresh.MinReady).Say(")")
+	lead = lead.Say(" (minReadySeconds ").Count(fMinReady, p.newSet.MinReady).Say(")")
 	if p.oldTotal > 0 {
 		lead = lead.Say(" before an old one may go")
 	}
@@ -109,8 +110,8 @@ func (p *speaker) minReadyWait() bool {
 
 // blockedLead names everything that keeps pods, as far as there is room, each with
 // its number, and what is left for users.
-func (p *speaker) blockedLead(lead decision.Words) decision.Words {
-	list, left := p.mattering(), p.left()
+func (p *teller) blockedLead(lead decision.Words) decision.Words {
+	list, left := p.relevant(), p.left()
 	for n := len(list); n > 0; n-- {
 		all := p.clauses(slices.Clone(lead), list, n)
 		if fitted, ok := diagnosis.Fair(append(slices.Clone(all), left...), longLead); ok {
@@ -127,8 +128,8 @@ func (p *speaker) blockedLead(lead decision.Words) decision.Words {
 	return p.fit(one)
 }
 
-// fit leaves out of foreign words what is too long.
-func (p *speaker) fit(w decision.Words) decision.Words { return diagnosis.Fit(w, longLead) }
+// fit leaves out of words of others what is too long.
+func (p *teller) fit(w decision.Words) decision.Words { return diagnosis.Fit(w, longLead) }
 
 // clauses are the first n findings in a row, and a word of the others.
 func (v *view) clauses(w decision.Words, list []decision.Finding, n int) decision.Words {
@@ -157,7 +158,7 @@ func (v *view) clause(f *decision.Finding, first bool) decision.Words {
 	case first && f.Count == 1 && len(f.Pods) == 1:
 		w = w.Say(side + "pod ").Name(f.Pods[0])
 	case first || f.Old:
-		w = w.Count(f.Fact(), f.Count).Say(" " + side + plural(f.Count, "pod", "pods"))
+		w = w.Count(f.Fact(), f.Count).Say(" " + side + prose.Plural(f.Count, "pod", "pods"))
 	default:
 		w = w.Count(f.Fact(), f.Count)
 	}
@@ -178,7 +179,7 @@ func (v *view) whose(f *decision.Finding) string {
 
 // left is what is left for users: old pods that stay, and how many pods serve where
 // that is fewer than there should be.
-func (p *speaker) left() decision.Words {
+func (p *teller) left() decision.Words {
 	var w decision.Words
 	f := p.blocker()
 	switch {
@@ -197,13 +198,13 @@ func (p *speaker) left() decision.Words {
 }
 
 // unblocks is what ends it; where several things keep pods, each of them has to end.
-func (p *speaker) unblocks() decision.Words { return p.ends("Unblocks ", "Needs action: unblocks ") }
+func (p *teller) unblocks() decision.Words { return p.ends("Unblocks ", "Needs action: unblocks ") }
 
 // recovers is the same of an object that has nothing left to roll out.
-func (p *speaker) recovers() decision.Words { return p.ends("Recovers ", "Needs action: recovers ") }
+func (p *teller) recovers() decision.Words { return p.ends("Recovers ", "Needs action: recovers ") }
 
-func (p *speaker) ends(alone, byAction string) decision.Words {
-	list := p.mattering()
+func (p *teller) ends(alone, byAction string) decision.Words {
+	list := p.relevant()
 	w := words(alone)
 	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
 		w = words(byAction)
@@ -221,7 +222,7 @@ func (p *speaker) ends(alone, byAction string) decision.Words {
 		}
 		all = append(all, list[i].Unblocks...)
 	}
-	if diagnosis.Length(all) > longLead-len("; nothing is rolled back, no timer runs") {
+	if diagnosis.Length(all) > longLead-len("; nothing is rolled back and no retry is scheduled") {
 		return w.Say("only when each of them is resolved")
 	}
 	return all

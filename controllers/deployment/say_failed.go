@@ -3,9 +3,10 @@ package deployment
 import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-func (p *speaker) gone() bool {
+func (p *teller) gone() bool {
 	if p.s.Found {
 		return false
 	}
@@ -13,26 +14,26 @@ func (p *speaker) gone() bool {
 		words("no Deployment of that name exists"), words("Its ReplicaSets are left to the garbage collector"))
 }
 
-func (p *speaker) deleting() bool {
+func (p *teller) deleting() bool {
 	if !p.s.Deleting {
 		return false
 	}
 	return p.say("deleting", decision.ToneNeutral, "is", "being deleted",
-		words("only its status is kept up"), words("Its ReplicaSets are left to the garbage collector"))
+		words("only its status is updated"), words("Its ReplicaSets are left to the garbage collector"))
 }
 
-func (p *speaker) stopped() bool {
-	if !p.namespaceEnds() {
+func (p *teller) stopped() bool {
+	if !p.namespaceTerminating() {
 		return false
 	}
 	lead, then := words("its namespace is being deleted, so nothing can be created"), words("Nothing is retried")
-	if list := p.outliving(); list != nil {
+	if list := p.blockingNamespace(); list != nil {
 		f := &list[0]
-		p.turnsWithGrace()
+		p.changesWithGrace()
 		lead = p.fit(append(words("its namespace is being deleted; "), p.clause(f, true)...))
-		then = words("The namespace goes ")
+		then = words("The namespace is removed ")
 		if f.NeedsAction {
-			then = words("Needs action: the namespace goes ")
+			then = words("Needs action: the namespace is removed ")
 		}
 		then = append(then, f.Unblocks...)
 	}
@@ -40,11 +41,11 @@ func (p *speaker) stopped() bool {
 	return p.say("namespace-terminating", decision.ToneNeutral, "is", "stopped", lead, then)
 }
 
-func (p *speaker) dropped() bool {
+func (p *teller) dropped() bool {
 	if !p.try.Dropped {
 		return false
 	}
-	lead := words("dropped after ").Count("tries", p.try.Limit).Say(plural(p.try.Limit, " try", " tries"))
+	lead := words("dropped after ").Count("tries", p.try.Limit).Say(prose.Plural(p.try.Limit, " try", " tries"))
 	if f := p.last.Failed(); f != nil && f.Failure != nil {
 		lead = lead.Say(", the last error: ").Quote(f.Failure.Message)
 	} else if p.last.Verdict.Invalid != "" {
@@ -53,15 +54,15 @@ func (p *speaker) dropped() bool {
 	return p.fails("dropped", p.fit(lead), words("Looks again when it or a ReplicaSet changes, or at the next resync"))
 }
 
-func (p *speaker) selectsAll() bool {
+func (p *teller) selectsAll() bool {
 	if p.branch != branchSelectsAll {
 		return false
 	}
 	return p.fails("selects-all", words("its empty selector selects every pod, so nothing is done for it"),
-		words("Unblocks when it is made anew with a selector"))
+		words("Unblocks when it is recreated with a selector"))
 }
 
-func (p *speaker) invalid() bool {
+func (p *teller) invalid() bool {
 	if p.last.Verdict.Invalid == "" {
 		return false
 	}
@@ -69,7 +70,7 @@ func (p *speaker) invalid() bool {
 }
 
 // refusal is a write that an API server refused, or that none answered.
-func (p *speaker) refusal() bool {
+func (p *teller) refusal() bool {
 	if _, target, o := p.outcome(decision.Unanswered); o != nil {
 		return p.due(target, o)
 	}
@@ -87,7 +88,7 @@ func (p *speaker) refusal() bool {
 }
 
 // due says which write is due while no API server is there, or able to serve.
-func (p *speaker) due(target decision.Ref, o *decision.Outcome) bool {
+func (p *teller) due(target decision.Ref, o *decision.Outcome) bool {
 	why, ok := diagnosis.Unanswered(o)
 	if !ok {
 		return false

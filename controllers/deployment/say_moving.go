@@ -5,10 +5,11 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // paused is somebody's choice; a size written meanwhile is told as well.
-func (p *speaker) paused() bool {
+func (p *teller) paused() bool {
 	if !p.s.Paused {
 		return false
 	}
@@ -20,24 +21,24 @@ func (p *speaker) paused() bool {
 		then = p.steps(words("Scaling still works: "), list)
 	}
 	switch {
-	case p.fresh == nil:
+	case p.newSet == nil:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
 			words("the new template has no ReplicaSet yet"), then)
 	case p.oldTotal > 0:
 		return p.say("paused-pending", decision.ToneNeutral, "is", "paused with a change pending",
-			decision.Words{}.Count(fNew, p.freshSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(" old pods stay as they are"), then)
+			decision.Words{}.Count(fNew, p.newSize()).Say(" new and ").Count(fOld, p.oldTotal).Say(" old pods stay as they are"), then)
 	default:
 		return p.say("paused", decision.ToneNeutral, "is", "paused", p.share(), then)
 	}
 }
 
 // share is "8 of 8 available".
-func (p *speaker) share() decision.Words {
+func (p *teller) share() decision.Words {
 	return decision.Words{}.Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).Say(" available")
 }
 
 // planned tells what would be written, where nobody acts.
-func (p *speaker) planned() bool {
+func (p *teller) planned() bool {
 	actions := p.actions()
 	if len(actions) == 0 || len(p.last.Outcomes) > 0 {
 		return false
@@ -46,7 +47,7 @@ func (p *speaker) planned() bool {
 	switch a := actions[0]; {
 	case a.Kind == decision.CreateReplicaSet:
 		return p.moves("planned", words("the next write creates ").Name(a.Target.Name).Say(" with ").
-			Count(fStart, a.Size.To).Say(plural(a.Size.To, " pod", " pods")), then)
+			Count(fStart, a.Size.To).Say(prose.Plural(a.Size.To, " pod", " pods")), then)
 	case resized(a):
 		return p.moves("planned", p.steps(words("the next write scales "), actions), then)
 	case a.Kind == decision.DeleteReplicaSet:
@@ -57,7 +58,7 @@ func (p *speaker) planned() bool {
 }
 
 // collision is a name taken by another template, in the second round.
-func (p *speaker) collision() bool {
+func (p *teller) collision() bool {
 	lead := words("the name ").Name(p.learnt.NameTaken.Name).Say(" is taken by something else, so it counted collision ").
 		Count("collisions", collided(p.s))
 	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
@@ -68,14 +69,14 @@ func (p *speaker) collision() bool {
 }
 
 // made is a new ReplicaSet.
-func (p *speaker) made() bool {
+func (p *teller) made() bool {
 	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
 	if len(made) == 0 {
 		return false
 	}
 	size := made[0].Size.To
 	lead := words("created ").Name(made[0].Target.Name).Say(" for the new template, ").
-		Count(fStart, size).Say(plural(size, " pod", " pods") + " to start with")
+		Count(fStart, size).Say(prose.Plural(size, " pod", " pods") + " to start with")
 	var then decision.Words
 	if p.oldTotal > 0 {
 		then = words("Old pods go as new ones become available")
@@ -84,21 +85,21 @@ func (p *speaker) made() bool {
 }
 
 // usedAgain is a template that an older ReplicaSet has already.
-func (p *speaker) usedAgain() bool {
-	stamped := p.written(func(a *decision.Action) bool { return a.Stamp.Revision != "" && p.fresh.Revision != "" })
+func (p *teller) usedAgain() bool {
+	stamped := p.written(func(a *decision.Action) bool { return a.Stamp.Revision != "" && p.newSet.Revision != "" })
 	if len(stamped) == 0 {
 		return false
 	}
-	was, _ := revision(p.fresh)
-	lead := words("back to the template of revision ").Count("revision", was).Say(", so ").Name(p.fresh.Name).
+	was, _ := revision(p.newSet)
+	lead := words("back to the template of revision ").Count("revision", was).Say(", so ").Name(p.newSet.Name).
 		Say(" is used again as revision ").Count("newRevision", p.newRevision())
 	return p.moves("used-again", lead, p.share())
 }
 
 // scaledFirst is an edit of size and template at once: scaling is asked first.
-func (p *speaker) scaledFirst() bool {
+func (p *teller) scaledFirst() bool {
 	list := p.written(resized)
-	if p.branch != branchScaling || len(list) == 0 || !p.changePending() || p.freshSize() > 0 {
+	if p.branch != branchScaling || len(list) == 0 || !p.changePending() || p.newSize() > 0 {
 		return false
 	}
 	lead := p.steps(words("scaling is asked first, so the old pods change now, "), list)
@@ -108,15 +109,15 @@ func (p *speaker) scaledFirst() bool {
 }
 
 // scaledNow tells the sizes that this sync wrote.
-func (p *speaker) scaledNow() bool {
+func (p *teller) scaledNow() bool {
 	list := p.written(resized)
 	if len(list) == 0 {
 		return false
 	}
 	switch p.leaf {
-	case leafShares:
+	case leafProportional:
 		lead := words("scaled ").Count("desired", p.wantedBefore()).Say(" → ").Count(fWanted, p.s.Want)
-		return p.moves("shared", p.steps(lead.Say(" during a rollout, shared by size: "), list), p.clock(words("The rollout goes on")))
+		return p.moves("shared", p.steps(lead.Say(" during a rollout, in proportion to their sizes: "), list), p.clock(words("The rollout goes on")))
 	case leafScales:
 		size := list[0].Size
 		return p.moves("scaled", words("scaled ").Count("from", size.From).Say(" → ").Count("to", size.To), p.share())
@@ -126,17 +127,17 @@ func (p *speaker) scaledNow() bool {
 }
 
 // ready is "4 of 12 new pods are available".
-func (p *speaker) ready() decision.Words {
-	n, of := p.freshAvailable(), p.s.Want
+func (p *teller) ready() decision.Words {
+	n, of := p.newAvailable(), p.s.Want
 	w := decision.Words{}.Count(fNewAvailable, n)
 	if n > of {
-		return w.Say(plural(n, " new pod is", " new pods are") + " available")
+		return w.Say(prose.Plural(n, " new pod is", " new pods are") + " available")
 	}
-	return w.Say(" of ").Count(fWanted, of).Say(plural(of, " new pod is", " new pods are") + " available")
+	return w.Say(" of ").Count(fWanted, of).Say(prose.Plural(of, " new pod is", " new pods are") + " available")
 }
 
 // steps appends "old 6 → 5 and new 9 → 10", the first three of them.
-func (p *speaker) steps(w decision.Words, list []*decision.Action) decision.Words {
+func (p *teller) steps(w decision.Words, list []*decision.Action) decision.Words {
 	list = slices.DeleteFunc(slices.Clone(list), func(a *decision.Action) bool { return !resized(a) })
 	for i, a := range list[:min(len(list), 3)] {
 		if i > 0 {
@@ -147,15 +148,15 @@ func (p *speaker) steps(w decision.Words, list []*decision.Action) decision.Word
 	return w
 }
 
-func (p *speaker) side(uid string) string {
-	if p.fresh != nil && p.fresh.UID == uid {
+func (p *teller) side(uid string) string {
+	if p.newSet != nil && p.newSet.UID == uid {
 		return "new"
 	}
 	return "old"
 }
 
 // wantedBefore is the number that the ReplicaSets were sized for.
-func (p *speaker) wantedBefore() int64 {
+func (p *teller) wantedBefore() int64 {
 	for _, rs := range p.active() {
 		if n, ok := desired(rs); ok && n != p.s.Want {
 			return n
@@ -165,16 +166,16 @@ func (p *speaker) wantedBefore() int64 {
 }
 
 // next is what the rollout goes on with.
-func (p *speaker) next() decision.Words {
+func (p *teller) next() decision.Words {
 	if p.missing() <= 0 || p.oldTotal == 0 {
 		return p.clock(nil)
 	}
 	n := max(1, p.needed())
-	return p.clock(words("Continues when ").Count(fNeeded, n).Say(" more " + plural(n, "becomes", "become") + " available"))
+	return p.clock(words("Continues when ").Count(fNeeded, n).Say(" more " + prose.Plural(n, "becomes", "become") + " available"))
 }
 
 // restored is a rollback that was written.
-func (p *speaker) restored() bool {
+func (p *teller) restored() bool {
 	list := p.written(func(a *decision.Action) bool { return a.Kind == decision.UpdateDeployment })
 	if len(list) == 0 {
 		return false
@@ -186,7 +187,7 @@ func (p *speaker) restored() bool {
 }
 
 // whyCleared is why a rollback cannot be done.
-func (p *speaker) whyCleared() decision.Words {
+func (p *teller) whyCleared() decision.Words {
 	switch p.leaf {
 	case leafNoRevision:
 		return words("there is no earlier revision to go back to")
@@ -199,7 +200,7 @@ func (p *speaker) whyCleared() decision.Words {
 
 // moving is progress not longer ago than a pod usually takes here, while something
 // is left to do and nothing is known that keeps it.
-func (p *speaker) moving() bool {
+func (p *teller) moving() bool {
 	at, usual := p.s.LastProgress, p.usual()
 	if at.IsZero() || p.now.Sub(at) >= usual || p.complete(p.status) || p.stuck() {
 		return false
@@ -207,13 +208,13 @@ func (p *speaker) moving() bool {
 	if f := p.blocker(); !p.rollingNow() && !p.changePending() && f != nil && f.Code != diagnosis.Starting {
 		return false // What a finished rollout loses does not move.
 	}
-	p.turns(at.Add(usual))
-	if p.fresh == nil {
+	p.changesAt(at.Add(usual))
+	if p.newSet == nil {
 		return p.moves("rolling", p.share(), p.clock(nil))
 	}
 	lead := p.ready()
 	if p.oldTotal > 0 {
-		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old one is", " old ones are") + " left")
+		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old one is", " old ones are") + " left")
 	}
 	return p.moves("rolling", lead, p.next())
 }

@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // ownWrite is [L-1].
-func (p *speaker) ownWrite() bool {
+func (p *teller) ownWrite() bool {
 	e := p.s.Echo[0]
 	p.out.Since = e.Since
 	lead := words("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
@@ -21,7 +22,7 @@ func (p *speaker) ownWrite() bool {
 // interrupted is a write that did not get through, though nobody refused it: somebody
 // else wrote the object first, its reply was lost, or it was not sent since a newer
 // one of ours exists.
-func (p *speaker) interrupted() bool {
+func (p *teller) interrupted() bool {
 	if _, target, o := p.outcome(decision.Conflicted); o != nil {
 		return p.conflict(target, o)
 	}
@@ -38,7 +39,7 @@ func (p *speaker) interrupted() bool {
 	}
 }
 
-func (p *speaker) conflict(target decision.Ref, o *decision.Outcome) bool {
+func (p *teller) conflict(target decision.Ref, o *decision.Outcome) bool {
 	lead := words("another writer")
 	other := decision.Writer{}
 	if o.Other != nil {
@@ -57,7 +58,7 @@ func (p *speaker) conflict(target decision.Ref, o *decision.Outcome) bool {
 		lead = lead.Say(", rv ").Name(target.RV).Say(" became ").Name(other.RV)
 	}
 	if len(other.Fields) > 0 {
-		lead = lead.Say(" (").Quote(clipped(strings.Join(other.Fields, ", "), 60)).Say(")")
+		lead = lead.Say(" (").Quote(prose.Clip(strings.Join(other.Fields, ", "), 60)).Say(")")
 	}
 	then := words("Decides again on the new one")
 	if !p.try.Next.IsZero() {
@@ -67,23 +68,23 @@ func (p *speaker) conflict(target decision.Ref, o *decision.Outcome) bool {
 }
 
 // claiming is the adoption or release of ReplicaSets ([D-4]).
-func (p *speaker) claiming() bool {
+func (p *teller) claiming() bool {
 	var lead decision.Words
 	if n := int64(len(p.adopt)); n > 0 {
-		lead = lead.Say("adopts ").Count("adopt", n).Say(plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
+		lead = lead.Say("adopts ").Count("adopt", n).Say(prose.Plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
 	}
 	if n := int64(len(p.release)); n > 0 {
 		if len(lead) > 0 {
 			lead = lead.Say(" and ")
 		}
-		lead = lead.Say("releases ").Count("release", n).Say(" that no longer " + plural(n, "does", "do"))
+		lead = lead.Say("releases ").Count("release", n).Say(" that no longer " + prose.Plural(n, "does", "do"))
 	}
 	return p.waits("claiming", lead, words("Goes on when that is seen"))
 }
 
 // lookingAgain is a wait for a cache that a live read has overtaken.
-func (p *speaker) lookingAgain() bool {
-	if p.leaf == leafUnseen {
+func (p *teller) lookingAgain() bool {
+	if p.leaf == leafNotCached {
 		return p.waits("cache", words("its ReplicaSet ").Name(p.learnt.NameTaken.Name).Say(" exists but is not in the cache yet"),
 			words("Goes on when it is seen"))
 	}
@@ -98,7 +99,7 @@ func parentWord(parent string) string {
 }
 
 // annotated is a write of annotations alone: no size, but its echo has to come first.
-func (p *speaker) annotated() bool {
+func (p *teller) annotated() bool {
 	list := p.written(func(a *decision.Action) bool {
 		return a.Kind == decision.UpdateReplicaSet && !resized(a)
 	})
@@ -110,46 +111,46 @@ func (p *speaker) annotated() bool {
 }
 
 // unfinished is every other rollout that waits.
-func (p *speaker) unfinished() bool {
+func (p *teller) unfinished() bool {
 	if !p.rollingNow() && !p.changePending() {
 		return false
 	}
 	switch {
-	case p.fresh == nil:
+	case p.newSet == nil:
 		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(words("Goes on when that is created")))
 	case p.leaf == leafBehind:
-		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod goes"), p.clock(nil))
+		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod is removed"), p.clock(nil))
 	}
 	lead := p.share()
 	if p.oldTotal > 0 {
-		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(plural(p.oldTotal, " old pod", " old pods") + " left")
+		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod", " old pods") + " left")
 	}
 	return p.waits("unfinished", lead, p.clock(words("Goes on when its last write is seen")))
 }
 
 // settled is everything wanted, updated and available, and seen.
-func (p *speaker) settled() bool {
+func (p *teller) settled() bool {
 	if p.changePending() || !p.complete(p.status) && (p.rollingNow() || p.available < p.s.Want) {
 		return false
 	}
 	since := p.unchangedSince()
 	p.out.Since = since
 	if p.s.Want == 0 {
-		return p.say("settled", decision.ToneOK, "is", "settled", p.withNews(words("scaled to ").Count(fWanted, 0)), nil)
+		return p.say("settled", decision.ToneOK, "is", "settled", p.withRecentChange(words("scaled to ").Count(fWanted, 0)), nil)
 	}
 	lead := p.share()
 	switch {
 	case since.IsZero():
 	case p.now.Sub(since) < recent:
-		p.turns(since.Add(recent))
+		p.changesAt(since.Add(recent))
 	default:
 		lead = lead.Say(", unchanged for ").Since(since)
 	}
-	return p.say("settled", decision.ToneOK, "is", "settled", p.withNews(lead), nil)
+	return p.say("settled", decision.ToneOK, "is", "settled", p.withRecentChange(lead), nil)
 }
 
 // short is a rollout that is complete, with fewer pods available than wanted.
-func (p *speaker) short() bool {
+func (p *teller) short() bool {
 	lead := p.share()
 	if c := condition(p.status.Conditions, condAvailable); c != nil && p.s.LastProgress.IsZero() {
 		p.out.Since = c.Transition
@@ -162,7 +163,7 @@ func (p *speaker) short() bool {
 	code, then := "short", words("Its rollout is complete, so no deadline runs")
 	if f := p.blocker(); f != nil {
 		code = f.Code
-		lead = p.fit(p.clauses(lead.Say("; "), p.mattering()[:1], 1))
+		lead = p.fit(p.clauses(lead.Say("; "), p.relevant()[:1], 1))
 		then = p.fit(append(p.recovers().Say("; "), words("its rollout is complete, so no deadline runs")...))
 	}
 	if p.available >= p.floor() {

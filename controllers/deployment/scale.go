@@ -9,7 +9,7 @@ import (
 )
 
 // scaled is [D-10]: does an active ReplicaSet remember another wanted number?
-func (t *turn) scaled() bool {
+func (t *decider) scaled() bool {
 	facts := append(make([]decision.Fact, 0, 4), decision.Count("wanted", t.s.Want))
 	event := false
 	for _, rs := range t.active() {
@@ -24,7 +24,7 @@ func (t *turn) scaled() bool {
 }
 
 // scale is [S-1] to [S-3]. It reports whether anything is written.
-func (t *turn) scale() bool {
+func (t *decider) scale() bool {
 	switch {
 	case t.oneActive(): // [S-1]
 		t.scaleOne()
@@ -33,14 +33,14 @@ func (t *turn) scale() bool {
 			t.resize(leafSteps, qSaturated, rs, 0)
 		}
 	case t.s.Strategy == rollingUpdate: // [S-3]
-		t.share()
+		t.scaleProportionally()
 	default:
-		t.refreshUnshared()
+		t.refreshAnnotations()
 	}
 	return len(t.verdict.Actions) > 0
 }
 
-func (t *turn) oneActive() bool {
+func (t *decider) oneActive() bool {
 	active := t.active()
 	facts := []decision.Fact{decision.Count("active", int64(len(active)))}
 	if only := t.only(); only != nil && len(active) <= 1 {
@@ -51,12 +51,12 @@ func (t *turn) oneActive() bool {
 
 // only is the ReplicaSet that [S-1] scales: the active one, or else the new
 // one, or else the newest old one; nil if there is none.
-func (t *turn) only() *ReplicaSet {
+func (t *decider) only() *ReplicaSet {
 	switch active := t.active(); {
 	case len(active) > 0:
 		return active[0]
-	case t.fresh != nil:
-		return t.fresh
+	case t.newSet != nil:
+		return t.newSet
 	case len(t.old) > 0:
 		return t.old[len(t.old)-1]
 	default:
@@ -64,7 +64,7 @@ func (t *turn) only() *ReplicaSet {
 	}
 }
 
-func (t *turn) scaleOne() {
+func (t *decider) scaleOne() {
 	rs := t.only()
 	if rs == nil {
 		return
@@ -82,14 +82,14 @@ func (t *turn) scaleOne() {
 }
 
 // saturated is [S-2]: has the new ReplicaSet all the pods, available?
-func (t *turn) saturated() bool {
-	if t.fresh == nil {
+func (t *decider) saturated() bool {
+	if t.newSet == nil {
 		return t.ask(qSaturated, false)
 	}
-	n, known := desired(t.fresh)
-	full := known && n == t.s.Want && t.fresh.Replicas == t.s.Want && t.freshAvailable() == t.s.Want
-	facts := []decision.Fact{decision.Text("new", t.fresh.Name), decision.Count("size", t.fresh.Replicas),
-		decision.Count("available", t.freshAvailable()), decision.Count("wanted", t.s.Want)}
+	n, known := desired(t.newSet)
+	full := known && n == t.s.Want && t.newSet.Replicas == t.s.Want && t.newAvailable() == t.s.Want
+	facts := []decision.Fact{decision.Text("new", t.newSet.Name), decision.Count("size", t.newSet.Replicas),
+		decision.Count("available", t.newAvailable()), decision.Count("wanted", t.s.Want)}
 	if full {
 		old := t.activeOld()
 		facts = append(facts, moves(old, make([]int64, len(old)))...)
@@ -97,47 +97,47 @@ func (t *turn) saturated() bool {
 	return t.ask(qSaturated, full, facts...)
 }
 
-// share is proportional scaling ([S-3]). Its writes refresh the annotations even
+// scaleProportionally is proportional scaling ([S-3]). Its writes refresh the annotations even
 // where the size stays, so that the next sync sees no scaling any more. Those that
 // take pods go first: in Kubernetes' order, one that grows first can pass the ceiling
 // until the others have shrunk.
-func (t *turn) share() {
+func (t *decider) scaleProportionally() {
 	sets := t.active()
 	toAdd := -t.total
 	if t.s.Want > 0 {
 		toAdd += t.bounds.Ceiling()
 	}
-	orderForShare(sets, toAdd)
+	proportionalOrder(sets, toAdd)
 	members := make([]rollingupdate.Member, len(sets))
 	for i, rs := range sets {
-		members[i] = rollingupdate.Member{Size: rs.Replicas, Base: t.base(rs)}
+		members[i] = rollingupdate.Member{Size: rs.Replicas, Base: t.proportionalBase(rs)}
 	}
 	to := rollingupdate.Proportional(members, t.s.Want, t.bounds.Surge)
 	facts := []decision.Fact{decision.Count("wanted", t.s.Want), decision.Count("total", t.total), decision.Count("moved", max(toAdd, -toAdd))}
 	for i, rs := range sets {
 		facts = append(facts, sizes(rs, to[i])...)
 	}
-	t.verdict.Path.Count(qShare, toAdd, facts...)
+	t.verdict.Path.Count(qProportional, toAdd, facts...)
 	for _, shrinks := range []bool{true, false} {
 		for i, rs := range sets {
 			if (to[i] < rs.Replicas) == shrinks {
-				t.resize(leafShares, qShare, rs, to[i])
+				t.resize(leafProportional, qProportional, rs, to[i])
 			}
 		}
 	}
 }
 
-// base is the whole that the size of rs was a part of.
-func (t *turn) base(rs *ReplicaSet) int64 {
+// proportionalBase is the whole that the size of rs was a part of.
+func (t *decider) proportionalBase(rs *ReplicaSet) int64 {
 	if n, ok := annotated(rs.Max); ok && n > 0 {
 		return n
 	}
 	return t.s.Status.Replicas
 }
 
-// orderForShare puts the largest first; ties newest first where pods are
+// proportionalOrder puts the largest first; ties newest first where pods are
 // added and oldest first where they go, then by name.
-func orderForShare(sets []*ReplicaSet, toAdd int64) {
+func proportionalOrder(sets []*ReplicaSet, toAdd int64) {
 	if toAdd == 0 {
 		return
 	}
@@ -150,19 +150,19 @@ func orderForShare(sets []*ReplicaSet, toAdd int64) {
 	})
 }
 
-// refreshUnshared ends a scaling of several ReplicaSets under Recreate.
-// Kubernetes does nothing there and stays in the scaling branch for ever; with
+// refreshAnnotations ends a scaling of several ReplicaSets under Recreate.
+// Kubernetes does nothing there and stays in the scaling branch forever; with
 // the annotations written the rollout sizes them.
-func (t *turn) refreshUnshared() {
+func (t *decider) refreshAnnotations() {
 	var stale []*ReplicaSet
 	for _, rs := range t.active() {
 		if n, ok := desired(rs); ok && n != t.s.Want {
 			stale = append(stale, rs)
 		}
 	}
-	if t.ask(qUnshared, len(stale) > 0, decision.Count("stale", int64(len(stale)))) {
+	if t.ask(qRecreateStale, len(stale) > 0, decision.Count("stale", int64(len(stale)))) {
 		for _, rs := range stale {
-			t.resize(leafRefreshes, qUnshared, rs, rs.Replicas)
+			t.resize(leafRefreshes, qRecreateStale, rs, rs.Replicas)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func sizes(rs *ReplicaSet, to int64) []decision.Fact {
 
 // resize writes the size of rs and the two annotations that go with it, and is the
 // leaf where that takes a write: of the size, or of annotations alone.
-func (t *turn) resize(at leaf, question string, rs *ReplicaSet, to int64) {
+func (t *decider) resize(at leaf, question string, rs *ReplicaSet, to int64) {
 	want, ceiling := t.s.Want, t.bounds.Ceiling()
 	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(rs), Discipline: decision.StopAtFirst,
 		Question: question, Stamp: &decision.Stamp{Desired: new(want), Max: new(ceiling)}}
@@ -193,7 +193,7 @@ func (t *turn) resize(at leaf, question string, rs *ReplicaSet, to int64) {
 		return
 	case a.Size != nil:
 		t.leaf = at
-	case t.leaf == leafRests:
+	case t.leaf == leafIdle:
 		t.leaf = leafRefreshes
 	}
 	t.write(a)

@@ -8,9 +8,9 @@ import (
 
 // settle computes the report after the last round: the status as it follows
 // from what was observed, whether it must be published, the events, and when to
-// look again ([2.13]). The verdict's own timers are not repeated in it.
-func settle(t *turn, rounds []decision.Round) Report {
-	c := &closing{view: t.view, end: t.end, last: rounds[len(rounds)-1], second: t.now.UTC().Truncate(time.Second)}
+// look again ([R-1]). The verdict's own timers are not repeated in it.
+func settle(t *decider, rounds []decision.Round) Report {
+	c := &settler{view: t.view, end: t.end, last: rounds[len(rounds)-1], second: t.now.UTC().Truncate(time.Second)}
 	c.report.Status = copyStatus(t.s.Status)
 	c.report.Events = c.events(rounds)
 	if t.branch != branchStopped {
@@ -20,8 +20,8 @@ func settle(t *turn, rounds []decision.Round) Report {
 	return c.report
 }
 
-// closing is one settling. Its report's status starts as the published one.
-type closing struct {
+// settler is one settling. Its report's status starts as the published one.
+type settler struct {
 	*view
 	end
 	last   decision.Round
@@ -29,14 +29,14 @@ type closing struct {
 	report Report
 }
 
-func (c *closing) settle() {
+func (c *settler) settle() {
 	switch {
 	case c.branch == branchRestore:
-		// The echo brings the sync that publishes a status; this one has only events to tell ([2.9]).
+		// The echo brings the sync that publishes a status; this one has only events to tell ([RB-4]).
 	case c.branch == branchSelectsAll: // [D-3]
 		c.report.Status.ObservedGeneration = max(c.s.Generation, c.s.Status.ObservedGeneration)
 		c.publish()
-	case c.refusedCreate() != nil: // [2.5] 5d
+	case c.refusedCreate() != nil: // [N-5]
 		c.createError(c.refusedCreate())
 		c.publish()
 	case c.failed():
@@ -48,7 +48,7 @@ func (c *closing) settle() {
 	default:
 		c.early()
 		c.calculate()
-		if c.branch == branchRollout { // The others do not say how a rollout goes ([2.13]).
+		if c.branch == branchRollout { // The others do not say how a rollout goes ([RR-5]).
 			c.progress()
 			c.failure()
 		}
@@ -59,7 +59,7 @@ func (c *closing) settle() {
 
 // failed is true where a write failed that ends the sync without a status.
 // Failures of shrinking old ReplicaSets do not: Kubernetes carries on there.
-func (c *closing) failed() bool {
+func (c *settler) failed() bool {
 	for i, o := range c.last.Outcomes {
 		if i >= len(c.last.Verdict.Actions) || o.OK() {
 			continue
@@ -75,7 +75,7 @@ func (c *closing) failed() bool {
 
 // refusedCreate is the refusal of a new ReplicaSet, nil if there was none.
 // A name that is taken and a namespace that is ending are no refusals: they were learnt.
-func (c *closing) refusedCreate() *refusal {
+func (c *settler) refusedCreate() *refusal {
 	for i, o := range c.last.Outcomes {
 		if i >= len(c.last.Verdict.Actions) || o.State != decision.Refused || o.Failure == nil || o.Failure.Terminal {
 			continue
@@ -97,7 +97,7 @@ func (r refusal) message() string {
 }
 
 // created is the ReplicaSet that this sync made, nil if it made none.
-func (c *closing) created() *decision.Action {
+func (c *settler) created() *decision.Action {
 	for i, o := range c.last.Outcomes {
 		if i < len(c.last.Verdict.Actions) && o.State == decision.Written && c.last.Verdict.Actions[i].Kind == decision.CreateReplicaSet {
 			return &c.last.Verdict.Actions[i]
@@ -107,26 +107,26 @@ func (c *closing) created() *decision.Action {
 }
 
 // early sets what upstream writes on its way: the pause condition ([D-7]), the
-// revision and the condition of a ReplicaSet found or created ([2.5]), and the
+// revision and the condition of a ReplicaSet found or created ([N-6]), and the
 // collision count. Here they go into the one status write.
-func (c *closing) early() {
+func (c *settler) early() {
 	c.pauseCondition()
 	c.collisions()
 	switch made := c.created(); {
 	case made != nil:
 		c.setRevision(made.Stamp.Revision)
 		c.setProgressing("True", reasonCreated, `Created new replica set "`+made.Target.Name+`"`)
-	case c.fresh == nil, c.leaf == leafStamps:
+	case c.newSet == nil, c.leaf == leafStamps:
 		// Where the ReplicaSet itself was being written, the next sync goes on.
 	default:
-		c.setRevision(c.fresh.Revision)
+		c.setRevision(c.newSet.Revision)
 		if condition(c.report.Status.Conditions, condProgressing) == nil {
-			c.setProgressing("True", reasonFound, `Found new replica set "`+c.fresh.Name+`"`)
+			c.setProgressing("True", reasonFound, `Found new replica set "`+c.newSet.Name+`"`)
 		}
 	}
 }
 
-func (c *closing) pauseCondition() {
+func (c *settler) pauseCondition() {
 	switch reason := c.pauseReason(); {
 	case c.branch == branchDeleting: // [D-7] was not asked.
 	case reason == reasonPaused:
@@ -137,13 +137,13 @@ func (c *closing) pauseCondition() {
 }
 
 // collisions counts one where the name was taken by something else.
-func (c *closing) collisions() {
+func (c *settler) collisions() {
 	if c.leaf == leafCollides {
 		c.report.Status.Collisions = new(collided(c.s))
 	}
 }
 
-func (c *closing) setRevision(to string) {
+func (c *settler) setRevision(to string) {
 	if to != "" && to != c.s.Revision {
 		c.report.Revision = to
 	}
@@ -151,19 +151,19 @@ func (c *closing) setRevision(to string) {
 
 // createError is what the status says while a ReplicaSet is refused: the
 // counts stay as they were published.
-func (c *closing) createError(r *refusal) {
+func (c *settler) createError(r *refusal) {
 	c.pauseCondition()
 	c.collisions()
 	c.setProgressing("False", reasonCreateError, r.message())
 }
 
 // setProgressing sets the condition where there is a deadline to judge by.
-func (c *closing) setProgressing(status, reason, message string) {
+func (c *settler) setProgressing(status, reason, message string) {
 	if c.s.Deadline != nil {
 		setCondition(&c.report.Status, c.condition(condProgressing, status, reason, message))
 	}
 }
 
-func (c *closing) condition(kind, status, reason, message string) decision.Condition {
+func (c *settler) condition(kind, status, reason, message string) decision.Condition {
 	return decision.Condition{Type: kind, Status: status, Reason: reason, Message: message, Updated: c.second, Transition: c.second}
 }

@@ -36,12 +36,12 @@ type Snapshot struct {
 	// SelectorError is why the selector cannot be read; "" if it can.
 	SelectorError string `json:"selectorError,omitempty"`
 
-	Paused         bool        `json:"paused,omitempty"`
-	Want           int64       `json:"want"`
-	Strategy       string      `json:"strategy,omitempty"`
-	MaxSurge       *IntOrShare `json:"maxSurge,omitempty"`
-	MaxUnavailable *IntOrShare `json:"maxUnavailable,omitempty"`
-	MinReady       int64       `json:"minReadySeconds,omitempty"`
+	Paused         bool          `json:"paused,omitempty"`
+	Want           int64         `json:"want"`
+	Strategy       string        `json:"strategy,omitempty"`
+	MaxSurge       *IntOrPercent `json:"maxSurge,omitempty"`
+	MaxUnavailable *IntOrPercent `json:"maxUnavailable,omitempty"`
+	MinReady       int64         `json:"minReadySeconds,omitempty"`
 	// Deadline is progressDeadlineSeconds; nil for none (absent or MaxInt32).
 	Deadline *int64 `json:"progressDeadlineSeconds,omitempty"`
 	// HistoryLimit is revisionHistoryLimit; nil for none (absent or MaxInt32).
@@ -58,7 +58,7 @@ type Snapshot struct {
 	Changed *TemplateChange `json:"changed,omitempty"`
 
 	// NextHash and NextName are what a ReplicaSet for this template would be
-	// called, for the current collision count ([2.5.2]).
+	// called, for the current collision count ([N-2]).
 	NextHash string `json:"nextHash,omitempty"`
 	NextName string `json:"nextName,omitempty"`
 	// CollisionHash and CollisionName are the same for one collision more.
@@ -76,7 +76,7 @@ type Snapshot struct {
 	NamespaceEnding time.Time `json:"namespaceEnding,omitzero"`
 	// News is what others did to it lately, as far as this process has seen; nil for
 	// nothing. Nothing is decided on it.
-	News *decision.News `json:"news,omitempty"`
+	Recent *decision.RecentChange `json:"news,omitempty"`
 	// Arrived are objects that its pods lacked, and that were created since ("ConfigMap
 	// app"). Nothing is decided on it.
 	Arrived []string `json:"arrived,omitempty"`
@@ -105,10 +105,10 @@ type Echo struct {
 	Check time.Time `json:"check"`
 }
 
-// IntOrShare is an absolute number or a percentage as it stands in the spec.
-type IntOrShare struct {
-	Int   int64  `json:"int,omitempty"`
-	Share string `json:"share,omitempty"` // "25%"; wins over Int when not empty
+// IntOrPercent is an absolute number or a percentage as it stands in the spec.
+type IntOrPercent struct {
+	Int     int64  `json:"int,omitempty"`
+	Percent string `json:"share,omitempty"` // "25%"; wins over Int when not empty
 }
 
 // Status is a Deployment's status.
@@ -137,7 +137,7 @@ type ReplicaSet struct {
 	Deleting bool `json:"deleting,omitempty"`
 	// SameTemplate is semantic equality with the Deployment's template, the hash label aside.
 	SameTemplate bool `json:"sameTemplate,omitempty"`
-	// CopyStale is set when an annotation of the Deployment would have to be copied ([2.5.1]).
+	// CopyStale is set when an annotation of the Deployment would have to be copied ([G-1]).
 	CopyStale bool `json:"copyStale,omitempty"`
 
 	Replicas int64 `json:"replicas"`
@@ -170,15 +170,15 @@ type ReplicaSet struct {
 	Unavailable int64 `json:"unavailable,omitempty"`
 	Blocking    []Pod `json:"blocking,omitempty"`
 	// Ending counts its terminating pods, and Leaving describes the first
-	// MaxLeaving of them.
-	Ending  int64                 `json:"ending,omitempty"`
-	Leaving []decision.LeavingPod `json:"leaving,omitempty"`
+	// MaxTerminatingPods of them.
+	Ending          int64                     `json:"ending,omitempty"`
+	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 	// Disrupted are the newest MaxDisrupted of its pods that the cluster ended
 	// lately (diagnosis.Lately), the last first. Nothing is decided on it.
 	Disrupted []decision.DisruptedPod `json:"disrupted,omitempty"`
 	// Came is how long its ready pods took; nil where none is ready. Nothing is
 	// decided on it.
-	Came *Came `json:"came,omitempty"`
+	Startup *StartupTimes `json:"came,omitempty"`
 }
 
 // TemplateChange is what differs between the templates of two revisions. Images,
@@ -195,17 +195,17 @@ type TemplateChange struct {
 // MaxChanged bounds the paths that a snapshot names of one change of a template.
 const MaxChanged = 12
 
-// Came is how long pods took from their creation until they were ready. Pods
+// StartupTimes is how long pods took from their creation until they were ready. Pods
 // whose containers were started again do not count: they got ready for a second
 // time.
-type Came struct {
+type StartupTimes struct {
 	Pods    int64         `json:"pods"`
 	Fastest time.Duration `json:"fastest"`
 	Slowest time.Duration `json:"slowest"`
 }
 
 // Add counts one more pod.
-func (c *Came) Add(took time.Duration) {
+func (c *StartupTimes) Add(took time.Duration) {
 	took = max(0, took)
 	if c.Pods == 0 || took < c.Fastest {
 		c.Fastest = took
@@ -214,12 +214,12 @@ func (c *Came) Add(took time.Duration) {
 	c.Pods++
 }
 
-// MaxBlocking, MaxLeaving and MaxDisrupted bound the pods of a ReplicaSet that a
+// MaxBlocking, MaxTerminatingPods and MaxDisrupted bound the pods of a ReplicaSet that a
 // snapshot describes one by one.
 const (
-	MaxBlocking  = 50
-	MaxLeaving   = 10
-	MaxDisrupted = 20
+	MaxBlocking        = 50
+	MaxTerminatingPods = 10
+	MaxDisrupted       = 20
 )
 
 // Pod is an active pod that is not available, and why.

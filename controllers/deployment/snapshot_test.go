@@ -34,8 +34,8 @@ func drawLimit(t *rapid.T, label string) *int64 {
 // drawSnapshot is any snapshot that Decode accepts, however absurd.
 func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 	rarely := func(label string) bool { return rapid.IntRange(0, 9).Draw(t, label) == 0 }
-	amount := func(label string) *deployment.IntOrShare {
-		return rapid.SampledFrom([]*deployment.IntOrShare{nil, {}, {Int: 1}, {Share: "25%"}, {Share: "100%"}, {Share: "25"}, {Int: math.MaxInt32}, {Share: "2147483647%"}}).Draw(t, label)
+	amount := func(label string) *deployment.IntOrPercent {
+		return rapid.SampledFrom([]*deployment.IntOrPercent{nil, {}, {Int: 1}, {Percent: "25%"}, {Percent: "100%"}, {Percent: "25"}, {Int: math.MaxInt32}, {Percent: "2147483647%"}}).Draw(t, label)
 	}
 	s := &deployment.Snapshot{Version: 1, Now: noon, Found: !rarely("gone"), Namespace: "shop", Name: "web", UID: "d", RV: "7",
 		Generation: rapid.Int64Range(0, 3).Draw(t, "generation"), Deleting: rarely("deleting"), SelectsAll: rarely("all"), Paused: rarely("paused"),
@@ -59,7 +59,7 @@ func drawSnapshot(t *rapid.T) *deployment.Snapshot {
 		s.Arrived = []string{"ConfigMap app", "PersistentVolumeClaim data"}
 	}
 	if rapid.Bool().Draw(t, "news") {
-		s.News = &decision.News{Kind: rapid.SampledFrom([]decision.NewsKind{decision.ScaledBack, decision.WentBack, decision.Adopted, "odd"}).Draw(t, "news kind"),
+		s.Recent = &decision.RecentChange{Kind: rapid.SampledFrom([]decision.RecentChangeKind{decision.ScaledBack, decision.WentBack, decision.Adopted, "odd"}).Draw(t, "news kind"),
 			At: drawTime(t, "news at"), Told: drawTime(t, "news told"), By: rapid.SampledFrom([]string{"", "kubectl"}).Draw(t, "news by"),
 			Object: "web-1", Count: drawCount(t, "news count"), From: drawCount(t, "news from"), To: drawCount(t, "news to"), Became: drawCount(t, "news became")}
 	}
@@ -191,7 +191,7 @@ func checkPublishable(t *rapid.T, s *deployment.Snapshot, r deployment.Report) {
 	seen := map[string]bool{}
 	for _, c := range r.Status.Conditions {
 		if seen[c.Type] {
-			t.Fatalf("condition %s is there twice", c.Type)
+			t.Fatalf("condition %s appears twice", c.Type)
 		}
 		seen[c.Type] = true
 	}

@@ -7,28 +7,28 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// historyLimit bounds the revision-history annotation, in bytes ([2.5.1]).
+// historyLimit bounds the revision-history annotation, in bytes ([G-3]).
 const historyLimit = 2000
 
 // keepRevision brings the annotations and minReadySeconds of the new
-// ReplicaSet up to date and reports whether that takes a write ([2.5], [2.5.1]). It
+// ReplicaSet up to date and reports whether that takes a write ([G-1]). It
 // is not asked where there is no new ReplicaSet.
-func (t *turn) keepRevision() bool {
-	if t.fresh == nil {
+func (t *decider) keepRevision() bool {
+	if t.newSet == nil {
 		return false
 	}
 	stamp, stale := t.stamp()
-	minReady := t.fresh.MinReady != t.s.MinReady
-	facts := []decision.Fact{decision.Text("replicaSet", t.fresh.Name)}
-	if was, err := revision(t.fresh); err != nil {
-		facts = append(facts, decision.Text("revision", t.fresh.Revision))
+	minReady := t.newSet.MinReady != t.s.MinReady
+	facts := []decision.Fact{decision.Text("replicaSet", t.newSet.Name)}
+	if was, err := revision(t.newSet); err != nil {
+		facts = append(facts, decision.Text("revision", t.newSet.Revision))
 	} else if facts = append(facts, decision.Count("revision", was)); stamp.Revision != "" {
 		facts = append(facts, decision.Count("newRevision", t.newRevision()))
 	}
 	if t.ask(qStamp, !stale && !minReady, facts...) {
 		return false
 	}
-	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(t.fresh),
+	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(t.newSet),
 		Discipline: decision.StopAtFirst, Question: qStamp, Stamp: &stamp}
 	if minReady {
 		a.MinReadySeconds = new(t.s.MinReady)
@@ -42,7 +42,7 @@ func (t *turn) keepRevision() bool {
 // stamp is what the annotations of the new ReplicaSet lack. A revision that is
 // no number is left alone, and nothing else is a reason to write then.
 func (v *view) stamp() (decision.Stamp, bool) {
-	rs := v.fresh
+	rs := v.newSet
 	s := decision.Stamp{Copy: rs.CopyStale}
 	was, err := revision(rs)
 	if err != nil {
@@ -75,24 +75,24 @@ func appendHistory(history, revision string) string {
 	return strings.Join(append(list, revision), ",")
 }
 
-func (t *turn) stampChanges(s decision.Stamp, minReady bool) []decision.Change {
+func (t *decider) stampChanges(s decision.Stamp, minReady bool) []decision.Change {
 	var list []decision.Change
 	if s.Revision != "" {
-		list = append(list, decision.Change{Field: "metadata.annotations[" + annRevision + "]", From: t.fresh.Revision, To: s.Revision})
+		list = append(list, decision.Change{Field: "metadata.annotations[" + annRevision + "]", From: t.newSet.Revision, To: s.Revision})
 	}
 	if s.History != "" {
-		list = append(list, decision.Change{Field: "metadata.annotations[" + annHistory + "]", From: t.fresh.History, To: s.History})
+		list = append(list, decision.Change{Field: "metadata.annotations[" + annHistory + "]", From: t.newSet.History, To: s.History})
 	}
 	if s.Copy {
 		list = append(list, decision.Change{Field: "metadata.annotations", To: "those of the Deployment"})
 	}
 	if minReady {
-		list = append(list, decision.Change{Field: "spec.minReadySeconds", From: digits(t.fresh.MinReady), To: digits(t.s.MinReady)})
+		list = append(list, decision.Change{Field: "spec.minReadySeconds", From: digits(t.newSet.MinReady), To: digits(t.s.MinReady)})
 	}
 	return list
 }
 
-// The loop's own annotations ([2.1]).
+// The loop's own annotations ([G-2]).
 const (
 	annRevision = "deployment.kubernetes.io/revision"
 	annHistory  = "deployment.kubernetes.io/revision-history"

@@ -6,10 +6,10 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// calculate fills in the counts and the Available condition ([2.13]). The counts
+// calculate fills in the counts and the Available condition ([ST-1], [ST-2]). The counts
 // are what the ReplicaSets report; only the unavailable ones start from what
 // was asked for. A ReplicaSet made by this sync was asked for as well.
-func (c *closing) calculate() {
+func (c *settler) calculate() {
 	st := &c.report.Status
 	*st = Status{ObservedGeneration: c.s.Generation, Collisions: st.Collisions, Conditions: st.Conditions}
 	asked := int64(0)
@@ -30,7 +30,7 @@ func (c *closing) calculate() {
 
 // terminating sums the terminating pods. ReplicaSets that were never observed
 // have none; any other unknown number makes the sum unknown.
-func (c *closing) terminating() *int64 {
+func (c *settler) terminating() *int64 {
 	if !c.s.CountTerminating {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (c *closing) terminating() *int64 {
 	return &sum
 }
 
-func (c *closing) availability() {
+func (c *settler) availability() {
 	missing := int64(0)
 	if c.s.Strategy == rollingUpdate && c.boundsErr == nil {
 		missing = c.bounds.Missing()
@@ -58,8 +58,8 @@ func (c *closing) availability() {
 	setCondition(&c.report.Status, next)
 }
 
-// progress sets the Progressing condition of a rollout ([2.13], [RR-5]).
-func (c *closing) progress() {
+// progress sets the Progressing condition of a rollout ([RR-5]).
+func (c *settler) progress() {
 	if c.s.Deadline == nil {
 		dropCondition(&c.report.Status, condProgressing)
 		return
@@ -78,19 +78,19 @@ func (c *closing) progress() {
 }
 
 // rolled names what is being rolled out the way the messages do.
-func (c *closing) rolled() string {
+func (c *settler) rolled() string {
 	if made := c.created(); made != nil {
 		return `ReplicaSet "` + made.Target.Name + `"`
 	}
-	if c.fresh != nil {
-		return `ReplicaSet "` + c.fresh.Name + `"`
+	if c.newSet != nil {
+		return `ReplicaSet "` + c.newSet.Name + `"`
 	}
 	return `Deployment "` + c.s.Name + `"`
 }
 
 // refreshProgressing rewrites the condition even where its reason stands, as
 // the deadline counts from its time; the transition keeps its time.
-func (c *closing) refreshProgressing(message string) {
+func (c *settler) refreshProgressing(message string) {
 	next := c.condition(condProgressing, "True", reasonUpdated, message)
 	st := &c.report.Status
 	if now := condition(st.Conditions, condProgressing); now != nil {
@@ -103,8 +103,8 @@ func (c *closing) refreshProgressing(message string) {
 }
 
 // failure copies the ReplicaFailure of the new ReplicaSet, or else of the first
-// one that has any ([2.13]).
-func (c *closing) failure() {
+// one that has any ([ST-6]).
+func (c *settler) failure() {
 	source := c.failing()
 	if source == nil {
 		c.report.Path.Name(qFailure, none)
@@ -119,8 +119,8 @@ func (c *closing) failure() {
 
 // failing is the ReplicaSet whose failure the Deployment shows.
 func (v *view) failing() *ReplicaSet {
-	if v.fresh != nil && v.fresh.Failure != nil {
-		return v.fresh
+	if v.newSet != nil && v.newSet.Failure != nil {
+		return v.newSet
 	}
 	for _, rs := range v.old {
 		if rs.Failure != nil {

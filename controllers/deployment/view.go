@@ -17,7 +17,7 @@ const (
 	recreate      = "Recreate"
 )
 
-// The conditions of a Deployment that the loop owns, and their reasons ([2.13]).
+// The conditions of a Deployment that the loop owns, and their reasons ([ST-2], [ST-6], [RR-5]).
 const (
 	condProgressing    = "Progressing"
 	condAvailable      = "Available"
@@ -48,7 +48,7 @@ type view struct {
 	sets            []*ReplicaSet
 	children        []*ReplicaSet
 	adopt, release  []*ReplicaSet
-	fresh           *ReplicaSet // the new ReplicaSet: oldest with the same template ([2.5])
+	newSet          *ReplicaSet // the new ReplicaSet: oldest with the same template ([N-1])
 	old             []*ReplicaSet
 	bounds          rollingupdate.Bounds
 	boundsErr       error
@@ -59,17 +59,17 @@ type view struct {
 	found *decision.Diagnosis
 }
 
-// seen is a look at a snapshot alone.
-func seen(s *Snapshot) *view { return look(s, decision.Learnt{}, s.Now) }
+// viewOf is a look at a snapshot alone.
+func viewOf(s *Snapshot) *view { return newView(s, decision.Learnt{}, s.Now) }
 
-// look sorts a snapshot out. It never fails: what is wrong with the object is
+// newView sorts a snapshot out. It never fails: what is wrong with the object is
 // left for a question to find.
-func look(s *Snapshot, learnt decision.Learnt, now time.Time) *view {
+func newView(s *Snapshot, learnt decision.Learnt, now time.Time) *view {
 	v := &view{s: s, learnt: learnt, now: now, sets: canonical(s.ReplicaSets)}
 	v.claim()
 	for _, rs := range v.children {
-		if v.fresh == nil && rs.SameTemplate {
-			v.fresh = rs
+		if v.newSet == nil && rs.SameTemplate {
+			v.newSet = rs
 			continue
 		}
 		v.old = append(v.old, rs)
@@ -77,16 +77,16 @@ func look(s *Snapshot, learnt decision.Learnt, now time.Time) *view {
 		v.oldAvailable += counted(rs)
 	}
 	v.total, v.available = v.oldTotal, v.oldAvailable
-	if v.fresh != nil {
-		v.total += v.fresh.Replicas
-		v.available += counted(v.fresh)
+	if v.newSet != nil {
+		v.total += v.newSet.Replicas
+		v.available += counted(v.newSet)
 	}
 	v.resolve()
 	return v
 }
 
 // Canonical puts the ReplicaSets in the order in which they are decided on: by
-// creation time, then name ([2.5]). Decide accepts any order and gives the
+// creation time, then name ([N-1]). Decide accepts any order and gives the
 // same verdict; a recorded snapshot is in this one.
 func (s *Snapshot) Canonical() {
 	slices.SortFunc(s.ReplicaSets, func(a, b ReplicaSet) int { return byAge(&a, &b) })
@@ -107,7 +107,7 @@ func canonical(sets []ReplicaSet) []*ReplicaSet {
 	return list
 }
 
-// claim is the rules of ownership of [0.3], without the live read.
+// claim is the rules of ownership of, without the live read.
 func (v *view) claim() {
 	v.children = make([]*ReplicaSet, 0, len(v.sets))
 	for _, rs := range v.sets {
@@ -125,7 +125,7 @@ func (v *view) claim() {
 }
 
 // resolve computes the bounds. Outside a rolling update there is no surge and
-// nothing may be unavailable ([2.8]).
+// nothing may be unavailable ([B-2]).
 func (v *view) resolve() {
 	v.bounds.Want = v.s.Want
 	if v.s.Strategy == rollingUpdate {
@@ -133,11 +133,11 @@ func (v *view) resolve() {
 	}
 }
 
-func amount(v *IntOrShare) *rollingupdate.Amount {
+func amount(v *IntOrPercent) *rollingupdate.Amount {
 	if v == nil {
 		return nil
 	}
-	return &rollingupdate.Amount{Int: v.Int, Share: v.Share}
+	return &rollingupdate.Amount{Int: v.Int, Percent: v.Percent}
 }
 
 // counted is the number of pods of rs that count as available: no more than its
@@ -150,8 +150,8 @@ func counted(rs *ReplicaSet) int64 {
 	return rollingupdate.Counted(rs.Available, rs.Replicas)
 }
 
-// namespaceEnds reports whether the namespace is being deleted, as far as is known.
-func (v *view) namespaceEnds() bool {
+// namespaceTerminating reports whether the namespace is being deleted, as far as is known.
+func (v *view) namespaceTerminating() bool {
 	return v.learnt.NamespaceTerminating || !v.s.NamespaceEnding.IsZero()
 }
 
@@ -164,25 +164,25 @@ func (v *view) floor() int64 {
 	return v.bounds.Floor()
 }
 
-// freshSize and freshAvailable are 0 where there is no new ReplicaSet yet.
-func (v *view) freshSize() int64 {
-	if v.fresh == nil {
+// newSize and newAvailable are 0 where there is no new ReplicaSet yet.
+func (v *view) newSize() int64 {
+	if v.newSet == nil {
 		return 0
 	}
-	return v.fresh.Replicas
+	return v.newSet.Replicas
 }
 
-func (v *view) freshAvailable() int64 { return v.available - v.oldAvailable }
+func (v *view) newAvailable() int64 { return v.available - v.oldAvailable }
 
 // missing is how many pods of the new ReplicaSet are not available.
-func (v *view) missing() int64 { return v.freshSize() - v.freshAvailable() }
+func (v *view) missing() int64 { return v.newSize() - v.newAvailable() }
 
-// active is every child with a size, old ones first ([2.1]: a deletion
+// active is every child with a size, old ones first ([D-10]: a deletion
 // timestamp makes no difference).
 func (v *view) active() []*ReplicaSet {
 	list := v.activeOld()
-	if v.fresh != nil && v.fresh.Replicas > 0 {
-		list = append(list, v.fresh)
+	if v.newSet != nil && v.newSet.Replicas > 0 {
+		list = append(list, v.newSet)
 	}
 	return list
 }
@@ -212,17 +212,17 @@ func (v *view) rolling(progressing *decision.Condition) bool {
 
 // changePending is true while the pod template is not what runs.
 func (v *view) changePending() bool {
-	return v.fresh == nil || v.oldTotal > 0 || v.fresh.Replicas != v.s.Want
+	return v.newSet == nil || v.oldTotal > 0 || v.newSet.Replicas != v.s.Want
 }
 
-// complete is the rule of [2.13], for any status.
+// complete is the rule of [ST-4], for any status.
 func (v *view) complete(st Status) bool {
 	want := v.s.Want
 	return st.Updated == want && st.Replicas == want && st.Available == want &&
 		st.ObservedGeneration >= v.s.Generation
 }
 
-// newRevision is one more than the highest revision of an old ReplicaSet ([2.5]).
+// newRevision is one more than the highest revision of an old ReplicaSet ([G-3]).
 func (v *view) newRevision() int64 {
 	highest := int64(0)
 	for _, rs := range v.old {
@@ -245,7 +245,7 @@ func revision(rs *ReplicaSet) (int64, error) {
 }
 
 // desired is the desired-replicas annotation: an unsigned number that fits an
-// int32, or else it counts as missing ([2.6]).
+// int32, or else it counts as missing ([D-10]).
 func desired(rs *ReplicaSet) (int64, bool) { return annotated(rs.Desired) }
 
 func annotated(text string) (int64, bool) {

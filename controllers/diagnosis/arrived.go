@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Mentions reports whether a message of the cluster has the name of an object, as a
@@ -32,6 +33,6 @@ func Arrived(f *decision.Finding, object string) {
 	default:
 		return
 	}
-	f.After = words(plural(f.Count, " waits", " wait") + " for " + who + " to try again, as " + kind + " ").Name(name).Say(" exists now")
+	f.After = words(prose.Plural(f.Count, " waits", " wait") + " for " + who + " to try again, as " + kind + " ").Name(name).Say(" exists now")
 	f.Unblocks, f.NeedsAction = words("when "+who+" tries again"+soon), false
 }

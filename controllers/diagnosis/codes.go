@@ -7,7 +7,7 @@ import (
 )
 
 // The codes of findings, the most fundamental first: what stands further up has to
-// be mended before anything below it shows.
+// be fixed before anything below it shows.
 const (
 	Namespace      = "namespace-terminating"
 	Quota          = "quota"
@@ -53,16 +53,16 @@ var ranks = func() map[string]int {
 	return m
 }()
 
-// Refuses reports whether a code is of pods that the API server does not let be
+// IsRefusal reports whether a code is of pods that the API server does not let be
 // created.
-func Refuses(code string) bool {
+func IsRefusal(code string) bool {
 	rank, known := ranks[code]
 	return known && rank <= ranks[Refused]
 }
 
-// Takes reports whether a code is of pods that are gone, and not of those that are
+// IsDisruption reports whether a code is of pods that are gone, and not of those that are
 // waited for.
-func Takes(code string) bool { return code == Preempted || code == Rejected || code == Evicted }
+func IsDisruption(code string) bool { return code == Preempted || code == Rejected || code == Evicted }
 
 // Rank orders findings: by how fundamental they are, then by how many pods they
 // keep, then by the name of the first pod.
@@ -75,10 +75,10 @@ func Rank(list []decision.Finding) {
 	})
 }
 
-// Matter are the findings that a sentence names: while anything else keeps pods, what
+// Relevant are the findings that a sentence names: while anything else keeps pods, what
 // every pod goes through is left out, and so is that no node has room for those that
 // were preempted.
-func Matter(all []decision.Finding) []decision.Finding {
+func Relevant(all []decision.Finding) []decision.Finding {
 	var list []decision.Finding
 	preempted := int64(0)
 	for i := range all {
@@ -112,7 +112,7 @@ const (
 // Codes are what a finding may be. They are codes of sentences, of held writes and
 // of estimates as well.
 var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps pods from being available: `diagnosis.findings[].code` of a trace, the most fundamental first. The sentence, the held writes and the estimate of the same sync use these codes, too.", List: []decision.Reason{
-	because(Namespace, "The namespace is being deleted, so no pod can be created in it.", "Nothing is tried again.", "Never: the namespace goes.", "Look at what holds the namespace: `kubectl get namespace -o yaml` lists it under status.conditions."),
+	because(Namespace, "The namespace is being deleted, so no pod can be created in it.", "Nothing is tried again.", "Never: the namespace is removed.", "Look at what holds the namespace: `kubectl get namespace -o yaml` lists it under status.conditions."),
 	because(Quota, "A ResourceQuota has no room for the pods, or asks for requests or limits that the template lacks.", triesOn, "The quota leaves room.", "`kubectl describe quota`: raise it, or make something smaller. Or allow a pod to be unavailable, so that an old one goes first."),
 	because(LimitRange, "A LimitRange does not allow what the containers ask for.", triesOn, "The template or the LimitRange changes.", "`kubectl describe limitrange`."),
 	because(PodSecurity, "The Pod Security level that the namespace enforces forbids the pods.", triesOn, "The template or the label pod-security.kubernetes.io/enforce of the namespace changes.", "Read the fields that the message names, and set them in the template's securityContext."),
@@ -133,7 +133,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Evicted, "Pods were evicted by a kubelet, through the API or by a taint, or went with their node, and their replacements are not available. "+overtaken, triesAgain, "The node has room again, or the replacements become available.", "The failed pods stay, and `kubectl describe pod` shows them; `kubectl describe nodes` shows pressure and taints."),
 	because(Image, "The image of the pods cannot be pulled.", oldStay+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret, or take the change back."),
 	because(Config, "A container cannot be created as it is configured: a ConfigMap, a Secret or a key is missing, or a rule of its own forbids it.", oldStay+" Kubelets try again.", "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names."),
-	because(Init, "An init container has not ended, so the others do not start.", oldStay, "It ends well, or the template changes.", "`kubectl logs -c` of that container."),
+	because(Init, "An init container has not ended, so the others do not start.", oldStay, "It succeeds, or the template changes.", "`kubectl logs -c` of that container."),
 	because(Start, "A container cannot be started: its command is missing, or a hook failed.", oldStay+" Kubelets try again, ever more slowly.", "The template or the image changes.", "Check command, args and working directory of the container."),
 	because(Memory, "A container needs more memory than its limit and is killed again and again.", oldStay+" Kubelets start it again, ever more slowly.", "Its memory limit grows, or it needs less.", "Look at its memory before it is killed, and at its limit."),
 	because(Crash, "A container ends again and again.", oldStay+" Kubelets start it again, ever more slowly.", "It stays up, or the template changes.", "Read its last words: `kubectl logs --previous`."),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -47,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		{"webhook down", `Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: Post "https://127.0.0.1:9443/v?timeout=10s": dial tcp 127.0.0.1:9443: connect: connection refused`,
 			"webhook", "webhook tags.example.com does not answer and must be asked before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", ""},
 		{"namespace", `pods "web-1" is forbidden: unable to create new content in namespace shop because it is being terminated`,
-			"namespace-terminating", "2 pods cannot be created: the namespace is being deleted | when the namespace is gone and made anew", ""},
+			"namespace-terminating", "2 pods cannot be created: the namespace is being deleted | when the namespace is gone and recreated", ""},
 		{"rights", `pods is forbidden: User "system:serviceaccount:loopscope:loopscope" cannot create resource "pods" in API group "" in the namespace "shop"`,
 			"forbidden", "2 pods cannot be created: system:serviceaccount:loopscope:loopscope has no right to create pods here | when it is given the right", "kubectl -n shop auth can-i create pods --as system:serviceaccount:loopscope:loopscope"},
 		{"invalid", `Pod "web-1" is invalid: spec.containers[0].image: Required value`,
@@ -62,7 +63,7 @@ func TestRefusals(t *testing.T) {
 		if _, ok := diagnosis.Codes.Find(f.Code); !ok {
 			t.Errorf("%s: code %q has no reason", c.name, f.Code)
 		}
-		if f.Message != c.message || !diagnosis.Refuses(f.Code) || len(f.Unblocks) == 0 {
+		if f.Message != c.message || !diagnosis.IsRefusal(f.Code) || len(f.Unblocks) == 0 {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
@@ -109,10 +110,12 @@ func TestPods(t *testing.T) {
 			"readiness", "do not pass the readiness probe of container app | when they become ready"},
 		{"killed", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(137, "Error")}, "crash-loop", "keep being killed (exit code 137: SIGKILL, 4 restarts) in container app | when they stay up or the template changes"},
 		{"segfault", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(139, "Error")}, "crash-loop", "keep crashing (exit code 139: SIGSEGV, 4 restarts) in container app | when they stay up or the template changes"},
+		{"highest code that is no signal", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(128, "Error")}, "crash-loop", "keep crashing (exit code 128, 4 restarts) in container app | when they stay up or the template changes"},
+		{"code above the signals", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(160, "Error")}, "crash-loop", "keep crashing (exit code 160, 4 restarts) in container app | when they stay up or the template changes"},
 		{"ends well", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(0, "Completed")}, "crash-loop", "keep ending though they should run on (exit code 0, 4 restarts) in container app | when they stay up or the template changes"},
 		{"out of memory", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(137, "OOMKilled")}, "out-of-memory", "keep running out of memory (OOMKilled, 4 restarts) in container app | when its memory limit is raised or it needs less"},
 		{"init crashes", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Code: 2, Restarts: 3}}},
-			"init", "wait for init container wait-for-db, which fails again and again (exit code 2, 3 restarts) | when that container ends well or the template changes"},
+			"init", "wait for init container wait-for-db, which fails again and again (exit code 2, 3 restarts) | when that container succeeds or the template changes"},
 		{"init runs", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Running: noon.Add(-5 * time.Minute)}},
 			"init", "wait for init container wait-for-db, which has not ended for 5m | when that container has ended"},
 		{"sidecar", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Running: noon, Probe: "startup"}},
@@ -122,6 +125,7 @@ func TestPods(t *testing.T) {
 		{"readiness probe", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", Message: "containers with unready status: [app]"}, "readiness", "do not pass the readiness probe of container app | when they become ready"},
 		{"readiness gate", decision.Pod{Reason: "ReadinessGatesNotReady", Phase: "Running", Message: `corresponding condition of pod readiness gate "lb.example.com/ready" does not exist.`}, "readiness-gate", "wait for readiness gate lb.example.com/ready | when its readiness gate is set"},
 		{"node gone", decision.Pod{Reason: "NodeNotReady", Phase: "Running", Node: "node-2"}, "node-gone", "are on node node-2, which does not answer | when the node answers again, or its pods are evicted after five minutes"},
+		{"not ready for a reason of its own", decision.Pod{Reason: "Draining", Phase: "Running"}, "readiness", "are not ready (Draining) | when they become ready"},
 		{"creating", decision.Pod{Reason: "ContainerCreating", Phase: "Pending"}, "starting", "are still starting (ContainerCreating) | when they become ready"},
 		{"gated", decision.Pod{Reason: "SchedulingGated"}, "scheduling-gated", "are held back by a scheduling gate | when its scheduling gates are removed"},
 		{"cpu", scheduling("0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."),
@@ -169,7 +173,7 @@ func TestRankedAndGrouped(t *testing.T) {
 		pod("f", "ImagePullBackOff", "web:9", "Back-off pulling image"), pod("g", "ContainerCreating", "", ""),
 	})
 	var got []string
-	for _, f := range diagnosis.Matter(list) {
+	for _, f := range diagnosis.Relevant(list) {
 		got = append(got, told(f))
 	}
 	want := []string{
@@ -186,18 +190,18 @@ func TestRankedAndGrouped(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
 	for _, c := range []struct {
-		pod         decision.LeavingPod
+		pod         decision.TerminatingPod
 		terminating int64
 		want        string
 	}{
-		{decision.LeavingPod{}, 0, "2 pods are still running"},
-		{decision.LeavingPod{Name: "web-a", Until: noon.Add(30 * time.Second)}, 2, "2 pods are still terminating, up to 30s more"},
-		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Second)}, 2, "2 pods are still terminating"},
-		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are not gone: the grace period of web-a ended 1m ago"},
-		{decision.LeavingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are not gone: a finalizer holds web-a (example.com/hold)"},
-		{decision.LeavingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are not gone: node node-1, which has web-a, does not answer"},
+		{decision.TerminatingPod{}, 0, "2 pods are still running"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(30 * time.Second)}, 2, "2 pods are still terminating, up to 30s more"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second)}, 2, "2 pods are still terminating"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are not gone: the grace period of web-a ended 1m ago"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are not gone: a finalizer holds web-a (example.com/hold)"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are not gone: node node-1, which has web-a, does not answer"},
 	} {
-		f := pods.Leaving([]decision.LeavingPod{c.pod}, 2, c.terminating)
+		f := pods.Leaving([]decision.TerminatingPod{c.pod}, 2, c.terminating)
 		if got, _, _ := strings.Cut(told(f), " | "); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
@@ -208,7 +212,7 @@ func TestLeaving(t *testing.T) {
 func TestQuoteKeepsTheEnd(t *testing.T) {
 	long := `admission webhook "tags.example.com" denied the request: ` + strings.Repeat("blah ", 60) + "use a digest"
 	for limit := 3; limit < 200; limit++ {
-		got := diagnosis.Quote(long, limit)
+		got := prose.ClipMiddle(long, limit)
 		if n := utf8.RuneCountInString(got); n > limit {
 			t.Fatalf("%d characters of %d: %s", n, limit, got)
 		}

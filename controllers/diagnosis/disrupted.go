@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Lately is for how long the end of a pod may tell why its owner lacks one. What is
@@ -19,8 +20,8 @@ type Gap struct {
 	Lost []decision.DisruptedPod
 	// Blocking are its pods that are not available, and Unborn counts those that
 	// are not created.
-	Blocking []decision.Pod
-	Unborn   int64
+	Blocking   []decision.Pod
+	NotCreated int64
 	// Known is what keeps these.
 	Known []decision.Finding
 }
@@ -29,10 +30,10 @@ type Gap struct {
 // no news, and one whose replacement is kept by something else is not the cause any
 // more; pods that are taken away one after another always are.
 func (w Pods) Disrupted(g Gap) []decision.Finding {
-	if len(g.Blocking) == 0 && g.Unborn <= 0 {
+	if len(g.Blocking) == 0 && g.NotCreated <= 0 {
 		return nil
 	}
-	var groups []losses
+	var groups []disruptions
 	for i := range g.Lost {
 		if p := &g.Lost[i]; w.Now.Sub(p.At) < Lately {
 			groups = join(groups, p)
@@ -50,8 +51,8 @@ func (w Pods) Disrupted(g Gap) []decision.Finding {
 }
 
 // lacks reports whether a replacement of one of the pods is not available.
-func (g *Gap) lacks(l *losses) bool {
-	if g.Unborn > 0 {
+func (g *Gap) lacks(l *disruptions) bool {
+	if g.NotCreated > 0 {
 		return true
 	}
 	for _, p := range l.pods {
@@ -74,13 +75,13 @@ func (g *Gap) keeps() bool {
 	return false
 }
 
-// losses are pods that were taken away for the same reason.
-type losses struct {
+// disruptions are pods that were taken away for the same reason.
+type disruptions struct {
 	code, why string
 	pods      []*decision.DisruptedPod
 }
 
-func join(groups []losses, p *decision.DisruptedPod) []losses {
+func join(groups []disruptions, p *decision.DisruptedPod) []disruptions {
 	code, why := disruption(&p.Disruption)
 	for i := range groups {
 		if l := &groups[i]; l.code == code && l.why == why {
@@ -88,20 +89,20 @@ func join(groups []losses, p *decision.DisruptedPod) []losses {
 			return groups
 		}
 	}
-	return append(groups, losses{code, why, []*decision.DisruptedPod{p}})
+	return append(groups, disruptions{code, why, []*decision.DisruptedPod{p}})
 }
 
 // Why pods were evicted. What a node was short of is named by itself.
 const (
-	byRequest  = "Eviction API"
-	byTaint    = "taint"
-	byNodesEnd = "no node"
-	byShutdown = "shutdown"
-	byLimit    = "limit"
+	byRequest      = "Eviction API"
+	byTaint        = "taint"
+	byNodeShutdown = "no node"
+	byShutdown     = "shutdown"
+	byLimit        = "limit"
 )
 
 // passes are reasons that end by themselves, however many pods they take.
-var passes = map[string]bool{byRequest: true, byNodesEnd: true, byShutdown: true}
+var passes = map[string]bool{byRequest: true, byNodeShutdown: true, byShutdown: true}
 
 // disruption sorts the words of whoever took a pod away. The kubelet alone gives
 // the status a reason; what it rejects at once never was the target of anything.
@@ -116,7 +117,7 @@ func disruption(d *decision.Disruption) (code, why string) {
 	case d.Target == "DeletionByTaintManager":
 		return Evicted, byTaint
 	case d.Target == "DeletionByPodGC":
-		return Evicted, byNodesEnd
+		return Evicted, byNodeShutdown
 	case strings.HasPrefix(d.Message, rejection), d.Target == "" && d.Reason != "Evicted":
 		return Rejected, d.Reason
 	case low != "":
@@ -136,7 +137,7 @@ const lowOn = "The node was low on resource: "
 const rejection = "Pod was rejected: "
 
 // again reports whether a pod was taken away that came after another one had been.
-func (l *losses) again() bool {
+func (l *disruptions) again() bool {
 	first := l.first()
 	for _, p := range l.pods {
 		if !p.Created.Before(first) && p.At.After(first) {
@@ -146,7 +147,7 @@ func (l *losses) again() bool {
 	return false
 }
 
-func (l *losses) first() time.Time {
+func (l *disruptions) first() time.Time {
 	first := l.pods[0].At
 	for _, p := range l.pods {
 		if p.At.Before(first) {
@@ -157,7 +158,7 @@ func (l *losses) first() time.Time {
 }
 
 // newest is the pod whose words are quoted.
-func (l *losses) newest() *decision.DisruptedPod {
+func (l *disruptions) newest() *decision.DisruptedPod {
 	newest := l.pods[0]
 	for _, p := range l.pods {
 		if p.At.After(newest.At) {
@@ -167,7 +168,7 @@ func (l *losses) newest() *decision.DisruptedPod {
 	return newest
 }
 
-func (l *losses) finding(w Pods) decision.Finding {
+func (l *disruptions) finding(w Pods) decision.Finding {
 	p := l.newest()
 	f := decision.Finding{Code: l.code, Count: int64(len(l.pods)), Since: l.first(), Message: p.Message, NeedsAction: l.again() && !passes[l.why],
 		Show: kubectl(w.Namespace, "describe pod "+p.Name)}
@@ -188,7 +189,7 @@ func (l *losses) finding(w Pods) decision.Finding {
 }
 
 // were is " was evicted", and says whether that happened to one pod after another.
-func (l *losses) were(what string) decision.Words {
+func (l *disruptions) were(what string) decision.Words {
 	w := words(l.one(" was", " were") + what)
 	if l.again() {
 		w = w.Say(" one after another")
@@ -196,10 +197,12 @@ func (l *losses) were(what string) decision.Words {
 	return w
 }
 
-func (l *losses) one(one, many string) string { return plural(int64(len(l.pods)), one, many) }
+func (l *disruptions) one(one, many string) string {
+	return prose.Plural(int64(len(l.pods)), one, many)
+}
 
 // node adds where the pods were.
-func (l *losses) node(w decision.Words, where string) decision.Words {
+func (l *disruptions) node(w decision.Words, where string) decision.Words {
 	switch name := l.pods[0].Node; {
 	case l.nodes() > 1:
 		return w.Say(where + "their nodes")
@@ -211,7 +214,7 @@ func (l *losses) node(w decision.Words, where string) decision.Words {
 }
 
 // quoted adds the words of the kubelet.
-func (l *losses) quoted(w decision.Words) decision.Words {
+func (l *disruptions) quoted(w decision.Words) decision.Words {
 	p := l.newest()
 	said := strings.TrimPrefix(p.Message, rejection)
 	if said == "" {
@@ -220,15 +223,15 @@ func (l *losses) quoted(w decision.Words) decision.Words {
 	return bracketed(w, said)
 }
 
-// bracketed adds foreign words, where there are any.
+// bracketed adds words of others, where there are any.
 func bracketed(w decision.Words, said string) decision.Words {
-	if said = Quote(said, longest); said == "" {
+	if said = prose.ClipMiddle(said, longest); said == "" {
 		return w
 	}
 	return w.Say(" (").Quote(said).Say(")")
 }
 
-func (l *losses) sayPreempted() decision.Words {
+func (l *disruptions) sayPreempted() decision.Words {
 	if l.pods[0].Reason != "" { // The scheduler gives none.
 		return l.quoted(l.node(l.were(" preempted").Say(" by the kubelet"), " of "))
 	}
@@ -236,14 +239,14 @@ func (l *losses) sayPreempted() decision.Words {
 }
 
 // event is the reason of the events that tell of a preemption.
-func (l *losses) event() string {
+func (l *disruptions) event() string {
 	if l.pods[0].Reason != "" {
 		return l.pods[0].Reason
 	}
 	return "Preempted"
 }
 
-func (l *losses) sayEvicted(f *decision.Finding) decision.Words {
+func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	p := l.newest()
 	f.Unblocks = words("when ").Say(l.one("its replacement becomes", "their replacements become")).Say(" available")
 	evicted := l.node(l.were(" evicted"), " from ")
@@ -257,7 +260,7 @@ func (l *losses) sayEvicted(f *decision.Finding) decision.Words {
 			f.Unblocks = words("when the taint is removed, or the template tolerates it")
 		}
 		return evicted.Say(" by a NoExecute taint")
-	case byNodesEnd:
+	case byNodeShutdown:
 		f.Show = "kubectl get nodes"
 		if len(l.pods) > 1 {
 			return words(" were deleted, as their nodes no longer exist")
@@ -273,7 +276,7 @@ func (l *losses) sayEvicted(f *decision.Finding) decision.Words {
 			f.Unblocks = words("when they can stay on a node")
 		}
 	default:
-		short := Quote(l.why, 40)
+		short := prose.ClipMiddle(l.why, 40)
 		if l.again() {
 			f.Unblocks = words("when a node has more ").Told(short).Say(" free, or the template asks for what they use")
 		}
@@ -283,13 +286,13 @@ func (l *losses) sayEvicted(f *decision.Finding) decision.Words {
 }
 
 // shortOf says what the nodes had too little of.
-func (l *losses) shortOf(w decision.Words, what string) decision.Words {
-	return w.Say(", which ").Say(plural(l.nodes(), "was", "were")).Say(" low on ").Told(what)
+func (l *disruptions) shortOf(w decision.Words, what string) decision.Words {
+	return w.Say(", which ").Say(prose.Plural(l.nodes(), "was", "were")).Say(" low on ").Told(what)
 }
 
 // users is what the kubelet says of the containers that used it, and of the
 // threshold where it names none.
-func (l *losses) users() string {
+func (l *disruptions) users() string {
 	_, said, _ := strings.Cut(l.newest().Message, lowOn+l.why+".")
 	if _, containers, found := strings.Cut(said, "Container "); found {
 		said = strings.ReplaceAll("container "+containers, ", has larger consumption of "+l.why, "")
@@ -298,7 +301,7 @@ func (l *losses) users() string {
 }
 
 // nodes is how many nodes the pods were on.
-func (l *losses) nodes() int64 {
+func (l *disruptions) nodes() int64 {
 	on := map[string]bool{}
 	for _, p := range l.pods {
 		on[p.Node] = true

@@ -59,7 +59,7 @@ func TestDisrupted(t *testing.T) {
 		{"rejected under pressure", decision.Disruption{Reason: "Evicted", Message: "Pod was rejected: The node had condition: [DiskPressure]. "}, "kubelet-rejected",
 			"was rejected by the kubelet of node node-1 (The node had condition: [DiskPressure]) | when a node admits it", "", false},
 	} {
-		gap := diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, c.disruption)}, Unborn: 1}
+		gap := diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, c.disruption)}, NotCreated: 1}
 		list := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(gap)
 		if len(list) != 1 {
 			t.Fatalf("%s: %+v", c.name, list)
@@ -68,7 +68,7 @@ func TestDisrupted(t *testing.T) {
 		if got := strings.TrimPrefix(told(f), "1 pods "); got != c.says || f.Code != c.code || f.NeedsAction != c.action || c.show != "" && f.Show != c.show {
 			t.Errorf("%s: %s, action %v\n got %s, %q\nwant %s, %q", c.name, f.Code, f.NeedsAction, got, f.Show, c.says, c.show)
 		}
-		if _, ok := diagnosis.Codes.Find(f.Code); !ok || f.Show == "" || f.Usual || !f.Since.Equal(noon.Add(-20*time.Second)) || f.Message != c.disruption.Message || !diagnosis.Takes(f.Code) {
+		if _, ok := diagnosis.Codes.Find(f.Code); !ok || f.Show == "" || f.Usual || !f.Since.Equal(noon.Add(-20*time.Second)) || f.Message != c.disruption.Message || !diagnosis.IsDisruption(f.Code) {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
@@ -94,16 +94,16 @@ func TestDisruptedMatters(t *testing.T) {
 		want string
 	}{
 		{"its replacement starts", diagnosis.Gap{Lost: one, Blocking: born(119)}, "evicted 1"},
-		{"its replacement is not created", diagnosis.Gap{Lost: one, Unborn: 1}, "evicted 1"},
+		{"its replacement is not created", diagnosis.Gap{Lost: one, NotCreated: 1}, "evicted 1"},
 		{"its replacement starts as every pod does", diagnosis.Gap{Lost: one, Blocking: born(119), Known: []decision.Finding{{Code: diagnosis.Starting, Usual: true}, {Code: diagnosis.MinReady}}}, "evicted 1"},
 		{"nothing is missing", diagnosis.Gap{Lost: row}, ""},
 		{"an older pod is missing", diagnosis.Gap{Lost: one, Blocking: born(600)}, ""},
 		{"a later pod is missing", diagnosis.Gap{Lost: one, Blocking: born(10)}, ""},
 		{"its replacement is kept by something else", diagnosis.Gap{Lost: one, Blocking: born(119), Known: known}, ""},
-		{"long ago", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 600, evicted)}, Unborn: 1}, ""},
+		{"long ago", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 600, evicted)}, NotCreated: 1}, ""},
 		{"one after another", diagnosis.Gap{Lost: row, Blocking: born(30), Known: known}, "evicted 4, needs action"},
 		{"preempted, and its replacement fits no node", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, preempted)}, Blocking: born(20), Known: []decision.Finding{{Code: diagnosis.Node}}}, "preempted 1, needs action"},
-		{"for two reasons", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, preempted), lost("web-b", 20, evicted)}, Unborn: 2}, "preempted 1, evicted 1"},
+		{"for two reasons", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, preempted), lost("web-b", 20, evicted)}, NotCreated: 2}, "preempted 1, evicted 1"},
 	} {
 		var got []string
 		for _, f := range (diagnosis.Pods{Now: noon}).Disrupted(c.gap) {
@@ -131,7 +131,7 @@ func TestDisruptedAgain(t *testing.T) {
 		if d.Target == "" {
 			d.Target, d.Reason = "TerminationByKubelet", "Evicted"
 		}
-		list := diagnosis.Pods{Now: noon}.Disrupted(diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-b", 30, d), lost("web-a", 120, d)}, Unborn: 1})
+		list := diagnosis.Pods{Now: noon}.Disrupted(diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-b", 30, d), lost("web-a", 120, d)}, NotCreated: 1})
 		got := list[0].Unblocks.At(noon)
 		if list[0].NeedsAction {
 			got = "needs action " + got
@@ -145,7 +145,7 @@ func TestDisruptedAgain(t *testing.T) {
 // One seat has one cause: what was preempted fits no node for want of its place.
 func TestPreemptedMattersMore(t *testing.T) {
 	codes := func(list ...decision.Finding) (codes string) {
-		for _, f := range diagnosis.Matter(list) {
+		for _, f := range diagnosis.Relevant(list) {
 			codes += f.Code + " "
 		}
 		return codes
@@ -163,7 +163,7 @@ func TestDisruptedOneAfterAnother(t *testing.T) {
 	a := lost("web-a", 120, decision.Disruption{Reason: "Evicted", Message: "The node was low on resource: memory. "})
 	b := lost("web-b", 30, decision.Disruption{Reason: "Evicted", Message: "The node was low on resource: memory. Container app was using 120Mi. "})
 	b.Node = "node-2"
-	list := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(diagnosis.Gap{Lost: []decision.DisruptedPod{b, a}, Unborn: 1})
+	list := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(diagnosis.Gap{Lost: []decision.DisruptedPod{b, a}, NotCreated: 1})
 	want := "2 pods were evicted one after another from their nodes, which were low on memory (container app was using 120Mi) | when a node has more memory free, or the template asks for what they use"
 	if len(list) != 1 || told(list[0]) != want || !list[0].NeedsAction || !list[0].Since.Equal(a.At) || strings.Join(list[0].Pods, " ") != "web-b web-a" {
 		t.Errorf("got %+v", list)

@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-// How many characters of foreign words are left at least: with fewer than most people
+// How many characters of words of others are left at least: with fewer than most people
 // need, only where it cannot be helped.
 const (
 	leastQuote = 24
@@ -33,11 +34,11 @@ func Length(w decision.Words) int {
 	return n
 }
 
-// Fit shortens the longest foreign words until all of it fits into limit characters,
+// Fit shortens the longest words of others until all of it fits into limit characters,
 // or until nothing more can be left out. Our own words stay whole.
 func Fit(w decision.Words, limit int) decision.Words { return shorten(w, limit, leastQuote) }
 
-// Fair is Fit as long as enough is left of the foreign words to understand them.
+// Fair is Fit as long as enough is left of the words of others to understand them.
 func Fair(w decision.Words, limit int) (fitted decision.Words, ok bool) {
 	fitted = shorten(w, limit, fairQuote)
 	return fitted, Length(fitted) <= limit
@@ -59,7 +60,7 @@ func shorten(w decision.Words, limit, least int) decision.Words {
 		if at < 0 {
 			break
 		}
-		w[at].Text = Quote(w[at].Text, max(least, most-over))
+		w[at].Text = prose.ClipMiddle(w[at].Text, max(least, most-over))
 		over -= most - utf8.RuneCountInString(w[at].Text)
 	}
 	return w

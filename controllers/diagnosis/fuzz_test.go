@@ -27,7 +27,7 @@ func FuzzWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message, reason string) {
 		refused := diagnosis.OfRefusal(diagnosis.Refusal{Namespace: "shop", Message: message, Count: 2, Since: noon})
 		pods := diagnosis.Pods{Namespace: "shop", Now: noon, Usual: time.Minute}.Waiting([]decision.Pod{{Name: "a", Reason: reason, Message: message}, {Name: "b", Message: message, Phase: reason}})
-		gone := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(diagnosis.Gap{Unborn: 1, Lost: []decision.DisruptedPod{
+		gone := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(diagnosis.Gap{NotCreated: 1, Lost: []decision.DisruptedPod{
 			{Name: "a", Disruption: decision.Disruption{Target: reason, Message: message, At: noon}},
 			{Name: "b", Node: reason, Created: noon, Disruption: decision.Disruption{Reason: reason, Message: message, At: noon.Add(time.Second)}},
 		}})

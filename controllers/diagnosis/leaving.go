@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Leaving tells why count pods that have to go are not gone; terminating of them
 // were deleted, and described are the first of these.
-func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64) decision.Finding {
+func (w Pods) Leaving(described []decision.TerminatingPod, count, terminating int64) decision.Finding {
 	f := decision.Finding{Code: Ending, Count: count, Unblocks: words("when the last of them is gone")}
 	var last time.Time
 	for _, p := range described {
@@ -23,7 +24,7 @@ func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64)
 	if len(described) > 0 {
 		f.Show = kubectl(w.Namespace, "get pod "+described[0].Name+" -o yaml")
 	}
-	are := words(plural(count, " is", " are"))
+	are := words(prose.Plural(count, " is", " are"))
 	held := stuck(described, w.Now)
 	one := func(w decision.Words) decision.Words {
 		if count == 1 {
@@ -41,7 +42,7 @@ func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64)
 		}
 	case len(held.Finalizers) > 0:
 		f.NeedsAction = true
-		f.After = one(are.Say(" not gone: a finalizer holds ")).Say(" (").Quote(Quote(strings.Join(held.Finalizers, ", "), 70)).Say(")")
+		f.After = one(are.Say(" not gone: a finalizer holds ")).Say(" (").Quote(prose.ClipMiddle(strings.Join(held.Finalizers, ", "), 70)).Say(")")
 		f.Unblocks = words("when whoever set the finalizer removes it")
 	case held.NodeGone:
 		f.After = one(are.Say(" not gone: node ").Name(held.Node).Say(", which has ")).Say(", does not answer")
@@ -54,7 +55,7 @@ func (w Pods) Leaving(described []decision.LeavingPod, count, terminating int64)
 }
 
 // stuck is the first pod that more than its grace period holds.
-func stuck(pods []decision.LeavingPod, now time.Time) *decision.LeavingPod {
+func stuck(pods []decision.TerminatingPod, now time.Time) *decision.TerminatingPod {
 	for i := range pods {
 		p := &pods[i]
 		if over := !p.Until.After(now); p.NodeGone || over && len(p.Finalizers) > 0 || now.Sub(p.Until) > Slack {
@@ -71,6 +72,6 @@ const Slack = 5 * time.Second
 func OfDeletion(r Refusal) decision.Finding {
 	message := strings.TrimPrefix(r.Message, "unable to delete pods: ")
 	return decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
-		After: after(" cannot be deleted", Quote(withoutPod(message), longest)), Unblocks: words("when whoever refuses it allows it"),
+		After: after(" cannot be deleted", prose.ClipMiddle(withoutPod(message), longest)), Unblocks: words("when whoever refuses it allows it"),
 		Show: kubectl(r.Namespace, "get events")}
 }

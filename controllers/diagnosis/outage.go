@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Unanswered says why a write got no answer; ok where that is what became of it.
@@ -11,7 +12,7 @@ func Unanswered(o *decision.Outcome) (why decision.Words, ok bool) {
 	if o == nil || o.Failure == nil || o.State != decision.Unanswered && (o.State != decision.Refused || o.Failure.Reason != decision.Unreachable) {
 		return nil, false
 	}
-	return words("the API server ").Say(silence(o.Failure)).Say(" (").Quote(lastClause(o.Failure.Message)).Say(")"), true
+	return words("the API server ").Say(silence(o.Failure)).Say(" (").Quote(prose.ClipMiddle(prose.LastClause(o.Failure.Message), 80)).Say(")"), true
 }
 
 // silence tells an API server that is not there from one that cannot serve.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // MaxNamed bounds the pods that a finding names.
@@ -21,9 +22,9 @@ type Pods struct {
 	Usual      time.Duration
 }
 
-// early reports whether pods of that age, or the rollout they belong to, need not
+// isEarly reports whether pods of that age, or the rollout they belong to, need not
 // have got any further yet.
-func (w Pods) early(created time.Time) bool {
+func (w Pods) isEarly(created time.Time) bool {
 	return w.Now.Sub(created) < w.Usual || w.Now.Sub(w.Moved) < w.Usual
 }
 
@@ -33,7 +34,7 @@ func (w Pods) Waiting(pods []decision.Pod) []decision.Finding {
 	groups := make([]group, 0, 4)
 	for i := range pods {
 		p := &pods[i]
-		if g := firstOf(groups, func(g *group) bool { return alike(g.pod, p) }); g != nil { // Most pods of a template are.
+		if g := firstOf(groups, func(g *group) bool { return sameWords(g.pod, p) }); g != nil { // Most pods of a template are.
 			g.join(w, p)
 			continue
 		}
@@ -74,9 +75,9 @@ type group struct {
 	usual  bool
 }
 
-// alike reports whether two pods say the same word for word, so that whatever is made
+// sameWords reports whether two pods say the same word for word, so that whatever is made
 // of one holds for the other.
-func alike(a, b *decision.Pod) bool {
+func sameWords(a, b *decision.Pod) bool {
 	x, y := &a.ContainerState, &b.ContainerState
 	return a.Ready == b.Ready && a.Reason == b.Reason && a.Phase == b.Phase && a.Message == b.Message && a.Image == b.Image &&
 		x.Container == y.Container && x.Role == y.Role && x.Probe == y.Probe && x.Exit == nil && y.Exit == nil && (a.Node == "") == (b.Node == "")
@@ -91,7 +92,7 @@ func (g *group) join(w Pods, p *decision.Pod) {
 	if since := since(g.code, p); since.Before(g.since) {
 		g.since = since
 	}
-	g.usual = g.usual && w.early(p.Created)
+	g.usual = g.usual && w.isEarly(p.Created)
 }
 
 // since is when a pod came into what it waits for, as far as anybody says.
@@ -120,7 +121,7 @@ func (w Pods) group(p *decision.Pod) group {
 		said := g.say(w, new(decision.Finding)).At(w.Now)
 		g.detail = strings.ReplaceAll(said, p.Name, "it")
 	case Starting, Startup, Probe:
-		g.usual = w.early(p.Created)
+		g.usual = w.isEarly(p.Created)
 		if g.code == Starting {
 			g.detail = p.Reason
 		}
@@ -211,7 +212,7 @@ func (g *group) finding(w Pods) decision.Finding {
 }
 
 // do picks the verb that goes with the number of pods.
-func (g *group) do(one, many string) decision.Words { return words(plural(g.count, one, many)) }
+func (g *group) do(one, many string) decision.Words { return words(prose.Plural(g.count, one, many)) }
 
 // container is " of container app", "" where there is no name.
 func (g *group) container() decision.Words {
@@ -254,7 +255,7 @@ func (g *group) restarts() string {
 	if g.exits == 0 {
 		return ""
 	}
-	return ", " + strconv.FormatInt(g.exits, 10) + plural(g.exits, " restart", " restarts")
+	return ", " + strconv.FormatInt(g.exits, 10) + prose.Plural(g.exits, " restart", " restarts")
 }
 
 var signals = map[int64]string{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
@@ -276,10 +277,10 @@ func pullTrouble(p *decision.Pod) string {
 		}
 	}
 	if _, why, ok := strings.Cut(p.Message, "ErrImagePull: "); ok && why != "" {
-		return lastClause(why)
+		return prose.ClipMiddle(prose.LastClause(why), 80)
 	}
 	if p.Reason == "ErrImagePull" && p.Message != "" {
-		return lastClause(p.Message)
+		return prose.ClipMiddle(prose.LastClause(p.Message), 80)
 	}
 	return ""
 }

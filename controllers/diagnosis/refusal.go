@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Refusal is what the API server answered when pods were to be created.
@@ -41,7 +42,7 @@ func OfRefusal(r Refusal) decision.Finding {
 			return f.Finding
 		}
 	}
-	f.is(Refused, words("the API server refuses "), quote(Quote(f.text, longest)), words("when it allows them or the template changes"), "")
+	f.is(Refused, words("the API server refuses "), quote(prose.ClipMiddle(f.text, longest)), words("when it allows them or the template changes"), "")
 	return f.Finding
 }
 
@@ -69,7 +70,7 @@ func (f *refusal) namespace() bool {
 		return false
 	}
 	f.NeedsAction = false
-	return f.is(Namespace, nil, words(" cannot be created: the namespace is being deleted"), words("when the namespace is gone and made anew"), "")
+	return f.is(Namespace, nil, words(" cannot be created: the namespace is being deleted"), words("when the namespace is gone and recreated"), "")
 }
 
 // webhookDenied is `admission webhook "NAME" denied the request: WHY`.
@@ -83,7 +84,7 @@ func (f *refusal) webhookDenied() bool {
 	if why = strings.TrimSpace(why); why == "without explanation" || why == "" {
 		why = "without a reason"
 	}
-	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(Quote(why, longest)),
+	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(prose.ClipMiddle(why, longest)),
 		words("when the webhook allows them or the template changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 
@@ -94,7 +95,7 @@ func (f *refusal) webhookDown() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, `failed calling webhook "`+name+`": `)
-	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer and must be asked before "), after(" can be created", lastClause(why)),
+	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer and must be asked before "), after(" can be created", prose.ClipMiddle(prose.LastClause(why), 80)),
 		words("when the webhook answers or its failurePolicy changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 
@@ -105,7 +106,7 @@ func (f *refusal) policy() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, " denied request: ")
-	return f.is(Policy, words("policy ").Name(name).Say(" denies "), quote(Quote(why, longest)),
+	return f.is(Policy, words("policy ").Name(name).Say(" denies "), quote(prose.ClipMiddle(why, longest)),
 		words("when the template or the policy changes"), kubectl("", "describe validatingadmissionpolicy "+name))
 }
 
@@ -138,7 +139,7 @@ func usage(requested, used, limited string) string {
 		}
 		said = append(said, text)
 	}
-	return Quote(strings.Join(said, "; "), longest)
+	return prose.ClipMiddle(strings.Join(said, "; "), longest)
 }
 
 func amounts(list string) map[string]string {
@@ -158,7 +159,7 @@ func (f *refusal) quotaAsks() bool {
 		return false
 	}
 	_, what, _ := strings.Cut(f.text, ": must specify ")
-	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told("must specify "+Quote(what, longest)).Say(")"),
+	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told("must specify "+prose.ClipMiddle(what, longest)).Say(")"),
 		words("when the template specifies them or a LimitRange gives defaults"), kubectl(f.Namespace, "describe quota "+name))
 }
 
@@ -175,7 +176,7 @@ func (f *refusal) podSecurity() bool {
 		return false
 	}
 	_, fields, _ := strings.Cut(f.text, `": `)
-	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(Quote(unset.Replace(inBrackets.ReplaceAllString(fields, "")), longest)),
+	return f.is(PodSecurity, words("Pod Security ").Quote(level).Say(" refuses "), quote(prose.ClipMiddle(unset.Replace(inBrackets.ReplaceAllString(fields, "")), longest)),
 		words("when the template sets what is named, or the level of the namespace changes"), kubectl("", "describe namespace "+f.Namespace))
 }
 
@@ -187,7 +188,7 @@ func (f *refusal) serviceAccount() bool {
 	}
 	_, name, _ = strings.Cut(name, "/")
 	if !strings.Contains(f.text, "not found") {
-		return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" cannot be read (").Quote(lastClause(f.text)).Say(")"),
+		return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" cannot be read (").Quote(prose.ClipMiddle(prose.LastClause(f.text), 80)).Say(")"),
 			words("when it can be read"), kubectl(f.Namespace, "get serviceaccount "+name))
 	}
 	return f.is(ServiceAccount, nil, words(" cannot be created: ServiceAccount ").Name(name).Say(" does not exist"),
@@ -211,7 +212,7 @@ func (f *refusal) limitRange() bool {
 	if !limitWords.MatchString(f.text) {
 		return false
 	}
-	return f.is(LimitRange, words("a LimitRange refuses "), quote(Quote(strings.Trim(f.text, "[]"), longest)),
+	return f.is(LimitRange, words("a LimitRange refuses "), quote(prose.ClipMiddle(strings.Trim(f.text, "[]"), longest)),
 		words("when the template or the LimitRange changes"), kubectl(f.Namespace, "describe limitrange"))
 }
 
@@ -231,16 +232,7 @@ func (f *refusal) invalid() bool {
 	if !ok {
 		return false
 	}
-	return f.is(Invalid, words("the API server finds "), after(" invalid", Quote(why, longest)), words("when the template changes"), "")
-}
-
-// lastClause is what stands behind the last colon and blank, where the answer of a
-// chain of wrapped errors is.
-func lastClause(s string) string {
-	if i := strings.LastIndex(s, ": "); i >= 0 {
-		s = s[i+2:]
-	}
-	return Quote(s, 80)
+	return f.is(Invalid, words("the API server finds "), after(" invalid", prose.ClipMiddle(why, longest)), words("when the template changes"), "")
 }
 
 func kubectl(namespace, command string) string {
@@ -252,7 +244,7 @@ func kubectl(namespace, command string) string {
 
 func words(text string) decision.Words { return decision.Words{}.Say(text) }
 
-// quote is foreign words behind ours.
+// quote is words of others behind ours.
 func quote(text string) decision.Words { return after("", text) }
 
 func after(ours, theirs string) decision.Words {

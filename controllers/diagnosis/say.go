@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // say is what the pods do, read after "3 new pods ". It fills in what ends it.
@@ -67,7 +68,7 @@ func (g *group) image(w decision.Words) decision.Words {
 	case utf8.RuneCountInString(image) <= longImage:
 		return w.Name(image)
 	default:
-		return w.Quote(Quote(image, longest))
+		return w.Quote(prose.ClipMiddle(image, longest))
 	}
 }
 
@@ -103,7 +104,7 @@ func orReason(p *decision.Pod, limit int) string {
 	if p.Message == "" {
 		return p.Reason
 	}
-	return Quote(p.Message, limit)
+	return prose.ClipMiddle(p.Message, limit)
 }
 
 func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
@@ -111,14 +112,14 @@ func (g *group) sayInit(w Pods, f *decision.Finding) decision.Words {
 	said := append(g.do("waits for init ", "wait for init "), g.container()...)
 	if g.pod.Exit == nil {
 		f.Unblocks = words("when that container has ended")
-		f.Usual = w.early(g.pod.Created)
+		f.Usual = w.isEarly(g.pod.Created)
 		if g.pod.Running.IsZero() {
 			return said.Say(", which is still starting")
 		}
 		return said.Say(", which has not ended for ").Since(g.pod.Running)
 	}
 	f.NeedsAction = true
-	f.Unblocks = words("when that container ends well or the template changes")
+	f.Unblocks = words("when that container succeeds or the template changes")
 	return said.Say(", which fails again and again (").Told(g.ended()).Say(")")
 }
 
@@ -127,7 +128,7 @@ func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
 	said := append(g.do("waits for sidecar ", "wait for sidecar "), g.container()...)
 	if g.pod.Exit == nil {
 		f.Unblocks = words("when that container has started")
-		f.Usual = w.early(g.pod.Created)
+		f.Usual = w.isEarly(g.pod.Created)
 		return said.Say(", which has not started")
 	}
 	f.NeedsAction = true
@@ -137,7 +138,7 @@ func (g *group) saySidecar(w Pods, f *decision.Finding) decision.Words {
 
 func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 	f.Show, f.NeedsAction = g.logs(w, true), true
-	f.Unblocks = words("when ").Say(plural(g.count, "it stays", "they stay")).Say(" up or the template changes")
+	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it stays", "they stay")).Say(" up or the template changes")
 	of := g.container()
 	switch {
 	case g.code == Memory:
@@ -179,20 +180,20 @@ func (g *group) startTrouble() string {
 		message = e.Message
 	}
 	if g.pod.Reason == "PostStartHookError" {
-		return "PostStartHookError: " + Quote(message, longest)
+		return "PostStartHookError: " + prose.ClipMiddle(message, longest)
 	}
 	if i := strings.Index(message, "exec: "); i >= 0 {
-		return Quote(message[i:], longest)
+		return prose.ClipMiddle(message[i:], longest)
 	}
 	if message == "" {
 		return g.pod.Reason
 	}
-	return Quote(message, longest)
+	return prose.ClipMiddle(message, longest)
 }
 
 // sayWait is everything that may come right by itself.
 func (g *group) sayWait(w Pods, f *decision.Finding) decision.Words {
-	f.Unblocks = words("when ").Say(plural(g.count, "it becomes", "they become")).Say(" ready")
+	f.Unblocks = words("when ").Say(prose.Plural(g.count, "it becomes", "they become")).Say(" ready")
 	switch g.code {
 	case MinReady:
 		return g.do("is ready but not for long enough", "are ready but not for long enough")
@@ -230,7 +231,7 @@ func (g *group) sayUnready() decision.Words {
 	case g.pod.Reason == "" || g.pod.Reason == "ContainersNotReady":
 		return g.do("is running but not ready", "are running but not ready")
 	default:
-		return g.do("is not ready", "are not ready").Say(" (").Quote(Quote(g.pod.Reason, 40)).Say(")")
+		return g.do("is not ready", "are not ready").Say(" (").Quote(prose.ClipMiddle(g.pod.Reason, 40)).Say(")")
 	}
 }
 

@@ -2,6 +2,8 @@ package diagnosis
 
 import (
 	"strings"
+
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // shortage is what keeps pods from every node, in a few words, and what ends it.
@@ -35,7 +37,7 @@ func unschedulable(message string) shortage {
 	}
 	nodes, rest, found := strings.Cut(message, " nodes are available: ")
 	if !found {
-		return shortage{code: Node, said: Quote(message, longest), unblocks: "when a node fits", show: "describe pod"}
+		return shortage{code: Node, said: prose.ClipMiddle(message, longest), unblocks: "when a node fits", show: "describe pod"}
 	}
 	_, total, _ := strings.Cut(nodes, "/")
 	rest, _, _ = strings.Cut(rest, " preemption: ")
@@ -54,11 +56,11 @@ func unschedulable(message string) shortage {
 	}
 	switch what, alike := strings.CutPrefix(strings.Join(said, ", "), total+" "); {
 	case len(said) > 1 || !alike || strings.HasPrefix(what, "node(s)"):
-		s.said = "of " + total + " nodes, " + Quote(strings.Join(said, ", "), longest)
+		s.said = "of " + total + " nodes, " + prose.ClipMiddle(strings.Join(said, ", "), longest)
 	case total == "1":
-		s.said = "the only node " + Quote(what, longest)
+		s.said = "the only node " + prose.ClipMiddle(what, longest)
 	default:
-		s.said = "all " + total + " nodes " + Quote(what, longest)
+		s.said = "all " + total + " nodes " + prose.ClipMiddle(what, longest)
 	}
 	return s
 }
@@ -116,10 +118,10 @@ func claimTrouble(message string) (shortage, bool) {
 	case named && strings.Contains(message, "not found"):
 		return shortage{Claim, "PersistentVolumeClaim " + claim + " does not exist", "when PersistentVolumeClaim " + claim + " exists", get}, true
 	case named && strings.Contains(message, "is being deleted"):
-		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is made anew", get}, true
+		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is recreated", get}, true
 	case named:
 		_, after, _ := strings.Cut(message, `persistentvolumeclaim "`)
-		return shortage{Claim, "PersistentVolumeClaim " + Quote(strings.Replace(after, `"`, "", 1), longest), "when the claim is in order", get}, true
+		return shortage{Claim, "PersistentVolumeClaim " + prose.ClipMiddle(strings.Replace(after, `"`, "", 1), longest), "when the claim is in order", get}, true
 	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
 		return shortage{Claim, "its PersistentVolumeClaim is not bound to a volume", "when the claim is bound", get}, true
 	}

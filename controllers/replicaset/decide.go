@@ -18,8 +18,8 @@ const usualPath = 10
 // delete where one of them failed ([RS-6]).
 func Decide(s *Snapshot) decision.Verdict { return NewSync(s).Decide() }
 
-func newTurn(s *Snapshot) *turn {
-	t := &turn{s: s, pods: canonical(s.Pods), v: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
+func newDecider(s *Snapshot) *decider {
+	t := &decider{s: s, pods: canonical(s.Pods), v: decision.Verdict{Path: make(decision.Path, 0, usualPath)}}
 	for _, p := range t.pods {
 		if s.claimed(p) {
 			t.active = append(t.active, p)
@@ -29,7 +29,7 @@ func newTurn(s *Snapshot) *turn {
 }
 
 // decide answers every question, in upstream's order.
-func (t *turn) decide() {
+func (t *decider) decide() {
 	if !t.caughtUp() {
 		t.stop(leafEcho)
 		return
@@ -62,7 +62,7 @@ func (t *turn) decide() {
 }
 
 // stop ends the sync without a report.
-func (t *turn) stop(at leaf) { t.v.Stop, t.leaf = true, at }
+func (t *decider) stop(at leaf) { t.v.Stop, t.leaf = true, at }
 
 // leaf is where a walk through the questions came out: what is said of the sync
 // follows from it.
@@ -81,7 +81,7 @@ const (
 
 // caughtUp asks [RS-1]: deciding on a cache that lacks our own write would
 // repeat the write or take it back.
-func (t *turn) caughtUp() bool {
+func (t *decider) caughtUp() bool {
 	writes := int64(len(t.s.Echo))
 	if writes == 0 {
 		return t.v.Path.Ask("RS-1", true, decision.Count("writes", 0))
@@ -103,11 +103,11 @@ func (t *turn) caughtUp() bool {
 }
 
 // found asks [RS-2].
-func (t *turn) found() bool { return t.v.Path.Ask("RS-2", t.s.Found) }
+func (t *decider) found() bool { return t.v.Path.Ask("RS-2", t.s.Found) }
 
 // requestsSeen asks [RS-3]. Too old a request no longer blocks, or a lost pod
-// event would stop the loop for ever.
-func (t *turn) requestsSeen() bool {
+// event would stop the loop forever.
+func (t *decider) requestsSeen() bool {
 	e := t.s.Expect
 	outstanding := e.Creates > 0 || e.Deletes > 0
 	facts := []decision.Fact{
@@ -124,7 +124,7 @@ func (t *turn) requestsSeen() bool {
 }
 
 // selectorReadable asks [RS-4].
-func (t *turn) selectorReadable() bool {
+func (t *decider) selectorReadable() bool {
 	t.v.Invalid = t.s.SelectorError
 	if t.s.SelectorError == "" {
 		return t.v.Path.Ask("RS-4", true)
@@ -134,7 +134,7 @@ func (t *turn) selectorReadable() bool {
 
 // parentThere asks [RS-6] whether a live read still allows to adopt. Without a
 // pod to adopt upstream does not look, and neither does this.
-func (t *turn) parentThere() bool {
+func (t *decider) parentThere() bool {
 	if t.s.Learnt.Parent == "" {
 		return true
 	}
@@ -156,7 +156,7 @@ func (t *turn) parentThere() bool {
 }
 
 // release asks [RS-6] for its own pods that no longer match.
-func (t *turn) release() {
+func (t *decider) release() {
 	strays := t.those(t.s.stray)
 	if !t.v.Path.Ask("RS-6.release", len(strays) > 0, decision.Count("strays", int64(len(strays)))) {
 		return
@@ -167,7 +167,7 @@ func (t *turn) release() {
 }
 
 // adopt asks [RS-6] for matching pods that nobody controls.
-func (t *turn) adopt() {
+func (t *decider) adopt() {
 	orphans := t.those(t.s.orphan)
 	if !t.v.Path.Ask("RS-6.adopt", len(orphans) > 0, decision.Count("orphans", int64(len(orphans)))) {
 		return
@@ -177,7 +177,7 @@ func (t *turn) adopt() {
 	}
 }
 
-func (t *turn) claim(kind decision.ActionKind, question string, p *Pod, change decision.Change) {
+func (t *decider) claim(kind decision.ActionKind, question string, p *Pod, change decision.Change) {
 	t.v.Actions = append(t.v.Actions, decision.Action{
 		Kind: kind, Target: t.s.ref(p), Discipline: decision.VisitAll, Question: question,
 		Changes: []decision.Change{change},
@@ -185,10 +185,10 @@ func (t *turn) claim(kind decision.ActionKind, question string, p *Pod, change d
 }
 
 // deleting asks [RS-8] whether its pods are the garbage collector's already.
-func (t *turn) deleting() bool { return t.v.Path.Ask("RS-8.deleting", t.s.Deleting) }
+func (t *decider) deleting() bool { return t.v.Path.Ask("RS-8.deleting", t.s.Deleting) }
 
 // those selects candidates in canonical order.
-func (t *turn) those(want func(*Pod) bool) []*Pod {
+func (t *decider) those(want func(*Pod) bool) []*Pod {
 	var found []*Pod
 	for _, p := range t.pods {
 		if want(p) {
@@ -198,6 +198,6 @@ func (t *turn) those(want func(*Pod) bool) []*Pod {
 	return found
 }
 
-func (t *turn) timer(at time.Time, code, question string) {
+func (t *decider) timer(at time.Time, code, question string) {
 	t.v.Timers = append(t.v.Timers, decision.Timer{At: at.UTC().Round(0), Code: code, Question: question})
 }

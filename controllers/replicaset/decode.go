@@ -91,7 +91,7 @@ func (s *Snapshot) check() error {
 // the years that can be written down.
 func (s *Snapshot) checkTimes() error {
 	instants := map[string]time.Time{"now": s.Now, "expect.since": s.Expect.Since, "expect.expires": s.Expect.Expires, "held": s.Held}
-	if n := s.News; n != nil {
+	if n := s.Recent; n != nil {
 		instants["news at"], instants["news told"] = n.At, n.Told
 	}
 	for i, e := range s.Echo {
@@ -122,7 +122,7 @@ func (s *Snapshot) checkPods() error {
 		case p.Name == "" || p.UID == "":
 			return fmt.Errorf("pod %d has no name or no uid", i)
 		case names[p.Name] || uids[p.UID]:
-			return fmt.Errorf("pod %s (uid %s) is there twice", p.Name, p.UID)
+			return fmt.Errorf("pod %s (uid %s) appears twice", p.Name, p.UID)
 		}
 		names[p.Name], uids[p.UID] = true, true
 	}

@@ -67,8 +67,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"far future of a disruption", text(t, pods(`{"name":"a","uid":"1","disruption":{"at":"9999-12-31T23:59:59Z"}}`)), "pod a disrupted is in the year 9999"},
 		{"pod without a name", text(t, pods(`{"uid":"1"}`)), "pod 0 has no name or no uid"},
 		{"pod without a uid", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"b"}`)), "pod 1 has no name or no uid"},
-		{"pod twice", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"a","uid":"2"}`)), "pod a (uid 2) is there twice"},
-		{"uid twice", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"b","uid":"1"}`)), "pod b (uid 1) is there twice"},
+		{"pod twice", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"a","uid":"2"}`)), "pod a (uid 2) appears twice"},
+		{"uid twice", text(t, pods(`{"name":"a","uid":"1"}`, `{"name":"b","uid":"1"}`)), "pod b (uid 1) appears twice"},
 		{"too many pods", text(t, pods(strings.TrimSuffix(strings.Repeat("{},", 10_001), ","))), "10001 pods are more than the 10000 that are read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // Fate is the place of a pod in the order in which pods would be deleted.
@@ -80,7 +81,7 @@ var criteria = []criterion{
 		}},
 	{"colocated", func(a, b *candidate) int { return cmp.Compare(b.colocated, a.colocated) },
 		func(a, b *candidate) decision.Words {
-			return decision.Words{}.Say("is on a node with ").Count("colocated", a.colocated).Say(plural(a.colocated, " pod", " pods")+" of its owner, ").
+			return decision.Words{}.Say("is on a node with ").Count("colocated", a.colocated).Say(prose.Plural(a.colocated, " pod", " pods")+" of its owner, ").
 				Name(b.pod.Name).Say(" on one with ").Count("colocated", b.colocated)
 		}},
 	{"readySince", func(a, b *candidate) int {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
@@ -313,7 +314,7 @@ func renderHeld(b *strings.Builder, p played, h decision.Held) {
 		fmt.Fprintf(b, " of %s %s rv %s", h.When.Of.Kind, h.When.Of.Name, h.When.Of.RV)
 	}
 	if !h.When.At.IsZero() {
-		fmt.Fprintf(b, ", %s from now", decision.Span(h.When.At.Sub(p.snapshot.Now)))
+		fmt.Fprintf(b, ", %s from now", prose.Span(h.When.At.Sub(p.snapshot.Now)))
 	}
 	fmt.Fprintf(b, "\n  %d blockers", h.BlockerCount)
 	for _, blocker := range h.Blockers {
@@ -362,7 +363,7 @@ func renderAction(b *strings.Builder, a decision.Action) {
 
 func renderTimers(b *strings.Builder, p played, timers []decision.Timer) {
 	for _, timer := range timers {
-		fmt.Fprintf(b, "timer %s in %s [%s]\n", timer.Code, decision.Span(timer.At.Sub(p.snapshot.Now)), timer.Question)
+		fmt.Fprintf(b, "timer %s in %s [%s]\n", timer.Code, prose.Span(timer.At.Sub(p.snapshot.Now)), timer.Question)
 	}
 }
 
@@ -390,10 +391,10 @@ func renderSentence(p played) string {
 	s := p.sentence
 	text := s.At(p.snapshot.Now) + "\n" + string(s.Tone) + " " + s.Code
 	if !s.Since.IsZero() {
-		text += " since " + decision.Span(p.snapshot.Now.Sub(s.Since))
+		text += " since " + prose.Span(p.snapshot.Now.Sub(s.Since))
 	}
-	if !s.Turns.IsZero() {
-		text += " turns in " + decision.Span(s.Turns.Sub(p.snapshot.Now))
+	if !s.ChangesAt.IsZero() {
+		text += " turns in " + prose.Span(s.ChangesAt.Sub(p.snapshot.Now))
 	}
 	return text + "\n"
 }

@@ -16,7 +16,7 @@ var graph = replicaset.Catalogue.Graph()
 // can be reached.
 func TestGraphIsWhole(t *testing.T) {
 	reached := graph.Reached()
-	for _, p := range graph.Places {
+	for _, p := range graph.Nodes {
 		if !reached[p.ID] {
 			t.Errorf("no way leads to %s", p.ID)
 		}
@@ -42,14 +42,14 @@ func TestGoldensWalkAlongTheGraph(t *testing.T) {
 	for _, file := range goldenFiles(t) {
 		p := play(t, readGolden(t, file))
 		for _, h := range hops(p.rounds, p.report) {
-			w, ok := graph.Way(h)
+			w, ok := graph.Edge(h)
 			if !ok && h.To != "" {
 				t.Errorf("%s: no way leads from %s (%s) to %s", filepath.Base(file), h.From, h.Said, h.To)
 			}
 			walked[[3]string{w.From, w.Answer.Is, w.To}] = true
 		}
 	}
-	for _, w := range graph.Ways {
+	for _, w := range graph.Edges {
 		if key := [3]string{w.From, w.Answer.Is, w.To}; walked[key] == rare[key] {
 			t.Errorf("%v: a golden walks there = %v, excused = %v", key, walked[key], rare[key])
 		}
@@ -64,7 +64,7 @@ func TestSnapshotsWalkAlongTheGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := acted(genSnapshot(t), decision.Try{}, func(v decision.Verdict) []decision.Outcome { return genOutcomes(t, v) })
 		for _, h := range hops(p.rounds, p.report) {
-			if _, ok := graph.Way(h); !ok {
+			if _, ok := graph.Edge(h); !ok {
 				t.Fatalf("no way leads from %s (%s) to %s", h.From, h.Said, h.To)
 			}
 		}

@@ -13,24 +13,24 @@ func TestNews(t *testing.T) {
 	g := play(t, readGolden(t, "testdata/golden/settled.txtar"))
 	now := g.snapshot.Now
 	for name, tc := range map[string]struct {
-		news *decision.News
+		news *decision.RecentChange
 		want string // "" for no clause
 	}{
 		"none":            {nil, ""},
-		"adopted":         {&decision.News{Kind: decision.Adopted, At: now, Object: "stray", Count: 1}, "it adopted pod stray, which matched its selector"},
-		"released two":    {&decision.News{Kind: decision.Released, At: now, Object: "web-1", Count: 2}, "it released pod web-1 and 1 more that no longer matched its selector"},
-		"a minute ago":    {&decision.News{Kind: decision.Released, At: now.Add(-time.Minute), Object: "web-1", Count: 1}, ""},
-		"of another kind": {&decision.News{Kind: decision.WentBack, At: now, Object: "web-1"}, ""},
+		"adopted":         {&decision.RecentChange{Kind: decision.Adopted, At: now, Object: "stray", Count: 1}, "it adopted pod stray, which matched its selector"},
+		"released two":    {&decision.RecentChange{Kind: decision.Released, At: now, Object: "web-1", Count: 2}, "it released pod web-1 and 1 more that no longer matched its selector"},
+		"a minute ago":    {&decision.RecentChange{Kind: decision.Released, At: now.Add(-time.Minute), Object: "web-1", Count: 1}, ""},
+		"of another kind": {&decision.RecentChange{Kind: decision.WentBack, At: now, Object: "web-1"}, ""},
 	} {
 		s := *g.snapshot
-		s.News = tc.news
+		s.Recent = tc.news
 		got := run(&s, g.try, nil, decision.Recorded(g.rounds)).sentence
 		_, clause, _ := strings.Cut(got.Lead.At(now), "; ")
 		if clause != tc.want {
 			t.Errorf("%s: %q, want %q", name, clause, tc.want)
 		}
-		if turns := now.Add(time.Minute); tc.want != "" && !got.Turns.Equal(turns) {
-			t.Errorf("%s: it turns at %s, want %s", name, got.Turns, turns)
+		if turns := now.Add(time.Minute); tc.want != "" && !got.ChangesAt.Equal(turns) {
+			t.Errorf("%s: it turns at %s, want %s", name, got.ChangesAt, turns)
 		}
 	}
 }

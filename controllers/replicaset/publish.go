@@ -64,7 +64,7 @@ func reported(s *Snapshot, rounds []decision.Round, t tally) tally {
 			t.remove(p, s)
 		}
 	}
-	t.foresee(created, s.Want)
+	t.addExpected(created, s.Want)
 	return t
 }
 
@@ -78,9 +78,9 @@ func removed(into map[string]bool, victims []decision.Victim, o *decision.Outcom
 	}
 }
 
-// foresee counts pods that are still to come into the cache. One may have come
+// addExpected counts pods that are still to come into the cache. One may have come
 // since the expectations were read, so they never make more than are wanted.
-func (t *tally) foresee(pods, want int64) {
+func (t *tally) addExpected(pods, want int64) {
 	n := max(0, min(pods, want-t.pods))
 	t.pods += n
 	t.fullLabels += n

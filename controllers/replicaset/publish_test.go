@@ -34,7 +34,7 @@ func pod(name string, is ...string) replicaset.Pod {
 	return p
 }
 
-// TestStatusWaits: [3.7] a status that only grows waits for more, at most a
+// TestStatusWaits: [RS-9] a status that only grows waits for more, at most a
 // second from the first change; anything that somebody may wait for does not.
 func TestStatusWaits(t *testing.T) {
 	cases := []struct {
@@ -90,5 +90,29 @@ func TestDeletedPodsDoNotCount(t *testing.T) {
 	s.Pods[1].Node = ""
 	if st := settle(s).Status; *st.Terminating != 0 {
 		t.Fatalf("%d ending, of one that is on no node", *st.Terminating)
+	}
+}
+
+// TestAvailableIsReady: [P-1] a pod counts as available if it is ready, and has been
+// for minReadySeconds; one that no longer is counts as neither, whenever it was.
+func TestAvailableIsReady(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		ready           bool
+		since           time.Duration
+		minReady        int64
+		readies, enough int64
+	}{
+		{"ready, nothing asked", true, 0, 0, 1, 1},
+		{"not ready, nothing asked", false, time.Hour, 0, 0, 0},
+		{"ready for just long enough", true, 10 * time.Second, 10, 1, 1},
+		{"ready for a moment less", true, 10*time.Second - 1, 10, 1, 0},
+		{"no longer ready", false, time.Hour, 10, 0, 0},
+	} {
+		s := published(1, pod("a"))
+		s.MinReady, s.Pods[0].Ready, s.Pods[0].ReadySince = c.minReady, c.ready, s.Now.Add(-c.since)
+		if got := settle(s).Status; got.Ready != c.readies || got.Available != c.enough {
+			t.Errorf("%s: %d ready and %d available, want %d and %d", c.name, got.Ready, got.Available, c.readies, c.enough)
+		}
 	}
 }

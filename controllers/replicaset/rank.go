@@ -14,7 +14,7 @@ import (
 // stays small where hundreds of pods go at once.
 const victimFacts = 50
 
-// candidate is an active pod with the values that rank it ([3.6]), computed once.
+// candidate is an active pod with the values that rank it ([P-5]), computed once.
 type candidate struct {
 	pod   *Pod
 	phase int64 // Pending 0, Unknown 1, Running 2
@@ -53,7 +53,7 @@ func phaseRank(phase string) int64 {
 }
 
 // bucket is the whole binary logarithm of an age in nanoseconds, -1 for no age
-// at all. Ages of one bucket are alike, so that deletions spread over failure
+// at all ([P-8]). Ages of one bucket are alike, so that deletions spread over failure
 // domains instead of following the clock.
 func bucket(since, now time.Time) int64 {
 	age := now.Sub(since)
@@ -123,7 +123,7 @@ func order(cs []candidate) {
 
 // orderRun sorts a run that is sorted by UID. Upstream compares pods that got
 // ready at different instants by UID, and those of one instant by tail; that
-// relation can be circular among three pods, and its result then depends on the
+// relation is not transitive among three pods, and its result then depends on the
 // sorting algorithm. Here a pod's place is the number of pods that go before it
 // pair by pair, then its UID: the same order wherever upstream has one, and a
 // deterministic one where it has none.
@@ -189,10 +189,10 @@ func listed(active []*Pod) []decision.Victim {
 // facts are the values of all criteria, in the order in which they are compared.
 func (c *candidate) facts(now time.Time) []decision.Fact {
 	facts := []decision.Fact{
-		decision.Truth("unassigned", c.pod.Node == ""),
+		decision.Bool("unassigned", c.pod.Node == ""),
 		decision.Text("phase", c.pod.Phase),
-		decision.Truth("ready", c.pod.Ready),
-		decision.Truth("settling", c.settling),
+		decision.Bool("ready", c.pod.Ready),
+		decision.Bool("settling", c.settling),
 		decision.Count("deletionCost", c.cost),
 		decision.Count("colocated", c.colocated),
 	}

@@ -60,7 +60,7 @@ func unready(p *replicaset.Pod)     { p.Ready, p.ReadySince = false, time.Time{}
 func readyNoTime(p *replicaset.Pod) { p.ReadySince = time.Time{} }
 func noCreation(p *replicaset.Pod)  { p.Created = time.Time{} }
 
-// TestRankPairs gives each criterion of [3.6] two pods that differ in it and, the
+// TestRankPairs gives each criterion of [P-5] to [P-8] two pods that differ in it and, the
 // other way round, in the criterion that follows: the earlier one decides.
 func TestRankPairs(t *testing.T) {
 	siblings := map[string]int64{"node-1": 1, "node-2": 3}
@@ -164,7 +164,7 @@ func TestVictimFacts(t *testing.T) {
 	}
 }
 
-// before is the comparison of [3.6] as upstream makes it, pair by pair, written
+// before is the comparison of [P-5] as upstream makes it, pair by pair, written
 // once more and without any of the shortcuts of the ranking.
 func before(a, b *replicaset.Pod, siblings map[string]int64) bool {
 	phases := map[string]int{"Pending": 0, "Unknown": 1, "Running": 2}
@@ -242,7 +242,7 @@ func TestRankFollowsUpstream(t *testing.T) {
 }
 
 // linear sorts the pods by the number of pods that go before each of them, and
-// gives nil where the comparison is circular.
+// gives nil where the comparison is not transitive.
 func linear(pods []replicaset.Pod, siblings map[string]int64) []string {
 	names := make([]string, len(pods))
 	for i := range pods {
@@ -270,5 +270,38 @@ func TestSettlingPodsGoFirst(t *testing.T) {
 	v := replicaset.Decide(s)
 	if len(v.Actions) != 1 || len(v.Actions[0].Victims) != 1 || v.Actions[0].Victims[0].Name != "b" {
 		t.Fatalf("actions %+v", v.Actions)
+	}
+}
+
+// TestOnlyItsOwnAreClaimed: [RS-6] an active pod is adopted if it matches and nobody
+// has it, and released if it no longer matches; any other is left alone.
+func TestOnlyItsOwnAreClaimed(t *testing.T) {
+	is := func(mine, matches bool) change {
+		return func(p *replicaset.Pod) { p.Mine, p.Matches = mine, matches }
+	}
+	ending := func(p *replicaset.Pod) { p.Terminating = true }
+	for _, c := range []struct {
+		name    string
+		pod     []change
+		claimed bool
+	}{
+		{"its own", []change{is(true, true)}, false},
+		{"an orphan that matches", []change{is(false, true)}, true},
+		{"one that matches no more", []change{is(true, false)}, true},
+		{"somebody else's, or nobody's, that does not match", []change{is(false, false)}, false},
+		{"a terminating orphan", []change{is(false, true), ending}, false},
+		{"a terminating one that matches no more", []change{is(true, false), ending}, false},
+		{"a finished orphan", []change{is(false, true), phase("Succeeded")}, false},
+		{"a failed one that matches no more", []change{is(true, false), phase("Failed")}, false},
+	} {
+		claims := 0
+		for _, a := range replicaset.Decide(sized(1, running("a"), running("b", c.pod...))).Actions {
+			if a.Target.Name == "b" {
+				claims++
+			}
+		}
+		if (claims == 1) != c.claimed || claims > 1 {
+			t.Errorf("%s: claimed %d times, want %v", c.name, claims, c.claimed)
+		}
 	}
 }

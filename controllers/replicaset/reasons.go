@@ -19,7 +19,7 @@ var explain = decision.Because
 // What several reasons have in common.
 const (
 	nothing    = "Nothing has to be done."
-	keepsPods  = "The number of pods is kept up."
+	keepsPods  = "The number of pods is maintained."
 	noneMade   = "No pod is created or deleted."
 	triedAgain = "It is tried again with back-off, for as long as it takes."
 	readPod    = "Look at the pod that is named: `kubectl describe pod` and its logs."
@@ -30,7 +30,7 @@ const (
 var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a ReplicaSet or ReplicationController: `sentence.code` of a trace.", List: []decision.Reason{
 	explain("gone", "It is not in the cache any more.", "Nothing.", "It is created again.", nothing, "RS-2"),
 	explain("echo", "A cache does not show its own last write yet, so nothing is decided.", noneMade, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it lasts.", "RS-1"),
-	explain("invalid-selector", "Its selector cannot be read, so nothing is decided until it changes.", "Its pods are left alone.", "Its next change.", "Correct the selector; mostly it has to be made anew.", "RS-4"),
+	explain("invalid-selector", "Its selector cannot be read, so nothing is decided until it changes.", "Its pods are left alone.", "Its next change.", "Correct the selector; mostly it has to be recreated.", "RS-4"),
 	explain("parent", "A live read said that it is gone or being deleted, which the cache does not show yet.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
 	explain("unanswered", "No API server answers, or it has lost its etcd, so a write is still due.", noneMade, "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`.", "RS-8.create", "RS-9.status"),
 	explain("claim-refused", "A pod could not be adopted or released, which ends the sync before anything else.", noneMade+" "+triedAgain, "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", "RS-6.adopt", "RS-6.release"),
@@ -39,11 +39,11 @@ var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnos
 	explain("unknown-outcome", "The reply to a write was lost, so the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-8.create", "RS-8.rank", "RS-9.status"),
 	explain("conflict", "Another writer changed it first, so the next sync decides on that.", "Its status was not written.", "The next sync.", "Look at the manager that is named. Two programs must not write one field.", "RS-9.status"),
 	explain("superseded", "A newer write of this process to the same object made this one pointless.", "Its status was not written.", "The echo of the newer write.", nothing, "RS-9.status"),
-	explain("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace goes.", nothing, "RS-8.namespace", "RS-8.create"),
-	explain("deleting", "It is being deleted, and its pods are left to the garbage collector.", "Its status is kept up.", "Its finalizers are done.", "Look at its finalizers if it stays.", "RS-8.deleting"),
+	explain("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace is removed.", nothing, "RS-8.namespace", "RS-8.create"),
+	explain("deleting", "It is being deleted, and its pods are left to the garbage collector.", "Its status is updated.", "Its finalizers are done.", "Look at its finalizers if it stays.", "RS-8.deleting"),
 	explain("creating", "Pods were created by this sync.", "The next ones wait until these are seen.", "The pods come into the cache.", "Wait.", "RS-8.create"),
-	explain("deleting-pods", "Pods were deleted by this sync.", "The next ones wait until these are seen to go.", "The pods go.", "Wait.", "RS-8.rank"),
-	explain("claiming", "Pods were adopted or released by this sync.", "Everything else follows when that is seen.", "The echo of the claim.", "Look who changed labels or owner references.", "RS-6.adopt", "RS-6.release"),
+	explain("deleting-pods", "Pods were deleted by this sync.", "The next ones wait until these are seen to go.", "The pods are gone.", "Wait.", "RS-8.rank"),
+	explain("claiming", "Pods were adopted or released by this sync.", "Everything else follows when that is seen.", "The echo of the claim.", "Check who changed labels or owner references.", "RS-6.adopt", "RS-6.release"),
 	explain("planned", "A creation or deletion is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, "RS-8.create", "RS-8.rank", "RS-6.adopt"),
 	explain("expectations", "Pods that it asked for have not been seen yet, so none are created or deleted.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches on the page of the queues if it lasts.", "RS-3"),
 	explain("min-ready", "Some of its pods are ready, but not for minReadySeconds yet.", keepsPods, "Time.", "Wait, or lower minReadySeconds.", "RS-11"),
@@ -56,12 +56,12 @@ var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnos
 var HeldCodes = decision.Reasons{Scope: "replicaset", Kind: "held", Doc: "Why pods were not created, deleted or adopted: `held[].code` of a verdict.", List: []decision.Reason{
 	explain(heldEcho, "A cache does not show its own last write yet.", noneMade, "The watch event of that write.", "Look at the lag of the caches if it lasts.", "RS-1"),
 	explain(heldRequests, "Pods that it asked for have not been seen yet.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if it lasts.", "RS-3"),
-	explain(heldNamespace, "Its namespace is being deleted.", "No pod is created.", "Never: the namespace goes.", nothing, "RS-8.namespace"),
+	explain(heldNamespace, "Its namespace is being deleted.", "No pod is created.", "Never: the namespace is removed.", nothing, "RS-8.namespace"),
 	explain(heldParent, "A live read said that it is gone or being deleted.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
 }}
 
 // TimerCodes are what the loop looks again for.
-var TimerCodes = decision.Reasons{Scope: "replicaset", Kind: "timer", Doc: "Why the loop looks again by the clock: `timers[].code`, and the code of the cause when it rings.", List: []decision.Reason{
+var TimerCodes = decision.Reasons{Scope: "replicaset", Kind: "timer", Doc: "Why the loop looks again by the clock: `timers[].code`, and the code of the cause when it fires.", List: []decision.Reason{
 	explain(timerEcho, "Its own write is not in a cache yet, or a live read knew more.", noneMade, "The watch event; else it looks again after 1 s, doubling to 30 s.", "Look at the lag of the caches if it lasts.", "RS-1", "RS-6.parent"),
 	explain(timerRequests, "Pods that it asked for stop being waited for.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if it comes to that.", "RS-3"),
 	explain(timerMinReady, "A ready pod has then been ready for minReadySeconds.", keepsPods, "Time.", nothing, "RS-11"),

@@ -1,6 +1,10 @@
 package replicaset
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+
+	"github.com/loopscope/loopscope/controllers/prose"
+)
 
 // Numbers are the key numbers of the object as facts of this sync.
 func Numbers(s *Snapshot) []decision.Fact {
@@ -11,11 +15,11 @@ func Numbers(s *Snapshot) []decision.Fact {
 		decision.Count("ready", t.ready),
 		decision.Count("available", t.available),
 		decision.Count("terminating", t.terminating),
-	}, s.News.Facts()...), Diagnose(s).Facts()...)
+	}, s.Recent.Facts()...), Diagnose(s).Facts()...)
 }
 
-// telling is what a sentence is made from.
-type telling struct {
+// teller is what a sentence is made from.
+type teller struct {
 	s      *Snapshot
 	leaf   leaf
 	rounds []decision.Round
@@ -29,7 +33,7 @@ type telling struct {
 // say builds the sentence of the sync. report is nil where nothing was settled.
 func say(s *Snapshot, at leaf, rounds []decision.Round, report *decision.Report, try decision.Try) decision.Sentence {
 	s = s.knowing(rounds)
-	t := &telling{s: s, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
+	t := &teller{s: s, leaf: at, rounds: rounds, last: last(rounds), report: report, try: try, tally: count(s)}
 	t.out.Namespace, t.out.Object = s.Namespace, s.Name
 	t.say()
 	return t.out
@@ -37,7 +41,7 @@ func say(s *Snapshot, at leaf, rounds []decision.Round, report *decision.Report,
 
 // say says what ended the sync early, or else the most urgent of what it did and of
 // what its pods wait for.
-func (t *telling) say() {
+func (t *teller) say() {
 	switch t.leaf {
 	case leafEcho:
 		t.echo()
@@ -48,7 +52,7 @@ func (t *telling) say() {
 	case leafParent:
 		t.parent()
 	default:
-		said := t.refused() || t.namespaceGoing() || t.beingDeleted() || t.working() || t.expecting() ||
+		said := t.refused() || t.namespaceTerminating() || t.beingDeleted() || t.working() || t.expecting() ||
 			t.blocked() || t.settling() || t.scaledToZero() || t.unsettled()
 		if !said {
 			t.settled()
@@ -57,42 +61,42 @@ func (t *telling) say() {
 }
 
 // refused is a write that did not get through.
-func (t *telling) refused() bool {
+func (t *teller) refused() bool {
 	return t.unanswered() || t.claimRefused() || t.manageRefused() || t.statusRefused()
 }
 
 // is sets tone, code and the words that join them to the subject.
-func (t *telling) is(tone decision.Tone, code, state string) {
+func (t *teller) is(tone decision.Tone, code, state string) {
 	t.out.Tone, t.out.Code, t.out.Verb, t.out.State = tone, code, "is", state
 }
 
-// has sets a failure.
-func (t *telling) has(code string) {
+// fail sets a failure.
+func (t *teller) fail(code string) {
 	t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, code, "has", "failed"
 }
 
-func (t *telling) gone() {
+func (t *teller) gone() {
 	t.is(decision.ToneNeutral, "gone", "gone")
 	t.out.Lead = decision.Words{}.Say("the cache does not hold it any more, so nothing is left to decide")
 }
 
-func (t *telling) echo() {
+func (t *teller) echo() {
 	e := t.s.Echo[0]
 	t.is(decision.ToneWaiting, "echo", "waiting")
 	t.out.Lead = decision.Words{}.Say("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
 		Say(" is not seen yet, the cache is at ").Name(e.Cached).Say(", for ").Since(e.Since)
 	t.out.Then = decision.Words{}.Say("Decides when it is seen, or looks again in ").Until(e.Check)
-	t.out.Since, t.out.Turns = e.Since, e.Check
+	t.out.Since, t.out.ChangesAt = e.Since, e.Check
 }
 
-func (t *telling) invalid() {
-	t.has("invalid-selector")
-	t.out.Lead = decision.Words{}.Say("its selector cannot be read (").Quote(brief(t.last.Verdict.Invalid)).
+func (t *teller) invalid() {
+	t.fail("invalid-selector")
+	t.out.Lead = decision.Words{}.Say("its selector cannot be read (").Quote(prose.ClipMiddle(t.last.Verdict.Invalid, longest)).
 		Say("), so its pods are left alone")
-	t.out.Then = decision.Words{}.Say("Looks again when it changes; no timer runs")
+	t.out.Then = decision.Words{}.Say("Looks again when it changes; no timer is set")
 }
 
-func (t *telling) parent() {
+func (t *teller) parent() {
 	held := t.last.Verdict.Held[0]
 	t.is(decision.ToneWaiting, "parent", "waiting")
 	t.out.Lead = decision.Words{}.Say("a live read says that it is ").Quote(t.s.Learnt.Parent).
@@ -100,32 +104,32 @@ func (t *telling) parent() {
 	t.out.Then = decision.Words{}.Say("Continues when the cache shows it too")
 	if timers := t.last.Verdict.Timers; len(timers) > 0 {
 		t.out.Then = t.out.Then.Say(", or in ").Until(timers[0].At)
-		t.out.Turns = timers[0].At
+		t.out.ChangesAt = timers[0].At
 	}
 }
 
 // tryAgain says when the worker tries once more after a failure.
-func (t *telling) tryAgain() decision.Words {
+func (t *teller) tryAgain() decision.Words {
 	switch {
 	case t.try.Next.IsZero():
 		return decision.Words{}.Say("It is tried again")
 	case t.try.Number == 0:
 		return t.decideAgain()
 	}
-	t.out.Turns = t.try.Next
+	t.out.ChangesAt = t.try.Next
 	return decision.Words{}.Say("Try ").Count("try", t.try.Number).Say(", again in ").Until(t.try.Next)
 }
 
 // decideAgain says when the worker looks again after something that is nobody's failure.
-func (t *telling) decideAgain() decision.Words {
+func (t *teller) decideAgain() decision.Words {
 	if t.try.Next.IsZero() {
 		return decision.Words{}.Say("Decides again")
 	}
-	t.out.Turns = t.try.Next
+	t.out.ChangesAt = t.try.Next
 	return decision.Words{}.Say("Decides again in ").Until(t.try.Next)
 }
 
-func (t *telling) namespaceGoing() bool {
+func (t *teller) namespaceTerminating() bool {
 	if t.leaf != leafNamespace && !t.terminal() {
 		return false
 	}
@@ -134,49 +138,49 @@ func (t *telling) namespaceGoing() bool {
 	return true
 }
 
-// terminal reports whether creating failed in a way that no retry mends.
-func (t *telling) terminal() bool {
+// terminal reports whether creating failed in a way that no retry fixes.
+func (t *teller) terminal() bool {
 	_, o := managed(t.rounds)
 	return o != nil && o.Failure != nil && o.Failure.Terminal
 }
 
-func (t *telling) beingDeleted() bool {
+func (t *teller) beingDeleted() bool {
 	if t.leaf != leafDeleting {
 		return false
 	}
 	t.is(decision.ToneNeutral, "deleting", "being deleted")
-	t.out.Lead = decision.Words{}.Say("only its status is kept up; its pods are left to the garbage collector")
+	t.out.Lead = decision.Words{}.Say("only its status is updated; its pods are left to the garbage collector")
 	return true
 }
 
-func (t *telling) scaledToZero() bool {
+func (t *teller) scaledToZero() bool {
 	if t.s.Want > 0 || t.tally.pods > 0 {
 		return false
 	}
 	t.is(decision.ToneNeutral, "scaled-to-zero", "scaled to zero")
 	t.out.Lead = decision.Words{}.Say("it wants no pods and has none")
 	if n := t.tally.terminating; n > 0 {
-		t.out.Then = decision.Words{}.Count("terminating", n).Say(plural(n, " pod is", " pods are") + " still ending")
+		t.out.Then = decision.Words{}.Count("terminating", n).Say(prose.Plural(n, " pod is", " pods are") + " still terminating")
 	}
 	return true
 }
 
 // unsettled is what is left where a claim came too late: the number is not
-// right, and only another look can mend it.
-func (t *telling) unsettled() bool {
+// right, and only another look can fix it.
+func (t *teller) unsettled() bool {
 	if t.tally.pods == t.s.Want {
 		return false
 	}
 	t.is(decision.ToneWaiting, "claim-late", "waiting")
-	t.out.Lead = decision.Words{}.Say("it has ").Count("pods", t.tally.pods).Say(plural(t.tally.pods, " pod", " pods")+" and wants ").
+	t.out.Lead = decision.Words{}.Say("it has ").Count("pods", t.tally.pods).Say(prose.Plural(t.tally.pods, " pod", " pods")+" and wants ").
 		Count("wanted", t.s.Want).Say(", as a pod was gone before it could be claimed")
 	t.out.Then = decision.Words{}.Say("Decides again when the cache shows it")
 	return true
 }
 
-func (t *telling) settled() {
+func (t *teller) settled() {
 	t.is(decision.ToneOK, "settled", "settled")
-	t.out.Lead = t.withNews(decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
+	t.out.Lead = t.withRecentChange(decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
 		Say(podsAre(t.tally.available, t.s.Want) + " available"))
 	t.out.Since = t.tally.since
 }
@@ -186,13 +190,5 @@ func podsAre(n, total int64) string {
 	if total == 1 {
 		return " pod is"
 	}
-	return " pods" + plural(n, " is", " are")
-}
-
-// plural picks the word that goes with n.
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+	return " pods" + prose.Plural(n, " is", " are")
 }

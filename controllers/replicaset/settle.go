@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // ExpectationsTimeout is how long a creation or deletion that was not seen
-// blocks the next ones ([3.1]).
+// blocks the next ones ([RS-3]).
 const ExpectationsTimeout = 5 * time.Minute
 
 // replicaFailure is the only condition of this loop.
@@ -35,7 +36,7 @@ func settle(s *Snapshot, rounds []decision.Round) Report {
 	return report
 }
 
-// status computes [3.7], with what this process asked for counted as done.
+// status computes [RS-9], with what this process asked for counted as done.
 func status(s *Snapshot, rounds []decision.Round, t tally) Status {
 	t = reported(s, rounds, t)
 	st := Status{
@@ -52,7 +53,7 @@ func status(s *Snapshot, rounds []decision.Round, t tally) Status {
 	return st
 }
 
-// countsTerminating reports whether status says how many pods are ending. A
+// countsTerminating reports whether status says how many pods are terminating. A
 // ReplicationController's status has no such field.
 func (s *Snapshot) countsTerminating() bool {
 	return s.CountTerminating && s.Kind != "ReplicationController"
@@ -84,7 +85,7 @@ func settlePath(s *Snapshot, rounds []decision.Round, t tally) decision.Path {
 	if p.Ask("RS-9.failure", why != "") {
 		_, o := managed(rounds)
 		p.Last().Facts = []decision.Fact{
-			decision.Text("reason", why), decision.Text("message", brief(message)),
+			decision.Text("reason", why), decision.Text("message", prose.ClipMiddle(message, longest)),
 			decision.Count("done", o.Done), decision.Count("failed", o.Failed),
 			decision.Count("untried", o.Untried), decision.Count("left", left(s, t, o)),
 		}
@@ -147,7 +148,7 @@ func named(conditions []decision.Condition) string {
 	return text
 }
 
-// events are the words of [3.8] for everything that was created or deleted and
+// events are the words of [EV-2] for everything that was created or deleted and
 // for the first error of each kind. Claims have none.
 func events(rounds []decision.Round) []decision.Event {
 	var out []decision.Event
@@ -213,7 +214,7 @@ func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // asked reports whether the sync leaves expectations behind: pods whose events
 // are still to come, or those that a terminating namespace refused, which stay
-// expected so that nobody asks for them again soon ([3.5]).
+// expected so that nobody asks for them again soon ([P-4]).
 func asked(rounds []decision.Round) bool {
 	for _, r := range rounds {
 		for i := range r.Verdict.Actions {

@@ -15,7 +15,7 @@ const (
 )
 
 // size compares the pods it has with the pods it wants.
-func (t *turn) size() (answer string, e *decision.Equation) {
+func (t *decider) size() (answer string, e *decision.Equation) {
 	pods := decision.Term{Label: "pods", Value: int64(len(t.active)), Origin: "active pods, adopted ones included"}
 	wanted := decision.Term{Label: "wanted", Value: t.s.Want, Origin: "spec.replicas"}
 	switch {
@@ -29,7 +29,7 @@ func (t *turn) size() (answer string, e *decision.Equation) {
 }
 
 // manage asks [RS-8]: create what is missing, delete what is too many, never both.
-func (t *turn) manage() {
+func (t *decider) manage() {
 	answer, e := t.size()
 	t.v.Path.Name("RS-8.size", answer,
 		decision.Count("pods", int64(len(t.active))), decision.Count("wanted", t.s.Want))
@@ -44,7 +44,7 @@ func (t *turn) manage() {
 
 // namespaceOpen asks whether creating can succeed at all. It is asked only
 // where a create of this sync was told that the namespace is being deleted.
-func (t *turn) namespaceOpen() bool {
+func (t *decider) namespaceOpen() bool {
 	if !t.s.Learnt.NamespaceTerminating {
 		return true
 	}
@@ -55,7 +55,7 @@ func (t *turn) namespaceOpen() bool {
 }
 
 // create decides how many pods to create now.
-func (t *turn) create(missing int64) {
+func (t *decider) create(missing int64) {
 	n := t.v.Path.Count("RS-8.create", min(missing, t.burst(missing)),
 		decision.Count("missing", missing), decision.Count("burst", t.s.Burst))
 	t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("creating", n))
@@ -66,7 +66,7 @@ func (t *turn) create(missing int64) {
 }
 
 // remove decides how many pods to delete now, and which.
-func (t *turn) remove(surplus int64) {
+func (t *decider) remove(surplus int64) {
 	n := t.v.Path.Count("RS-8.delete", min(surplus, t.burst(surplus)),
 		decision.Count("surplus", surplus), decision.Count("burst", t.s.Burst))
 	t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("deleting", n))
@@ -84,7 +84,7 @@ func (t *turn) remove(surplus int64) {
 }
 
 // burst bounds one sync; a snapshot without a bound has none.
-func (t *turn) burst(n int64) int64 {
+func (t *decider) burst(n int64) int64 {
 	if t.s.Burst <= 0 {
 		return n
 	}
@@ -93,7 +93,7 @@ func (t *turn) burst(n int64) int64 {
 
 // hold records the creation or deletion that is refused for now, if there would
 // be one, and marks the question that refuses it.
-func (t *turn) hold(code, question string, until time.Time) {
+func (t *decider) hold(code, question string, until time.Time) {
 	answer, e := t.size()
 	if answer == enough {
 		return
@@ -116,7 +116,7 @@ func (t *turn) hold(code, question string, until time.Time) {
 }
 
 // blame names what holds a creation or deletion, and what would release it.
-func (t *turn) blame(h *decision.Held, until time.Time) {
+func (t *decider) blame(h *decision.Held, until time.Time) {
 	switch h.Code {
 	case heldEcho:
 		h.When = decision.Unblock{Event: decision.WriteSeen, At: until.UTC().Round(0)}

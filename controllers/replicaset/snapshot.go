@@ -49,7 +49,7 @@ type Snapshot struct {
 	// Pods are its own pods and the orphans that match, in any phase.
 	Pods []Pod `json:"pods,omitempty"`
 	// Siblings is the number of active pods of all ReplicaSets of the same
-	// owner on a node, by node name ([3.6] rule 5). Nil where there is no owner.
+	// owner on a node, by node name ([P-7]). Nil where there is no owner.
 	Siblings map[string]int64 `json:"siblings,omitempty"`
 
 	// CountTerminating and DeletionCost are the switches, read live.
@@ -59,7 +59,7 @@ type Snapshot struct {
 	LiveReads        []string        `json:"liveReads,omitempty"`
 	// News is what became of pods that others brought or took away lately, as far as
 	// this process has seen; nil for nothing. Nothing is decided on it.
-	News *decision.News `json:"news,omitempty"`
+	Recent *decision.RecentChange `json:"news,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

@@ -19,7 +19,7 @@ func NewSync(s *Snapshot) *Sync { return &Sync{s: s} }
 
 // Decide answers every question of one round, in upstream's order.
 func (x *Sync) Decide() decision.Verdict {
-	t := newTurn(x.s)
+	t := newDecider(x.s)
 	t.decide()
 	x.leaf = t.leaf
 	return t.v

@@ -28,7 +28,7 @@ func count(s *Snapshot) tally {
 	waiting := map[string]int64{}
 	for i := range s.Pods {
 		p := &s.Pods[i]
-		if p.ending() {
+		if p.terminating() {
 			t.terminating++
 		}
 		if !s.claimed(p) {
@@ -132,7 +132,7 @@ func failed(r decision.Round, kinds ...decision.ActionKind) (*decision.Action, *
 }
 
 // failure is the error that a refused creation or deletion is reported with.
-// An error that no retry mends (the namespace is going) counts as none ([3.5]).
+// An error that no retry fixes (the namespace is going) counts as none ([P-4]).
 func failure(o *decision.Outcome) *decision.Failure {
 	switch {
 	case o == nil || o.State == decision.Superseded:
@@ -146,7 +146,7 @@ func failure(o *decision.Outcome) *decision.Failure {
 	}
 }
 
-// deleteError begins the error of a refused deletion, but not its event ([3.8]).
+// deleteError begins the error of a refused deletion, but not its event ([EV-2]).
 const deleteError = "unable to delete pods: "
 
 // cause is the API server's message, whether or not acting has wrapped it.
@@ -163,7 +163,7 @@ func managed(rounds []decision.Round) (*decision.Action, *decision.Outcome) {
 }
 
 // manageError is the sync's error of creating or deleting, the condition reason
-// that belongs to it and its text ([RS-8], [3.7]); "" for none.
+// that belongs to it and its text ([RS-8], [RS-9]); "" for none.
 func manageError(rounds []decision.Round) (reason, message string) {
 	a, o := managed(rounds)
 	f := failure(o)
@@ -177,6 +177,9 @@ func manageError(rounds []decision.Round) (reason, message string) {
 	}
 }
 
+// longest is how many characters are told of a message or of a list of fields.
+const longest = 160
+
 // left is how many pods are still missing or too many after a creation or
 // deletion that went only so far.
 func left(s *Snapshot, t tally, o *decision.Outcome) int64 {
@@ -185,19 +188,4 @@ func left(s *Snapshot, t tally, o *decision.Outcome) int64 {
 		off = -off
 	}
 	return max(0, off-o.Done)
-}
-
-// brief cuts somebody else's message to its first line and a bearable length.
-func brief(message string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
-	line = strings.TrimRight(line, ". \r")
-	const limit = 160
-	if len(line) <= limit {
-		return line
-	}
-	cut := strings.LastIndexByte(line[:limit], ' ')
-	if cut < limit/2 {
-		cut = limit
-	}
-	return strings.ToValidUTF8(line[:cut], "") + " …"
 }

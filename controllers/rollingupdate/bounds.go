@@ -2,7 +2,7 @@ package rollingupdate
 
 import "fmt"
 
-// Bounds are the limits of one rolling update ([2.8]).
+// Bounds are the limits of one rolling update ([B-1]).
 type Bounds struct {
 	// Want is the wanted number of pods.
 	Want int64
@@ -46,7 +46,7 @@ func (b Bounds) Missing() int64 { return max(0, min(b.Unavailable, b.Want)) }
 func (b Bounds) Floor() int64 { return b.Want - b.Missing() }
 
 // NewSize is the size that the new ReplicaSet may have now, where the sizes of
-// all ReplicaSets sum to total and its own is size ([2.8], [RR-2]). The fencepost rule
+// all ReplicaSets sum to total and its own is size ([B-3], [RR-2]). The fencepost rule
 // plays no part here. It never shrinks the new ReplicaSet for want of room.
 func (b Bounds) NewSize(size, total int64) int64 {
 	room := b.Ceiling() - total

@@ -6,10 +6,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func share(s string) *Amount { return &Amount{Share: s} }
+func share(s string) *Amount { return &Amount{Percent: s} }
 func count(n int64) *Amount  { return &Amount{Int: n} }
 
-// TestResolve holds the examples of [2.8] and the corners of rounding.
+// TestResolve holds the examples of [B-1] and [B-2] and the corners of rounding.
 func TestResolve(t *testing.T) {
 	for _, tc := range []struct {
 		name               string
@@ -49,15 +49,17 @@ func TestResolve(t *testing.T) {
 }
 
 func TestResolveErrors(t *testing.T) {
-	const advice = `a share is a whole number with a percent sign, such as "25%"`
+	const advice = `a percentage is a whole number with a percent sign, such as "25%"`
 	for text, want := range map[string]string{
-		"25":          `maxSurge: read "25": ` + advice,
-		"%":           `maxSurge: read "%": ` + advice,
-		"-5%":         `maxSurge: read "-5%": ` + advice,
-		"+5%":         `maxSurge: read "+5%": ` + advice,
-		"2.5%":        `maxSurge: read "2.5%": ` + advice,
-		" 5%":         `maxSurge: read " 5%": ` + advice,
-		"2147483648%": `maxSurge: read "2147483648%": above 2147483647%`,
+		"25":                        `maxSurge: read "25": ` + advice,
+		"%":                         `maxSurge: read "%": ` + advice,
+		"-5%":                       `maxSurge: read "-5%": ` + advice,
+		"+5%":                       `maxSurge: read "+5%": ` + advice,
+		"2.5%":                      `maxSurge: read "2.5%": ` + advice,
+		" 5%":                       `maxSurge: read " 5%": ` + advice,
+		"123456789012345678901234":  `maxSurge: read "123456789012345678901234": ` + advice,
+		"1234567890123456789012345": `maxSurge: read "12345678901234567890123…": ` + advice,
+		"2147483648%":               `maxSurge: read "2147483648%": above 2147483647%`,
 	} {
 		if _, err := Resolve(10, share(text), nil); err == nil || err.Error() != want {
 			t.Errorf("surge %q gives %v, want %s", text, err, want)
@@ -68,7 +70,7 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
-// TestNewSize holds the examples of [2.8] and [2.11].
+// TestNewSize holds the examples of [B-3] and [RR-2].
 func TestNewSize(t *testing.T) {
 	for _, tc := range []struct {
 		name               string
@@ -82,6 +84,9 @@ func TestNewSize(t *testing.T) {
 		{"old 10, new 2, surge 2", 10, 2, 2, 12, 2},
 		{"surge 0, old 10", 10, 0, 0, 10, 0},
 		{"alone", 3, 1, 0, 0, 3},
+		{"larger than wanted, at the ceiling", 3, 2, 5, 5, 5},
+		{"room for one", 3, 1, 2, 3, 3},
+		{"one below the ceiling", 3, 2, 0, 4, 1},
 		{"above the ceiling it keeps its size", 3, 1, 2, 9, 2},
 	} {
 		if got := (Bounds{Want: tc.want, Surge: tc.surge}).NewSize(tc.size, tc.total); got != tc.grown {
@@ -90,7 +95,35 @@ func TestNewSize(t *testing.T) {
 	}
 }
 
-// TestRetire holds the examples of [2.11]: replicas 10, sizes before and after a
+// TestMayGo holds the budget of old pods to the pod, where none may go as well.
+func TestMayGo(t *testing.T) {
+	b := Bounds{Want: 10, Surge: 3, Unavailable: 2}
+	for _, tc := range []struct{ total, size, available, want int64 }{
+		{13, 0, 0, 5}, {13, 5, 5, 5}, {13, 5, 0, 0}, {13, 5, 3, 3}, {8, 0, 0, 0}, {7, 0, 0, -1}, {10, 10, 7, -1},
+	} {
+		if got := b.MayGo(tc.total, tc.size, tc.available); got != tc.want {
+			t.Errorf("of %d, with %d of %d new ones available, %d may go, want %d", tc.total, tc.available, tc.size, got, tc.want)
+		}
+	}
+	for _, tc := range []struct{ available, size, want int64 }{{3, 5, 3}, {7, 5, 5}, {-1, 5, 0}, {0, 0, 0}} {
+		if got := Counted(tc.available, tc.size); got != tc.want {
+			t.Errorf("%d available of %d count as %d, want %d", tc.available, tc.size, got, tc.want)
+		}
+	}
+	if got := (Bounds{Want: 3, Unavailable: -1}).Missing(); got != 0 {
+		t.Errorf("%d may be missing", got)
+	}
+}
+
+// TestUnhealthyFirst: of each set those go that are not available, whatever it reports.
+func TestUnhealthyFirst(t *testing.T) {
+	sizes, gone := Unhealthy([]Set{{5, 2}, {4, 9}, {3, 0}}, 5)
+	if diff := cmp.Diff([]int64{2, 4, 1}, sizes); diff != "" || gone != 5 {
+		t.Errorf("%d go, sizes (-want +got):\n%s", gone, diff)
+	}
+}
+
+// TestRetire holds the examples of [RR-3]: replicas 10, sizes before and after a
 // whole [RR-3], available pods removed after unhealthy ones.
 func TestRetire(t *testing.T) {
 	for _, tc := range []struct {
@@ -136,7 +169,7 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestProportional holds the worked examples of [2.7]. Sets stand in the order
+// TestProportional holds the worked examples of [S-3]. Sets stand in the order
 // in which the loop gives them: by size, ties by age.
 func TestProportional(t *testing.T) {
 	for _, tc := range []struct {
@@ -146,6 +179,7 @@ func TestProportional(t *testing.T) {
 		after         []int64
 		bothBasesWere int64
 	}{
+		{name: "3 to 0, whatever the surge", surge: 2, sizes: []int64{2, 1}, bothBasesWere: 3, after: []int64{0, 0}},
 		{name: "10 to 12, single", want: 12, sizes: []int64{10}, bothBasesWere: 10, after: []int64{12}},
 		{name: "10 to 5, single", want: 5, sizes: []int64{10}, bothBasesWere: 10, after: []int64{5}},
 		{name: "5 to 10", want: 10, sizes: []int64{3, 2}, bothBasesWere: 5, after: []int64{6, 4}},

@@ -15,7 +15,7 @@ func TestSharesAgreeWithBigIntegers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Int64Range(0, limit).Draw(t, "want")
 		percent := rapid.Int64Range(0, limit).Draw(t, "percent")
-		text := &Amount{Share: fmt.Sprintf("%d%%", percent)}
+		text := &Amount{Percent: fmt.Sprintf("%d%%", percent)}
 		b, err := Resolve(want, text, text)
 		if err != nil {
 			t.Fatal(err)

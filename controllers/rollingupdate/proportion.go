@@ -9,7 +9,7 @@ type Member struct {
 }
 
 // Proportional shares a change of size among the members, in their order: each
-// gets its part by size and the first gets the leftover ([2.7]). want 0 empties
+// gets its part by size and the first gets the leftover ([S-3]). want 0 empties
 // them all. The members come ordered by size, largest first; ties newest first
 // where pods are added and oldest first where they go.
 func Proportional(members []Member, want, surge int64) []int64 {

@@ -47,7 +47,7 @@ func (c *Cluster) by(uid string) *set {
 
 // create makes a ReplicaSet of the wanted template.
 func (c *Cluster) create(a decision.Action) {
-	m := &set{template: c.template, due: alarm{now: true}, rs: deployment.ReplicaSet{
+	m := &set{template: c.template, due: timer{now: true}, rs: deployment.ReplicaSet{
 		Name: a.Target.Name, UID: fmt.Sprintf("sim-%09d", c.next()), RV: c.rv(), Created: c.now, Mine: true, Matches: true,
 		Replicas: a.Size.To, Generation: 1, Images: slices.Clone(c.spec.Images)}}
 	c.stamp(m, a)
@@ -93,7 +93,7 @@ func (c *Cluster) stamp(m *set, a decision.Action) {
 
 // restore ends a request for a rollback, with or without a template.
 func (c *Cluster) restore(a decision.Action) {
-	respec(func(d *deployment.Snapshot) { d.RollbackTo = "" })(c)
+	editSpec(func(d *deployment.Snapshot) { d.RollbackTo = "" })(c)
 	if a.Restore != nil {
 		Undo(a.Restore.Name)(c)
 	}
@@ -123,7 +123,7 @@ func (c *Cluster) createPods(m *set, count int64) decision.Outcome {
 				o.Failed++
 				continue
 			}
-			p := c.born(m)
+			p := c.newPod(m)
 			m.pods = append(m.pods, p)
 			o.Done++
 			o.Names = append(o.Names, p.Name)
@@ -171,7 +171,7 @@ func (c *Cluster) deletePods(m *set, victims []decision.Victim) decision.Outcome
 	}
 	for _, p := range m.pods {
 		if gone[p.UID] && p.Node != "" {
-			p.end(c.now.Add(c.Rules.End))
+			p.terminate(c.now.Add(c.Rules.Terminate))
 		}
 	}
 	m.pods = slices.DeleteFunc(m.pods, func(p *pod) bool { return gone[p.UID] && p.Node == "" })

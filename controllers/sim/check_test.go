@@ -18,14 +18,14 @@ func bounds(s *deployment.Snapshot) (ceiling, floor int64) {
 	if s.Strategy != "RollingUpdate" {
 		return s.Want, 0
 	}
-	number := func(v *deployment.IntOrShare, round func(float64) float64) int64 {
+	number := func(v *deployment.IntOrPercent, round func(float64) float64) int64 {
 		switch {
 		case v == nil:
 			return 0
-		case v.Share == "":
+		case v.Percent == "":
 			return v.Int
 		}
-		percent, _ := strconv.Atoi(strings.TrimSuffix(v.Share, "%"))
+		percent, _ := strconv.Atoi(strings.TrimSuffix(v.Percent, "%"))
 		return int64(round(float64(percent) * float64(s.Want) / 100))
 	}
 	surge, unavailable := number(s.MaxSurge, math.Ceil), number(s.MaxUnavailable, math.Floor)

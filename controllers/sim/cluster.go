@@ -17,13 +17,13 @@ const MaxPods = 5_000
 // burst is how many pods one sync of a ReplicaSet creates or deletes at most.
 const burst = 500
 
-// Rules are how pods fare and in which turn the loops sync. They hold for what
+// Rules are how pods behave and in which turn the loops sync. They hold for what
 // happens after they are set. From sets End to 1 s.
 type Rules struct {
 	// Schedule is how long a new pod waits for a node.
 	Schedule time.Duration
 	// End is how long a deleted pod takes to be gone.
-	End time.Duration
+	Terminate time.Duration
 	// Quota bounds the pods that exist at once; 0 stands for MaxPods.
 	Quota int
 	// Fate is what becomes of the n-th pod, counted from 1, that a ReplicaSet
@@ -36,10 +36,10 @@ type Rules struct {
 	Next func(due int) int
 }
 
-// usualReady is the usual fate of a pod, and usualEnd how long it takes to end.
+// usualReady is the usual fate of a pod, and usualTermination how long it takes to end.
 const (
-	usualReady = 5 * time.Second
-	usualEnd   = time.Second
+	usualReady       = 5 * time.Second
+	usualTermination = time.Second
 )
 
 // Cluster is a Deployment with its ReplicaSets and pods, and what is due to
@@ -55,7 +55,7 @@ type Cluster struct {
 	images              map[string]int
 	fates               map[int]Fate // of new pods by template; others ask the rules
 	sets                []*set
-	due                 alarm // the Deployment's
+	due                 timer // the Deployment's
 	now                 time.Time
 	serial              int // of everything created or written
 	plans               []plan
@@ -68,14 +68,14 @@ type core interface {
 	Report() *deployment.Report
 }
 
-// alarm is when a loop syncs next: at once, or when the clock rings. The earliest
+// timer is when a loop syncs next: at once, or when the clock fires. The earliest
 // of several times wins, as in the queue of the real loops.
-type alarm struct {
+type timer struct {
 	now bool
 	at  time.Time
 }
 
-func (a *alarm) ring(at time.Time) { a.at = earlier(a.at, at) }
+func (a *timer) fire(at time.Time) { a.at = earlier(a.at, at) }
 
 // plan is edits that happen later.
 type plan struct {
@@ -86,16 +86,16 @@ type plan struct {
 // From makes a Cluster that looks like the snapshot. What was on its way to the
 // caches is taken as arrived. Pods that are named in the snapshot keep their
 // names; the available ones, which are only counted there, are given some. A pod
-// that waits for a reason that time does not mend stays so, and so do the new pods of
+// that waits for a reason that time does not fix stays so, and so do the new pods of
 // its ReplicaSet, until an edit says otherwise. It is an error if there is no
 // Deployment in the snapshot, or more than MaxPods pods.
 func From(s *deployment.Snapshot) (*Cluster, error) {
 	if !s.Found {
 		return nil, errors.New("model a snapshot: there is no Deployment in it")
 	}
-	c := &Cluster{Rules: Rules{End: usualEnd}, spec: *s, now: s.Now.UTC().Round(0), begin: func(s *deployment.Snapshot) core { return deployment.NewSync(s) },
+	c := &Cluster{Rules: Rules{Terminate: usualTermination}, spec: *s, now: s.Now.UTC().Round(0), begin: func(s *deployment.Snapshot) core { return deployment.NewSync(s) },
 		images: map[string]int{}, fates: map[int]Fate{}}
-	c.spec.Echo, c.spec.LiveReads, c.spec.ReplicaSets, c.spec.News, c.spec.Arrived = nil, nil, nil, nil, nil
+	c.spec.Echo, c.spec.LiveReads, c.spec.ReplicaSets, c.spec.Recent, c.spec.Arrived = nil, nil, nil, nil, nil
 	c.due.now = true
 	sets := *s
 	sets.ReplicaSets = slices.Clone(s.ReplicaSets)
@@ -120,15 +120,15 @@ type set struct {
 	held     time.Time // since when its status is held back
 	template int
 	pods     []*pod
-	born     int  // pods created so far
+	created  int  // pods created so far
 	refused  bool // its last creation was
-	due      alarm
+	due      timer
 }
 
 // add models a recorded ReplicaSet. Each has the wanted template, which is
 // number 0, or one of its own.
 func (c *Cluster) add(rs deployment.ReplicaSet) {
-	m := &set{rs: rs, due: alarm{now: true}}
+	m := &set{rs: rs, due: timer{now: true}}
 	if !rs.SameTemplate {
 		c.templates++
 		m.template = c.templates
@@ -166,21 +166,21 @@ func (c *Cluster) populate(m *set) {
 	}
 	missing := unavailable(&m.rs)
 	for int64(len(m.pods)) < missing {
-		m.pods = append(m.pods, c.born(m))
+		m.pods = append(m.pods, c.newPod(m))
 	}
 	since := c.now.Add(-seconds(m.rs.MinReady))
 	if m.rs.Created.Before(since) {
 		since = m.rs.Created
 	}
 	for int64(len(m.pods)) < running(&m.rs) {
-		p := c.born(m)
+		p := c.newPod(m)
 		p.Node, p.at = c.node(), time.Time{}
 		p.ready(since)
 		m.pods = append(m.pods, p)
 	}
 	for range m.rs.Ending {
-		p := c.born(m)
-		p.end(c.now.Add(c.Rules.End))
+		p := c.newPod(m)
+		p.terminate(c.now.Add(c.Rules.Terminate))
 		m.pods = append(m.pods, p)
 	}
 	m.rs.Blocking, m.rs.Disrupted = nil, nil

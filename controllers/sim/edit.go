@@ -26,8 +26,8 @@ func (c *Cluster) EditAt(at time.Time, edits ...Edit) {
 	slices.SortStableFunc(c.plans, func(a, b plan) int { return a.at.Compare(b.at) })
 }
 
-// respec is a change of the Deployment's spec, which makes a new generation of it.
-func respec(change func(*deployment.Snapshot)) Edit {
+// editSpec is a change of the Deployment's spec, which makes a new generation of it.
+func editSpec(change func(*deployment.Snapshot)) Edit {
 	return func(c *Cluster) {
 		change(&c.spec)
 		c.spec.Generation++
@@ -36,29 +36,29 @@ func respec(change func(*deployment.Snapshot)) Edit {
 }
 
 // Replicas sets the number of pods that are wanted; a negative one counts as 0.
-func Replicas(n int64) Edit { return respec(func(d *deployment.Snapshot) { d.Want = max(0, n) }) }
+func Replicas(n int64) Edit { return editSpec(func(d *deployment.Snapshot) { d.Want = max(0, n) }) }
 
 // Surge sets maxSurge of a rolling update.
-func Surge(v deployment.IntOrShare) Edit {
-	return respec(func(d *deployment.Snapshot) { d.MaxSurge = &v })
+func Surge(v deployment.IntOrPercent) Edit {
+	return editSpec(func(d *deployment.Snapshot) { d.MaxSurge = &v })
 }
 
 // Unavailable sets maxUnavailable of a rolling update.
-func Unavailable(v deployment.IntOrShare) Edit {
-	return respec(func(d *deployment.Snapshot) { d.MaxUnavailable = &v })
+func Unavailable(v deployment.IntOrPercent) Edit {
+	return editSpec(func(d *deployment.Snapshot) { d.MaxUnavailable = &v })
 }
 
 // Strategy sets the strategy: RollingUpdate or Recreate.
-func Strategy(name string) Edit { return respec(func(d *deployment.Snapshot) { d.Strategy = name }) }
+func Strategy(name string) Edit { return editSpec(func(d *deployment.Snapshot) { d.Strategy = name }) }
 
 // MinReady sets minReadySeconds; a negative number counts as 0.
 func MinReady(seconds int64) Edit {
-	return respec(func(d *deployment.Snapshot) { d.MinReady = max(0, seconds) })
+	return editSpec(func(d *deployment.Snapshot) { d.MinReady = max(0, seconds) })
 }
 
 // Deadline sets progressDeadlineSeconds; 0 or less takes it away.
 func Deadline(seconds int64) Edit {
-	return respec(func(d *deployment.Snapshot) {
+	return editSpec(func(d *deployment.Snapshot) {
 		if d.Deadline = nil; seconds > 0 {
 			d.Deadline = &seconds
 		}
@@ -66,7 +66,7 @@ func Deadline(seconds int64) Edit {
 }
 
 // Pause pauses the Deployment or resumes it.
-func Pause(paused bool) Edit { return respec(func(d *deployment.Snapshot) { d.Paused = paused }) }
+func Pause(paused bool) Edit { return editSpec(func(d *deployment.Snapshot) { d.Paused = paused }) }
 
 // Images changes the images of the pod template. The template is a new one,
 // unless an edit made one with the same images before; to go back to that of a
@@ -98,7 +98,7 @@ func Undo(replicaSet string) Edit {
 // a whole template has a hash.
 func (c *Cluster) want(template int, images []string) {
 	c.template = template
-	respec(func(d *deployment.Snapshot) {
+	editSpec(func(d *deployment.Snapshot) {
 		d.Images = slices.Clone(images)
 		d.NextHash = strings.Replace(c.rv(), "-", "", 1)
 		d.NextName = d.Name + "-" + d.NextHash
@@ -112,7 +112,7 @@ func Pod(name string, f Fate) Edit {
 		for _, m := range c.sets {
 			for _, p := range m.pods {
 				if p.Name == name {
-					p.meet(f, c)
+					p.setFate(f, c)
 					m.due.now, c.due.now = true, true
 				}
 			}
@@ -139,7 +139,7 @@ func Pods(replicaSet string, f Fate) Edit {
 		NewPods(replicaSet, f)(c)
 		if m := c.named(replicaSet); m != nil {
 			for _, p := range m.pods {
-				p.meet(f, c)
+				p.setFate(f, c)
 			}
 			m.due.now, c.due.now = true, true
 		}

@@ -16,11 +16,11 @@ func Estimate(s *deployment.Snapshot, learnt decision.Learnt) *decision.Estimate
 	if came == nil {
 		return why
 	}
-	soonest, err := foldPods(s, came.Fastest, budget)
+	soonest, err := simulatePods(s, came.Fastest, budget)
 	if err != nil {
 		return deployment.TooLarge()
 	}
-	latest, err := foldPods(s, came.Slowest, budget)
+	latest, err := simulatePods(s, came.Slowest, budget)
 	if err != nil || soonest.endless || latest.endless {
 		return deployment.TooFar()
 	}
@@ -31,8 +31,8 @@ func Estimate(s *deployment.Snapshot, learnt decision.Learnt) *decision.Estimate
 	return deployment.Completes(s.Now, soonest.at, to, latest.steps, came)
 }
 
-// folded is how a rollout went in the model.
-type folded struct {
+// estimateRun is how a rollout went in the model.
+type estimateRun struct {
 	at    time.Time // when its last new pod is available
 	steps int64     // how often it waited for pods
 	// endless is set where they never come.
@@ -42,21 +42,21 @@ type folded struct {
 // budget bounds the work of one fold, in pods looked at: the page of somebody waits for it.
 const budget = 20_000
 
-// foldPods lets new pods become ready that long after they were created. Where that is
+// simulatePods lets new pods become ready that long after they were created. Where that is
 // more work than the budget, what is left is taken to go on at the same pace. It is an
 // error if there are more pods than a Cluster may have.
-func foldPods(s *deployment.Snapshot, took time.Duration, budget int64) (folded, error) {
+func simulatePods(s *deployment.Snapshot, took time.Duration, budget int64) (estimateRun, error) {
 	c, err := From(s)
 	if err != nil {
-		return folded{}, err
+		return estimateRun{}, err
 	}
 	c.Rules.Fate = func(string, int) Fate { return ReadyAfter(took) }
-	c.onTheirWay(took)
+	c.startPods(took)
 	var began Step
 	c.measure(&began)
 	first := newAvailable(&began)
 	r := c.Run(Bound{Syncs: int(max(24, budget/(began.Asked+s.Want+1))), Time: longest})
-	f, available := folded{at: r.Began}, first
+	f, available := estimateRun{at: r.Began}, first
 	for i := range r.Steps {
 		n := newAvailable(&r.Steps[i])
 		if n > available && r.Steps[i].At.After(f.at) {
@@ -84,9 +84,9 @@ func foldPods(s *deployment.Snapshot, took time.Duration, budget int64) (folded,
 // longest is how far a fold may go: farther than any estimate is told.
 const longest = 2 * 365 * 24 * time.Hour
 
-// onTheirWay lets the new pods become ready that long after they were created, and
+// startPods lets the new pods become ready that long after they were created, and
 // those of old templates that are not ready stay so.
-func (c *Cluster) onTheirWay(took time.Duration) {
+func (c *Cluster) startPods(took time.Duration) {
 	delete(c.fates, c.template)
 	for _, m := range c.sets {
 		for _, p := range m.pods {

@@ -18,7 +18,7 @@ import (
 // were just made.
 func rolling(want, surge, missing, size, available, old, oldGood int64) *deployment.Snapshot {
 	s := web()
-	s.Want, s.MaxSurge, s.MaxUnavailable = want, &deployment.IntOrShare{Int: surge}, &deployment.IntOrShare{Int: missing}
+	s.Want, s.MaxSurge, s.MaxUnavailable = want, &deployment.IntOrPercent{Int: surge}, &deployment.IntOrPercent{Int: missing}
 	set := func(name string, size, good int64) deployment.ReplicaSet {
 		rs := deployment.ReplicaSet{Name: name, UID: name, RV: "1", Created: s.Now.Add(-time.Hour), Mine: true, Matches: true, Replicas: size, Generation: 1, ObservedGeneration: 1,
 			StatusReplicas: size, Ready: good, Available: good, NonTerminal: size, Unavailable: size - good,
@@ -30,7 +30,7 @@ func rolling(want, surge, missing, size, available, old, oldGood int64) *deploym
 	}
 	fresh := set("new", size, available)
 	fresh.SameTemplate, fresh.Created = true, s.Now.Add(-time.Minute)
-	fresh.Came = &deployment.Came{Pods: 3, Fastest: 10 * time.Second, Slowest: 20 * time.Second}
+	fresh.Startup = &deployment.StartupTimes{Pods: 3, Fastest: 10 * time.Second, Slowest: 20 * time.Second}
 	s.ReplicaSets = []deployment.ReplicaSet{set("old", old, oldGood), fresh}
 	s.LastProgress = s.Now
 	return s
@@ -90,9 +90,9 @@ func TestEstimateIsBounded(t *testing.T) {
 		}
 		s := rolling(n("want"), n("surge"), n("missing"), 0, 0, 0, 0)
 		s.ReplicaSets[0].Replicas, s.ReplicaSets[1].MinReady = n("old"), n("minReady")
-		fastest := rapid.Int64Range(0, int64(deployment.LongestCame)).Draw(t, "fastest")
-		s.ReplicaSets[1].Came.Fastest = time.Duration(fastest)
-		s.ReplicaSets[1].Came.Slowest = time.Duration(rapid.Int64Range(fastest, int64(deployment.LongestCame)).Draw(t, "slowest"))
+		fastest := rapid.Int64Range(0, int64(deployment.MaxStartupTime)).Draw(t, "fastest")
+		s.ReplicaSets[1].Startup.Fastest = time.Duration(fastest)
+		s.ReplicaSets[1].Startup.Slowest = time.Duration(rapid.Int64Range(fastest, int64(deployment.MaxStartupTime)).Draw(t, "slowest"))
 		e := sim.Estimate(s, decision.Learnt{})
 		if e == nil || e.Code != decision.EstimateKnown {
 			return

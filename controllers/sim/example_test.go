@@ -11,7 +11,7 @@ import (
 // web is a Deployment of 10 pods that has just been created: no more than 3 on
 // top and no more than 2 missing in a rollout.
 func web() *deployment.Snapshot {
-	quarter := deployment.IntOrShare{Share: "25%"}
+	quarter := deployment.IntOrPercent{Percent: "25%"}
 	return &deployment.Snapshot{Version: 1, Now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Found: true,
 		Namespace: "shop", Name: "web", UID: "d", RV: "1", Generation: 1, Want: 10, Strategy: "RollingUpdate",
 		MaxSurge: &quarter, MaxUnavailable: &quarter, Deadline: new(int64(600)), HistoryLimit: new(int64(10)),

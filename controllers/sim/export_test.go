@@ -29,6 +29,6 @@ func (f faulty) Decide() decision.Verdict {
 
 // FoldPods is how long a rollout takes in the model.
 func FoldPods(s *deployment.Snapshot, took time.Duration, budget int64) (time.Duration, error) {
-	f, err := foldPods(s, took, budget)
+	f, err := simulatePods(s, took, budget)
 	return f.at.Sub(s.Now), err
 }

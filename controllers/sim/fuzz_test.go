@@ -61,7 +61,7 @@ func drawn(draw uint64, s *deployment.Snapshot) []sim.Edit {
 		name = s.ReplicaSets[int(n)%len(s.ReplicaSets)].Name
 	}
 	all := []sim.Edit{sim.Replicas(n - 8), sim.Images("nginx:2"), sim.Pause(n%2 == 0), sim.Undo(name), sim.MinReady(n),
-		sim.Surge(deployment.IntOrShare{Int: n}), sim.Unavailable(deployment.IntOrShare{Share: "25%"}), sim.Deadline(n),
+		sim.Surge(deployment.IntOrPercent{Int: n}), sim.Unavailable(deployment.IntOrPercent{Percent: "25%"}), sim.Deadline(n),
 		sim.Strategy("Recreate"), sim.Pods(name, sim.Stuck("CrashLoopBackOff")), sim.Pods(name, sim.ReadyAfter(time.Second)),
 		sim.NewPods("", sim.Stuck("Unschedulable"))}
 	var list []sim.Edit

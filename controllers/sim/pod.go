@@ -40,16 +40,16 @@ type pod struct {
 	at   time.Time // of its next change; zero for none
 }
 
-// born makes a pod of a ReplicaSet.
-func (c *Cluster) born(m *set) *pod {
-	m.born++
+// newPod makes a pod of a ReplicaSet.
+func (c *Cluster) newPod(m *set) *pod {
+	m.created++
 	n := c.next()
 	p := &pod{Pod: replicaset.Pod{Name: fmt.Sprintf("%s-%05d", m.rs.Name, n), UID: fmt.Sprintf("sim-%09d", n), RV: c.rv(),
 		Mine: true, Matches: true, FullLabels: true, Created: c.now, Phase: "Pending", Since: c.now}}
 	if len(m.rs.Images) > 0 {
 		p.Image = m.rs.Images[0]
 	}
-	p.meet(c.fateOf(m), c)
+	p.setFate(c.fateOf(m), c)
 	return p
 }
 
@@ -60,12 +60,12 @@ func (c *Cluster) fateOf(m *set) Fate {
 	if c.Rules.Fate == nil {
 		return ReadyAfter(usualReady)
 	}
-	return c.Rules.Fate(m.rs.Name, m.born)
+	return c.Rules.Fate(m.rs.Name, m.created)
 }
 
 // recorded makes a pod that a snapshot describes.
 func (c *Cluster) recorded(m *set, r deployment.Pod) *pod {
-	p := c.born(m)
+	p := c.newPod(m)
 	p.Name, p.Created, p.Node, p.Restarts = r.Name, r.Created, r.Node, r.Restarts
 	if r.Phase != "" {
 		p.Phase = r.Phase
@@ -76,7 +76,7 @@ func (c *Cluster) recorded(m *set, r deployment.Pod) *pod {
 		p.at = time.Time{}
 	case !passing[r.Reason]:
 		c.fates[m.template] = Stuck(r.Reason)
-		p.meet(c.fates[m.template], c)
+		p.setFate(c.fates[m.template], c)
 	}
 	if r.Reason != "" && !r.Ready {
 		p.Reason, p.Message, p.Image, p.Since = r.Reason, r.Message, r.Image, r.Since
@@ -84,8 +84,8 @@ func (c *Cluster) recorded(m *set, r deployment.Pod) *pod {
 	return p
 }
 
-// meet gives the pod a fate from now on.
-func (p *pod) meet(f Fate, c *Cluster) {
+// setFate gives the pod a fate from now on.
+func (p *pod) setFate(f Fate, c *Cluster) {
 	p.fate = f
 	switch {
 	case p.Terminating:
@@ -106,7 +106,7 @@ func (p *pod) move(c *Cluster) (gone bool) {
 		return true
 	case p.Node == "":
 		p.Node, p.Reason, p.Since = c.node(), "ContainerCreating", c.now
-		p.meet(p.fate, c)
+		p.setFate(p.fate, c)
 	default:
 		p.ready(c.now)
 	}
@@ -121,8 +121,8 @@ func (p *pod) stuck(now time.Time) {
 	p.Ready, p.ReadySince, p.Reason, p.Message, p.Since, p.at = false, time.Time{}, p.fate.Reason, "", now, time.Time{}
 }
 
-// end starts the deletion of the pod, which is gone at that instant.
-func (p *pod) end(at time.Time) { p.Terminating, p.at = true, at }
+// terminate starts the deletion of the pod, which is gone at that instant.
+func (p *pod) terminate(at time.Time) { p.Terminating, p.at = true, at }
 
 // available reports whether the pod has been ready for minReady seconds.
 func (p *pod) available(minReady int64, now time.Time) bool {

@@ -70,14 +70,14 @@ func (s *Step) Wrote() bool {
 // Size is a ReplicaSet at one moment. What it counts are its pods, whatever its
 // status says of them.
 type Size struct {
-	Name      string `json:"name"`
-	Revision  string `json:"revision,omitempty"`
-	New       bool   `json:"new,omitempty"` // it has the wanted template
-	Replicas  int64  `json:"replicas"`      // spec.replicas
-	Pods      int64  `json:"pods"`          // active ones
-	Ready     int64  `json:"ready"`
-	Available int64  `json:"available"`
-	Ending    int64  `json:"ending,omitempty"`
+	Name        string `json:"name"`
+	Revision    string `json:"revision,omitempty"`
+	New         bool   `json:"new,omitempty"` // it has the wanted template
+	Replicas    int64  `json:"replicas"`      // spec.replicas
+	Pods        int64  `json:"pods"`          // active ones
+	Ready       int64  `json:"ready"`
+	Available   int64  `json:"available"`
+	Terminating int64  `json:"ending,omitempty"`
 }
 
 // Run lets the loops sync until nothing is left to happen, or to the bound. The
@@ -113,10 +113,10 @@ func (c *Cluster) Run(b Bound) Result {
 // does not change the sentence: what has just happened is no news then.
 func (c *Cluster) conclude(r *Result, settled bool) {
 	s := c.Snapshot()
-	r.speak(s)
-	for turns := 0; settled && turns < maxTurns && r.Sentence.Turns.After(s.Now); turns++ {
-		s.Now = r.Sentence.Turns
-		r.speak(s)
+	r.describe(s)
+	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(s.Now); turns++ {
+		s.Now = r.Sentence.ChangesAt
+		r.describe(s)
 	}
 	switch {
 	case !settled:
@@ -132,11 +132,11 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	}
 }
 
-// maxTurns bounds how often the clock alone may change a sentence.
-const maxTurns = 4
+// maxClockChanges bounds how often the clock alone may change a sentence.
+const maxClockChanges = 4
 
-// speak sets what the loop says of a snapshot.
-func (r *Result) speak(s *deployment.Snapshot) {
+// describe sets what the loop says of a snapshot.
+func (r *Result) describe(s *deployment.Snapshot) {
 	x := decision.Sync{Core: deployment.NewSync(s)}
 	x.Run(decision.Nobody)
 	r.At, r.Held, r.Sentence = s.Now, x.Rounds[0].Verdict.Held, x.Tell(decision.Try{}, s.Now).Sentence
@@ -155,7 +155,7 @@ func (c *Cluster) overdue() bool {
 // false where there is none up to last, settled where there is none at all.
 func (c *Cluster) advance(last time.Time) (more, settled bool) {
 	for {
-		c.happen()
+		c.applyDue()
 		if c.dueCount() > 0 {
 			return true, false
 		}
@@ -182,12 +182,12 @@ func (c *Cluster) upcoming() time.Time {
 	return at
 }
 
-// over reports whether an instant has come; a zero one never does.
-func (c *Cluster) over(at time.Time) bool { return !at.IsZero() && !at.After(c.now) }
+// isDue reports whether an instant has come; a zero one never does.
+func (c *Cluster) isDue(at time.Time) bool { return !at.IsZero() && !at.After(c.now) }
 
-// happen lets everything happen whose time has come: edits, pods and alarms.
-func (c *Cluster) happen() {
-	for len(c.plans) > 0 && c.over(c.plans[0].at) {
+// applyDue lets everything happen whose time has come: edits, pods and alarms.
+func (c *Cluster) applyDue() {
+	for len(c.plans) > 0 && c.isDue(c.plans[0].at) {
 		p := c.plans[0]
 		c.plans = c.plans[1:]
 		c.Edit(p.edits...)
@@ -195,16 +195,16 @@ func (c *Cluster) happen() {
 	for _, m := range c.sets {
 		c.movePods(m)
 	}
-	for _, a := range c.alarms() {
-		if c.over(a.at) {
-			*a = alarm{now: true}
+	for _, a := range c.timers() {
+		if c.isDue(a.at) {
+			*a = timer{now: true}
 		}
 	}
 }
 
-// alarms are those of the Deployment and of its ReplicaSets.
-func (c *Cluster) alarms() []*alarm {
-	list := []*alarm{&c.due}
+// timers are those of the Deployment and of its ReplicaSets.
+func (c *Cluster) timers() []*timer {
+	list := []*timer{&c.due}
 	for _, m := range c.sets {
 		list = append(list, &m.due)
 	}
@@ -217,7 +217,7 @@ func (c *Cluster) movePods(m *set) {
 	kept := m.pods[:0]
 	for _, p := range m.pods {
 		gone := false
-		for c.over(p.at) && !gone {
+		for c.isDue(p.at) && !gone {
 			gone, m.due.now, c.due.now = p.move(c), true, true
 		}
 		if !gone {
@@ -239,7 +239,7 @@ func (c *Cluster) retry() {
 }
 
 func (c *Cluster) dueCount() (n int) {
-	for _, a := range c.alarms() {
+	for _, a := range c.timers() {
 		if a.now {
 			n++
 		}

@@ -69,7 +69,7 @@ func TestWhatIf(t *testing.T) {
 		"paused":              {[]sim.Edit{sim.Pause(true)}, sim.Waiting, "paused-pending", 13, 0},
 		"all at once":         {[]sim.Edit{sim.Strategy("Recreate")}, sim.Overdue, "image-pull", 10, 0},
 		"unknown strategy":    {[]sim.Edit{sim.Strategy("Bold")}, sim.Failed, "invalid", 13, 0},
-		"more room":           {[]sim.Edit{sim.Surge(deployment.IntOrShare{Int: 20})}, sim.Overdue, "image-pull", 18, 603 * time.Second},
+		"more room":           {[]sim.Edit{sim.Surge(deployment.IntOrPercent{Int: 20})}, sim.Overdue, "image-pull", 18, 603 * time.Second},
 		"well, but only late": {[]sim.Edit{well, sim.MinReady(30)}, sim.Complete, "settled", 10, 0},
 		"well without room":   {[]sim.Edit{well, func(c *sim.Cluster) { c.Rules.Quota = 13 }}, sim.Complete, "settled", 10, 0},
 	} {

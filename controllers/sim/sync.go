@@ -17,7 +17,7 @@ func (c *Cluster) sync(m *set) Step {
 }
 
 func (c *Cluster) syncDeployment() Step {
-	c.due = alarm{at: c.due.at}
+	c.due = timer{at: c.due.at}
 	s := c.Snapshot()
 	step := Step{At: c.now, Loop: deployment.Catalogue.Loop, Name: c.spec.Name, Snapshot: s}
 	core := c.begin(s)
@@ -56,7 +56,7 @@ func (c *Cluster) publish(r *deployment.Report) {
 }
 
 func (c *Cluster) syncReplicaSet(m *set) Step {
-	m.due = alarm{at: m.due.at}
+	m.due = timer{at: m.due.at}
 	s := c.observe(m)
 	step := Step{At: c.now, Loop: replicaset.Catalogue.Loop, Name: m.rs.Name}
 	core := replicaset.NewSync(s)
@@ -92,10 +92,10 @@ func since(was time.Time, holds bool, now time.Time) time.Time {
 
 // arm sets an alarm by timers. Those that guard against a cache that stays behind
 // have no business here.
-func (a *alarm) arm(timers []decision.Timer) {
+func (a *timer) arm(timers []decision.Timer) {
 	for _, t := range timers {
 		if t.Code != "expectations" && t.Code != "echo" {
-			a.ring(t.At)
+			a.fire(t.At)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (c *Cluster) measure(step *Step) {
 		for _, p := range m.pods {
 			switch {
 			case p.Terminating:
-				s.Ending++
+				s.Terminating++
 				continue
 			case p.available(m.rs.MinReady, c.now):
 				s.Available++

@@ -72,8 +72,8 @@ func (b *speed) fill(n int) {
 	batches := make(chan []*telemetry.Trace, 4)
 	go func() {
 		defer close(batches)
-		for made := 0; made < n; made += atOnce {
-			batches <- g.many(min(atOnce, n-made))
+		for made := 0; made < n; made += commitSize {
+			batches <- g.many(min(commitSize, n-made))
 		}
 	}()
 	var writing, slowest time.Duration
@@ -100,7 +100,7 @@ func (b *speed) fill(n int) {
 	}
 	each := float64((pages-free)*pageSize) / float64(state.Kept)
 	b.t.Logf("%d syncs written at %.0f a second (slowest batch of %d: %v); %d kept; %.0f bytes a sync, at most %.0f MiB on the disk; the default limit of 1 GiB holds %.0f such syncs",
-		n, float64(n)/writing.Seconds(), atOnce, slowest.Round(time.Millisecond), state.Kept, each, float64(largest)/(1<<20), float64(inUse(DefaultMaxBytes))/each)
+		n, float64(n)/writing.Seconds(), commitSize, slowest.Round(time.Millisecond), state.Kept, each, float64(largest)/(1<<20), float64(inUse(DefaultMaxBytes))/each)
 	if each > 2048 {
 		b.t.Errorf("%.0f bytes a sync: the default limit holds too few", each)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// atOnce is how many syncs are committed together, about: those of a group.
-	atOnce = syncsPerBlock
+	// commitSize is how many syncs are committed together, about: those of a group.
+	commitSize = syncsPerBlock
 	// longestPause bounds the time between two attempts after failures.
 	longestPause = 10 * time.Second
 	// trimChunks bounds the transactions that make room between two commits.
@@ -79,6 +79,9 @@ func (k *Keeper) open() bool {
 		k.failed(err)
 		return false
 	}
+	if len(store.closed) > 0 {
+		k.log.Warn("Others could read or change the history: its files have mode 0600 now, and what is in them may not all be ours", "files", store.closed)
+	}
 	k.store = store
 	k.recovered()
 	return true
@@ -107,7 +110,7 @@ func (k *Keeper) recovered() {
 func (k *Keeper) Run(ctx context.Context, journal Journal) error {
 	after, pause := uint64(0), k.opts.Retry
 	for {
-		next, err := k.turn(ctx, journal, after)
+		next, err := k.keepBatch(ctx, journal, after)
 		after = next
 		switch {
 		case ctx.Err() != nil, errors.Is(err, telemetry.ErrEnded):
@@ -121,9 +124,9 @@ func (k *Keeper) Run(ctx context.Context, journal Journal) error {
 	}
 }
 
-// turn keeps one batch and returns the number up to which the journal was read.
+// keepBatch keeps one batch and returns the number up to which the journal was read.
 // After a failure the journal itself holds what is to be kept, as far as it reaches.
-func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint64, error) {
+func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (uint64, error) {
 	if !k.open() {
 		return after, errNotOpen
 	}
@@ -143,7 +146,7 @@ func (k *Keeper) turn(ctx context.Context, journal Journal, after uint64) (uint6
 	if err := k.trim(ctx); err != nil {
 		return after, err
 	}
-	if journal.Last()-after < atOnce {
+	if journal.Last()-after < commitSize {
 		took := time.Since(began)
 		rest(ctx, k.pause(took)-took)
 	}

@@ -24,8 +24,8 @@ const (
 	MinBytes = 16 << 20
 
 	pageSize = 8192
-	// patience is how long a reader waits for a writer that begins or ends.
-	patience = 5 * time.Second
+	// busyTimeout is how long a reader waits for a writer that begins or ends.
+	busyTimeout = 5 * time.Second
 	// readersAtOnce bounds the queries that run at the same time.
 	readersAtOnce = 4
 )
@@ -80,6 +80,9 @@ func Open(path string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string) (err error) {
+	if s.closed, err = private(path, true); err != nil {
+		return err
+	}
 	if s.lock, err = takeLock(ctx, path); err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 func (s *Store) pragmas(size int64) string {
 	log := s.opts.MaxBytes / 32
 	return query(
-		fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()),
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"synchronous(NORMAL)",
 		fmt.Sprintf("journal_size_limit(%d)", log), fmt.Sprintf("wal_autocheckpoint(%d)", min(1000, log/pageSize)),
 		fmt.Sprintf("max_page_count(%d)", max(s.opts.MaxBytes, size+s.opts.MaxBytes/4)/pageSize),
@@ -158,7 +161,7 @@ func takeLock(ctx context.Context, path string) (*sql.DB, error) {
 // gives the files beside it the same rights.
 func touch(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return errors.New("it is no file: give the path of a file")
+		return errors.New("it is not a file: give the path of a file")
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -178,7 +181,10 @@ func Read(path string) (File, error) {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return File{}, fmt.Errorf("history %s: there is none: give the file of `loopscope manager --history`: %w", path, err)
 	} else if err == nil && !info.Mode().IsRegular() {
-		return File{}, fmt.Errorf("history %s: it is no file", path)
+		return File{}, fmt.Errorf("history %s: it is not a file", path)
+	}
+	if _, err := private(path, false); err != nil {
+		return File{}, fmt.Errorf("history %s: %w", path, err)
 	}
 	ctx := context.Background()
 	r, err := openReader(ctx, path, "mode=ro")

@@ -23,7 +23,7 @@ type reader struct {
 
 // openReader opens a file that has to be a history of a version we know.
 func openReader(ctx context.Context, path, mode string) (*reader, error) {
-	db, err := sql.Open("sqlite", dsn(path, mode+"&"+query(fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "query_only(1)", "cache_size(-8192)")))
+	db, err := sql.Open("sqlite", dsn(path, mode+"&"+query(fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "query_only(1)", "cache_size(-8192)")))
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*t
 
 // State is how the file stands now. It reads it, which takes a few milliseconds.
 func (r *reader) State() telemetry.ArchiveState {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
 	state := telemetry.ArchiveState{Path: r.path, Bytes: onDisk(r.path)}
 	var kept int64

@@ -32,6 +32,8 @@ func classOf(number int64) telemetry.Class {
 type Store struct {
 	*reader
 	opts Options
+	// closed are the files that others could use before it was opened.
+	closed []string
 
 	mu       sync.Mutex // guards the connection that writes, and what follows
 	lock, db *sql.DB

@@ -38,7 +38,7 @@ func clock() time.Time { return time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC) }
 func filled(t testing.TB, traces []*telemetry.Trace) *Store {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock})
-	for batch := range slices.Chunk(traces, atOnce) {
+	for batch := range slices.Chunk(traces, commitSize) {
 		if err := s.Add(t.Context(), batch...); err != nil {
 			t.Fatal(err)
 		}

@@ -116,7 +116,7 @@ func parseCursor(text string) (place, error) {
 	n, err2 := strconv.ParseInt(at, 36, 32)
 	p := place{g, int(n)}
 	if err != nil || err2 != nil || cursor(p) != text {
-		return place{}, fmt.Errorf("%w: the cursor is none of a page before: leave it out to begin at the first page", telemetry.ErrBadQuery)
+		return place{}, fmt.Errorf("%w: the cursor is none of a page before: omit it to start at the first page", telemetry.ErrBadQuery)
 	}
 	return p, nil
 }

@@ -9,7 +9,7 @@
 // InstrumentTransport and InstrumentLimiter.
 //
 // Names, labels and buckets of workqueue_* and rest_client_* are those of
-// kube-controller-manager (spec section 4), so that dashboards go on working.
+// kube-controller-manager, so that dashboards go on working.
 package metrics
 
 import (
@@ -67,7 +67,7 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		buildInfo(o),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "loopscope_traces_folded_total",
-			Help: "Unremarkable traces that the journal keeps as a count alone.",
+			Help: "Unremarkable traces that the journal keeps only as a count.",
 		}, m.foldedNow),
 	}
 	all = append(all, m.queues.collectors()...)

@@ -159,7 +159,7 @@ loopscope_traces_recorded_total{class="failed"} 0
 loopscope_traces_recorded_total{class="quiet"} 3
 loopscope_traces_recorded_total{class="slow"} 1
 loopscope_traces_recorded_total{class="wrote"} 1
-# HELP loopscope_traces_folded_total Unremarkable traces that the journal keeps as a count alone.
+# HELP loopscope_traces_folded_total Unremarkable traces that the journal keeps only as a count.
 # TYPE loopscope_traces_folded_total counter
 loopscope_traces_folded_total 2
 `, "loopscope_traces_recorded_total", "loopscope_traces_folded_total")
@@ -254,13 +254,13 @@ func TestQueueMetricsAreUpstreams(t *testing.T) {
 		q.Get()
 		<-time.After(2*time.Second + 100*time.Millisecond)
 		compare(t, reg, `
-# HELP workqueue_adds_total Adds that were not merged into one before.
+# HELP workqueue_adds_total Adds that were not merged into an earlier one.
 # TYPE workqueue_adds_total counter
 workqueue_adds_total{name="replicaset"} 2
 # HELP workqueue_depth Keys that are ready for a worker.
 # TYPE workqueue_depth gauge
 workqueue_depth{name="replicaset"} 1
-# HELP workqueue_longest_running_processor_seconds How long the key longest at work has been so, twice a second.
+# HELP workqueue_longest_running_processor_seconds Seconds that the longest running key has taken so far, twice a second.
 # TYPE workqueue_longest_running_processor_seconds gauge
 workqueue_longest_running_processor_seconds{name="replicaset"} 2
 # HELP workqueue_queue_duration_seconds How long a key was ready before a worker took it.
@@ -281,7 +281,7 @@ workqueue_queue_duration_seconds_count{name="replicaset"} 1
 # HELP workqueue_retries_total Delayed adds: after failures, and by timers too.
 # TYPE workqueue_retries_total counter
 workqueue_retries_total{name="replicaset"} 1
-# HELP workqueue_unfinished_work_seconds Sum of how long the keys at work have been so, twice a second.
+# HELP workqueue_unfinished_work_seconds Seconds that the keys being processed have taken so far, summed twice a second.
 # TYPE workqueue_unfinished_work_seconds gauge
 workqueue_unfinished_work_seconds{name="replicaset"} 2
 `, "workqueue_adds_total", "workqueue_depth", "workqueue_longest_running_processor_seconds",

@@ -29,11 +29,11 @@ func newQueueVecs() queueVecs {
 	}
 	return queueVecs{
 		depth:      gauge("depth", "Keys that are ready for a worker."),
-		adds:       counter("adds_total", "Adds that were not merged into one before."),
+		adds:       counter("adds_total", "Adds that were not merged into an earlier one."),
 		wait:       histogram("queue_duration_seconds", "How long a key was ready before a worker took it."),
 		work:       histogram("work_duration_seconds", "How long a worker had a key."),
-		unfinished: gauge("unfinished_work_seconds", "Sum of how long the keys at work have been so, twice a second."),
-		longest:    gauge("longest_running_processor_seconds", "How long the key longest at work has been so, twice a second."),
+		unfinished: gauge("unfinished_work_seconds", "Seconds that the keys being processed have taken so far, summed twice a second."),
+		longest:    gauge("longest_running_processor_seconds", "Seconds that the longest running key has taken so far, twice a second."),
 		retries:    counter("retries_total", "Delayed adds: after failures, and by timers too."),
 	}
 }

@@ -113,7 +113,7 @@ func fact(f decision.Fact) attribute.KeyValue {
 		return key.String(at.Format(time.RFC3339Nano))
 	}
 	for _, is := range []bool{true, false} {
-		if f.Value.Equal(decision.Truth("", is).Value) {
+		if f.Value.Equal(decision.Bool("", is).Value) {
 			return key.Bool(is)
 		}
 	}

@@ -7,7 +7,8 @@
 // It is off unless the environment names an endpoint. What can be set is set by
 // the variables of the OpenTelemetry specification, which the SDK and the
 // exporters read; here they are only checked, as the libraries go on with a
-// default where a value is wrong.
+// default where a value is wrong, log it with the secret in it, or panic
+// (contrib's autoexport included).
 //
 // The ids of a sync's trace and span are made of its epoch and number. So a
 // cause that names the sync which wrote it becomes a link to that sync's span

@@ -123,7 +123,7 @@ func endpoint(name string) error {
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("opentelemetry: %s is no URL: give one such as http://localhost:4318 (4317 for grpc)", name)
+		return fmt.Errorf("opentelemetry: %s is not a URL: give one such as http://localhost:4318 (4317 for grpc)", name)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func headers(name string) error {
 		key, text, found := strings.Cut(pair, "=")
 		text, err := url.PathUnescape(text)
 		if !found || err != nil || !httpguts.ValidHeaderFieldName(strings.TrimSpace(key)) || !httpguts.ValidHeaderFieldValue(text) {
-			return fmt.Errorf("opentelemetry: %s: part %d is no header: give key=value,key=value with values percent-encoded", name, i+1)
+			return fmt.Errorf("opentelemetry: %s: part %d is not a header: give key=value,key=value with values percent-encoded", name, i+1)
 		}
 	}
 	return nil

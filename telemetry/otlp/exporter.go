@@ -49,9 +49,9 @@ type Exporter struct {
 	opts     Options
 	protocol string
 	resource *resource.Resource
-	missed   *seldom
+	missed   *rateLimitedLog
 
-	outlet   *outlet
+	outlet   *spanExporter
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	cancel   context.CancelFunc
@@ -69,7 +69,7 @@ func New(ctx context.Context, o Options) (*Exporter, error) {
 		o.Clock = time.Now
 	}
 	e := &Exporter{opts: o, protocol: protocol, done: make(chan struct{})}
-	e.missed = e.seldom("OpenTelemetry: the receiver is too slow, syncs were left out")
+	e.missed = e.warn("OpenTelemetry: the receiver is too slow, syncs were left out")
 	e.resource, err = resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(
@@ -87,8 +87,8 @@ func New(ctx context.Context, o Options) (*Exporter, error) {
 	return e, nil
 }
 
-func (e *Exporter) seldom(message string) *seldom {
-	return &seldom{logger: e.opts.Logger, message: message, now: e.opts.Clock}
+func (e *Exporter) warn(message string) *rateLimitedLog {
+	return &rateLimitedLog{logger: e.opts.Logger, message: message, now: e.opts.Clock}
 }
 
 // Start reads the journal from its beginning on, in a goroutine of its own,
@@ -98,7 +98,7 @@ func (e *Exporter) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opentelemetry: %w", err)
 	}
-	e.outlet = newOutlet(to, e.opts.Counts, e.seldom("OpenTelemetry: spans could not be sent"))
+	e.outlet = newSpanExporter(to, e.opts.Counts, e.warn("OpenTelemetry: spans could not be sent"))
 	e.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithIDGenerator(derived{}),
 		sdktrace.WithResource(e.resource),
@@ -167,7 +167,7 @@ func (e *Exporter) take(batch []*telemetry.Trace, missed, after uint64) uint64 {
 func (e *Exporter) miss(n uint64) {
 	if n > 0 {
 		e.opts.Counts.SyncsMissed(n)
-		e.missed.say(n)
+		e.missed.log(n)
 	}
 }
 

@@ -258,10 +258,10 @@ func TestHeadersArrive(t *testing.T) {
 func TestSeldom(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var log bytes.Buffer
-	s := &seldom{logger: slog.New(slog.NewTextHandler(&log, nil)), message: "missed", now: func() time.Time { return now }}
+	s := &rateLimitedLog{logger: slog.New(slog.NewTextHandler(&log, nil)), message: "missed", now: func() time.Time { return now }}
 	for i, after := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Second} {
 		now = now.Add(after)
-		s.say(uint64(i + 1))
+		s.log(uint64(i + 1))
 	}
 	if got := log.String(); strings.Count(got, "missed") != 2 || !strings.Contains(got, "count=1\n") || !strings.Contains(got, "count=9\n") {
 		t.Errorf("said:\n%s", got)

@@ -9,23 +9,23 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// outlet counts what goes through an exporter and tells of its failures. They
+// spanExporter counts what goes through an exporter and tells of its failures. They
 // end here: the SDK would hand them to a handler of the whole process.
-type outlet struct {
+type spanExporter struct {
 	next   sdktrace.SpanExporter
 	counts Counts
-	failed *seldom
+	failed *rateLimitedLog
 
 	once   sync.Once
 	closed chan struct{} // closes when time is up
 }
 
-func newOutlet(next sdktrace.SpanExporter, counts Counts, failed *seldom) *outlet {
-	return &outlet{next: next, counts: counts, failed: failed, closed: make(chan struct{})}
+func newSpanExporter(next sdktrace.SpanExporter, counts Counts, failed *rateLimitedLog) *spanExporter {
+	return &spanExporter{next: next, counts: counts, failed: failed, closed: make(chan struct{})}
 }
 
 // ExportSpans is part of sdktrace.SpanExporter.
-func (o *outlet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (o *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if o.over() {
 		o.counts.SpansFailed(len(spans))
 		return nil
@@ -41,7 +41,7 @@ func (o *outlet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan)
 	}()
 	if err := o.next.ExportSpans(ctx, spans); err != nil {
 		o.counts.SpansFailed(len(spans))
-		o.failed.say(uint64(len(spans)), slog.Any("error", err))
+		o.failed.log(uint64(len(spans)), slog.Any("error", err))
 		return nil
 	}
 	o.counts.SpansExported(len(spans))
@@ -49,12 +49,12 @@ func (o *outlet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan)
 }
 
 // Shutdown is part of sdktrace.SpanExporter.
-func (o *outlet) Shutdown(ctx context.Context) error { return o.next.Shutdown(ctx) }
+func (o *spanExporter) Shutdown(ctx context.Context) error { return o.next.Shutdown(ctx) }
 
 // close makes what is being sent, and all that follows, fail at once.
-func (o *outlet) close() { o.once.Do(func() { close(o.closed) }) }
+func (o *spanExporter) close() { o.once.Do(func() { close(o.closed) }) }
 
-func (o *outlet) over() bool {
+func (o *spanExporter) over() bool {
 	select {
 	case <-o.closed:
 		return true
@@ -63,8 +63,8 @@ func (o *outlet) over() bool {
 	}
 }
 
-// seldom logs a message at most once a minute, with how many it stands for.
-type seldom struct {
+// rateLimitedLog logs a message at most once a minute, with how many it stands for.
+type rateLimitedLog struct {
 	logger  *slog.Logger
 	message string
 	now     func() time.Time
@@ -74,7 +74,7 @@ type seldom struct {
 	next  time.Time
 }
 
-func (s *seldom) say(n uint64, about ...any) {
+func (s *rateLimitedLog) log(n uint64, about ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count += n

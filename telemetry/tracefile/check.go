@@ -8,12 +8,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
 const (
 	// maxName bounds names of objects, as Kubernetes does; maxEpoch those of runs.
 	maxName, maxEpoch = 253, 64
+	// longest is how many characters of a bad value an error repeats.
+	longest = 60
 	// maxRounds is more than any loop makes.
 	maxRounds = 16
 )
@@ -30,9 +33,9 @@ func check(t *telemetry.Trace) error {
 	case t.Seq == 0:
 		return errors.New("the trace has no number")
 	case !slices.Contains(loops, t.Loop):
-		return fmt.Errorf("loop %q is not known", clip(t.Loop))
+		return fmt.Errorf("loop %q is not known", prose.Clip(t.Loop, longest))
 	case !slices.Contains(telemetry.Results, t.Result):
-		return fmt.Errorf("result %q is not known", clip(string(t.Result)))
+		return fmt.Errorf("result %q is not known", prose.Clip(string(t.Result), longest))
 	}
 	return errors.Join(word("epoch", t.Epoch, maxEpoch), word("namespace", t.Namespace, maxName), word("name", t.Name, maxName),
 		instant("started", t.Started), instant("ended", t.Ended), checkRounds(t))
@@ -48,7 +51,7 @@ func word(field, s string, most int) error {
 	}
 	for _, r := range s {
 		if r == '/' || unicode.IsControl(r) || unicode.IsSpace(r) {
-			return fmt.Errorf("its %s %q holds a character that no name has", field, clip(s))
+			return fmt.Errorf("its %s %q holds a character that no name has", field, prose.Head(s, longest))
 		}
 	}
 	return nil
@@ -71,11 +74,4 @@ func checkRounds(t *telemetry.Trace) error {
 		}
 	}
 	return nil
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "..."
-	}
-	return s
 }

@@ -25,6 +25,8 @@ const (
 	// MaxElements bounds the objects, arrays and members of one line: a small
 	// element of a line can take a hundred times its length of memory.
 	MaxElements = 500_000
+	// MaxBadLines bounds the lines that are no traces: a file with more of them is no recording.
+	MaxBadLines = 100
 	// maxRatio bounds by how much a compressed recording may grow; ratioFrom is
 	// how many bytes are read before that is looked at.
 	maxRatio, ratioFrom = 400, 16 << 20
@@ -46,6 +48,8 @@ var (
 	// ErrTruncated is wrapped where a recording ends in the middle of a line, as
 	// one does whose writer was killed. The traces before it are good.
 	ErrTruncated = errors.New("the recording ends in the middle of a line: it was cut off, and the traces before it are kept")
+	// ErrBadLines is wrapped where so many lines are no traces that the reading ends.
+	ErrBadLines = fmt.Errorf("more than %d lines up to here are no traces, and the rest is not read: export the recording again with `loopscope export -o FILE`", MaxBadLines)
 	// ErrTooLarge is wrapped where a trace is larger than a reader would take.
 	ErrTooLarge = errors.New("the trace is too large for a recording")
 )

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,16 +23,17 @@ type Reader struct {
 	file   *os.File // nil where the caller has it
 	line   int      // number of the line read last
 	size   int      // its length
+	bad    int      // lines so far that are no traces
 	failed error    // what ended the reading; io.EOF at the end
 }
 
-// Open begins to read a file.
-func Open(path string) (*Reader, error) {
+// Open begins to read a file. Reading ends with ctx.
+func Open(ctx context.Context, path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
-	r, err := NewReader(file)
+	r, err := NewReader(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, errors.Join(err, file.Close()))
 	}
@@ -40,12 +42,13 @@ func Open(path string) (*Reader, error) {
 }
 
 // NewReader reads the header. It finds out by itself whether the recording is compressed.
-func NewReader(from io.Reader) (*Reader, error) {
+// Reading ends with ctx: how long it takes is up to whoever made the recording.
+func NewReader(ctx context.Context, from io.Reader) (*Reader, error) {
 	plain, err := unpacked(from)
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	r := &Reader{from: bufio.NewReaderSize(plain, 64<<10)}
+	r := &Reader{from: bufio.NewReaderSize(&cancellable{ctx, plain}, 64<<10)}
 	line, err := r.next()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -71,6 +74,19 @@ func unpacked(from io.Reader) (io.Reader, error) {
 		return nil, fmt.Errorf("it looks compressed and is not: %w", err)
 	}
 	return &bounded{from: text, packed: packed}, nil
+}
+
+// cancellable ends a text when its context does.
+type cancellable struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.from.Read(p)
 }
 
 // counted counts what was read.
@@ -110,7 +126,7 @@ func parseHeader(line []byte) (Header, error) {
 	err := json.Unmarshal(line, &h)
 	switch {
 	case err != nil || h.Format != Format:
-		return h, fmt.Errorf("line 1 is no header of a recording: it begins with {\"format\":%q,\"v\":%d}; make one with `loopscope export`", Format, Version)
+		return h, fmt.Errorf("line 1 is not a header of a recording: it begins with {\"format\":%q,\"v\":%d}; make one with `loopscope export`", Format, Version)
 	case h.Version > Version:
 		return h, fmt.Errorf("it is of version %d, and this program reads version %d: use a newer Loopscope", h.Version, Version)
 	case h.Version < 1:
@@ -128,14 +144,29 @@ func (r *Reader) Line() int { return r.line }
 // Size is the length of the line that Next read last, in bytes.
 func (r *Reader) Size() int { return r.size }
 
-// Next reads one trace. It returns io.EOF at the end, a *LineError for a line
-// that is not a trace, after which it can be called again, and an error that
-// wraps ErrTruncated where the end is missing.
+// Next reads one trace and skips blank lines. It returns io.EOF at the end, a *LineError
+// for a line that is not a trace, after which it can be called again, and an error that
+// wraps ErrTruncated where the end is missing. Any other error ends the reading: one that
+// wraps ErrBadLines comes after MaxBadLines, and that of the context when it has ended.
 func (r *Reader) Next() (*telemetry.Trace, error) {
 	line, err := r.next()
-	if err != nil {
-		return nil, err
+	for err == nil && len(bytes.TrimSpace(line)) == 0 {
+		line, err = r.next()
 	}
+	var t *telemetry.Trace
+	if err == nil {
+		t, err = r.trace(line)
+	}
+	if bad := (&LineError{}); errors.As(err, &bad) {
+		if r.bad++; r.bad > MaxBadLines {
+			r.failed = fmt.Errorf("line %d: %w", r.line, ErrBadLines)
+			return nil, r.failed
+		}
+	}
+	return t, err
+}
+
+func (r *Reader) trace(line []byte) (*telemetry.Trace, error) {
 	t, err := parse(line)
 	if err != nil && r.failed != nil { // The last line, and its end is missing.
 		return nil, fmt.Errorf("line %d: %w", r.line, ErrTruncated)
@@ -146,8 +177,8 @@ func (r *Reader) Next() (*telemetry.Trace, error) {
 	return t, nil
 }
 
-// next reads a line without its end. A last line without an end is returned,
-// and r.failed says io.EOF then.
+// next reads a line without its end, which is good until the next one is read. A last line
+// without an end is returned, and r.failed says io.EOF then.
 func (r *Reader) next() ([]byte, error) {
 	if r.failed != nil {
 		return nil, r.failed
@@ -183,6 +214,9 @@ func (r *Reader) measured() ([]byte, error) {
 	long := false
 	for {
 		piece, err := r.from.ReadSlice('\n')
+		if err == nil && line == nil && !long { // In one piece, as most are.
+			return piece[:len(piece)-1], nil
+		}
 		if long = long || len(line)+len(piece) > MaxLine+1; !long {
 			line = append(line, piece...)
 		}
@@ -219,7 +253,7 @@ func parse(line []byte) (*telemetry.Trace, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(t); err != nil {
-		return nil, fmt.Errorf("it is no trace: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, fmt.Errorf("it is not a trace: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is text after the trace")
@@ -243,7 +277,7 @@ func measure(line []byte) error {
 		case c == '{' || c == '[':
 			elements++
 			if depth++; depth > MaxDepth {
-				return fmt.Errorf("it nests deeper than %d", MaxDepth)
+				return fmt.Errorf("it is nested deeper than %d", MaxDepth)
 			}
 		case c == '}' || c == ']':
 			depth--

@@ -3,6 +3,7 @@ package tracefile
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,7 +26,7 @@ var noon = time.Date(2026, time.March, 14, 12, 0, 0, 123456789, time.UTC)
 func full(seq uint64) *telemetry.Trace {
 	size, code := int64(3), "image-pull"
 	path := decision.Path{{Question: "RR-3", Answer: "no", Holds: true, Equation: decision.Subtract("room", decision.Term{Label: "total", Value: 11}, decision.Term{Label: "floor", Value: 8}), Facts: []decision.Fact{
-		decision.Count("n", -7), decision.Text("text", "a <b> & \"c\" \u2028 é"), decision.Text("empty", ""), decision.Truth("holds", true), decision.Truth("not", false),
+		decision.Count("n", -7), decision.Text("text", "a <b> & \"c\" \u2028 é"), decision.Text("empty", ""), decision.Bool("holds", true), decision.Bool("not", false),
 		decision.Duration("age", 1234567891), decision.Instant("at", noon), decision.Instant("never", time.Time{}),
 	}}}
 	ref := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "9"}
@@ -39,13 +40,13 @@ func full(seq uint64) *telemetry.Trace {
 				Outcomes: []decision.Outcome{{State: decision.Refused, Failure: &decision.Failure{Code: 409, Reason: "AlreadyExists", Message: "taken"}, Took: 99}}},
 			{Learnt: decision.Learnt{NameTaken: &decision.NameTaken{Name: "web-1", UID: "x", Mine: true}, ChildrenGone: []string{"y"}},
 				Verdict: decision.Verdict{Path: path, Held: []decision.Held{{Code: "floor", Question: "RR-3", Kind: decision.UpdateReplicaSet, Target: ref, Unblocks: decision.Words{}.Say("when ").Count("n", 1).Until(noon), Blockers: []decision.Blocker{{Kind: "Pod", Name: "p", Since: noon}}, BlockerCount: 1}},
-					Timers: []decision.Timer{{At: noon.Add(time.Minute), Code: "deadline", Question: "P-1"}}}},
+					Timers: []decision.Timer{{At: noon.Add(time.Minute), Code: "deadline", Question: "R-1"}}}},
 		},
 		Report:   &decision.Report{Path: path, Publish: true, Changes: []decision.Change{{Field: "status.replicas", From: "1", To: "2"}}, Events: []decision.Event{{Type: "Normal", Reason: "R", Message: "m"}}, Outcome: &decision.Outcome{State: decision.Conflicted, Other: &decision.Writer{Manager: "kubectl", Fields: []string{"spec"}}}},
 		Timers:   []decision.Timer{{At: noon.In(time.FixedZone("", 3600)), Code: "back-off"}},
 		Result:   telemetry.ResultStale,
 		Try:      decision.Try{Number: 2, Limit: 15, Next: noon},
-		Sentence: decision.Sentence{Namespace: "shop", Object: "web", Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Lead: decision.Words{}.Count("n", -7).Since(noon), Turns: noon, Code: code},
+		Sentence: decision.Sentence{Namespace: "shop", Object: "web", Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Lead: decision.Words{}.Count("n", -7).Since(noon), ChangesAt: noon, Code: code},
 		Numbers:  []decision.Fact{decision.Count("wanted", 3)},
 		Failure:  &decision.Failure{Message: "no", Terminal: true},
 		Snapshot: telemetry.SnapshotText(json.RawMessage(`{"v":1,"now":"2026-03-14T12:00:00Z"}`)),
@@ -88,7 +89,7 @@ func zipped(t testing.TB, data []byte) []byte {
 
 // readAll reads to the end, past lines that are bad.
 func readAll(data []byte) (traces []*telemetry.Trace, bad []error, err error) {
-	r, err := NewReader(bytes.NewReader(data))
+	r, err := NewReader(context.Background(), bytes.NewReader(data))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +140,7 @@ func TestTracesComeBackAsTheyWere(t *testing.T) {
 		if err := w.Close(); err != nil || w.Count() != 3 {
 			t.Fatalf("%d written, %v", w.Count(), err)
 		}
-		r, err := Open(path)
+		r, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,14 +199,14 @@ func TestFlushedLinesCanBeRead(t *testing.T) {
 func TestHeadersThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "it is empty"},
-		{"another format", `{"format":"other","v":1}` + "\n", "no header of a recording"},
+		{"another format", `{"format":"other","v":1}` + "\n", "not a header of a recording"},
 		{"no JSON", "hello\n", "loopscope export"},
-		{"a trace", `{"v":1,"epoch":"e"}` + "\n", "no header"},
+		{"a trace", `{"v":1,"epoch":"e"}` + "\n", "not a header"},
 		{"a newer version", `{"format":"loopscope.traces","v":2}` + "\n", "use a newer Loopscope"},
 		{"no version", `{"format":"loopscope.traces"}` + "\n", "version is 0"},
-		{"half a line", `{"format":"loopscope.tr`, "no header"},
+		{"half a line", `{"format":"loopscope.tr`, "not a header"},
 		{"gzip of nothing", "\x1f\x8b nonsense", "looks compressed"},
-		{"deep", `{"format":` + strings.Repeat("[", 100) + "\n", "nests deeper"},
+		{"deep", `{"format":` + strings.Repeat("[", 100) + "\n", "nested deeper"},
 	} {
 		if _, _, err := readAll([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want it to say %q", c.name, err, c.want)
@@ -227,8 +228,7 @@ func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
 		return strings.Replace(line, from, to, 1)
 	}
 	for _, c := range []struct{ name, line, want string }{
-		{"no JSON", "hello\n", "it is no trace"},
-		{"empty", "\n", "it is no trace"},
+		{"no JSON", "hello\n", "it is not a trace"},
 		{"an unknown field", change(`"worker":1`, `"worker":1,"boss":2`), `unknown field "boss"`},
 		{"two traces", strings.TrimSuffix(line, "\n") + line, "text after the trace"},
 		{"a newer trace", change(`"v":1`, `"v":2`), "use a newer Loopscope"},
@@ -241,7 +241,7 @@ func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
 		{"a long epoch", change(`7c41d2aa`, strings.Repeat("a", 65)), "epoch has 65 bytes"},
 		{"an early year", change(`"started":"2026`, `"started":"0026`), "year 26"},
 		{"outcomes of nothing", change(`"outcomes":[`, `"outcomes":[{"state":"written"},`), "2 outcomes of 1 actions"},
-		{"deep", change(`"worker":1`, `"worker":`+strings.Repeat("[", 40)), "nests deeper than 32"},
+		{"deep", change(`"worker":1`, `"worker":`+strings.Repeat("[", 40)), "nested deeper than 32"},
 		{"many elements", change(`"worker":1`, `"worker":[`+strings.Repeat("0,", MaxElements)+`0]`), "elements, more than"},
 		{"long", `{"x":"` + strings.Repeat("x", MaxLine) + "\"}\n", "longer than the 16 MiB"},
 	} {
@@ -344,7 +344,7 @@ func TestWriteErrorsAreTold(t *testing.T) {
 	if _, err := Create(filepath.Join(t.TempDir(), "none", "x"), header()); err == nil {
 		t.Error("a file in a directory that is not there was created")
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a file that is not there was opened")
 	}
 }
@@ -372,4 +372,51 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// TestBlankLinesCostNothing: no trace, no error and no memory comes of them.
+func TestBlankLinesCostNothing(t *testing.T) {
+	blank := zipped(t, append(text(t, full(1)), strings.Repeat("\n", 1<<20)+" \t\r\n"...))
+	allocated := testing.AllocsPerRun(1, func() {
+		if traces, bad, err := readAll(blank); len(traces) != 1 || bad != nil || err != nil {
+			t.Fatalf("%d traces, %d bad lines, %v", len(traces), len(bad), err)
+		}
+	})
+	if allocated > 5000 {
+		t.Errorf("%d blank lines make %.0f allocations", 1<<20, allocated)
+	}
+}
+
+// TestManyBadLinesEndTheReading, and those before them are read.
+func TestManyBadLinesEndTheReading(t *testing.T) {
+	for extra, ends := range map[int]bool{0: false, 1: true} {
+		traces, bad, err := readAll(append(text(t, full(1)), strings.Repeat("x\n", MaxBadLines+extra)...))
+		if len(traces) != 1 || len(bad) != MaxBadLines+extra || err != nil || errors.Is(bad[len(bad)-1], ErrBadLines) != ends {
+			t.Errorf("%d bad lines: %d traces, %d errors, %v", MaxBadLines+extra, len(traces), len(bad), err)
+		}
+	}
+}
+
+// TestReadingEndsWithItsContext, also within a line that has no end.
+func TestReadingEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := NewReader(ctx, io.MultiReader(bytes.NewReader(text(t, full(1))), endless(cancel)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Next(); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// endless never ends a line, and calls this while it is read.
+type endless func()
+
+func (e endless) Read(p []byte) (int, error) {
+	e()
+	clear(p)
+	return len(p), nil
 }

@@ -83,7 +83,7 @@ func integer[T ~int | ~int64](w *coder, n *T) {
 	w.varint(int64(*n))
 }
 
-func (w *coder) truth(b *bool) {
+func (w *coder) bool(b *bool) {
 	switch {
 	case w.reads:
 		*b = w.uvarint(0) == 1
@@ -298,7 +298,7 @@ func (m *mask) has(value bool) bool {
 	return value
 }
 
-func (m *mask) truth(b *bool) {
+func (m *mask) bool(b *bool) {
 	if !m.w.reads {
 		m.has(*b)
 		return

@@ -63,13 +63,13 @@ func (w *coder) exit(e *decision.Exit) {
 	m.end()
 }
 
-func (w *coder) leaving(p *decision.LeavingPod) {
+func (w *coder) terminating(p *decision.TerminatingPod) {
 	str(w, &p.Name)
 	w.instant(&p.Until)
 	m := w.mask(1)
 	orStr(&m, &p.Node)
 	orEach(&m, &p.Finalizers, str[string])
-	m.truth(&p.NodeGone)
+	m.bool(&p.NodeGone)
 	m.end()
 }
 
@@ -80,7 +80,7 @@ func (w *coder) blocking(p *deployment.Pod) {
 	str(w, &p.Phase)
 	m := w.mask(1)
 	orStr(&m, &p.Node)
-	m.truth(&p.Ready)
+	m.bool(&p.Ready)
 	m.instant(&p.ReadySince)
 	orStr(&m, &p.Reason)
 	orStr(&m, &p.Message)

@@ -43,7 +43,7 @@ func Pack(value any) (telemetry.Snapshot, error) {
 		w.begin(kindReplicaSet, s.Now)
 		w.replicaSet(s)
 	default:
-		panic(fmt.Sprintf("wire: %T is no snapshot", value))
+		panic(fmt.Sprintf("wire: %T is not a snapshot", value))
 	}
 	if w.err != nil {
 		return telemetry.Snapshot{}, w.err
@@ -129,15 +129,15 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	integer(w, &s.Want)
 	str(w, &s.Strategy)
 	m := w.mask(2)
-	m.truth(&s.Found)
-	m.truth(&s.Deleting)
-	m.truth(&s.SelectsAll)
-	m.truth(&s.Paused)
-	m.truth(&s.CountTerminating)
+	m.bool(&s.Found)
+	m.bool(&s.Deleting)
+	m.bool(&s.SelectsAll)
+	m.bool(&s.Paused)
+	m.bool(&s.CountTerminating)
 	orEach(&m, &s.Echo, func(w *coder, e *deployment.Echo) { w.echo((*replicaset.Echo)(e)) })
 	orStr(&m, &s.SelectorError)
-	maybe(&m, &s.MaxSurge, (*coder).intOrShare)
-	maybe(&m, &s.MaxUnavailable, (*coder).intOrShare)
+	maybe(&m, &s.MaxSurge, (*coder).intOrPercent)
+	maybe(&m, &s.MaxUnavailable, (*coder).intOrPercent)
 	orInteger(&m, &s.MinReady)
 	maybe(&m, &s.Deadline, integer[int64])
 	maybe(&m, &s.HistoryLimit, integer[int64])
@@ -171,12 +171,12 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	orEach(&m, &s.LiveReads, str[string])
 	m.instant(&s.LastProgress)
 	m.instant(&s.NamespaceEnding)
-	maybe(&m, &s.News, (*coder).news)
+	maybe(&m, &s.Recent, (*coder).recentChange)
 	orEach(&m, &s.Arrived, str[string])
 	m.end()
 }
 
-func (w *coder) news(n *decision.News) {
+func (w *coder) recentChange(n *decision.RecentChange) {
 	str(w, &n.Kind)
 	w.instant(&n.At)
 	m := w.mask(1)
@@ -197,9 +197,9 @@ func (w *coder) echo(e *replicaset.Echo) {
 	w.instant(&e.Check)
 }
 
-func (w *coder) intOrShare(v *deployment.IntOrShare) {
+func (w *coder) intOrPercent(v *deployment.IntOrPercent) {
 	integer(w, &v.Int)
-	str(w, &v.Share)
+	str(w, &v.Percent)
 }
 
 func (w *coder) condition(c *decision.Condition) {
@@ -219,7 +219,7 @@ func (w *coder) set(s *deployment.ReplicaSet) {
 	w.instant(&s.Created)
 	m := w.mask(2)
 	for _, b := range []*bool{&s.Mine, &s.Matches, &s.Deleting, &s.SameTemplate, &s.CopyStale} {
-		m.truth(b)
+		m.bool(b)
 	}
 	orInteger(&m, &s.Replicas)
 	maybe(&m, &s.Least, integer[int64])
@@ -239,13 +239,13 @@ func (w *coder) set(s *deployment.ReplicaSet) {
 	orInteger(&m, &s.Unavailable)
 	orEach(&m, &s.Blocking, (*coder).blocking)
 	orInteger(&m, &s.Ending)
-	maybe(&m, &s.Came, func(w *coder, c *deployment.Came) {
+	maybe(&m, &s.Startup, func(w *coder, c *deployment.StartupTimes) {
 		integer(w, &c.Pods)
 		integer(w, &c.Fastest)
 		integer(w, &c.Slowest)
 	})
 	w.containers(&m, s.Blocking)
-	orEach(&m, &s.Leaving, (*coder).leaving)
+	orEach(&m, &s.TerminatingPods, (*coder).terminating)
 	orEach(&m, &s.Disrupted, func(w *coder, p *decision.DisruptedPod) {
 		str(w, &p.Name)
 		w.instant(&p.Created)
@@ -268,10 +268,10 @@ func (w *coder) replicaSet(s *replicaset.Snapshot) {
 	integer(w, &s.Want)
 	integer(w, &s.Burst)
 	m := w.mask(2)
-	m.truth(&s.Found)
-	m.truth(&s.Deleting)
-	m.truth(&s.CountTerminating)
-	m.truth(&s.DeletionCost)
+	m.bool(&s.Found)
+	m.bool(&s.Deleting)
+	m.bool(&s.CountTerminating)
+	m.bool(&s.DeletionCost)
 	orEach(&m, &s.Echo, (*coder).echo)
 	orStr(&m, &s.Owner)
 	orStr(&m, &s.SelectorError)
@@ -298,7 +298,7 @@ func (w *coder) replicaSet(s *replicaset.Snapshot) {
 		w.learnt(&s.Learnt)
 	}
 	orEach(&m, &s.LiveReads, str[string])
-	maybe(&m, &s.News, (*coder).news)
+	maybe(&m, &s.Recent, (*coder).recentChange)
 	w.disruptions(&m, s.Pods)
 	m.end()
 }
@@ -311,7 +311,7 @@ func (w *coder) pod(p *replicaset.Pod) {
 	str(w, &p.Phase)
 	m := w.mask(2)
 	for _, b := range []*bool{&p.Mine, &p.Matches, &p.FullLabels, &p.Terminating, &p.Expected, &p.Ready} {
-		m.truth(b)
+		m.bool(b)
 	}
 	orStr(&m, &p.Node)
 	m.instant(&p.ReadySince)

@@ -36,7 +36,7 @@ func (w *coder) trace(t *telemetry.Trace) {
 	orEach(&m, &t.Numbers, (*coder).fact)
 	maybe(&m, &t.Estimate, (*coder).estimate)
 	maybe(&m, &t.Failure, (*coder).failure)
-	m.truth(&t.Gone)
+	m.bool(&t.Gone)
 	if m.has(t.Try != (decision.Try{})) {
 		w.try(&t.Try)
 	}
@@ -52,7 +52,7 @@ func (w *coder) try(t *decision.Try) {
 	integer(w, &t.Number)
 	integer(w, &t.Limit)
 	w.instant(&t.Next)
-	w.truth(&t.Dropped)
+	w.bool(&t.Dropped)
 }
 
 func (w *coder) cause(c *telemetry.Cause) {
@@ -85,7 +85,7 @@ func (w *coder) round(r *decision.Round) {
 	orEach(&m, &r.Verdict.Actions, (*coder).action)
 	orEach(&m, &r.Verdict.Held, (*coder).held)
 	orEach(&m, &r.Verdict.Timers, (*coder).timer)
-	m.truth(&r.Verdict.Stop)
+	m.bool(&r.Verdict.Stop)
 	orStr(&m, &r.Verdict.Invalid)
 	orEach(&m, &r.Outcomes, (*coder).outcome)
 	m.end()
@@ -96,12 +96,12 @@ func (w *coder) learnt(l *decision.Learnt) {
 	maybe(&m, &l.NameTaken, func(w *coder, n *decision.NameTaken) {
 		str(w, &n.Name)
 		str(w, &n.UID)
-		w.truth(&n.Mine)
-		w.truth(&n.SameTemplate)
+		w.bool(&n.Mine)
+		w.bool(&n.SameTemplate)
 	})
 	orStr(&m, &l.Parent)
 	orEach(&m, &l.ChildrenGone, str[string])
-	m.truth(&l.NamespaceTerminating)
+	m.bool(&l.NamespaceTerminating)
 	m.end()
 }
 
@@ -111,7 +111,7 @@ func (w *coder) step(s *decision.Step) {
 	m := w.mask(1)
 	orEach(&m, &s.Facts, (*coder).fact)
 	maybe(&m, &s.Equation, (*coder).equation)
-	m.truth(&s.Holds)
+	m.bool(&s.Holds)
 	m.end()
 }
 
@@ -158,9 +158,9 @@ func (w *coder) readValue(name string) decision.Value {
 	case wireCount:
 		return decision.Count(name, w.varint(0)).Value
 	case wireFalse:
-		return decision.Truth(name, false).Value
+		return decision.Bool(name, false).Value
 	case wireTrue:
-		return decision.Truth(name, true).Value
+		return decision.Bool(name, true).Value
 	case wireDuration:
 		return decision.Duration(name, time.Duration(w.varint(0))).Value
 	case wireInstant:
@@ -221,7 +221,7 @@ func (w *coder) stamp(s *decision.Stamp) {
 	orStr(&m, &s.History)
 	maybe(&m, &s.Desired, integer[int64])
 	maybe(&m, &s.Max, integer[int64])
-	m.truth(&s.Copy)
+	m.bool(&s.Copy)
 	m.end()
 }
 
@@ -272,7 +272,7 @@ func (w *coder) failure(f *decision.Failure) {
 	integer(w, &f.Code)
 	str(w, &f.Reason)
 	str(w, &f.Message)
-	w.truth(&f.Terminal)
+	w.bool(&f.Terminal)
 }
 
 func (w *coder) outcome(o *decision.Outcome) {
@@ -297,8 +297,8 @@ func (w *coder) outcome(o *decision.Outcome) {
 func (w *coder) report(r *decision.Report) {
 	m := w.mask(1)
 	orEach(&m, &r.Path, (*coder).step)
-	m.truth(&r.Publish)
-	m.truth(&r.Hold)
+	m.bool(&r.Publish)
+	m.bool(&r.Hold)
 	orEach(&m, &r.Changes, (*coder).change)
 	orEach(&m, &r.Events, (*coder).event)
 	orEach(&m, &r.Timers, (*coder).timer)
@@ -323,7 +323,7 @@ func (w *coder) sentence(s *decision.Sentence) {
 	orEach(&m, &s.Lead, (*coder).part)
 	orEach(&m, &s.Then, (*coder).part)
 	m.instant(&s.Since)
-	m.instant(&s.Turns)
+	m.instant(&s.ChangesAt)
 	m.end()
 }
 
@@ -341,15 +341,15 @@ func (w *coder) finding(f *decision.Finding) {
 	str(w, &f.Code)
 	integer(w, &f.Count)
 	m := w.mask(2)
-	m.truth(&f.Old)
+	m.bool(&f.Old)
 	orEach(&m, &f.Pods, str[string])
 	m.instant(&f.Since)
 	orEach(&m, &f.Before, (*coder).part)
 	orEach(&m, &f.After, (*coder).part)
 	orStr(&m, &f.Message)
 	orEach(&m, &f.Unblocks, (*coder).part)
-	m.truth(&f.NeedsAction)
-	m.truth(&f.Usual)
+	m.bool(&f.NeedsAction)
+	m.bool(&f.Usual)
 	orStr(&m, &f.Show)
 	m.end()
 }

@@ -30,7 +30,7 @@ func (f *filler) fill(v reflect.Value) {
 	case *decision.Fact:
 		name, at := "fact"+strconv.Itoa(f.n), time.Unix(int64(-f.n), 7)
 		*x = []decision.Fact{
-			decision.Count(name, int64(-f.n)), decision.Text(name, name), decision.Text(name, ""), decision.Truth(name, true), decision.Truth(name, false),
+			decision.Count(name, int64(-f.n)), decision.Text(name, name), decision.Text(name, ""), decision.Bool(name, true), decision.Bool(name, false),
 			decision.Duration(name, time.Duration(f.n)), decision.Instant(name, at), decision.Instant(name, time.Time{}),
 		}[f.n%8]
 		return

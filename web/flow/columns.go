@@ -24,7 +24,7 @@ const (
 // section is a branch, or what every sync is asked.
 type section struct {
 	name   string
-	places []decision.Place
+	places []decision.Node
 	aside  map[string]bool // asked beside the usual way
 }
 
@@ -33,16 +33,16 @@ type section struct {
 func sections(g decision.Graph) []section {
 	branch := branches(g)
 	last := -1
-	for i := range g.Places {
+	for i := range g.Nodes {
 		if branch[i] != "" {
 			last = i
 		}
 	}
 	if last < 0 {
-		last = slices.IndexFunc(g.Places, func(p decision.Place) bool { return p.ID == decision.ToReport }) - 1
+		last = slices.IndexFunc(g.Nodes, func(p decision.Node) bool { return p.ID == decision.ToReport }) - 1
 	}
 	var list []section
-	for i, p := range g.Places {
+	for i, p := range g.Nodes {
 		if p.ID == decision.ToEnd {
 			continue
 		}
@@ -68,14 +68,14 @@ func sections(g decision.Graph) []section {
 // branches are those of the places. Questions that interrupt a branch, and to which
 // nothing usually leads, belong to what they interrupt.
 func branches(g decision.Graph) []string {
-	list := make([]string, len(g.Places))
+	list := make([]string, len(g.Nodes))
 	for i := 0; i < len(list); {
 		end, unusual := i, true
-		for ; end < len(list) && g.Places[end].Question.Branch == g.Places[i].Question.Branch; end++ {
-			unusual = unusual && !usual(g, g.Places[end].ID)
+		for ; end < len(list) && g.Nodes[end].Question.Branch == g.Nodes[i].Question.Branch; end++ {
+			unusual = unusual && !usual(g, g.Nodes[end].ID)
 		}
-		name := g.Places[i].Question.Branch
-		if unusual && i > 0 && end < len(list) && list[i-1] == g.Places[end].Question.Branch {
+		name := g.Nodes[i].Question.Branch
+		if unusual && i > 0 && end < len(list) && list[i-1] == g.Nodes[end].Question.Branch {
 			name = list[i-1]
 		}
 		for ; i < end; i++ {
@@ -87,7 +87,7 @@ func branches(g decision.Graph) []string {
 
 // usual reports whether an answer leads to the place more often than elsewhere.
 func usual(g decision.Graph, id string) bool {
-	return slices.ContainsFunc(g.Ways, func(w decision.Way) bool { return w.To == id && w.Usual })
+	return slices.ContainsFunc(g.Edges, func(w decision.Edge) bool { return w.To == id && w.Usual })
 }
 
 // head is the name of a section, placed in its column.
@@ -98,7 +98,7 @@ type head struct {
 
 // box is a place with its answers, placed in its column.
 type box struct {
-	decision.Place
+	decision.Node
 	column, y, h int
 	left         int // from the left of the column
 	text         []string
@@ -110,7 +110,7 @@ type box struct {
 type row struct {
 	*box
 	answer decision.Answer
-	ways   []decision.Way
+	ways   []decision.Edge
 	y, h   int
 	then   []string
 }
@@ -145,7 +145,7 @@ func (d *drawing) columns(list []section) {
 func (d *drawing) stack(s section) (boxes []*box, high int) {
 	y := headRoom
 	for _, p := range s.places {
-		b := &box{Place: p, y: y}
+		b := &box{Node: p, y: y}
 		if s.aside[p.ID] {
 			b.left = inset
 		}
@@ -168,7 +168,7 @@ func (d *drawing) answers(b *box, y int) int {
 			b.rows[n-1].ways = append(b.rows[n-1].ways, w)
 			continue
 		}
-		b.rows = append(b.rows, &row{box: b, answer: w.Answer, ways: []decision.Way{w}})
+		b.rows = append(b.rows, &row{box: b, answer: w.Answer, ways: []decision.Edge{w}})
 	}
 	for _, r := range b.rows {
 		room := wide - b.left - indent - numbers
@@ -208,7 +208,7 @@ func rank(last bool) int {
 }
 
 func (r *row) leads(to string) bool {
-	return slices.ContainsFunc(r.ways, func(w decision.Way) bool { return w.To == to })
+	return slices.ContainsFunc(r.ways, func(w decision.Edge) bool { return w.To == to })
 }
 
 // words say what follows from the answer.
@@ -220,7 +220,7 @@ func (r *row) words() string {
 }
 
 // title is what the box of a place asks.
-func title(p decision.Place) string {
+func title(p decision.Node) string {
 	if p.ID == decision.ToReport {
 		return "What is there to report?"
 	}

@@ -79,15 +79,15 @@ func taken(g decision.Graph, hops []decision.Hop) track {
 	for _, h := range hops {
 		h.Holds = h.Holds || t.questions[h.From].Holds
 		t.questions[h.From] = h
-		i := slices.IndexFunc(g.Places, func(p decision.Place) bool { return p.ID == h.From })
+		i := slices.IndexFunc(g.Nodes, func(p decision.Node) bool { return p.ID == h.From })
 		if i < 0 {
 			continue // Recorded by another version, which asked this.
 		}
-		a, _ := g.Places[i].Question.Answer(h.Said)
+		a, _ := g.Nodes[i].Question.Answer(h.Said)
 		t.answers[[2]string{h.From, a.Is}] = h.Said
 		t.ways[[3]string{h.From, a.Is, h.To}] = true
 	}
 	return t
 }
 
-func (t track) way(w decision.Way) bool { return t.ways[[3]string{w.From, w.Answer.Is, w.To}] }
+func (t track) way(w decision.Edge) bool { return t.ways[[3]string{w.From, w.Answer.Is, w.To}] }

@@ -27,7 +27,7 @@ func TestDrawingIsWhole(t *testing.T) {
 	for name, g := range graphs {
 		v := Alone(g, name, "")
 		boxes, rows := 0, 0
-		for _, p := range g.Places {
+		for _, p := range g.Nodes {
 			if p.ID != decision.ToEnd {
 				boxes++
 			}
@@ -203,8 +203,5 @@ func TestWrap(t *testing.T) {
 		if got := strings.Join(wrap(c.text, c.first, 100, 12), "|"); got != c.want {
 			t.Errorf("%q in %d: %s, want %s", c.text, c.first, got, c.want)
 		}
-	}
-	if got := clip("web-6c9f7d5b48", 5); got != "web-…" {
-		t.Errorf("clipped to %q", got)
 	}
 }

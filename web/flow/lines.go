@@ -41,7 +41,7 @@ func (d *drawing) lines(r *row) (all, gone string) {
 }
 
 // way is one line: down from the box, past its words and to its place.
-func (d *drawing) way(r *row, w decision.Way) string {
+func (d *drawing) way(r *row, w decision.Edge) string {
 	at := d.corner(r.box)
 	x, bottom, y := at.x+spine, at.y+r.box.h, d.top()+r.y-4
 	if r.below != nil && w.To == r.below.ID {

@@ -46,7 +46,7 @@ func (d *drawing) route() {
 
 // aim is the place that a line through the gutters leads to; nil for the end, and
 // for what is straight below.
-func (d *drawing) aim(r *row, w decision.Way) *box {
+func (d *drawing) aim(r *row, w decision.Edge) *box {
 	if r.below != nil && w.To == r.below.ID {
 		return nil
 	}

@@ -39,11 +39,3 @@ func wrap(text string, first, room, size int) []string {
 	}
 	return append(lines, line)
 }
-
-// clip keeps the beginning of a word that nobody bounds.
-func clip(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
-}

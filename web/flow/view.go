@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -91,7 +92,7 @@ func (d *drawing) word(r *row) string {
 	case r.answer.Is != decision.Any:
 		return r.answer.Is
 	case taken:
-		return clip(said, 18)
+		return prose.Clip(said, 18)
 	case len(r.Question.Answers) > 1:
 		return "other"
 	default:
@@ -102,7 +103,7 @@ func (d *drawing) word(r *row) string {
 // InWords is the graph as a sentence for each question, for who does not see it.
 func InWords(g decision.Graph) string {
 	var b strings.Builder
-	for _, p := range g.Places {
+	for _, p := range g.Nodes {
 		ways := g.From(p.ID)
 		if p.Question.ID == "" || len(ways) == 0 {
 			continue

@@ -204,6 +204,7 @@ func (a *App) build() error {
 		Journal:    a.journal,
 		Tally:      a.tally,
 		Catalogues: Catalogues(),
+		Rules:      controllers.Rules(),
 		Loops:      a.cluster.states,
 		Queue:      a.cluster.queue,
 		Server:     a.cluster.server,

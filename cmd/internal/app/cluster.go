@@ -23,7 +23,7 @@ import (
 
 const (
 	// minResync is the shortest resync period; the real one is drawn from it to
-	// its double, so that many managers do not resync at the same time ([1.2]).
+	// its double, so that many managers do not resync at the same time.
 	minResync = 12 * time.Hour
 	// probeEvery and probeWithin are how often the API server is asked whether
 	// it is there, and how long it may take to answer: without its etcd it takes two
@@ -49,7 +49,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	c.state.begin(time.Now())
 	waiting := opts
 	waiting.Config = rest.CopyConfig(opts.Config)
-	waiting.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, c.answering} })
+	waiting.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return waitingTransport{next, c.answering} })
 	shared, err := client(waiting, m, "informers")
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (c *cluster) build(opts Options, m *metrics.Metrics, o controllers.Options)
 const program = "loopscope"
 
 // client makes a client of its own, with its own rate limit, for one part of
-// the program ([1.2]); its user agent tells them apart in an audit log.
+// the program; its user agent tells them apart in an audit log.
 func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface, error) {
 	c, err := kubernetes.NewForConfig(configOf(opts, m, part))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -74,7 +75,7 @@ func Explain(ctx context.Context, config *rest.Config, namespace, name, version 
 		return nil, notFound(ctx, c, namespace, name)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return nil, fmt.Errorf("%w\nexplain needs to get Deployments, and to list ReplicaSets and pods, in namespace %s", err, namespace)
-	case unserved(err):
+	case unavailable(err):
 		return nil, unable(config, err)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
 		return nil, unreachable(config, err)
@@ -83,8 +84,8 @@ func Explain(ctx context.Context, config *rest.Config, namespace, name, version 
 	}
 }
 
-// unserved reports whether an API server answered that it cannot serve.
-func unserved(err error) bool {
+// unavailable reports whether an API server answered that it cannot serve.
+func unavailable(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
@@ -119,15 +120,6 @@ func notFound(ctx context.Context, c kubernetes.Interface, namespace, name strin
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
 	}
-	sort.Slice(names, func(i, j int) bool { return shared(names[i], name) > shared(names[j], name) })
+	sort.Slice(names, func(i, j int) bool { return prose.CommonPrefix(names[i], name) > prose.CommonPrefix(names[j], name) })
 	return fmt.Errorf("there is no Deployment %s in namespace %s; there is %s", name, namespace, strings.Join(names[:min(5, len(names))], ", "))
-}
-
-// shared is the length of the common prefix, by which the likeliest names come first.
-func shared(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

@@ -65,7 +65,7 @@ func TestNoHistoryStopsNothing(t *testing.T) {
 	if code, body := get(t, client, a.URL()+"/metrics"); code != http.StatusOK || !strings.Contains(body, "loopscope_history_failing 1") {
 		t.Errorf("metrics: %d", code)
 	}
-	if _, err := a.history.Get(t.Context(), "x", 1); err == nil || errors.Is(err, telemetry.ErrNotKept) || !strings.Contains(err.Error(), "it is no file") {
+	if _, err := a.history.Get(t.Context(), "x", 1); err == nil || errors.Is(err, telemetry.ErrNotKept) || !strings.Contains(err.Error(), "it is not a file") {
 		t.Errorf("Get = %v", err)
 	}
 }

@@ -54,7 +54,7 @@ func TestPatientWaitsForTheProbe(t *testing.T) {
 					t.Fatal(err)
 				}
 				next := &refusals{left: 2}
-				response, err := patient{next, cluster.answering}.RoundTrip(request)
+				response, err := waitingTransport{next, cluster.answering}.RoundTrip(request)
 				close(done)
 				if err == nil {
 					response.Body.Close()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 	"github.com/loopscope/loopscope/web"
@@ -37,9 +39,10 @@ type ViewOptions struct {
 }
 
 // NewView is a program that shows a recording: a console without a cluster and
-// without loops. It is started and stopped like any other App.
-func NewView(opts ViewOptions) (*App, error) {
-	rec, err := readRecording(opts.File, opts.Epoch)
+// without loops. It is started and stopped like any other App. Reading the recording
+// ends with ctx.
+func NewView(ctx context.Context, opts ViewOptions) (*App, error) {
+	rec, err := readRecording(ctx, opts.File, opts.Epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ func NewView(opts ViewOptions) (*App, error) {
 	a := &App{opts: all, listener: listener, registry: prometheus.NewRegistry(), journal: journal, tally: telemetry.NewTally(), ended: make(chan error, 1)}
 	from, to := rec.span()
 	a.console, err = web.New(web.Options{
-		Journal: journal, Tally: a.tally, Catalogues: Catalogues(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
+		Journal: journal, Tally: a.tally, Catalogues: Catalogues(), Rules: controllers.Rules(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
 		Started: from, Now: func() time.Time { return to }, Recording: &web.Recording{From: from, To: to, Note: rec.note()},
 	})
 	if err != nil {
@@ -76,8 +79,8 @@ type recording struct {
 
 // readRecording reads the syncs of one epoch: the one that is asked for, or the
 // one that ended last. A line that cannot be read is an error.
-func readRecording(file, epoch string) (rec *recording, err error) {
-	from, err := tracefile.Open(file)
+func readRecording(ctx context.Context, file, epoch string) (rec *recording, err error) {
+	from, err := tracefile.Open(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +180,7 @@ func (r *recording) note() string {
 		notes = append(notes, "Its file was cut off: what came before is shown.")
 	}
 	if r.twice > 0 {
-		notes = append(notes, fmt.Sprintf("%d syncs are in it twice, and shown once.", r.twice))
+		notes = append(notes, fmt.Sprintf("%d syncs appear twice, and are shown once.", r.twice))
 	}
 	if len(r.others) > 0 {
 		notes = append(notes, "The file also has other runs, which --epoch shows: "+strings.Join(r.others[:min(5, len(r.others))], ", ")+".")

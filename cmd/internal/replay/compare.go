@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/loopscope/loopscope/controllers/prose"
 )
 
 // compare finds the first difference between the JSON of two values, nil for
@@ -144,10 +146,7 @@ func (n *node) String() string {
 	if plain, err := strconv.Unquote(text); err == nil {
 		text = plain
 	}
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest]) + "..."
-	}
-	return text
+	return prose.Clip(text, longest)
 }
 
 func (n *node) json() string {

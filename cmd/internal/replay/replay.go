@@ -119,7 +119,7 @@ func (r Rules) Traces(list []*telemetry.Trace) []Finding {
 }
 
 // errLoop is the error of a loop that this program does not have.
-var errLoop = errors.New("no such loop is known")
+var errLoop = errors.New("there is no such loop")
 
 // core reads the snapshot for the rules of its loop, and when it was taken.
 func (r Rules) core(t *telemetry.Trace) (decision.Core, time.Time, error) {

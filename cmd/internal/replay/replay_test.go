@@ -34,7 +34,7 @@ func through(t *testing.T, traces []*telemetry.Trace) []*telemetry.Trace {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := tracefile.NewReader(&b)
+	r, err := tracefile.NewReader(t.Context(), &b)
 	if err != nil {
 		t.Fatal(err)
 	}

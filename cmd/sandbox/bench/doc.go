@@ -15,7 +15,8 @@
 //	LOOPSCOPE_BENCH_SIDE         "ours", "upstream" or "bare": this side alone
 //	LOOPSCOPE_BENCH_OVERHEAD     ours against bare: what record, history and a reader cost
 //	LOOPSCOPE_BENCH_CROWD        ours with LOOPSCOPE_BENCH_READERS readers (100) against ours without one
-//	LOOPSCOPE_BENCH_WORKERS      syncs that each loop runs at once (default 5)
+//	LOOPSCOPE_BENCH_FLOODS       rollouts beside each flood of readers, and alone ("make bench-floods")
+//	LOOPSCOPE_BENCH_WORKERS      number of concurrent syncs of each loop (default 5)
 //	LOOPSCOPE_BENCH_QPS          requests a second of each loop (default 100)
 //	LOOPSCOPE_BENCH_BURST        requests at once of each loop (default 200)
 //	LOOPSCOPE, LOOPSCOPE_SANDBOX binaries that are built already

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/sandbox/internal/requestlog"
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
 
@@ -45,6 +46,9 @@ func startLoops(t *testing.T, config *rest.Config) *loops {
 	l := &loops{wire: newWire(), clock: &wallClock{}}
 	config = rest.CopyConfig(config)
 	config.Wrap(l.wire.wrap)
+	if err := requestlog.Follow(config); err != nil {
+		t.Fatal(err)
+	}
 	program, err := app.New(app.Options{
 		Config: config, Listen: "127.0.0.1:0", QPS: 200, Burst: 400, Clock: l.clock,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),

@@ -17,7 +17,7 @@ import (
 const plantedPrefix = "example.com/"
 
 // family checks, beside the numbers, that nothing of a Deployment gets lost or
-// is there twice: a ReplicaSet or pod without the controller it had, a pod that
+// appears twice: a ReplicaSet or pod without the controller it had, a pod that
 // its ReplicaSet left behind, two ReplicaSets of one template, and a planted
 // label or annotation that changed or went.
 type family struct {

@@ -39,7 +39,7 @@ type controllerStory struct {
 }
 
 // TestReplicationControllerStory goes through the life of a ReplicationController
-// with kubectl ([3.9], and through it [RS-6], [RS-8] and [RS-9]).
+// with kubectl ([RM-1], and through it [RS-6], [RS-8] and [RS-9]).
 func TestReplicationControllerStory(t *testing.T) {
 	t.Parallel()
 	plane := ownPlane(t).Plane
@@ -172,7 +172,7 @@ func (s *controllerStory) scales(t *testing.T) {
 	}
 }
 
-// saysSo finds the events of everything that happened ([3.8]).
+// saysSo finds the events of everything that happened ([EV-2]).
 func (s *controllerStory) saysSo(t *testing.T) {
 	t.Helper()
 	testplane.Until(t, time.Minute, "the events", func() error {

@@ -77,7 +77,7 @@ func Open(ctx context.Context, config *rest.Config) (*Plane, error) {
 }
 
 // handler notes when something changed that counts: a pod that crashes time and
-// again changes for ever.
+// again changes forever.
 func (p *Plane) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: p.touchObject,

@@ -66,7 +66,7 @@ func pointers[T any](items []T) []*T {
 }
 
 // versions tells two scenes apart. Of a pod only what is compared counts, as one
-// that crashes gets new versions for ever.
+// that crashes gets new versions forever.
 func (s scene) versions() map[types.UID]string {
 	all := map[types.UID]string{}
 	for _, d := range s.deployments {

@@ -6,7 +6,7 @@ func TestScenariosAreMany(t *testing.T) {
 	scenarios, names := scripted(t), map[string]bool{}
 	for _, scenario := range scenarios {
 		if names[scenario.Name] {
-			t.Errorf("%s is there twice", scenario.Name)
+			t.Errorf("%s appears twice", scenario.Name)
 		}
 		names[scenario.Name] = true
 	}

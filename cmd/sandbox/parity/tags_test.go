@@ -4,40 +4,43 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// tags are the branches of the specification of the loops.
-const tags = `D-0 D-1 D-2 D-3 D-4 D-5 D-6 D-7 D-8 D-9 D-10 D-11
-S-1 S-2 S-3
-RC-1 RC-2 RC-3 RC-4 RC-5 RC-6 RC-7
-RR-1 RR-2 RR-3 RR-4 RR-5
-RS-0 RS-1 RS-2 RS-3 RS-4 RS-5 RS-6 RS-7 RS-8 RS-9 RS-10 RS-11`
-
-// TestEveryTagIsNamedByATest: a branch that no test, golden or scenario claims
-// in words is one that nobody meant to test.
-func TestEveryTagIsNamedByATest(t *testing.T) {
+// TestEveryRuleIsNamedByATest: a rule that no test, golden or scenario claims in
+// words is one that nobody meant to test.
+func TestEveryRuleIsNamedByATest(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "controllers", "RULES.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := decision.ParseRules(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	named := map[string][]string{}
-	tag := regexp.MustCompile(`\b(?:D|S|RC|RR|RS)-\d+\b`)
 	for file, text := range claims(t) {
-		for _, name := range tag.FindAllString(text, -1) {
-			named[name] = append(named[name], file)
+		for _, tag := range decision.RuleTag.FindAllString(text, -1) {
+			named[tag] = append(named[tag], file)
 		}
 	}
-	for _, name := range strings.Fields(tags) {
-		if len(named[name]) == 0 {
-			t.Errorf("no test names [%s]", name)
-			continue
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			if len(named[r.Tag]) == 0 {
+				t.Errorf("no test names [%s] %s", r.Tag, r.Title)
+				continue
+			}
+			t.Logf("%-5s %3d, such as %s", r.Tag, len(named[r.Tag]), named[r.Tag][0])
 		}
-		t.Logf("%-5s %3d, such as %s", name, len(named[name]), named[name][0])
 	}
 }
 
-// claims is what tests say about themselves: the source of tests but this one,
+// claims is what tests say about themselves: the source of tests but those of tags,
 // the comments of goldens and those of scenarios.
 func claims(t *testing.T) map[string]string {
 	t.Helper()
@@ -47,7 +50,7 @@ func claims(t *testing.T) map[string]string {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		isTest := strings.HasSuffix(path, "_test.go") && filepath.Base(path) != "tags_test.go"
+		isTest := strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, "tags_test.go")
 		isGolden := strings.HasSuffix(path, ".txtar") && filepath.Base(filepath.Dir(path)) == "golden"
 		if !isTest && !isGolden {
 			return nil

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// fate is what became of a plant.
+type fate string
+
+const (
+	killed    fate = "killed"
+	timedOut  fate = "killed by timeout"
+	survived  fate = "survived"
+	noCompile fate = "does not compile" // and so is no plant
+)
+
+// result is a plant with its fate.
+type result struct {
+	plant plant
+	fate  fate
+	took  time.Duration
+}
+
+// gardener plants mistakes, several at a time.
+type gardener struct {
+	root    string
+	scratch string
+	workers int
+	state   *state
+	out     io.Writer
+	suites  map[string]*suite // those whose tests pass without a mistake
+
+	mu   sync.Mutex
+	done int
+}
+
+// plantAll plants the candidates in their order until as many as are asked for have
+// compiled.
+func plantAll(ctx context.Context, root string, o options, candidates []plant, out io.Writer) (results []result, err error) {
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	state, err := openState(o, root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, state.close()) }()
+	g := &gardener{root: root, scratch: scratch, workers: max(1, o.workers), state: state, out: out, suites: map[string]*suite{}}
+	want := o.n
+	if want == 0 || len(o.ids) > 0 {
+		want = len(candidates)
+	}
+	for len(results) < want && len(candidates) > 0 {
+		batch := candidates[:min(want-len(results), len(candidates))]
+		candidates = candidates[len(batch):]
+		got, err := g.batch(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, got...)
+	}
+	return results, nil
+}
+
+// atOnce bounds the plants in one binary.
+const atOnce = 150
+
+// batch plants these and returns those that compiled.
+func (g *gardener) batch(ctx context.Context, batch []plant) (results []result, err error) {
+	beds := map[string][]plant{} // by package; what is outside of functions alone
+	for _, p := range batch {
+		if known, is := g.state.fate(p); is {
+			results = append(results, result{plant: p, fate: known})
+			continue
+		}
+		key := p.pkg
+		if p.outside() {
+			key += " " + p.id()
+		}
+		beds[key] = append(beds[key], p)
+	}
+	for _, key := range slices.Sorted(maps.Keys(beds)) {
+		for bed := range slices.Chunk(beds[key], atOnce) {
+			got, err := g.bed(ctx, bed)
+			if err != nil {
+				return nil, err
+			}
+			results = append(results, got...)
+		}
+	}
+	return slices.DeleteFunc(results, func(r result) bool { return r.fate == noCompile }), nil
+}
+
+// bed builds plants of one package into one binary, and runs the tests on each.
+func (g *gardener) bed(ctx context.Context, plants []plant) ([]result, error) {
+	scratch, err := os.MkdirTemp(g.scratch, "bed")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	pkg := plants[0].pkg
+	s := g.suites[pkg]
+	if s == nil {
+		if s, err = newSuite(g.root, pkg); err != nil {
+			return nil, err
+		}
+	}
+	seedlings := make([]seedling, len(plants))
+	for i, p := range plants {
+		seedlings[i] = seedling{plant: p, number: i + 1}
+	}
+	binary, bad, err := s.build(ctx, g.root, scratch, slices.Clone(seedlings))
+	if err != nil {
+		return nil, err
+	}
+	if g.suites[pkg] == nil && !plants[0].outside() { // A package sorts before its variables.
+		if err := s.baseline(ctx, binary, scratch); err != nil {
+			return nil, err
+		}
+		g.suites[pkg] = s
+	}
+	return g.all(ctx, seedlings, func(x seedling) (fate, error) {
+		if bad[x.number] {
+			return noCompile, nil
+		}
+		return s.try(ctx, binary, scratch, x.number)
+	})
+}
+
+// all tries seedlings, several at a time.
+func (g *gardener) all(ctx context.Context, seedlings []seedling, try func(seedling) (fate, error)) ([]result, error) {
+	results, errs := make([]result, len(seedlings)), make([]error, len(seedlings))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range g.workers {
+		wg.Go(func() {
+			for i := range next {
+				if errs[i] = ctx.Err(); errs[i] != nil {
+					continue
+				}
+				start := time.Now()
+				found, err := try(seedlings[i])
+				results[i] = result{plant: seedlings[i].plant, fate: found, took: time.Since(start)}
+				if errs[i] = err; err == nil {
+					errs[i] = g.tell(results[i])
+				}
+			}
+		})
+	}
+	for i := range seedlings {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results, errors.Join(errs...)
+}
+
+// try runs the tests with one plant switched on, the slow ones last.
+func (s *suite) try(ctx context.Context, binary, scratch string, number int) (fate, error) {
+	runs := [][]string{nil}
+	if s.slow != "" {
+		runs = [][]string{{"-test.skip=" + s.slow}, {"-test.run=" + s.slow}}
+	}
+	for _, flags := range runs {
+		_, err := s.run(ctx, binary, scratch, number, flags...)
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case errors.Is(err, errTimeout):
+			return timedOut, nil
+		case err != nil:
+			return killed, nil
+		}
+	}
+	return survived, nil
+}
+
+// tell prints a result and keeps it.
+func (g *gardener) tell(r result) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.done++
+	fmt.Fprintf(g.out, "%4d %5.1fs %s %-9s %s\n", g.done, r.took.Seconds(), r.plant.id(), r.fate, r.plant)
+	return g.state.keep(r)
+}

@@ -1,0 +1,234 @@
+package controllers
+
+import (
+	"net/http"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// deploymentRow is a situation of the Deployment loop.
+func deploymentRow(section, name string, arrange func(s *scene)) actingRow {
+	return actingRow{section: section, name: name, loop: telemetry.LoopDeployment, arrange: arrange}
+}
+
+// nameRows are who has the name of a ReplicaSet that is to be created.
+func nameRows() (rows []actingRow) {
+	add := func(name string, arrange func(s *scene)) {
+		rows = append(rows, deploymentRow("name of a new replicaset", name, func(s *scene) {
+			s.have(webDeployment(), webSet(1, 3))
+			s.server.on(http.MethodPost, "/replicasets", 1, answerNamed("409 name taken").reply)
+			arrange(s)
+		}))
+	}
+	holder := func(name, owner, image string) *appsv1.ReplicaSet {
+		rs := webSet(2, 1)
+		rs.Name, rs.ResourceVersion = name, "700"
+		rs.Spec.Template = actingTemplate(image, rs.Labels)
+		rs.OwnerReferences = nil
+		if owner != "" {
+			rs.OwnerReferences = []metav1.OwnerReference{*ownedBy(kindDeployment, "web", owner)}
+		}
+		return rs
+	}
+	d := webDeployment()
+	name := replicaSetName("web", templateHash(&d.Spec.Template, nil))
+	add("ours, of this template, not in the cache yet", func(s *scene) { s.server.store(holder(name, "uid-web", "shop:v2")) })
+	add("ours, of another template", func(s *scene) { s.server.store(holder(name, "uid-web", "shop:v3")) })
+	add("of an earlier Deployment of our name", func(s *scene) { s.server.store(holder(name, "uid-earlier", "shop:v2")) })
+	add("nobody's", func(s *scene) { s.server.store(holder(name, "", "shop:v2")) })
+	add("another's, and so is the next name", func(s *scene) {
+		next := replicaSetName("web", templateHash(&d.Spec.Template, new(int32(1))))
+		s.server.store(holder(name, "uid-earlier", "shop:v2"), holder(next, "uid-earlier", "shop:v2"))
+		s.server.on(http.MethodPost, "/replicasets", 1, answerNamed("409 name taken").reply)
+	})
+	add("gone again", func(*scene) {})
+	for _, answer := range []string{"403 by RBAC", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
+		add("who has it cannot be read: "+answer, func(s *scene) { s.server.on(http.MethodGet, "/"+name, 0, answerNamed(answer).reply) })
+	}
+	return rows
+}
+
+// guardRows are writes that are not sent, as something newer is known, and conflicts
+// whose other writer is not.
+func guardRows() (rows []actingRow) {
+	section := "superseded and conflicting"
+	newer := func(uid string) entry {
+		return entry{uid: types.UID("uid-" + uid), resource: resourceReplicaSets, object: "it", rv: "900"}
+	}
+	two := func(s *scene) { s.have(webDeployment(), webSet(0, 1), webSet(1, 1), webSet(2, 3)) }
+	rows = append(rows, deploymentRow(section, "the other loop has written the second ReplicaSet meanwhile", func(s *scene) {
+		two(s)
+		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+			s.opts.Ledger.written(newer("web-1"))
+			taken(w, r, take)
+		})
+	}))
+	rows = append(rows, deploymentRow(section, "the cache shows a newer second ReplicaSet meanwhile", func(s *scene) {
+		two(s)
+		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+			s.cached(at500(webSet(1, 1)))
+			taken(w, r, take)
+		})
+	}))
+	rows = append(rows, deploymentRow(section, "the cache shows another second ReplicaSet of that name meanwhile", func(s *scene) {
+		two(s)
+		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+			other := webSet(1, 1)
+			other.UID = "uid-another"
+			s.cached(other)
+			taken(w, r, take)
+		})
+	}))
+	rows = append(rows, deploymentRow(section, "the ReplicaSet to delete was written by the other loop meanwhile", func(s *scene) {
+		d := webDeployment()
+		d.Spec.RevisionHistoryLimit = new(int32)
+		s.have(d, webSet(0, 0), webSet(1, 0), webSet(2, 3))
+		s.server.on(http.MethodDelete, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+			s.opts.Ledger.written(newer("web-1"))
+			taken(w, r, take)
+		})
+	}))
+	rows = append(rows, deploymentRow(section, "the Deployment's own status was written meanwhile", func(s *scene) {
+		two(s)
+		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+			s.opts.Ledger.written(entry{uid: "uid-web", resource: resourceDeployments, object: "it", rv: "900"})
+			taken(w, r, take)
+		})
+	}))
+	for _, answer := range []string{"404 not found", "503 unavailable", "connection cut before the commit"} {
+		rows = append(rows, deploymentRow(section, "409 by version, and the other writer cannot be read: "+answer, func(s *scene) {
+			s.have(webDeployment(), webSet(1, 0), webSet(2, 1))
+			s.server.on(http.MethodPut, "/replicasets/web-2", 0, answerNamed("409 by version").reply)
+			s.server.on(http.MethodGet, "/replicasets/web-2", 0, answerNamed(answer).reply)
+		}))
+	}
+	return append(rows, statusGuardRows(section)...)
+}
+
+// statusGuardRows are status writes of owners that the Deployment loop has written meanwhile.
+func statusGuardRows(section string) (rows []actingRow) {
+	for _, p := range parents()[1:] {
+		rows = append(rows, p.row(section, "its status, and it was scaled by us meanwhile", func(s *scene) {
+			s.have(setStatus(keeper(p.kind, 2), 2), webPod("own", p.kind))
+			s.server.on(http.MethodPost, "/pods", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+				s.opts.Ledger.written(entry{uid: "uid-web", resource: resourceNamed(p.of()), object: "it", rv: "900"})
+				taken(w, r, take)
+			})
+		}))
+	}
+	return rows
+}
+
+// eventRows are what becomes of events: nothing waits for them, and nothing fails with them.
+func eventRows() (rows []actingRow) {
+	for _, p := range parents() {
+		for _, answer := range []string{"403 by a terminating namespace", "409 name taken", "422 invalid", "500 internal error"} {
+			rows = append(rows, p.row("events", "first, "+answer, func(s *scene) {
+				p.tells(s)
+				s.server.on(http.MethodPost, "/events", 0, answerNamed(answer).reply)
+			}))
+		}
+		twice := p.row("events", "told again", p.tells)
+		twice.keep = true
+		rows = append(rows, twice)
+		again := p.row("events", "told again, and the first is gone", func(s *scene) {
+			p.tells(s)
+			s.server.script(0, answerNamed("404 not found").reply, func(x *sent) bool {
+				resource, _, _ := x.parts()
+				return resource == "events" && x.Method == http.MethodPatch
+			})
+		})
+		again.keep = true
+		rows = append(rows, again)
+	}
+	return rows
+}
+
+// tells has two syncs tell the same event, as the write between is refused.
+func (p parent) tells(s *scene) {
+	if p.kind == kindDeployment {
+		d := webDeployment()
+		d.Annotations[annotationRollback] = "7"
+		s.have(d, webSet(2, 3))
+		s.server.on(http.MethodPut, "/deployments/web", 1, answerNamed("422 invalid").reply)
+		return
+	}
+	s.have(keeper(p.kind, 1))
+	s.server.on(http.MethodPost, "/pods", 0, answerNamed("403 by quota").reply)
+	s.server.on(http.MethodPut, "/status", 0, answerNamed("422 invalid").reply)
+}
+
+// otherRows are objects that are not served like the rest.
+func otherRows() (rows []actingRow) {
+	section := "others"
+	all := func(s *scene) {
+		d := webDeployment()
+		d.Spec.Selector = &metav1.LabelSelector{}
+		s.have(d, orphaned(webSet(1, 1)))
+	}
+	rows = append(rows, deploymentRow(section, "a Deployment that selects everything", all))
+	rows = append(rows, deploymentRow(section, "a Deployment that selects everything, after a lost reply", func(s *scene) {
+		all(s)
+		s.loop.controller.unknown("shop/web")
+	}))
+	rows = append(rows, deploymentRow(section, "a Deployment that is not there", func(*scene) {}))
+	rows = append(rows, deploymentRow(section, "a Deployment that is paused", func(s *scene) {
+		d := webDeployment()
+		d.Spec.Paused = true
+		s.have(d, webSet(1, 3))
+	}))
+	rows = append(rows, deploymentRow(section, "a Recreate whose old pods have not ended", func(s *scene) {
+		d := webDeployment()
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+		pod := webPod("old", "")
+		pod.OwnerReferences = []metav1.OwnerReference{*ownedBy(kindReplicaSet, "web-1", "uid-web-1")}
+		s.have(d, webSet(1, 0), terminating(pod))
+	}))
+	for _, p := range parents() {
+		rows = append(rows, p.row(section, "is being deleted", func(s *scene) {
+			p.base(s)
+			s.have(terminating(accessor(p.of())).(runtime.Object))
+		}))
+	}
+	for _, p := range parents()[1:] {
+		rows = append(rows, p.row(section, "an orphan to adopt is gone, and a pod is to be created", func(s *scene) {
+			s.have(setStatus(keeper(p.kind, 3), 1), webPod("own", p.kind))
+			s.cached(orphaned(webPod("x", "")))
+		}))
+		rows = append(rows, p.row(section, "the words of a refusal are published as they were said", func(s *scene) {
+			s.have(keeper(p.kind, 1))
+			s.server.on(http.MethodPost, "/pods", 0, refuse(422, metav1.StatusReasonInvalid, "cannot pull https://user:secret@registry.example/shop"))
+		}))
+		rows = append(rows, p.row(section, "a name that is no prefix", func(s *scene) {
+			o := keeper(p.kind, 1)
+			accessor(o).SetAnnotations(map[string]string{"of": "the owner"})
+			s.have(o)
+		}))
+	}
+	return rows
+}
+
+// watchRows are all acts of a loop that only watches: nothing is sent.
+func watchRows() (rows []actingRow) {
+	add := func(acts []act) {
+		for _, a := range acts {
+			rows = append(rows, actingRow{section: "watching", name: a.name, loop: a.loop, arrange: func(s *scene) {
+				s.loop.opts.Mode = Watch
+				a.arrange(s)
+			}})
+		}
+	}
+	deployments := deploymentActs()
+	for i := range deployments {
+		deployments[i].loop = telemetry.LoopDeployment
+	}
+	add(deployments)
+	add(keeperActs(telemetry.LoopReplicaSet, kindReplicaSet))
+	add(keeperActs(telemetry.LoopReplicationController, kindReplicationController))
+	return rows
+}

@@ -1,0 +1,174 @@
+package controllers
+
+import (
+	"context"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// actingAt is the instant of every scene.
+var actingAt = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+
+// scene is one loop with caches that a test fills, in front of an API server. The loop
+// sends through client-go's real transport, as a manager sets it up.
+type scene struct {
+	t      *testing.T
+	server *apiServer
+	clock  *testclock.FakeClock
+	opts   Options
+	caches *caches
+	loop   *Loop
+	record *recording
+}
+
+// userAgents are those of the clients of the manager, by loop.
+var userAgents = map[string]string{
+	telemetry.LoopDeployment:            "loopscope/test deployment-controller",
+	telemetry.LoopReplicaSet:            "loopscope/test replicaset-controller",
+	telemetry.LoopReplicationController: "loopscope/test replication-controller",
+}
+
+// transport is how a scene's loop reaches the API server.
+type transport int
+
+const (
+	overHTTP2 transport = iota // as in production
+	overHTTP1
+	toNobody // the connection is refused
+)
+
+// closedPort is one that no server is ever given.
+const closedPort = "https://127.0.0.1:1"
+
+func newScene(t *testing.T, loop string, over transport) *scene {
+	t.Helper()
+	server := newAPIServer(t, over != overHTTP1)
+	if over == toNobody {
+		server.URL = closedPort
+	}
+	s := &scene{t: t, server: server, clock: testclock.NewFakeClock(actingAt), record: &recording{}}
+	s.opts = Options{Clock: s.clock, Recorder: s.record, Ledger: NewLedger(s.clock), Managers: NewManagers(), Signature: "loopscope",
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	s.build(loop)
+	return s
+}
+
+// config is how a manager reaches the API server: protobuf, and a user agent of its own.
+func (s *scene) config(userAgent string) *rest.Config {
+	return &rest.Config{
+		Host: s.server.URL, UserAgent: userAgent, QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})},
+		ContentConfig:   rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
+	}
+}
+
+// client is one that closes its connections with the test.
+func (s *scene) client(userAgent string) kubernetes.Interface {
+	config := s.config(userAgent)
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(h.Transport) })
+	client, err := kubernetes.NewForConfigAndClient(config, h)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
+}
+
+// build makes the loop on informers that nobody starts, and its event pipeline.
+func (s *scene) build(loop string) {
+	client := s.client(userAgents[loop])
+	f := informers.NewSharedInformerFactory(client, 0)
+	s.caches = &caches{factory: f}
+	var err error
+	switch loop {
+	case telemetry.LoopDeployment:
+		s.loop, err = NewDeployment(s.t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
+	case telemetry.LoopReplicaSet:
+		s.loop, err = NewReplicaSet(s.t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
+	case telemetry.LoopReplicationController:
+		s.loop, err = NewReplicationController(s.t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, s.opts)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	broadcaster := s.loop.broadcast(ctx)
+	s.loop.queue.Start()
+	s.t.Cleanup(func() {
+		cancel()
+		broadcaster.Shutdown()
+		s.loop.queue.ShutDown()
+	})
+}
+
+// have puts objects into the caches and into the API server, alike.
+func (s *scene) have(objects ...runtime.Object) {
+	s.t.Helper()
+	for _, o := range objects {
+		s.cached(o)
+		s.server.store(o.DeepCopyObject())
+	}
+}
+
+// cached puts objects into the caches alone.
+func (s *scene) cached(objects ...runtime.Object) {
+	s.t.Helper()
+	for _, o := range objects {
+		s.caches.add(s.t, o)
+	}
+}
+
+// sync runs one sync of shop/web, as a worker does, and returns what it recorded.
+func (s *scene) sync() *telemetry.Trace {
+	s.t.Helper()
+	s.loop.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded, At: actingAt})
+	w, shutdown := s.loop.queue.Get()
+	if shutdown {
+		s.t.Fatal("the queue is shut down")
+	}
+	s.loop.sync(s.t.Context(), w, 0)
+	traces := s.record.all()
+	return traces[len(traces)-1]
+}
+
+// events waits until the API server has answered that many events.
+func (s *scene) events(n int) {
+	s.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		have := 0
+		s.server.mu.Lock()
+		for i := range s.server.sent {
+			x := &s.server.sent[i]
+			again := x.Method == http.MethodPatch && strings.HasPrefix(x.Answer, "404") // Then it is created.
+			if resource, _, _ := x.parts(); resource == "events" && x.Answer != "" && !again {
+				have++
+			}
+		}
+		s.server.mu.Unlock()
+		if have >= n {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%d of %d events were answered", have, n)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

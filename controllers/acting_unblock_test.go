@@ -1,0 +1,136 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// watchesOf are the requests for what may end what keeps pods, by the code of the finding.
+var watchesOf = map[string]string{
+	"volume-claim": "/api/v1/namespaces/shop/persistentvolumeclaims", "config": "/api/v1/namespaces/shop/configmaps", "unschedulable": "/api/v1/nodes",
+	"quota": "/api/v1/namespaces/shop/resourcequotas", "limit-range": "/api/v1/namespaces/shop/limitranges",
+	"service-account": "/api/v1/namespaces/shop/serviceaccounts", "priority-class": "/apis/scheduling.k8s.io/v1/priorityclasses",
+}
+
+// TestActingUnblock: what may end what keeps pods is listed once and watched from there. A
+// right that is missing ends it for good, anything else only this watch.
+func TestActingUnblock(t *testing.T) {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(watchesOf)), slices.Sorted(maps.Keys(enders))); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	for code, path := range watchesOf {
+		for _, answer := range []string{"taken", "401 unauthorized", "403 by RBAC", "404 not found", "429 once, Retry-After 0", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
+			t.Run(code+"/"+answer, func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, telemetry.LoopReplicaSet, overHTTP2)
+				if a := answerNamed(answer); answer != "taken" {
+					s.server.script(max(a.times, 0), a.reply, func(x *sent) bool { return !strings.Contains(x.Query, "watch=") })
+				}
+				s.server.script(0, answerMetadata, func(*sent) bool { return true })
+				u, woken := s.unblocker(t)
+				u.follow(keptBy(code))
+				want := []string{"GET " + path + "?limit=1"}
+				switch answer {
+				case "taken":
+					want = append(want, "GET "+path+"?resourceVersion=7&watch=true")
+				case "429 once, Retry-After 0":
+					want = append(want, want[0], "GET "+path+"?resourceVersion=7&watch=true")
+				}
+				s.awaitRequests(t, want)
+				if len(want) > 1 {
+					if got := <-woken; got.key != "shop/web" || !strings.HasSuffix(got.cause.Object, " full") {
+						t.Errorf("woke %s because of %s", got.key, got.cause.Object)
+					}
+				}
+				forbidden := strings.HasPrefix(answer, "40")
+				s.await(t, "the end of the watch", func() bool { return u.isDenied(code) == forbidden })
+			})
+		}
+	}
+}
+
+func (u *unblocker) isDenied(code string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.denied[code] && len(u.places) == 0
+}
+
+// answerMetadata answers a list, and a watch with one object that came.
+func answerMetadata(w http.ResponseWriter, r *http.Request, _ func() response) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Query().Get("watch") == "" {
+		fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[]}`)
+		return
+	}
+	fmt.Fprintln(w, `{"type":"ADDED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"full","resourceVersion":"8"}}}`)
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+// unblocker is one on the scene's API server, with the client of a manager.
+func (s *scene) unblocker(t *testing.T) (*unblocker, <-chan woken) {
+	t.Helper()
+	tried := make(chan woken, 8)
+	u := &unblocker{client: s.metadata(t), logger: slog.New(slog.DiscardHandler), wake: func(key string, c telemetry.Cause) { tried <- woken{key, c} }}
+	ctx, end := context.WithCancel(context.Background())
+	u.run(ctx)
+	t.Cleanup(func() { end(); u.wait() })
+	return u, tried
+}
+
+// refusals are the API server's words, by the code that they are read as.
+var refusals = map[string]string{
+	"quota":           `pods "web-1" is forbidden: exceeded quota: full, requested: pods=1, used: pods=3, limited: pods=3`,
+	"limit-range":     `pods "web-1" is forbidden: maximum cpu usage per Container is 1, but limit is 2`,
+	"service-account": `pods "web-1" is forbidden: error looking up service account shop/full: serviceaccount "full" not found`,
+	"priority-class":  `pods "web-1" is forbidden: no PriorityClass with name full was found`,
+}
+
+// keptBy is a sync whose pods are refused, or wait for what "full" is.
+func keptBy(code string) *telemetry.Trace {
+	if refusals[code] != "" {
+		return refusedWith("shop/web", refusals[code])
+	}
+	x := syncOfKey("shop/web", decision.Round{})
+	x.Diagnosis = decision.Diagnosis{Findings: []decision.Finding{{Code: code, Message: `"full" not found`}}}
+	return x
+}
+
+// awaitRequests waits for exactly these requests of the unblocker.
+func (s *scene) awaitRequests(t *testing.T, want []string) {
+	t.Helper()
+	var got []string
+	s.await(t, "requests", func() bool {
+		s.server.mu.Lock()
+		defer s.server.mu.Unlock()
+		got = nil
+		for _, x := range s.server.sent {
+			got = append(got, x.Method+" "+x.Path+"?"+x.Query)
+		}
+		return len(got) >= len(want)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func (s *scene) await(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !met(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}

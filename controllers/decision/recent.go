@@ -1,0 +1,85 @@
+package decision
+
+import "time"
+
+// RecentChangeKind says what happened.
+type RecentChangeKind string
+
+// The kinds of news.
+const (
+	// ScaledBack: a ReplicaSet was scaled past its Deployment, which took that back.
+	ScaledBack RecentChangeKind = "scaled-back"
+	// WentBack: a Deployment was given the template of an earlier revision.
+	WentBack RecentChangeKind = "went-back"
+	// Adopted and Released: children came to match the selector, or no longer did.
+	Adopted  RecentChangeKind = "adopted"
+	Released RecentChangeKind = "released"
+)
+
+const (
+	// recentFor is how long a sentence tells news.
+	recentFor = time.Minute
+	// recentPendingFor is how long news waits for its object to come to rest.
+	recentPendingFor = time.Hour
+)
+
+// RecentChange is what others did to an object, and its loop dealt with: worth a clause of the
+// sentence when the object is at rest again. Nothing is decided on it.
+type RecentChange struct {
+	Kind RecentChangeKind `json:"kind"`
+	// At is when a sync dealt with it.
+	At time.Time `json:"at"`
+	// Told is when a sync first found the object at rest after that; zero before.
+	Told time.Time `json:"told,omitzero"`
+	// By is who did it, "" where nobody knows.
+	By string `json:"by,omitempty"`
+	// Object is the name of the child that it is about, the first of Count.
+	Object string `json:"object,omitempty"`
+	Count  int64  `json:"count,omitempty"`
+	// From and To are the size that the ReplicaSet was given and the one that it got
+	// back, or the revision before and the one whose template came back; Became is the
+	// revision that this template has now.
+	From   int64 `json:"from,omitempty"`
+	To     int64 `json:"to,omitempty"`
+	Became int64 `json:"became,omitempty"`
+}
+
+// Until is when its clause ends: a minute after it was first told, or else after the
+// object came to rest.
+func (n *RecentChange) Until(rest time.Time) time.Time {
+	from := n.Told
+	if from.IsZero() {
+		from = n.At
+		if rest.After(from) {
+			from = rest
+		}
+	}
+	return from.Add(recentFor)
+}
+
+// Over reports whether it is news no more, whatever the object does.
+func (n *RecentChange) Over(now time.Time) bool {
+	if n.Told.IsZero() {
+		return now.Sub(n.At) > recentPendingFor
+	}
+	return now.Sub(n.Told) > recentFor
+}
+
+// The names of the facts that clauses of news count with.
+const (
+	FactRecentFrom   = "news.from"
+	FactRecentTo     = "news.to"
+	FactRecentBecame = "news.became"
+	FactRecentOthers = "news.others"
+)
+
+// Facts are the numbers of the news; none where there is none.
+func (n *RecentChange) Facts() []Fact {
+	if n == nil {
+		return nil
+	}
+	return []Fact{Count(FactRecentFrom, n.From), Count(FactRecentTo, n.To), Count(FactRecentBecame, n.Became), Count(FactRecentOthers, n.Others())}
+}
+
+// Others is how many children it is about besides the one that is named.
+func (n *RecentChange) Others() int64 { return max(0, n.Count-1) }

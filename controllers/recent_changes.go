@@ -1,0 +1,224 @@
+package controllers
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// recentChanges remembers of each key what others did to its object lately. The zero value
+// is ready.
+type recentChanges struct {
+	mu   sync.Mutex
+	keys map[string]objectChanges
+}
+
+// objectChanges is what others did to one object, as its syncs have seen it.
+type objectChanges struct {
+	uid    string
+	change *decision.RecentChange // dealt with; nil for nothing
+	resize externalResize         // not dealt with yet
+	// template is who changed the pod template last, "" where nobody knows.
+	template string
+}
+
+// externalResize is a size that somebody else gave a ReplicaSet.
+type externalResize struct {
+	name    string // "" for none
+	was, is int64
+	by      string
+}
+
+// of is what is known of the object under a key: another one of the same name has its own.
+func (r *recentChanges) of(key, uid string) objectChanges {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.keys[key]; l.uid == uid {
+		return l
+	}
+	return objectChanges{uid: uid}
+}
+
+func (r *recentChanges) note(key string, l objectChanges) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l == (objectChanges{uid: l.uid}) {
+		delete(r.keys, key)
+		return
+	}
+	if r.keys == nil {
+		r.keys = map[string]objectChanges{}
+	}
+	r.keys[key] = l
+}
+
+func (r *recentChanges) forget(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.keys, key)
+}
+
+// forSnapshot is what a snapshot takes of it; nil for nothing.
+func (l objectChanges) forSnapshot(now time.Time) *decision.RecentChange {
+	if l.change == nil || l.change.Over(now) {
+		return nil
+	}
+	return l.change
+}
+
+// afterDeployment is what is known after a sync of a Deployment.
+func (l objectChanges) afterDeployment(s *deployment.Snapshot, t *telemetry.Trace) objectChanges {
+	l.observe(t)
+	before := l.change
+	for a := range written(t) {
+		switch {
+		case a.Kind == decision.Adopt:
+			l.change = claimed(l.change, decision.Adopted, a, s.Now)
+		case l.resize.takenBack(a):
+			l.change = &decision.RecentChange{Kind: decision.ScaledBack, At: s.Now, By: l.resize.by, Object: a.Target.Name, From: a.Size.From, To: a.Size.To}
+		case a.Stamp != nil && a.Stamp.Revision != "":
+			if n := wentBack(s, a); n != nil {
+				n.By = l.template
+				l.change = n
+			}
+		}
+	}
+	if t.Result == telemetry.ResultWrote || t.Result == telemetry.ResultUnchanged {
+		l.resize = externalResize{} // It was decided on.
+	}
+	return l.expire(before, s.Now, t)
+}
+
+// afterReplicaSet is what is known after a sync of what keeps pods at a number.
+func (l objectChanges) afterReplicaSet(s *replicaset.Snapshot, t *telemetry.Trace) objectChanges {
+	before := l.change
+	for a := range written(t) {
+		switch a.Kind {
+		case decision.Adopt:
+			l.change = claimed(l.change, decision.Adopted, a, s.Now)
+		case decision.Release:
+			l.change = claimed(l.change, decision.Released, a, s.Now)
+		}
+	}
+	return l.expire(before, s.Now, t)
+}
+
+// expire notes that what was news before the sync has been told, and forgets it in the end.
+func (l objectChanges) expire(before *decision.RecentChange, now time.Time, t *telemetry.Trace) objectChanges {
+	if l.change == nil || l.change != before {
+		return l
+	}
+	if l.change.Over(now) {
+		l.change = nil
+	} else if l.change.Told.IsZero() && t.Sentence.Code == codeSettled {
+		told := *l.change // The snapshot has the other one.
+		told.Told = now
+		l.change = &told
+	}
+	return l
+}
+
+// codeSettled is the code of the sentence of an object at rest.
+const codeSettled = "settled"
+
+// observe takes from the causes what others changed.
+func (l *objectChanges) observe(t *telemetry.Trace) {
+	rescaled := false
+	for i := range t.Causes {
+		c := &t.Causes[i]
+		if c.Kind != telemetry.CauseModified || c.Sync != 0 {
+			continue
+		}
+		kind, name, _ := strings.Cut(c.Object, " ")
+		for _, f := range c.Fields {
+			switch {
+			case kind == kindReplicaSet && f.Field == pathReplicas:
+				l.resize = l.resize.then(name, f, authorsOf(c))
+			case kind == kindDeployment && f.Field == pathReplicas:
+				rescaled = true
+			case kind == kindDeployment && (f.Field == pathTemplate || f.Field == pathRollback):
+				l.template = authorsOf(c)
+			}
+		}
+	}
+	if t.Folded > 0 { // The last change may be one of those that were only counted.
+		l.resize, l.template = externalResize{}, ""
+	}
+	if rescaled { // No size of before is what it would be put back to.
+		l.resize = externalResize{}
+	}
+}
+
+// Fields that news is about.
+const (
+	pathReplicas = "spec.replicas"
+	pathRollback = "metadata.annotations[" + annotationRollback + "]"
+)
+
+func authorsOf(c *telemetry.Cause) string { return strings.Join(c.Managers(), " and ") }
+
+// then is what is known after one more change of a size.
+func (f externalResize) then(name string, c decision.Change, by string) externalResize {
+	was, errWas := strconv.ParseInt(c.From, 10, 64)
+	is, errIs := strconv.ParseInt(c.To, 10, 64)
+	if errWas != nil || errIs != nil {
+		return externalResize{}
+	}
+	if f.name == name && f.is == was {
+		was = f.was
+	}
+	return externalResize{name: name, was: was, is: is, by: by}
+}
+
+// takenBack reports whether a write gives the ReplicaSet the size that it had before.
+func (f externalResize) takenBack(a *decision.Action) bool {
+	return a.Kind == decision.UpdateReplicaSet && a.Size != nil && f.name != "" && f.name == a.Target.Name &&
+		f.is != f.was && a.Size.From == f.is && a.Size.To == f.was
+}
+
+// wentBack is the news that a ReplicaSet of an earlier revision is used again; nil where
+// it is not, as where somebody wrote another revision on it.
+func wentBack(s *deployment.Snapshot, a *decision.Action) *decision.RecentChange {
+	i := slices.IndexFunc(s.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.UID == a.Target.UID })
+	if i < 0 {
+		return nil
+	}
+	from, errFrom := strconv.ParseInt(s.Revision, 10, 64)
+	to, errTo := strconv.ParseInt(s.ReplicaSets[i].Revision, 10, 64)
+	became, err := strconv.ParseInt(a.Stamp.Revision, 10, 64)
+	if errFrom != nil || errTo != nil || err != nil || to < 1 || to >= from || became <= from {
+		return nil
+	}
+	return &decision.RecentChange{Kind: decision.WentBack, At: s.Now, Object: a.Target.Name, From: from, To: to, Became: became}
+}
+
+// claimed is the news of a claim; several of one sync are one.
+func claimed(n *decision.RecentChange, kind decision.RecentChangeKind, a *decision.Action, now time.Time) *decision.RecentChange {
+	if n == nil || n.Kind != kind || !n.At.Equal(now) {
+		return &decision.RecentChange{Kind: kind, At: now, Object: a.Target.Name, Count: 1}
+	}
+	more := *n
+	more.Count++
+	return &more
+}
+
+// written are the actions of a sync that the API server took.
+func written(t *telemetry.Trace) iter.Seq[*decision.Action] {
+	return func(yield func(*decision.Action) bool) {
+		for _, r := range t.Rounds {
+			for i := range r.Outcomes {
+				if i < len(r.Verdict.Actions) && r.Outcomes[i].State == decision.Written && !yield(&r.Verdict.Actions[i]) {
+					return
+				}
+			}
+		}
+	}
+}

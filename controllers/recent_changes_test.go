@@ -1,0 +1,170 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+var newsNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// synced is the trace of a sync that had these causes and wrote these actions.
+func synced(result telemetry.Result, causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
+	r := decision.Round{Verdict: decision.Verdict{Actions: actions}}
+	for range actions {
+		r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.Written})
+	}
+	return &telemetry.Trace{Causes: causes, Result: result, Rounds: []decision.Round{r}}
+}
+
+func changedBy(manager, object string, changes ...decision.Change) telemetry.Cause {
+	return telemetry.Cause{Kind: telemetry.CauseModified, Object: object, Manager: manager, Fields: changes}
+}
+
+func replicas(from, to string) decision.Change {
+	return decision.Change{Field: "spec.replicas", From: from, To: to}
+}
+
+func resize(name string, from, to int64) decision.Action {
+	return decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: name}, Size: &decision.Size{From: from, To: to}}
+}
+
+func restamp(uid, revision string) decision.Action {
+	return decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Name: "web-" + uid, UID: uid}, Stamp: &decision.Stamp{Revision: revision}}
+}
+
+func TestDeploymentNews(t *testing.T) {
+	const rs, d = "ReplicaSet web-1", "Deployment web"
+	byHand := changedBy("kubectl", rs, replicas("3", "7"))
+	ours := byHand
+	ours.Manager, ours.Sync = "", 12
+	back := resize("web-1", 7, 3)
+	template, rollback := decision.Change{Field: "spec.template"}, decision.Change{Field: "metadata.annotations[deprecated.deployment.rollback.to]"}
+	wrote := func(causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
+		return synced(telemetry.ResultWrote, causes, actions...)
+	}
+	folded := wrote([]telemetry.Cause{byHand}, back)
+	folded.Folded = 1
+	refused := wrote([]telemetry.Cause{byHand}, back)
+	refused.Rounds[0].Outcomes[0].State = decision.Refused
+	planned := wrote([]telemetry.Cause{byHand}, back)
+	planned.Rounds[0].Outcomes = nil
+	scaledBack := func(by string) *decision.RecentChange {
+		return &decision.RecentChange{Kind: decision.ScaledBack, At: newsNow, By: by, Object: "web-1", From: 7, To: 3}
+	}
+	wentBack := func(by string) *decision.RecentChange {
+		return &decision.RecentChange{Kind: decision.WentBack, At: newsNow, By: by, Object: "web-1", From: 4, To: 2, Became: 5}
+	}
+	for name, tc := range map[string]struct {
+		syncs []*telemetry.Trace
+		want  *decision.RecentChange
+	}{
+		"scaled by hand":          {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}, back)}, scaledBack("kubectl")},
+		"by nobody knows whom":    {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("", rs, replicas("3", "7"))}, back)}, scaledBack("")},
+		"by two":                  {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("a, b", rs, replicas("3", "7"))}, back)}, scaledBack("a and b")},
+		"by hand, twice":          {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("helm", rs, replicas("3", "5")), changedBy("kubectl", rs, replicas("5", "7"))}, back)}, scaledBack("kubectl")},
+		"seen while it waited":    {[]*telemetry.Trace{synced(telemetry.ResultWaiting, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
+		"written on a second try": {[]*telemetry.Trace{synced(telemetry.ResultStale, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
+		"left as it was":          {[]*telemetry.Trace{synced(telemetry.ResultUnchanged, []telemetry.Cause{byHand}), wrote(nil, back)}, nil},
+		"our own write":           {[]*telemetry.Trace{wrote([]telemetry.Cause{ours}, back)}, nil},
+		"another ReplicaSet":      {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}, resize("web-2", 7, 3))}, nil},
+		"to another size":         {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}, resize("web-1", 7, 5))}, nil},
+		"the Deployment as well":  {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand, changedBy("kubectl", d, replicas("7", "3"))}, back)}, nil},
+		"not all causes kept":     {[]*telemetry.Trace{folded}, nil},
+		"refused":                 {[]*telemetry.Trace{refused}, nil},
+		"only watched":            {[]*telemetry.Trace{planned}, nil},
+
+		"undone": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, template)}, restamp("1", "5"))}, wentBack("kubectl")},
+		"undone by nobody knows whom": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("helm", d, template)}),
+			wrote([]telemetry.Cause{changedBy("", d, template)}, restamp("1", "5"))}, wentBack("")},
+		"rolled back by its annotation": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, rollback)}),
+			wrote([]telemetry.Cause{{Kind: telemetry.CauseModified, Object: d, Sync: 12, Fields: []decision.Change{template, rollback}}}, restamp("1", "5"))}, wentBack("kubectl")},
+		"of no revision": {[]*telemetry.Trace{wrote(nil, restamp("2", "5"))}, nil},
+		"renumbered":     {[]*telemetry.Trace{wrote(nil, restamp("1", "4"))}, nil},
+		"of a later one": {[]*telemetry.Trace{wrote(nil, restamp("3", "5"))}, nil},
+
+		"adopted": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "b"}})},
+			&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 2}},
+		"released": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Release, Target: decision.Ref{Name: "a"}})}, nil},
+	} {
+		l := objectChanges{}
+		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}}}
+		for _, sync := range tc.syncs {
+			l = l.afterDeployment(s, sync)
+		}
+		if diff := cmp.Diff(tc.want, l.forSnapshot(newsNow)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestReplicaSetNews(t *testing.T) {
+	claim := func(kind decision.ActionKind, name string) decision.Action {
+		return decision.Action{Kind: kind, Target: decision.Ref{Name: name}}
+	}
+	s := &replicaset.Snapshot{Now: newsNow}
+	l := objectChanges{}.afterReplicaSet(s, synced(telemetry.ResultWrote, nil, claim(decision.Adopt, "a"), claim(decision.CreatePods, "web")))
+	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 1}, l.forSnapshot(newsNow)); diff != "" {
+		t.Errorf("adopted (-want +got):\n%s", diff)
+	}
+	l = l.afterReplicaSet(s, synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
+	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: newsNow, Object: "b", Count: 2}, l.forSnapshot(newsNow)); diff != "" {
+		t.Errorf("released (-want +got):\n%s", diff)
+	}
+}
+
+// News waits until its object is at rest, is told for a minute then, and forgotten by
+// the next sync. What a snapshot has of it does not change.
+func TestNewsIsToldAndForgotten(t *testing.T) {
+	at := func(d time.Duration) *deployment.Snapshot { return &deployment.Snapshot{Now: newsNow.Add(d)} }
+	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
+	moving, settled := synced(telemetry.ResultUnchanged, nil), synced(telemetry.ResultUnchanged, nil)
+	settled.Sentence.Code = "settled"
+	l := objectChanges{}.afterDeployment(at(0), synced(telemetry.ResultWrote, nil, adopt))
+	l = l.afterDeployment(at(30*time.Minute), moving)
+	first := l.forSnapshot(newsNow.Add(30 * time.Minute))
+	if first == nil || !first.Told.IsZero() {
+		t.Fatalf("on its way it is %+v", first)
+	}
+	l = l.afterDeployment(at(30*time.Minute), settled)
+	l = l.afterDeployment(at(31*time.Minute), settled)
+	if n := l.forSnapshot(newsNow.Add(31 * time.Minute)); n == nil || !n.Told.Equal(newsNow.Add(30*time.Minute)) {
+		t.Errorf("at rest it is %+v", n)
+	}
+	if !first.Told.IsZero() {
+		t.Error("what the snapshot has was changed")
+	}
+	over := newsNow.Add(31*time.Minute + time.Second)
+	if n := l.forSnapshot(over); n != nil {
+		t.Errorf("later it is %+v", n)
+	}
+	if l = l.afterDeployment(&deployment.Snapshot{Now: over}, settled); l != (objectChanges{}) {
+		t.Errorf("what stays of it is %+v", l)
+	}
+}
+
+func TestNewsroom(t *testing.T) {
+	var r recentChanges
+	news := objectChanges{uid: "1", change: &decision.RecentChange{Object: "a"}}
+	r.note("shop/web", news)
+	if got := r.of("shop/web", "1"); got != news {
+		t.Errorf("it knows %+v", got)
+	}
+	if got := r.of("shop/web", "2"); got != (objectChanges{uid: "2"}) {
+		t.Errorf("of another object of that name it knows %+v", got)
+	}
+	r.note("shop/web", objectChanges{uid: "1"})
+	if len(r.keys) != 0 {
+		t.Errorf("it keeps %v of what knows nothing", r.keys)
+	}
+	r.note("shop/web", news)
+	if r.forget("shop/web"); len(r.keys) != 0 {
+		t.Errorf("it did not forget %v", r.keys)
+	}
+}

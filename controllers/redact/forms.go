@@ -1,0 +1,208 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// form is one way in which a credential is written. Its pattern is tried only where a
+// hint begins, and is anchored there: a text without hints costs one look at each byte.
+type form struct {
+	// hints are in lower case and found in any.
+	hints []string
+	// pattern has a group for each place where the credential may stand.
+	pattern *regexp.Regexp
+	// apart: neither a letter nor a digit stands before the hint.
+	apart bool
+	// likely tells a credential from a word of the language; nil for any.
+	likely func(string) bool
+}
+
+// value is what follows a key: in quotes, in quotes that are escaped themselves, or up to
+// what ends a word. Quotes of a key may stand before the sign.
+const (
+	sign  = `["'\\]{0,2}\s{0,2}[:=]\s{0,2}`
+	value = `(?:"((?:[^"\\]|\\.)+)|\\"([^"\\]+)|'([^']+)|([^\s"'\x60,;&)}\]\\]+))`
+)
+
+var forms = []form{
+	// Keys that nothing but a credential follows.
+	keyed("password", "passwd", "passphrase", "pwd"),
+	keyed("client_secret", "client-secret", "clientsecret", "secret_access_key", "secretaccesskey", "secret-access-key",
+		"secret_key", "secret-key", "secretkey", "private_key", "privatekey", "session_token", "sessiontoken"),
+	keyed("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "accountkey", "account_key"),
+	keyed("access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "auth_token", "auth-token", "authtoken",
+		"identitytoken", "registrytoken", "security-token", "x-vault-token", "private-token"),
+	// Words of the language: behind an equals sign or a key in quotes anything is one.
+	{hints: []string{"token", "secret", "credential", "signature"}, pattern: regexp.MustCompile(`^(?i)(?:token|secret|credential|signature)(?:\\?["']\s{0,2}:|["'\\]{0,2}\s?=)\s{0,2}` + value)},
+	{hints: []string{"token", "secret"}, pattern: regexp.MustCompile(`^(?i)(?:token|secret):\s{0,2}` + value), likely: random},
+	{hints: []string{"auth", "sig", "pass"}, apart: true, pattern: regexp.MustCompile(`^(?i)(?:auth|sig|pass)(?:\\?["']\s{0,2}:|=)\s{0,2}` + value)},
+	// A selector.
+	{hints: []string{"password", "passwd", "token", "secret", "api-key", "apikey"}, pattern: regexp.MustCompile(`^(?i)[a-z-]{3,10} (?:not)?in \(([^()]+)\)`)},
+	// Headers.
+	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^(?i)authorization` + sign + `["'\\]{0,2}(?:bearer|basic|token|digest|apikey|negotiate)\s{1,3}([^\s"',\\]+)`)},
+	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^(?i)authorization` + sign + `["'\\]{0,2}([^\s"',\\]+)`), likely: random},
+	{hints: []string{"bearer", "basic", "negotiate"}, apart: true, pattern: regexp.MustCompile(`^(?i)(?:bearer|basic|negotiate)\s{1,3}["']?([\w.~+/=-]{8,})`), likely: random},
+	{hints: []string{"bearer"}, apart: true, pattern: regexp.MustCompile(`^(?i)bearer:?\s{1,3}["']?([\w.~+/=-]+)`), likely: notAbout},
+	{hints: []string{"cookie"}, pattern: regexp.MustCompile(`^(?i)cookie` + sign + `([^\s;=]{1,80}=[^\s;]+(?:;\s?[\w-]+=[^\s;]+)*)`)},
+	// Addresses.
+	{hints: []string{"://"}, pattern: regexp.MustCompile(`^://([^\s/]{1,200})@`)},
+	{hints: []string{"hooks.slack.com/services/"}, pattern: regexp.MustCompile(`^(?i)hooks.slack.com/services/([\w/]+)`)},
+	// Tokens that say what they are.
+	{hints: []string{"-----begin "}, pattern: regexp.MustCompile(`^(?s)(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.*?(?:-----END [A-Z0-9 ]{0,40}-----|\z))`)},
+	token(`eyJ[\w-]{12,}(?:\.[\w-]*){0,4}`, "eyj"),
+	token(`(?:AKIA|ASIA|AROA|ABIA)[A-Z0-9]{16,}`, "akia", "asia", "aroa", "abia"),
+	token(`gh[pousr]_\w{20,}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+	token(`github_pat_\w{20,}`, "github_pat_"),
+	token(`gl[a-z]{2,5}-[\w-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"),
+	token(`(?:xox[a-z]|xapp)-[\w-]{10,}`, "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xapp-"),
+	token(`(?:npm|hf|shpat|dop_v1|dckr_pat|sk_live|rk_live|sk_test|whsec)_[\w-]{16,}`, "npm_", "hf_", "shpat_", "dop_v1_", "dckr_pat_", "sk_live_", "rk_live_", "sk_test_", "whsec_"),
+	token(`(?:sk-ant|sk-proj|pypi)-[\w-]{16,}`, "sk-ant-", "sk-proj-", "pypi-"),
+	token(`AIza[\w-]{30,}`, "aiza"),
+	token(`(?:ya29|hvs|hvb|SG)\.[\w.-]{16,}`, "ya29.", "hvs.", "hvb.", "sg."),
+	token(`GOCSPX-[\w-]{16,}`, "gocspx-"),
+	token(`AGE-SECRET-KEY[-]1\w{20,}`, "age-secret-key-1"),
+}
+
+// keyed is a form of a key and a value.
+func keyed(keys ...string) form {
+	return form{hints: keys, pattern: regexp.MustCompile(`^(?i)(?:` + strings.Join(keys, "|") + `)` + sign + value)}
+}
+
+// token is a form that has no key.
+func token(pattern string, hints ...string) form {
+	return form{hints: hints, pattern: regexp.MustCompile(`^(` + pattern + `)`), apart: true}
+}
+
+// hint is one hint of a form.
+type hint struct {
+	text string
+	form *form
+}
+
+// hints are those that begin with a byte, in any case.
+var hints = func() (by [256][]hint) {
+	for i := range forms {
+		for _, text := range forms[i].hints {
+			small, capital := text[0], strings.ToUpper(text)[0]
+			by[small] = append(by[small], hint{text, &forms[i]})
+			if capital != small {
+				by[capital] = append(by[capital], hint{text, &forms[i]})
+			}
+		}
+	}
+	return by
+}()
+
+// three is the place of three bytes in begins, by their five lowest bits: those are the
+// same for both cases of a letter.
+func three(before int, next byte) int { return before>>5 | int(next&31)<<10 }
+
+// begins has a bit for the first three bytes of each hint. Most texts have none of them.
+var begins = func() (bits [1 << 15 / 64]uint64) {
+	for i := range forms {
+		for _, text := range forms[i].hints {
+			at := three(three(three(0, text[0]), text[1]), text[2])
+			bits[at/64] |= 1 << (at % 64)
+		}
+	}
+	return bits
+}()
+
+// window is what is read of a value that may be no credential, in bytes: one that is
+// refused is read again from the next hint on, and the whole has to stay linear.
+const window = 256
+
+// scan masks what a form finds, from left to right.
+func scan(s string) string {
+	var b strings.Builder
+	done, last := 0, 0
+	for end := range len(s) {
+		last = three(last, s[end])
+		if begins[last/64]&(1<<(last%64)) == 0 || end < done+2 {
+			continue
+		}
+		if from, to := credential(s, end-2); to > 0 {
+			b.WriteString(s[done:from])
+			b.WriteString(mask)
+			done = to
+		}
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// credential is where the credential stands whose form begins at i; to is 0 where none does.
+func credential(s string, i int) (from, to int) {
+	for _, h := range hints[s[i]] {
+		if len(s)-i < len(h.text) || !beginsWith(s[i:], h.text) || h.form.apart && i > 0 && alphanumeric(s[i-1]) {
+			continue
+		}
+		end := len(s)
+		if h.form.likely != nil {
+			end = min(end, i+window)
+		}
+		m := h.form.pattern.FindStringSubmatchIndex(s[i:end])
+		for g := 2; g+1 < len(m); g += 2 {
+			if m[g] >= 0 && m[g+1] > m[g] && (h.form.likely == nil || h.form.likely(s[i+m[g]:i+m[g+1]])) && i+m[g+1] > to {
+				from, to = i+m[g], i+m[g+1]
+			}
+		}
+		if to > 0 {
+			if to == end && end < len(s) {
+				to += len(s[to:]) - len(strings.TrimLeftFunc(s[to:], func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`,;", r) }))
+			}
+			return from, to
+		}
+	}
+	return 0, 0
+}
+
+func beginsWith(s, lowered string) bool {
+	for j := 1; j < len(lowered); j++ { // The first byte is known.
+		if lower(s[j]) != lowered[j] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
+func alphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= lower(c) && lower(c) <= 'z'
+}
+
+// random reports whether a value is no word: it has a digit, ends as base64 does, or
+// changes from small letters to capital ones, and is long enough.
+func random(s string) bool {
+	if len(s) < 8 || strings.HasSuffix(s, ":") {
+		return false
+	}
+	if strings.HasSuffix(s, "=") || strings.ContainsAny(s, "0123456789") {
+		return true
+	}
+	for i := 1; i < len(s); i++ {
+		if 'A' <= s[i] && s[i] <= 'Z' && 'a' <= s[i-1] && s[i-1] <= 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// notAbout reports whether a word after "bearer" is not about bearer tokens.
+func notAbout(s string) bool {
+	switch s = strings.ToLower(strings.TrimRight(s, ".=")); s {
+	case "token", "tokens", "auth", "authentication", "authorization", "authenticator", "realm", "error", "scheme", "credentials", "is", "was", "or", "and":
+		return false
+	}
+	return !strings.HasPrefix(s, "realm")
+}

@@ -1,0 +1,226 @@
+package redact_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/loopscope/loopscope/controllers/redact"
+)
+
+// random is what looks like the secret part of a token; it is put together here so that
+// no scanner takes this file for a leak.
+const random = "Qz7Zq4kT9vXw2LmB8nRp5sYd"
+
+var jwt = strings.Join([]string{"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", random}, ".")
+
+// credentials are ways to write one, and what must not be left of each.
+var credentials = []struct{ text, secret string }{
+	{"https://user:" + random + "@host.example/v2/", random},
+	{"https://user:p(a," + random + "@host.example/", random},
+	{"https://user:p?a#" + random + "@host.example/", random},
+	{"https://user:p/a" + random + "@host.example/", random},
+	{"postgres://app:" + random + "@db:5432/shop?sslmode=disable", random},
+	{"mongodb+srv://app:" + random + "@cluster.example", random},
+	{"redis://:" + random + "@cache:6379/0", random},
+	{"root:" + random + "@tcp(127.0.0.1:3306)/shop", random},
+	{"user:" + random + "@registry.example/app:1", random},
+	{"Authorization: Bearer " + random, random},
+	{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("user:"+random)), "dXNlcjpR"},
+	{"authorization: token " + random, random},
+	{`"Authorization": "` + random + `"`, random},
+	{"Bearer " + random, random},
+	{"bearer hunter", "hunter"},
+	{"Basic dXNlcjpodW50ZXIy", "dXNlcjpodW50ZXIy"},
+	{jwt, "eyJzdWIi"},
+	{"AKIA" + "IOSFODNN7EXAMPLE", "IOSFODNN7"},
+	{"ASIA" + "IOSFODNN7EXAMPLE", "IOSFODNN7"},
+	{"aws_secret_access_key=wJalrXUtnFEMI/K7MDENG/bPxRfiCY", "wJalrXUtnFEMI"},
+	{"AWS_SECRET_ACCESS_KEY: wJalrXUtnFEMI/K7MDENG", "MDENG"},
+	{"aws_session_token=" + random, random},
+	{"ghp_" + random, random},
+	{"ghs_" + random, random},
+	{"github_pat_" + random, random},
+	{"glpat-" + random, random},
+	{"xoxb-123456789012-" + random, random},
+	{"https://hooks.slack.com/services/T000/B000/" + random, random},
+	{"npm_" + random, random},
+	{"//registry.example/:_authToken=" + random, random},
+	{"AIza" + "SyA1234567890abcdefghijklmnopqrstuv", "1234567890abc"},
+	{"ya29." + random, random},
+	{"GOCSPX-" + random, random},
+	{"sk_live_" + random, random},
+	{"hvs." + random, random},
+	{"dckr_pat_" + random, random},
+	{"pypi-" + random, random},
+	{"SG." + random + "." + random, random},
+	{"password=hunter2", "hunter2"},
+	{"password: hunter2", "hunter2"},
+	{"DB_PASSWORD=hunter2", "hunter2"},
+	{`"password":"hunter 2"`, "hunter"},
+	{`{\"password\":\"hunter2\"}`, "hunter2"},
+	{`password="hunter\"2"`, "2"},
+	{"passwd=hunter2", "hunter2"},
+	{"pwd='hunter 2'", "hunter"},
+	{"pass=hunter2", "hunter2"},
+	{"passphrase: hunter2", "hunter2"},
+	{"api_key=hunter2", "hunter2"},
+	{"api-key: hunter2", "hunter2"},
+	{"apikey=hunter2", "hunter2"},
+	{"X-Api-Key: hunter2", "hunter2"},
+	{"X-Vault-Token: hunter2", "hunter2"},
+	{"PRIVATE-TOKEN: hunter2", "hunter2"},
+	{"token=hunter2", "hunter2"},
+	{"token: " + random, random},
+	{`"token":"hunter2"`, "hunter2"},
+	{"secret=hunter2", "hunter2"},
+	{"secret: " + random, random},
+	{"client_secret=hunter2", "hunter2"},
+	{"refresh_token=hunter2", "hunter2"},
+	{"-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----", "MIIEpAIB"},
+	{"-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA", "MIIEpAIB"},
+	{"Server=db;User Id=sa;Password=hunter2;Encrypt=true", "hunter2"},
+	{"DefaultEndpointsProtocol=https;AccountName=a;AccountKey=" + random + "==", random},
+	{"Endpoint=sb://a.example/;SharedAccessKey=" + random, random},
+	{`{"auths":{"registry.example":{"auth":"dXNlcjpodW50ZXIy"}}}`, "dXNlcjpodW50ZXIy"},
+	{`"identitytoken": "hunter2"`, "hunter2"},
+	{base64.StdEncoding.EncodeToString([]byte(`{"auths":{"registry.example":{"auth":"x"}}}`)), "eyJhdXRocyI6"},
+	{"Cookie: session=hunter2; theme=dark7", "hunter2"},
+	{"Set-Cookie: session=hunter2", "hunter2"},
+	{"https://api.example/v1?access_token=hunter2", "hunter2"},
+	{"https://a.blob.example/c?sv=1&sig=hunter2", "hunter2"},
+	{"?sig=hunter2", "hunter2"},
+	{"X-Amz-Signature=" + random, random},
+	{"registry.example/app#token=hunter2", "hunter2"},
+	{"registry.example/app;token=hunter2", "hunter2"},
+	{"app=web,password=hunter2", "hunter2"},
+	{"password in (hunter2,hunter3)", "hunter3"},
+}
+
+func TestCredentialsAreMasked(t *testing.T) {
+	for _, c := range credentials {
+		for _, sentence := range []string{c.text, "admission webhook \"a.example\" denied the request: got " + c.text + " in env", "(" + c.text + ")", "a\n" + c.text + "\nb", strings.Repeat("x ", 500) + c.text} {
+			got := redact.Text(sentence)
+			if strings.Contains(strings.TrimSuffix(got, " in env"), c.secret) {
+				t.Errorf("%q stays as %q", sentence, got)
+			}
+			if !strings.Contains(got, "…") {
+				t.Errorf("%q has no mask: %q", sentence, got)
+			}
+			if strings.HasPrefix(sentence, "admission") && !strings.HasPrefix(got, "admission webhook \"a.example\" denied the request: got ") {
+				t.Errorf("%q loses its words: %q", sentence, got)
+			}
+			if again := redact.Text(got); again != got {
+				t.Errorf("%q becomes %q", got, again)
+			}
+		}
+	}
+}
+
+func TestImages(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("0a", 32)
+	for ref, want := range map[string]string{
+		"nginx": "nginx", "nginx:1.25" + digest: "nginx:1.25" + digest, "registry.example:5000/a/b:v1": "registry.example:5000/a/b:v1", "": "",
+		"user:pass@host/app:1": "…@host/app:1", "https://u:p@host/app": "https://…@host/app", "u:p@host/app" + digest: "…@host/app" + digest,
+		"nginx#token=abc": "nginx#…", "nginx;token=abc": "nginx;…", "host/nginx?token=abc": "host/nginx?…", "nginx?token=abc": "nginx?…",
+		"u:p#x@host/app": "…@host/app", "u:p?x@host/app;a": "…@host/app;…", "nginx:ghp_" + random: "nginx:…", "nginx:1 password=x": "nginx:1 password=…",
+		"https://u:p?w@host/app": "https://…@host/app",
+	} {
+		if got := redact.Image(ref); got != want {
+			t.Errorf("%q becomes %q, want %q", ref, got, want)
+		}
+	}
+}
+
+// harmless are messages and names of Kubernetes, and words about credentials.
+var harmless = []string{
+	"", "web-7d4b9c6f5d-x2x9k", "web-7d4b9c6f5d", "0f8fad5b-d9cb-469f-a165-70867728950e", "123456789", "app.kubernetes.io/name=web,pod-template-hash=7d4b9c6f5d",
+	"nginx:1.25@sha256:" + strings.Repeat("0123456789abcdef", 4),
+	`secret "web-tls" not found`, `secrets "web-tls" is forbidden: User "system:serviceaccount:shop:default" cannot get resource "secrets" in API group "" in the namespace "shop"`,
+	"couldn't find key password in Secret shop/db", `configmap "token-config" not found`, "the token bucket is empty",
+	`pods "web-1" is forbidden: failed quota: team: must specify limits.cpu for: app; limits.memory for: app`,
+	`pods "web-1" is forbidden: exceeded quota: team, requested: pods=1,secrets=1, used: pods=2, limited: pods=2`,
+	`MountVolume.SetUp failed for volume "kube-api-access-x7k2p" : failed to fetch token: serviceaccounts "default" not found`,
+	`MountVolume.SetUp failed for volume "certs" : references non-existent secret key: tls.crt`,
+	"serviceaccount token volume projection is not set", `error looking up service account shop/web: serviceaccount "web" not found`,
+	"Unable to retrieve some image pull secrets (regcred); attempting to pull the image may not succeed.",
+	`Back-off pulling image "registry.example/app:1.2.3"`, `Failed to pull image "app:1": failed to resolve reference "docker.io/library/app:1": pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed`,
+	"rpc error: code = Unknown desc = Error response from daemon: Get https://registry.example/v2/: no basic auth credentials",
+	"unauthorized: authentication required", "Basic authentication is not supported", "Bearer token is missing", "bearer tokens expire", "invalid bearer token, Token has been invalidated",
+	`Www-Authenticate: Bearer realm="https://auth.example/token",service="registry.example"`,
+	"0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {node.kubernetes.io/unreachable: }. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+	`Liveness probe failed: HTTP probe failed with statuscode: 503`, `Readiness probe failed: Get "http://10.0.0.1:8080/healthz": dial tcp 10.0.0.1:8080: connect: connection refused`,
+	`Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version and try again`,
+	`Deployment.apps "web" is invalid: spec.template.spec.volumes[0].secret: Required value`, `spec.template.spec.containers[0].env[0].valueFrom.secretKeyRef.key: Required value`,
+	`spec.template.spec.imagePullSecrets[0].name: Required value`, "spec.template.spec.containers[app].env[DB_PASSWORD]", "metadata.annotations[deployment.kubernetes.io/revision]", "metadata.labels[example.com/token]",
+	`admission webhook "policy.example" denied the request: image tag latest is not allowed`, `Internal error occurred: failed calling webhook "v.example": failed to call webhook: Post "https://hook.shop.svc:443/validate": context deadline exceeded`,
+	`container has runAsNonRoot and image will run as root (pod: "web-1_shop(0f8fad5b-d9cb-469f-a165-70867728950e)", container: app)`,
+	`violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "app" must set securityContext.allowPrivilegeEscalation=false)`,
+	"ReplicaSet \"web-7d4b9c6f5d\" has timed out progressing.", "Deployment has minimum availability.", "Error creating: pods \"web-1\" is forbidden: unable to create new content in namespace shop because it is being terminated",
+	"CreateContainerConfigError", "ErrImagePull", "secret-reader", "token-reviewer-5b8f7c", "my-password-store", "api-key-manager", "passthrough=true", "authority=example", "cookie-clicker:1.0", "basic-auth-proxy",
+	"OOMKilled: exit code 137", "Stopping container app", "node.kubernetes.io/not-ready:NoExecute op=Exists for 300s", "--token-ttl=24h", "signature verification failed for image app:1", "is it there? or not", "größer → 名前 ✓ …",
+	"the certificate begins with -----BEGIN CERTIFICATE-----", "x509: certificate signed by unknown authority", "unknown flag: --password", "key secret: not found", "token: expired", "asia-east1-docker.pkg.dev/shop/app:1", "sg.example", "Secret: required",
+}
+
+func TestHarmlessWordsStay(t *testing.T) {
+	for _, s := range harmless {
+		if got := redact.Text(s); got != s {
+			t.Errorf("%q becomes %q", s, got)
+		}
+	}
+	if len(credentials) < 40 || len(harmless) < 40 {
+		t.Errorf("%d forms and %d harmless texts", len(credentials), len(harmless))
+	}
+}
+
+// TestLongCredentials: a value is masked to its end, however long it is.
+func TestLongCredentials(t *testing.T) {
+	long := strings.Repeat("a1B2", 400)
+	for _, key := range []string{"token: ", "Bearer ", "Basic ", "authorization: ", "password="} {
+		if got, want := redact.Text("got "+key+long+", refused"), "got "+key+"…, refused"; got != want {
+			t.Errorf("%s is left as %q", key, got)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, c := range credentials {
+		f.Add(c.text)
+	}
+	for _, s := range harmless {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, redacted := range []func(string) string{redact.Text, redact.Image} {
+			got := redacted(s)
+			if again := redacted(got); again != got {
+				t.Fatalf("%q becomes %q and then %q", s, got, again)
+			}
+			if utf8.ValidString(s) && !utf8.ValidString(got) || len(got) > 3*len(s) {
+				t.Fatalf("%q becomes %q", s, got)
+			}
+		}
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	hostile := map[string]string{"eyJ": "eyJ-", "bearer": "Bearer ", "password": "password", "begin": "-----BEGIN ", "address": "://", "cookie": "cookie: a=b; ", "unlikely": "token:", "header": "authorization:", "crumbs": "cookie:", "list": "token in ("}
+	texts := map[string]string{
+		"pulls": `Back-off pulling image "registry.example/shop/web:1.2.3"`,
+		"quota": `pods "web-1" is forbidden: exceeded quota: team, requested: pods=1,secrets=1, used: pods=2, limited: pods=2`, "secret": `secret "web-tls" not found`, "login": "Get https://user:pass@registry.example/v2/: timeout", "name": "metadata.labels[app]",
+	}
+	for name, s := range hostile {
+		for _, n := range []int{2 << 10, 8 << 10} {
+			texts[name+"-"+map[int]string{2 << 10: "2KiB", 8 << 10: "8KiB"}[n]] = strings.Repeat(s, n/len(s))
+		}
+	}
+	for name, s := range texts {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				redact.Text(s)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package replicaset
+
+import (
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/prose"
+)
+
+// unanswered is an API server that is not there, or cannot serve.
+func (t *teller) unanswered() bool {
+	_, o := failed(t.last, decision.Adopt, decision.Release, decision.CreatePods, decision.DeletePods)
+	what := "pods"
+	if o == nil && t.report != nil {
+		o, what = t.report.Outcome, "its status"
+	}
+	why, ok := diagnosis.Unanswered(o)
+	if !ok {
+		return false
+	}
+	t.is(decision.ToneWaiting, "unanswered", "waiting")
+	t.out.Lead = diagnosis.Fit(append(why, words(", so the write of "+what+" is still due")...), longLead)
+	t.out.Then = diagnosis.Again(t.try)
+	t.out.ChangesAt = t.try.Next
+	return true
+}
+
+func words(text string) decision.Words { return decision.Words{}.Say(text) }
+
+func (t *teller) claimRefused() bool {
+	a, o := failed(t.last, decision.Adopt, decision.Release)
+	if o == nil {
+		return false
+	}
+	t.fail("claim-refused")
+	verb := "pod cannot be adopted: "
+	if a.Kind == decision.Release {
+		verb = "pod cannot be released: "
+	}
+	t.out.Lead = told(decision.Words{}.Say(verb).Name(a.Target.Name), o).Say(", so nothing is created or deleted")
+	t.out.Then = t.tryAgain()
+	return true
+}
+
+// told appends the message of a failed outcome, where there is one.
+func told(w decision.Words, o *decision.Outcome) decision.Words {
+	if o.Failure == nil || o.Failure.Message == "" {
+		return w
+	}
+	return w.Say(" (").Quote(prose.ClipMiddle(cause(o.Failure), longest)).Say(")")
+}
+
+func (t *teller) manageRefused() bool {
+	a, o := managed(t.rounds)
+	switch {
+	case failure(o) == nil:
+		return false
+	case o.State == decision.Unknown:
+		t.replyLost(a, o)
+	case a.Kind == decision.CreatePods:
+		t.createRefused(o)
+	default:
+		t.fail("delete-refused")
+		t.out.Lead = told(t.leftOver(o).Say(" of ").Count("pods", t.tally.pods).
+			Say(prose.Plural(t.tally.pods, " pod", " pods")+" cannot be deleted"), o)
+		t.out.Then = t.tryAgain()
+	}
+	return true
+}
+
+// leftOver counts the pods that are still missing or too many after what was done.
+func (t *teller) leftOver(o *decision.Outcome) decision.Words {
+	return decision.Words{}.Count("left", left(t.s, t.tally, o))
+}
+
+func (t *teller) replyLost(a *decision.Action, o *decision.Outcome) {
+	t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
+	work := "creating"
+	if a.Kind == decision.DeletePods {
+		work = "deleting"
+	}
+	t.out.Lead = told(decision.Words{}.Say("the reply to "+work+" pods was lost"), o).
+		Say(", so the next sync reads them live before it decides")
+	if !t.try.Next.IsZero() {
+		t.out.Then = t.decideAgain()
+	}
+}
+
+// createRefused tells who refuses the pods, and what would end that.
+func (t *teller) createRefused(o *decision.Outcome) {
+	f := refusal(t.s, o)
+	t.fail(f.Code)
+	lead := append(append(decision.Words{}, f.Before...), t.leftOver(o)...)
+	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(prose.Plural(t.s.Want, " pod", " pods"))
+	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead)
+	t.out.Then = diagnosis.Fit(endOf([]decision.Finding{f}), longLead)
+	if !t.try.Next.IsZero() {
+		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
+	}
+}
+
+// refusal is who refused pods.
+func refusal(s *Snapshot, o *decision.Outcome) decision.Finding {
+	return diagnosis.OfRefusal(diagnosis.Refusal{Namespace: s.Namespace, Message: o.Failure.Message, Count: left(s, count(s), o), Since: s.Now})
+}
+
+// undeleted is who refused to delete pods.
+func undeleted(s *Snapshot, o *decision.Outcome) decision.Finding {
+	r := diagnosis.Refusal{Namespace: s.Namespace, Count: left(s, count(s), o), Since: s.Now}
+	if o.Failure != nil {
+		r.Message = o.Failure.Message
+	}
+	return diagnosis.OfDeletion(r)
+}
+
+func (t *teller) statusRefused() bool {
+	if t.report == nil || t.report.Outcome == nil || t.report.Outcome.OK() {
+		return false
+	}
+	switch o := t.report.Outcome; o.State {
+	case decision.Conflicted:
+		t.is(decision.ToneWaiting, "conflict", "waiting")
+		t.out.Lead = t.otherWriter(o.Other)
+		t.out.Then = t.decideAgain()
+	case decision.Superseded:
+		t.is(decision.ToneWaiting, "superseded", "waiting")
+		t.out.Lead = decision.Words{}.Say("a newer write of this process to it is on its way back, so its status was not written")
+		t.out.Then = decision.Words{}.Say("Decides when that is seen")
+	case decision.Unknown:
+		t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
+		t.out.Lead = told(decision.Words{}.Say("the reply to its status was lost"), o)
+		t.out.Then = t.decideAgain()
+	default:
+		t.fail("status-refused")
+		t.out.Lead = told(decision.Words{}.Say("its status could not be written"), o)
+		t.out.Then = t.tryAgain()
+	}
+	return true
+}
+
+// otherWriter names who wrote first, and what, as far as that is known.
+func (t *teller) otherWriter(other *decision.Writer) decision.Words {
+	var w decision.Words
+	if other == nil || other.Manager == "" {
+		return w.Say("another writer wrote it first")
+	}
+	w = w.Name(other.Manager).Say(" wrote it first")
+	if other.RV != "" {
+		w = w.Say(", rv ").Name(t.s.RV).Say(" became ").Name(other.RV)
+	}
+	if len(other.Fields) > 0 {
+		w = w.Say(" (").Quote(prose.Clip(strings.Join(other.Fields, ", "), longest)).Say(")")
+	}
+	return w
+}

@@ -1,0 +1,123 @@
+package replicaset
+
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+
+	"github.com/loopscope/loopscope/controllers/prose"
+)
+
+// working tells what this sync wrote or, where nobody acted, would write. Pods
+// that come and go are told before claims.
+func (t *teller) working() bool {
+	for _, kind := range []decision.ActionKind{decision.CreatePods, decision.DeletePods, decision.Adopt, decision.Release} {
+		for _, r := range t.rounds {
+			for i := range r.Verdict.Actions {
+				a := &r.Verdict.Actions[i]
+				if a.Kind != kind || i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated {
+					continue
+				}
+				t.tellWork(a, r, i < len(r.Outcomes) && r.Outcomes[i].State != decision.NotTried)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *teller) tellWork(a *decision.Action, r decision.Round, done bool) {
+	switch a.Kind {
+	case decision.CreatePods:
+		t.is(decision.ToneMoving, "creating", "moving")
+		t.out.Lead = tense(done, "created ", "the next write creates ").Count("creating", a.Count).Say(prose.Plural(a.Count, " pod", " pods"))
+	case decision.DeletePods:
+		t.is(decision.ToneMoving, "deleting-pods", "moving")
+		t.out.Lead = tense(done, "deleted ", "the next write deletes ").Count("deleting", a.Count).Say(prose.Plural(a.Count, " pod", " pods"))
+		if len(a.Victims) > 0 {
+			t.out.Lead = t.out.Lead.Say(" (").Name(a.Victims[0].Name).Say(prose.Plural(a.Count, ")", " first)"))
+		}
+	case decision.Adopt:
+		t.is(decision.ToneMoving, "claiming", "moving")
+		t.out.Lead = claimed(tense(done, "adopted ", "the next write adopts "), r, a, "orphans").Say(" without a controller")
+	default:
+		t.is(decision.ToneMoving, "claiming", "moving")
+		t.out.Lead = claimed(tense(done, "released ", "the next write releases "), r, a, "strays").Say(" with other labels than it selects")
+	}
+	managing := a.Kind == decision.CreatePods || a.Kind == decision.DeletePods
+	if managing {
+		t.out.Lead = t.out.Lead.Say("; it had ").Count("pods", t.tally.pods).Say(" and wants ").Count("wanted", t.s.Want)
+	}
+	switch {
+	case !done:
+		t.out.Code = "planned"
+	case managing:
+		t.out.Then = decision.Words{}.Say("Continues when the cache shows " + prose.Plural(a.Count, "it", "them"))
+	}
+}
+
+// tense begins with what was written or, where nobody acted, would be.
+func tense(done bool, past, future string) decision.Words {
+	if done {
+		return decision.Words{}.Say(past)
+	}
+	return decision.Words{}.Say(future)
+}
+
+// claimed counts the pods of one kind of claim, or names the first one where
+// some of them turned out to be gone.
+func claimed(w decision.Words, r decision.Round, first *decision.Action, fact string) decision.Words {
+	var n int64
+	for i := range r.Verdict.Actions {
+		a := &r.Verdict.Actions[i]
+		switch {
+		case a.Kind != first.Kind:
+		case i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated:
+			return w.Say("pod ").Name(first.Target.Name)
+		default:
+			n++
+		}
+	}
+	return w.Count(fact, n).Say(prose.Plural(n, " pod", " pods"))
+}
+
+func (t *teller) expecting() bool {
+	if t.leaf != leafExpects {
+		return false
+	}
+	e := t.s.Expect
+	t.is(decision.ToneWaiting, "expectations", "waiting")
+	switch {
+	case e.Creates > 0:
+		t.out.Lead = decision.Words{}.Count("creates", e.Creates).
+			Say(prose.Plural(e.Creates, " pod it created has", " pods it created have") + " not been seen yet")
+	default:
+		t.out.Lead = decision.Words{}.Count("deletes", e.Deletes).
+			Say(prose.Plural(e.Deletes, " pod it deleted has", " pods it deleted have") + " not been seen to go yet")
+	}
+	t.out.Lead = t.out.Lead.Say(", for ").Since(e.Since)
+	t.out.Then = decision.Words{}.Say("Creates and deletes nothing until they are, or for ").Until(e.Expires).Say(" more")
+	t.out.Since, t.out.ChangesAt = e.Since, e.Expires
+	return true
+}
+
+func (t *teller) settling() bool {
+	n := t.tally.settling
+	if n == 0 {
+		return false
+	}
+	t.is(decision.ToneWaiting, "min-ready", "waiting")
+	t.out.Lead = decision.Words{}.Count("settling", n).Say(prose.Plural(n, " pod is", " pods are"))
+	at := t.tally.settledAt
+	if at.IsZero() {
+		t.out.Lead = t.out.Lead.Say(" ready but " + prose.Plural(n, "does", "do") + " not say since when")
+	} else {
+		t.out.Lead = t.out.Lead.Say(" ready but must stay so ").Until(at).Say(" more")
+		t.out.ChangesAt = at
+	}
+	t.out.Lead = t.out.Lead.Say(" (minReadySeconds ").Count("minReadySeconds", t.s.MinReady).Say(")")
+	t.out.Then = decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
+		Say(podsAre(t.tally.available, t.s.Want) + " available")
+	if at.IsZero() {
+		t.out.Then = t.out.Then.Say("; unblocks when " + prose.Plural(n, "it says", "they say") + " so")
+	}
+	return true
+}

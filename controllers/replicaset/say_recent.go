@@ -1,0 +1,28 @@
+package replicaset
+
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+// withRecentChange adds to what is said of an object at rest which pods it took in or let go lately.
+func (t *teller) withRecentChange(lead decision.Words) decision.Words {
+	n := t.s.Recent
+	if n == nil || n.Kind != decision.Adopted && n.Kind != decision.Released {
+		return lead
+	}
+	until := n.Until(t.tally.since)
+	if !t.s.Now.Before(until) {
+		return lead
+	}
+	t.out.ChangesAt = until.UTC().Round(0)
+	verb, how := "adopted", " matched its selector"
+	if n.Kind == decision.Released {
+		verb, how = "released", " no longer matched its selector"
+	}
+	lead = lead.Say("; it " + verb + " pod ").Name(n.Object)
+	if more := n.Others(); more > 0 {
+		return diagnosis.Fit(lead.Say(" and ").Count(decision.FactRecentOthers, more).Say(" more that"+how), longLead)
+	}
+	return diagnosis.Fit(lead.Say(", which"+how), longLead)
+}

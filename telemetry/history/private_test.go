@@ -1,0 +1,73 @@
+package history
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOthersHaveNoHandInIt(t *testing.T) {
+	open := func(path string) error {
+		s, err := Open(path, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		return err
+	}
+	read := func(path string) error {
+		f, err := Read(path)
+		if err == nil {
+			err = f.Close()
+		}
+		return err
+	}
+	try := func(want string, err error) {
+		t.Helper()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder, public := t.TempDir(), t.TempDir()
+	file := filepath.Join(folder, "h.db")
+	must(open(file))
+	must(os.Chmod(file, 0o666))
+	try("chmod 600", read(file))
+	var said strings.Builder
+	keeper := Keep(file, Options{}, slog.New(slog.NewTextHandler(&said, nil)))
+	if !keeper.open() || !strings.Contains(said.String(), "mode 0600 now") || !strings.Contains(said.String(), "h.db (0666)") {
+		t.Errorf("it says %q of a file that others may write", said.String())
+	}
+	must(keeper.store.Close())
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	try("", read(file))
+	try("", os.Chmod(file, 0o644)) // A file may be shown to others.
+	try("", read(file))
+	link, inner := filepath.Join(public, "h.db"), filepath.Join(public, "folder")
+	must(os.Symlink(file, link))
+	must(os.Symlink(folder, inner))
+	try("", open(link)) // Nobody else can have made it.
+	for _, mode := range []os.FileMode{0o777, 0o777 | os.ModeSticky, 0o775} {
+		must(os.Chmod(public, mode))
+		for _, path := range []string{link, filepath.Join(inner, "h.db")} {
+			try("symbolic link in a directory that others may write", open(path))
+			try("symbolic link in a directory that others may write", read(path))
+		}
+	}
+	must(os.Symlink(file, filepath.Join(public, "new.db-wal")))
+	try("symbolic link", open(filepath.Join(public, "new.db-wal")))
+	try("is not a file", open(filepath.Join(public, "new.db")))
+	if os.Geteuid() == 0 {
+		must(os.Chown(file, 65534, 65534))
+		try("belongs to another user", open(file))
+	}
+}

@@ -1,0 +1,240 @@
+package telemetry
+
+import (
+	"math"
+	"slices"
+)
+
+// objectTraces is the kept traces of one object, linked from old to new, so that
+// one in the middle can leave without a search. It lives as long as a trace of
+// the object is kept: objects come and go by the thousand.
+type objectTraces struct {
+	object         Object
+	owner          string // as the newest trace has it that found the object
+	oldest, newest *kept
+	folded         uint64
+}
+
+func (j *Journal) objectTracesOf(o Object) *objectTraces {
+	h := j.objects[o]
+	if h == nil {
+		h = &objectTraces{object: o}
+		j.objects[o] = h
+	}
+	return h
+}
+
+func (h *objectTraces) append(k *kept, t *Trace) {
+	if !t.Gone { // Nobody can tell any more who the owner was.
+		h.owner = t.Owner
+	}
+	k.history, k.older = h, h.newest
+	if h.newest != nil {
+		if h.newest.UID == k.UID {
+			k.UID = h.newest.UID // One text for all of them.
+		}
+		h.newest.newer = k
+	} else {
+		h.oldest = k
+	}
+	h.newest = k
+}
+
+func (h *objectTraces) remove(k *kept) {
+	if k.older != nil {
+		k.older.newer = k.newer
+	} else {
+		h.oldest = k.newer
+	}
+	if k.newer != nil {
+		k.newer.older = k.older
+	} else {
+		h.newest = k.older
+	}
+	k.older, k.newer = nil, nil
+}
+
+// Get returns the trace with that number, if it is kept.
+func (j *Journal) Get(seq uint64) (*Trace, bool) {
+	return j.found(j.nearest(seq).numbered(seq))
+}
+
+// Nearest returns the newest kept trace with that number or a lower one.
+func (j *Journal) Nearest(seq uint64) (*Trace, bool) { return j.found(j.nearest(seq)) }
+
+func (j *Journal) nearest(seq uint64) *kept {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return j.upTo(seq)
+}
+
+// upTo finds the newest kept trace with that number or a lower one. The
+// journal is locked for reading at least.
+func (j *Journal) upTo(seq uint64) *kept {
+	seq = min(seq, j.last.Load())
+	if seq >= j.oldest {
+		return j.recent[seq%uint64(len(j.recent))].Load()
+	}
+	var best *kept
+	for i := range j.shelves {
+		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.Seq > best.Seq) {
+			best = k
+		}
+	}
+	return best
+}
+
+// Of returns the newest kept traces of an object, limit at most, oldest first.
+func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit) }
+
+// Since is Of without the traces up to that number.
+func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
+	return j.wholes(j.between(o, seq, math.MaxUint64, limit))
+}
+
+// Before is Of without the traces from that number on.
+func (j *Journal) Before(o Object, seq uint64, limit int) []*Trace {
+	return j.wholes(j.between(o, 0, seq, limit))
+}
+
+// Marks is Of for who needs no traces: no bytes are unpacked for it.
+func (j *Journal) Marks(o Object, limit int) []Mark {
+	list := j.between(o, 0, math.MaxUint64, limit)
+	marks := make([]Mark, len(list))
+	for i, k := range list {
+		marks[i] = k.Mark
+	}
+	return marks
+}
+
+// Back visits the marks of an object's kept traces, the newest first, until it is told
+// to stop. visit must not call the journal, which is locked.
+func (j *Journal) Back(o Object, visit func(*Mark) (goOn bool)) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	h := j.objects[o]
+	if h == nil {
+		return
+	}
+	for k := h.newest; k != nil && visit(&k.Mark); k = k.older {
+	}
+}
+
+// Synced is the objects of a loop that had a sync after that number. ok is false where
+// that is not known: in a recording, and where some of those traces are kept no longer.
+func (j *Journal) Synced(loop string, after uint64) (objects map[Object]bool, ok bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if j.loaded {
+		return nil, false
+	}
+	objects = map[Object]bool{}
+	for seq := after + 1; seq <= j.last.Load(); seq++ {
+		k := j.recent[seq%uint64(len(j.recent))].Load().numbered(seq)
+		if k == nil {
+			return nil, false
+		}
+		if o := k.history.object; o.Loop == loop {
+			objects[o] = true
+		}
+	}
+	return objects, true
+}
+
+// between are the newest of an object with numbers between these two, oldest first.
+func (j *Journal) between(o Object, after, before uint64, limit int) (list []*kept) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	h := j.objects[o]
+	if h == nil {
+		return nil
+	}
+	for k := h.newest; k != nil && k.Seq > after && len(list) < limit; k = k.older {
+		if k.Seq < before {
+			list = append(list, k)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// Folded is how many unremarkable traces of an object are kept as a count alone.
+func (j *Journal) Folded(o Object) uint64 {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if h := j.objects[o]; h != nil {
+		return h.folded
+	}
+	return 0
+}
+
+// Prev returns the kept trace of an object before that number.
+func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
+	return j.found(j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
+		if at != nil {
+			return at.older
+		}
+		k := h.newest
+		for k != nil && k.Seq >= seq {
+			k = k.older
+		}
+		return k
+	}))
+}
+
+// After returns the kept trace of an object after that number.
+func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
+	return j.found(j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
+		if at != nil {
+			return at.newer
+		}
+		k := h.oldest
+		for k != nil && k.Seq <= seq {
+			k = k.newer
+		}
+		return k
+	}))
+}
+
+// beside calls find with the history of the object and its trace of that
+// number, which is nil if it is not kept.
+func (j *Journal) beside(o Object, seq uint64, find func(*objectTraces, *kept) *kept) *kept {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	h := j.objects[o]
+	if h == nil {
+		return nil
+	}
+	at := j.upTo(seq)
+	if at != nil && (at.Seq != seq || at.history != h) {
+		at = nil
+	}
+	return find(h, at)
+}
+
+// maxFamily bounds the syncs of one object that Family returns.
+const maxFamily = 4096
+
+// Family returns the kept traces of a Deployment and of the ReplicaSets that it
+// controls or controlled, in no particular order, the newest few thousand of
+// each object at most. For a ReplicaSet that is its Deployment's family, and
+// for what has no owner its own traces. It looks at every object of the journal.
+func (j *Journal) Family(o Object) []*Trace { return j.wholes(j.family(o)) }
+
+func (j *Journal) family(o Object) (list []*kept) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	head := o
+	if h := j.objects[o]; h != nil && h.newest != nil && h.owner != "" {
+		head = Object{LoopDeployment, o.Namespace, h.owner}
+	}
+	for member, h := range j.objects {
+		if member != o && (h.newest == nil || !family(head, member, h.owner)) {
+			continue
+		}
+		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
+			list = append(list, k)
+		}
+	}
+	return list
+}

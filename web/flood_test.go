@@ -1,0 +1,289 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
+)
+
+// TestOnePageHasOneAddress: what makes no difference to a page makes no other page of it.
+func TestOnePageHasOneAddress(t *testing.T) {
+	s, h := planWorld(t).serve(nil)
+	for want, others := range map[string][]string{
+		"/deployments":                     {"/deployments?x=1", "/deployments?x=2&y=", "/deployments?q=", "/deployments#a", "/d%65ployments", "/deployments?still=1&theme=dark"},
+		"/deployments?q=web":               {"/deployments?q=web&x=1", "/deployments?x=1&q=web&q=other", "/deployments?q=%77eb"},
+		"/deployments?after=a&q=web":       {"/deployments?q=web&after=a"},
+		"/deployments/shop/web":            {"/deployments/shop/web?x=9", "/deployments/sh%6fp/web", "/deployments/shop/web?replicas=3"},
+		"/deployments/shop/web?all=":       {"/deployments/shop/web?all", "/deployments/shop/web?all=1", "/deployments/shop/web?all=2&all=3"},
+		"/deployments/shop/web?window=23m": {"/deployments/shop/web?window=23m&window=1h"},
+		"/queues":                          {"/queues?q=web", "/queues?at=1h"},
+	} {
+		for _, address := range append(others, want) {
+			to, err := s.find(address)
+			if err != nil || to.address != want {
+				t.Errorf("%s is the page %+v, %v; want %s", address, to, err, want)
+			}
+			u, err := url.Parse(address)
+			if err != nil || u.Fragment != "" || u.Query().Has("after") {
+				continue
+			}
+			if _, body := get(t, h.URL, address); !strings.Contains(body, `data-page="`+strings.ReplaceAll(want, "&", "&amp;")+`"`) && u.RawPath == "" {
+				t.Errorf("the page at %s does not follow %s", address, want)
+			}
+		}
+	}
+}
+
+// TestUnknownParametersShareADrawing: many sockets on addresses that differ by what no
+// page knows watch one page.
+func TestUnknownParametersShareADrawing(t *testing.T) {
+	w := planWorld(t)
+	w.pump()
+	s, h := w.serve(nil)
+	const readers = 64
+	for i := range readers {
+		conn := dial(t, h.URL, "", pageProtocol)
+		if err := conn.WriteJSON(subscribe{Page: fmt.Sprintf("/deployments/shop/web?x=%d", i), Epoch: "7c41"}); err != nil {
+			t.Fatal(err)
+		}
+		receive[update](t, conn)
+	}
+	s.draws.mu.Lock()
+	defer s.draws.mu.Unlock()
+	if n := len(s.draws.m); n != 1 {
+		t.Errorf("%d pages are drawn for %d readers of one", n, readers)
+	}
+}
+
+// TestOnlyLivePagesAreWatched: what never changes by itself is not drawn for a socket.
+func TestOnlyLivePagesAreWatched(t *testing.T) {
+	w := planWorld(t)
+	w.pump()
+	s, h := w.serve(nil)
+	for _, page := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
+		"/deployments/shop/web/what-if.json", "/deployments/shop/web/syncs/7c41/1", "/deployments/shop/web/syncs/7c41/1/chain", "/metrics", "/export.jsonl"} {
+		conn := dial(t, h.URL, "", pageProtocol)
+		if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41"}); err != nil {
+			t.Fatal(err)
+		}
+		_, message, err := conn.ReadMessage()
+		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != "that page is not live" {
+			t.Errorf("%s: %v %.200s", page, err, message)
+		}
+	}
+	eventually(t, "all seats are free", func() bool { return len(s.seats) == 0 })
+}
+
+// TestSubscriptionFlood: a socket that subscribes without a pause is told why it is
+// closed, and what it asked for was drawn no more often than that of another.
+func TestSubscriptionFlood(t *testing.T) {
+	w := planWorld(t)
+	w.pump()
+	c := &counts{}
+	s, h := w.serve(func(o *Options) { o.Readers = c })
+	var built atomic.Int64
+	for pattern, p := range s.pages {
+		next := p.build
+		p.build = func(q *query) (*page, error) { built.Add(1); return next(q) }
+		s.pages[pattern] = p
+	}
+	conn := dial(t, h.URL, "", pageProtocol)
+	began := time.Now()
+	go func() {
+		for i := 0; ; i++ {
+			if conn.WriteJSON(subscribe{Page: []string{"/deployments", "/queues"}[i%2], Epoch: "7c41"}) != nil {
+				return
+			}
+		}
+	}()
+	for {
+		_, _, err := conn.ReadMessage()
+		if err == nil {
+			continue
+		}
+		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != errFlood.Error() {
+			t.Errorf("closed with %v", err)
+		}
+		break
+	}
+	eventually(t, "counted", func() bool { return c.was(closedProtocol) == 1 })
+	took := time.Since(began)
+	if took < floodPause {
+		t.Errorf("closed after %s: it could be back at once", took)
+	}
+	if n, most := built.Load(), int64(beginBurst+3+beginRate*(took/time.Second+1)); n > most {
+		t.Errorf("%d drawings for one socket in %s, want %d at most", n, took, most)
+	}
+}
+
+// TestHeldKey: a reader who steps from sync to sync as fast as a key repeats is not
+// closed, and ends with the page that it asked for last.
+func TestHeldKey(t *testing.T) {
+	w := planWorld(t)
+	w.pump()
+	_, h := w.serve(nil)
+	conn := dial(t, h.URL, "", pageProtocol)
+	tick := time.NewTicker(time.Second / 30)
+	defer tick.Stop()
+	const steps = 45
+	for i := range steps {
+		<-tick.C
+		page := "/queues"
+		if i == steps-1 {
+			page = "/deployments/shop/web"
+		}
+		if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		m := receive[update](t, conn)
+		for _, f := range m.Frags {
+			if f.ID == "f-step" { // of the Deployment's page alone
+				return
+			}
+		}
+	}
+}
+
+// keptBusy is a page that is drawn until nobody waits for it any more.
+func keptBusy(s *Server, begun, ended *atomic.Int64) builder {
+	return func(q *query) (*page, error) {
+		begun.Add(1)
+		<-q.ctx.Done()
+		ended.Add(1)
+		p := &page{status: http.StatusOK, frame: s.frame(q, "busy"), body: views.ProblemBody(views.Problem{})}
+		return p, q.ctx.Err()
+	}
+}
+
+// TestSeatsEndWithTheirSockets: sockets that are closed while their pages are being drawn
+// leave at once, and nobody goes on drawing for them.
+func TestSeatsEndWithTheirSockets(t *testing.T) {
+	w := planWorld(t)
+	w.pump()
+	s, h := w.serve(nil)
+	var begun, ended atomic.Int64
+	p := s.pages["/deployments/{namespace}/{name}"]
+	p.build = keptBusy(s, &begun, &ended)
+	s.pages["/deployments/{namespace}/{name}"] = p
+	const readers = 32
+	conns := make([]*websocket.Conn, readers)
+	for i := range conns {
+		conns[i] = dial(t, h.URL, "", pageProtocol)
+		if err := conns[i].WriteJSON(subscribe{Page: "/deployments/shop/d-" + digits(i), Epoch: "7c41"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "one is drawn and the others wait", func() bool {
+		s.draws.mu.Lock()
+		defer s.draws.mu.Unlock()
+		return begun.Load() > 0 && len(s.draws.m) == readers
+	})
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	eventually(t, "all seats are free", func() bool { return len(s.seats) == 0 })
+	eventually(t, "no drawing goes on", func() bool { return begun.Load() == ended.Load() })
+	if res, _ := get(t, h.URL, "/queues"); res.StatusCode != http.StatusOK {
+		t.Errorf("a page afterwards: %s", res.Status)
+	}
+}
+
+// TestRequestsEndWithTheirReaders: so do plans, which look at it between their slices.
+func TestRequestsEndWithTheirReaders(t *testing.T) {
+	w := planWorld(t)
+	s, h := w.serve(nil)
+	s.within = time.Hour // Nothing but the reader's leaving ends it soon.
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+"/deployments/shop/web/what-if?replicas=3900", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		res, err := http.DefaultClient.Do(r)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		done <- err
+	}()
+	eventually(t, "the plan is being made", func() bool { return !s.folds.TryAcquire(1) || release(s.folds) })
+	leave()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the plan was made before its reader left: %v", err)
+	}
+	eventually(t, "its place is free", func() bool { return s.folds.TryAcquire(1) })
+	s.folds.Release(1)
+}
+
+// TestFoldingLooksAtItsReader: a plan ends after the slice in which nobody waits for it
+// any more.
+func TestFoldingLooksAtItsReader(t *testing.T) {
+	p := proposeFor(t)
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := p.plans(&query{ctx: ctx}, time.Hour, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a plan for nobody ended with %v", err)
+	}
+}
+
+// proposeFor is a proposal whose plan has many slices.
+func proposeFor(t *testing.T) *proposal {
+	t.Helper()
+	w := planWorld(t)
+	row, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	snap, err := planned(&subject{object: row.Object, cursor: row})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return propose(snap, url.Values{"replicas": {"500"}})
+}
+
+// TestManyPlansWait: plans that are asked for at once are made one after the other.
+func TestManyPlansWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{folds: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}
+		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
+		answers := make(chan error)
+		const readers = 64
+		for range readers {
+			go func() {
+				q := &query{ctx: t.Context()}
+				var err error
+				if q.slot, err = s.slots.request(q.ctx); err != nil {
+					answers <- err
+					return
+				}
+				defer q.slot.release()
+				leave, err := s.simulate(q, x)
+				if err == nil {
+					for range 50 { // half a second, as long as a plan for some 500 pods takes
+						time.Sleep(10 * time.Millisecond)
+						err = errors.Join(err, q.slot.yield(q.ctx))
+					}
+					leave()
+				}
+				answers <- err
+			}()
+		}
+		for range readers {
+			if err := <-answers; err != nil {
+				t.Errorf("turned away: %v", err)
+			}
+		}
+	})
+}
