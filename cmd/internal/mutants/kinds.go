@@ -88,6 +88,16 @@ func (c *collector) swallow(n *ast.ReturnStmt) {
 	for i, value := range n.Results {
 		if isError(results.At(i).Type()) && !c.info.Types[value].IsNil() {
 			c.add(kindError, value, "mutantsDrop[error]("+c.src(value)+")")
+			c.beside(n.Results[:i])
+		}
+	}
+}
+
+// beside marks the literals that are returned with an error: nobody reads them.
+func (c *collector) beside(values []ast.Expr) {
+	for _, value := range values {
+		if literal, is := value.(*ast.BasicLit); is {
+			c.plain[literal] = true
 		}
 	}
 }

@@ -73,6 +73,7 @@ func TestKinds(t *testing.T) {
 		{"error", "func f(err error) error {\nif err != nil {\nreturn err\n}\nreturn nil\n}", []string{
 			"error: if (err != nil) && false {", "comparison: if err == nil {", "error: return mutantsDrop[error](err)",
 		}},
+		{"beside an error", "func f(err error) (int, error) {\nreturn 1, err\n}", []string{"error: return 1, mutantsDrop[error](err)"}},
 		{"precondition", "type o struct{ UID, Name string }\n\nfunc f(uid string) o {\nreturn o{UID: uid, Name: uid}\n}", []string{
 			"precondition: return o{UID: mutantsDrop(uid), Name: uid}",
 		}},
