@@ -114,8 +114,8 @@ func TestBrowserRequests(t *testing.T) {
 		case size > maxNext:
 			t.Errorf("%s has %d bytes after the first page, at most %d", e.path, size, maxNext)
 		}
-		if i > 0 && log.asked(static.Prefix) {
-			t.Errorf("%s loads a file again that may be kept forever", e.path)
+		for _, file := range log.again(static.Prefix) {
+			t.Errorf("%s loads %s again, which may be kept forever", e.path, file)
 		}
 	}
 	t.Logf("%d pages, the first load has %d bytes over the wire", len(list), first)
@@ -127,11 +127,12 @@ type networkLog struct {
 	urls   map[network.RequestID]string
 	cached map[network.RequestID]bool
 	sizes  map[network.RequestID]int
+	loaded map[string]bool // paths that came over the wire, of all pages
 }
 
 func watchNetwork(t *testing.T, ctx context.Context) *networkLog {
 	t.Helper()
-	l := &networkLog{events: make(chan any, 4096)}
+	l := &networkLog{events: make(chan any, 4096), loaded: map[string]bool{}}
 	l.reset()
 	if err := chromedp.Listen(ctx, func(ev any) {
 		switch ev.(type) {
@@ -183,12 +184,18 @@ func (l *networkLog) read(base string) (size int, bad []string) {
 	return size, bad
 }
 
-// asked reports whether something under a path came over the wire.
-func (l *networkLog) asked(prefix string) bool {
+// again is what came over the wire under a path on this page and on one before: a
+// browser may want an icon pages later, but only once.
+func (l *networkLog) again(prefix string) (files []string) {
 	for id, address := range l.urls {
-		if u, err := url.Parse(address); err == nil && strings.HasPrefix(u.Path, prefix) && !l.cached[id] && l.sizes[id] > 0 {
-			return true
+		u, err := url.Parse(address)
+		if err != nil || !strings.HasPrefix(u.Path, prefix) || l.cached[id] || l.sizes[id] == 0 {
+			continue
 		}
+		if l.loaded[u.Path] {
+			files = append(files, u.Path)
+		}
+		l.loaded[u.Path] = true
 	}
-	return false
+	return files
 }
