@@ -45,39 +45,52 @@ func TestBrowserLooks(t *testing.T) {
 	t.Parallel()
 	x := gallery(t)
 	h := x.serve(t)
-	ctx := browser(t)
-	c := listen(t, ctx)
-	drawn, checked, spent := 0, 0, time.Duration(0)
-	for i, e := range x.list {
-		if e.like && !everySituation() {
-			continue
-		}
-		these := screens
-		if !everyLook() {
-			these = []screen{screens[i%len(screens)]}
-		}
-		c.expect(e.grumbles)
-		e.enter(t, ctx, h.URL, these[0])
-		for _, l := range these {
-			l.apply(t, ctx)
-			for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](cutScript)) {
-				t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
+	const windows = 2
+	for part := range windows {
+		t.Run(digits(part), func(t *testing.T) {
+			t.Parallel()
+			ctx := browser(t)
+			c := listen(t, ctx)
+			drawn, checked, spent := 0, 0, time.Duration(0)
+			for i, e := range x.list {
+				if i%windows != part || e.like && !everySituation() {
+					continue
+				}
+				these := screens
+				if !everyLook() {
+					these = []screen{screens[i/windows%len(screens)]}
+				}
+				c.expect(e.grumbles)
+				e.enter(t, ctx, h.URL, these[0])
+				for _, l := range these {
+					spent += e.inspect(t, ctx, l)
+					drawn++
+				}
+				checked++
 			}
-			began := time.Now()
-			if !everySituation() {
-				run(t, ctx, chromedp.Evaluate[int](thinScript))
-			}
-			for _, bad := range axe(t, ctx, strings.HasPrefix(e.id, "sheet.")) {
-				t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
-			}
-			spent += time.Since(began)
-			drawn++
-			picture(t, ctx, e.id+"-"+l.theme+"-"+digits(l.width))
-		}
-		checked++
+			c.none(t)
+			t.Logf("%d exhibits in %d looks, axe-core took %s of it", checked, drawn, spent.Round(time.Millisecond))
+		})
 	}
-	c.none(t)
-	t.Logf("%d exhibits in %d looks, axe-core took %s of it", checked, drawn, spent.Round(time.Millisecond))
+}
+
+// inspect checks the exhibit that is open in one look, and returns what axe-core took of it.
+func (e exhibit) inspect(t *testing.T, ctx context.Context, l screen) time.Duration {
+	t.Helper()
+	l.apply(t, ctx)
+	for _, bad := range run(t, ctx, chromedp.Evaluate[[]string](cutScript)) {
+		t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
+	}
+	began := time.Now()
+	if !everySituation() {
+		run(t, ctx, chromedp.Evaluate[int](thinScript))
+	}
+	for _, bad := range axe(t, ctx, strings.HasPrefix(e.id, "sheet.")) {
+		t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
+	}
+	spent := time.Since(began)
+	picture(t, ctx, e.id+"-"+l.theme+"-"+digits(l.width))
+	return spent
 }
 
 // TestBrowserZoom reads every kind of page at 400 % and with the colours of a

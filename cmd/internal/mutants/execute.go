@@ -111,9 +111,7 @@ func (g *gardener) bed(ctx context.Context, plants []plant) ([]result, error) {
 	pkg := plants[0].pkg
 	s := g.suites[pkg]
 	if s == nil {
-		if s, err = newSuite(g.root, pkg); err != nil {
-			return nil, err
-		}
+		s = newSuite(g.root, pkg)
 	}
 	seedlings := make([]seedling, len(plants))
 	for i, p := range plants {

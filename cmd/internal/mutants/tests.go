@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,9 +25,8 @@ const address = 16 << 20 // KiB
 
 // suite is the tests of one package.
 type suite struct {
-	dir   string   // of the package
-	pkg   string   // below the module's root
-	flags []string // of the test binary
+	dir string // of the package
+	pkg string // below the module's root
 	// slow matches the names of slow tests, "" if there are none.
 	slow string
 	// took is how long they run without a mistake.
@@ -37,16 +34,14 @@ type suite struct {
 }
 
 // newSuite knows how to run the tests of a package.
-func newSuite(root, pkg string) (*suite, error) {
-	s := &suite{dir: filepath.Join(root, pkg), pkg: pkg, took: 10 * time.Minute}
-	drawing, err := s.draws()
-	if drawing {
-		// The same draws for every plant, or its fate would depend on them; and no
-		// time and no files for what fails on purpose.
-		s.flags = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ms"}
-	}
-	return s, err
+func newSuite(root, pkg string) *suite {
+	return &suite{dir: filepath.Join(root, pkg), pkg: pkg, took: 10 * time.Minute}
 }
+
+// drawing is the environment of tests that draw at random with rapid: the same draws for
+// every plant, or its fate would depend on them; and no time and no files for what fails
+// on purpose.
+var drawing = []string{"RAPID_SEED=1", "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=1ms"}
 
 // baseline runs the tests without a mistake. They must pass.
 func (s *suite) baseline(ctx context.Context, binary, scratch string) error {
@@ -60,26 +55,6 @@ func (s *suite) baseline(ctx context.Context, binary, scratch string) error {
 		return fmt.Errorf("%s has no tests, so every mistake would survive: write some", s.pkg)
 	}
 	return nil
-}
-
-// draws reports whether the tests use rapid, and so have its flags.
-func (s *suite) draws() (bool, error) {
-	files, err := filepath.Glob(filepath.Join(s.dir, "*_test.go"))
-	if err != nil {
-		return false, err
-	}
-	for _, file := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			return false, err
-		}
-		for _, spec := range parsed.Imports {
-			if spec.Path.Value == `"pgregory.net/rapid"` {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }
 
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([0-9.]+)s\)$`)
@@ -165,9 +140,9 @@ func (s *suite) run(ctx context.Context, binary, scratch string, number int, fla
 	ctx, cancel := context.WithTimeoutCause(ctx, limit+10*time.Second, errTimeout)
 	defer cancel()
 	args := slices.Concat([]string{"-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, address), binary,
-		"-test.failfast", "-test.paniconexit0", "-test.timeout=" + limit.String()}, s.flags, flags)
+		"-test.failfast", "-test.paniconexit0", "-test.timeout=" + limit.String()}, flags)
 	cmd := exec.CommandContext(ctx, "sh", args...)
-	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "TMPDIR="+temp, fmt.Sprintf("%s=%d", variable, number))
+	cmd.Dir, cmd.Env = s.dir, slices.Concat(os.Environ(), drawing, []string{"TMPDIR=" + temp, fmt.Sprintf("%s=%d", variable, number)})
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	inGroup(cmd)

@@ -103,7 +103,7 @@ const look = `(() => {
 		Seq: +document.querySelector('#f-step b').textContent.replace(/\D/g, ''),
 		At: performance.timeOrigin + performance.now(),
 		Headline: text(h1), Then: text(then), Numbers: [...digits(h1), ...digits(then)],
-		Path: [...document.querySelectorAll('#f-path > li.on[data-row]')].map(l => [text(l.querySelector('.id')), text(l.querySelector('.a'))]),
+		Path: [...document.querySelectorAll('#f-path > li.on[data-row]')].map(l => [text(l.querySelector('.id')).split(' ')[0], text(l.querySelector('.a'))]),
 		Wrote: text(wrote), RVs: [...wrote.querySelectorAll('li b')].map(text).filter(x => /^\d+$/.test(x)),
 	}
 })()`
