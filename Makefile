@@ -43,8 +43,8 @@ $(BIN)/sandbox:
 	@$(SANDBOX_BUILD) -o $@ ./cmd/sandbox
 
 .PHONY: e2e
-e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 10 minutes)
-	$(SUITE) -v -p 1 -timeout 25m ./cmd/sandbox/...
+e2e: $(BIN)/sandbox build ## End-to-end tests against a real control plane, with a sample of every long suite (about 5 minutes)
+	$(SUITE) -v -p 2 -timeout 25m ./cmd/sandbox/...
 
 .PHONY: safety
 safety: $(BIN)/sandbox build ## 500 random rollouts under the eye of the watcher (about 15 minutes)

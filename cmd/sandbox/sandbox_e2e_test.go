@@ -18,6 +18,7 @@ import (
 // TestSandboxRunsWorkloads boots the real thing with upstream's loops and goes
 // through what a user does: create, look, break, stop.
 func TestSandboxRunsWorkloads(t *testing.T) {
+	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{Loops: loopsUpstream, Audit: true})
 	t.Logf("ready after %s", plane.StartTime.Round(10*time.Millisecond))
 	checkPrivate(t, plane.StateDir)
@@ -222,6 +223,7 @@ func checkStop(t *testing.T, plane *testplane.Plane) {
 // TestSandboxKeepsItsState starts the same state directory twice, and once
 // while it is in use.
 func TestSandboxKeepsItsState(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := testplane.Start(t, testplane.Options{StateDir: dir, Nodes: 1})
 	first.Kubectl(t, "create", "configmap", "kept", "--from-literal=a=b")
@@ -256,6 +258,7 @@ func readFile(t *testing.T, path string) string {
 // TestSandboxDiesWithItsParent kills the parent process, which can then do
 // nothing for its children, and sees them go.
 func TestSandboxDiesWithItsParent(t *testing.T) {
+	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{StateDir: t.TempDir(), Nodes: 1})
 	children := plane.Children(t)
 	process, err := os.FindProcess(plane.PID())
@@ -278,6 +281,7 @@ func TestSandboxDiesWithItsParent(t *testing.T) {
 // TestSandboxSurvivesEveryDeath kills each component in the middle of a
 // rollout, which must be completed all the same.
 func TestSandboxSurvivesEveryDeath(t *testing.T) {
+	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{Loops: loopsUpstream})
 	plane.Kubectl(t, "create", "deployment", "web", "--image=nginx:v0", "--replicas=10")
 	plane.Kubectl(t, "rollout", "status", "deployment/web", "--timeout=60s")
