@@ -29,9 +29,7 @@ var credentialForms = [][2]string{
 // TestNoCredentialIsRecorded plants credentials of every form in every string of every
 // object: none is recorded, logged or shown, whatever may be shown of the field.
 func TestNoCredentialIsRecorded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute under the race detector, which finds nothing in one goroutine")
-	}
+	longUnderRace(t)
 	all, answers := slices.Sorted(maps.Keys(situations)), slices.Sorted(maps.Keys(replies))
 	for i, form := range credentialForms {
 		situation, reply := all[i%len(all)], answers[i%len(answers)]

@@ -93,9 +93,7 @@ func covers(pattern, path string) bool {
 // finds none of them in what is recorded, logged or shown but those of the list.
 // What the list allows does show, or it would allow too much.
 func TestNothingPlantedLeaves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute under the race detector, which finds nothing in one goroutine")
-	}
+	longUnderRace(t)
 	seen := map[string]bool{}
 	var shown strings.Builder
 	for _, situation := range slices.Sorted(maps.Keys(situations)) {

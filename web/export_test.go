@@ -202,6 +202,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 // The console on a recording has the same pages, says that it is one, and keeps
 // its clocks and its numbers.
 func TestRecordingPages(t *testing.T) {
+	longUnderRace(t)
 	w, base := story(t)
 	_, traces, _ := exported(t, base, "")
 	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{}, traces)

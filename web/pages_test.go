@@ -241,3 +241,12 @@ func plain(namespace, name string) *telemetry.Trace {
 	return &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}, Queued: now, Started: now, Ended: now,
 		Result: telemetry.ResultUnchanged, Sentence: decision.Sentence{Namespace: namespace, Object: name, Tone: decision.ToneOK, Verb: "is", State: "settled"}}
 }
+
+// longUnderRace leaves a test out of short runs, as those under the race detector are:
+// it works in one goroutine, where the detector finds nothing and takes ten times as long.
+func longUnderRace(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("works in one goroutine and takes seconds under the race detector")
+	}
+}

@@ -241,9 +241,7 @@ func (w *world) many(name string, pods int64) {
 
 // TestWhatIfLarge: nobody keeps the console busy with a large Deployment.
 func TestWhatIfLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates thousands of pods")
-	}
+	longUnderRace(t)
 	w := planWorld(t)
 	w.many("vast", 10_000)
 	w.many("large", sim.MaxPods-100)
