@@ -231,7 +231,7 @@ func TestRecordingPages(t *testing.T) {
 			t.Errorf("%s wants to be live", path)
 		}
 	}
-	if _, body := get(t, h.URL, "/history"); !strings.Contains(body, "all that the recording holds") {
+	if _, body := get(t, h.URL, "/history"); !strings.Contains(body, "everything that the recording has") {
 		t.Error("the history page does not say what it lists")
 	}
 	if _, body := get(t, h.URL, "/queues"); !strings.Contains(body, "A recording has no queues.") {

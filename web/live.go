@@ -220,7 +220,7 @@ var (
 	errClient   = errors.New("closed by the client")
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
-	errOversize = fmt.Errorf("a message may have %d bytes", maxMessage)
+	errOversize = fmt.Errorf("a message may have at most %d bytes", maxMessage)
 	errFlood    = malformed{fmt.Sprintf("at most %d subscriptions at once and %d a second", subscribeBurst, subscribeRate)}
 )
 

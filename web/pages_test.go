@@ -180,15 +180,15 @@ func TestStepping(t *testing.T) {
 func TestOverviewFilters(t *testing.T) {
 	_, base := story(t)
 	cases := []struct{ query, has, hasNot string }{
-		{"", "/shop/web ", "Known are"},
+		{"", "/shop/web ", "Terms: "},
 		{"is:waiting", "/shop/web ", "/quota "},
 		{"-is:waiting", "/quota ", "/shop/web "},
 		{"ns:shop is:waiting", "/shop/web ", "/quota "},
 		{"web", "/shop/web ", "/quota "},
 		{"at:RR-3", "/shop/web ", "/selects-all "},
 		{"reason:imagepullbackoff", "/shop/web ", "/quota "},
-		{"colour:red", "Known are", "show all"},
-		{"is:purple", "Known are", "show all"},
+		{"colour:red", "Terms: ", "show all"},
+		{"is:purple", "Terms: ", "show all"},
 		{"ns:nowhere", "show all", "/shop/web "},
 	}
 	for _, c := range cases {

@@ -84,7 +84,7 @@ func (b scopeBox) single(l *podTimeline, now time.Time) views.PodLane {
 	return v
 }
 
-var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "ending", podGone: "gone"}
+var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "terminating", podGone: "gone"}
 
 func (s *lanePaths) lane(v views.PodLane) views.PodLane {
 	v.Pending, v.Thin, v.Thick, v.Ending = s.pending.String(), s.thin.String(), s.thick.String(), s.ending.String()
@@ -176,7 +176,7 @@ func stateNote(lives []*podTimeline, now time.Time) views.Text {
 		counts[stateWord(l, now)]++
 	}
 	var parts []string
-	for _, word := range []string{"available", "not available", "ending", "gone"} {
+	for _, word := range []string{"available", "not available", "terminating", "gone"} {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, digits(n)+" "+word)
 		}
@@ -189,7 +189,7 @@ func stateWord(l *podTimeline, now time.Time) string {
 	case l.over():
 		return "gone"
 	case l.pod != nil && l.pod.Terminating, l.pod == nil && l.furthest() == podTerminating:
-		return "ending"
+		return "terminating"
 	case l.available(now):
 		return "available"
 	default:

@@ -54,7 +54,7 @@ func TestPodLivesFromEvents(t *testing.T) {
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
 	lives, _ = timelinesOf(traces, traces[5], storyNow)
-	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s ending, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s terminating, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
@@ -143,7 +143,7 @@ func TestScopeOfTheStory(t *testing.T) {
 			t.Errorf("the lane of %s says %q", l.Own, note)
 		}
 	}
-	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "New is 10, old is 1, available is 8; the floor is 8 and the ceiling 13.", "Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull"} {
+	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "10 new, 1 old, 8 available; floor 8, ceiling 13.", "Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull"} {
 		if !strings.Contains(v.Label, want) {
 			t.Errorf("the picture does not say %q: %s", want, v.Label)
 		}
@@ -172,8 +172,8 @@ func TestWindows(t *testing.T) {
 	for _, a := range d.all("a") {
 		hrefs[strings.TrimSpace(text(a))] = attr(a, "href")
 	}
-	if hrefs["23m"] != "/deployments/shop/web?window=23m" || hrefs["as it fits"] != "/deployments/shop/web" || hrefs["1h"] != "" {
-		t.Errorf("the windows lead to %q, %q, %q", hrefs["23m"], hrefs["as it fits"], hrefs["1h"])
+	if hrefs["23m"] != "/deployments/shop/web?window=23m" || hrefs["automatic"] != "/deployments/shop/web" || hrefs["1h"] != "" {
+		t.Errorf("the windows lead to %q, %q, %q", hrefs["23m"], hrefs["automatic"], hrefs["1h"])
 	}
 	for _, a := range d.all("a") {
 		if attr(a, "rel") == "prev" && !strings.HasSuffix(attr(a, "href"), "&window=1h") {

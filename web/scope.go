@@ -95,7 +95,7 @@ func (b scopeBox) sizes(points []scopePoint, known, now time.Time) *views.Scope 
 
 // scopeLabel is the finding of the picture, in words.
 func (s *Server) scopeLabel(v *views.Scope, x *subject, last scopePoint, now time.Time) string {
-	text := fmt.Sprintf("Pods from %s UTC. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", v.Span, last.fresh, last.old, last.available, last.floor, last.ceiling)
+	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.fresh, last.old, last.available, last.floor, last.ceiling)
 	if said := s.saidNow(x.newest, now); said.State != "" {
 		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + wording(said.Lead, false).String() + ". " + text
 	}
@@ -115,7 +115,7 @@ func laneFinding(v *views.Scope) string {
 		}
 	}
 	if v.MoreNote != "" {
-		text += " There is " + v.MoreNote + "."
+		text += " Not listed: " + v.MoreNote + "."
 	}
 	return text
 }

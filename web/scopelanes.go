@@ -53,7 +53,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	}
 	others.note, old.note = newNote(snap, current, others.lives, now), stateNote(old.lives, now)
 	if len(old.lives) == 0 {
-		old.note = views.Say("there were none in this time")
+		old.note = views.Say("none in this time range")
 	}
 	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
@@ -159,9 +159,9 @@ func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []
 	case current.Replicas == 0 && snap.Want > 0:
 		return views.Say("none: its ReplicaSet has size 0")
 	case current.Replicas == 0:
-		return views.Say("none is wanted")
+		return views.Say("none wanted")
 	}
-	return views.Say("none was seen in this time")
+	return views.Say("none seen in this time range")
 }
 
 // setScope is the pods of one ReplicaSet over time, with its syncs.
@@ -184,7 +184,7 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
-	v.Label = "Pods from " + v.Span + " UTC. Wanted are " + digits(last.ceiling) + ", there are " + digits(last.fresh) + ", available are " + digits(last.available) + "." + laneFinding(v)
+	v.Label = "Pods from " + v.Span + " UTC. " + digits(last.ceiling) + " wanted, " + digits(last.fresh) + " present, " + digits(last.available) + " available." + laneFinding(v)
 	return v
 }
 
@@ -213,7 +213,7 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 	case len(rest.lives) == 0 && len(block) > 0:
 		return // All of them have lanes of their own.
 	case len(rest.lives) == 0:
-		rest.note = views.Say("there were none in this time")
+		rest.note = views.Say("none in this time range")
 	case len(block) > 0:
 		rest.word = "others"
 	}
@@ -238,7 +238,7 @@ func podPoints(kept []*telemetry.Trace) []scopePoint {
 // windows are the lengths that a reader can choose from; the one that is shown
 // leads nowhere.
 func (x *subject) windows() []views.Link {
-	list := []views.Link{{Text: "as it fits", Href: x.href("", x.pinned)}}
+	list := []views.Link{{Text: "automatic", Href: x.href("", x.pinned)}}
 	for _, w := range scopeWindows {
 		list = append(list, views.Link{Text: w.word, Href: x.href(w.word, x.pinned)})
 	}

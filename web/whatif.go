@@ -62,7 +62,7 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 	back := func(e *asked) error { return e.link(x.object.Key(), hrefOf(x.object)) }
 	if x.cursor.Snapshot.IsZero() {
 		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+digits(x.cursor.Seq)+" has no snapshot to plan from.",
-			views.Say("It ended before it had seen its object. Another sync of it will do.")))
+			views.Say("It ended before it had seen its object. Choose another sync.")))
 	}
 	var snap *deployment.Snapshot
 	text, err := x.cursor.Snapshot.JSON()
@@ -74,7 +74,7 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 	}
 	if !snap.Found || snap.Deleting {
 		return nil, back(problem(http.StatusNotFound, "gone", x.object.Key()+" is gone or being deleted as of sync "+digits(x.cursor.Seq)+": there is nothing to plan.",
-			views.Say("An earlier sync of it will do.")))
+			views.Say("Choose an earlier sync.")))
 	}
 	if n := numbers(deployment.Numbers(snap)).or("ceiling"); n > sim.MaxPods {
 		return nil, back(tooLarge(x, n))
@@ -130,8 +130,8 @@ func (s *Server) simulate(q *query, x *subject) (leave func(), err error) {
 		defer cancel()
 		err = s.folds.Acquire(ctx, 1)
 		if err != nil && q.ctx.Err() == nil {
-			return problem(http.StatusServiceUnavailable, "busy", "Other plans are being made just now.",
-				views.Sayf("One is made at a time, and this one was not reached within %s. Reload the page in a moment.", simulationWait)).
+			return problem(http.StatusServiceUnavailable, "busy", "Other plans are being computed.",
+				views.Sayf("One is computed at a time, and this one was not reached within %s. Reload the page in a moment.", simulationWait)).
 				retryIn(5*time.Second).link(x.object.Key(), hrefOf(x.object))
 		}
 		return err

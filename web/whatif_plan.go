@@ -195,7 +195,7 @@ func (f *simulation) rows() []row {
 }
 
 // least and most of a fold: the fewest pods available and the most asked for at
-// any stage of it, and how many writes of a size it takes.
+// any stage of it, and how many scale writes it takes.
 func (f *simulation) extremes() (least, most, writes int64) {
 	most = f.began.total
 	for i := range f.stages {
@@ -212,7 +212,7 @@ func (f *simulation) extremes() (least, most, writes int64) {
 func planOf(title string, f *simulation) views.Plan {
 	least, most, writes := f.extremes()
 	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.end.At), Facts: []views.Figured{
-		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "writes of a size", Value: writes}}}
+		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "scale writes", Value: writes}}}
 	o, _ := outcomeOf(f.end.Sentence.Tone)
 	p.End = views.Mark{Tone: o.view, Word: string(f.end.End)}
 	before := f.began
