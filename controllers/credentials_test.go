@@ -90,13 +90,13 @@ func TestConditionsAlikeAreRepeatedApart(t *testing.T) {
 		}
 	}
 	for secret, c := range conditions {
-		if got := h.repeatCondition(c).message; got != "password="+secret {
+		if got := h.unredactCondition(c).message; got != "password="+secret {
 			t.Errorf("%s is published as %q", secret, got)
 		}
 	}
-	one, two := h.hearNumber("token=one"), h.hearNumber("token=two")
-	if one == two || strings.Contains(one+two, "token") || h.repeatNumber(one) != "token=one" || h.repeatNumber(two) != "token=two" || h.repeatNumber("7") != "7" {
-		t.Errorf("revisions are %q and %q, published as %q and %q", one, two, h.repeatNumber(one), h.repeatNumber(two))
+	one, two := h.redactNumber("token=one"), h.redactNumber("token=two")
+	if one == two || strings.Contains(one+two, "token") || h.unredactNumber(one) != "token=one" || h.unredactNumber(two) != "token=two" || h.unredactNumber("7") != "7" {
+		t.Errorf("revisions are %q and %q, published as %q and %q", one, two, h.unredactNumber(one), h.unredactNumber(two))
 	}
 	if got := h.unredact("long…"); got != "long…" {
 		t.Errorf("words that end in an ellipsis are published as %q", got)

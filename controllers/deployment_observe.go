@@ -120,7 +120,7 @@ func (t *deploymentSync) fill() {
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		s.MaxSurge, s.MaxUnavailable = intOrPercent(r.MaxSurge), intOrPercent(r.MaxUnavailable)
 	}
-	s.Revision, s.RollbackTo = t.hearNumber(d.Annotations[annotationRevision]), foreignNumber(d.Annotations[annotationRollback])
+	s.Revision, s.RollbackTo = t.redactNumber(d.Annotations[annotationRevision]), foreignNumber(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&d.Status), t.controller.deferred.of(t.key, d.UID)
 	s.Lag = t.controller.opts.Ledger.lags.longest()
@@ -193,7 +193,7 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
 		Terminating: toInt(rs.Status.TerminatingReplicas),
 		Failure:     t.replicaFailure(rs),
-		Revision:    t.hearNumber(rs.Annotations[annotationRevision]), History: foreignNumbers(rs.Annotations[annotationHistory]),
+		Revision:    t.redactNumber(rs.Annotations[annotationRevision]), History: foreignNumbers(rs.Annotations[annotationHistory]),
 		Desired: foreignNumber(rs.Annotations[annotationDesired]), Max: foreignNumber(rs.Annotations[annotationMax]),
 		Images: images(&rs.Spec.Template.Spec),
 	}

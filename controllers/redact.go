@@ -105,9 +105,9 @@ func (h *redactor) redact(text string) string {
 	return told
 }
 
-// hearNumber does the same for an annotation that should be a number. Of two that are
+// redactNumber does the same for an annotation that should be a number. Of two that are
 // none, each has words of its own: one of them may be published.
-func (h *redactor) hearNumber(text string) string {
+func (h *redactor) redactNumber(text string) string {
 	told := foreignNumber(text)
 	if told == text {
 		return text
@@ -122,8 +122,8 @@ func (h *redactor) hearNumber(text string) string {
 	return told + strings.Repeat("…", at)
 }
 
-// repeatNumber puts the very words back.
-func (h *redactor) repeatNumber(told string) string {
+// unredactNumber puts the very words back.
+func (h *redactor) unredactNumber(told string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if rest := strings.ReplaceAll(told, "…", ""); rest == "" && told != "" {
@@ -179,8 +179,8 @@ func (h *redactor) condition(kind, status, reason, message string) decision.Cond
 	return decision.Condition{Type: told.kind, Status: told.status, Reason: told.reason, Message: told.message}
 }
 
-// repeatCondition puts the very words back into a condition that is to be published.
-func (h *redactor) repeatCondition(c decision.Condition) words {
+// unredactCondition puts the very words back into a condition that is to be published.
+func (h *redactor) unredactCondition(c decision.Condition) words {
 	told := words{c.Type, c.Status, c.Reason, c.Message}
 	h.mu.Lock()
 	said, known := h.conditions[told]

@@ -101,14 +101,14 @@ func podNote(l *podTimeline, now time.Time) views.Text {
 	case l.pod.Ready:
 		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
 	}
-	note := plightWords(l.pod, now)
+	note := waitReasonText(l.pod, now)
 	if !l.pod.Since.IsZero() {
 		note = note.Plain(", for ").Since(l.pod.Since)
 	}
 	return note
 }
 
-func plightWords(p *replicaset.Pod, now time.Time) views.Text {
+func waitReasonText(p *replicaset.Pod, now time.Time) views.Text {
 	return wording(replicaset.WaitReason(p, now), false)
 }
 
@@ -151,7 +151,7 @@ func (b scopeBox) grouped(block []*podTimeline, now time.Time) []views.PodLane {
 	for _, l := range block {
 		note := views.Say("is ready and waits for minReadySeconds")
 		if l.pod != nil && !l.pod.Ready {
-			note = plightWords(l.pod, now)
+			note = waitReasonText(l.pod, now)
 		}
 		i := slices.IndexFunc(groups, func(g laneKind) bool { return g.note.String() == note.String() })
 		if i < 0 {

@@ -33,14 +33,14 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 		}
 		lives, _ := timelinesOf(traces, child, b.from)
 		for _, l := range lives {
-			l.fresh = current != nil && child.Name == current.Name
+			l.isNew = current != nil && child.Name == current.Name
 			switch {
 			case !b.shows(l):
 			case l.name == x.pod:
 				block = append([]*podTimeline{l}, block...)
-			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
+			case l.isNew && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
 				block = append(block, l)
-			case l.fresh:
+			case l.isNew:
 				others.lives = append(others.lives, l)
 			default:
 				old.lives = append(old.lives, l)
@@ -57,7 +57,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	}
 	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podTimeline) bool { return l.fresh == (k.word == "new") })) {
+		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podTimeline) bool { return l.isNew == (k.word == "new") })) {
 			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)
@@ -78,7 +78,7 @@ func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) 
 	if rs.SameTemplate {
 		word = "new"
 		for _, p := range rs.Blocking {
-			l := &podTimeline{name: p.Name, fresh: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
+			l := &podTimeline{name: p.Name, isNew: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
 				Ready: p.Ready, ReadySince: p.ReadySince, Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since}}
 			l.once(podPending, p.Created)
 			if p.Phase == "Running" {
@@ -180,11 +180,11 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	v.Limits = "M0 " + box.y(last.ceiling) + "H" + digits(scopeWidth)
 	box.marks(v, x, points, known, time.Time{})
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
-		{Class: "p-new", Name: "pods", Value: digits(last.fresh)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
+		{Class: "p-new", Name: "pods", Value: digits(last.newSize)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
 	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
-	v.Label = "Pods from " + v.Span + " UTC. " + digits(last.ceiling) + " wanted, " + digits(last.fresh) + " present, " + digits(last.available) + " available." + laneFinding(v)
+	v.Label = "Pods from " + v.Span + " UTC. " + digits(last.ceiling) + " wanted, " + digits(last.newSize) + " present, " + digits(last.available) + " available." + laneFinding(v)
 	return v
 }
 
@@ -228,7 +228,7 @@ func podPoints(kept []*telemetry.Trace) []scopePoint {
 	for _, t := range kept {
 		n := numbersOf(t)
 		if want, ok := n.count("wanted"); ok {
-			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, fresh: n.or("pods"), available: n.or("available"), ceiling: want,
+			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, newSize: n.or("pods"), available: n.or("available"), ceiling: want,
 				held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()})
 		}
 	}

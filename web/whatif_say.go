@@ -54,7 +54,7 @@ func (p *proposal) summary() string {
 	return prose.And(list)
 }
 
-// comparisonOf is what two folds come to where they differ, "" where they do not.
+// comparisonOf is how two simulations compare where they differ, "" where they do not.
 // What happens first is told of those from now on.
 func comparisonOf(a, b *simulation, first bool) string {
 	if a.cut || b.cut {
@@ -77,7 +77,7 @@ func comparisonOf(a, b *simulation, first bool) string {
 	return prose.And(list)
 }
 
-// sizesNow is what a fold changes before any pod does anything.
+// sizesNow is what a simulation changes before any pod does anything.
 func sizesNow(f *simulation) string {
 	if rows := f.rows(); len(rows) > 0 {
 		return sizesText(&f.began, &rows[0].last)

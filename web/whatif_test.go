@@ -276,7 +276,7 @@ func TestWhatIfLarge(t *testing.T) {
 // TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
 func TestWhatIfBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, q := &Server{folds: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
+		s, q := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
 		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
 		leave, err := s.simulate(q, x)
 		if err != nil {

@@ -126,13 +126,13 @@ func unknown(code string) *decision.Estimate {
 func TooLarge() *decision.Estimate { return unknown(etaLarge) }
 func TooFar() *decision.Estimate   { return unknown(etaFar) }
 
-// Completes is the estimate of a range, after so many steps, from pods that came so.
-func Completes(now, from, to time.Time, steps int64, came *StartupTimes) *decision.Estimate {
+// Completes is the estimate of a range, after so many steps, given how long pods take to start.
+func Completes(now, from, to time.Time, steps int64, startup *StartupTimes) *decision.Estimate {
 	if to.Sub(now) > farthest {
 		return unknown(etaFar)
 	}
 	e := &decision.Estimate{Code: decision.EstimateKnown, From: from, To: to, Steps: steps,
-		Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest}
+		Pods: startup.Pods, Fastest: startup.Fastest, Slowest: startup.Slowest}
 	e.Words = knownWords(e, now)
 	return e
 }
