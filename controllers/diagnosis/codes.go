@@ -105,7 +105,7 @@ const (
 	oldStay    = "Old pods stay and serve as far as they are available."
 	triesAgain = "The ReplicaSet replaces them at once; old pods stay."
 	// overtaken is why the end of a pod does not stand before all that living pods wait for.
-	overtaken = "If more is known about the replacements, that is reported instead, unless pods go again and again."
+	overtaken = "If more is known about the replacements, that is reported instead, unless pods are taken away again and again."
 	describe  = "`kubectl describe pod` of a pod that is named, and what is held back on the page."
 )
 
@@ -127,7 +127,7 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),
 	because(Gated, "The pods have scheduling gates, so the scheduler leaves them alone.", oldStay, "Whoever set the gates removes them.", "Look for the controller that the gate is named after."),
 	because(Preempted, "Pods of higher priority preempted the pods. It stands before the scheduler's reasons, as it is why no node has room.", oldStay, "Pods of higher priority leave, or a node has more room.", "`kubectl get events --field-selector reason=Preempted` says for whom; `kubectl get priorityclass`."),
-	because(Node, "No node fits the pods.", oldStay, "A suitable node has room, or the template requests less.", "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
+	because(Node, "The pods fit no node.", oldStay, "A suitable node has room, or the template requests less.", "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
 	because(NodeGone, "The node of the pods does not answer.", oldStay, "The node comes back, or its pods are evicted after five minutes.", "`kubectl get nodes`."),
 	because(Rejected, "A kubelet does not admit the pods that the scheduler gave it: they fail at once and are replaced. "+overtaken, triesAgain, "A node admits them.", "Read the kubelet's reason in the message; the failed pods stay, and `kubectl describe pod` shows them."),
 	because(Evicted, "Pods were evicted by a kubelet, through the Eviction API or by a taint, or went with their node, and their replacements are not available. "+overtaken, triesAgain, "The node has room again, or the replacements become available.", "The failed pods stay, and `kubectl describe pod` shows them; `kubectl describe nodes` shows pressure and taints."),

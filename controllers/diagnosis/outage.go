@@ -26,14 +26,14 @@ func silence(f *decision.Failure) string {
 	return "cannot serve"
 }
 
-// done are the words for writes that are not of a status or a size.
+// done says what writes of some kinds do to their object.
 var done = map[decision.ActionKind]string{
 	decision.CreateReplicaSet: "created", decision.DeleteReplicaSet: "deleted", decision.Adopt: "adopted", decision.Release: "released",
 	decision.CreatePods: "created", decision.DeletePods: "deleted",
 }
 
-// Done says what a write of a kind does to its object: "created", and "written" of a
-// status, which has no kind.
+// Done says what a write does to its object: "created", or "written" where the kind,
+// as that of a status, says no more.
 func Done(kind decision.ActionKind) string {
 	if word, ok := done[kind]; ok {
 		return word
