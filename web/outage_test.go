@@ -274,7 +274,7 @@ func TestStoryHasItsOutages(t *testing.T) {
 		t.Fatalf("%d outages in\n%s", len(beats), d.one("ol.story"))
 	}
 	for i, want := range []string{
-		"outageThe API server did not answer for 1m, until 03:04:04 (connection refused). Nothing here was due meanwhile",
+		"outageThe API server did not answer for 1m, until 03:04:04 (connection refused). Nothing was pending here",
 		"outageThe API server has not answered since (connection refused)",
 	} {
 		if got := text(beats[i]); !strings.HasSuffix(got, want) {

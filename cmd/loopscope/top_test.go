@@ -179,7 +179,7 @@ func TestTopInAnOutage(t *testing.T) {
 		t.Errorf("as JSON: %v\n%s", err, out)
 	}
 	out, err = run(t, "story", "deployment/idle", "-n", "shop", "--server", console.URL)
-	for _, want := range []string{"This is as of 20:01:07 UTC, when the API server last served.\n", "2 writes, 0 refused, 1 conflict, 3 unanswered\n", "outage  The API server has been without its etcd since (etcd failed). Due: deciding on Deployment idle; tried as soon as it is back\n"} {
+	for _, want := range []string{"This is as of 20:01:07 UTC, when the API server last served.\n", "2 writes, 0 refused, 1 conflict, 3 unanswered\n", "outage  The API server has been without its etcd since (etcd failed). Pending: deciding on Deployment idle; will be retried when it is back\n"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("story: %v, no %q in\n%s", err, want, out)
 		}

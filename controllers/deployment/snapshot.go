@@ -74,7 +74,7 @@ type Snapshot struct {
 	// NamespaceEnding is since when it is known that the namespace is being deleted;
 	// zero if it is not known. Nothing is decided on it.
 	NamespaceEnding time.Time `json:"namespaceEnding,omitzero"`
-	// News is what others did to it lately, as far as this process has seen; nil for
+	// Recent is what others did to it lately, as far as this process has seen; nil for
 	// nothing. Nothing is decided on it.
 	Recent *decision.RecentChange `json:"news,omitempty"`
 	// Arrived are objects that its pods lacked, and that were created since ("ConfigMap

@@ -128,7 +128,7 @@ func endOf(list []decision.Finding) decision.Words {
 		w = decision.Words{}.Say("Needs action: unblocks ")
 	}
 	if len(list) > 2 {
-		return w.Say("only when each of them is resolved")
+		return w.Say("only when all of them are resolved")
 	}
 	for i := range list {
 		if i > 0 {
