@@ -232,7 +232,7 @@ func learnt(l decision.Learnt) views.Text {
 	case l.NameTaken != nil && l.NameTaken.Mine && l.NameTaken.SameTemplate:
 		t = views.Say("Learnt: ").Code(l.NameTaken.Name).Plain(" exists already, belongs to it and has the same template.")
 	case l.NameTaken != nil:
-		t = views.Say("Learnt: the name ").Code(l.NameTaken.Name).Plain(" is taken by something else.")
+		t = views.Say("Learnt: the name ").Code(l.NameTaken.Name).Plain(" is taken by another object.")
 	case l.Parent != "":
 		t = views.Sayf("Learnt by a live read: it is %s.", l.Parent)
 	case len(l.ChildrenGone) > 0:
