@@ -124,7 +124,7 @@ func (t *deploymentSync) fill() {
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&d.Status), t.controller.deferred.of(t.key, d.UID)
 	s.Lag = t.controller.opts.Ledger.lags.longest()
-	s.NamespaceEnding = t.controller.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
+	s.NamespaceTerminating = t.controller.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
 	s.Recent = t.controller.changes.of(t.key, s.UID).forSnapshot(s.Now)
 	s.CountTerminating = t.controller.opts.TerminatingReplicas()
 	t.template = t.controller.templates.get(t.key, d)
@@ -217,7 +217,7 @@ func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet) {
 		}
 		rs.NonTerminal++
 		if p.DeletionTimestamp != nil {
-			rs.Ending++
+			rs.TerminatingNow++
 			rs.TerminatingPods = append(rs.TerminatingPods, terminatingPod(p))
 			continue
 		}

@@ -81,7 +81,7 @@ func TestLanesAreDrawnByState(t *testing.T) {
 	l := lifeOf("web-1-a", nil, podStep{at(-9), podPending}, podStep{at(3), podRunning}, podStep{at(6), podReady}, podStep{at(24), podTerminating})
 	l.minReady = 6 * time.Second
 	v := b.single(l, now)
-	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Ending: "M480.0 10.0H600.0"} {
+	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Terminating: "M480.0 10.0H600.0"} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -254,7 +254,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 func TestEndingPodsBlockARecreate(t *testing.T) {
 	ending := &podTimeline{name: "web-1-a", pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, steps: []podStep{{storyNow, podReady}, {storyNow.Add(time.Second), podTerminating}}}
 	hold := func(kind decision.ActionKind) *telemetry.Trace {
-		h := decision.Held{Kind: kind, Code: "pods-ending", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
+		h := decision.Held{Kind: kind, Code: "pods-terminating", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
 		return &telemetry.Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{h}}}}}
 	}
 	if !blockedBy(hold(decision.CreateReplicaSet), "web-1", ending) {

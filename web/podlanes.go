@@ -29,7 +29,7 @@ type laneKind struct {
 }
 
 // lanePaths are the paths of one lane, by what is so of the pod.
-type lanePaths struct{ pending, thin, thick, ending strings.Builder }
+type lanePaths struct{ pending, thin, thick, terminating strings.Builder }
 
 // draw adds the line of one pod at that height.
 func (s *lanePaths) draw(b scopeBox, l *podTimeline, now time.Time, y float64) {
@@ -48,7 +48,7 @@ func (s *lanePaths) draw(b scopeBox, l *podTimeline, now time.Time, y float64) {
 			b.span(&s.thin, step.at, firstOf(stays, until), now, y)
 			b.span(&s.thick, stays, until, now, y)
 		case podTerminating:
-			b.span(&s.ending, step.at, until, now, y)
+			b.span(&s.terminating, step.at, until, now, y)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (b scopeBox) single(l *podTimeline, now time.Time) views.PodLane {
 var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "terminating", podGone: "gone"}
 
 func (s *lanePaths) lane(v views.PodLane) views.PodLane {
-	v.Pending, v.Thin, v.Thick, v.Ending = s.pending.String(), s.thin.String(), s.thick.String(), s.ending.String()
+	v.Pending, v.Thin, v.Thick, v.Terminating = s.pending.String(), s.thin.String(), s.thick.String(), s.terminating.String()
 	return v
 }
 

@@ -189,7 +189,7 @@ func (t *decider) holdBehind(rs *ReplicaSet) {
 func (t *decider) holdRecreate() {
 	var w decision.Words
 	reported, running := t.oldRunningCounts()
-	h := decision.Held{Code: diagnosis.Ending, Question: qOldRunning, Kind: decision.CreateReplicaSet,
+	h := decision.Held{Code: diagnosis.Terminating, Question: qOldRunning, Kind: decision.CreateReplicaSet,
 		Target:   decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
 		Size:     &decision.Size{To: t.s.Want},
 		Unblocks: w.Say("when the last old pod has ended"),

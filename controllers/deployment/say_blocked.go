@@ -54,7 +54,7 @@ func (p *teller) blocked() bool {
 		return false
 	}
 	p.out.Since = p.s.LastProgress
-	if f.Code == diagnosis.Ending {
+	if f.Code == diagnosis.Terminating {
 		p.changesWithGrace()
 	}
 	if f.Code == diagnosis.MinReady && !f.Old {
@@ -183,7 +183,7 @@ func (p *teller) left() decision.Words {
 	var w decision.Words
 	f := p.blocker()
 	switch {
-	case f.Code == diagnosis.Ending && p.available == 0 && p.s.Want > 0:
+	case f.Code == diagnosis.Terminating && p.available == 0 && p.s.Want > 0:
 		return w.Say("; none is available until then")
 	case p.available < p.floor():
 		return w.Say("; ").Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).
@@ -210,7 +210,7 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 		w = words(byAction)
 	}
 	switch {
-	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Ending:
+	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Terminating:
 		return append(w, p.oldUnblocks(&list[0])...)
 	case len(list) == 1:
 		return append(w, list[0].Unblocks...)

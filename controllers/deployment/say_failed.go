@@ -37,7 +37,7 @@ func (p *teller) stopped() bool {
 		}
 		then = append(then, f.Unblocks...)
 	}
-	p.out.Since = p.s.NamespaceEnding
+	p.out.Since = p.s.NamespaceTerminating
 	return p.say("namespace-terminating", decision.ToneNeutral, "is", "stopped", lead, then)
 }
 

@@ -40,12 +40,12 @@ const (
 	Gate           = "readiness-gate"
 	Starting       = "starting"
 	MinReady       = "min-ready"
-	Ending         = "pods-ending"
+	Terminating    = "pods-terminating"
 )
 
 var ranks = func() map[string]int {
 	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete,
-		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Ending}
+		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Terminating}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
 		m[code] = i
@@ -143,5 +143,5 @@ var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps 
 	because(Gate, "The pods wait for a readiness gate.", oldStay, "Whoever owns the gate sets its condition.", "`kubectl get pod -o yaml`: status.conditions."),
 	because(Starting, "The pods are starting: nothing else is known of them.", oldStay, "They become ready.", "Wait; where it takes long, "+describe),
 	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Only time.", "Wait, or lower minReadySeconds."),
-	because(Ending, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
+	because(Terminating, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
 }}

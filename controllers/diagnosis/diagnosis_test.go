@@ -187,7 +187,7 @@ func TestRankedAndGrouped(t *testing.T) {
 	}
 }
 
-func TestLeaving(t *testing.T) {
+func TestTerminating(t *testing.T) {
 	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
 	for _, c := range []struct {
 		pod         decision.TerminatingPod
@@ -201,7 +201,7 @@ func TestLeaving(t *testing.T) {
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are still terminating: a finalizer blocks the deletion of web-a (example.com/hold)"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are still terminating: node node-1 of web-a does not answer"},
 	} {
-		f := pods.Leaving([]decision.TerminatingPod{c.pod}, 2, c.terminating)
+		f := pods.Terminating([]decision.TerminatingPod{c.pod}, 2, c.terminating)
 		if got, _, _ := strings.Cut(told(f), " | "); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}

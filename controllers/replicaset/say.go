@@ -6,18 +6,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-// Numbers are the key numbers of the object as facts of this sync.
-func Numbers(s *Snapshot) []decision.Fact {
-	t := count(s)
-	return append(append([]decision.Fact{
-		decision.Count("wanted", s.Want),
-		decision.Count("pods", t.pods),
-		decision.Count("ready", t.ready),
-		decision.Count("available", t.available),
-		decision.Count("terminating", t.terminating),
-	}, s.Recent.Facts()...), Diagnose(s).Facts()...)
-}
-
 // teller is what a sentence is made from.
 type teller struct {
 	s      *Snapshot

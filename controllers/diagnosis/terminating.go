@@ -8,10 +8,10 @@ import (
 	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-// Leaving tells why count pods that have to go are not gone; terminating of them
+// Terminating tells why count pods that have to go are not gone; terminating of them
 // were deleted, and described are the first of these.
-func (w Pods) Leaving(described []decision.TerminatingPod, count, terminating int64) decision.Finding {
-	f := decision.Finding{Code: Ending, Count: count, Unblocks: words("when the last of them is gone")}
+func (w Pods) Terminating(described []decision.TerminatingPod, count, terminating int64) decision.Finding {
+	f := decision.Finding{Code: Terminating, Count: count, Unblocks: words("when the last of them is gone")}
 	var last time.Time
 	for _, p := range described {
 		if len(f.Pods) < MaxNamed {
