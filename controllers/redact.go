@@ -48,7 +48,7 @@ func begun(text string) (begin string, cut bool) {
 }
 
 // foreignLine is the same of what stands in one line: a name, a key, a short word.
-func foreignLine(text string) string { return redact.Text(safetext.Line(text)) }
+func foreignLine(text string) string { return redact.Line(text) }
 
 // foreignNumber is an annotation that should be a whole number, and nothing of one that is none.
 func foreignNumber(text string) string {

@@ -5,6 +5,8 @@ package redact
 import (
 	"strings"
 	"unicode"
+
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // mask stands for what is left out.
@@ -19,6 +21,10 @@ const passes = 4
 func Text(s string) string {
 	return settled(s, func(s string) string { return withoutLogins(scan(s)) })
 }
+
+// Line is a text in one line, without credentials and hidden characters: an error, a
+// name, a short word of somebody else.
+func Line(text string) string { return Text(safetext.Line(text)) }
 
 // Image is an image reference without a login before the host, without credentials, and
 // without all that follows a question mark, a number sign or a semicolon: no reference

@@ -184,6 +184,16 @@ func TestLongCredentials(t *testing.T) {
 	}
 }
 
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"Get https://user:pass@host.example/: a\nb\tc\x1b[2J": "Get https://…@host.example/: a b c [2J", "password=hunter2\u202e, refused": "password=… , refused", "web": "web", "": "",
+	} {
+		if got := redact.Line(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzText(f *testing.F) {
 	for _, c := range credentials {
 		f.Add(c.text)
