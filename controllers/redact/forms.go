@@ -38,7 +38,7 @@ var forms = []form{
 		"identitytoken", "registrytoken", "security-token", "x-vault-token", "private-token", "x-amz-signature", "x-hub-signature", "x-hub-signature-256"),
 	keyed(keyWord, "token", "secret", "credential", "signature"),
 	keyed(keyShort, "auth", "sig", "pass", "dbpass", "userpass", "rootpass", "adminpass", "creds"),
-	{hints: []string{"name", "key"}, apart: true, find: env},
+	{hints: []string{"name", "key", "path"}, apart: true, find: env},
 	// A selector.
 	{hints: []string{"password", "passwd", "token", "secret", "api-key", "apikey"}, pattern: regexp.MustCompile(`^(?i)[a-z-]{3,10} (?:not)?in \(([^()]+)\)`)},
 	// Headers and commands.

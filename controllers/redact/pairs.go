@@ -27,13 +27,11 @@ func keyed(kind key, keys ...string) form {
 		}
 		from, to, quoted := valueAt(s, sign.end)
 		switch word := s[from:to]; {
-		case word == "" || never(word) || ofName(s, begin) || plural && number(word):
+		case word == "" || never(word) || !quoted && sign.opens(word) || ofName(s, begin, end) || plural && number(word):
 			return 0, 0
-		case !quoted && (sign.broken && strings.HasSuffix(word, ":") || strings.Trim(word, "|>+-") == ""):
-			return 0, 0 // The next key, or a block of which nothing is left.
 		case sign.colon && (word == "Invalid" || word == "Unsupported" || word == "Duplicate"):
 			return invalid(s, to)
-		case kind == keyShort && (sign.apart || sign.colon && !sign.quoted):
+		case kind == keyShort && !sign.quoted && (sign.apart || sign.colon):
 			return 0, 0
 		case kind == keyWord && sign.colon && !sign.quoted && !random(word):
 			return 0, 0
@@ -42,7 +40,7 @@ func keyed(kind key, keys ...string) form {
 		case !quoted && sign.colon && prose(word, s[to:]):
 			return 0, 0
 		case !quoted:
-			to = wordEnd(s, to, len(s))
+			to = whole(s, from, to)
 		}
 		return from, to
 	}}
@@ -52,9 +50,9 @@ func keyed(kind key, keys ...string) form {
 func secrets(key string) bool { return strings.EqualFold(key, "secret") }
 
 // ofName reports whether a key is one that the name of a Secret follows.
-func ofName(s string, begin int) bool {
-	before := strings.ToLower(s[max(0, begin-len("existing")):begin])
-	return strings.HasSuffix(before, "existing") || strings.HasSuffix(before, "pull") || strings.HasSuffix(before, "pull-") || strings.HasSuffix(before, "pull_")
+func ofName(s string, begin, end int) bool {
+	before := strings.TrimRight(strings.ToLower(s[max(0, begin-len("existing_")):begin]), "-_")
+	return secrets(s[begin:end]) && (strings.HasSuffix(before, "existing") || strings.HasSuffix(before, "pull"))
 }
 
 // invalid is the value that the API server quotes when it refuses one.
@@ -88,7 +86,7 @@ func flagged(s string, begin, end int) (from, to int) {
 		return 0, 0
 	}
 	if !quoted {
-		to = wordEnd(s, to, len(s))
+		to = whole(s, from, to)
 	}
 	return from, to
 }
@@ -122,11 +120,11 @@ func env(s string, _, end int) (from, to int) {
 		return 0, 0
 	}
 	from, to, quoted := valueAt(s, sign.end)
-	if word := s[from:to]; word == "" || never(word) || hasFold(word, "valuefrom") {
+	if word := s[from:to]; word == "" || never(word) || !quoted && (sign.opens(word) || hasFold(word, "valuefrom")) {
 		return 0, 0
 	}
 	if !quoted {
-		to = wordEnd(s, to, len(s))
+		to = whole(s, from, to)
 		if rest := s[to:min(len(s), to+window)]; strings.Contains(rest, "ValueFrom:") && !strings.ContainsAny(rest[:strings.Index(rest, "ValueFrom:")], "{}") {
 			to += strings.Index(rest, "ValueFrom:") - 1 // A value may have blanks; what tells its end is the next field.
 		}
@@ -152,6 +150,12 @@ type sign struct {
 	quoted bool // the key is
 	apart  bool // a blank stands before it
 	broken bool // the value stands in the next line
+}
+
+// opens reports whether a word is no value, but what one begins with: the next line's
+// key, or a brace, or the mark of a block of which nothing is left.
+func (g sign) opens(word string) bool {
+	return g.broken && strings.HasSuffix(word, ":") || strings.Trim(word, "|>+-{") == ""
 }
 
 // signs are in the order in which they are tried.
@@ -215,6 +219,18 @@ func wordEnd(s string, i, limit int) int {
 		i++
 	}
 	return i
+}
+
+// whole is where a word ends, and the one behind it where it is but a scheme.
+func whole(s string, from, to int) int {
+	to = wordEnd(s, to, len(s))
+	switch strings.ToLower(s[from:to]) {
+	case "basic", "bearer", "token", "negotiate":
+		if next := past(s, to, " "); next > to {
+			return wordEnd(s, next, len(s))
+		}
+	}
+	return to
 }
 
 // pastQuote is behind a quote at i, which may be escaped, even more than once.

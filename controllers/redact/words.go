@@ -17,7 +17,7 @@ var proseWords = set(`a about access after already an and any are argument as at
 	get given got had has hasn have hostpath http https if illegal in incorrect insufficient internal invalid is isn it its
 	length less lookup lstat malformed may mismatch missing more must needs neither no non nor not of on only open option or out
 	parameter permission please provided read references refused rejected required requires rpc
-	see set should specified stat status such than that the there they this timed timeout to too tried try trying
+	see set sets should specified stat status such than that the there they this timed timeout to too tried try trying
 	unable unauthorized undefined unexpected unknown unset unsupported usage use used user using value values
 	was wasn we were when which will with within without won would write wrong you your`)
 
