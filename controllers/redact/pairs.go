@@ -102,13 +102,13 @@ func flag(s string, i int) bool {
 }
 
 // env is the value of a variable or header whose name tells that it is a credential.
-func env(s string, _, end int) (from, to int) {
+func env(s string, begin, end int) (from, to int) {
 	sign, found := signAt(s, end)
 	if !found {
 		return 0, 0
 	}
 	from, to, _ = valueAt(s[:min(len(s), sign.end+window)], sign.end)
-	if !secretive(s[from:to]) {
+	if !secretive(s[from:to], lower(s[begin]) == 'k') {
 		return 0, 0
 	}
 	to = past(s, pastQuote(s, to), " \n\t\r,")
@@ -132,15 +132,16 @@ func env(s string, _, end int) (from, to int) {
 	return from, to
 }
 
-// secretive reports whether a name is one of a credential.
-func secretive(name string) bool {
+// secretive reports whether a name is one of a credential. What is called a key itself
+// may be that of a taint, by any name.
+func secretive(name string, isKey bool) bool {
 	name = strings.ToLower(name)
-	for _, part := range [...]string{"pass", "pwd", "secret", "token", "key", "cred", "auth"} {
+	for _, part := range [...]string{"pass", "pwd", "secret", "token", "_key", "cred", "auth"} {
 		if strings.Contains(name, part) {
 			return true
 		}
 	}
-	return false
+	return !isKey && strings.Contains(name, "key")
 }
 
 // sign is what stands between a key and its value.

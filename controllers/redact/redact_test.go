@@ -112,6 +112,8 @@ var credentials = []struct{ text, secret string }{
 	{"&EnvVar{Name:DB_PASSWORD,Value:hunter,2,ValueFrom:nil,}", "2,V"},
 	{"map[name:DB_PASSWORD value:hunter2]", "hunter2"},
 	{`{"key":"apiToken","value":"hunter2"}`, "hunter2"},
+	{`{"key":"API_KEY","value":"hunter2"}`, "hunter2"},
+	{`{"name":"apiKey","value":"hunter2"}`, "hunter2"},
 	{`{"name":"X-Auth","value":"hunter2"}`, "hunter2"},
 	{`{"name":"AWS_CREDS","value":"hunter2"}`, "hunter2"},
 	{`{"name":"MYPWD","value":"hunter2"}`, "hunter2"},
@@ -278,7 +280,7 @@ var harmless = []string{
 	"automountServiceAccountToken=false", "imagePullSecret=regcred not found", "auth.existingSecret=foo", "auth=none", "pass=true", "max_tokens=4096", "passwords=3", "std::token::value", "if token != x",
 	`{"name":"LOG_LEVEL","value":"debug"}`, `{"name":"AUTH_ENABLED","value":"true"}`, "{Name:DB_PASSWORD Value: ValueFrom:&EnvVarSource{}}", "- name: DB_PASSWORD\n  valueFrom:", `env[0].name: Required value`, "hostname: token-1, value: x",
 	`"secret":{"secretName":"web-tls"}`, `"existingSecret":"db"`, "- name: DB_PASSWORD\n  value:\n- name: LOG_LEVEL", `{"name":"DB_PASSWORD","value":""}`, `{"name":"DB_PASSWORD","valueFrom":{"secretKeyRef":{"name":"db","key":"password"}}}`, "--token sets it",
-	"&SecretKeySelector{LocalObjectReference:LocalObjectReference{Name:db-password,},Key:password,Optional:nil,}", "{Key:node.kubernetes.io/not-ready Operator:Exists Value: Effect:NoExecute}", "EnvVar{Name:DB_PASSWORD,Value:,ValueFrom:nil,}",
+	"&SecretKeySelector{LocalObjectReference:LocalObjectReference{Name:db-password,},Key:password,Optional:nil,}", `{"key": "key1", "value": "x", "effect": "NoSchedule"}`, "{Key:node.kubernetes.io/not-ready Operator:Exists Value: Effect:NoExecute}", "EnvVar{Name:DB_PASSWORD,Value:,ValueFrom:nil,}",
 	"chown -u 1000:1000", "sk-learn-training-7d4b9c6f5d-x2x9k", "task-aaaaaaaaaaaaaaaaaaaaaaaaaa", "abcdef.abcdefghijklmnop.example", "database-dapi-1", "password:", "password: ", "token=", "--password", `"--password",`, "password: |", "password: >-\n", "password=[", "password:\n  secretKeyRef:\n    name: db", `password:\n  secretKeyRef:\n`, "name: key",
 }
 
