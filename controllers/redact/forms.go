@@ -88,33 +88,22 @@ type hint struct {
 	form *form
 }
 
-// hints are those that begin with a byte, in any case.
-var hints = func() (by [256][]hint) {
-	for i := range forms {
-		for _, text := range forms[i].hints {
-			small, capital := text[0], strings.ToUpper(text)[0]
-			by[small] = append(by[small], hint{text, &forms[i]})
-			if capital != small {
-				by[capital] = append(by[capital], hint{text, &forms[i]})
-			}
-		}
-	}
-	return by
-}()
-
 // three is the place of three bytes in begins, by their five lowest bits: those are the
 // same for both cases of a letter.
 func three(before int, next byte) int { return before>>5 | int(next&31)<<10 }
 
-// begins has a bit for the first three bytes of each hint. Most texts have none of them.
-var begins = func() (bits [1 << 15 / 64]uint64) {
+// hints are those that may begin with three bytes; begins has a bit for each that some do.
+// Most texts have none of them.
+var hints, begins = func() (by map[int][]hint, bits [1 << 15 / 64]uint64) {
+	by = map[int][]hint{}
 	for i := range forms {
 		for _, text := range forms[i].hints {
 			at := three(three(three(0, text[0]), text[1]), text[2])
+			by[at] = append(by[at], hint{text, &forms[i]})
 			bits[at/64] |= 1 << (at % 64)
 		}
 	}
-	return bits
+	return by, bits
 }()
 
 // window is what is read of a value that may be no credential, in bytes: one that is
@@ -130,7 +119,7 @@ func scan(s string) string {
 		if begins[last/64]&(1<<(last%64)) == 0 || end < done+2 {
 			continue
 		}
-		if from, to := credential(s, end-2); to > 0 {
+		if from, to := credential(s, end-2, hints[last]); to > 0 {
 			b.WriteString(s[done:from])
 			b.WriteString(mask)
 			done = to
@@ -143,10 +132,11 @@ func scan(s string) string {
 	return b.String()
 }
 
-// credential is where the credential stands whose form begins at i; to is 0 where none does.
-func credential(s string, i int) (from, to int) {
-	for _, h := range hints[s[i]] {
-		if len(s)-i < len(h.text) || !beginsWith(s[i:], h.text) || h.form.apart && i > 0 && alphanumeric(s[i-1]) {
+// credential is where the credential stands whose form begins at i with one of the hints;
+// to is 0 where none does.
+func credential(s string, i int, hints []hint) (from, to int) {
+	for _, h := range hints {
+		if !hasFold(s[i:], h.text) || h.form.apart && i > 0 && alphanumeric(s[i-1]) {
 			continue
 		}
 		if h.form.find != nil {
@@ -175,8 +165,12 @@ func credential(s string, i int) (from, to int) {
 	return 0, 0
 }
 
-func beginsWith(s, lowered string) bool {
-	for j := 1; j < len(lowered); j++ { // The first byte is known.
+// hasFold reports whether a text begins with one in lower case, in any case.
+func hasFold(s, lowered string) bool {
+	if len(s) < len(lowered) {
+		return false
+	}
+	for j := range len(lowered) {
 		if lower(s[j]) != lowered[j] {
 			return false
 		}

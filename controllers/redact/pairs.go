@@ -82,7 +82,7 @@ func flagged(s string, begin, end int) (from, to int) {
 	}
 	from, to, quoted := valueAt(s, past(s, next, " "))
 	word := s[from:to]
-	if word == "" || never(word) || word[0] == '-' || list != quoted && list || !quoted && prose(word, s[to:]) {
+	if word == "" || never(word) || word[0] == '-' || list && !quoted || !quoted && prose(word, s[to:]) {
 		return 0, 0
 	}
 	if !quoted {
@@ -320,11 +320,6 @@ func past(s string, i int, set string) int {
 		}
 	}
 	return i
-}
-
-// hasFold reports whether a text begins with one in lower case, in any case.
-func hasFold(s, lowered string) bool {
-	return len(s) >= len(lowered) && lower(s[0]) == lowered[0] && beginsWith(s, lowered)
 }
 
 func number(s string) bool { return strings.Trim(s, "0123456789") == "" }
