@@ -23,6 +23,8 @@ var credentialForms = [][2]string{
 	{"https://a.example/v1?access_token=", ""}, {"https://a.example/?sv=1&sig=", ""}, {"AccountName=a;AccountKey=", "=="}, {"Server=db;User Id=sa;Password=", ";Encrypt=true"},
 	{"registry.example/app#token=", ""}, {"registry.example/app;token=", ""}, {"X-Amz-Signature=", ""},
 	{"-----BEGIN RSA PRIVATE KEY-----\n", "\n-----END RSA PRIVATE KEY-----"}, {"ghp_aaaaaaaaaaaaaaaa", "aaaa"}, {"github_pat_aaaaaaaaaaaaaaaa", ""}, {"glpat-aaaaaaaaaa", ""},
+	{`{"name":"DB_PASSWORD","value":"`, `"}`}, {"{Name:DB_PASSWORD Value:", " ValueFrom:nil}"}, {"- name: DB_PASSWORD\n  value: ", ""}, {`core.EnvVar{Name:"DB_PASSWORD", Value:"`, `"}`}, {`\"password\":\"`, `\"`},
+	{`"password":["`, `"]`}, {"--password ", ""}, {"curl -u admin:", ""}, {"password => ", ""}, {"https%3A%2F%2Fuser%3A", "%40host"}, {"pass\u200bword=", ""},
 	{"xoxb-1234567890-", ""}, {"npm_aaaaaaaaaaaaaaaa", ""}, {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.", ""}, {"hvs.aaaaaaaaaaaaaaaa", ""}, {"AIzaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ""},
 }
 
@@ -74,6 +76,21 @@ func TestLongWordsAreCutBetweenWords(t *testing.T) {
 		got := redacted(strings.Repeat("password=hunter2 ", 100) + strings.Repeat("x", n-1700) + " ghp_aaaaaaaaaahunter2aaaaaaaaaaaaa")
 		if strings.Contains(got, "hunter") || !strings.HasSuffix(got, "…") || len(got) > maxMessageBytes {
 			t.Fatalf("%d: it ends with %q", n, got[len(got)-60:])
+		}
+	}
+}
+
+// TestLoginBehindTheCut: a word that is longer than what is read is not told, as its
+// login is known by the @ behind it.
+func TestLoginBehindTheCut(t *testing.T) {
+	for text, want := range map[string]string{
+		"Get https://user:hunter2" + strings.Repeat("x", longestRead) + "@host.example/: EOF":                                  "Get…",
+		"https://user:hunter2" + strings.Repeat("x", longestRead) + "@host.example/":                                           "…",
+		"a\nuser:hunter2" + strings.Repeat("x", longestRead) + "@host.example/app:1 and more words":                            "a…",
+		"word " + strings.Repeat("x", maxMessageBytes) + " user:hunter2" + strings.Repeat("x", longestRead) + "@host.example/": "word " + strings.Repeat("x", maxMessageBytes-len("word …")) + "…",
+	} {
+		if got := redacted(text); got != want {
+			t.Errorf("it is told as %q", got)
 		}
 	}
 }

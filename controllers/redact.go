@@ -9,7 +9,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/redact"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // maxMessageBytes bounds the words of others that the record keeps of one
@@ -25,7 +24,7 @@ const longestRead = 8 << 10
 // that went through it once come out of it the same.
 func redacted(text string) string {
 	text, cut := begun(text)
-	text = redact.Text(safetext.Text(text))
+	text = redact.Text(text)
 	if len(text) > maxMessageBytes {
 		text, cut = prose.Head(text, maxMessageBytes-len(prose.Ellipsis)), true
 	}
@@ -36,19 +35,17 @@ func redacted(text string) string {
 }
 
 // begun is what is read of a text. It ends between two words: half a credential would
-// not be known for one.
+// not be known for one, a login by nothing but the @ behind it. So a word that goes on
+// behind the end is left out, however long.
 func begun(text string) (begin string, cut bool) {
 	if len(text) <= longestRead {
 		return text, false
 	}
-	if end := strings.LastIndexAny(text[:longestRead], " \n\t"); end > maxMessageBytes {
-		return text[:end], true
-	}
-	return prose.Head(text, longestRead), true
+	return text[:max(0, strings.LastIndexAny(text[:longestRead], " \n\t"))], true
 }
 
 // foreignLine is the same of what stands in one line: a name, a key, a short word.
-func foreignLine(text string) string { return redact.Text(safetext.Line(text)) }
+func foreignLine(text string) string { return redact.Line(text) }
 
 // foreignNumber is an annotation that should be a whole number, and nothing of one that is none.
 func foreignNumber(text string) string {
@@ -71,7 +68,7 @@ func foreignNumbers(text string) string {
 }
 
 // imageName is an image reference without what must not be told.
-func imageName(ref string) string { return redact.Image(safetext.Line(ref)) }
+func imageName(ref string) string { return redact.Image(ref) }
 
 // notDeleted begins the error of a refused deletion, but not its event ([EV-2]).
 const notDeleted = "unable to delete pods: "
