@@ -41,7 +41,7 @@ func failureText(f *decision.Failure) views.Text {
 var causeWords = map[telemetry.CauseKind]string{
 	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
 	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
-	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "status changed for", telemetry.CauseStart: "first list after start",
+	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "new status of", telemetry.CauseStart: "first list after start",
 }
 
 func causeWord(k telemetry.CauseKind) string {
