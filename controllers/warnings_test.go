@@ -50,7 +50,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("asked for %s", selector)
 		}
 	}
-	if _, err := Warnings(context.Background(), client, "shop", []string{"web-c"}); !errors.Is(err, refused) || !strings.Contains(err.Error(), "web-c: no such pod password=… [2J") {
+	if _, err := Warnings(context.Background(), client, "shop", []string{"web-c"}); !errors.Is(err, refused) || !strings.Contains(err.Error(), "web-c: no such pod password=…") || strings.ContainsAny(err.Error(), "\n\x1b") {
 		t.Errorf("a failure says %v", err)
 	}
 }
