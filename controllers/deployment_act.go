@@ -269,12 +269,12 @@ func restoredAnnotations(from, restored map[string]string) map[string]string {
 // the status endpoint takes annotations and keeps spec and labels.
 func (t *deploymentSync) publish(ctx context.Context) decision.Outcome {
 	d := t.d.DeepCopy()
-	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.repeatCondition)
+	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.unredactCondition)
 	if t.sync.Report().Revision != "" {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}
-		d.Annotations[annotationRevision] = t.repeatNumber(t.sync.Report().Revision)
+		d.Annotations[annotationRevision] = t.unredactNumber(t.sync.Report().Revision)
 	}
 	return t.put(ctx, func() (*appsv1.Deployment, error) {
 		return t.controller.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})

@@ -120,11 +120,11 @@ func (t *deploymentSync) fill() {
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		s.MaxSurge, s.MaxUnavailable = intOrPercent(r.MaxSurge), intOrPercent(r.MaxUnavailable)
 	}
-	s.Revision, s.RollbackTo = t.hearNumber(d.Annotations[annotationRevision]), foreignNumber(d.Annotations[annotationRollback])
+	s.Revision, s.RollbackTo = t.redactNumber(d.Annotations[annotationRevision]), foreignNumber(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&d.Status), t.controller.deferred.of(t.key, d.UID)
 	s.Lag = t.controller.opts.Ledger.lags.longest()
-	s.NamespaceEnding = t.controller.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
+	s.NamespaceTerminating = t.controller.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
 	s.Recent = t.controller.changes.of(t.key, s.UID).forSnapshot(s.Now)
 	s.CountTerminating = t.controller.opts.TerminatingReplicas()
 	t.template = t.controller.templates.get(t.key, d)
@@ -193,7 +193,7 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
 		Terminating: toInt(rs.Status.TerminatingReplicas),
 		Failure:     t.replicaFailure(rs),
-		Revision:    t.hearNumber(rs.Annotations[annotationRevision]), History: foreignNumbers(rs.Annotations[annotationHistory]),
+		Revision:    t.redactNumber(rs.Annotations[annotationRevision]), History: foreignNumbers(rs.Annotations[annotationHistory]),
 		Desired: foreignNumber(rs.Annotations[annotationDesired]), Max: foreignNumber(rs.Annotations[annotationMax]),
 		Images: images(&rs.Spec.Template.Spec),
 	}
@@ -217,7 +217,7 @@ func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet) {
 		}
 		rs.NonTerminal++
 		if p.DeletionTimestamp != nil {
-			rs.Ending++
+			rs.TerminatingNow++
 			rs.TerminatingPods = append(rs.TerminatingPods, terminatingPod(p))
 			continue
 		}

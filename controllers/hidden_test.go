@@ -17,6 +17,7 @@ const hidden = "\x1b]0;\x07\x00\x7f\r\n\u009b\u061c\u200b\u200f\u2028\u202e\u206
 // of every object that the loops see: none of them is recorded, logged or shown, and an
 // image or a name makes no line of its own.
 func TestNothingHiddenIsRecorded(t *testing.T) {
+	longUnderRace(t)
 	answers := slices.Sorted(maps.Keys(replies))
 	for i, situation := range slices.Sorted(maps.Keys(situations)) {
 		reply := answers[i%len(answers)]
@@ -56,4 +57,13 @@ func textsOf(value any) (list []string) {
 		}
 	}
 	return list
+}
+
+// longUnderRace leaves a test out of short runs, as those under the race detector are:
+// it works in one goroutine, where the detector finds nothing and takes ten times as long.
+func longUnderRace(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("works in one goroutine and takes seconds under the race detector")
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/redact"
-	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // maxMessageBytes bounds the words of others that the record keeps of one
@@ -25,7 +24,7 @@ const longestRead = 8 << 10
 // that went through it once come out of it the same.
 func redacted(text string) string {
 	text, cut := begun(text)
-	text = redact.Text(safetext.Text(text))
+	text = redact.Text(text)
 	if len(text) > maxMessageBytes {
 		text, cut = prose.Head(text, maxMessageBytes-len(prose.Ellipsis)), true
 	}
@@ -36,15 +35,13 @@ func redacted(text string) string {
 }
 
 // begun is what is read of a text. It ends between two words: half a credential would
-// not be known for one.
+// not be known for one, a login by nothing but the @ behind it. So a word that goes on
+// behind the end is left out, however long.
 func begun(text string) (begin string, cut bool) {
 	if len(text) <= longestRead {
 		return text, false
 	}
-	if end := strings.LastIndexAny(text[:longestRead], " \n\t"); end > maxMessageBytes {
-		return text[:end], true
-	}
-	return prose.Head(text, longestRead), true
+	return text[:max(0, strings.LastIndexAny(text[:longestRead], " \n\t"))], true
 }
 
 // foreignLine is the same of what stands in one line: a name, a key, a short word.
@@ -85,7 +82,7 @@ func foreignNumbers(text string) string {
 }
 
 // imageName is an image reference without what must not be told.
-func imageName(ref string) string { return redact.Image(safetext.Line(ref)) }
+func imageName(ref string) string { return redact.Image(ref) }
 
 // notDeleted begins the error of a refused deletion, but not its event ([EV-2]).
 const notDeleted = "unable to delete pods: "
@@ -119,9 +116,9 @@ func (h *redactor) redact(text string) string {
 	return told
 }
 
-// hearNumber does the same for an annotation that should be a number. Of two that are
+// redactNumber does the same for an annotation that should be a number. Of two that are
 // none, each has words of its own: one of them may be published.
-func (h *redactor) hearNumber(text string) string {
+func (h *redactor) redactNumber(text string) string {
 	told := foreignNumber(text)
 	if told == text {
 		return text
@@ -136,8 +133,8 @@ func (h *redactor) hearNumber(text string) string {
 	return told + strings.Repeat("…", at)
 }
 
-// repeatNumber puts the very words back.
-func (h *redactor) repeatNumber(told string) string {
+// unredactNumber puts the very words back.
+func (h *redactor) unredactNumber(told string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if rest := strings.ReplaceAll(told, "…", ""); rest == "" && told != "" {
@@ -193,8 +190,8 @@ func (h *redactor) condition(kind, status, reason, message string) decision.Cond
 	return decision.Condition{Type: told.kind, Status: told.status, Reason: told.reason, Message: told.message}
 }
 
-// repeatCondition puts the very words back into a condition that is to be published.
-func (h *redactor) repeatCondition(c decision.Condition) words {
+// unredactCondition puts the very words back into a condition that is to be published.
+func (h *redactor) unredactCondition(c decision.Condition) words {
 	told := words{c.Type, c.Status, c.Reason, c.Message}
 	h.mu.Lock()
 	said, known := h.conditions[told]

@@ -258,7 +258,7 @@ func (t *replicaSetSync) patch(ctx context.Context, a decision.Action, body []by
 // publish writes the status, once and guarded: the Deployment loop writes the same object.
 func (t *replicaSetSync) publish(ctx context.Context) decision.Outcome {
 	rs := t.rs.DeepCopy()
-	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.repeatCondition)
+	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.unredactCondition)
 	return t.controller.put(t.rs, func() (entry, error) {
 		written, err := t.controller.owners.putStatus(ctx, rs)
 		if err != nil {

@@ -35,6 +35,7 @@ var (
 // TestRulesAndTags: each tag in use is a rule of RULES.md, each rule is in use,
 // each belongs to its departures, and nothing refers to sections of another text.
 func TestRulesAndTags(t *testing.T) {
+	longUnderRace(t)
 	defined := map[string]bool{}
 	for _, g := range Rules() {
 		for _, r := range g.Rules {

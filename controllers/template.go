@@ -59,9 +59,9 @@ func (m *templates) get(key string, d *appsv1.Deployment) *knownTemplate {
 	if m.of == nil {
 		m.of = map[string]*knownTemplate{}
 	}
-	fresh := &knownTemplate{uid: d.UID, generation: d.Generation, hashes: map[int32]string{}, same: map[types.UID]comparison{}}
-	m.of[key] = fresh
-	return fresh
+	known := &knownTemplate{uid: d.UID, generation: d.Generation, hashes: map[int32]string{}, same: map[types.UID]comparison{}}
+	m.of[key] = known
+	return known
 }
 
 func (m *templates) forget(key string) {

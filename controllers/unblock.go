@@ -38,12 +38,12 @@ var enders = map[string]struct {
 	everywhere bool // has no namespace
 	// named is set where only the one counts that the cluster's message names.
 	named bool
-	// heard is set where other changes than of labels say nothing, as a node's own.
-	heard bool
+	// labelsOnly is set where other changes than of labels say nothing, as a node's own.
+	labelsOnly bool
 }{
 	diagnosis.Claim:          {kind: "PersistentVolumeClaim", resource: schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, named: true},
 	diagnosis.Config:         {kind: "ConfigMap", resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, named: true},
-	diagnosis.Node:           {kind: "Node", resource: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, everywhere: true, heard: true},
+	diagnosis.Node:           {kind: "Node", resource: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, everywhere: true, labelsOnly: true},
 	diagnosis.Quota:          {kind: "ResourceQuota", resource: schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}},
 	diagnosis.LimitRange:     {kind: "LimitRange", resource: schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}},
 	diagnosis.ServiceAccount: {kind: "ServiceAccount", resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}},
@@ -228,7 +228,7 @@ func (u *unblocker) once(ctx context.Context, at place) error {
 			if !open || e.Type == watch.Error {
 				return nil
 			}
-			if r.heard && sameLabels(labels, e) || r.named && !u.concerns(at, e) {
+			if r.labelsOnly && sameLabels(labels, e) || r.named && !u.concerns(at, e) {
 				continue
 			}
 			cause, of := changeOf(e, r.kind), ""

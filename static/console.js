@@ -187,8 +187,8 @@ const receive = m => {
   heard = Date.now()
   offset = m.now - Date.now()
   lastUpdate = m.now
-  if (m.gone) return notice('wait', 'This page ended', m.gone, 'Reload', () => location.reload())
-  if (m.restarted) notice('idle', 'New start', 'Loopscope was started again, so its numbers begin at 1. What is shown is of this start.', 'Close', unnotice)
+  if (m.gone) return notice('wait', 'This page is no longer available', m.gone, 'Reload', () => location.reload())
+  if (m.restarted) notice('idle', 'Loopscope restarted', 'Sync numbers start at 1 again. This page shows the new run.', 'Close', unnotice)
   if (m.missed) notice('wait', m.missed + ' traces missed', 'This page fell behind. What it shows now is right; the steps in between are not shown.', 'Close', unnotice)
   seq = m.seq
   epoch = m.epoch

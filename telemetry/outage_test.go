@@ -69,7 +69,7 @@ func outageIn(t *testing.T, story *telemetry.Story) (*telemetry.Beat, string) {
 // that this was tried at once. It is the same where the syncs alone tell of it.
 func TestStoryOfAnOutage(t *testing.T) {
 	s, down := interrupted()
-	const due = " (connection refused). Due meanwhile: creating 2 pods of ReplicaSet web-1; tried at once when it was back"
+	const due = " (connection refused). Pending meanwhile: creating 2 pods of ReplicaSet web-1; retried at once when it was back"
 	for _, c := range []struct {
 		name  string
 		known []telemetry.Outage
@@ -135,7 +135,7 @@ func TestStoryWhileNobodyAnswers(t *testing.T) {
 	down.Ended = time.Time{}
 	story, _ := telemetry.NewExcerpt(s.traces[:7]).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	_, text := outageIn(t, story)
-	if want := "The API server has not answered since (connection refused). Due: creating 2 pods of ReplicaSet web-1; tried as soon as it is back"; text != want {
+	if want := "The API server has not answered since (connection refused). Pending: creating 2 pods of ReplicaSet web-1; will be retried when it is back"; text != want {
 		t.Errorf("it tells %q\nwant %q", text, want)
 	}
 }
@@ -149,7 +149,7 @@ func TestStorySpansAnOutage(t *testing.T) {
 	before, within, after := at(-time.Minute, -time.Second), at(5*time.Second, 9*time.Second), at(time.Minute, 2*time.Minute)
 	story, _ := telemetry.NewExcerpt(s.traces).WithOutages([]telemetry.Outage{before, within, after}).Story(s.traces[1])
 	_, text := outageIn(t, story)
-	if want := "The API server did not answer for 4s, until 12:00:09 (connection refused). Nothing here was due meanwhile"; text != want {
+	if want := "The API server did not answer for 4s, until 12:00:09 (connection refused). Nothing was pending here"; text != want {
 		t.Errorf("it tells %q\nwant %q", text, want)
 	}
 }

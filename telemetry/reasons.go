@@ -21,7 +21,7 @@ const (
 
 var because = decision.Because
 
-const nothing = "Nothing has to be done."
+const nothing = "No action needed."
 
 // WorkerReasons are the codes that no question gives: those of the worker
 // around the loops, of its queue and of traces as a whole.
@@ -33,18 +33,18 @@ var WorkerReasons = []decision.Reasons{
 	{Scope: "worker", Kind: "timer", Doc: "What the worker looks again for, beside the loop's own timers.", List: []decision.Reason{
 		because(CodeBackoff, "The sync failed and is tried again.", "Nothing happens for the object, unless an event comes first.", "The time is over.", "Read the failure of the last sync."),
 		because(CodeEcho, "A write of this process was not sent, as the echo of a newer one is still to come.", "Nothing is decided.", "The echo, or a second.", nothing),
-		because(CodeMinReady, "A pod that has just become ready has then been ready for minReadySeconds.", "The loop goes on with everything else.", "Time.", nothing),
+		because(CodeMinReady, "A pod that has just become ready has then been ready for minReadySeconds.", "The loop continues with everything else.", "Only time.", nothing),
 	}},
 	{Scope: "worker", Kind: "back-off", Doc: "The code of a cause of the kind back-off: the result of the sync that is tried again, or why it is tried earlier.", List: []decision.Reason{
-		because(CodeAnswersAgain, "The API server serves again, so that whatever failed for want of it is tried at once.", "It is tried as if for the first time.", "The sync.", nothing),
+		because(CodeAnswersAgain, "The API server serves again, so that whatever failed because of the outage is tried at once.", "It is tried as if for the first time.", "The sync.", nothing),
 	}},
 	{Scope: "worker", Kind: "cause", Doc: "What made a key run: `causes[].kind` of a trace. A sync has every cause since the last one, 64 of them in full.", List: []decision.Reason{
 		because(string(CauseAdded), "An object came into a cache.", "A sync follows.", "The sync.", nothing),
 		because(string(CauseModified), "An object changed; the cause names the fields, and our own sync if the change was ours.", "A sync follows.", "The sync.", "Look at the manager and the fields to see who changed what."),
-		because(string(CauseDeleted), "An object went.", "A sync follows.", "The sync.", nothing),
-		because(string(CauseTombstone), "An object went while the watch was broken, so its last state is not known.", "A sync follows.", "The sync.", "Look at the connection to the API server where it happens often."),
-		because(string(CauseResync), "The informer handed out what it has once more; nothing changed.", "A sync follows.", "The sync.", nothing),
-		because(string(CauseBackoff), "The last sync failed; its code is how.", "A sync follows.", "The sync.", "Read the failure of the sync before."),
+		because(string(CauseDeleted), "An object was deleted.", "A sync follows.", "The sync.", nothing),
+		because(string(CauseTombstone), "An object was deleted while the watch was down, so its last state is not known.", "A sync follows.", "The sync.", "Look at the connection to the API server where it happens often."),
+		because(string(CauseResync), "The informer resent its cached objects; nothing changed.", "A sync follows.", "The sync.", nothing),
+		because(string(CauseBackoff), "The last sync failed; its code says how.", "A sync follows.", "The sync.", "Read the failure of the sync before."),
 		because(string(CauseTimer), "A timer fired; its code says what for.", "A sync follows.", "The sync.", nothing),
 		because(string(CausePodReason), "What a pod waits for changed, which may change what is said of its Deployment.", "A sync follows, at most one a second. It never causes a write by itself.", "The sync.", nothing),
 		because(string(CauseStart), "The object was in the first list after the start.", "A sync follows.", "The sync.", nothing),
@@ -52,9 +52,9 @@ var WorkerReasons = []decision.Reasons{
 	{Scope: "worker", Kind: "result", Doc: "How a sync ended: `result` of a trace, and the label outcome of metrics.", List: []decision.Reason{
 		because(string(ResultWrote), "At least one write was taken by the API server.", "The loop waits for the echo.", "The echo brings the next sync.", nothing),
 		because(string(ResultUnchanged), "There was nothing to write.", "The loop waits for the next event or timer.", "The next event.", nothing),
-		because(string(ResultWaiting), "Nothing was decided: a write of our own is not in the cache yet.", "It is no try, and no failure.", "The echo, or a timer.", "Look at the lag of the caches if it lasts."),
-		because(string(ResultSuperseded), "A newer write of ours to the object exists, so nothing was sent.", "It is no try, and no failure.", "The echo of that write.", nothing),
-		because(string(ResultStale), "Another writer was first.", "It is tried again with back-off.", "The next sync decides on the newer version.", "Look at the manager that is named. Two programs must not write one field."),
+		because(string(ResultWaiting), "Nothing was decided: a write of our own is not in the cache yet.", "It counts neither as a try nor as a failure.", "The echo, or a timer.", "Look at the lag of the caches if it persists."),
+		because(string(ResultSuperseded), "A newer write of ours to the object exists, so nothing was sent.", "It counts neither as a try nor as a failure.", "The echo of that write.", nothing),
+		because(string(ResultStale), "Another writer was first.", "It is tried again with back-off.", "The next sync decides on the newer version.", "Look at the manager that is named. Two programs must not write the same field."),
 		because(string(ResultUnknown), "A reply was lost: the write may have been done or not.", "The next sync of the key reads live first.", "That live read.", "Look at the connection to the API server where it happens often."),
 		because(string(ResultFailed), "A write or a read was refused, or the object itself is wrong.", "It is tried again with back-off, unless no retry can fix it.", "The next try.", "Read the failure."),
 		because(string(ResultDropped), "It failed for the last allowed time.", "Nothing: no retry is scheduled.", "A change of the object or of its children, or the next resync.", "Fix what the failure names, and touch the object."),

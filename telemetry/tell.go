@@ -37,7 +37,7 @@ func subject(object string) decision.Words {
 
 var eventWords = map[CauseKind]string{
 	CauseAdded: "was created", CauseModified: "was changed", CauseDeleted: "was deleted",
-	CauseTombstone: "is gone, unseen",
+	CauseTombstone: "was deleted while the watch was down",
 }
 
 // changed tells what somebody else did.
@@ -88,7 +88,7 @@ func podChange(c *Cause) decision.Words {
 	case c.Kind == CauseDeleted || c.Kind == CauseTombstone:
 		return w.Say("is gone")
 	case c.isDeletion():
-		return w.Say("is ending")
+		return w.Say("is terminating")
 	}
 	for _, f := range c.Fields {
 		switch f.Field {
@@ -102,7 +102,7 @@ func podChange(c *Cause) decision.Words {
 				return w.Say("waits: ").Quote(f.To)
 			}
 		case "spec.nodeName":
-			return w.Say("was given node ").Name(f.To)
+			return w.Say("was scheduled to node ").Name(f.To)
 		}
 	}
 	return changes(w.Say("changed"), c.Fields)
@@ -241,13 +241,13 @@ func (o *StoryOutage) tell() decision.Words {
 	}
 	switch {
 	case o.Idle:
-		return w.Say(". Nothing here was due meanwhile")
+		return w.Say(". Nothing was pending here")
 	case len(o.Due) == 0:
 		return w
 	case o.Ended.IsZero():
-		w = w.Say(". Due: ")
+		w = w.Say(". Pending: ")
 	default:
-		w = w.Say(". Due meanwhile: ")
+		w = w.Say(". Pending meanwhile: ")
 	}
 	for i := range o.Due {
 		switch {
@@ -282,13 +282,13 @@ const immediateRetry = 2 * time.Second
 func (o *StoryOutage) again(w decision.Words) decision.Words {
 	switch late := o.Tried.Sub(o.Ended); {
 	case o.Ended.IsZero():
-		return w.Say("; tried as soon as it is back")
+		return w.Say("; will be retried when it is back")
 	case o.Tried.IsZero(): // Or by a sync that is not kept, as it found nothing to write.
 		return w
 	case late < immediateRetry:
-		return w.Say("; tried at once when it was back")
+		return w.Say("; retried at once when it was back")
 	default:
-		return w.Say("; tried again " + prose.Span(late) + " after it was back")
+		return w.Say("; retried " + prose.Span(late) + " after it was back")
 	}
 }
 

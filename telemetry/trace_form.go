@@ -11,8 +11,8 @@ import (
 type traceForm struct {
 	whole  atomic.Pointer[Trace]
 	packed Packed[*Trace] // there before whole is nil, and never changed
-	// lately is the whole one for as long as anybody else has it.
-	lately atomic.Pointer[weak.Pointer[Trace]]
+	// weakTrace is the whole one for as long as anybody else has it.
+	weakTrace atomic.Pointer[weak.Pointer[Trace]]
 }
 
 func (f *traceForm) set(t *Trace) { f.whole.Store(t) }
@@ -21,7 +21,7 @@ func (f *traceForm) set(t *Trace) { f.whole.Store(t) }
 func (f *traceForm) pack(p Packed[*Trace]) {
 	f.packed = p
 	known := weak.Make(f.whole.Load())
-	f.lately.Store(&known)
+	f.weakTrace.Store(&known)
 	f.whole.Store(nil)
 }
 
@@ -32,7 +32,7 @@ func (f *traceForm) trace() (t *Trace, unpacked bool) {
 		return t, false
 	}
 	for {
-		known := f.lately.Load()
+		known := f.weakTrace.Load()
 		if t := known.Value(); t != nil {
 			return t, false
 		}
@@ -40,7 +40,7 @@ func (f *traceForm) trace() (t *Trace, unpacked bool) {
 		if err != nil {
 			return nil, false
 		}
-		if again := weak.Make(t); f.lately.CompareAndSwap(known, &again) {
+		if again := weak.Make(t); f.weakTrace.CompareAndSwap(known, &again) {
 			return t, true
 		}
 	}

@@ -203,7 +203,7 @@ func ReasonsBody(v Reasons) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</h1><p class=\"then\">Codes do not change with the words around them: compare with them in scripts and alerts. ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</h1><p class=\"then\">Codes are stable even if the wording changes: match on them in scripts and alerts. ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

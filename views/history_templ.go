@@ -68,7 +68,7 @@ func HistoryBody(v History) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<table class=\"stack\" role=\"table\" aria-label=\"Kept syncs, newest first\"><thead><tr><th>at (UTC)</th><th>object</th><th>result</th><th>it said</th><th class=\"opt\">last question</th><th class=\"num opt2\">took</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<table class=\"stack\" role=\"table\" aria-label=\"Kept syncs, newest first\"><thead><tr><th>at (UTC)</th><th>object</th><th>result</th><th>sentence</th><th class=\"opt\">last question</th><th class=\"num opt2\">took</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

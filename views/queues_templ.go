@@ -327,7 +327,7 @@ func KeysPart(v Queues) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Groups) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<table class=\"stack\" role=\"table\" aria-label=\"Keys\"><thead><tr><th>state</th><th>key</th><th class=\"opt\">queue</th><th>for, until</th><th>attempt</th><th>why it is here</th></tr></thead> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<table class=\"stack\" role=\"table\" aria-label=\"Keys\"><thead><tr><th>state</th><th>key</th><th class=\"opt\">queue</th><th>for, until</th><th>try</th><th>reason</th></tr></thead> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -516,7 +516,7 @@ func KeysPart(v Queues) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p class=\"sub mid\">No key has anything to do. The next change of a Deployment, ReplicaSet or pod brings one here.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p class=\"sub mid\">No key is queued or being processed. The next change of a Deployment, ReplicaSet or pod adds one here.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -529,7 +529,7 @@ func KeysPart(v Queues) templ.Component {
 	})
 }
 
-// UnseenPart is why a loop may do nothing, and what it sees.
+// UnseenPart is why a loop may be waiting, and what it sees.
 func UnseenPart(v Queues) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -551,7 +551,7 @@ func UnseenPart(v Queues) templ.Component {
 			templ_7745c5c3_Var24 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<div id=\"f-unseen\" class=\"half\"><section><h2 class=\"rule\">Not seen yet <small>why a loop may do nothing</small></h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<div id=\"f-unseen\" class=\"half\"><section><h2 class=\"rule\">Not seen yet <small>why a loop may be waiting</small></h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -43,7 +43,7 @@ func RulesBody(v Rules) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1><p class=\"then\">Where Loopscope does otherwise, a rule names the departure by its number in <code>controllers/DESIGN.md</code>, which has the reason and the test. <a href=\"/decisions\">Every question</a> belongs to a rule.</p><nav class=\"tally\" aria-label=\"Groups of rules\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1><p class=\"then\">Where Loopscope differs, a rule names the departure by its number in <code>controllers/DESIGN.md</code>, which has the reason and the test. <a href=\"/decisions\">Every question</a> belongs to a rule.</p><nav class=\"tally\" aria-label=\"Groups of rules\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

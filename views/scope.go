@@ -86,11 +86,11 @@ type PodLane struct {
 	Dense  bool   `json:"-"` // a bundle of lines that lie close together
 	Count  int    `json:"count"`
 	// Empty is set where nothing is drawn; Note says why.
-	Empty                        bool      `json:"empty,omitempty"`
-	Pending, Thin, Thick, Ending string    `json:"-"`
-	Tone                         Tone      `json:"tone,omitempty"`
-	Note                         Text      `json:"note,omitempty"`
-	Steps                        []PodStep `json:"steps,omitempty"`
+	Empty                             bool      `json:"empty,omitempty"`
+	Pending, Thin, Thick, Terminating string    `json:"-"`
+	Tone                              Tone      `json:"tone,omitempty"`
+	Note                              Text      `json:"note,omitempty"`
+	Steps                             []PodStep `json:"steps,omitempty"`
 }
 
 // PodStep is what a pod was from one moment on.

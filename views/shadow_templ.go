@@ -305,12 +305,12 @@ func ShadowLists(v Shadow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Differences) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<p class=\"sub mid\">Nowhere so far.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<p class=\"sub mid\">No differences so far.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<table class=\"stack\" role=\"table\" aria-label=\"Where they differ\"><thead><tr><th>reason</th><th>Deployment</th><th>predicted</th><th>observed</th><th>what is known</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<table class=\"stack\" role=\"table\" aria-label=\"Where they differ\"><thead><tr><th>reason</th><th>Deployment</th><th>predicted</th><th>observed</th><th>explanation</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -150,14 +150,14 @@ func Draw(rows []PlanRow, floor, ceiling int64, label string) *PlanChart {
 	}
 	y := func(n int64) string { return pct(4 + 90*(1-float64(n)/float64(top))) }
 	x := func(i int) string { return pct(1000 * float64(i) / float64(max(1, len(rows)))) }
-	var total, fresh, available strings.Builder
+	var total, newPods, available strings.Builder
 	for i, r := range rows {
-		for b, n := range map[*strings.Builder]int64{&total: r.Total.N, &fresh: r.New.N, &available: r.Available.N} {
+		for b, n := range map[*strings.Builder]int64{&total: r.Total.N, &newPods: r.New.N, &available: r.Available.N} {
 			fmt.Fprintf(b, "%s%s %sH%s", map[bool]string{true: "M", false: "L"}[i == 0], x(i), y(n), x(i+1))
 		}
 	}
 	ground := fmt.Sprintf("V%sH0Z", y(0))
-	c.Old, c.New, c.Available = total.String()+ground, fresh.String()+ground, available.String()
+	c.Old, c.New, c.Available = total.String()+ground, newPods.String()+ground, available.String()
 	c.Limits = fmt.Sprintf("M0 %sH1000M0 %[2]sH1000", y(ceiling), y(floor))
 	c.CeilingText, c.FloorText = fmt.Sprintf("ceiling %d", ceiling), fmt.Sprintf("floor %d", floor)
 	c.CeilingAt, c.FloorAt = y(ceiling), y(floor)

@@ -31,10 +31,10 @@ func (s *Server) about(q *query) (*page, error) {
 	return p, nil
 }
 
-// covers says in a sentence what the numbers of all pages are of.
+// covers says in a sentence what the numbers of all pages cover.
 func (s *Server) covers() views.Text {
 	w := s.window()
-	text := views.Say("Every number here is of " + prose.Count(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
+	text := views.Say("All numbers cover " + prose.Count(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
 	if st := s.opts.Archive.State(); !st.Oldest.IsZero() && st.Oldest.Before(w.Since) {
 		text = text.Plain("; the history goes back to ").Plain(st.Oldest.UTC().Format(time.DateTime))
 	}
@@ -66,16 +66,16 @@ func (s *Server) aboutWindow() views.AboutSection {
 	return views.AboutSection{Title: "What is covered", Lines: []views.Line{
 		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
 		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
-		{Label: "uncounted", Text: views.Say(prose.Count(s.opts.Tally.Missed(), "sync") + " went by without being counted on the page of decisions")},
+		{Label: "uncounted", Text: views.Say(prose.Count(s.opts.Tally.Missed(), "sync") + " not counted on the page of decisions")},
 		{Label: "objects", Text: views.Say(prose.Thousands(s.journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
-		{Label: "readers", Text: views.Say(prose.Count(open, "live page") + " open of " + prose.Thousands(s.opts.MaxReaders) + " that there may be")}}}
+		{Label: "readers", Text: views.Say(prose.Thousands(open) + " of at most " + prose.Count(s.opts.MaxReaders, "live page") + " open")}}}
 }
 
 func (s *Server) aboutHistory() views.AboutSection {
 	st := s.opts.Archive.State()
 	x := views.AboutSection{Title: "History", Note: "syncs that outlive this process"}
 	if st.Path == "" {
-		x.Lines = []views.Line{{Label: "file", Text: views.Say("none: syncs are kept in memory and end with this process. Start it with ").Code("--history FILE").Plain(" to keep them.")}}
+		x.Lines = []views.Line{{Label: "file", Text: views.Say("none: syncs are kept in memory and are lost when this process ends. Start it with ").Code("--history FILE").Plain(" to keep them.")}}
 		return x
 	}
 	x.Lines = []views.Line{{Label: "file", Text: views.Text{}.Code(st.Path)},
@@ -86,7 +86,7 @@ func (s *Server) aboutHistory() views.AboutSection {
 	if !st.Oldest.IsZero() {
 		x.Lines = append(x.Lines, views.Line{Label: "covers", Text: views.Say(st.Oldest.UTC().Format(time.DateTime) + " to " + st.Newest.UTC().Format(time.DateTime))})
 	}
-	x.Lines = append(x.Lines, views.Line{Label: "this run", Text: views.Say(prose.Thousands(st.Written) + " written, " + prose.Thousands(st.Dropped) + " lost, " + prose.Thousands(st.Expired) + " made room")})
+	x.Lines = append(x.Lines, views.Line{Label: "this run", Text: views.Say(prose.Thousands(st.Written) + " written, " + prose.Thousands(st.Dropped) + " lost, " + prose.Thousands(st.Expired) + " expired")})
 	if st.Dropped > 0 {
 		x.Tone = views.Waiting
 	}
@@ -110,8 +110,8 @@ func (s *Server) aboutLimits() views.AboutSection {
 		{Label: "an object", Text: views.Sayf("%d of its syncs on its page", historyRows)},
 		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", prose.Thousands(int64(sim.MaxPods)), prose.Thousands(simulationSyncs), simulationTimeout, maxSimulations)},
 		{Label: "a snapshot", Text: views.Sayf("%d pods that are not available are described one by one, others counted", deployment.MaxBlocking)},
-		{Label: "an address", Text: views.Sayf("%s characters after the question mark", prose.Thousands(maxQuery))},
-		{Label: "drawing", Text: views.Sayf("one processor is left to the loops, and syncs come first; %d requests wait, for %s each", maxWaiting, slotWithin)},
+		{Label: "an address", Text: views.Sayf("%s characters in the query string", prose.Thousands(maxQuery))},
+		{Label: "rendering", Text: views.Sayf("one processor is left to the loops, and syncs come first; %d requests wait, for %s each", maxWaiting, slotWithin)},
 		{Label: "a websocket", Text: views.Sayf("%d subscriptions a second", subscribeRate)},
 		{Label: "exports", Text: views.Sayf("%d at once", maxExports)}}}
 }
@@ -168,7 +168,7 @@ func (s *Server) reasons(q *query) (*page, error) {
 	crumbs := []views.Link{{Text: "About", Href: "/about"}, {Text: "codes"}}
 	if q.loop != "" {
 		title, v.All = q.loop, "/reasons"
-		v.Headline = "What " + q.loop + " means, wherever it stands."
+		v.Headline = "What " + q.loop + " means, wherever it appears."
 		crumbs = []views.Link{{Text: "About", Href: "/about"}, {Text: "codes", Href: "/reasons"}, {Text: q.loop}}
 	}
 	p := &page{status: http.StatusOK, frame: s.frame(q, title), body: views.ReasonsBody(v), data: v}

@@ -42,7 +42,7 @@ func TestAboutSaysWhatIsSo(t *testing.T) {
 	_, body = get(t, h.URL, "/about")
 	d = parse(t, body)
 	d.sound()
-	for _, want := range []string{"/var/lib/<b>history.db", "1,200 syncs in 5 MiB", "1,024 MiB and 7d", "1,300 written, 7 lost, 100 made room", "no space left on device", "for 1m", "the history goes back to 2026-11-18 03:13:04"} {
+	for _, want := range []string{"/var/lib/<b>history.db", "1,200 syncs in 5 MiB", "1,024 MiB and 7d", "1,300 written, 7 lost, 100 expired", "no space left on device", "for 1m", "the history goes back to 2026-11-18 03:13:04"} {
 		if !strings.Contains(d.one("main"), want) {
 			t.Errorf("%q is not on the page:\n%s", want, d.one("main"))
 		}

@@ -60,7 +60,7 @@ func BenchmarkRecord(b *testing.B) {
 				_ = conn.SetReadDeadline(time.Time{})
 				go readUntil(conn, 1<<62, got)
 			}
-			eventually(b, "all are seated", func() bool { return len(s.seats) == readers })
+			eventually(b, "all are connected", func() bool { return len(s.connections) == readers })
 			traces := make([]*telemetry.Trace, 1024)
 			for i := range traces {
 				traces[i] = plain("shop", "web")

@@ -37,10 +37,10 @@ func TestBrowserFirstScreen(t *testing.T) {
 	}{
 		{"why is it stuck", "/deployments/shop/web", "h1", []string{"3 new pods cannot pull registry.example/shop/web:3.4.0"}},
 		{"why is it stuck, in numbers", "/deployments/shop/web", ".held", []string{"11 total − 8 floor − 3 new not available = 0 may go", "ImagePullBackOff"}},
-		{"which event triggered the last sync", "/deployments/shop/web", "#last", []string{"woken by modified Deployment web", "rv "}},
+		{"which event triggered the last sync", "/deployments/shop/web", "#last", []string{"triggered by modified Deployment web", "rv "}},
 		{"when is the next retry", "/deployments/shop/web", "#last", []string{"Looks again at ", "the progress deadline"}},
 		{"which pod dies next on scale-down, and why", set, "#next", []string{"is not ready", "the UIDs put it before"}},
-		{"which event triggered the last sync of a ReplicaSet", set, "#last", []string{"woken by modified ReplicaSet web-"}},
+		{"which event triggered the last sync of a ReplicaSet", set, "#last", []string{"triggered by modified ReplicaSet web-"}},
 	} {
 		do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+task.page+"?still=1"))
 		got := run(t, ctx, chromedp.Evaluate[string](strings.Replace(onScreen, "%", task.at, 1)))

@@ -33,7 +33,7 @@ func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
 	}
 	bursts := burstsOf(kept)
 	if folded := s.journal.Folded(x.object); folded > 0 {
-		v.SyncsNote += ", " + prose.Thousands(folded) + " quiet ones only counted"
+		v.SyncsNote += ", " + prose.Count(folded, "uneventful sync") + " only counted"
 	}
 	for i := len(bursts) - 1; i >= 0; i-- {
 		row := x.burstRow(bursts[i])
@@ -87,7 +87,7 @@ func foldRow(into *views.SyncRow, older views.SyncRow) {
 	}
 	first, _, _ := strings.Cut(older.Seqs, " to ")
 	into.Seqs = first + " to " + last
-	into.Did.Word, into.Why = digits(into.Quiet)+" times nothing to write", "several"
+	into.Did.Word, into.Why = "nothing to write, "+digits(into.Quiet)+" times", "several"
 }
 
 // burstRow is a burst in one line: the first cause, and what all of it came to.
@@ -117,7 +117,7 @@ func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
 	if worst == nil {
 		r.Quiet = len(burst)
 		if r.Quiet > 1 {
-			r.Did.Word = digits(r.Quiet) + " times nothing to write"
+			r.Did.Word = "nothing to write, " + digits(r.Quiet) + " times"
 		}
 		return r
 	}

@@ -23,7 +23,7 @@ func (s *Server) decisions(q *query) (*page, error) {
 	i := slices.IndexFunc(s.opts.Catalogues, func(c decision.Catalogue) bool { return c.Loop == loop })
 	if i < 0 {
 		return nil, problem(http.StatusNotFound, "unknown-loop", "There is no loop "+prose.Clip(loop, 60)+".",
-			views.Say("Known are ").Code(strings.Join(loops, ", ")).Plain(".")).link("Decisions of the Deployment loop", "/decisions/"+telemetry.LoopDeployment)
+			views.Say("Valid values: ").Code(strings.Join(loops, ", ")).Plain(".")).link("Decisions of the Deployment loop", "/decisions/"+telemetry.LoopDeployment)
 	}
 	c := s.opts.Catalogues[i]
 	v := views.Decisions{Headline: "The " + kindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}

@@ -38,7 +38,7 @@ func TestSideColumn(t *testing.T) {
 	_, body := get(t, base, "/deployments/shop/web")
 	side := parse(t, body).one("#f-side")
 	for _, want := range []string{
-		"rollout status waits: 1 old pod is not gone yet", "last event ScalingReplicaSet", "How it came to this", ", this sync",
+		"rollout status waits: 1 old pod is not gone yet", "last event ScalingReplicaSet", "How it got here", ", this sync",
 		"The last size was written in sync", "The whole chain",
 	} {
 		if !strings.Contains(side, want) {
@@ -150,7 +150,7 @@ func TestBursts(t *testing.T) {
 	x := &subject{cursor: kept[0]}
 	row := x.burstRow(bursts[1])
 	foldRow(&row, x.burstRow(bursts[2]))
-	if row.Quiet != 2 || row.Syncs != 2 || row.Did.Word != "2 times nothing to write" {
+	if row.Quiet != 2 || row.Syncs != 2 || row.Did.Word != "nothing to write, 2 times" {
 		t.Errorf("two quiet bursts are %+v", row)
 	}
 }
@@ -270,7 +270,7 @@ func TestPastSyncsSayWhatTheySaid(t *testing.T) {
 	kept := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
 	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
 		_, body := get(t, base, "/deployments/shop/web?sync="+digits(x.Seq))
-		said := "It said then: " + x.Sentence.At(x.Ended)
+		said := "Sentence at the time: " + x.Sentence.At(x.Ended)
 		if step := parse(t, body).one("#f-step"); strings.Contains(step, said) != (i == 0) {
 			t.Errorf("sync %d: the stepper says\n%s\nand %q is there: %v", x.Seq, step, said, i != 0)
 		}

@@ -151,7 +151,7 @@ func TestPanicIsAPage(t *testing.T) {
 	w := newWorld(t, storyNow)
 	_, h := w.serve(func(o *Options) { o.Loops = func() []telemetry.LoopState { panic("a defect") } })
 	res, body := get(t, h.URL, "/queues")
-	if res.StatusCode != http.StatusInternalServerError || !strings.Contains(body, "could not be drawn") || strings.Contains(body, "a defect") {
+	if res.StatusCode != http.StatusInternalServerError || !strings.Contains(body, "could not be rendered") || strings.Contains(body, "a defect") {
 		t.Errorf("%s\n%s", res.Status, body)
 	}
 	parse(t, body).sound()

@@ -63,7 +63,7 @@ func exportQuery(args url.Values, now time.Time) (telemetry.Query, error) {
 
 func badExport(what string) error {
 	return problem(http.StatusBadRequest, "bad-export", "That export cannot be read.",
-		views.Say(prose.Upper(what)+"."), views.Say("Known are ").Code(strings.Join(exportKeys, ", ")).Plain("."))
+		views.Say(prose.Upper(what)+"."), views.Say("Valid parameters: ").Code(strings.Join(exportKeys, ", ")).Plain("."))
 }
 
 // export streams kept syncs as a recording, oldest first.

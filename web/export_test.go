@@ -202,6 +202,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 // The console on a recording has the same pages, says that it is one, and keeps
 // its clocks and its numbers.
 func TestRecordingPages(t *testing.T) {
+	longUnderRace(t)
 	w, base := story(t)
 	_, traces, _ := exported(t, base, "")
 	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{}, traces)
@@ -230,7 +231,7 @@ func TestRecordingPages(t *testing.T) {
 			t.Errorf("%s wants to be live", path)
 		}
 	}
-	if _, body := get(t, h.URL, "/history"); !strings.Contains(body, "all that the recording holds") {
+	if _, body := get(t, h.URL, "/history"); !strings.Contains(body, "everything that the recording has") {
 		t.Error("the history page does not say what it lists")
 	}
 	if _, body := get(t, h.URL, "/queues"); !strings.Contains(body, "A recording has no queues.") {

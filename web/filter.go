@@ -29,7 +29,7 @@ var termKeys = map[string]string{
 	"by":     "by:MANAGER",
 }
 
-const knownTerms = "Known are a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTION, reason:TEXT, image:PART and by:MANAGER; a minus in front means not."
+const knownTerms = "Terms: a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTION, reason:TEXT, image:PART and by:MANAGER; a leading minus excludes."
 
 // isWords are the values of is:, each with what it says of a row.
 var isWords = map[string]bool{"failed": true, "waiting": true, "moving": true, "hold": true, "settled": true,

@@ -84,7 +84,7 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 			t.Errorf("%s: %v %.200s", page, err, message)
 		}
 	}
-	eventually(t, "all seats are free", func() bool { return len(s.seats) == 0 })
+	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
 }
 
 // TestSubscriptionFlood: a socket that subscribes without a pause is told why it is
@@ -226,7 +226,7 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 	for _, conn := range conns {
 		_ = conn.Close()
 	}
-	eventually(t, "all seats are free", func() bool { return len(s.seats) == 0 })
+	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
 	eventually(t, "no drawing goes on", func() bool { return begun.Load() == ended.Load() })
 	if res, _ := get(t, h.URL, "/queues"); res.StatusCode != http.StatusOK {
 		t.Errorf("a page afterwards: %s", res.Status)
@@ -251,13 +251,13 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 		}
 		done <- err
 	}()
-	eventually(t, "the plan is being made", func() bool { return !s.folds.TryAcquire(1) || release(s.folds) })
+	eventually(t, "the plan is being made", func() bool { return !s.simulations.TryAcquire(1) || release(s.simulations) })
 	leave()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the plan was made before its reader left: %v", err)
 	}
-	eventually(t, "its place is free", func() bool { return s.folds.TryAcquire(1) })
-	s.folds.Release(1)
+	eventually(t, "its place is free", func() bool { return s.simulations.TryAcquire(1) })
+	s.simulations.Release(1)
 }
 
 // TestFoldingLooksAtItsReader: a plan ends after the slice in which nobody waits for it
@@ -286,7 +286,7 @@ func proposeFor(t *testing.T) *proposal {
 // TestManyPlansWait: plans that are asked for at once are made one after the other.
 func TestManyPlansWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{folds: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}
+		s := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}
 		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
 		answers := make(chan error)
 		const readers = 64

@@ -143,9 +143,7 @@ func (x *exhibition) index() templ.Component {
 // TestGallery draws every exhibit and finds every page of the console among
 // them. With -gallery it serves them until it is interrupted.
 func TestGallery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("draws every page")
-	}
+	longUnderRace(t)
 	x := gallery(t)
 	h := x.serve(t)
 	shown := map[string]bool{}

@@ -113,12 +113,12 @@ func (g guard) admit(s *Server) func(http.Handler) http.Handler {
 			switch {
 			case !g.host(r.Host, local):
 				s.refuse(w, r, http.StatusMisdirectedRequest, "host",
-					"This console does not answer to the name it was asked by.",
+					"This host name is not allowed.",
 					"Open it by the address that loopscope printed at start (127.0.0.1 or localhost, with its port), or list the name in the allowed hosts.")
 			case !g.origin(r):
 				s.refuse(w, r, http.StatusForbidden, "origin",
-					"Another site asked for this. It may link to pages of the console, but only the console's own pages may load anything else, such as exports, metrics and JSON.",
-					"Type the address into a window of its own. Programs send no Origin header.")
+					"This request came from another site. It may link to pages of the console, but only the console's own pages may load anything else, such as exports, metrics and JSON.",
+					"Open the address directly in a new window. Programs send no Origin header.")
 			default:
 				next.ServeHTTP(w, r)
 			}

@@ -135,7 +135,7 @@ var podNumbers = []keyNumber{
 	{fact: "pods", label: "pods"},
 	{fact: "ready", label: "ready"},
 	{fact: "available", label: "available"},
-	{fact: "terminating", label: "ending"},
+	{fact: "terminating", label: "terminating"},
 }
 
 // keyNumbers are facts of the newest sync, with their bounds beside them.
@@ -163,7 +163,7 @@ func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number 
 		list = append(list, x)
 	}
 	if len(t.Timers) > 0 {
-		list = append(list, views.Number{Label: "next look", Value: views.Text{}.Until(soonest(t.Timers))})
+		list = append(list, views.Number{Label: "next sync", Value: views.Text{}.Until(soonest(t.Timers))})
 	}
 	return list
 }

@@ -20,7 +20,7 @@ const (
 	// long one search may take.
 	historyPage, searchWithin = 50, 10 * time.Second
 
-	historyTerms = "Known are a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER, cause:, error:TEXT, since: and until:."
+	historyTerms = "Terms: a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER, cause:, error:TEXT, since: and until:."
 	historyHint  = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
 )
 
@@ -89,7 +89,7 @@ func (s *Server) history(q *query) (*page, error) {
 	v := views.History{}
 	v.Headline, v.Then = archiveHead(s.opts.Archive.State())
 	if s.opts.Recording != nil {
-		v.Then = views.Say("They are all that the recording holds of its run.")
+		v.Then = views.Say("This is everything that the recording has of that run.")
 	}
 	search, terms := parseSearch(q.args.Get("q"), q.now)
 	search.After = q.args.Get("after")
@@ -99,7 +99,7 @@ func (s *Server) history(q *query) (*page, error) {
 	found, err := s.opts.Archive.Search(ctx, search)
 	switch {
 	case errors.Is(err, telemetry.ErrBadQuery):
-		return nil, problem(http.StatusBadRequest, "bad-search", "That cannot be searched for.", views.Text{}.Code(prose.Clip(err.Error(), 300))).link("All of the history", "/history")
+		return nil, problem(http.StatusBadRequest, "bad-search", "Invalid search.", views.Text{}.Code(prose.Clip(err.Error(), 300))).link("All of the history", "/history")
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, problem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).link("All of the history", "/history")
 	case err != nil:
@@ -116,7 +116,7 @@ func (s *Server) history(q *query) (*page, error) {
 	switch {
 	case len(v.Syncs) > 0:
 	case v.Next != "":
-		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + joinTerms(terms) + ". There are older ones to look through.",
+		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + joinTerms(terms) + ". Older syncs have not been searched yet.",
 			Links: []views.Link{{Text: "look further back", Href: v.Next}, {Text: "all of the history", Href: "/history"}}}
 	default:
 		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + joinTerms(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
@@ -142,13 +142,13 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 	}
 	head = head.Plain(fmt.Sprintf(", in %.1f MB.", float64(st.Bytes)/(1<<20)))
 	if st.Path == "" {
-		then = views.Say("They are in memory and end with the process; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk. ")
+		then = views.Say("They are in memory and are lost when the process ends; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk. ")
 	}
 	if st.Dropped > 0 {
 		then = then.Plain(prose.Count(st.Dropped, "sync") + " could not be kept since this process began. ")
 	}
 	if st.Error != "" {
-		then = then.Plain("Nothing is being kept since ").Clock(st.ErrorSince).Plain(" UTC: ").Code(prose.Clip(st.Error, 300))
+		then = then.Plain("Nothing has been kept since ").Clock(st.ErrorSince).Plain(" UTC: ").Code(prose.Clip(st.Error, 300))
 	}
 	return head, then
 }

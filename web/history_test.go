@@ -75,7 +75,7 @@ func TestHistorySearch(t *testing.T) {
 	_, body := get(t, base, "/history?q=colour:red+ns:shop")
 	d := parse(t, body)
 	d.sound()
-	if text := d.one("main"); !strings.Contains(text, "Known are") {
+	if text := d.one("main"); !strings.Contains(text, "Terms: ") {
 		t.Error("the page does not say which terms are known")
 	}
 }
@@ -118,7 +118,7 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 		"/deployments/shop/web?at=2026-11-21T03:00:00Z":       "shop/web",
 		"/deployments/shop/web/story":                         "and is not settled yet.",
 		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "and is not settled yet.",
-		"/deployments/shop/web?at=2020-01-01":                 "No sync of shop/web from then is kept.",
+		"/deployments/shop/web?at=2020-01-01":                 "No sync of shop/web from that time is kept.",
 		"/deployments/shop/web/syncs/7c41/999999":             "earlier run",
 	} {
 		_, body := get(t, base, path)
@@ -159,7 +159,7 @@ func TestHistoryLooksFurther(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Archive = briefArchive{w.journal.Archive()} })
 	_, body := get(t, h.URL, "/history?q=ns:shop")
 	text := parse(t, body).one("main")
-	if !strings.Contains(text, "older ones to look through") || strings.Contains(text, "Nothing that is kept") || !strings.Contains(body, "after=further") {
+	if !strings.Contains(text, "Older syncs have not been searched yet") || strings.Contains(text, "Nothing that is kept") || !strings.Contains(body, "after=further") {
 		t.Errorf("the page says %.400s", text)
 	}
 }

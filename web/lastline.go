@@ -9,7 +9,7 @@ import (
 // lastLine is the newest sync in one line: what triggered it, what it wrote, and
 // when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
 func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
-	line := views.Say("Last looked ").Since(t.Started).Plain(" ago (").Link("sync "+digits(t.Seq), syncHref(t)).Plain("), woken by ").
+	line := views.Say("Last synced ").Since(t.Started).Plain(" ago (").Link("sync "+digits(t.Seq), syncHref(t)).Plain("), triggered by ").
 		Join(s.wokenBy(t)).Plain("; ")
 	if t.Wrote() {
 		line = line.Plain("wrote " + did(t))
@@ -19,7 +19,7 @@ func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
 	if len(next) == 0 {
 		return line.Plain(". No timer is set: the next change triggers a sync.")
 	}
-	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or sooner, if anything changes.")
+	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or earlier, if anything changes.")
 }
 
 // wokenBy is what woke a sync, and how many causes more there are.

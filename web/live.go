@@ -34,10 +34,10 @@ const (
 	drawEvery = 100 * time.Millisecond
 	// listEvery is the same for a page that lists many objects, which any sync
 	// changes; it rests listRest times as long as drawing it took. A frame is to
-	// come within a quarter of a second: sending takes about slotTimeout for each
+	// come within a quarter of a second: sending takes about sendTimePerReader for each
 	// reader of the console, which is taken off, down to listLeast.
 	listEvery, listLeast = 220 * time.Millisecond, 150 * time.Millisecond
-	slotTimeout          = 70 * time.Microsecond
+	sendTimePerReader    = 70 * time.Microsecond
 	listRest             = 25
 	// lookEvery is how often a page is looked at without a trace: queues and the
 	// reach of the API server change without one. calmEvery is how often a page
@@ -84,13 +84,13 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, true, e)
 		return
 	}
-	if !s.acquireSlot() {
+	if !s.acquireConnection() {
 		w.Header().Set("Retry-After", "5")
 		s.fail(w, r, true, problem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
 			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.opts.MaxReaders)))
 		return
 	}
-	defer s.releaseSlot()
+	defer s.releaseConnection()
 	up := websocket.Upgrader{HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
 		Subprotocols: []string{protocol}, CheckOrigin: s.guard.origin}
 	conn, err := up.Upgrade(w, r, nil)
@@ -168,14 +168,14 @@ func (s *Server) startOf(r *http.Request) (position, *asked) {
 	return position{after: after}, nil
 }
 
-func (s *Server) acquireSlot() bool {
+func (s *Server) acquireConnection() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
 	select {
-	case s.seats <- struct{}{}:
+	case s.connections <- struct{}{}:
 		s.open.Add(1)
 		return true
 	default:
@@ -183,7 +183,7 @@ func (s *Server) acquireSlot() bool {
 	}
 }
 
-func (s *Server) releaseSlot() { <-s.seats; s.open.Done() }
+func (s *Server) releaseConnection() { <-s.connections; s.open.Done() }
 
 // enter lets Shutdown find a reader. One that came while it ran is sent away.
 func (s *Server) enter(c *reader) {
@@ -220,7 +220,7 @@ var (
 	errClient   = errors.New("closed by the client")
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
-	errOversize = fmt.Errorf("a message may have %d bytes", maxMessage)
+	errOversize = fmt.Errorf("a message may have at most %d bytes", maxMessage)
 	errFlood    = malformed{fmt.Sprintf("at most %d messages and pings at once and %d a second", subscribeBurst, subscribeRate)}
 )
 

@@ -236,7 +236,7 @@ func (x *watchedPage) rest() time.Duration {
 		return lookEvery
 	}
 	if x.drawing != nil && x.drawing.page.lost != nil {
-		return max(listEvery-time.Duration(len(x.s.seats))*slotTimeout, listLeast, listRest*x.took)
+		return max(listEvery-time.Duration(len(x.s.connections))*sendTimePerReader, listLeast, listRest*x.took)
 	}
 	return max(drawEvery, 5*x.took)
 }

@@ -79,9 +79,7 @@ func spaced(n *html.Node) string {
 // TestSyncShowsItsWay: on the page of a sync exactly the questions that it was
 // asked stand out, and a sync that decided nothing is not drawn.
 func TestSyncShowsItsWay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("draws the page of every golden")
-	}
+	longUnderRace(t)
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	_, h := w.serve(nil)

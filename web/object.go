@@ -35,7 +35,7 @@ func (s *Server) objectView(q *query, x *subject) views.Object {
 
 // nextLook sets the number of that name to the soonest timer that runs.
 func nextLook(numbers []views.Number, next []views.Look) []views.Number {
-	const label = "next look"
+	const label = "next sync"
 	numbers = slices.DeleteFunc(numbers, func(n views.Number) bool { return n.Label == label })
 	if len(next) > 0 {
 		numbers = append(numbers, views.Number{Label: label, Value: views.Text{}.Until(next[0].At)})
@@ -55,7 +55,7 @@ func (s *Server) stepper(x *subject) views.Stepper {
 		v.Prev, v.First = x.stepTo(x.kept[at-1]), x.stepTo(x.kept[0])
 	}
 	if folded := s.journal.Folded(x.object); folded > 0 {
-		v.Gap = prose.Thousands(folded) + " quiet ones are only counted"
+		v.Gap = prose.Count(folded, "uneventful sync") + prose.Plural(folded, " is", " are") + " only counted"
 	}
 	if at+1 < len(x.kept) {
 		v.Next, v.Newer = x.stepTo(x.kept[at+1]), len(x.kept)-at-1

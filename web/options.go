@@ -174,30 +174,30 @@ func (nobodyCounts) Missed(uint64) {}
 
 // Server is the console. It is safe for concurrent use.
 type Server struct {
-	opts      Options
-	journal   *telemetry.Journal
-	guard     guard
-	handler   chi.Router
-	pages     map[string]route // by their pattern
-	slots     *slots
-	draws     watchedPages
-	list      listing
-	encoded   encoded
-	says      derivedCache[decision.Sentence]
-	estimates derivedCache[*decision.Estimate]
-	asItIs    derivedCache[*asItIs]
-	seen      evidence
-	exports   chan struct{}       // bounds those under way
-	folds     *semaphore.Weighted // the same of plans; first come, first served
-	within    time.Duration       // bounds the plans of one page
+	opts        Options
+	journal     *telemetry.Journal
+	guard       guard
+	handler     chi.Router
+	pages       map[string]route // by their pattern
+	slots       *slots
+	draws       watchedPages
+	list        listing
+	encoded     encoded
+	says        derivedCache[decision.Sentence]
+	estimates   derivedCache[*decision.Estimate]
+	asItIs      derivedCache[*asItIs]
+	seen        evidence
+	exports     chan struct{}       // bounds those under way
+	simulations *semaphore.Weighted // the same of plans; first come, first served
+	within      time.Duration       // bounds the plans of one page
 
-	// seats bounds the open websockets. mu guards who sits there, and makes sure
-	// that nobody sits down once Shutdown waits for the last to leave.
-	seats   chan struct{}
-	mu      sync.Mutex
-	closed  bool
-	readers map[*reader]struct{}
-	open    sync.WaitGroup
+	// connections bounds the open websockets. mu guards closed and readers: no reader
+	// enters once Shutdown waits for the last to leave.
+	connections chan struct{}
+	mu          sync.Mutex
+	closed      bool
+	readers     map[*reader]struct{}
+	open        sync.WaitGroup
 }
 
 // New returns a console for the options. It starts nothing; websockets that are
@@ -207,7 +207,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), folds: semaphore.NewWeighted(maxSimulations), asItIs: derivedCache[*asItIs]{most: maxAsItIs}, within: simulationTimeout, seats: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: derivedCache[*asItIs]{most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

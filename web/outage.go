@@ -140,7 +140,7 @@ func (s *Server) due() string {
 		}
 	}
 	if len(parts) == 0 {
-		return " Nothing is due yet."
+		return " No writes are pending."
 	}
-	return " Writes of " + prose.And(parts) + " are due; they are tried as soon as it is back."
+	return " Writes for " + prose.And(parts) + " are pending and will be retried as soon as it is back."
 }

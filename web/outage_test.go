@@ -229,8 +229,8 @@ func TestNoticeOfAnOutage(t *testing.T) {
 		due  bool
 		want []string
 	}{
-		{"nobody answers", telemetry.LackAnswer, true, []string{"The API server does not answer ", "Since 03:08:04, for 5m.", "Writes of 2 Deployments and 1 ReplicaSet are due; they are tried as soon as it is back."}},
-		{"no etcd", telemetry.LackEtcd, false, []string{"The API server has lost its etcd ", "Nothing is due yet."}},
+		{"nobody answers", telemetry.LackAnswer, true, []string{"The API server does not answer ", "Since 03:08:04, for 5m.", "Writes for 2 Deployments and 1 ReplicaSet are pending and will be retried as soon as it is back."}},
+		{"no etcd", telemetry.LackEtcd, false, []string{"The API server has lost its etcd ", "No writes are pending."}},
 		{"not ready", telemetry.LackReady, false, []string{"The API server is not ready "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestStoryHasItsOutages(t *testing.T) {
 		t.Fatalf("%d outages in\n%s", len(beats), d.one("ol.story"))
 	}
 	for i, want := range []string{
-		"outageThe API server did not answer for 1m, until 03:04:04 (connection refused). Nothing here was due meanwhile",
+		"outageThe API server did not answer for 1m, until 03:04:04 (connection refused). Nothing was pending here",
 		"outageThe API server has not answered since (connection refused)",
 	} {
 		if got := text(beats[i]); !strings.HasSuffix(got, want) {

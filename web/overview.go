@@ -193,9 +193,9 @@ func headline(all []*entry) string {
 	case len(all) == 0:
 		return "No Deployments yet."
 	case failed == 0 && waiting == 0 && len(all) == 1:
-		return "The only Deployment needs nothing from you."
+		return "The only Deployment needs no action."
 	case failed == 0 && waiting == 0:
-		return "All " + prose.Thousands(len(all)) + " Deployments need nothing from you."
+		return "All " + prose.Thousands(len(all)) + " Deployments need no action."
 	case failed == 0:
 		return prose.Count(waiting, "Deployment") + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	case waiting == 0:
@@ -210,9 +210,9 @@ func others(n int) string {
 	case 0:
 		return ""
 	case 1:
-		return " The other one needs nothing from you."
+		return " The other one needs no action."
 	default:
-		return " The other " + prose.Thousands(n) + " need nothing from you."
+		return " The other " + prose.Thousands(n) + " need no action."
 	}
 }
 

@@ -131,7 +131,7 @@ func (s *Server) page(build builder) http.HandlerFunc {
 func (s *Server) respond(r *http.Request, q *query, build builder) (*answer, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return nil, problem(http.StatusRequestURITooLong, "query-too-long",
-			"That address is too long.", views.Sayf("A query may have %d characters. Use fewer filter terms.", maxQuery))
+			"That address is too long.", views.Sayf("A query may have at most %d characters. Use fewer filter terms.", maxQuery))
 	}
 	var err error
 	if q.slot, err = s.slots.request(q.ctx); err != nil {

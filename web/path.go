@@ -113,7 +113,7 @@ func (t *mergedPath) skip(list []decision.Question) {
 // branchTitle says when a branch is entered, where its name alone does not.
 func branchTitle(branch string) string {
 	if branch == "learnt" {
-		return "only after a write taught something new"
+		return "asked only if a write revealed something new"
 	}
 	return branch
 }
@@ -230,9 +230,9 @@ func learnt(l decision.Learnt) views.Text {
 	var t views.Text
 	switch {
 	case l.NameTaken != nil && l.NameTaken.Mine && l.NameTaken.SameTemplate:
-		t = views.Say("Learnt: ").Code(l.NameTaken.Name).Plain(" exists already, is its own and has the same template.")
+		t = views.Say("Learnt: ").Code(l.NameTaken.Name).Plain(" exists already, belongs to it and has the same template.")
 	case l.NameTaken != nil:
-		t = views.Say("Learnt: the name ").Code(l.NameTaken.Name).Plain(" is taken by something else.")
+		t = views.Say("Learnt: the name ").Code(l.NameTaken.Name).Plain(" is taken by another object.")
 	case l.Parent != "":
 		t = views.Sayf("Learnt by a live read: it is %s.", l.Parent)
 	case len(l.ChildrenGone) > 0:

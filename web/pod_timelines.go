@@ -55,7 +55,7 @@ type podStep struct {
 // of its ReplicaSet saw of it.
 type podTimeline struct {
 	name     string
-	fresh    bool // of the new ReplicaSet
+	isNew    bool // of the new ReplicaSet
 	minReady time.Duration
 	steps    []podStep
 	pod      *replicaset.Pod // nil where that sync did not see it

@@ -29,7 +29,7 @@ type laneKind struct {
 }
 
 // lanePaths are the paths of one lane, by what is so of the pod.
-type lanePaths struct{ pending, thin, thick, ending strings.Builder }
+type lanePaths struct{ pending, thin, thick, terminating strings.Builder }
 
 // draw adds the line of one pod at that height.
 func (s *lanePaths) draw(b scopeBox, l *podTimeline, now time.Time, y float64) {
@@ -48,7 +48,7 @@ func (s *lanePaths) draw(b scopeBox, l *podTimeline, now time.Time, y float64) {
 			b.span(&s.thin, step.at, firstOf(stays, until), now, y)
 			b.span(&s.thick, stays, until, now, y)
 		case podTerminating:
-			b.span(&s.ending, step.at, until, now, y)
+			b.span(&s.terminating, step.at, until, now, y)
 		}
 	}
 }
@@ -84,10 +84,10 @@ func (b scopeBox) single(l *podTimeline, now time.Time) views.PodLane {
 	return v
 }
 
-var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "ending", podGone: "gone"}
+var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "terminating", podGone: "gone"}
 
 func (s *lanePaths) lane(v views.PodLane) views.PodLane {
-	v.Pending, v.Thin, v.Thick, v.Ending = s.pending.String(), s.thin.String(), s.thick.String(), s.ending.String()
+	v.Pending, v.Thin, v.Thick, v.Terminating = s.pending.String(), s.thin.String(), s.thick.String(), s.terminating.String()
 	return v
 }
 
@@ -101,14 +101,14 @@ func podNote(l *podTimeline, now time.Time) views.Text {
 	case l.pod.Ready:
 		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
 	}
-	note := plightWords(l.pod, now)
+	note := waitReasonText(l.pod, now)
 	if !l.pod.Since.IsZero() {
 		note = note.Plain(", for ").Since(l.pod.Since)
 	}
 	return note
 }
 
-func plightWords(p *replicaset.Pod, now time.Time) views.Text {
+func waitReasonText(p *replicaset.Pod, now time.Time) views.Text {
 	return wording(replicaset.WaitReason(p, now), false)
 }
 
@@ -151,7 +151,7 @@ func (b scopeBox) grouped(block []*podTimeline, now time.Time) []views.PodLane {
 	for _, l := range block {
 		note := views.Say("is ready and waits for minReadySeconds")
 		if l.pod != nil && !l.pod.Ready {
-			note = plightWords(l.pod, now)
+			note = waitReasonText(l.pod, now)
 		}
 		i := slices.IndexFunc(groups, func(g laneKind) bool { return g.note.String() == note.String() })
 		if i < 0 {
@@ -176,7 +176,7 @@ func stateNote(lives []*podTimeline, now time.Time) views.Text {
 		counts[stateWord(l, now)]++
 	}
 	var parts []string
-	for _, word := range []string{"available", "not available", "ending", "gone"} {
+	for _, word := range []string{"available", "not available", "terminating", "gone"} {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, digits(n)+" "+word)
 		}
@@ -189,7 +189,7 @@ func stateWord(l *podTimeline, now time.Time) string {
 	case l.over():
 		return "gone"
 	case l.pod != nil && l.pod.Terminating, l.pod == nil && l.furthest() == podTerminating:
-		return "ending"
+		return "terminating"
 	case l.available(now):
 		return "available"
 	default:

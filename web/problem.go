@@ -96,13 +96,13 @@ func (s *Server) broken(r *http.Request, why string) *asked {
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails, by its documentation
 	request := hex.EncodeToString(id)
-	s.opts.Logger.Error("page could not be drawn", "request", request, "path", r.URL.Path, "err", why)
+	s.opts.Logger.Error("page could not be rendered", "request", request, "path", r.URL.Path, "err", why)
 	lines := []views.Text{views.Say("The loops are not affected" + s.lastSync() + ".")}
 	if why != "" {
 		lines = append(lines, views.Text{}.Code(prose.Clip(why, 300)))
 	}
 	lines = append(lines, views.Say("Request ").Code(request).Plain("; the log of loopscope says more."))
-	return problem(http.StatusInternalServerError, "broken", "This page could not be drawn.", lines...).
+	return problem(http.StatusInternalServerError, "broken", "This page could not be rendered.", lines...).
 		link("Try again", r.URL.Path).link("All Deployments", "/deployments")
 }
 

@@ -27,7 +27,7 @@ var keyGroups = []keyGroup{
 	}},
 	{"Ready", "for the next free worker", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyReady }},
 	{"Waiting to try again", "soonest first", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyWaiting && k.Attempts > 0 }},
-	{"Waiting for a time", "soonest first", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyWaiting && k.Attempts == 0 }},
+	{"Waiting for a timer", "soonest first", func(k telemetry.KeyState) bool { return k.Phase == telemetry.KeyWaiting && k.Attempts == 0 }},
 }
 
 // loopKey is a key with its loop.
@@ -200,7 +200,7 @@ func keyWhy(k telemetry.KeyState) views.Text {
 		}
 	}
 	if len(t) == 0 {
-		return views.Say("its causes were taken")
+		return views.Say("its causes are being handled by the running sync")
 	}
 	return t
 }
@@ -255,12 +255,12 @@ func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
 			failing = append(failing, k.Key)
 		}
 	}
-	text := prose.Count(active, "key") + prose.Plural(active, " is", " are") + " busy or ready and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
+	text := prose.Count(active, "key") + prose.Plural(active, " is", " are") + " being processed or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
 	switch {
 	case active == 0 && waiting == 0:
-		return "No key has anything to do."
+		return "All queues are idle."
 	case active == 0:
-		text = "No key is busy or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
+		text = "No key is being processed or ready, and " + prose.Thousands(waiting) + prose.Plural(waiting, " waits.", " wait.")
 	}
 	switch n := len(failing); {
 	case n == 0:

@@ -76,7 +76,7 @@ func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page 
 func expects(snap *replicaset.Snapshot) views.Text {
 	e := snap.Expect
 	if e.Creates <= 0 && e.Deletes <= 0 {
-		return views.Say("None: every pod that it asked for, or asked to go, has been seen.")
+		return views.Say("None: the cache shows every pod that it created or deleted.")
 	}
 	t := views.Say("Waits to see ")
 	switch {
@@ -124,7 +124,7 @@ func podOf(snap *replicaset.Snapshot, p *replicaset.Pod) (v views.Pod, available
 	minReady := time.Duration(snap.MinReady) * time.Second
 	switch {
 	case p.Terminating:
-		v.State = views.Mark{Tone: views.Idle, Word: "ending"}
+		v.State = views.Mark{Tone: views.Idle, Word: "terminating"}
 	case p.Phase == "Failed" || p.Phase == "Succeeded":
 		v.State = views.Mark{Tone: views.Idle, Word: strings.ToLower(p.Phase)}
 	case p.Ready && p.ReadySince.Add(minReady).After(snap.Now):

@@ -59,7 +59,7 @@ func diffOf(c *deployment.TemplateChange) *views.Diff {
 		d.Fields = append(d.Fields, diffField(f))
 	}
 	if c.More > 0 {
-		d.More = "and " + digits(c.More) + " paths more"
+		d.More = "and " + digits(c.More) + " more " + prose.Plural(c.More, "path", "paths")
 	}
 	return d
 }

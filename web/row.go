@@ -53,7 +53,7 @@ func why(t *telemetry.Trace, said decision.Sentence) views.Text {
 		if t.Failure != nil {
 			return views.Say("The sync failed: ").Code(prose.Clip(t.Failure.Message, 200)).Plain(".")
 		}
-		return views.Say("Nothing was said about its last sync.")
+		return views.Say("Its last sync has no sentence.")
 	}
 	return lead
 }
@@ -212,7 +212,7 @@ func queueText(k *telemetry.KeyState) string {
 func queueNote(k *telemetry.KeyState) views.Text {
 	switch {
 	case k.Phase == telemetry.KeyDirty:
-		return views.Say("and once more")
+		return views.Say("queued again")
 	case k.Phase == telemetry.KeyWaiting && k.Attempts > 0:
 		return views.Sayf("try %d in ", k.Attempts+1).Until(k.Due)
 	case k.Phase == telemetry.KeyWaiting:

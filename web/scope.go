@@ -22,12 +22,12 @@ var scopeSpans = []time.Duration{2 * time.Minute, 5 * time.Minute, 23 * time.Min
 
 // scopePoint is the sizes that one sync saw, as its own facts say.
 type scopePoint struct {
-	at                                    time.Time
-	seq                                   uint64
-	fresh, old, available, ceiling, floor int64
-	held                                  bool
-	wrote                                 bool // a size
-	status                                bool
+	at                                      time.Time
+	seq                                     uint64
+	newSize, old, available, ceiling, floor int64
+	held                                    bool
+	wrote                                   bool // a size
+	status                                  bool
 }
 
 // scopeWindows are the lengths that a reader may ask for.
@@ -84,18 +84,18 @@ func (b scopeBox) sizes(points []scopePoint, known, now time.Time) *views.Scope 
 		Span: b.from.UTC().Format("15:04") + " to " + b.to.UTC().Format("15:04")}
 	v.Ticks, v.Grid = b.ticks(now)
 	drawn := b.calm(points)
-	v.New = b.area(drawn, known, func(p scopePoint) int64 { return p.fresh }, func(scopePoint) int64 { return 0 })
-	v.Old = b.area(drawn, known, func(p scopePoint) int64 { return p.fresh + p.old }, func(p scopePoint) int64 { return p.fresh })
+	v.New = b.area(drawn, known, func(p scopePoint) int64 { return p.newSize }, func(scopePoint) int64 { return 0 })
+	v.Old = b.area(drawn, known, func(p scopePoint) int64 { return p.newSize + p.old }, func(p scopePoint) int64 { return p.newSize })
 	v.Available = b.steps(drawn, known, func(p scopePoint) int64 { return p.available })
 	for _, p := range points {
-		v.Points = append(v.Points, views.ScopePoint{At: p.at.UnixMilli(), Seq: p.seq, New: p.fresh, Old: p.old, Available: p.available})
+		v.Points = append(v.Points, views.ScopePoint{At: p.at.UnixMilli(), Seq: p.seq, New: p.newSize, Old: p.old, Available: p.available})
 	}
 	return v
 }
 
 // scopeLabel is the finding of the picture, in words.
 func (s *Server) scopeLabel(v *views.Scope, x *subject, last scopePoint, now time.Time) string {
-	text := fmt.Sprintf("Pods from %s UTC. New is %d, old is %d, available is %d; the floor is %d and the ceiling %d.", v.Span, last.fresh, last.old, last.available, last.floor, last.ceiling)
+	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.newSize, last.old, last.available, last.floor, last.ceiling)
 	if said := s.saidNow(x.newest, now); said.State != "" {
 		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + wording(said.Lead, false).String() + ". " + text
 	}
@@ -115,7 +115,7 @@ func laneFinding(v *views.Scope) string {
 		}
 	}
 	if v.MoreNote != "" {
-		text += " There is " + v.MoreNote + "."
+		text += " Not listed: " + v.MoreNote + "."
 	}
 	return text
 }
@@ -129,7 +129,7 @@ func sizePoints(kept []*telemetry.Trace) []scopePoint {
 		if !ok || ceiling <= 0 {
 			continue
 		}
-		p := scopePoint{at: t.Ended, seq: t.Seq, fresh: n.or("new"), old: n.or("old"), available: n.or("available"), ceiling: ceiling, floor: n.or("floor"),
+		p := scopePoint{at: t.Ended, seq: t.Seq, newSize: n.or("new"), old: n.or("old"), available: n.or("available"), ceiling: ceiling, floor: n.or("floor"),
 			held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()}
 		points = append(points, p)
 	}
@@ -162,7 +162,7 @@ func deadlineOf(t *telemetry.Trace) time.Time {
 func scopeBase(points []scopePoint, now time.Time, window time.Duration) (scopeBox, time.Time) {
 	first, last := points[0], points[len(points)-1]
 	end := now
-	if done := last.old == 0 && !last.held && last.fresh == last.available; done && window == 0 && now.Sub(last.at) > 2*time.Minute {
+	if done := last.old == 0 && !last.held && last.newSize == last.available; done && window == 0 && now.Sub(last.at) > 2*time.Minute {
 		end = last.at.Add(time.Minute)
 	}
 	b := scopeBox{}
@@ -173,7 +173,7 @@ func scopeBase(points []scopePoint, now time.Time, window time.Duration) (scopeB
 		b.from, b.to = fitting(points, end)
 	}
 	for _, p := range points {
-		b.most = max(b.most, p.ceiling, p.fresh+p.old, p.available)
+		b.most = max(b.most, p.ceiling, p.newSize+p.old, p.available)
 	}
 	return b, b.still(end)
 }
@@ -262,9 +262,9 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 
 func legend(last scopePoint, n numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
-		{Class: "p-lim", Name: "total", Value: digits(last.fresh + last.old), Note: "≤ " + digits(last.ceiling)},
+		{Class: "p-lim", Name: "total", Value: digits(last.newSize + last.old), Note: "≤ " + digits(last.ceiling)},
 		{Class: "p-av", Name: "available", Value: digits(last.available), Note: "≥ " + digits(last.floor)},
-		{Class: "p-new", Name: "new", Value: digits(last.fresh), Note: availableNote(last.fresh, n.or("newAvailable"))},
+		{Class: "p-new", Name: "new", Value: digits(last.newSize), Note: availableNote(last.newSize, n.or("newAvailable"))},
 		{Class: "p-old", Name: "old", Value: digits(last.old), Note: availableNote(last.old, n.or("oldAvailable"))},
 	}
 }

@@ -33,14 +33,14 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 		}
 		lives, _ := timelinesOf(traces, child, b.from)
 		for _, l := range lives {
-			l.fresh = current != nil && child.Name == current.Name
+			l.isNew = current != nil && child.Name == current.Name
 			switch {
 			case !b.shows(l):
 			case l.name == x.pod:
 				block = append([]*podTimeline{l}, block...)
-			case l.fresh && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
+			case l.isNew && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
 				block = append(block, l)
-			case l.fresh:
+			case l.isNew:
 				others.lives = append(others.lives, l)
 			default:
 				old.lives = append(old.lives, l)
@@ -53,11 +53,11 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	}
 	others.note, old.note = newNote(snap, current, others.lives, now), stateNote(old.lives, now)
 	if len(old.lives) == 0 {
-		old.note = views.Say("there were none in this time")
+		old.note = views.Say("none in this time range")
 	}
 	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podTimeline) bool { return l.fresh == (k.word == "new") })) {
+		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podTimeline) bool { return l.isNew == (k.word == "new") })) {
 			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)
@@ -78,7 +78,7 @@ func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) 
 	if rs.SameTemplate {
 		word = "new"
 		for _, p := range rs.Blocking {
-			l := &podTimeline{name: p.Name, fresh: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
+			l := &podTimeline{name: p.Name, isNew: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
 				Ready: p.Ready, ReadySince: p.ReadySince, Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since}}
 			l.once(podPending, p.Created)
 			if p.Phase == "Running" {
@@ -159,9 +159,9 @@ func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []
 	case current.Replicas == 0 && snap.Want > 0:
 		return views.Say("none: its ReplicaSet has size 0")
 	case current.Replicas == 0:
-		return views.Say("none is wanted")
+		return views.Say("none wanted")
 	}
-	return views.Say("none was seen in this time")
+	return views.Say("none seen in this time range")
 }
 
 // setScope is the pods of one ReplicaSet over time, with its syncs.
@@ -180,11 +180,11 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	v.Limits = "M0 " + box.y(last.ceiling) + "H" + digits(scopeWidth)
 	box.marks(v, x, points, known, time.Time{})
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
-		{Class: "p-new", Name: "pods", Value: digits(last.fresh)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
+		{Class: "p-new", Name: "pods", Value: digits(last.newSize)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
 	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
-	v.Label = "Pods from " + v.Span + " UTC. Wanted are " + digits(last.ceiling) + ", there are " + digits(last.fresh) + ", available are " + digits(last.available) + "." + laneFinding(v)
+	v.Label = "Pods from " + v.Span + " UTC. " + digits(last.ceiling) + " wanted, " + digits(last.newSize) + " present, " + digits(last.available) + " available." + laneFinding(v)
 	return v
 }
 
@@ -213,7 +213,7 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 	case len(rest.lives) == 0 && len(block) > 0:
 		return // All of them have lanes of their own.
 	case len(rest.lives) == 0:
-		rest.note = views.Say("there were none in this time")
+		rest.note = views.Say("none in this time range")
 	case len(block) > 0:
 		rest.word = "others"
 	}
@@ -228,7 +228,7 @@ func podPoints(kept []*telemetry.Trace) []scopePoint {
 	for _, t := range kept {
 		n := numbersOf(t)
 		if want, ok := n.count("wanted"); ok {
-			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, fresh: n.or("pods"), available: n.or("available"), ceiling: want,
+			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, newSize: n.or("pods"), available: n.or("available"), ceiling: want,
 				held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()})
 		}
 	}
@@ -238,7 +238,7 @@ func podPoints(kept []*telemetry.Trace) []scopePoint {
 // windows are the lengths that a reader can choose from; the one that is shown
 // leads nowhere.
 func (x *subject) windows() []views.Link {
-	list := []views.Link{{Text: "as it fits", Href: x.href("", x.pinned)}}
+	list := []views.Link{{Text: "automatic", Href: x.href("", x.pinned)}}
 	for _, w := range scopeWindows {
 		list = append(list, views.Link{Text: w.word, Href: x.href(w.word, x.pinned)})
 	}

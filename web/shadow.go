@@ -52,10 +52,10 @@ func (s *Server) notCompared() views.Shadow {
 	if s.opts.Recording != nil {
 		return views.Shadow{Headline: "A recording has nothing to compare.",
 			Then:  views.Say("It holds what one set of loops decided."),
-			Notes: []views.ShadowNote{{Title: "Decide it once more", Text: views.Say("Every sync of a recording can be decided again by these rules, and compared."), Try: "loopscope replay FILE"}}}
+			Notes: []views.ShadowNote{{Title: "Replay it", Text: views.Say("Every sync of a recording can be decided again by these rules, and compared."), Try: "loopscope replay FILE"}}}
 	}
 	return views.Shadow{Headline: "This process acts, so there is nothing to compare.",
-		Then: views.Say("Whatever its loops decide, they write; nobody else decides for the same objects. What came of a decision stands on the page of its sync."),
+		Then: views.Say("Whatever its loops decide, they write; nobody else decides for the same objects. The page of a sync shows the effects of its decisions."),
 		Notes: []views.ShadowNote{
 			{Title: "To compare", Text: views.Say("Run it beside the controllers that a cluster already has. It then decides the same and writes nothing, and this page counts where the two differ."), Try: "loopscope manager --watch"},
 			shadowRights()}}
@@ -82,17 +82,17 @@ func (s *Server) compared(st telemetry.ShadowState) views.Shadow {
 		views.Number{Label: "compared within", Value: views.Say(prose.Span(telemetry.ShadowWithin)), Note: views.Say("of the prediction")})
 	v.Differences, v.Questions = differences(st), s.shadowQuestions(st)
 	v.Notes = []views.ShadowNote{
-		{Title: "What this is", Text: views.Say("The same decision as of a process that acts, computed from this process's own caches. It is not the other controller's mind: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
-		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that came in together with what it follows from is seen too late to be predicted. A decision that the next sync no longer comes to is withdrawn. Pods, status and annotations are not compared.")},
+		{Title: "What this is", Text: views.Say("The same decision as that of a process that acts, computed from this process's own caches. It is not a view into the other controller: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
+		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that arrived together with its cause is seen too late to be predicted. A decision that the next sync does not repeat is withdrawn. Pods, status and annotations are not compared.")},
 		shadowRights()}
 	if st.Missed > 0 {
-		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(prose.Count(st.Missed, "sync") + " went by uncompared: they came faster than they could be read.")})
+		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(prose.Count(st.Missed, "sync") + prose.Plural(st.Missed, " was", " were") + " not compared: they arrived too fast to be read.")})
 	}
 	return v
 }
 
 func shadowRights() views.ShadowNote {
-	return views.ShadowNote{Title: "What it may do", Text: views.Say("get, list and watch on deployments, replicasets, replicationcontrollers and pods. Anything else is refused before it is sent; give it no right to more.")}
+	return views.ShadowNote{Title: "What it may do", Text: views.Say("get, list and watch on deployments, replicasets, replicationcontrollers and pods. Anything else is refused before it is sent; grant it nothing more.")}
 }
 
 func shadowHeadline(open, total uint64) string {

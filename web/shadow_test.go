@@ -39,7 +39,7 @@ func TestShadowCompares(t *testing.T) {
 	main := d.one("main")
 	at := -1
 	for _, want := range []string{"1,480 agree of 1,487 (99.5%)", "7,547 syncs decided none", "payments/ledger", "both decided on rv 479902, and nothing else changed", "seen in sync 4", "jobs/dispatcher", "nothing yet", "edge/gateway", "written by <script>helm", "search/query",
-		"Agreement by question", "RR-3b", "99.3%", "RR-2", "99.7%", "RR-1", "100%", "It is not the other controller's mind", "4 syncs went by uncompared"} {
+		"Agreement by question", "RR-3b", "99.3%", "RR-2", "99.7%", "RR-1", "100%", "It is not a view into the other controller", "4 syncs were not compared"} {
 		next := strings.Index(main[at+1:], want)
 		if next < 0 {
 			t.Fatalf("%q is missing after what should be before it:\n%s", want, main)
@@ -53,7 +53,7 @@ func TestShadowCompares(t *testing.T) {
 	_, h = planWorld(t).serve(func(o *Options) {
 		o.Mode, o.Shadow = "watch", func() telemetry.ShadowState { return telemetry.ShadowState{} }
 	})
-	if _, body = get(t, h.URL, "/shadow"); !strings.Contains(body, "Nothing could be compared yet.") || !strings.Contains(body, "Nowhere so far.") {
+	if _, body = get(t, h.URL, "/shadow"); !strings.Contains(body, "Nothing could be compared yet.") || !strings.Contains(body, "No differences so far.") {
 		t.Error("a new process does not say that nothing is compared")
 	}
 }

@@ -94,8 +94,8 @@ func (x *slots) enter(ctx context.Context, door *semaphore.Weighted) (*slot, err
 }
 
 func errBusy() error {
-	return problem(http.StatusServiceUnavailable, "busy", "The console has more readers than it can answer just now.",
-		views.Sayf("Syncs come first, so pages are drawn a few at a time. At most %d requests wait for that, for %s each. Try again in a moment.", maxWaiting, slotWithin)).retryIn(5 * time.Second)
+	return problem(http.StatusServiceUnavailable, "busy", "The console has more readers than it can serve right now.",
+		views.Sayf("Syncs come first, so pages are rendered a few at a time. At most %d requests wait for that, for %s each. Try again in a moment.", maxWaiting, slotWithin)).retryIn(5 * time.Second)
 }
 
 func (s *slot) take(ctx context.Context) error {

@@ -199,7 +199,7 @@ func TestBusyAnswer(t *testing.T) {
 	s.slots.waiting.Store(maxWaiting)
 	for _, path := range []string{"/deployments", "/deployments.json", "/metrics"} {
 		res, body := get(t, h.URL, path)
-		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "5" || !strings.Contains(body, "more readers than it can answer just now") {
+		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "5" || !strings.Contains(body, "more readers than it can serve right now") {
 			t.Errorf("%s: %s, Retry-After %q: %.300s", path, res.Status, res.Header.Get("Retry-After"), body)
 		}
 	}

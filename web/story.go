@@ -98,11 +98,11 @@ func (s *Server) collect(q *query, o telemetry.Object, at time.Time) (*telemetry
 }
 
 func badTime(err error, text, href string) error {
-	return problem(http.StatusBadRequest, "bad-time", "That is not a moment.", views.Text{}.Code(err.Error()).Plain(".")).link(text, href)
+	return problem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).link(text, href)
 }
 
 func noStory(o telemetry.Object) error {
-	return problem(http.StatusNotFound, "no-story", "Nothing has happened to "+prose.Clip(o.Key(), 300)+" that is kept.",
+	return problem(http.StatusNotFound, "no-story", "No kept sync of "+prose.Clip(o.Key(), 300)+" shows a change.",
 		views.Say("A story begins when a Deployment is no longer settled. Every kept sync of this one found it settled.")).
 		link("Deployment "+o.Key(), hrefOf(o))
 }
@@ -168,7 +168,7 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 	if i := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatChange }); i >= 0 {
 		head = head.Plain(": ").Join(wording(story.Beats[i].Tell(), false))
 	}
-	return head.Plain("."), then.Plain(". Last it said: “" + story.Text + "”")
+	return head.Plain("."), then.Plain(". Last sentence: “" + story.Text + "”")
 }
 
 // step is the time since the beginning.
@@ -195,7 +195,7 @@ func beatMark(b *telemetry.Beat) views.Mark {
 	return hitMark(b.Sync)
 }
 
-// chain is what led to a sync, and what came of it.
+// chain is what led to a sync, and its effects.
 func (s *Server) chain(q *query) (*page, error) {
 	o := telemetry.Object{Loop: loopOf(q.route), Namespace: q.namespace, Name: q.name}
 	t, err := s.syncOfAddress(q, o)
@@ -204,7 +204,7 @@ func (s *Server) chain(q *query) (*page, error) {
 	}
 	chain := telemetry.NewExcerpt(s.around(q, t)).Chain(t)
 	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
-		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to where somebody else or the clock began, and what came of it."), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
+		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to the change or timer that started it, and its effects."), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+digits(t.Seq)), body: views.ChainBody(v), data: v}
 	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Sync.Href, q.twinHref(), syncKeys
 	p.frame.Crumbs = under(o, views.Link{Text: "sync " + digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})

@@ -44,7 +44,7 @@ func TestChainPage(t *testing.T) {
 	x, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
 	_, body := get(t, base, syncHref(x)+"/chain")
 	text := parse(t, body).one("main")
-	for _, want := range []string{"What led to it", "What came of it", "by kubectl"} {
+	for _, want := range []string{"What led to it", "Effects", "by kubectl"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

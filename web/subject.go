@@ -82,7 +82,7 @@ func (s *Server) notFoundThen(o telemetry.Object, at time.Time, err error) error
 	if !errors.Is(err, telemetry.ErrNotKept) {
 		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	return problem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from then is kept.",
+	return problem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from that time is kept.",
 		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.window().Since).Plain(" UTC, and the history may go back farther.")).
 		link("The newest sync", hrefOf(o)).link("The history", "/history")
 }
@@ -143,7 +143,7 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 // unknownObject names what comes nearest to an object that is not there.
 func (s *Server) unknownObject(o telemetry.Object) error {
 	kind := kindOf(o.Loop)
-	e := problem(http.StatusNotFound, "unknown-object", "There is no "+kind+" "+prose.Clip(o.Key(), 300)+" that was ever looked at.",
+	e := problem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
 		views.Say("Since ").Clock(s.window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
 	for _, t := range s.closest(o) {
 		e = e.link(t.Key(), hrefOf(t.Object))

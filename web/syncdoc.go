@@ -132,7 +132,7 @@ func syncThen(t *telemetry.Trace) views.Text {
 	}
 	text := views.Say("At ").Clock(t.Started).Plain(" UTC, with the caches as they were then.")
 	if said != "" {
-		text = text.Plain(" It said: “" + said + "”")
+		text = text.Plain(" Its sentence: “" + said + "”")
 	}
 	return text
 }
@@ -142,7 +142,7 @@ func waitLines(t *telemetry.Trace) []views.Line {
 		{Label: "ready", Text: views.Say("at " + t.Queued.UTC().Format("15:04:05.000"))},
 		{Label: "taken", Text: views.Sayf("at %s by worker %d", t.Started.UTC().Format("15:04:05.000"), t.Worker)},
 	}
-	try := "first, nothing to forget"
+	try := "first try"
 	if t.Try.Number > 0 {
 		try = digits(t.Try.Number)
 		if t.Try.Limit > 0 {
@@ -181,7 +181,7 @@ func observed(t *telemetry.Trace) []views.Line {
 	if snap, err := replicaSetSnapshot(t); err == nil {
 		return []views.Line{
 			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
-			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ", of which it or nobody is the controller")},
+			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ": its own and orphans")},
 			{Label: "expects", Text: expects(snap)},
 		}
 	}
@@ -200,9 +200,9 @@ func reportOf(t *telemetry.Trace) views.ReportDoc {
 			r.Note = "rv " + o.RV + ", " + views.Took(o.Took)
 		}
 	} else if t.Report.Hold {
-		r.Note = "status held back for more to come"
+		r.Note = "status write deferred to combine changes"
 	} else {
-		r.Nothing = views.Say("The status in the cache is right already.")
+		r.Nothing = views.Say("The cached status is already correct.")
 	}
 	for _, c := range t.Report.Changes {
 		r.Changes = append(r.Changes, changeText(c))

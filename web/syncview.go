@@ -41,7 +41,7 @@ func failureText(f *decision.Failure) views.Text {
 var causeWords = map[telemetry.CauseKind]string{
 	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
 	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
-	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "news of", telemetry.CauseStart: "first list after start",
+	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "status changed for", telemetry.CauseStart: "first list after start",
 }
 
 func causeWord(k telemetry.CauseKind) string {
@@ -61,7 +61,7 @@ func (s *Server) whyOf(t *telemetry.Trace) views.Why {
 	case t.Folded > 0:
 		v.More = views.Sayf("and %s more that are only counted.", prose.Thousands(t.Folded))
 	case len(t.Causes) == 0 && t.TakenBy > 0:
-		v.More = views.Say("Its cause was taken by ").Join(s.toSync(t, "sync "+digits(t.TakenBy), t.TakenBy)).Plain(", which ran while it arrived.")
+		v.More = views.Say("Its cause was already handled by ").Join(s.toSync(t, "sync "+digits(t.TakenBy), t.TakenBy)).Plain(", which was running when it arrived.")
 	case len(t.Causes) == 0:
 		v.More = views.Say("No cause was recorded.")
 	}
@@ -112,7 +112,7 @@ func (s *Server) writer(t *telemetry.Trace, seq uint64) string {
 	if w, ok := s.journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
 		return fmt.Sprintf("written by %s #%d", kindOf(w.Loop), seq)
 	}
-	return fmt.Sprintf("my own write, #%d", seq)
+	return fmt.Sprintf("its own write, #%d", seq)
 }
 
 // toSync leads to a sync of the same run by its number alone. Of an earlier run
@@ -165,7 +165,7 @@ var lookWhys = map[string]string{
 	"echo":         "whether its own write has arrived in the cache",
 	"back-off":     "tries again after the error",
 	"expectations": "stops waiting for pods it has not seen",
-	"status":       "publishes the status that waits for more to come",
+	"status":       "publishes the deferred status",
 }
 
 func lookWhy(t decision.Timer) views.Text {

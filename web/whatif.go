@@ -62,7 +62,7 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 	back := func(e *asked) error { return e.link(x.object.Key(), hrefOf(x.object)) }
 	if x.cursor.Snapshot.IsZero() {
 		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+digits(x.cursor.Seq)+" has no snapshot to plan from.",
-			views.Say("It ended before it had seen its object. Another sync of it will do.")))
+			views.Say("It ended before it had seen its object. Choose another sync.")))
 	}
 	var snap *deployment.Snapshot
 	text, err := x.cursor.Snapshot.JSON()
@@ -74,7 +74,7 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 	}
 	if !snap.Found || snap.Deleting {
 		return nil, back(problem(http.StatusNotFound, "gone", x.object.Key()+" is gone or being deleted as of sync "+digits(x.cursor.Seq)+": there is nothing to plan.",
-			views.Say("An earlier sync of it will do.")))
+			views.Say("Choose an earlier sync.")))
 	}
 	if n := numbers(deployment.Numbers(snap)).or("ceiling"); n > sim.MaxPods {
 		return nil, back(tooLarge(x, n))
@@ -88,7 +88,7 @@ func tooLarge(x *subject, pods int64) *asked {
 		views.Sayf("It may have %s pods in a rollout; a plan is made for %s at most, so that no reader can keep this program busy.", prose.Thousands(pods), prose.Thousands(int64(sim.MaxPods))))
 }
 
-// whatIfView folds both plans, those from now on first.
+// whatIfView simulates both plans, those from now on first.
 func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, error) {
 	leave, err := s.simulate(q, x)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, er
 	return v, nil
 }
 
-// simulate takes a turn at folding, or says that there is none to be had now. Nobody who
+// simulate waits for one of the places for simulations, or says that there is none to be had now. Nobody who
 // waits for one keeps a slot meanwhile.
 func (s *Server) simulate(q *query, x *subject) (leave func(), err error) {
 	wait := func() error {
@@ -128,24 +128,24 @@ func (s *Server) simulate(q *query, x *subject) (leave func(), err error) {
 		defer leave()
 		ctx, cancel := context.WithTimeout(q.ctx, simulationWait)
 		defer cancel()
-		err = s.folds.Acquire(ctx, 1)
+		err = s.simulations.Acquire(ctx, 1)
 		if err != nil && q.ctx.Err() == nil {
-			return problem(http.StatusServiceUnavailable, "busy", "Other plans are being made just now.",
-				views.Sayf("One is made at a time, and this one was not reached within %s. Reload the page in a moment.", simulationWait)).
+			return problem(http.StatusServiceUnavailable, "busy", "Other plans are being computed.",
+				views.Sayf("One is computed at a time, and this one was not reached within %s. Reload the page in a moment.", simulationWait)).
 				retryIn(5*time.Second).link(x.object.Key(), hrefOf(x.object))
 		}
 		return err
 	}
 	got := false
 	err = q.slot.without(q.ctx, func() error { err := wait(); got = err == nil; return err })
-	leave = func() { s.folds.Release(1) }
+	leave = func() { s.simulations.Release(1) }
 	if err != nil && got {
 		leave()
 	}
 	return leave, err
 }
 
-// plans are the folds of a page: as it is and as it would be, from now on and
+// plans are the simulations of a page: as it is and as it would be, from now on and
 // of a whole rollout.
 type plans struct {
 	now, nowIf, all, allIf simulation
@@ -159,9 +159,9 @@ type asItIs struct{ now, all simulation }
 func (p *proposal) plans(q *query, share time.Duration, known *asItIs) (*plans, error) {
 	var f plans
 	var err error
-	plan := func(to *simulation, how func(*folding, *deployment.Snapshot, *proposal) (simulation, error), with *proposal) {
+	plan := func(to *simulation, how func(*simulator, *deployment.Snapshot, *proposal) (simulation, error), with *proposal) {
 		if err == nil {
-			*to, err = how(&folding{ctx: q.ctx, slot: q.slot, left: share}, p.from, with)
+			*to, err = how(&simulator{ctx: q.ctx, slot: q.slot, left: share}, p.from, with)
 		}
 	}
 	if known != nil {

@@ -95,7 +95,7 @@ func amount(text string, most int64) (v *deployment.IntOrPercent, complaint stri
 		case err != nil:
 			return nil, neither
 		case percent > most:
-			return nil, fmt.Sprintf("Enter %d%% at most: more cannot be missing.", most)
+			return nil, fmt.Sprintf("Enter %d%% at most.", most)
 		}
 		return &deployment.IntOrPercent{Percent: text}, ""
 	}
@@ -196,11 +196,11 @@ func (p *proposal) together() {
 	switch none, missing := amountText(p.to.MaxSurge), amountText(p.to.MaxUnavailable); {
 	case !p.ok():
 	case p.to.Strategy == "RollingUpdate" && isZero(none) && isZero(missing):
-		p.refuse("May not be 0 where maxSurge is 0, too: nothing could move.", "maxUnavailable", "maxSurge")
+		p.refuse("Must not be 0 if maxSurge is 0: the rollout could not proceed.", "maxUnavailable", "maxSurge")
 	case p.to.Deadline != nil && *p.to.Deadline <= p.to.MinReady:
 		p.refuse("The deadline has to be longer than minReadySeconds.", "progressDeadlineSeconds", "minReadySeconds")
 	case n.or("ceiling") > sim.MaxPods:
-		p.refuse("That would be "+prose.Thousands(n.or("ceiling"))+" pods with those on top; a plan is made for "+prose.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
+		p.refuse("That would be "+prose.Thousands(n.or("ceiling"))+" pods with the surge; a plan is made for "+prose.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	// paceEvents is about how often pods become ready in a rollout of a whole
 	// Deployment; the pods of a larger one come in groups.
 	paceEvents = 60
-	// simulationSyncs bounds the syncs of a fold, and simulationWork the pods that all of them
+	// simulationSyncs bounds the syncs of a simulation, and simulationWork the pods that all of them
 	// look at, so that a plan ends at the same step however busy the machine is.
 	// simulationSlice is how many syncs are folded between looks at the clock.
 	simulationSyncs, simulationWork, simulationSlice = 6_000, 2_000_000, 30
@@ -54,17 +54,17 @@ func (p *readySchedule) next() time.Duration {
 	return p.at.Sub(now)
 }
 
-// stage is what one step of a fold left behind.
+// stage is what one step of a simulation left behind.
 type stage struct {
-	at                           time.Time
-	fresh, old, total, available int64
-	by                           map[string]int64 // available by ReplicaSet
-	writes                       int              // of sizes
-	held                         []decision.Held
-	decided                      bool // a Deployment's sync
+	at                             time.Time
+	newSize, old, total, available int64
+	by                             map[string]int64 // available by ReplicaSet
+	writes                         int              // of sizes
+	held                           []decision.Held
+	decided                        bool // a Deployment's sync
 }
 
-// simulation is a fold with its beginning and its end.
+// simulation is a run with its beginning and its end.
 type simulation struct {
 	began   stage
 	stages  []stage
@@ -74,9 +74,9 @@ type simulation struct {
 	ceiling int64
 }
 
-// folding is a fold under way: it lets others draw after every slice, and ends when
+// simulator runs one plan: it lets others draw after every slice, and ends when
 // nobody waits for it any more.
-type folding struct {
+type simulator struct {
 	ctx  context.Context
 	slot *slot
 	left time.Duration // of its own, not that of others in between
@@ -84,7 +84,7 @@ type folding struct {
 
 // run advances a cluster slice by slice, until it settles, so many slices are over or
 // the time is. That is the last resort.
-func (f *folding) run(c *sim.Cluster, slices int64, each func(*sim.Result)) (end sim.Result, err error) {
+func (f *simulator) run(c *sim.Cluster, slices int64, each func(*sim.Result)) (end sim.Result, err error) {
 	for range slices {
 		began := time.Now()
 		end = c.Run(sim.Bound{Syncs: simulationSlice, Time: simulationSpan})
@@ -99,8 +99,8 @@ func (f *folding) run(c *sim.Cluster, slices int64, each func(*sim.Result)) (end
 	return end, nil
 }
 
-// fold runs a cluster until nothing is left to happen, or a bound is met.
-func (f *folding) fold(c *sim.Cluster) (simulation, error) {
+// simulate runs a cluster until nothing is left to happen, or a bound is met.
+func (f *simulator) simulate(c *sim.Cluster) (simulation, error) {
 	start := c.Snapshot()
 	x := simulation{began: beginning(start)}
 	end, err := f.run(c, simulateInSlices(start), func(r *sim.Result) {
@@ -115,7 +115,7 @@ func (f *folding) fold(c *sim.Cluster) (simulation, error) {
 	return x, err
 }
 
-// simulateInSlices is how many slices a fold has at most.
+// simulateInSlices is how many slices a simulation has at most.
 func simulateInSlices(s *deployment.Snapshot) int64 {
 	pods := numbers(deployment.Numbers(s)).or("ceiling")
 	return min(simulationSyncs, simulationWork/max(1, pods))/simulationSlice + 1
@@ -130,12 +130,12 @@ func beginning(s *deployment.Snapshot) stage {
 		case !rs.Mine:
 			continue
 		case rs.SameTemplate:
-			m.fresh += rs.Replicas
+			m.newSize += rs.Replicas
 		default:
 			m.old += rs.Replicas
 		}
 	}
-	m.total = m.fresh + m.old
+	m.total = m.newSize + m.old
 	return m
 }
 
@@ -143,10 +143,10 @@ func stageOf(s *sim.Step) stage {
 	m := stage{at: s.At, total: s.Asked, available: s.Available, by: make(map[string]int64, len(s.Sets)), held: s.Round.Verdict.Held, decided: s.Snapshot != nil}
 	for _, set := range s.Sets {
 		if m.by[set.Name] = set.Available; set.New {
-			m.fresh += set.Replicas
+			m.newSize += set.Replicas
 		}
 	}
-	m.old = m.total - m.fresh
+	m.old = m.total - m.newSize
 	for _, a := range s.Round.Verdict.Actions {
 		if a.Size != nil {
 			m.writes++
@@ -165,22 +165,22 @@ func (m *stage) gained(before *stage) (n int64) {
 
 // row is what one event and its effects came to.
 type row struct {
-	came int64 // pods that have become available since the beginning
-	last stage
-	held []decision.Held
+	available int64 // pods that have become available since the beginning
+	last      stage
+	held      []decision.Held
 }
 
-// rows folds stages into one row for every event: the change, and then every
+// rows merges stages into one row for every event: the change, and then every
 // time that pods become available.
 func (f *simulation) rows() []row {
 	var list []row
-	var came int64
+	var available int64
 	for i := range f.stages {
 		m := &f.stages[i]
 		if i > 0 {
 			if n := m.gained(&f.stages[i-1]); n > 0 {
-				came += n
-				list = append(list, row{came: came})
+				available += n
+				list = append(list, row{available: available})
 			}
 		}
 		if len(list) == 0 {
@@ -194,8 +194,8 @@ func (f *simulation) rows() []row {
 	return list
 }
 
-// least and most of a fold: the fewest pods available and the most asked for at
-// any stage of it, and how many writes of a size it takes.
+// least and most of a simulation: the fewest pods available and the most asked for at
+// any stage of it, and how many scale writes it takes.
 func (f *simulation) extremes() (least, most, writes int64) {
 	most = f.began.total
 	for i := range f.stages {
@@ -208,16 +208,16 @@ func (f *simulation) extremes() (least, most, writes int64) {
 	return least, most, writes
 }
 
-// planOf is a fold as the page shows it.
+// planOf is a simulation as the page shows it.
 func planOf(title string, f *simulation) views.Plan {
 	least, most, writes := f.extremes()
 	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.end.At), Facts: []views.Figured{
-		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "writes of a size", Value: writes}}}
+		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "scale writes", Value: writes}}}
 	o, _ := outcomeOf(f.end.Sentence.Tone)
 	p.End = views.Mark{Tone: o.view, Word: string(f.end.End)}
 	before := f.began
 	for _, r := range f.rows() {
-		x := views.PlanRow{When: whenText(r.came), Then: sizesText(&before, &r.last), New: views.Cell{N: r.last.fresh},
+		x := views.PlanRow{When: whenText(r.available), Then: sizesText(&before, &r.last), New: views.Cell{N: r.last.newSize},
 			Old: views.Cell{N: r.last.old}, Total: views.Cell{N: r.last.total}, Available: views.Cell{N: r.last.available}}
 		if x.Then == "" && len(r.held) > 0 {
 			x.Mark = &views.Mark{Tone: views.Waiting, Word: "held"}
@@ -238,18 +238,18 @@ func planOf(title string, f *simulation) views.Plan {
 	return p
 }
 
-// endMark is how a fold ended, at its last row.
+// endMark is how a simulation ended, at its last row.
 func endMark(f *simulation) *views.Mark {
 	o, _ := outcomeOf(f.end.Sentence.Tone)
 	word := map[sim.End]string{sim.Complete: "complete", sim.Waiting: "waiting", sim.Overdue: "deadline exceeded", sim.Failed: "failed"}[f.end.End]
 	return &views.Mark{Tone: o.view, Word: word}
 }
 
-func whenText(came int64) string {
-	if came == 0 {
+func whenText(available int64) string {
+	if available == 0 {
 		return "at once"
 	}
-	return prose.Thousands(came) + " available"
+	return prose.Thousands(available) + " available"
 }
 
 // sizesText is what changed of the sizes between two rows.
@@ -258,7 +258,7 @@ func sizesText(before, after *stage) string {
 	for _, x := range []struct {
 		word     string
 		was, now int64
-	}{{"old", before.old, after.old}, {"new", before.fresh, after.fresh}} {
+	}{{"old", before.old, after.old}, {"new", before.newSize, after.newSize}} {
 		if x.was == x.now {
 			continue
 		}
@@ -286,9 +286,9 @@ func differ(a, b *views.Plan) {
 	}
 }
 
-// next folds a snapshot from now on, changed as the proposal says; nil stands
+// next simulates a snapshot from now on, changed as the proposal says; nil stands
 // for no change.
-func next(f *folding, s *deployment.Snapshot, p *proposal) (simulation, error) {
+func next(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error) {
 	base := *s
 	base.Lag, base.Held = 0, time.Time{}
 	if p != nil {
@@ -311,7 +311,7 @@ func next(f *folding, s *deployment.Snapshot, p *proposal) (simulation, error) {
 			}
 		}
 	}
-	return f.fold(c)
+	return f.simulate(c)
 }
 
 // fixed are the ReplicaSets with the chosen pods on their way up.
@@ -348,9 +348,9 @@ func comingPods(sets []deployment.ReplicaSet) []string {
 	return names
 }
 
-// whole folds a rollout of a new template from its beginning, in which every pod
+// whole simulates a rollout of a new template from its beginning, in which every pod
 // becomes ready: all old pods are there and available before it.
-func whole(f *folding, s *deployment.Snapshot, p *proposal) (simulation, error) {
+func whole(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error) {
 	base := *s
 	base.Lag, base.Held, base.ReplicaSets, base.Paused, base.RollbackTo = 0, time.Time{}, nil, false, ""
 	base.Status, base.Echo = deployment.Status{}, nil
@@ -368,5 +368,5 @@ func whole(f *folding, s *deployment.Snapshot, p *proposal) (simulation, error) 
 	steady := &readySchedule{cluster: c, size: readyScheduleOf(base.Want)}
 	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
 	c.Edit(sim.Images("the-template-that-follows"))
-	return f.fold(c)
+	return f.simulate(c)
 }

@@ -16,9 +16,9 @@ func (f *plans) headline(x *subject, p *proposal) string {
 	name := x.object.Key()
 	switch {
 	case !p.ok():
-		return "That cannot be planned yet: see the field that is marked."
+		return "That cannot be planned yet: see the marked field."
 	case !p.anything():
-		return "What if " + name + " were set otherwise? Change a field: both plans are still the same."
+		return "What if " + name + " were changed? Change a field: both plans are still the same."
 	}
 	if text := comparisonOf(&f.now, &f.nowIf, true); text != "" {
 		return "With " + p.summary() + ", " + text + "."
@@ -54,7 +54,7 @@ func (p *proposal) summary() string {
 	return prose.And(list)
 }
 
-// comparisonOf is what two folds come to where they differ, "" where they do not.
+// comparisonOf is how two simulations compare where they differ, "" where they do not.
 // What happens first is told of those from now on.
 func comparisonOf(a, b *simulation, first bool) string {
 	if a.cut || b.cut {
@@ -72,12 +72,12 @@ func comparisonOf(a, b *simulation, first bool) string {
 	add(first && was != is && is != "", is, " at once")
 	add(leastIf != least, "at least ", prose.Thousands(leastIf), " stay available instead of ", prose.Thousands(least))
 	add(mostIf != most, "there are at most ", prose.Thousands(mostIf), " pods instead of ", prose.Thousands(most))
-	add(writesIf != writes, "it takes ", prose.Count(writesIf, "write"), " of a size instead of ", prose.Thousands(writes))
+	add(writesIf != writes, "it takes ", prose.Count(writesIf, "scale write"), " instead of ", prose.Thousands(writes))
 	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
 	return prose.And(list)
 }
 
-// sizesNow is what a fold changes before any pod does anything.
+// sizesNow is what a simulation changes before any pod does anything.
 func sizesNow(f *simulation) string {
 	if rows := f.rows(); len(rows) > 0 {
 		return sizesText(&f.began, &rows[0].last)
@@ -118,11 +118,11 @@ func (f *plans) bounds(p *proposal) []views.WhatIfBound {
 }
 
 func ceilingText(n numbers) string {
-	return digits(n.or("wanted")) + " wanted + " + digits(n.or("surge")) + " on top = " + digits(n.or("ceiling"))
+	return digits(n.or("wanted")) + " wanted + " + digits(n.or("surge")) + " surge = " + digits(n.or("ceiling"))
 }
 
 func floorText(n numbers) string {
-	return digits(n.or("wanted")) + " wanted − " + digits(n.or("unavailable")) + " missing = " + digits(n.or("floor"))
+	return digits(n.or("wanted")) + " wanted − " + digits(n.or("unavailable")) + " unavailable = " + digits(n.or("floor"))
 }
 
 // heldEquation is the arithmetic of the first write that is held back in the end
@@ -176,7 +176,7 @@ func assumptions(x *subject, p *proposal) []views.Text {
 		views.Say(pace + " No times are predicted. No write fails, and nobody else writes."),
 	}
 	if stuck := stuckReason(p.from); stuck != "" {
-		list = append(list, views.Say("Pods that wait for ").Code(stuck).Plain(" stay so, and so do new pods of their template, unless it is chosen that they become ready."))
+		list = append(list, views.Say("Pods that wait for ").Code(stuck).Plain(" keep waiting, and so do new pods of their template, unless you mark them as ready."))
 	}
 	return list
 }

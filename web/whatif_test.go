@@ -92,7 +92,7 @@ func TestWhatIfPlans(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if want := "With maxUnavailable 30%, old 1 → 0 at once, at least 7 stay available instead of 8 and it takes 1 write of a size instead of 0."; v.Headline != want {
+	if want := "With maxUnavailable 30%, old 1 → 0 at once, at least 7 stay available instead of 8 and it takes 1 scale write instead of 0."; v.Headline != want {
 		t.Errorf("headline %q, want %q", v.Headline, want)
 	}
 	if r := all.If.Rows[0]; !r.New.Differs || !r.Available.Differs || r.Total.Differs || all.Now.Rows[0].New.Differs {
@@ -108,7 +108,7 @@ func TestWhatIfFates(t *testing.T) {
 	_, v := whatIfTwin(t, h.URL, "stuck", "")
 	pod := v.Pods[0].Value
 	for query, want := range map[string][2]string{
-		"":                             {"stuck", "What if shop/stuck were set otherwise?"},
+		"":                             {"stuck", "What if shop/stuck were changed?"},
 		"ready=" + pod:                 {"stuck", "old 1 → 0"},
 		"ready=*":                      {"stuck", "ends complete instead of deadline exceeded"},
 		"ready=*&fails=" + pod:         {"stuck", "failing"},
@@ -119,7 +119,7 @@ func TestWhatIfFates(t *testing.T) {
 		"minReadySeconds=30":           {"web", "at least 0 stay available instead of 10"}, // its pods are ready for 4 s
 		"progressDeadlineSeconds=none": {"stuck", "it ends waiting instead of deadline exceeded"},
 		"maxSurge=0&maxUnavailable=1":  {"web", "nothing changes now; in a whole rollout, at least 9 stay available instead of 8"},
-		"replicas=10&maxSurge=25%25&paused=false": {"web", "were set otherwise?"}, // as the form sends it
+		"replicas=10&maxSurge=25%25&paused=false": {"web", "were changed?"}, // as the form sends it
 	} {
 		status, v := whatIfTwin(t, h.URL, want[0], query)
 		if status != http.StatusOK || !strings.Contains(v.Headline, want[1]) && !strings.Contains(steps(v.Plans[0].If)+v.Plans[0].If.Rows[min(1, len(v.Plans[0].If.Rows)-1)].Then, want[1]) {
@@ -143,7 +143,7 @@ func TestWhatIfWrong(t *testing.T) {
 		"maxSurge=x":                              {"maxSurge", "percentage such as 25%"},
 		"maxSurge=-5%25":                          {"maxSurge", "percentage such as 25%"},
 		"maxUnavailable=150%25":                   {"maxUnavailable", "100% at most"},
-		"maxUnavailable=0&maxSurge=0%25":          {"maxUnavailable", "May not be 0"},
+		"maxUnavailable=0&maxSurge=0%25":          {"maxUnavailable", "Must not be 0"},
 		"minReadySeconds=1.5":                     {"minReadySeconds", "whole number"},
 		"progressDeadlineSeconds=0":               {"progressDeadlineSeconds", "from 1, or none"},
 		"minReadySeconds=700":                     {"minReadySeconds", "longer than minReadySeconds"},
@@ -241,9 +241,7 @@ func (w *world) many(name string, pods int64) {
 
 // TestWhatIfLarge: nobody keeps the console busy with a large Deployment.
 func TestWhatIfLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates thousands of pods")
-	}
+	longUnderRace(t)
 	w := planWorld(t)
 	w.many("vast", 10_000)
 	w.many("large", sim.MaxPods-100)
@@ -278,7 +276,7 @@ func TestWhatIfLarge(t *testing.T) {
 // TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
 func TestWhatIfBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, q := &Server{folds: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
+		s, q := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
 		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
 		leave, err := s.simulate(q, x)
 		if err != nil {

@@ -32,7 +32,7 @@ func newExplain(s streams) *cobra.Command {
 sentence, the decision path, what would be written and what is held back.
 It writes nothing, and needs no running loopscope.
 
-With --at or --sync it tells of the past: a sync is read from the history file
+With --at or --sync it explains a past state: a sync is read from the history file
 that a loopscope has written, and needs neither a cluster nor a running one.`,
 		Example: `  # Why is this rollout stuck?
   loopscope explain deployment/web -n shop
@@ -49,8 +49,8 @@ that a loopscope has written, and needs neither a cluster nor a running one.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the whole trace as json or yaml")
-	cmd.Flags().StringVar(&o.at, "at", "", "tell of the past: a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
-	cmd.Flags().StringVar(&o.sync, "sync", "", "tell of one sync of the past, by EPOCH/NUMBER")
+	cmd.Flags().StringVar(&o.at, "at", "", "explain a past state, at a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
+	cmd.Flags().StringVar(&o.sync, "sync", "", "explain one past sync, by EPOCH/NUMBER")
 	cmd.Flags().StringVar(&o.history, "history", "", "history file to read for --at and --sync (default as for `loopscope manager` with the same cluster)")
 	o.kubeconfig.AddFlags(cmd.Flags())
 	return cmd
@@ -98,7 +98,7 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 // past tells of a sync of the history.
 func (o *explainOptions) past(ctx context.Context, s streams, args []string) error {
 	if o.at != "" && o.sync != "" {
-		return errors.New("--at and --sync both choose a sync: give one of them")
+		return errors.New("--at and --sync cannot be used together: give one of them")
 	}
 	x, err := o.recall(ctx, args, time.Now())
 	if err != nil {
@@ -118,7 +118,7 @@ func deploymentName(args []string) (string, error) {
 	case "deployment", "deployments", "deploy", "deployment.apps", "deployments.apps":
 		return name, nil
 	}
-	return "", fmt.Errorf("explain knows Deployments, not %q; write deployment/NAME", kind)
+	return "", fmt.Errorf("explain supports only Deployments, not %q; write deployment/NAME", kind)
 }
 
 // explained is the trace with its sentence as plain text beside it.

@@ -46,7 +46,7 @@ compressed where the name ends in .gz.`,
   # One Deployment, the last half hour
   loopscope export --loop deployment --namespace shop --name web --since 30m -o web.jsonl
 
-  # From the file of a loopscope that does not run
+  # From the file of a loopscope that is not running
   loopscope export --history history.db --since 2026-11-21T03:00:00Z | jq .sentence.code`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,13 +63,13 @@ compressed where the name ends in .gz.`,
 	f.StringVar(&o.since, "since", "", "only syncs that started then or later: a time (2026-11-21T03:02:24Z, 03:02) or how long ago (30m)")
 	f.StringVar(&o.until, "until", "", "only syncs that started before then")
 	f.IntVar(&o.limit, "limit", 0, "maximum number of syncs; 0 for all (a console sends up to 100000)")
-	f.StringVarP(&o.to, "output", "o", "-", "file to write, which must not be there yet; - for standard output")
+	f.StringVarP(&o.to, "output", "o", "-", "file to write, which must not exist; - for standard output")
 	return cmd
 }
 
 func (o *exportOptions) run(ctx context.Context, s streams) error {
 	if o.history != "" && o.serverGiven {
-		return errors.New("--server and --history are two places to export from: give one of them")
+		return errors.New("--server and --history cannot be used together: give one of them")
 	}
 	query, err := o.query(time.Now())
 	if err != nil {
@@ -161,7 +161,7 @@ func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exporte
 	}
 	lines, err := copyLines(to, reply.Body)
 	if err = errors.Join(err, to.Close()); err != nil {
-		return done, fmt.Errorf("export from %s: %w; what came is kept", o.server, err)
+		return done, fmt.Errorf("export from %s: %w; what was received is kept", o.server, err)
 	}
 	return exported{syncs: max(0, lines-1), more: reply.Trailer.Get("Loopscope-More") == "true"}, nil
 }
@@ -175,7 +175,7 @@ func (o *exportOptions) copyArchive(ctx context.Context, s streams, from telemet
 	err = from.Each(ctx, q, func(t *telemetry.Trace) error {
 		err := to.Write(t)
 		if errors.Is(err, tracefile.ErrTooLarge) {
-			fmt.Fprintln(s.err, "left out:", err)
+			fmt.Fprintln(s.err, "omitted:", err)
 			return nil
 		}
 		return err

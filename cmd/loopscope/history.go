@@ -29,8 +29,8 @@ type historyOptions struct {
 
 func (o *historyOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.path, "history", "", `file that keeps syncs beyond the process, or "off" (default loopscope/CLUSTER.db in $XDG_STATE_HOME or ~/.local/state)`)
-	flags.DurationVar(&o.maxAge, "history-max-age", 7*24*time.Hour, "how long a sync is kept")
-	flags.StringVar(&o.maxBytes, "history-max-bytes", "1Gi", "what the history may take on the disk; quiet syncs go first")
+	flags.DurationVar(&o.maxAge, "history-max-age", 7*24*time.Hour, "maximum age of a kept sync")
+	flags.StringVar(&o.maxBytes, "history-max-bytes", "1Gi", "maximum size of the history on disk; uneventful syncs are deleted first")
 }
 
 // settings are the app's. Where the usual place cannot be had there is no

@@ -25,7 +25,7 @@ func newReplay(s streams) *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
-		Short: "Decide recorded syncs once more, and compare every answer with the recorded one",
+		Short: "Replay recorded syncs: decide each again and compare every answer with the recorded one",
 		Long: `Reads recordings and runs the rules of this program on every recorded snapshot:
 each round is decided again and compared with the recorded verdict, then the
 report, the key numbers and the sentence. The first difference of a sync is
@@ -34,7 +34,7 @@ printed with both values. It reads files alone and needs no cluster.
 A sync is not replayable where the record lacks what it takes: it failed before
 it observed anything, or it panicked. Each is counted with its reason. The exit
 code is 1 where anything differs or a line cannot be read.`,
-		Example: `  # Record what a running loopscope keeps, and prove it
+		Example: `  # Record what a running loopscope keeps, and verify it
   loopscope export -o night.jsonl.gz
   loopscope replay night.jsonl.gz
 
@@ -168,7 +168,7 @@ func (r *replaying) print(out io.Writer) error {
 		}
 	}
 	if r.Told != nil {
-		fmt.Fprintln(out, "told in other words, the first:", safetext.Line(r.Told.String()))
+		fmt.Fprintln(out, "worded differently, the first:", safetext.Line(r.Told.String()))
 	}
 	for _, d := range r.Differences {
 		fmt.Fprintln(out, "different:", safetext.Line(d.String()))

@@ -46,7 +46,7 @@ unblock it.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nSee '%s --help' for the flags there are", err, cmd.CommandPath())
+		return fmt.Errorf("%w\nSee '%s --help' for the available flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(newManager(s), newExplain(s), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
 	return root

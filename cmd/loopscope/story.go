@@ -38,8 +38,8 @@ func newStory(s streams) *cobra.Command {
 		Use:   "story deployment/NAME",
 		Short: "Tell a rollout from its change to its end: who changed what, every sync, write and pod",
 		Long: `Asks a running loopscope what happened to a Deployment from the change that
-unsettled it to the sync in which it was settled again, or up to now: changes by
-others, pods, syncs with what they wrote and held back, and what each step
+started its rollout to the sync that found it settled again, or up to now: changes
+by others, pods, syncs with what they wrote and held back, and what each step
 waited for.`,
 		Example: `  # What is happening to this rollout, from the beginning?
   loopscope story deployment/web -n shop

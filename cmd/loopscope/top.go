@@ -46,7 +46,8 @@ func newTop(s streams) *cobra.Command {
 rows, in the same order and the same words as the page.
 
 Terms are those of the page's filter: a part of a name, ns:, is:, at:, reason:,
-image: and by:; a minus in front means not, after a -- so that it is no flag.`,
+image: and by:; a leading minus excludes. Put such terms after --, so that they are
+not taken for flags.`,
 		Example: `  # What needs me, anywhere?
   loopscope top -A
 
@@ -66,8 +67,8 @@ image: and by:; a minus in front means not, after a -- so that it is no flag.`,
 	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployments")
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "draw the table again and again, in place")
-	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "how often --watch asks")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
+	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "refresh interval of --watch")
 	cmd.Flags().IntVar(&o.limit, "limit", topRows, "maximum number of rows; 25 with --watch")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the rows as json")
 	return cmd
@@ -78,7 +79,7 @@ func (o *topOptions) check() error {
 	case o.output != "" && o.output != "json":
 		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
 	case o.watch && o.output != "":
-		return errors.New("--watch draws a table: omit -o, or ask again by yourself")
+		return errors.New("--watch draws a table: omit -o, or poll yourself")
 	case o.limit < 1:
 		return errors.New("--limit has to be positive")
 	case o.every < 100*time.Millisecond:

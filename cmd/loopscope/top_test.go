@@ -70,7 +70,7 @@ func TestTop(t *testing.T) {
 		{[]string{"top", "-A", "is:waiting"}, "cannot pull"},
 		{[]string{"top", "-A", "is:failed"}, "Nothing matches"},
 		{[]string{"top", "-A", "--", "-ns:shop"}, "Nothing matches"},
-		{[]string{"top", "-A", "colour:red"}, `The term "colour:red" is not known and filters nothing. Known are a part of a name`},
+		{[]string{"top", "-A", "colour:red"}, `The term "colour:red" is not known and filters nothing. Terms: a part of a name`},
 	} {
 		out, err := run(t, append(c.args[:1:1], append([]string{"--server", server}, c.args[1:]...)...)...)
 		if err != nil || !strings.Contains(out, c.want) {
@@ -161,7 +161,7 @@ func FuzzPageText(f *testing.F) {
 // TestTopInAnOutage marks the rows that are of before it, and says in the story as of when it is.
 func TestTopInAnOutage(t *testing.T) {
 	answers := map[string]string{
-		"/deployments.json": `{"now":"2026-03-01T20:05:00Z","cluster":"dev","notice":{"title":"The API server does not answer","text":"Since 20:01:07."},"page":{"headline":"All 2 Deployments need nothing from you.","groups":[{"rows":[
+		"/deployments.json": `{"now":"2026-03-01T20:05:00Z","cluster":"dev","notice":{"title":"The API server does not answer","text":"Since 20:01:07."},"page":{"headline":"All 2 Deployments need no action.","groups":[{"rows":[
 			{"namespace":"shop","name":"idle","state":{"tone":"ok","word":"settled"},"since":"3m 2s","asOf":"2026-03-01T20:01:07.5Z","why":"3 of 3 available.","queue":"idle","queueNote":"no timer"},
 			{"namespace":"shop","name":"due","state":{"tone":"wait","word":"waiting"},"since":[{"since":"2026-03-01T20:04:48Z"}],"why":"The API server does not answer.","queue":"back-off","queueNote":""}]}]}}`,
 		"/deployments/shop/idle/story.json": `{"page":{"story":{"began":"2026-03-01T20:00:00Z","asOf":"2026-03-01T20:01:07.5Z","text":"shop/idle is moving.","counts":{"syncs":4,"writes":2,"conflicts":1,"unanswered":3,"outages":1},
@@ -179,7 +179,7 @@ func TestTopInAnOutage(t *testing.T) {
 		t.Errorf("as JSON: %v\n%s", err, out)
 	}
 	out, err = run(t, "story", "deployment/idle", "-n", "shop", "--server", console.URL)
-	for _, want := range []string{"This is as of 20:01:07 UTC, when the API server last served.\n", "2 writes, 0 refused, 1 conflict, 3 unanswered\n", "outage  The API server has been without its etcd since (etcd failed). Due: deciding on Deployment idle; tried as soon as it is back\n"} {
+	for _, want := range []string{"This is as of 20:01:07 UTC, when the API server last served.\n", "2 writes, 0 refused, 1 conflict, 3 unanswered\n", "outage  The API server has been without its etcd since (etcd failed). Pending: deciding on Deployment idle; will be retried when it is back\n"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("story: %v, no %q in\n%s", err, want, out)
 		}

@@ -18,10 +18,10 @@ func newView(s streams) *cobra.Command {
 		Use:   "view FILE",
 		Short: "Open the console on a recording, without a cluster",
 		Long: `Serves the pages of the console for a recording that was made with
-'loopscope export': the same overview, objects, syncs and permalinks, with the
-clocks standing at its end. It needs no cluster and changes nothing.
+'loopscope export': the same overview, objects, syncs and permalinks, with
+time frozen at its end. It needs no cluster and changes nothing.
 
-Numbers of syncs count anew in each run of loopscope. Where a recording holds
+Sync numbers start at 1 in each run of loopscope. Where a recording holds
 several runs, the one that ended last is shown; --epoch chooses another.`,
 		Example: `  # Look at what a colleague recorded
   loopscope view incident.jsonl.gz

@@ -19,15 +19,15 @@ kube-scheduler, kube-controller-manager without the Deployment, ReplicaSet and
 ReplicationController loops, and kwok, which plays the nodes. Loopscope runs in
 the loops' place and shows what they do. Ctrl-C stops everything.
 
-Pods are simulated: they become Ready after about a second, and go a second
-after they are deleted. What a pod does instead is said by its image or by an
-annotation of its template:
+Pods are simulated: they become Ready after about a second, and are gone a second
+after their deletion. Its image or an annotation of its template makes a
+pod do something else:
 
   image tag 404 or bad...                       ErrImagePull, then ImagePullBackOff
   sandbox.loopscope.dev/ready-after: 5s         Ready after that time
   sandbox.loopscope.dev/never-ready: "true"     Running, but never Ready
-  sandbox.loopscope.dev/crash-loop: "true"      CrashLoopBackOff, restarts growing
-  sandbox.loopscope.dev/gone-after: 10s         goes that long after its deletion
+  sandbox.loopscope.dev/crash-loop: "true"      CrashLoopBackOff, with ever more restarts
+  sandbox.loopscope.dev/gone-after: 10s         is gone that long after its deletion
 
 More (exit codes, probes, init containers, evictions) is in cmd/sandbox/README.md.`
 
@@ -62,12 +62,12 @@ func newRootCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Listen, "listen", defaultListen, "dashboard's address, on loopback; left out, a busy port gives way to a free one")
+	flags.StringVar(&o.Listen, "listen", defaultListen, "dashboard's address, on loopback; if omitted, a busy port gives way to a free one")
 	flags.StringVar(&o.StateDir, "state-dir", "", "keep data, credentials and logs here and use them again (default: a temporary directory, removed at the end)")
 	flags.IntVar(&o.Nodes, "nodes", 3, fmt.Sprintf("simulated nodes, 1 to %d", mostNodes))
 	flags.BoolVar(&o.Demo, "demo", true, "create Deployments that tell a story in namespaces demo and demo-quota")
 	flags.StringVar(&o.Loops, "loops", loopsOwn, "who runs the loops: own (Loopscope), upstream (kube-controller-manager) or none; the last two start no dashboard")
-	flags.IntVar(&o.LoopsQPS, "loops-qps", 0, "requests that each loop may send in a second; 0 leaves it at upstream's default, which is ours, too")
+	flags.IntVar(&o.LoopsQPS, "loops-qps", 0, "maximum number of requests per second of each loop; 0 for upstream's default, which is also Loopscope's")
 	flags.BoolVar(&o.Audit, "audit", false, "record requests for Deployments, ReplicaSets, ReplicationControllers and Pods in STATE-DIR/audit.log")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print the components' logs, too (they are in STATE-DIR/logs)")
 	flags.BoolVar(&o.UntilStdinCloses, "until-stdin-closes", false, "stop when standard input ends, as it does when the program that started this one dies")

@@ -30,7 +30,7 @@ type options struct {
 	Nodes            int
 	Demo             bool
 	Loops            string
-	LoopsQPS         int // of each loop; 0 is upstream's default, which is ours, too
+	LoopsQPS         int // of each loop; 0 is upstream's default, which is also Loopscope's
 	Audit            bool
 	Verbose          bool
 	UntilStdinCloses bool

@@ -101,7 +101,7 @@ func (a *Account) recordedSo() bool {
 }
 
 // endings are what says how a state ends: by a change, by time, or by the next look.
-var endings = []string{"nblocks", "ecovers", "oes on", "ontinues", "ecides", "again", "Looks", "Deadline in", "must stay so", "until they are", "dropped", "exists but is not in the cache yet", "which the cache does not show yet"}
+var endings = []string{"nblocks", "ecovers", "ontinues", "ecides", "again", "retried", "Looks", "Deadline in", "must stay ready", "until the cache shows", "dropped", "exists but is not in the cache yet", "the cache does not show this yet"}
 
 func (a *Account) ends() bool {
 	s := &a.Sentence

@@ -116,23 +116,23 @@ func (r Reasons) Anchor(x Reason) string { return r.Scope + "-" + r.Kind + "-" +
 
 // ToneReasons are the five tones.
 var ToneReasons = Reasons{Scope: "worker", Kind: "tone", Doc: "The outcome of an object, in its sentence, on every page and as a label of metrics. An object has the first that holds.", List: []Reason{
-	Because(string(ToneFailed), "No automatic step can mend it, or a write was refused.", "The loop keeps the status up and tries again where that may help.", "A change from outside: of the object, of a quota, of an image.", "Read the sentence: it names what refuses and what would release it."),
-	Because(string(ToneNeutral), "Somebody chose it: paused, being deleted, scaled to nothing, gone.", "Nothing is rolled out; a size is still kept up.", "The choice is taken back.", "Nothing has to be done."),
+	Because(string(ToneFailed), "It cannot be fixed automatically, or a write was refused.", "The loop keeps the status up to date and tries again where that may help.", "A change from outside: of the object, of a quota, of an image.", "Read the sentence: it names what refuses and what would release it."),
+	Because(string(ToneNeutral), "Somebody chose it: paused, being deleted, scaled to nothing, gone.", "Nothing is rolled out; the number of replicas is still maintained.", "The choice is taken back.", "No action needed."),
 	Because(string(ToneMoving), "A size was written, or a count changed, within the last minute.", "The next step follows from the echo of the last one.", "It completes, or a minute passes without a change.", "Wait."),
 	Because(string(ToneWaiting), "A step is held back, and what releases it is known.", "The loop looks again at every event of the object and at its timers.", "What the second sentence says.", "Read what is held back, with its numbers and blockers."),
-	Because(string(ToneOK), "Everything that is wanted is there.", "Nothing, until something changes.", "It does not have to end.", "Nothing has to be done."),
+	Because(string(ToneOK), "Everything that is wanted is there.", "Nothing, until something changes.", "Only a change ends it.", "No action needed."),
 }}
 
 // StateReasons are the outcomes of single writes.
 var StateReasons = Reasons{Scope: "worker", Kind: "outcome", Doc: "How one write ended, in the outcomes of a trace.", List: []Reason{
 	Because(string(Written), "The API server took the write; the outcome has its resourceVersion.", "The loop waits for the echo before it decides on that object again.", "It is final.", "Follow its resourceVersion to the sync that it woke."),
-	Because(string(Partly), "Of several pods some were created or deleted and some were not.", "The next sync goes on with what is left, after a back-off.", "The next try.", "Read the failure beside it: it is that of the first pod that was refused."),
-	Because(string(Refused), "The API server said no: a webhook, a quota, a rule or a missing right.", "It is tried again with back-off, unless the failure is terminal.", "Whoever refuses allows it, or the object changes.", "Read the failure's message; the API server's audit log has the request."),
-	Because(string(Unanswered), "No API server was there, or able to serve: nothing was written.", "What is due is tried again with back-off, and at once when one serves again.", "An API server serves.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`."),
+	Because(string(Partly), "Of several pods some were created or deleted and some were not.", "The next sync continues with what is left, after a back-off.", "The next try.", "Read the failure beside it: it is that of the first pod that was refused."),
+	Because(string(Refused), "The API server refused the write: a webhook, a quota, a rule or a missing permission.", "It is tried again with back-off, unless the failure is terminal.", "The refusing component allows it, or the object changes.", "Read the failure's message; the API server's audit log has the request."),
+	Because(string(Unanswered), "No API server was there, or able to serve: nothing was written.", "What still has to be written is tried again with back-off, and at once when one serves again.", "An API server serves.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`."),
 	Because(string(Conflicted), "Another writer was first: the resourceVersion that was decided on is not the newest.", "Nothing was written. The next sync decides on the newer version.", "The next sync.", "Look at the manager named beside it. Two programs that fight over one field conflict again and again."),
-	Because(string(Superseded), "Nothing was sent, as a newer write of this process to the same object exists, or the cache moved on.", "The loop waits for the echo of that write.", "The echo, or a timer of a second.", "Nothing has to be done."),
+	Because(string(Superseded), "Nothing was sent, as a newer write of this process to the same object exists, or the cache moved on.", "The loop waits for the echo of that write.", "The echo, or a timer of a second.", "No action needed."),
 	Because(string(Unknown), "The reply was lost: the write may have been done or not.", "The next sync of the key reads live before it decides.", "That live read.", "Look at the connection to the API server where it happens often."),
-	Because(string(Tolerated), "It was refused in a way that the rules ignore: the object is gone already.", "The loop goes on.", "It is final.", "Nothing has to be done."),
+	Because(string(Tolerated), "It was refused in a way that the rules ignore: the object is gone already.", "The loop continues.", "It is final.", "No action needed."),
 	Because(string(NotTried), "An earlier failure, or something learnt, ended the round before this write.", "The next round or sync decides anew whether it is needed.", "The next round.", "Look at the first write of the round that failed."),
 }}
 
@@ -140,14 +140,14 @@ var StateReasons = Reasons{Scope: "worker", Kind: "outcome", Doc: "How one write
 var UnblockReasons = Reasons{Scope: "worker", Kind: "unblock", Doc: "What would release a held write, for a program: `held[].when.event` of a trace, with the object, the number and the time beside it.", List: []Reason{
 	Because(string(PodsAvailable), "That many more pods of the Deployment have to become available.", "Old pods stay.", "Pods that become ready and stay so for minReadySeconds.", "Look why pods are not available; they may be of an old template."),
 	Because(string(PodsReady), "That many pods of the new ReplicaSet have to become ready.", "Old pods stay.", "Readiness probes that succeed.", "Look at the blockers: each says what it waits for."),
-	Because(string(PodsStayReady), "That many pods are ready and have to stay so until the time given.", "Old pods stay.", "Time alone.", "Wait, or lower minReadySeconds."),
-	Because(string(PodsCreated), "The new ReplicaSet has to be able to create its pods.", "Its own loop tries again with back-off.", "Whoever refuses the pods allows them.", "Read the blocker's message."),
+	Because(string(PodsStayReady), "That many pods are ready and have to stay so until the time given.", "Old pods stay.", "Only time.", "Wait, or lower minReadySeconds."),
+	Because(string(PodsCreated), "The new ReplicaSet has to be able to create its pods.", "Its own loop tries again with back-off.", "The refusing component allows them.", "Read the blocker's message."),
 	Because(string(OldPodsGone), "That many old pods have to be gone.", "No new pods are started.", "Old pods end, or a size is lowered.", "Look at pods that take long to end: finalizers, grace periods, a node that is down."),
 	Because(string(QuotaRoom), "The quota has to leave room for that many pods.", "The ReplicaSet tries again with back-off.", "Pods of the namespace end, or the quota grows.", "Raise the quota, or lower maxSurge so that an old pod goes first."),
 	Because(string(StatusObserved), "The status of that ReplicaSet has to catch up with its size.", "Nothing is decided on the old status.", "A status written by the ReplicaSet loop.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds."),
 	Because(string(Resumed), "The Deployment has to be resumed.", "Scaling still works; nothing is rolled out.", "spec.paused becomes false.", "`kubectl rollout resume`."),
 	Because(string(WriteSeen), "The cache has to show a write of this process.", "Nothing is decided.", "The watch event of that write; a live read after five minutes.", "Look at the informer's lag on the page of the queues."),
 	Because(string(RequestsSeen), "The pods that were created or deleted have to be seen.", "No further pods are created or deleted.", "Their watch events, or five minutes.", "Look at the informer's lag on the page of the queues."),
-	Because(string(ParentSeen), "The cache has to show what a live read said of the object itself.", "Nothing is adopted.", "The watch event.", "Nothing has to be done."),
-	Because(string(Never), "Nothing releases it.", "Nothing is tried again.", "The end of the namespace.", "Nothing has to be done."),
+	Because(string(ParentSeen), "The cache has to show what a live read said of the object itself.", "Nothing is adopted.", "The watch event.", "No action needed."),
+	Because(string(Never), "Nothing releases it.", "Nothing is tried again.", "The end of the namespace.", "No action needed."),
 }}

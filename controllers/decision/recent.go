@@ -5,7 +5,7 @@ import "time"
 // RecentChangeKind says what happened.
 type RecentChangeKind string
 
-// The kinds of news.
+// The kinds of recent changes.
 const (
 	// ScaledBack: a ReplicaSet was scaled past its Deployment, which took that back.
 	ScaledBack RecentChangeKind = "scaled-back"
@@ -17,19 +17,19 @@ const (
 )
 
 const (
-	// recentFor is how long a sentence tells news.
+	// recentFor is for how long a sentence tells a recent change.
 	recentFor = time.Minute
-	// recentPendingFor is how long news waits for its object to come to rest.
+	// recentPendingFor is for how long a change waits for its object to be settled.
 	recentPendingFor = time.Hour
 )
 
-// RecentChange is what others did to an object, and its loop dealt with: worth a clause of the
-// sentence when the object is at rest again. Nothing is decided on it.
+// RecentChange is what others did to an object and its loop has dealt with. The sentence
+// has a clause about it once the object is settled again. Nothing is decided on it.
 type RecentChange struct {
 	Kind RecentChangeKind `json:"kind"`
 	// At is when a sync dealt with it.
 	At time.Time `json:"at"`
-	// Told is when a sync first found the object at rest after that; zero before.
+	// Told is when a sync first found the object settled after that; zero before.
 	Told time.Time `json:"told,omitzero"`
 	// By is who did it, "" where nobody knows.
 	By string `json:"by,omitempty"`
@@ -45,19 +45,19 @@ type RecentChange struct {
 }
 
 // Until is when its clause ends: a minute after it was first told, or else after the
-// object came to rest.
-func (n *RecentChange) Until(rest time.Time) time.Time {
+// object was settled.
+func (n *RecentChange) Until(settled time.Time) time.Time {
 	from := n.Told
 	if from.IsZero() {
 		from = n.At
-		if rest.After(from) {
-			from = rest
+		if settled.After(from) {
+			from = settled
 		}
 	}
 	return from.Add(recentFor)
 }
 
-// Over reports whether it is news no more, whatever the object does.
+// Over reports whether it is no longer told, whatever the object does.
 func (n *RecentChange) Over(now time.Time) bool {
 	if n.Told.IsZero() {
 		return now.Sub(n.At) > recentPendingFor
@@ -65,7 +65,7 @@ func (n *RecentChange) Over(now time.Time) bool {
 	return now.Sub(n.Told) > recentFor
 }
 
-// The names of the facts that clauses of news count with.
+// The names of the facts that the clauses count with.
 const (
 	FactRecentFrom   = "news.from"
 	FactRecentTo     = "news.to"
@@ -73,7 +73,7 @@ const (
 	FactRecentOthers = "news.others"
 )
 
-// Facts are the numbers of the news; none where there is none.
+// Facts are the numbers of the change; none where there is none.
 func (n *RecentChange) Facts() []Fact {
 	if n == nil {
 		return nil

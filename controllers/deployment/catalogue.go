@@ -40,7 +40,7 @@ func leads(is, then string, writes ...decision.ActionKind) decision.Answer {
 }
 
 var guardQuestions = []decision.Question{{
-	ID: qEcho, Tag: "L-1", Text: "Have I seen my own last write?",
+	ID: qEcho, Tag: "L-1", Text: "Does the cache show its own last write?",
 	Doc: "What a cache does not show yet cannot be decided on: the next decision would repeat or undo it. " +
 		"The echo of the write brings the next sync, and a timer breaks the wait if it does not come.",
 	Answers: []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "wait for the echo").To(toEnd)},
@@ -51,7 +51,7 @@ var guardQuestions = []decision.Question{{
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "forget it").To(toEnd)},
 }, {
 	ID: qSelects, Tag: "D-3", Text: "Does it select every pod?",
-	Doc:      "An empty selector would claim every pod of the namespace. It is warned about and its generation is observed; no ReplicaSet is touched.",
+	Doc:      "An empty selector would claim every pod of the namespace. A warning is published and its generation is observed; no ReplicaSet is touched.",
 	Upstream: "syncDeployment",
 	Answers:  []decision.Answer{passes(decision.No, "go on").To(qOwn, qParent), leads(decision.Yes, "warn SelectingAll, stop").To(toReport)},
 }, {
@@ -111,13 +111,13 @@ var scalingQuestions = []decision.Question{{
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Yes, "S-1.size").To(qOneSize, qHistory, toReport), leads(decision.No, "S-2").To(qSaturated)},
 }, {
-	ID: qOneSize, Tag: "S-1", Branch: behindScaling, Text: "Has it the wanted size?",
+	ID: qOneSize, Tag: "S-1", Branch: behindScaling, Text: "Does it have the wanted size?",
 	Doc:      "If not it is given that size, whatever template it has.",
 	Upstream: "scale",
 	Answers:  []decision.Answer{leads(decision.Yes, "S-1.stale"), leads(decision.No, "scale it, stop", decision.UpdateReplicaSet).To(toReport)},
 }, {
 	ID: qOneStale, Tag: "S-1", Branch: behindScaling, Text: "Is its desired-replicas annotation stale?",
-	Doc: "Kubernetes does not ask: the annotation stays, every sync ends in the scaling branch, and the rollout never goes on. " +
+	Doc: "Kubernetes does not ask: the annotation stays, every sync ends in the scaling branch, and the rollout never continues. " +
 		"Here the annotation alone is written.",
 	Answers: []decision.Answer{leads(decision.No, "nothing").To(qHistory, toReport), leads(decision.Yes, "write the annotation", decision.UpdateReplicaSet).To(toReport)},
 }, {
@@ -139,8 +139,8 @@ var scalingQuestions = []decision.Question{{
 }}
 
 var rollbackQuestions = []decision.Question{{
-	ID: qRBCurrent, Tag: "RB-1", Branch: behindRollback, Text: "Has the current template a ReplicaSet?",
-	Doc:      "It is made first, so that the template that is left behind keeps a revision.",
+	ID: qRBCurrent, Tag: "RB-1", Branch: behindRollback, Text: "Does the current template have a ReplicaSet?",
+	Doc:      "It is created first, so that the template that is left behind keeps a revision.",
 	Upstream: "rollback",
 	Answers:  []decision.Answer{passes(decision.Yes, "go on"), leads(decision.No, "create it, stop", decision.CreateReplicaSet).To(toReport, qNamespace, qTaken)},
 }, {
@@ -213,7 +213,7 @@ var rollingQuestions = []decision.Question{{
 		"anything else is a collision of hashes, which is counted and gives the next name.",
 	Upstream: "getNewReplicaSet",
 	Answers: []decision.Answer{leads(decision.Yes, "wait for the cache").To(toEnd),
-		leads(decision.No, "count the collision, take the next name", decision.CreateReplicaSet).To(toReport)},
+		leads(decision.No, "count the collision, use the next name", decision.CreateReplicaSet).To(toReport)},
 }, {
 	ID: qNewSize, Tag: "RR-2", Branch: behindRolling, Text: "Is the new one at its size?",
 	Doc:      "Its size is the wanted number in the end.",

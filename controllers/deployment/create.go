@@ -21,7 +21,7 @@ func (t *decider) hasNew(question string) bool {
 // this sync learnt about its name and namespace ([N-4], [N-5]).
 func (t *decider) create(question string) {
 	switch {
-	case t.namespaceEnding():
+	case t.namespaceTerminatingNow():
 		t.stop(leafNamespace)
 	case t.learnt.NameTaken == nil:
 		t.createAs(question, t.s.NextName, t.s.NextHash)
@@ -37,8 +37,8 @@ func (t *decider) create(question string) {
 	}
 }
 
-// namespaceEnding is only asked after a refusal said so.
-func (t *decider) namespaceEnding() bool {
+// namespaceTerminatingNow is only asked after a refusal said so.
+func (t *decider) namespaceTerminatingNow() bool {
 	return t.learnt.NamespaceTerminating && t.ask(qNamespace, true, decision.Text("namespace", t.s.Namespace))
 }
 

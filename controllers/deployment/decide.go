@@ -64,8 +64,8 @@ type decider struct {
 	end
 }
 
-// end is where a walk came out: what is settled and what is said of it follow from
-// that, and nobody asks the path again.
+// end is the result of a walk. What is settled and said follows from it, without
+// looking at the path again.
 type end struct {
 	branch branch
 	leaf   leaf

@@ -125,7 +125,7 @@ func (s *Snapshot) check() error {
 	l.instant("created", s.Created)
 	l.instant("lastProgress", s.LastProgress)
 	l.instant("held", s.Held)
-	l.instant("namespaceEnding", s.NamespaceEnding)
+	l.instant("namespaceEnding", s.NamespaceTerminating)
 	if n := s.Recent; n != nil {
 		l.instant("at of the news", n.At)
 		l.instant("told of the news", n.Told)
@@ -205,7 +205,7 @@ func (l *limits) set(rs *ReplicaSet) {
 		l.fail("ReplicaSet %s describes %d disrupted pods, more than the %d that are read", rs.Name, len(rs.Disrupted), MaxDisrupted)
 	}
 	l.name[rs.Name], l.uid[rs.UID] = true, true
-	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.Ending} {
+	for _, n := range []int64{rs.Replicas, rs.MinReady, rs.StatusReplicas, rs.Ready, rs.Available, rs.NonTerminal, rs.Unavailable, rs.TerminatingNow} {
 		l.count("a number of ReplicaSet "+rs.Name, n)
 	}
 	l.optional("terminating of ReplicaSet "+rs.Name, rs.Terminating)

@@ -46,8 +46,8 @@ func (v *view) findings() []decision.Finding {
 			list = append(append(list, old(waiting)...), old(v.disrupted(rs, waiting))...)
 		}
 	}
-	if leaving := v.leaving(); leaving != nil {
-		list = append(list, *leaving)
+	if terminating := v.terminating(); terminating != nil {
+		list = append(list, *terminating)
 	}
 	list = append(list, v.blockingNamespace()...)
 	for i := range list {
@@ -127,9 +127,9 @@ func (v *view) refusals(rs *ReplicaSet) []decision.Finding {
 	}
 }
 
-// leaving are old pods that Recreate waits for; nil where it waits for none, or where
+// terminating are old pods that Recreate waits for; nil where it waits for none, or where
 // the whole namespace does.
-func (v *view) leaving() *decision.Finding {
+func (v *view) terminating() *decision.Finding {
 	if v.s.Strategy != recreate || v.blockingNamespace() != nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (v *view) leaving() *decision.Finding {
 	for _, rs := range v.old {
 		pods = append(pods, rs.TerminatingPods...)
 	}
-	f := v.pods().Leaving(pods, n, v.oldTerminating())
+	f := v.pods().Terminating(pods, n, v.oldTerminating())
 	f.Old = true
 	f.Unblocks = f.Unblocks.Say(", as Recreate starts no new pod before")
 	return &f
@@ -151,15 +151,15 @@ func (v *view) leaving() *decision.Finding {
 // blockingNamespace are the pods that a namespace which is being deleted waits for.
 func (v *view) blockingNamespace() []decision.Finding {
 	var pods []decision.TerminatingPod
-	ending := int64(0)
+	terminating := int64(0)
 	for _, rs := range v.children {
 		pods = append(pods, rs.TerminatingPods...)
-		ending += rs.Ending
+		terminating += rs.TerminatingNow
 	}
-	if ending == 0 || !v.namespaceTerminating() {
+	if terminating == 0 || !v.namespaceTerminating() {
 		return nil
 	}
-	return []decision.Finding{v.pods().Leaving(pods, ending, ending)}
+	return []decision.Finding{v.pods().Terminating(pods, terminating, terminating)}
 }
 
 // relevant are the findings that a sentence names.

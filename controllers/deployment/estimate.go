@@ -24,27 +24,27 @@ const farthest = 365 * 24 * time.Hour
 
 // EstimateCodes are what an estimate may say.
 var EstimateCodes = decision.Reasons{Scope: "deployment", Kind: "estimate", Or: &diagnosis.Codes, Doc: "When a rollout may complete: `estimate.code` of a trace. There is none where no rollout is under way.", List: []decision.Reason{
-	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout goes on.", "It completes.", "Check how many pods it is based on: a few are a weak basis."),
-	because(etaNoBasis, "No pod of the new ReplicaSet has become ready yet, so there is nothing to estimate from.", "The rollout goes on.", "The first pod becomes ready.", "Wait."),
+	because(decision.EstimateKnown, "A range, from the pods of this template that became ready and the steps that are left.", "The rollout continues.", "It completes.", "Check how many pods it is based on: a few are a weak basis."),
+	because(etaNoBasis, "No pod of the new ReplicaSet has become ready yet, so there is nothing to estimate from.", "The rollout continues.", "The first pod becomes ready.", "Wait."),
 	because(etaSlower, "A new pod takes longer than any before it.", "The rollout waits for it.", "It becomes ready.", readPods),
-	because(etaFar, "At the recorded pace it would take more than a year, or never complete.", "The rollout goes on.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
-	because(etaLarge, "It has more pods than are simulated.", "The rollout goes on.", "It completes.", "Read its numbers: how many new pods are available of how many that are wanted."),
-	because(etaOver, "The progress deadline is over.", "The rollout goes on as soon as it can.", "Progress.", "Check why the new pods are not ready."),
-	because(etaEcho, "Its own last write is not seen yet, so that the numbers are of before it.", byItsEvent, "The watch event.", nothing),
+	because(etaFar, "At the recorded pace it would take more than a year, or never complete.", "The rollout continues.", "It completes, or its pods become ready sooner.", "Look at minReadySeconds and at the bounds of the rollout."),
+	because(etaLarge, "It has more pods than are simulated.", "The rollout continues.", "It completes.", "Read its numbers: how many new pods are available of how many that are wanted."),
+	because(etaOver, "The progress deadline has passed.", "The rollout continues as soon as it can.", "Progress.", "Check why the new pods are not ready."),
+	because(etaEcho, "Its own last write is not in the cache yet, so the numbers are from before it.", byItsEvent, "The watch event.", nothing),
 	because(heldPaused, "It is paused.", "Sizes are maintained.", "It is resumed.", "`kubectl rollout resume`."),
 }}
 
 // stuckWords say why nobody can know, where no finding does.
 var stuckWords = map[string]string{
 	etaNoBasis: "no new pod has become ready yet", etaSlower: "a new pod takes longer than any before it",
-	etaOver: "its deadline is over", etaEcho: "its own last write is not in the cache yet",
+	etaOver: "its deadline has passed", etaEcho: "its own last write is not in the cache yet",
 	etaFar: "at the recorded pace it would take more than a year", etaLarge: "it has too many pods", heldPaused: "it is paused",
-	diagnosis.Ending: "old pods are still terminating",
+	diagnosis.Terminating: "old pods are still terminating",
 }
 
 // endless are findings that no person has to act on and of which nobody knows how
 // long they last.
-var endless = map[string]bool{diagnosis.Ending: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true}
+var endless = map[string]bool{diagnosis.Terminating: true, diagnosis.NodeGone: true, diagnosis.Gate: true, diagnosis.Image: true, diagnosis.Namespace: true}
 
 // Outlook is what is known of the end of a rollout, with what its sync has learnt: how
 // long the pods of the template take, or why nobody can know the end. Both are nil where
@@ -114,7 +114,7 @@ func (v *view) slower() bool {
 
 // unknown says why nobody can know.
 func unknown(code string) *decision.Estimate {
-	w := words("It does not complete before that is resolved")
+	w := words("It cannot complete until that is resolved")
 	if why, ok := stuckWords[code]; ok {
 		w = words("No estimate: " + why)
 	}
@@ -126,13 +126,13 @@ func unknown(code string) *decision.Estimate {
 func TooLarge() *decision.Estimate { return unknown(etaLarge) }
 func TooFar() *decision.Estimate   { return unknown(etaFar) }
 
-// Completes is the estimate of a range, after so many steps, from pods that came so.
-func Completes(now, from, to time.Time, steps int64, came *StartupTimes) *decision.Estimate {
+// Completes is the estimate of a range, after so many steps, given how long pods take to start.
+func Completes(now, from, to time.Time, steps int64, startup *StartupTimes) *decision.Estimate {
 	if to.Sub(now) > farthest {
 		return unknown(etaFar)
 	}
 	e := &decision.Estimate{Code: decision.EstimateKnown, From: from, To: to, Steps: steps,
-		Pods: came.Pods, Fastest: came.Fastest, Slowest: came.Slowest}
+		Pods: startup.Pods, Fastest: startup.Fastest, Slowest: startup.Slowest}
 	e.Words = knownWords(e, now)
 	return e
 }
@@ -141,7 +141,7 @@ func knownWords(e *decision.Estimate, now time.Time) decision.Words {
 	w := make(decision.Words, 0, 10)
 	switch soon := now.Add(time.Second); {
 	case e.To.Before(soon):
-		w = w.Say("Completes any moment")
+		w = w.Say("Completes at any moment")
 	case e.From.Before(soon):
 		w = w.Say("Completes within ").Until(e.To)
 	case e.To.After(e.From):

@@ -14,7 +14,7 @@ func TestEstimateOfAnyMoment(t *testing.T) {
 		from, to time.Duration
 		want     string
 	}{
-		{0, 0, "Completes any moment"}, {0, 4 * time.Second, "Completes within "}, {900 * time.Millisecond, 4 * time.Second, "Completes within "},
+		{0, 0, "Completes at any moment"}, {0, 4 * time.Second, "Completes within "}, {900 * time.Millisecond, 4 * time.Second, "Completes within "},
 		{time.Second, 4 * time.Second, "Completes in "}, {2 * time.Second, 2 * time.Second, "Completes in "},
 	} {
 		e := &decision.Estimate{Code: decision.EstimateKnown, From: now.Add(c.from), To: now.Add(c.to), Pods: 1, Steps: 1}

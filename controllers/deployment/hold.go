@@ -177,7 +177,7 @@ func (t *decider) holdBehind(rs *ReplicaSet) {
 	var w decision.Words
 	t.hold(decision.Held{Code: heldBehind, Question: qCaughtUp, Kind: decision.UpdateReplicaSet, Target: t.ref(rs),
 		Size: &decision.Size{From: rs.Replicas},
-		Equation: decision.Subtract("more than it has",
+		Equation: decision.Subtract("excess",
 			decision.Term{Label: "reported available", Value: rs.Available, Origin: "status of " + rs.Name},
 			decision.Term{Label: "size", Value: rs.Replicas, Origin: "spec.replicas"}),
 		When:     decision.Unblock{Event: decision.StatusObserved, Of: t.ref(rs)},
@@ -189,7 +189,7 @@ func (t *decider) holdBehind(rs *ReplicaSet) {
 func (t *decider) holdRecreate() {
 	var w decision.Words
 	reported, running := t.oldRunningCounts()
-	h := decision.Held{Code: diagnosis.Ending, Question: qOldRunning, Kind: decision.CreateReplicaSet,
+	h := decision.Held{Code: diagnosis.Terminating, Question: qOldRunning, Kind: decision.CreateReplicaSet,
 		Target:   decision.Ref{Kind: "ReplicaSet", Namespace: t.s.Namespace, Name: t.s.NextName},
 		Size:     &decision.Size{To: t.s.Want},
 		Unblocks: w.Say("when the last old pod has ended"),
@@ -236,7 +236,7 @@ func (t *decider) holdPaused() {
 func (t *decider) holdHistory(over int64, busy []*ReplicaSet) {
 	var w decision.Words
 	h := decision.Held{Code: heldHistory, Question: qHistory, Kind: decision.DeleteReplicaSet, Target: t.ref(busy[0]),
-		Equation: decision.Subtract("busy",
+		Equation: decision.Subtract("still in use",
 			decision.Term{Label: "over the limit", Value: over, Origin: "old revisions − revisionHistoryLimit"},
 			decision.Term{Label: "may go", Value: over - int64(len(busy)), Origin: "without pods, and observed"}),
 		Unblocks: w.Say("when its pods are gone and its size is observed"),

@@ -89,7 +89,7 @@ func checkedSync(t *rapid.T, w *world, lose func() bool) {
 	checkSameVerdict(t, s, v)
 	checkSaid(t, p)
 	ends := *s // Nothing is decided on it, so the actions and what became of them are the same.
-	ends.NamespaceEnding = s.Now
+	ends.NamespaceTerminating = s.Now
 	checkSaid(t, run(&ends, p.try, nil, decision.Recorded(p.rounds)))
 }
 

@@ -20,7 +20,7 @@ var because = decision.Because
 
 // What several reasons have in common.
 const (
-	nothing    = "Nothing has to be done."
+	nothing    = "No action needed."
 	byItsEvent = "Nothing is decided or written for it until then."
 	oldStay    = "Old pods stay and serve; what is available does not fall below the floor."
 	triedAgain = "It is tried again with back-off, fifteen times at most."
@@ -31,37 +31,37 @@ const (
 // sentence, and what it means.
 var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a Deployment: `sentence.code` of a trace.", List: []decision.Reason{
 	because("gone", "No Deployment of that name is in the cache.", "Nothing; its ReplicaSets are left to the garbage collector.", "It is created again.", nothing, qExists),
-	because("deleting", "It is being deleted; only its status is updated.", "No ReplicaSet is changed.", "Its finalizers are done.", "Look at its finalizers if it stays.", qDeleted),
-	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created and nothing is retried.", "Nothing.", "Never: the namespace is removed.", "Look at what holds the namespace: a pod with a finalizer is named, and `kubectl get namespace -o yaml` lists the rest.", qNamespace, qExists),
+	because("deleting", "It is being deleted; only its status is updated.", "No ReplicaSet is changed.", "Its finalizers are done.", "Look at its finalizers if it remains.", qDeleted),
+	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created and nothing is retried.", "Nothing.", "Never: the namespace is removed.", "Look at what blocks the deletion of the namespace: a pod with a finalizer is named, and `kubectl get namespace -o yaml` lists the rest.", qNamespace, qExists),
 	because("dropped", "Its last try failed; nothing happens until it or a ReplicaSet changes.", "Nothing: no retry is scheduled.", "Any change of it or of its ReplicaSets, and the next resync.", "Read the last error in the sentence, fix its cause, and touch the Deployment."),
 	because("selects-all", "Its empty selector selects every pod, so it is not acted on.", "A warning is published, and its generation is observed.", "It is recreated with a selector; a selector cannot be changed.", "Delete and create it with a selector.", qSelects),
 	because("invalid", "Its spec cannot be acted on as it stands.", "Nothing: no retry can fix it.", "Its next change.", "Correct what the sentence quotes.", qOwn, qStrategy),
-	because("unanswered", "No API server answers, or it has lost its etcd, so a write is still due.", byItsEvent, "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`.", qNew, qStatus),
-	because("create-refused", "The API server refused its new ReplicaSet.", triedAgain+" Old pods stay.", "Whoever refuses it allows it, or the template changes.", "Read the message: mostly it is a webhook or a rule of the namespace.", qNew),
-	because("write-refused", "The API server refused another write of this sync.", triedAgain, "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", qClaim, qOneSize, qStatus),
-	because("deadline", "There was no progress for progressDeadlineSeconds; nothing is rolled back.", "The condition says so. The rollout goes on as soon as it can.", "New pods become ready, or the template changes.", "Check why the new pods are not ready, or take the change back: `kubectl rollout undo`.", qDeadline),
+	because("unanswered", "No API server answers, or it has lost its etcd, so a write is still pending.", byItsEvent, "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`.", qNew, qStatus),
+	because("create-refused", "The API server refused its new ReplicaSet.", triedAgain+" Old pods stay.", "The refusing component allows it, or the template changes.", "Read the message: mostly it is a webhook or a rule of the namespace.", qNew),
+	because("write-refused", "The API server refused another write of this sync.", triedAgain, "The refusing component allows it.", "Read the message, and check the permissions of the service account.", qClaim, qOneSize, qStatus),
+	because("deadline", "There was no progress for progressDeadlineSeconds; nothing is rolled back.", "The condition says so. The rollout continues as soon as it can.", "New pods become ready, or the template changes.", "Check why the new pods are not ready, or take the change back: `kubectl rollout undo`.", qDeadline),
 	because("paused", "It is paused, and what runs is what it asks for.", "Sizes are maintained and revisions cleaned up.", "It is resumed.", "`kubectl rollout resume` when it may roll out again.", qPaused),
 	because("paused-pending", "It is paused with a change of its template that waits.", "Sizes are maintained; the change is not rolled out, and no deadline runs.", "It is resumed.", "`kubectl rollout resume`, or take the change back.", qPaused),
 	because("planned", "A write is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, qNew),
-	because("collision", "The name of its new ReplicaSet was taken by another template, so the collision count went up.", "The next name is taken.", "At once.", nothing, qTaken),
+	because("collision", "The name of its new ReplicaSet was taken by another template, so the collision count went up.", "The next name is used.", "At once.", nothing, qTaken),
 	because("created", "This sync created the ReplicaSet of its template.", "The echo of the write brings the next step.", "Its pods come up.", "Wait.", qNew, qRCNew, qRBCurrent),
 	because("used-again", "It went back to a template that an old ReplicaSet has, which gets a new revision.", "The rollout follows.", "The echo of the write.", nothing, qStamp),
-	because("scaled-before-roll", "Size and template changed at once; the size came first.", "Pods of the old template start or stop now.", "The echo of the write: then the rollout begins.", "Change size and template one after the other where the old template must not start.", qProportional),
-	because("shared", "It was scaled in the middle of a rollout, and every ReplicaSet took its part.", "The rollout goes on.", "The echo of the writes.", "Wait.", qProportional),
+	because("scaled-before-roll", "Size and template changed at once; the size came first.", "Pods of the old template start or stop now.", "The echo of the write: then the rollout begins.", "Change size and template one after the other if pods of the old template must not be started.", qProportional),
+	because("shared", "It was scaled in the middle of a rollout, and every ReplicaSet was scaled proportionally.", "The rollout continues.", "The echo of the writes.", "Wait.", qProportional),
 	because("scaled", "Its only active ReplicaSet was given the wanted size.", "Pods come or go.", "The ReplicaSet has that many pods.", "Wait.", qOneSize),
 	because("rolled-back", "The template of an earlier revision was restored.", "It rolls out like any other change.", "The echo of the write.", "Wait.", qRBSame),
 	because("rollback-cleared", "The rollback that was asked for cannot be done, and its request was cleared.", "Nothing else changes.", "At once.", "Ask for a revision that exists: `kubectl rollout history`.", qRBRevision, qRBSource, qRBSame),
 	because("rolling", "A rollout made progress in this sync or within the last minute.", "The next step follows when pods become available.", "It completes, or a minute passes without progress.", "Wait.", qNewSize, qOldActive, qRCSize, qSaturated, qEcho),
-	because("echo", "A cache does not show its own last write yet, so nothing is decided.", byItsEvent, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it lasts.", qEcho),
-	because("conflict", "Another writer changed an object first, so the next sync decides on that.", "Nothing was written.", "The next sync.", "Look at the manager that is named. Two programs must not write one field.", qOneSize, qHealthy, qComplete),
+	because("echo", "A cache does not show its own last write yet, so nothing is decided.", byItsEvent, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it persists.", qEcho),
+	because("conflict", "Another writer changed an object first, so the next sync decides on that.", "Nothing was written.", "The next sync.", "Look at the manager that is named. Two programs must not write the same field.", qOneSize, qHealthy, qComplete),
 	because("unknown-outcome", "The reply to a write was lost, so the next sync reads live before it decides.", byItsEvent, "That live read.", "Look at the connection to the API server where it happens often.", qOneSize, qComplete),
 	because("superseded", "A newer write of this process to the same object made this one pointless.", byItsEvent, "The echo of the newer write.", nothing, qOneSize),
 	because("claiming", "ReplicaSets were adopted or released; everything else follows when that is seen.", byItsEvent, "The echo of the claim.", "Check who changed labels or owner references.", qClaim),
 	because("cache", "A live read has overtaken the cache, which must catch up.", byItsEvent, "The watch event, or a second.", nothing, qTaken, qParent),
-	because("no-replicaset", "Its template has no ReplicaSet yet.", "It is about to be created.", "The next sync that can write.", "Look at the errors of the sync if it stays.", qNew),
+	because("no-replicaset", "Its template has no ReplicaSet yet.", "It is about to be created.", "The next sync that can write.", "Look at the errors of the sync if it remains.", qNew),
 	because("status-behind", "The status of an old ReplicaSet has not caught up with its size, so no old pod is removed.", oldStay, "The ReplicaSet's status.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds.", qCaughtUp),
 	because("annotations", "The annotations of a ReplicaSet were written before anything else.", "The rollout waits for the echo.", "The echo of the write.", nothing, qOneStale, qRecreateStale),
-	because("unfinished", "The rollout is not finished, and nothing but its own last write holds it.", "The loop waits for the echo or for the status.", "The next event.", "Look at the queues if it lasts.", qStamp, qHealthy),
+	because("unfinished", "The rollout is not finished, and nothing but its own last write holds it.", "The loop waits for the echo or for the status.", "The next event.", "Look at the queues if it persists.", qStamp, qHealthy),
 	because("settled", "It has the pods that it wants, all updated and available.", "Old revisions beyond the limit are deleted.", "Its next change.", nothing, qComplete, qRCComplete, qStamp),
 	because("short", "Its rollout is complete, and fewer pods than wanted are available.", "Its ReplicaSet keeps the number of pods; no deadline runs.", "Pods become available again.", readPods, qComplete),
 }}
@@ -70,18 +70,18 @@ var Codes = decision.Reasons{Scope: "deployment", Kind: "sentence", Or: &diagnos
 var HeldCodes = decision.Reasons{Scope: "deployment", Kind: "held", Or: &diagnosis.Codes, Doc: "Why a write was held back: `held[].code` of a verdict.", List: []decision.Reason{
 	because(heldFloor, "No more old pods may go: what is available is at the floor.", oldStay, "More pods become available.", readPods, qHealthy),
 	because(heldCeiling, "The new ReplicaSet may not grow: there are as many pods as wanted plus surge allow.", "It keeps its size.", "An old pod goes.", "Wait, or raise maxSurge.", qNewRoom),
-	because(heldBehind, "Old pods stay because the status of one old ReplicaSet counts more than it has.", oldStay, "The ReplicaSet's status.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds.", qCaughtUp),
+	because(heldBehind, "Old pods stay because the status of one old ReplicaSet counts more available pods than its size.", oldStay, "The ReplicaSet's status.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds.", qCaughtUp),
 	because(heldPaused, "It is paused: the change of its template is not rolled out.", "Sizes are maintained.", "It is resumed.", "`kubectl rollout resume`.", qPaused),
 	because(heldHistory, "A revision beyond the limit is not deleted: it has pods, or a size that is not observed.", "It is kept.", "Its pods are gone and its size is observed.", nothing, qHistory),
 }}
 
 // TimerCodes are what the loop looks again for.
 var TimerCodes = decision.Reasons{Scope: "deployment", Kind: "timer", Doc: "Why the loop looks again by the clock: `timers[].code`, and the code of the cause when it fires.", List: []decision.Reason{
-	because(timerEcho, "Its own write is not in a cache yet.", byItsEvent, "The watch event; else it looks again after 1 s, doubling to 30 s.", "Look at the lag of the caches if it lasts.", qEcho),
+	because(timerEcho, "Its own write is not in a cache yet.", byItsEvent, "The watch event; else it looks again after 1 s, doubling to 30 s.", "Look at the lag of the caches if it persists.", qEcho),
 	because(timerParent, "A live read said that it is gone or being deleted.", byItsEvent, "The watch event, or a second.", nothing, qParent),
 	because(timerCache, "A live read knew more than the cache.", byItsEvent, "The watch event, or a second.", nothing, qTaken, qClaim),
-	because(timerDeadline, "The progress deadline of a rollout.", "The rollout goes on.", "Progress moves it; the condition is set when it is over.", nothing, qRequeue),
-	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", oldStay, "Time.", nothing, qRequeue),
+	because(timerDeadline, "The progress deadline of a rollout.", "The rollout continues.", "Progress moves it; the condition is set when it is over.", nothing, qRequeue),
+	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", oldStay, "Only time.", nothing, qRequeue),
 	because(timerStatus, "A status that only grows is held back, so that one write tells more.", "Everything but that status is done.", "The window is over, or something urgent is to be told.", nothing, qHold),
 }}
 

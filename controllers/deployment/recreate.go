@@ -44,7 +44,7 @@ func (v *view) oldRunningCounts() (reported, running int64) {
 func (v *view) oldTerminating() int64 {
 	n := int64(0)
 	for _, rs := range v.old {
-		n += rs.Ending
+		n += rs.TerminatingNow
 	}
 	return n
 }

@@ -16,7 +16,7 @@ func RolloutStatus(s *Snapshot) decision.Words {
 	case st.ObservedGeneration < s.Generation:
 		return w.Say("waits: generation ").Count("generation", s.Generation).Say(" is not observed yet")
 	case timedOut(st):
-		return w.Say("fails: the progress deadline is over")
+		return w.Say("fails: the progress deadline has been exceeded")
 	case st.Updated < s.Want:
 		return w.Say("waits: ").Count(fUpdated, st.Updated).Say(" of ").Count(fWanted, s.Want).Say(prose.Plural(s.Want, " pod has", " pods have") + " the new template")
 	case old > 0:
@@ -28,7 +28,7 @@ func RolloutStatus(s *Snapshot) decision.Words {
 	}
 }
 
-// timedOut reports whether the published status says that the deadline is over.
+// timedOut reports whether the published status says that the deadline has passed.
 func timedOut(st *Status) bool {
 	for _, c := range st.Conditions {
 		if c.Type == "Progressing" && c.Reason == "ProgressDeadlineExceeded" {

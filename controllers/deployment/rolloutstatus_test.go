@@ -18,7 +18,7 @@ func TestRolloutStatus(t *testing.T) {
 		{"waits: 1 old pod is not gone yet", func(s *deployment.Snapshot) { s.Status.Replicas = 11 }},
 		{"waits: 7 of 10 new pods are available", func(s *deployment.Snapshot) { s.Status.Available = 7 }},
 		{"waits: 9 of 10 new pods are available", func(s *deployment.Snapshot) { s.Status.Available = 9 }},
-		{"fails: the progress deadline is over", func(s *deployment.Snapshot) {
+		{"fails: the progress deadline has been exceeded", func(s *deployment.Snapshot) {
 			s.Status.Updated = 3
 			s.Status.Conditions = []decision.Condition{{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"}}
 		}},

@@ -7,7 +7,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// recent is how long what happened to a Deployment is news.
+// recent is for how long a sentence tells what has just happened to a Deployment.
 const recent = time.Minute
 
 // sentence says what there is to say, as of p.now. What makes the rest pointless
@@ -186,19 +186,19 @@ func (p *teller) clock(w decision.Words) decision.Words {
 func (p *teller) tries() decision.Words {
 	var w decision.Words
 	if p.try.Number == 0 {
-		return w.Say("It is tried again")
+		return w.Say("It will be retried")
 	}
 	w = w.Say("Try ").Count("try", p.try.Number)
 	if p.try.Limit > 0 {
 		w = w.Say(" of ").Count("tries", p.try.Limit)
 	}
 	if p.try.Next.IsZero() {
-		w = w.Say("; it is tried again")
+		w = w.Say("; it will be retried")
 	} else {
 		w = w.Say(", again in ").Until(p.try.Next)
 	}
 	if p.try.Limit > 0 {
-		w = w.Say("; after the last it is dropped until something changes")
+		w = w.Say("; after the last try it is not retried until something changes")
 	}
 	return w
 }

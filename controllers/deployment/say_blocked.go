@@ -54,7 +54,7 @@ func (p *teller) blocked() bool {
 		return false
 	}
 	p.out.Since = p.s.LastProgress
-	if f.Code == diagnosis.Ending {
+	if f.Code == diagnosis.Terminating {
 		p.changesWithGrace()
 	}
 	if f.Code == diagnosis.MinReady && !f.Old {
@@ -85,8 +85,8 @@ func (p *teller) atTheFloor(lead decision.Words) decision.Words {
 	if p.oldTotal == 0 || p.available != p.floor() || f.NeedsAction || f.Old {
 		return nil
 	}
-	why := append(slices.Clone(lead), decision.Words{}.Say(prose.Plural(p.oldTotal, ": without it ", ": without one ")).Count(fWithout, max(0, p.available-1)).
-		Say(" would be available, and ").Count(fFloor, p.floor()).Say(" is the floor")...)
+	why := append(slices.Clone(lead), decision.Words{}.Say(prose.Plural(p.oldTotal, ": removing it leaves ", ": removing one leaves ")).Count(fWithout, max(0, p.available-1)).
+		Say(" available, below the floor of ").Count(fFloor, p.floor())...)
 	if diagnosis.Length(why) > longLead {
 		return nil
 	}
@@ -96,14 +96,14 @@ func (p *teller) atTheFloor(lead decision.Words) decision.Words {
 // minReadyWait is new pods that are ready but not for long enough.
 func (p *teller) minReadyWait() bool {
 	f := p.blocker()
-	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " new pod is", " new pods are") + " ready but must stay so")
+	lead := decision.Words{}.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " new pod is", " new pods are") + " ready but must stay ready")
 	if at := firstAvailable(p.newSet, p.now); !at.IsZero() {
 		p.changesAt(at)
 		lead = lead.Say(" for ").Until(at)
 	}
 	lead = lead.Say(" (minReadySeconds ").Count(fMinReady, p.newSet.MinReady).Say(")")
 	if p.oldTotal > 0 {
-		lead = lead.Say(" before an old one may go")
+		lead = lead.Say(" before an old pod can be removed")
 	}
 	return p.waits("min-ready", lead, p.clock(nil))
 }
@@ -144,7 +144,7 @@ func (v *view) clauses(w decision.Words, list []decision.Finding, n int) decisio
 		w = append(w, v.clause(&list[i], i == 0)...)
 	}
 	if n < len(list) {
-		w = w.Say(", and more wait for other reasons")
+		w = w.Say(", and others wait for other reasons")
 	}
 	return w
 }
@@ -183,7 +183,7 @@ func (p *teller) left() decision.Words {
 	var w decision.Words
 	f := p.blocker()
 	switch {
-	case f.Code == diagnosis.Ending && p.available == 0 && p.s.Want > 0:
+	case f.Code == diagnosis.Terminating && p.available == 0 && p.s.Want > 0:
 		return w.Say("; none is available until then")
 	case p.available < p.floor():
 		return w.Say("; ").Count(fAvailable, p.available).Say(" of ").Count(fWanted, p.s.Want).
@@ -197,7 +197,7 @@ func (p *teller) left() decision.Words {
 	}
 }
 
-// unblocks is what ends it; where several things keep pods, each of them has to end.
+// unblocks is what ends it; where several things keep pods, all of them have to end.
 func (p *teller) unblocks() decision.Words { return p.ends("Unblocks ", "Needs action: unblocks ") }
 
 // recovers is the same of an object that has nothing left to roll out.
@@ -210,7 +210,7 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 		w = words(byAction)
 	}
 	switch {
-	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Ending:
+	case len(list) == 1 && p.oldTotal > 0 && !list[0].Old && list[0].Code != diagnosis.Terminating:
 		return append(w, p.oldUnblocks(&list[0])...)
 	case len(list) == 1:
 		return append(w, list[0].Unblocks...)
@@ -223,7 +223,7 @@ func (p *teller) ends(alone, byAction string) decision.Words {
 		all = append(all, list[i].Unblocks...)
 	}
 	if diagnosis.Length(all) > longLead-len("; nothing is rolled back and no retry is scheduled") {
-		return w.Say("only when each of them is resolved")
+		return w.Say("only when all of them are resolved")
 	}
 	return all
 }

@@ -37,7 +37,7 @@ func (p *teller) stopped() bool {
 		}
 		then = append(then, f.Unblocks...)
 	}
-	p.out.Since = p.s.NamespaceEnding
+	p.out.Since = p.s.NamespaceTerminating
 	return p.say("namespace-terminating", decision.ToneNeutral, "is", "stopped", lead, then)
 }
 
@@ -58,7 +58,7 @@ func (p *teller) selectsAll() bool {
 	if p.branch != branchSelectsAll {
 		return false
 	}
-	return p.fails("selects-all", words("its empty selector selects every pod, so nothing is done for it"),
+	return p.fails("selects-all", words("its empty selector selects every pod, so the loop does not act on it"),
 		words("Unblocks when it is recreated with a selector"))
 }
 
@@ -66,13 +66,13 @@ func (p *teller) invalid() bool {
 	if p.last.Verdict.Invalid == "" {
 		return false
 	}
-	return p.fails("invalid", p.fit(decision.Words{}.Quote(p.last.Verdict.Invalid)), words("Looks again when it changes"))
+	return p.fails("invalid", p.fit(decision.Words{}.Quote(p.last.Verdict.Invalid)), words("Not retried until it changes"))
 }
 
 // refusal is a write that an API server refused, or that none answered.
 func (p *teller) refusal() bool {
-	if _, target, o := p.outcome(decision.Unanswered); o != nil {
-		return p.due(target, o)
+	if kind, target, o := p.outcome(decision.Unanswered); o != nil {
+		return p.due(kind, target, o)
 	}
 	kind, target, o := p.outcome(decision.Refused)
 	switch {
@@ -87,12 +87,12 @@ func (p *teller) refusal() bool {
 	}
 }
 
-// due says which write is due while no API server is there, or able to serve.
-func (p *teller) due(target decision.Ref, o *decision.Outcome) bool {
+// due says what still has to be written while no API server is there, or able to serve.
+func (p *teller) due(kind decision.ActionKind, target decision.Ref, o *decision.Outcome) bool {
 	why, ok := diagnosis.Unanswered(o)
 	if !ok {
 		return false
 	}
-	lead := append(why, words(", so the write of "+target.Kind+" ").Name(target.Name).Say(" is still due")...)
+	lead := append(why, words(", so "+target.Kind+" ").Name(target.Name).Say(" still has to be "+diagnosis.Done(kind))...)
 	return p.waits("unanswered", p.fit(lead), diagnosis.Again(p.try))
 }

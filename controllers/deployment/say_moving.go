@@ -53,17 +53,17 @@ func (p *teller) planned() bool {
 	case a.Kind == decision.DeleteReplicaSet:
 		return false
 	default:
-		return p.moves("planned", words("the next write is of ").Name(a.Target.Name), then)
+		return p.moves("planned", words("the next write is to ").Name(a.Target.Name), then)
 	}
 }
 
 // collision is a name taken by another template, in the second round.
 func (p *teller) collision() bool {
-	lead := words("the name ").Name(p.learnt.NameTaken.Name).Say(" is taken by something else, so it counted collision ").
+	lead := words("the name ").Name(p.learnt.NameTaken.Name).Say(" is taken by another object, so it raised collisionCount to ").
 		Count("collisions", collided(p.s))
 	made := p.written(func(a *decision.Action) bool { return a.Kind == decision.CreateReplicaSet })
 	if len(made) == 0 {
-		return p.moves("collision", lead, words("The next sync takes the next name"))
+		return p.moves("collision", lead, words("The next sync uses the next name"))
 	}
 	return p.moves("collision", lead.Say(" and created ").Name(made[0].Target.Name), nil)
 }
@@ -75,11 +75,11 @@ func (p *teller) made() bool {
 		return false
 	}
 	size := made[0].Size.To
-	lead := words("created ").Name(made[0].Target.Name).Say(" for the new template, ").
-		Count(fStart, size).Say(prose.Plural(size, " pod", " pods") + " to start with")
+	lead := words("created ").Name(made[0].Target.Name).Say(" for the new template, initially with ").
+		Count(fStart, size).Say(prose.Plural(size, " pod", " pods"))
 	var then decision.Words
 	if p.oldTotal > 0 {
-		then = words("Old pods go as new ones become available")
+		then = words("Old pods are removed as new ones become available")
 	}
 	return p.moves("created", lead, p.clock(then))
 }
@@ -96,15 +96,15 @@ func (p *teller) usedAgain() bool {
 	return p.moves("used-again", lead, p.share())
 }
 
-// scaledFirst is an edit of size and template at once: scaling is asked first.
+// scaledFirst is a change of size and template at once: scaling comes first.
 func (p *teller) scaledFirst() bool {
 	list := p.written(resized)
 	if p.branch != branchScaling || len(list) == 0 || !p.changePending() || p.newSize() > 0 {
 		return false
 	}
-	lead := p.steps(words("scaling is asked first, so the old pods change now, "), list)
+	lead := p.steps(words("scaling comes first, so the "+prose.Plural(int64(len(list)), "ReplicaSet is", "ReplicaSets are")+" scaled now, "), list)
 	p.moves("scaled-before-roll", lead, words("The rollout follows"))
-	p.out.Verb, p.out.State = "was", "scaled before it rolled"
+	p.out.Verb, p.out.State = "was", "scaled before the rollout"
 	return true
 }
 
@@ -117,12 +117,12 @@ func (p *teller) scaledNow() bool {
 	switch p.leaf {
 	case leafProportional:
 		lead := words("scaled ").Count("desired", p.wantedBefore()).Say(" → ").Count(fWanted, p.s.Want)
-		return p.moves("shared", p.steps(lead.Say(" during a rollout, in proportion to their sizes: "), list), p.clock(words("The rollout goes on")))
+		return p.moves("shared", p.steps(lead.Say(" during a rollout, in proportion to their sizes: "), list), p.clock(words("The rollout continues")))
 	case leafScales:
 		size := list[0].Size
 		return p.moves("scaled", words("scaled ").Count("from", size.From).Say(" → ").Count("to", size.To), p.share())
 	}
-	lead := p.steps(p.ready().Say("; "), list).Say(" just now")
+	lead := p.steps(p.ready().Say("; just scaled "), list)
 	return p.moves("rolling", lead, p.next())
 }
 
@@ -165,7 +165,7 @@ func (p *teller) wantedBefore() int64 {
 	return p.s.Want
 }
 
-// next is what the rollout goes on with.
+// next is what the rollout continues with.
 func (p *teller) next() decision.Words {
 	if p.missing() <= 0 || p.oldTotal == 0 {
 		return p.clock(nil)
@@ -183,7 +183,7 @@ func (p *teller) restored() bool {
 	if list[0].Restore == nil {
 		return p.moves("rollback-cleared", p.whyCleared(), words("The request for the rollback was cleared"))
 	}
-	return p.moves("rolled-back", words("took back the template of ").Name(list[0].Restore.Name), words("It rolls out like any other change"))
+	return p.moves("rolled-back", words("restored the template of ").Name(list[0].Restore.Name), words("It rolls out like any other change"))
 }
 
 // whyCleared is why a rollback cannot be done.
@@ -194,7 +194,7 @@ func (p *teller) whyCleared() decision.Words {
 	case leafNoSource:
 		return words("no ReplicaSet has revision ").Count("revision", p.asked).Say(" to go back to")
 	default:
-		return words("revision ").Count("revision", p.asked).Say(" has the template that it has already")
+		return words("revision ").Count("revision", p.asked).Say(" has the current template")
 	}
 }
 

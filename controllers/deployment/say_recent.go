@@ -6,7 +6,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// withRecentChange adds to what is said of a Deployment at rest what others did to it lately.
+// withRecentChange adds what others lately did to a settled Deployment.
 func (p *teller) withRecentChange(lead decision.Words) decision.Words {
 	n := p.s.Recent
 	if n == nil || !p.stillApplies(n) {
@@ -20,7 +20,7 @@ func (p *teller) withRecentChange(lead decision.Words) decision.Words {
 	return p.fit(append(lead.Say("; "), recentChangeWords(n)...))
 }
 
-// stillApplies reports whether nothing has happened since that would make the clause a riddle.
+// stillApplies reports whether the clause still describes what is there now.
 func (p *teller) stillApplies(n *decision.RecentChange) bool {
 	switch n.Kind {
 	case decision.ScaledBack:
@@ -35,15 +35,15 @@ func (p *teller) stillApplies(n *decision.RecentChange) bool {
 func recentChangeWords(n *decision.RecentChange) decision.Words {
 	switch n.Kind {
 	case decision.ScaledBack:
-		return by(n, "somebody").Say(" had scaled ReplicaSet ").Name(n.Object).Say(" to ").Count(decision.FactRecentFrom, n.From).
-			Say(", so it was scaled back to ").Count(decision.FactRecentTo, n.To)
+		return by(n, "somebody").Say(" scaled ReplicaSet ").Name(n.Object).Say(" to ").Count(decision.FactRecentFrom, n.From).
+			Say(", and it was scaled back to ").Count(decision.FactRecentTo, n.To)
 	case decision.WentBack:
-		w := words("it went back")
+		w := words("it was rolled back")
 		if n.By != "" {
-			w = by(n, "").Say(" took it back")
+			w = by(n, "").Say(" rolled it back")
 		}
 		return w.Say(" from revision ").Count(decision.FactRecentFrom, n.From).Say(" to the template of revision ").
-			Count(decision.FactRecentTo, n.To).Say(", which is revision ").Count(decision.FactRecentBecame, n.Became).Say(" now")
+			Count(decision.FactRecentTo, n.To).Say(", now revision ").Count(decision.FactRecentBecame, n.Became)
 	default:
 		w := words("it adopted ReplicaSet ").Name(n.Object)
 		if more := n.Others(); more > 0 {

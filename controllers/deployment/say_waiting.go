@@ -12,11 +12,13 @@ func (p *teller) ownWrite() bool {
 	e := p.s.Echo[0]
 	p.out.Since = e.Since
 	lead := words("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
-		Say(" is not seen yet, the cache is at ").Name(e.Cached)
-	if !e.Since.IsZero() {
-		lead = lead.Say(", for ").Since(e.Since)
+		Say(" is not in the cache ")
+	if e.Since.IsZero() {
+		lead = lead.Say("yet")
+	} else {
+		lead = lead.Say("after ").Since(e.Since)
 	}
-	return p.waits("echo", lead, words("Decides when it is seen"))
+	return p.waits("echo", lead.Say("; the cache is at ").Name(e.Cached), words("Continues when the cache shows it"))
 }
 
 // interrupted is a write that did not get through, though nobody refused it: somebody
@@ -34,8 +36,8 @@ func (p *teller) interrupted() bool {
 		return p.waits("unknown-outcome", words("the reply to its write of ").Name(target.Name).Say(" was lost"),
 			words("Reads it live before it decides again"))
 	default:
-		return p.waits("superseded", words("a newer write of its own to ").Name(target.Name).Say(" is not seen yet, so nothing was sent"),
-			words("Decides when it is seen"))
+		return p.waits("superseded", words("the cache does not show its own newer write to ").Name(target.Name).Say(" yet, so nothing was sent"),
+			words("Continues when the cache shows it"))
 	}
 }
 
@@ -60,7 +62,7 @@ func (p *teller) conflict(target decision.Ref, o *decision.Outcome) bool {
 	if len(other.Fields) > 0 {
 		lead = lead.Say(" (").Quote(prose.Clip(strings.Join(other.Fields, ", "), 60)).Say(")")
 	}
-	then := words("Decides again on the new one")
+	then := words("Decides again on the new version")
 	if !p.try.Next.IsZero() {
 		then = then.Say(" in ").Until(p.try.Next)
 	}
@@ -70,25 +72,28 @@ func (p *teller) conflict(target decision.Ref, o *decision.Outcome) bool {
 // claiming is the adoption or release of ReplicaSets ([D-4]).
 func (p *teller) claiming() bool {
 	var lead decision.Words
-	if n := int64(len(p.adopt)); n > 0 {
+	adopted := int64(len(p.adopt))
+	if n := adopted; n > 0 {
 		lead = lead.Say("adopts ").Count("adopt", n).Say(prose.Plural(n, " ReplicaSet that matches", " ReplicaSets that match") + " its selector")
 	}
 	if n := int64(len(p.release)); n > 0 {
-		if len(lead) > 0 {
-			lead = lead.Say(" and ")
+		noLonger := " that no longer " + prose.Plural(n, "matches", "match")
+		if adopted > 0 {
+			lead = lead.Say(" and releases ").Count("release", n).Say(noLonger)
+		} else {
+			lead = lead.Say("releases ").Count("release", n).Say(prose.Plural(n, " ReplicaSet", " ReplicaSets") + noLonger + " its selector")
 		}
-		lead = lead.Say("releases ").Count("release", n).Say(" that no longer " + prose.Plural(n, "does", "do"))
 	}
-	return p.waits("claiming", lead, words("Goes on when that is seen"))
+	return p.waits("claiming", lead, words("Continues when the cache shows it"))
 }
 
 // lookingAgain is a wait for a cache that a live read has overtaken.
 func (p *teller) lookingAgain() bool {
 	if p.leaf == leafNotCached {
 		return p.waits("cache", words("its ReplicaSet ").Name(p.learnt.NameTaken.Name).Say(" exists but is not in the cache yet"),
-			words("Goes on when it is seen"))
+			words("Continues when the cache shows it"))
 	}
-	return p.waits("cache", words("read live it is "+parentWord(p.learnt.Parent)+", which the cache does not show yet"), nil)
+	return p.waits("cache", words("a live read says that it is "+parentWord(p.learnt.Parent)+"; the cache does not show this yet"), nil)
 }
 
 func parentWord(parent string) string {
@@ -106,8 +111,8 @@ func (p *teller) annotated() bool {
 	if len(list) == 0 || !p.changePending() {
 		return false
 	}
-	lead := words("the annotations of ").Name(list[0].Target.Name).Say(" were out of date and came first")
-	return p.waits("annotations", lead, p.clock(words("The rollout goes on when that is seen")))
+	lead := words("the annotations of ").Name(list[0].Target.Name).Say(" were out of date and were updated first")
+	return p.waits("annotations", lead, p.clock(words("The rollout continues when the cache shows it")))
 }
 
 // unfinished is every other rollout that waits.
@@ -117,7 +122,7 @@ func (p *teller) unfinished() bool {
 	}
 	switch {
 	case p.newSet == nil:
-		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(words("Goes on when that is created")))
+		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(words("Continues when the ReplicaSet is created")))
 	case p.leaf == leafBehind:
 		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod is removed"), p.clock(nil))
 	}
@@ -125,7 +130,7 @@ func (p *teller) unfinished() bool {
 	if p.oldTotal > 0 {
 		lead = lead.Say(" and ").Count(fOld, p.oldTotal).Say(prose.Plural(p.oldTotal, " old pod", " old pods") + " left")
 	}
-	return p.waits("unfinished", lead, p.clock(words("Goes on when its last write is seen")))
+	return p.waits("unfinished", lead, p.clock(words("Continues when the cache shows its last write")))
 }
 
 // settled is everything wanted, updated and available, and seen.

@@ -71,10 +71,10 @@ type Snapshot struct {
 	Held time.Time `json:"held,omitzero"`
 	// Lag is how long keys waited in the queues lately, before they were synced.
 	Lag time.Duration `json:"lag,omitempty"`
-	// NamespaceEnding is since when it is known that the namespace is being deleted;
+	// NamespaceTerminating is since when it is known that the namespace is being deleted;
 	// zero if it is not known. Nothing is decided on it.
-	NamespaceEnding time.Time `json:"namespaceEnding,omitzero"`
-	// News is what others did to it lately, as far as this process has seen; nil for
+	NamespaceTerminating time.Time `json:"namespaceEnding,omitzero"`
+	// Recent is what others did to it lately, as far as this process has seen; nil for
 	// nothing. Nothing is decided on it.
 	Recent *decision.RecentChange `json:"news,omitempty"`
 	// Arrived are objects that its pods lacked, and that were created since ("ConfigMap
@@ -169,9 +169,9 @@ type ReplicaSet struct {
 	// describes the first MaxBlocking of them.
 	Unavailable int64 `json:"unavailable,omitempty"`
 	Blocking    []Pod `json:"blocking,omitempty"`
-	// Ending counts its terminating pods, and Leaving describes the first
+	// TerminatingNow counts its terminating pods, and TerminatingPods describes the first
 	// MaxTerminatingPods of them.
-	Ending          int64                     `json:"ending,omitempty"`
+	TerminatingNow  int64                     `json:"ending,omitempty"`
 	TerminatingPods []decision.TerminatingPod `json:"leaving,omitempty"`
 	// Disrupted are the newest MaxDisrupted of its pods that the cluster ended
 	// lately (diagnosis.Lately), the last first. Nothing is decided on it.

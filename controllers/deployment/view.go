@@ -152,7 +152,7 @@ func counted(rs *ReplicaSet) int64 {
 
 // namespaceTerminating reports whether the namespace is being deleted, as far as is known.
 func (v *view) namespaceTerminating() bool {
-	return v.learnt.NamespaceTerminating || !v.s.NamespaceEnding.IsZero()
+	return v.learnt.NamespaceTerminating || !v.s.NamespaceTerminating.IsZero()
 }
 
 // floor is the fewest pods that must stay available: none for Recreate, which

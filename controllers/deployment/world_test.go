@@ -46,7 +46,7 @@ func (w *world) snapshot() *deployment.Snapshot {
 	for _, m := range w.sets {
 		rs := m.rs
 		rs.SameTemplate = m.template == w.template
-		rs.Ending = m.ending
+		rs.TerminatingNow = m.ending
 		rs.NonTerminal = int64(len(m.pods)) + m.ending
 		rs.Disrupted = m.lost[max(0, len(m.lost)-deployment.MaxDisrupted):]
 		for i, ready := range m.pods {

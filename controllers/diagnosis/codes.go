@@ -40,12 +40,12 @@ const (
 	Gate           = "readiness-gate"
 	Starting       = "starting"
 	MinReady       = "min-ready"
-	Ending         = "pods-ending"
+	Terminating    = "pods-terminating"
 )
 
 var ranks = func() map[string]int {
 	order := []string{Namespace, Quota, LimitRange, PodSecurity, ServiceAccount, PriorityClass, Webhook, Policy, Invalid, Forbidden, Refused, Delete,
-		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Ending}
+		Claim, Gated, Preempted, Node, NodeGone, Rejected, Evicted, Image, Config, Init, Start, Memory, Crash, Sidecar, Startup, Probe, Gate, Starting, MinReady, Terminating}
 	m := make(map[string]int, len(order))
 	for i, code := range order {
 		m[code] = i
@@ -105,43 +105,43 @@ const (
 	oldStay    = "Old pods stay and serve as far as they are available."
 	triesAgain = "The ReplicaSet replaces them at once; old pods stay."
 	// overtaken is why the end of a pod does not stand before all that living pods wait for.
-	overtaken = "Where more is known of the replacements, that is told instead, unless pods go again and again."
+	overtaken = "If more is known about the replacements, that is reported instead, unless pods are taken away again and again."
 	describe  = "`kubectl describe pod` of a pod that is named, and what is held back on the page."
 )
 
 // Codes are what a finding may be. They are codes of sentences, of held writes and
 // of estimates as well.
 var Codes = decision.Reasons{Scope: "worker", Kind: "finding", Doc: "What keeps pods from being available: `diagnosis.findings[].code` of a trace, the most fundamental first. The sentence, the held writes and the estimate of the same sync use these codes, too.", List: []decision.Reason{
-	because(Namespace, "The namespace is being deleted, so no pod can be created in it.", "Nothing is tried again.", "Never: the namespace is removed.", "Look at what holds the namespace: `kubectl get namespace -o yaml` lists it under status.conditions."),
-	because(Quota, "A ResourceQuota has no room for the pods, or asks for requests or limits that the template lacks.", triesOn, "The quota leaves room.", "`kubectl describe quota`: raise it, or make something smaller. Or allow a pod to be unavailable, so that an old one goes first."),
-	because(LimitRange, "A LimitRange does not allow what the containers ask for.", triesOn, "The template or the LimitRange changes.", "`kubectl describe limitrange`."),
+	because(Namespace, "The namespace is being deleted, so no pod can be created in it.", "Nothing is tried again.", "Never: the namespace is removed.", "Look at what blocks the deletion of the namespace: `kubectl get namespace -o yaml` lists it under status.conditions."),
+	because(Quota, "A ResourceQuota has no room for the pods, or requires requests or limits that the template lacks.", triesOn, "The quota leaves room.", "`kubectl describe quota`: raise it, or make something smaller. Or allow a pod to be unavailable, so that an old one goes first."),
+	because(LimitRange, "A LimitRange does not allow what the containers request.", triesOn, "The template or the LimitRange changes.", "`kubectl describe limitrange`."),
 	because(PodSecurity, "The Pod Security level that the namespace enforces forbids the pods.", triesOn, "The template or the label pod-security.kubernetes.io/enforce of the namespace changes.", "Read the fields that the message names, and set them in the template's securityContext."),
 	because(ServiceAccount, "The pods name a ServiceAccount that does not exist.", triesOn, "That ServiceAccount exists, or the template changes.", "`kubectl get serviceaccount`."),
 	because(PriorityClass, "The pods name a PriorityClass that does not exist.", triesOn, "That PriorityClass exists, or the template changes.", "`kubectl get priorityclass`."),
 	because(Webhook, "An admission webhook denies the pods, or cannot be asked.", triesOn, "The webhook allows them or answers again, or its configuration changes.", "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`, and the log of the program behind it."),
 	because(Policy, "A ValidatingAdmissionPolicy denies the pods.", triesOn, "The template or the policy changes.", "`kubectl describe validatingadmissionpolicy`."),
 	because(Invalid, "The API server finds the pods of the template invalid.", triesOn, "The template changes.", "Correct the field that the message names."),
-	because(Forbidden, "The loop itself may not create pods in the namespace.", triesOn, "Its service account is given the right.", "`kubectl auth can-i create pods --as`."),
-	because(Refused, "The API server refuses the pods for a reason that only its message tells.", triesOn, "Whoever refuses them allows them, or the template changes.", "Read the message; events of the namespace say the same."),
-	because(Delete, "The API server refuses to delete pods.", "It is tried again with back-off.", "Whoever refuses it allows it.", "Read the message, and look at the webhooks."),
+	because(Forbidden, "The loop itself may not create pods in the namespace.", triesOn, "Its service account is granted the permission.", "`kubectl auth can-i create pods --as`."),
+	because(Refused, "The API server refuses the pods for a reason that only its message tells.", triesOn, "The refusing component allows them, or the template changes.", "Read the message; events of the namespace say the same."),
+	because(Delete, "The API server refuses to delete pods.", "It is tried again with back-off.", "The refusing component allows it.", "Read the message, and look at the webhooks."),
 	because(Claim, "The pods wait for a PersistentVolumeClaim that is missing or not bound.", oldStay, "The claim exists and is bound.", "`kubectl get pvc` and `kubectl describe pvc`."),
 	because(Gated, "The pods have scheduling gates, so the scheduler leaves them alone.", oldStay, "Whoever set the gates removes them.", "Look for the controller that the gate is named after."),
-	because(Preempted, "Pods of higher priority took the place of the pods. It stands before the scheduler's reasons, as it is why no node has room.", oldStay, "Pods of higher priority leave, or a node has more room.", "`kubectl get events --field-selector reason=Preempted` says for whom; `kubectl get priorityclass`."),
-	because(Node, "No node takes the pods.", oldStay, "A node has room and fits, or the template asks for less.", "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
+	because(Preempted, "Pods of higher priority preempted the pods. It stands before the scheduler's reasons, as it is why no node has room.", oldStay, "Pods of higher priority leave, or a node has more room.", "`kubectl get events --field-selector reason=Preempted` says for whom; `kubectl get priorityclass`."),
+	because(Node, "The pods fit no node.", oldStay, "A suitable node has room, or the template requests less.", "Read the scheduler's reasons with the number of nodes for each; `kubectl describe nodes`."),
 	because(NodeGone, "The node of the pods does not answer.", oldStay, "The node comes back, or its pods are evicted after five minutes.", "`kubectl get nodes`."),
 	because(Rejected, "A kubelet does not admit the pods that the scheduler gave it: they fail at once and are replaced. "+overtaken, triesAgain, "A node admits them.", "Read the kubelet's reason in the message; the failed pods stay, and `kubectl describe pod` shows them."),
-	because(Evicted, "Pods were evicted by a kubelet, through the API or by a taint, or went with their node, and their replacements are not available. "+overtaken, triesAgain, "The node has room again, or the replacements become available.", "The failed pods stay, and `kubectl describe pod` shows them; `kubectl describe nodes` shows pressure and taints."),
+	because(Evicted, "Pods were evicted by a kubelet, through the Eviction API or by a taint, or went with their node, and their replacements are not available. "+overtaken, triesAgain, "The node has room again, or the replacements become available.", "The failed pods stay, and `kubectl describe pod` shows them; `kubectl describe nodes` shows pressure and taints."),
 	because(Image, "The image of the pods cannot be pulled.", oldStay+" Kubelets try to pull again.", "The image exists and may be pulled, or the template changes.", "Check the name of the image and the pull secret, or take the change back."),
 	because(Config, "A container cannot be created as it is configured: a ConfigMap, a Secret or a key is missing, or a rule of its own forbids it.", oldStay+" Kubelets try again.", "What it refers to exists, or the template changes.", "Look for the ConfigMap, Secret or key that the message names."),
 	because(Init, "An init container has not ended, so the others do not start.", oldStay, "It succeeds, or the template changes.", "`kubectl logs -c` of that container."),
-	because(Start, "A container cannot be started: its command is missing, or a hook failed.", oldStay+" Kubelets try again, ever more slowly.", "The template or the image changes.", "Check command, args and working directory of the container."),
-	because(Memory, "A container needs more memory than its limit and is killed again and again.", oldStay+" Kubelets start it again, ever more slowly.", "Its memory limit grows, or it needs less.", "Look at its memory before it is killed, and at its limit."),
-	because(Crash, "A container ends again and again.", oldStay+" Kubelets start it again, ever more slowly.", "It stays up, or the template changes.", "Read its last words: `kubectl logs --previous`."),
-	because(Sidecar, "A sidecar has not started or ends again and again.", oldStay, "It starts and stays up, or the template changes.", "`kubectl logs -c` of that container."),
+	because(Start, "A container cannot be started: its command is missing, or a hook failed.", oldStay+" Kubelets try again with growing back-off.", "The template or the image changes.", "Check command, args and working directory of the container."),
+	because(Memory, "A container needs more memory than its limit and keeps being killed.", oldStay+" Kubelets start it again with growing back-off.", "Its memory limit grows, or it needs less.", "Look at its memory before it is killed, and at its limit."),
+	because(Crash, "A container keeps exiting.", oldStay+" Kubelets start it again with growing back-off.", "It stays up, or the template changes.", "Read its last log lines: `kubectl logs --previous`."),
+	because(Sidecar, "A sidecar has not started or keeps exiting.", oldStay, "It starts and stays up, or the template changes.", "`kubectl logs -c` of that container."),
 	because(Startup, "A container runs but has not passed its startup probe.", oldStay+" When the probe gives up, the kubelet kills the container.", "It passes the probe.", describe),
 	because(Probe, "Containers run but do not pass their readiness probe.", oldStay, "They pass it.", describe),
 	because(Gate, "The pods wait for a readiness gate.", oldStay, "Whoever owns the gate sets its condition.", "`kubectl get pod -o yaml`: status.conditions."),
 	because(Starting, "The pods are starting: nothing else is known of them.", oldStay, "They become ready.", "Wait; where it takes long, "+describe),
-	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Time.", "Wait, or lower minReadySeconds."),
-	because(Ending, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
+	because(MinReady, "The pods are ready, but not for minReadySeconds yet.", oldStay, "Only time.", "Wait, or lower minReadySeconds."),
+	because(Terminating, "Pods were deleted and are not gone.", "Recreate starts no new pod.", "The last of them is gone.", "Look at finalizers, a long grace period, or a node that is down."),
 }}

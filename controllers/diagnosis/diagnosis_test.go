@@ -26,9 +26,9 @@ func TestRefusals(t *testing.T) {
 		{"quota", `pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`,
 			"quota", "quota small refuses 2 pods (pods: 3 of 3 used) | when the quota leaves room", "kubectl -n shop describe quota small"},
 		{"quota of several", `pods "web-1" is forbidden: exceeded quota: compute, requested: limits.memory=1Gi,requests.cpu=500m, used: limits.memory=4Gi,requests.cpu=1800m, limited: limits.memory=4Gi,requests.cpu=2`,
-			"quota", "quota compute refuses 2 pods (limits.memory: 4Gi of 4Gi used, 1Gi asked; requests.cpu: 1800m of 2 used, 500m asked) | when the quota leaves room", ""},
+			"quota", "quota compute refuses 2 pods (limits.memory: 4Gi of 4Gi used, 1Gi requested; requests.cpu: 1800m of 2 used, 500m requested) | when the quota leaves room", ""},
 		{"quota asks", `pods "web-1" is forbidden: failed quota: compute: must specify limits.cpu for: nginx; requests.memory for: nginx`,
-			"quota", "quota compute refuses 2 pods (must specify limits.cpu for: nginx; requests.memory for: nginx) | when the template specifies them or a LimitRange gives defaults", "kubectl -n shop describe quota compute"},
+			"quota", "quota compute refuses 2 pods (must specify limits.cpu for: nginx; requests.memory for: nginx) | when the template specifies them or a LimitRange sets defaults", "kubectl -n shop describe quota compute"},
 		{"limit range", `pods "web-1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi`,
 			"limit-range", "a LimitRange refuses 2 pods (maximum memory usage per Container is 1Gi, but limit is 2Gi) | when the template or the LimitRange changes", "kubectl -n shop describe limitrange"},
 		{"limit range, several", `pods "web-1" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Container is 64Mi, but request is 1Mi]`,
@@ -46,11 +46,11 @@ func TestRefusals(t *testing.T) {
 		{"webhook denies without a word", `admission webhook "tags.example.com" denied the request without explanation`,
 			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", ""},
 		{"webhook down", `Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: Post "https://127.0.0.1:9443/v?timeout=10s": dial tcp 127.0.0.1:9443: connect: connection refused`,
-			"webhook", "webhook tags.example.com does not answer and must be asked before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", ""},
+			"webhook", "webhook tags.example.com does not answer, and has to before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", ""},
 		{"namespace", `pods "web-1" is forbidden: unable to create new content in namespace shop because it is being terminated`,
 			"namespace-terminating", "2 pods cannot be created: the namespace is being deleted | when the namespace is gone and recreated", ""},
 		{"rights", `pods is forbidden: User "system:serviceaccount:loopscope:loopscope" cannot create resource "pods" in API group "" in the namespace "shop"`,
-			"forbidden", "2 pods cannot be created: system:serviceaccount:loopscope:loopscope has no right to create pods here | when it is given the right", "kubectl -n shop auth can-i create pods --as system:serviceaccount:loopscope:loopscope"},
+			"forbidden", "2 pods cannot be created: system:serviceaccount:loopscope:loopscope has no permission to create pods here | when it is granted that permission", "kubectl -n shop auth can-i create pods --as system:serviceaccount:loopscope:loopscope"},
 		{"invalid", `Pod "web-1" is invalid: spec.containers[0].image: Required value`,
 			"invalid-pod", "the API server finds 2 pods invalid (spec.containers[0].image: Required value) | when the template changes", ""},
 		{"unknown words", `pods "web-1" is forbidden: ` + strings.Repeat("because of this and that, ", 12) + `and at last the answer: 42`,
@@ -89,17 +89,17 @@ func TestPods(t *testing.T) {
 		{"image not found", pulling(`rpc error: code = NotFound desc = failed to pull and unpack image "web:9": failed to resolve reference "web:9": web:9: not found`),
 			"image-pull", "cannot pull web:9 (not found) | when that image exists or the template changes"},
 		{"image back-off", decision.Pod{Reason: "ImagePullBackOff", Image: "web:9", Message: `Back-off pulling image "web:9": ErrImagePull: rpc error: code = Unknown desc = failed to pull: 429 Too Many Requests - toomanyrequests: You have reached your pull rate limit`},
-			"image-pull", "cannot pull web:9 (rate limit of the registry) | when the registry answers, which the kubelet keeps trying"},
+			"image-pull", "cannot pull web:9 (registry rate limit) | when the registry answers (the kubelet keeps retrying)"},
 		{"image denied", pulling(`failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized`),
 			"image-pull", "cannot pull web:9 (unauthorized) | when a pull secret allows it or the template changes"},
 		{"registry unknown", pulling(`dial tcp: lookup registry.invalid: no such host`), "image-pull", "cannot pull web:9 (no such host) | when that image can be pulled or the template changes"},
 		{"image in new words", pulling(`rpc error: code = Unknown desc = snapshot: the layer is upside down`), "image-pull", "cannot pull web:9 (the layer is upside down) | when that image can be pulled or the template changes"},
-		{"image name", decision.Pod{Reason: "InvalidImageName", Image: "WEB:9"}, "image-pull", "cannot pull WEB:9 (the name is not valid) | when that image exists or the template changes"},
+		{"image name", decision.Pod{Reason: "InvalidImageName", Image: "WEB:9"}, "image-pull", "cannot pull WEB:9 (invalid image name) | when that image exists or the template changes"},
 		{"never pulled", decision.Pod{Reason: "ErrImageNeverPull", Image: "web:9"}, "image-pull", "cannot pull web:9 (not on the node, and imagePullPolicy is Never) | when that image can be pulled or the template changes"},
 		{"config map", decision.Pod{Reason: "CreateContainerConfigError", Message: `configmap "app" not found`}, "config", "need ConfigMap app, which does not exist | when ConfigMap app exists or the template changes"},
 		{"secret", decision.Pod{Reason: "CreateContainerConfigError", Message: `secret "db" not found`}, "config", "need Secret db, which does not exist | when Secret db exists or the template changes"},
 		{"key", decision.Pod{Reason: "CreateContainerConfigError", Message: `couldn't find key url in Secret shop/db`}, "config", "need key url of Secret db, which has no such key | when Secret db has that key or the template changes"},
-		{"root", decision.Pod{Reason: "CreateContainerConfigError", Message: `container has runAsNonRoot and image will run as root (pod: "web_shop(1)", container: app)`}, "config", "have runAsNonRoot set, and the image runs as root | when the image or runAsUser names another user than root"},
+		{"root", decision.Pod{Reason: "CreateContainerConfigError", Message: `container has runAsNonRoot and image will run as root (pod: "web_shop(1)", container: app)`}, "config", "have runAsNonRoot set, and the image runs as root | when the image or runAsUser specifies a non-root user"},
 		{"other config", decision.Pod{Reason: "CreateContainerError", Message: `failed to reserve container name "app"`}, "config", `cannot be started as they are configured (failed to reserve container name "app") | when it can be created as configured, or the template changes`},
 		{"no command", decision.Pod{Reason: "RunContainerError", ContainerState: decision.ContainerState{Container: "app"}, Message: `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "serve": executable file not found in $PATH: unknown`},
 			"start-error", `cannot start container app (exec: "serve": executable file not found in $PATH: unknown) | when the template or the image changes`},
@@ -112,7 +112,7 @@ func TestPods(t *testing.T) {
 		{"segfault", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(139, "Error")}, "crash-loop", "keep crashing (exit code 139: SIGSEGV, 4 restarts) in container app | when they stay up or the template changes"},
 		{"highest code that is no signal", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(128, "Error")}, "crash-loop", "keep crashing (exit code 128, 4 restarts) in container app | when they stay up or the template changes"},
 		{"code above the signals", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(160, "Error")}, "crash-loop", "keep crashing (exit code 160, 4 restarts) in container app | when they stay up or the template changes"},
-		{"ends well", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(0, "Completed")}, "crash-loop", "keep ending though they should run on (exit code 0, 4 restarts) in container app | when they stay up or the template changes"},
+		{"ends well", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(0, "Completed")}, "crash-loop", "keep exiting although they should keep running (exit code 0, 4 restarts) in container app | when they stay up or the template changes"},
 		{"out of memory", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(137, "OOMKilled")}, "out-of-memory", "keep running out of memory (OOMKilled, 4 restarts) in container app | when its memory limit is raised or it needs less"},
 		{"init crashes", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Code: 2, Restarts: 3}}},
 			"init", "wait for init container wait-for-db, which fails again and again (exit code 2, 3 restarts) | when that container succeeds or the template changes"},
@@ -129,14 +129,14 @@ func TestPods(t *testing.T) {
 		{"creating", decision.Pod{Reason: "ContainerCreating", Phase: "Pending"}, "starting", "are still starting (ContainerCreating) | when they become ready"},
 		{"gated", decision.Pod{Reason: "SchedulingGated"}, "scheduling-gated", "are held back by a scheduling gate | when its scheduling gates are removed"},
 		{"cpu", scheduling("0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."),
-			"unschedulable", "fit no node (all 3 nodes have too little cpu) | when a node has more cpu free, or the template asks for less"},
+			"unschedulable", "fit no node (all 3 nodes have too little cpu) | when a node has more cpu free, or the template requests less"},
 		{"several", scheduling("0/6 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient nvidia.com/gpu. preemption: 0/6 nodes are available: 6 Preemption is not helpful for scheduling."),
-			"unschedulable", "fit no node (of 6 nodes, 1 is tainted node-role.kubernetes.io/control-plane, 2 do not match its node selector or affinity, 3 have too little nvidia.com/gpu) | when a node has room and fits, or the template changes"},
+			"unschedulable", "fit no node (of 6 nodes, 1 is tainted node-role.kubernetes.io/control-plane, 2 do not match its node selector or affinity, 3 have too little nvidia.com/gpu) | when a suitable node has room, or the template changes"},
 		{"memory, with claims looked at", scheduling("0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."),
-			"unschedulable", "fit no node (all 3 nodes have too little memory) | when a node has more memory free, or the template asks for less"},
+			"unschedulable", "fit no node (all 3 nodes have too little memory) | when a node has more memory free, or the template requests less"},
 		{"cordoned", scheduling("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
 			"unschedulable", "fit no node (the only node is cordoned) | when a node is uncordoned: kubectl uncordon"},
-		{"new words", scheduling("0/2 nodes are available: 2 node(s) were painted green."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) were painted green) | when a node has room and fits, or the template changes"},
+		{"new words", scheduling("0/2 nodes are available: 2 node(s) were painted green."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) were painted green) | when a suitable node has room, or the template changes"},
 		{"no claim", scheduling(`0/3 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.`),
 			"volume-claim", "are not scheduled: PersistentVolumeClaim data does not exist | when PersistentVolumeClaim data exists"},
 		{"unbound claim", scheduling(`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: ...`),
@@ -177,7 +177,7 @@ func TestRankedAndGrouped(t *testing.T) {
 		got = append(got, told(f))
 	}
 	want := []string{
-		"1 pods fits no node (the only node has too little cpu) | when a node has more cpu free, or the template asks for less",
+		"1 pods fits no node (the only node has too little cpu) | when a node has more cpu free, or the template requests less",
 		"3 pods cannot pull web:9 (not found) | when that image exists or the template changes",
 		"1 pods cannot pull side:1 (not found) | when that image exists or the template changes",
 		"1 pods keeps crashing (CrashLoopBackOff) | when it stays up or the template changes",
@@ -187,7 +187,7 @@ func TestRankedAndGrouped(t *testing.T) {
 	}
 }
 
-func TestLeaving(t *testing.T) {
+func TestTerminating(t *testing.T) {
 	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
 	for _, c := range []struct {
 		pod         decision.TerminatingPod
@@ -197,11 +197,11 @@ func TestLeaving(t *testing.T) {
 		{decision.TerminatingPod{}, 0, "2 pods are still running"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(30 * time.Second)}, 2, "2 pods are still terminating, up to 30s more"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second)}, 2, "2 pods are still terminating"},
-		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are not gone: the grace period of web-a ended 1m ago"},
-		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are not gone: a finalizer holds web-a (example.com/hold)"},
-		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are not gone: node node-1, which has web-a, does not answer"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are still terminating: the grace period of web-a ended 1m ago"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are still terminating: a finalizer blocks the deletion of web-a (example.com/hold)"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are still terminating: node node-1 of web-a does not answer"},
 	} {
-		f := pods.Leaving([]decision.TerminatingPod{c.pod}, 2, c.terminating)
+		f := pods.Terminating([]decision.TerminatingPod{c.pod}, 2, c.terminating)
 		if got, _, _ := strings.Cut(told(f), " | "); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}

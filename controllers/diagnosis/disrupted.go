@@ -18,7 +18,7 @@ const replacedWithin = time.Minute
 // Gap is the pods that an owner lost and lacks.
 type Gap struct {
 	Lost []decision.DisruptedPod
-	// Blocking are its pods that are not available, and Unborn counts those that
+	// Blocking are its pods that are not available, and NotCreated counts those that
 	// are not created.
 	Blocking   []decision.Pod
 	NotCreated int64
@@ -26,9 +26,9 @@ type Gap struct {
 	Known []decision.Finding
 }
 
-// Disrupted tells which pods the cluster took away lately. One that is replaced is
-// no news, and one whose replacement is kept by something else is not the cause any
-// more; pods that are taken away one after another always are.
+// Disrupted tells which pods the cluster took away lately. A pod that is replaced is
+// left out, and so is one whose replacement is kept by something else. Pods that are
+// taken away one after another are always told.
 func (w Pods) Disrupted(g Gap) []decision.Finding {
 	if len(g.Blocking) == 0 && g.NotCreated <= 0 {
 		return nil
@@ -253,7 +253,7 @@ func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	switch l.why {
 	case byRequest:
 		f.Show = "kubectl get nodes"
-		return evicted.Say(" through the API, as a drain does")
+		return evicted.Say(" through the Eviction API, for example by a drain")
 	case byTaint:
 		f.Show = "kubectl describe node " + p.Node
 		if l.again() {
@@ -278,7 +278,7 @@ func (l *disruptions) sayEvicted(f *decision.Finding) decision.Words {
 	default:
 		short := prose.ClipMiddle(l.why, 40)
 		if l.again() {
-			f.Unblocks = words("when a node has more ").Told(short).Say(" free, or the template asks for what they use")
+			f.Unblocks = words("when a node has more ").Told(short).Say(" free, or the template requests what they use")
 		}
 		return bracketed(l.shortOf(evicted, short), l.users())
 	}
@@ -290,8 +290,8 @@ func (l *disruptions) shortOf(w decision.Words, what string) decision.Words {
 	return w.Say(", which ").Say(prose.Plural(l.nodes(), "was", "were")).Say(" low on ").Told(what)
 }
 
-// users is what the kubelet says of the containers that used it, and of the
-// threshold where it names none.
+// users is what the kubelet says of the containers that used the resource; where it
+// names none, what it says of its threshold.
 func (l *disruptions) users() string {
 	_, said, _ := strings.Cut(l.newest().Message, lowOn+l.why+".")
 	if _, containers, found := strings.Cut(said, "Container "); found {

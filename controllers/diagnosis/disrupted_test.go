@@ -39,7 +39,7 @@ func TestDisrupted(t *testing.T) {
 		{"shutdown", kubelet("Terminated", "Pod was terminated in response to imminent node shutdown."), "evicted",
 			"was evicted from node node-1 (Pod was terminated in response to imminent node shutdown) | when its replacement becomes available", "kubectl describe node node-1", false},
 		{"drained", decision.Disruption{Target: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}, "evicted",
-			"was evicted from node node-1 through the API, as a drain does | when its replacement becomes available", "kubectl get nodes", false},
+			"was evicted from node node-1 through the Eviction API, for example by a drain | when its replacement becomes available", "kubectl get nodes", false},
 		{"tainted", decision.Disruption{Target: "DeletionByTaintManager", Message: "Taint manager: deleting due to NoExecute taint"}, "evicted",
 			"was evicted from node node-1 by a NoExecute taint | when its replacement becomes available", "kubectl describe node node-1", false},
 		{"without a node", decision.Disruption{Target: "DeletionByPodGC", Message: "PodGC: node no longer exists"}, "evicted",
@@ -164,7 +164,7 @@ func TestDisruptedOneAfterAnother(t *testing.T) {
 	b := lost("web-b", 30, decision.Disruption{Reason: "Evicted", Message: "The node was low on resource: memory. Container app was using 120Mi. "})
 	b.Node = "node-2"
 	list := diagnosis.Pods{Namespace: "shop", Now: noon}.Disrupted(diagnosis.Gap{Lost: []decision.DisruptedPod{b, a}, NotCreated: 1})
-	want := "2 pods were evicted one after another from their nodes, which were low on memory (container app was using 120Mi) | when a node has more memory free, or the template asks for what they use"
+	want := "2 pods were evicted one after another from their nodes, which were low on memory (container app was using 120Mi) | when a node has more memory free, or the template requests what they use"
 	if len(list) != 1 || told(list[0]) != want || !list[0].NeedsAction || !list[0].Since.Equal(a.At) || strings.Join(list[0].Pods, " ") != "web-b web-a" {
 		t.Errorf("got %+v", list)
 	}

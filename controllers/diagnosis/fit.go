@@ -9,8 +9,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-// How many characters of words of others are left at least: with fewer than most people
-// need, only where it cannot be helped.
+// How many characters of a quoted message are kept at least: fairQuote is what most
+// people need, leastQuote is for where there is no room for that.
 const (
 	leastQuote = 24
 	fairQuote  = 40

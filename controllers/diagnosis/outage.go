@@ -26,9 +26,24 @@ func silence(f *decision.Failure) string {
 	return "cannot serve"
 }
 
+// done says what writes of some kinds do to their object.
+var done = map[decision.ActionKind]string{
+	decision.CreateReplicaSet: "created", decision.DeleteReplicaSet: "deleted", decision.Adopt: "adopted", decision.Release: "released",
+	decision.CreatePods: "created", decision.DeletePods: "deleted",
+}
+
+// Done says what a write does to its object: "created", or "written" where the kind,
+// as that of a status, says no more.
+func Done(kind decision.ActionKind) string {
+	if word, ok := done[kind]; ok {
+		return word
+	}
+	return "written"
+}
+
 // Again says when what is due is tried again.
 func Again(try decision.Try) decision.Words {
-	w := words("Goes on as soon as it answers")
+	w := words("Continues as soon as it answers")
 	if try.Number > 0 {
 		w = w.Say("; try ").Count("try", try.Number)
 	}

@@ -264,11 +264,11 @@ var signals = map[int64]string{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABR
 func pullTrouble(p *decision.Pod) string {
 	switch p.Reason {
 	case "InvalidImageName":
-		return "the name is not valid"
+		return "invalid image name"
 	case "ErrImageNeverPull":
 		return "not on the node, and imagePullPolicy is Never"
 	case "SignatureValidationFailed":
-		return "its signature is not valid"
+		return "invalid signature"
 	}
 	message := strings.ToLower(p.Message)
 	for _, t := range pullTroubles {
@@ -288,10 +288,10 @@ func pullTrouble(p *decision.Pod) string {
 // pullTroubles in the order in which they are looked for: a registry that refuses a
 // login often says "not found" as well.
 var pullTroubles = []struct{ theirs, ours string }{
-	{"toomanyrequests", "rate limit of the registry"}, {"too many requests", "rate limit of the registry"}, {"rate limit", "rate limit of the registry"},
+	{"toomanyrequests", "registry rate limit"}, {"too many requests", "registry rate limit"}, {"rate limit", "registry rate limit"},
 	{"unauthorized", "unauthorized"}, {"authorization failed", "unauthorized"}, {"no basic auth credentials", "unauthorized"},
 	{"access denied", "denied"}, {"denied", "denied"}, {"forbidden", "denied"},
 	{"no match for platform", "no image for the node's platform"}, {"manifest unknown", "not found"}, {"not found", "not found"}, {"does not exist", "not found"},
-	{"x509", "certificate of the registry is not trusted"}, {"no such host", "no such host"}, {"connection refused", "connection refused"},
+	{"x509", "registry certificate not trusted"}, {"no such host", "no such host"}, {"connection refused", "connection refused"},
 	{"i/o timeout", "timeout"}, {"deadline exceeded", "timeout"}, {"timeout", "timeout"}, {"no space left", "no space left on the node"},
 }

@@ -18,7 +18,7 @@ type Refusal struct {
 	Since   time.Time
 }
 
-// refusals take the message apart; the first that knows its words speaks.
+// refusals each try to take the message apart; the first that recognizes it is used.
 var refusals = []func(*refusal) bool{
 	(*refusal).namespace, (*refusal).webhookDenied, (*refusal).webhookDown, (*refusal).policy,
 	(*refusal).quotaFull, (*refusal).quotaAsks, (*refusal).podSecurity,
@@ -95,7 +95,7 @@ func (f *refusal) webhookDown() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, `failed calling webhook "`+name+`": `)
-	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer and must be asked before "), after(" can be created", prose.ClipMiddle(prose.LastClause(why), 80)),
+	return f.is(Webhook, words("webhook ").Name(name).Say(" does not answer, and has to before "), after(" can be created", prose.ClipMiddle(prose.LastClause(why), 80)),
 		words("when the webhook answers or its failurePolicy changes"), kubectl("", "get validatingwebhookconfigurations,mutatingwebhookconfigurations"))
 }
 
@@ -123,7 +123,7 @@ func (f *refusal) quotaFull() bool {
 		words("when the quota leaves room"), kubectl(f.Namespace, "describe quota "+name))
 }
 
-// usage is "pods: 3 of 3 used" or "requests.cpu: 1800m of 2 used, 500m asked", for
+// usage is "pods: 3 of 3 used" or "requests.cpu: 1800m of 2 used, 500m requested", for
 // each resource that the quota names.
 func usage(requested, used, limited string) string {
 	asks, have := amounts(requested), amounts(used)
@@ -135,7 +135,7 @@ func usage(requested, used, limited string) string {
 		}
 		text := resource + ": " + have[resource] + " of " + most + " used"
 		if asks[resource] != "1" && asks[resource] != "" {
-			text += ", " + asks[resource] + " asked"
+			text += ", " + asks[resource] + " requested"
 		}
 		said = append(said, text)
 	}
@@ -160,7 +160,7 @@ func (f *refusal) quotaAsks() bool {
 	}
 	_, what, _ := strings.Cut(f.text, ": must specify ")
 	return f.is(Quota, words("quota ").Name(name).Say(" refuses "), words(" (").Told("must specify "+prose.ClipMiddle(what, longest)).Say(")"),
-		words("when the template specifies them or a LimitRange gives defaults"), kubectl(f.Namespace, "describe quota "+name))
+		words("when the template specifies them or a LimitRange sets defaults"), kubectl(f.Namespace, "describe quota "+name))
 }
 
 // inBrackets is what Pod Security adds to each field: how to set it.
@@ -222,8 +222,8 @@ func (f *refusal) forbidden() bool {
 	if !ok {
 		return false
 	}
-	return f.is(Forbidden, nil, words(" cannot be created: ").Name(user).Say(" has no right to create pods here"),
-		words("when it is given the right"), kubectl(f.Namespace, "auth can-i create pods --as "+user))
+	return f.is(Forbidden, nil, words(" cannot be created: ").Name(user).Say(" has no permission to create pods here"),
+		words("when it is granted that permission"), kubectl(f.Namespace, "auth can-i create pods --as "+user))
 }
 
 // invalid is `Pod "NAME" is invalid: spec.containers[0].image: Required value`.

@@ -46,12 +46,12 @@ func (g *group) sayImage(f *decision.Finding) decision.Words {
 	}
 	f.NeedsAction = true
 	switch why {
-	case "not found", "the name is not valid", "no image for the node's platform":
+	case "not found", "invalid image name", "no image for the node's platform":
 		f.Unblocks = words("when that image exists or the template changes")
 	case "unauthorized", "denied":
 		f.Unblocks = words("when a pull secret allows it or the template changes")
-	case "rate limit of the registry", "timeout", "connection refused":
-		f.Unblocks, f.NeedsAction = words("when the registry answers, which the kubelet keeps trying"), false
+	case "registry rate limit", "timeout", "connection refused":
+		f.Unblocks, f.NeedsAction = words("when the registry answers (the kubelet keeps retrying)"), false
 	default:
 		f.Unblocks = words("when that image can be pulled or the template changes")
 	}
@@ -94,7 +94,7 @@ func (g *group) sayConfig(w Pods, f *decision.Finding) decision.Words {
 		}
 	}
 	if strings.Contains(message, "runAsNonRoot") {
-		f.Unblocks = words("when the image or runAsUser names another user than root")
+		f.Unblocks = words("when the image or runAsUser specifies a non-root user")
 		return g.do("has", "have").Say(" runAsNonRoot set, and the image runs as root")
 	}
 	return g.do("cannot be started as it is configured", "cannot be started as they are configured").Say(" (").Quote(orReason(g.pod, longest)).Say(")")
@@ -150,7 +150,7 @@ func (g *group) sayCrash(w Pods, f *decision.Finding) decision.Words {
 		f.Show = kubectl(w.Namespace, "describe pod "+g.pod.Name)
 		return append(g.do("cannot start ", "cannot start "), append(orIts(of), decision.Words{}.Say(" (").Quote(g.startTrouble()).Say(")")...)...)
 	case g.pod.Exit != nil && g.pod.Exit.Code == 0:
-		return in(g.do("keeps ending though it should run on (", "keep ending though they should run on (").Told(g.ended()).Say(")"), of)
+		return in(g.do("keeps exiting although it should keep running (", "keep exiting although they should keep running (").Told(g.ended()).Say(")"), of)
 	}
 	if e := g.pod.Exit; e != nil && (e.Code == 137 || e.Code == 143) { // Mostly by the kubelet, as a probe failed.
 		return in(g.do("keeps being killed (", "keep being killed (").Told(g.ended()).Say(")"), of)

@@ -14,16 +14,16 @@ type shortage struct {
 // nodeReasons are what the scheduler says of nodes, and what a person would say.
 // The first that is found in a reason counts; longer ones stand before shorter ones.
 var nodeReasons = []struct{ theirs, one, many, unblocks string }{
-	{"didn't match Pod's node affinity/selector", "does not match its node selector or affinity", "do not match its node selector or affinity", "when a node has the labels that it asks for, or the template asks for others"},
-	{"didn't satisfy existing pods anti-affinity rules", "is kept free by the anti-affinity of other pods", "are kept free by the anti-affinity of other pods", "when a node without such pods has room"},
+	{"didn't match Pod's node affinity/selector", "does not match its node selector or affinity", "do not match its node selector or affinity", "when a node has the labels that it requires, or the template requires other labels"},
+	{"didn't satisfy existing pods anti-affinity rules", "is excluded by the anti-affinity of existing pods", "are excluded by the anti-affinity of existing pods", "when a node without such pods has room"},
 	{"didn't match pod anti-affinity rules", "has a pod that its anti-affinity avoids", "have a pod that its anti-affinity avoids", "when a node without such a pod joins, or the template changes"},
-	{"didn't match pod affinity rules", "has no pod that its affinity asks for", "have no pod that its affinity asks for", "when such a pod runs, or the template changes"},
+	{"didn't match pod affinity rules", "has no pod that its affinity requires", "have no pod that its affinity requires", "when such a pod runs, or the template changes"},
 	{"didn't match pod topology spread constraints", "would break its topology spread", "would break its topology spread", "when the other zones or nodes have room, or the template changes"},
-	{"didn't have free ports for the requested pod ports", "has its host port in use", "have its host port in use", "when a node has the port free, or the template asks for none"},
+	{"didn't have free ports for the requested pod ports", "has its host port in use", "have its host port in use", "when the port is free on a node, or the template does not request it"},
 	{"were unschedulable", "is cordoned", "are cordoned", "when a node is uncordoned: kubectl uncordon"},
-	{"Too many pods", "is full of pods", "are full of pods", "when a node has room for a pod"},
+	{"Too many pods", "has reached its pod limit", "have reached their pod limit", "when a node has room for a pod"},
 	{"exceed max volume count", "has no room for a volume", "have no room for a volume", "when a node has room for its volumes"},
-	{"had volume node affinity conflict", "cannot reach its volume", "cannot reach its volume", "when a node that reaches the volume has room"},
+	{"had volume node affinity conflict", "does not match the node affinity of its volume", "do not match the node affinity of its volume", "when a node that matches it has room"},
 	{"had no available volume zone", "is not in the zone of its volume", "are not in the zone of its volume", "when a node in that zone has room"},
 	{"didn't find available persistent volumes to bind", "has no volume for its claim", "have no volume for its claim", "when a volume for the claim exists"},
 }
@@ -37,7 +37,7 @@ func unschedulable(message string) shortage {
 	}
 	nodes, rest, found := strings.Cut(message, " nodes are available: ")
 	if !found {
-		return shortage{code: Node, said: prose.ClipMiddle(message, longest), unblocks: "when a node fits", show: "describe pod"}
+		return shortage{code: Node, said: prose.ClipMiddle(message, longest), unblocks: "when a suitable node exists", show: "describe pod"}
 	}
 	_, total, _ := strings.Cut(nodes, "/")
 	rest, _, _ = strings.Cut(rest, " preemption: ")
@@ -52,7 +52,7 @@ func unschedulable(message string) shortage {
 		}
 	}
 	if s.unblocks == "" || len(said) > 1 {
-		s.unblocks = "when a node has room and fits, or the template changes"
+		s.unblocks = "when a suitable node has room, or the template changes"
 	}
 	switch what, alike := strings.CutPrefix(strings.Join(said, ", "), total+" "); {
 	case len(said) > 1 || !alike || strings.HasPrefix(what, "node(s)"):
@@ -90,7 +90,7 @@ func nodeReason(reason string) (said, unblocks string) {
 		return number + " " + b
 	}
 	if resource, ok := strings.CutPrefix(what, "Insufficient "); ok {
-		return pick("has too little "+resource, "have too little "+resource), "when a node has more " + resource + " free, or the template asks for less"
+		return pick("has too little "+resource, "have too little "+resource), "when a node has more " + resource + " free, or the template requests less"
 	}
 	if taint, ok := between(what, "{", "}"); ok && strings.Contains(what, "taint") {
 		taint = strings.TrimSuffix(strings.TrimSpace(taint), ":")
@@ -121,7 +121,7 @@ func claimTrouble(message string) (shortage, bool) {
 		return shortage{Claim, "PersistentVolumeClaim " + claim + " is being deleted", "when a claim of that name is recreated", get}, true
 	case named:
 		_, after, _ := strings.Cut(message, `persistentvolumeclaim "`)
-		return shortage{Claim, "PersistentVolumeClaim " + prose.ClipMiddle(strings.Replace(after, `"`, "", 1), longest), "when the claim is in order", get}, true
+		return shortage{Claim, "PersistentVolumeClaim " + prose.ClipMiddle(strings.Replace(after, `"`, "", 1), longest), "when the claim is usable", get}, true
 	case strings.Contains(message, "unbound immediate PersistentVolumeClaims"):
 		return shortage{Claim, "its PersistentVolumeClaim is not bound to a volume", "when the claim is bound", get}, true
 	}

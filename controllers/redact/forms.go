@@ -14,39 +14,45 @@ type form struct {
 	pattern *regexp.Regexp
 	// apart: neither a letter nor a digit stands before the hint.
 	apart bool
+	// find is there in place of a pattern. It is told where a hint begins and ends.
+	find func(s string, begin, end int) (from, to int)
 	// likely tells a credential from a word of the language; nil for any.
 	likely func(string) bool
 }
 
-// value is what follows a key: in quotes, in quotes that are escaped themselves, or up to
-// what ends a word. Quotes of a key may stand before the sign.
-const (
-	sign  = `["'\\]{0,2}\s{0,2}[:=]\s{0,2}`
-	value = `(?:"((?:[^"\\]|\\.)+)|\\"([^"\\]+)|'([^']+)|([^\s"'\x60,;&)}\]\\]+))`
-)
+// headerSign is what stands between the name of a header and its value.
+const headerSign = `["'\\]{0,4}\s{0,2}[:=]\s{0,2}\[?["'\\]{0,4}`
+
+// parameters are what some schemes have in place of a word: nonce="a", response="b".
+const parameters = `\w+=\\?"[^"\n]*"(?:,\s{0,3}\w+=\\?"?[^"\s,]*"?)*`
 
 var forms = []form{
 	// Keys that nothing but a credential follows.
-	keyed("password", "passwd", "passphrase", "pwd"),
-	keyed("client_secret", "client-secret", "clientsecret", "secret_access_key", "secretaccesskey", "secret-access-key",
-		"secret_key", "secret-key", "secretkey", "private_key", "privatekey", "session_token", "sessiontoken"),
-	keyed("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "accountkey", "account_key"),
-	keyed("access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "auth_token", "auth-token", "authtoken",
-		"identitytoken", "registrytoken", "security-token", "x-vault-token", "private-token"),
-	// Words of the language: behind an equals sign or a key in quotes anything is one.
-	{hints: []string{"token", "secret", "credential", "signature"}, pattern: regexp.MustCompile(`^(?i)(?:token|secret|credential|signature)(?:\\?["']\s{0,2}:|["'\\]{0,2}\s?=)\s{0,2}` + value)},
-	{hints: []string{"token", "secret"}, pattern: regexp.MustCompile(`^(?i)(?:token|secret):\s{0,2}` + value), likely: random},
-	{hints: []string{"auth", "sig", "pass"}, apart: true, pattern: regexp.MustCompile(`^(?i)(?:auth|sig|pass)(?:\\?["']\s{0,2}:|=)\s{0,2}` + value)},
+	keyed(keyOnly, "password", "passwd", "passphrase", "passcode", "pwd"),
+	keyed(keyOnly, "client_secret", "client-secret", "clientsecret", "consumer_secret", "consumer-secret", "consumersecret", "token_secret", "token-secret", "tokensecret",
+		"secret_access_key", "secretaccesskey", "secret-access-key", "secret_key_base", "secret_key", "secret-key", "secretkey", "secret_token", "secret-token", "secrettoken",
+		"private_key", "private-key", "privatekey", "encryption_key", "encryption-key", "encryptionkey", "master_key", "master-key", "masterkey", "signing_key", "signing-key", "signingkey",
+		"session_token", "session-token", "sessiontoken"),
+	keyed(keyOnly, "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "accountkey", "account_key"),
+	keyed(keyOnly, "access_token", "access-token", "accesstoken", "refresh_token", "refresh-token", "refreshtoken", "id_token", "auth_token", "auth-token", "authtoken",
+		"identitytoken", "registrytoken", "security-token", "x-vault-token", "private-token", "x-amz-signature", "x-hub-signature", "x-hub-signature-256"),
+	keyed(keyWord, "token", "secret", "credential", "signature"),
+	keyed(keyShort, "auth", "sig", "pass", "dbpass", "userpass", "rootpass", "adminpass", "creds"),
+	{hints: []string{"name", "key", "path"}, apart: true, find: env},
 	// A selector.
 	{hints: []string{"password", "passwd", "token", "secret", "api-key", "apikey"}, pattern: regexp.MustCompile(`^(?i)[a-z-]{3,10} (?:not)?in \(([^()]+)\)`)},
-	// Headers.
-	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^(?i)authorization` + sign + `["'\\]{0,2}(?:bearer|basic|token|digest|apikey|negotiate)\s{1,3}([^\s"',\\]+)`)},
-	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^(?i)authorization` + sign + `["'\\]{0,2}([^\s"',\\]+)`), likely: random},
-	{hints: []string{"bearer", "basic", "negotiate"}, apart: true, pattern: regexp.MustCompile(`^(?i)(?:bearer|basic|negotiate)\s{1,3}["']?([\w.~+/=-]{8,})`), likely: random},
-	{hints: []string{"bearer"}, apart: true, pattern: regexp.MustCompile(`^(?i)bearer:?\s{1,3}["']?([\w.~+/=-]+)`), likely: notAbout},
-	{hints: []string{"cookie"}, pattern: regexp.MustCompile(`^(?i)cookie` + sign + `([^\s;=]{1,80}=[^\s;]+(?:;\s?[\w-]+=[^\s;]+)*)`)},
+	// Headers and commands.
+	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^(?i)authorization` + headerSign + `(?:bearer|basic|token|digest|apikey|negotiate|ntlm|sharedkey|sharedkeylite|sharedaccesssignature|aws4-hmac-sha256)(?:\s|%20){1,3}(` + parameters + `|[^\s"',\\\]]+)`)},
+	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^Authorization` + headerSign + `([^\s"',\\\]]+)`), likely: noSentence},
+	{hints: []string{"authorization"}, pattern: regexp.MustCompile(`^(?i)authorization` + headerSign + `([^\s"',\\\]]+)`), likely: random},
+	{hints: []string{"bearer", "basic", "negotiate"}, apart: true, pattern: regexp.MustCompile(`^(?i)(?:bearer|basic|negotiate)(?:\s|%20){1,3}["']?([\w.~+/=-]{8,})`), likely: random},
+	{hints: []string{"bearer"}, apart: true, pattern: regexp.MustCompile(`^(?i)bearer:?(?:\s|%20){1,3}["']?([\w.~+/=-]+)`), likely: notAbout},
+	{hints: []string{"cookie"}, pattern: regexp.MustCompile(`^(?i)cookie["'\\]{0,2}\s{0,2}[:=]\s{0,2}([^\s;=]{1,80}=[^\s;]+(?:;\s?[\w-]+=[^\s;]+)*)`)},
+	{hints: []string{" -u ", " --user"}, find: curlUser},
+	{hints: []string{"token "}, pattern: regexp.MustCompile(`^(?i)token (?:id )?["']?([a-z0-9]{6}\.[a-z0-9]{16})`)}, // kubeadm
 	// Addresses.
 	{hints: []string{"://"}, pattern: regexp.MustCompile(`^://([^\s/]{1,200})@`)},
+	{hints: []string{"%3a%2f%2f"}, pattern: regexp.MustCompile(`^(?i)%3a%2f%2f([^\s/]{1,200})%40`)},
 	{hints: []string{"hooks.slack.com/services/"}, pattern: regexp.MustCompile(`^(?i)hooks.slack.com/services/([\w/]+)`)},
 	// Tokens that say what they are.
 	{hints: []string{"-----begin "}, pattern: regexp.MustCompile(`^(?s)(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.*?(?:-----END [A-Z0-9 ]{0,40}-----|\z))`)},
@@ -54,19 +60,21 @@ var forms = []form{
 	token(`(?:AKIA|ASIA|AROA|ABIA)[A-Z0-9]{16,}`, "akia", "asia", "aroa", "abia"),
 	token(`gh[pousr]_\w{20,}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
 	token(`github_pat_\w{20,}`, "github_pat_"),
-	token(`gl[a-z]{2,5}-[\w-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"),
-	token(`(?:xox[a-z]|xapp)-[\w-]{10,}`, "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xapp-"),
-	token(`(?:npm|hf|shpat|dop_v1|dckr_pat|sk_live|rk_live|sk_test|whsec)_[\w-]{16,}`, "npm_", "hf_", "shpat_", "dop_v1_", "dckr_pat_", "sk_live_", "rk_live_", "sk_test_", "whsec_"),
+	token(`gl[a-z]{2,5}-[\w-]{16,}`, "gloas-", "glft-", "glagent-", "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"),
+	token(`(?:xox[a-z]|xapp)-[\w-]{10,}`, "xoxe-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xapp-"),
+	token(`(?:npm|hf|shpat|shpss|shpca|shppa|dop_v1|doo_v1|dckr_pat|dckr_oat|sk_live|rk_live|sk_test|rk_test|whsec|glsa|rubygems)_[\w-]{16,}`, "npm_", "hf_", "shpat_", "shpss_", "shpca_", "shppa_",
+		"dop_v1_", "doo_v1_", "dckr_pat_", "dckr_oat_", "sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_", "glsa_", "rubygems_"),
 	token(`(?:sk-ant|sk-proj|pypi)-[\w-]{16,}`, "sk-ant-", "sk-proj-", "pypi-"),
 	token(`AIza[\w-]{30,}`, "aiza"),
 	token(`(?:ya29|hvs|hvb|SG)\.[\w.-]{16,}`, "ya29.", "hvs.", "hvb.", "sg."),
 	token(`GOCSPX-[\w-]{16,}`, "gocspx-"),
+	token(`(?:PMAK|NRAK)-[\w-]{16,}`, "pmak-", "nrak-"),
+	token(`ATATT3[\w=-]{16,}`, "atatt3"),
+	token(`dapi[0-9a-f]{32}`, "dapi"),
+	token(`tskey-[a-z]{2,16}-[\w-]{10,}`, "tskey-"),
+	token(`LS0tLS1CRUdJTi[\w+/=-]{8,}`, "ls0tls1crudjti"), // -----BEGIN
+	{hints: []string{"sk-"}, apart: true, pattern: regexp.MustCompile(`^(sk-[A-Za-z0-9]{20,})`), likely: mixed},
 	token(`AGE-SECRET-KEY[-]1\w{20,}`, "age-secret-key-1"),
-}
-
-// keyed is a form of a key and a value.
-func keyed(keys ...string) form {
-	return form{hints: keys, pattern: regexp.MustCompile(`^(?i)(?:` + strings.Join(keys, "|") + `)` + sign + value)}
 }
 
 // token is a form that has no key.
@@ -80,33 +88,22 @@ type hint struct {
 	form *form
 }
 
-// hints are those that begin with a byte, in any case.
-var hints = func() (by [256][]hint) {
-	for i := range forms {
-		for _, text := range forms[i].hints {
-			small, capital := text[0], strings.ToUpper(text)[0]
-			by[small] = append(by[small], hint{text, &forms[i]})
-			if capital != small {
-				by[capital] = append(by[capital], hint{text, &forms[i]})
-			}
-		}
-	}
-	return by
-}()
-
 // three is the place of three bytes in begins, by their five lowest bits: those are the
 // same for both cases of a letter.
 func three(before int, next byte) int { return before>>5 | int(next&31)<<10 }
 
-// begins has a bit for the first three bytes of each hint. Most texts have none of them.
-var begins = func() (bits [1 << 15 / 64]uint64) {
+// hints are those that may begin with three bytes; begins has a bit for each that some do.
+// Most texts have none of them.
+var hints, begins = func() (by map[int][]hint, bits [1 << 15 / 64]uint64) {
+	by = map[int][]hint{}
 	for i := range forms {
 		for _, text := range forms[i].hints {
 			at := three(three(three(0, text[0]), text[1]), text[2])
+			by[at] = append(by[at], hint{text, &forms[i]})
 			bits[at/64] |= 1 << (at % 64)
 		}
 	}
-	return bits
+	return by, bits
 }()
 
 // window is what is read of a value that may be no credential, in bytes: one that is
@@ -122,7 +119,7 @@ func scan(s string) string {
 		if begins[last/64]&(1<<(last%64)) == 0 || end < done+2 {
 			continue
 		}
-		if from, to := credential(s, end-2); to > 0 {
+		if from, to := credential(s, end-2, hints[last]); to > 0 {
 			b.WriteString(s[done:from])
 			b.WriteString(mask)
 			done = to
@@ -135,10 +132,17 @@ func scan(s string) string {
 	return b.String()
 }
 
-// credential is where the credential stands whose form begins at i; to is 0 where none does.
-func credential(s string, i int) (from, to int) {
-	for _, h := range hints[s[i]] {
-		if len(s)-i < len(h.text) || !beginsWith(s[i:], h.text) || h.form.apart && i > 0 && alphanumeric(s[i-1]) {
+// credential is where the credential stands whose form begins at i with one of the hints;
+// to is 0 where none does.
+func credential(s string, i int, hints []hint) (from, to int) {
+	for _, h := range hints {
+		if !hasFold(s[i:], h.text) || h.form.apart && i > 0 && alphanumeric(s[i-1]) {
+			continue
+		}
+		if h.form.find != nil {
+			if from, to = h.form.find(s, i, i+len(h.text)); to > from {
+				return from, to
+			}
 			continue
 		}
 		end := len(s)
@@ -161,8 +165,12 @@ func credential(s string, i int) (from, to int) {
 	return 0, 0
 }
 
-func beginsWith(s, lowered string) bool {
-	for j := 1; j < len(lowered); j++ { // The first byte is known.
+// hasFold reports whether a text begins with one in lower case, in any case.
+func hasFold(s, lowered string) bool {
+	if len(s) < len(lowered) {
+		return false
+	}
+	for j := range len(lowered) {
 		if lower(s[j]) != lowered[j] {
 			return false
 		}
@@ -196,6 +204,30 @@ func random(s string) bool {
 		}
 	}
 	return false
+}
+
+var login = regexp.MustCompile(`^[ =]?["']?[^\s:"']{1,80}:([^\s"']+)`)
+
+// curlUser is the password behind the flag with which curl takes one. Others take a user and a group.
+func curlUser(s string, begin, end int) (from, to int) {
+	if !strings.Contains(s[max(0, begin-window):begin], "curl") {
+		return 0, 0
+	}
+	m := login.FindStringSubmatchIndex(s[end:])
+	if m == nil {
+		return 0, 0
+	}
+	return end + m[2], end + m[3]
+}
+
+// mixed reports whether a word has capital letters, small ones and digits.
+func mixed(s string) bool {
+	return strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s && strings.ToUpper(s) != s
+}
+
+// noSentence reports whether a word is no part of one.
+func noSentence(s string) bool {
+	return !prose(s, "") && !never(s) && !strings.EqualFold(strings.TrimRight(s, ":."), "rbac")
 }
 
 // notAbout reports whether a word after "bearer" is not about bearer tokens.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/controllers/safetext"
 )
 
 // random is what looks like the secret part of a token; it is put together here so that
@@ -96,6 +97,110 @@ var credentials = []struct{ text, secret string }{
 	{"registry.example/app;token=hunter2", "hunter2"},
 	{"app=web,password=hunter2", "hunter2"},
 	{"password in (hunter2,hunter3)", "hunter3"},
+	// Variables and headers, by their names.
+	{`Invalid value: core.EnvVar{Name:"DB_PASSWORD", Value:"hunter2", ValueFrom:(*core.EnvVarSource)(nil)}`, "hunter2"},
+	{`{"name":"DB_PASSWORD","value":"hunter2"}`, "hunter2"},
+	{`{"name": "DB_PASSWORD", "value": "hunter 2"}`, "hunter"},
+	{`{\"name\":\"DB_PASSWORD\",\"value\":\"hunter2\"}`, "hunter2"},
+	{`{\\\"name\\\":\\\"DB_PASSWORD\\\",\\\"value\\\":\\\"hunter2\\\"}`, "hunter2"},
+	{"- name: DB_PASSWORD\n  value: hunter2", "hunter2"},
+	{"- name: DB_PASSWORD   value: hunter2", "hunter2"},
+	{`"- name: DB_PASSWORD\n  value: hunter2\n"`, "hunter2"},
+	{"- name: DB_CERT_KEY\n  value: |\n    hunter2\n    hunter2", "hunter2"},
+	{"{Name:DB_PASSWORD Value:hunter2 ValueFrom:nil}", "hunter2"},
+	{"{Name:DB_PASSWORD Value:my hunter2 ValueFrom:nil}", "hunter2"},
+	{"&EnvVar{Name:DB_PASSWORD,Value:hunter,2,ValueFrom:nil,}", "2,V"},
+	{"map[name:DB_PASSWORD value:hunter2]", "hunter2"},
+	{`{"key":"apiToken","value":"hunter2"}`, "hunter2"},
+	{`{"key":"API_KEY","value":"hunter2"}`, "hunter2"},
+	{`{"name":"apiKey","value":"hunter2"}`, "hunter2"},
+	{`{"name":"X-Auth","value":"hunter2"}`, "hunter2"},
+	{`{"name":"AWS_CREDS","value":"hunter2"}`, "hunter2"},
+	{`{"name":"MYPWD","value":"hunter2"}`, "hunter2"},
+	{`[{"op":"replace","path":"/data/password","value":"hunter2"}]`, "hunter2"},
+	{"- name: Authorization\n  value: Basic hunter2", "hunter2"},
+	{"access_token: Bearer hunter2", "hunter2"},
+	{"existingPassword=hunter2", "hunter2"},
+	{`"auth" : "hunter2"`, "hunter2"},
+	{`spec.x.password: Invalid value: "hunter2"`, "hunter2"},
+	// Flags.
+	{"--password hunter2", "hunter2"},
+	{"--db-password  hunter2", "hunter2"},
+	{"--token hunter2x9", "hunter2x9"},
+	{"-api-key hunter2", "hunter2"},
+	{`["--password","hunter2"]`, "hunter2"},
+	{`--password 'hunter 2'`, "hunter"},
+	{"curl -u admin:hunter2 https://host.example", "hunter2"},
+	{"curl -s --user 'admin:hunter2' https://host.example", "hunter2"},
+	// Signs, blocks, lists and what was cut off.
+	{"password: |\n  hunter2\n  hunter2", "hunter2"},
+	{"password: >-\n  hunter2", "hunter2"},
+	{"password => hunter2", "hunter2"},
+	{"password := hunter2", "hunter2"},
+	{"password==hunter2", "hunter2"},
+	{"passwords:\n- hunter2", "hunter2"},
+	{"\"password\":\n  \"hunter2\"", "hunter2"},
+	{"password:      hunter2", "hunter2"},
+	{"data[password]=hunter2", "hunter2"},
+	{`"password":["hunter2"]`, "hunter2"},
+	{`"password": ["hunter2", "hunter3"]`, "hunter3"},
+	{"map[password:[hunter2 hunter3]]", "hunter3"},
+	{`\\\"password\\\":\\\"hunter2\\\"`, "hunter2"},
+	{`password="hunter 2`, "hunter"},
+	{`"password" : "hunter2"`, "hunter2"},
+	// Keys.
+	{"dbpass=hunter2", "hunter2"},
+	{"passwords=hunter2", "hunter2"},
+	{"tokens=hunter2", "hunter2"},
+	{"credentials=hunter2", "hunter2"},
+	{"creds=hunter2", "hunter2"},
+	{"passcode=hunter2", "hunter2"},
+	{"SECRET_KEY_BASE=hunter2", "hunter2"},
+	{"ENCRYPTION_KEY=hunter2", "hunter2"},
+	{"MASTER_KEY=hunter2", "hunter2"},
+	{"signing-key=hunter2", "hunter2"},
+	{"private-key=hunter2", "hunter2"},
+	{"secretToken: hunter2", "hunter2"},
+	{"consumer-secret: hunter2", "hunter2"},
+	{"token_secret: hunter2", "hunter2"},
+	{"x-amz-signature:hunter2", "hunter2"},
+	{"X-Hub-Signature-256: sha256=hunter2", "hunter2"},
+	// Headers.
+	{"Authorization: hunter", "hunter"},
+	{"Authorization: SharedKey acct:hunter2", "hunter2"},
+	{`Authorization: Digest username="bob", realm="r", response="hunter2"`, "hunter2"},
+	{"map[Authorization:[Bearer hunter2]]", "hunter2"},
+	{`{"Authorization":["Basic hunter2"]}`, "hunter2"},
+	{"Bearer%20" + random, random},
+	// What is encoded, or divided by what cannot be seen.
+	{"https%3A%2F%2Fuser%3Ahunter2%40host.example", "hunter2"},
+	{"registry.example/app%23token%3Dhunter2", "hunter2"},
+	{"%22password%22%3A%22hunter2%22", "hunter2"},
+	{"LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlF", "UFJJVkFURS"},
+	{"pass\u200bword=hunter2", "hunter2"},
+	{"password=hun\u200bter2", "ter2"},
+	{"pass\u00adword: hunter2", "hunter2"},
+	{"ghp\u2060_" + random, random},
+	// Tokens.
+	{"dckr_oat_" + random, random},
+	{"gloas-" + random, random},
+	{"glft-" + random, random},
+	{"glagent-" + random, random},
+	{"doo_v1_" + random, random},
+	{"rk_test_" + random, random},
+	{"xoxe-" + random, random},
+	{"sk-" + random, random},
+	{"glsa_" + random, random},
+	{"shpss_" + random, random},
+	{"shpca_" + random, random},
+	{"dapi" + strings.Repeat("0a1b", 8), "0a1b"},
+	{"tskey-auth-" + random, random},
+	{"rubygems_" + random, random},
+	{"PMAK-" + random, random},
+	{"NRAK-" + random, random},
+	{"ATATT3" + random, random},
+	{"bootstrap token abcdef.0123456789" + "abcdef", "0123456789"},
+	{"kubeadm join --token abcdef.0123456789" + "abcdef", "0123456789"},
 }
 
 func TestCredentialsAreMasked(t *testing.T) {
@@ -126,6 +231,7 @@ func TestImages(t *testing.T) {
 		"nginx#token=abc": "nginx#…", "nginx;token=abc": "nginx;…", "host/nginx?token=abc": "host/nginx?…", "nginx?token=abc": "nginx?…",
 		"u:p#x@host/app": "…@host/app", "u:p?x@host/app;a": "…@host/app;…", "nginx:ghp_" + random: "nginx:…", "nginx:1 password=x": "nginx:1 password=…",
 		"https://u:p?w@host/app": "https://…@host/app",
+		"token@host/app":         "…@host/app", "host/app@sha256:abc123…": "host/app@sha256:abc123…", "host/app%23token%3Dhunter2": "host/app%…", "nginx:ghp\u200b_" + random: "nginx:…", "a\nb": "a b",
 	} {
 		if got := redact.Image(ref); got != want {
 			t.Errorf("%q becomes %q, want %q", ref, got, want)
@@ -161,6 +267,21 @@ var harmless = []string{
 	"CreateContainerConfigError", "ErrImagePull", "secret-reader", "token-reviewer-5b8f7c", "my-password-store", "api-key-manager", "passthrough=true", "authority=example", "cookie-clicker:1.0", "basic-auth-proxy",
 	"OOMKilled: exit code 137", "Stopping container app", "node.kubernetes.io/not-ready:NoExecute op=Exists for 300s", "--token-ttl=24h", "signature verification failed for image app:1", "is it there? or not", "größer → 名前 ✓ …",
 	"the certificate begins with -----BEGIN CERTIFICATE-----", "x509: certificate signed by unknown authority", "unknown flag: --password", "key secret: not found", "token: expired", "asia-east1-docker.pkg.dev/shop/app:1", "sg.example", "Secret: required",
+	// What the kubelet and the API server say every day.
+	`MountVolume.SetUp failed for volume "db-password" : secret "db-password" not found`, `MountVolume.SetUp failed for volume "db-secret" : secret "db-secret" not found`,
+	`MountVolume.SetUp failed for volume "token" : configmap "x" not found`, `MountVolume.SetUp failed for volume "api-token" : failed to sync secret cache: timed out waiting for the condition`,
+	`MountVolume.SetUp failed for volume "credential" : hostPath type check failed: /etc/creds is not a directory`, `secret "db-password": forbidden`, `couldn't mount password: secret "db" not found`,
+	`couldn't find key "password": not found`, `key "token": not found`, `{"message":"volume \"db-password\" : secret \"db-password\" not found"}`,
+	"spec.x.password: Required value", "spec.apiKey: Required value", "spec.accessKey: Forbidden: may not be set", `spec.password: Invalid value: "": must not be empty`, "spec.password: Invalid value: null",
+	"failed to read password: open /etc/pw: no such file", "sh: passwd: command not found", "password: too short", "password: must be at least 8 characters", "password: couldn't be read", "password: <nil>",
+	"DB_PASSWORD:  <set to the key 'password' in secret 'db'>  Optional: false", "use --password or --token", "--token is required", "--password must be set", `"--token" must be set`, "authorization: enabled",
+	`User "alice@example.com" cannot create resource "pods"`, `User "oidc:alice@example.com" cannot list resource "pods"`, "contact platform-team@example.com", "actions/checkout@v4", "pkg@1.2.3", "see https://example.com/pkg@v1.2.3",
+	"registry.example/app:1@sha256:abc123…", `Post "https://hook.svc:443/mutate?timeout=10s": EOF`, `Get "https://10.0.0.1:443/api/v1/pods?limit=500&resourceVersion=0": dial tcp 10.0.0.1:443: i/o timeout`,
+	"automountServiceAccountToken=false", "imagePullSecret=regcred not found", "auth.existingSecret=foo", "auth=none", "pass=true", "max_tokens=4096", "passwords=3", "std::token::value", "if token != x",
+	`{"name":"LOG_LEVEL","value":"debug"}`, `{"name":"AUTH_ENABLED","value":"true"}`, "{Name:DB_PASSWORD Value: ValueFrom:&EnvVarSource{}}", "- name: DB_PASSWORD\n  valueFrom:", `env[0].name: Required value`, "hostname: token-1, value: x",
+	`"secret":{"secretName":"web-tls"}`, `"existingSecret":"db"`, "- name: DB_PASSWORD\n  value:\n- name: LOG_LEVEL", `{"name":"DB_PASSWORD","value":""}`, `{"name":"DB_PASSWORD","valueFrom":{"secretKeyRef":{"name":"db","key":"password"}}}`, "--token sets it",
+	"&SecretKeySelector{LocalObjectReference:LocalObjectReference{Name:db-password,},Key:password,Optional:nil,}", `{"key": "key1", "value": "x", "effect": "NoSchedule"}`, "{Key:node.kubernetes.io/not-ready Operator:Exists Value: Effect:NoExecute}", "EnvVar{Name:DB_PASSWORD,Value:,ValueFrom:nil,}",
+	"chown -u 1000:1000", "sk-learn-training-7d4b9c6f5d-x2x9k", "task-aaaaaaaaaaaaaaaaaaaaaaaaaa", "abcdef.abcdefghijklmnop.example", "database-dapi-1", "password:", "password: ", "token=", "--password", `"--password",`, "password: |", "password: >-\n", "password=[", "password:\n  secretKeyRef:\n    name: db", `password:\n  secretKeyRef:\n`, "name: key",
 }
 
 func TestHarmlessWordsStay(t *testing.T) {
@@ -186,9 +307,22 @@ func TestLongCredentials(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"Get https://user:pass@host.example/: a\nb\tc\x1b[2J": "Get https://…@host.example/: a b c [2J", "password=hunter2\u202e, refused": "password=… , refused", "web": "web", "": "",
+		"Get https://user:pass@host.example/: a\nb\tc\x1b[2J": "Get https://…@host.example/: a b c [2J", "password=hunter2\u202e, refused": "password=…, refused", "a\u202eb": "a b", "a\r\nb": "a  b",
+		"password: |\n  hunter2\n  hunter3\nuser: bob": "password: |   … user: bob", "web": "web", "": "",
 	} {
 		if got := redact.Line(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestQueries: what the clients of an API server ask stays, whatever else stands there.
+func TestQueries(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://a/b?timeout=10s&x=hunter2&y=hunter3&limit=5": "https://a/b?timeout=10s&…&limit=5", "https://a/b?timeout=hunter2": "https://a/b?…", "https://a/b?limit": "https://a/b?…",
+		"https://a/b?watch=true&resourceVersion=7": "https://a/b?watch=true&resourceVersion=7",
+	} {
+		if got := redact.Text(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
@@ -202,12 +336,12 @@ func FuzzText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, redacted := range []func(string) string{redact.Text, redact.Image} {
+		for _, redacted := range []func(string) string{redact.Text, redact.Line, redact.Image} {
 			got := redacted(s)
 			if again := redacted(got); again != got {
 				t.Fatalf("%q becomes %q and then %q", s, got, again)
 			}
-			if utf8.ValidString(s) && !utf8.ValidString(got) || len(got) > 3*len(s) {
+			if !utf8.ValidString(got) || strings.ContainsFunc(got, safetext.Hidden) || len(got) > 3*len(s) {
 				t.Fatalf("%q becomes %q", s, got)
 			}
 		}
@@ -215,10 +349,12 @@ func FuzzText(f *testing.F) {
 }
 
 func BenchmarkText(b *testing.B) {
-	hostile := map[string]string{"eyJ": "eyJ-", "bearer": "Bearer ", "password": "password", "begin": "-----BEGIN ", "address": "://", "cookie": "cookie: a=b; ", "unlikely": "token:", "header": "authorization:", "crumbs": "cookie:", "list": "token in ("}
+	hostile := map[string]string{"eyJ": "eyJ-", "bearer": "Bearer ", "password": "password", "begin": "-----BEGIN ", "address": "://", "cookie": "cookie: a=b; ", "unlikely": "token:", "header": "authorization:", "crumbs": "cookie:", "list": "token in (",
+		"names": "name:", "tokens": "token: x ", "env": "name:key,", "quotes": `token:"token:\"`, "flags": "--token -", "brackets": "password=[", "curl": "curl -u "}
 	texts := map[string]string{
 		"pulls": `Back-off pulling image "registry.example/shop/web:1.2.3"`,
 		"quota": `pods "web-1" is forbidden: exceeded quota: team, requested: pods=1,secrets=1, used: pods=2, limited: pods=2`, "secret": `secret "web-tls" not found`, "login": "Get https://user:pass@registry.example/v2/: timeout", "name": "metadata.labels[app]",
+		"env": `{"name":"DB_PASSWORD","value":"hunter2"}`, "namespace": `namespaces "shop" not found: names and keys are wrong`,
 	}
 	for name, s := range hostile {
 		for _, n := range []int{2 << 10, 8 << 10} {

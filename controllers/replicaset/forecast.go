@@ -64,7 +64,7 @@ type criterion struct {
 // criteria in the order in which they are compared, as head and tail do.
 var criteria = []criterion{
 	{"unassigned", func(a, b *candidate) int { return first(a.pod.Node == "", b.pod.Node == "") },
-		func(_, b *candidate) decision.Words { return against("is on no node", b, "is on one") }},
+		func(_, b *candidate) decision.Words { return against("is not scheduled", b, "is") }},
 	{"phase", func(a, b *candidate) int { return cmp.Compare(a.phase, b.phase) },
 		func(a, b *candidate) decision.Words {
 			return against("is "+a.pod.Phase, b, "is "+b.pod.Phase)
@@ -87,7 +87,7 @@ var criteria = []criterion{
 	{"readySince", func(a, b *candidate) int {
 		return cmp.Or(first(a.readyZero, b.readyZero), cmp.Compare(a.readyBucket, b.readyBucket))
 	}, func(a, b *candidate) decision.Words {
-		return younger("has been ready for less long", a.pod.ReadySince, b, b.pod.ReadySince)
+		return younger("has been ready for a shorter time", "Ready time", a.pod.ReadySince, b, b.pod.ReadySince)
 	}},
 }
 
@@ -105,7 +105,7 @@ var ties = []criterion{
 	{"age", func(a, b *candidate) int {
 		return cmp.Or(first(a.pod.Created.IsZero(), b.pod.Created.IsZero()), cmp.Compare(a.ageBucket, b.ageBucket))
 	}, func(a, b *candidate) decision.Words {
-		return younger("is younger", a.pod.Created, b, b.pod.Created)
+		return younger("is younger", "creation time", a.pod.Created, b, b.pod.Created)
 	}},
 }
 
@@ -127,9 +127,9 @@ func against(is string, b *candidate, other string) decision.Words {
 	return decision.Words{}.Say(is + ", ").Name(b.pod.Name).Say(" " + other)
 }
 
-func younger(is string, at time.Time, b *candidate, other time.Time) decision.Words {
+func younger(is, what string, at time.Time, b *candidate, other time.Time) decision.Words {
 	if at.IsZero() {
-		return against("does not say since when", b, "does")
+		return against("has no "+what, b, "has one")
 	}
 	return decision.Words{}.Say(is + ": ").Since(at).Say(" against ").Since(other).Say(" of ").Name(b.pod.Name)
 }

@@ -43,13 +43,13 @@ func TestForecastSaysWhy(t *testing.T) {
 		minReady      int64
 		siblings      map[string]int64
 	}{
-		{"unassigned", "is on no node, b is on one", []change{node(""), unready, phase("Pending")}, 0, nil},
+		{"unassigned", "is not scheduled, b is", []change{node(""), unready, phase("Pending")}, 0, nil},
 		{"phase", "is Pending, b is Running", []change{phase("Pending"), unready}, 0, nil},
 		{"ready", "is not ready, b is", []change{unready}, 0, nil},
 		{"settling", "is ready but not available yet, b is available", []change{readyFor(time.Minute)}, 120, nil},
 		{"cost", "has the lower deletion cost: -5 against 0 of b", []change{cost(-5)}, 0, nil},
 		{"colocated", "is on a node with 3 pods of its owner, b on one with 1", []change{node("node-2")}, 0, map[string]int64{"node-1": 1, "node-2": 3}},
-		{"readySince", "has been ready for less long: 1m against 1h of b", []change{readyFor(time.Minute)}, 0, nil},
+		{"readySince", "has been ready for a shorter time: 1m against 1h of b", []change{readyFor(time.Minute)}, 0, nil},
 		{"restarts", "was restarted more often: 4 times against 0 of b", []change{restarted(4)}, 0, nil},
 		{"restarts", "was restarted more often: 2 times against 0 of b", []change{sidecars(2)}, 0, nil},
 		{"age", "is younger: 1h 1m against 2h of b", []change{created(61 * time.Minute)}, 0, nil},

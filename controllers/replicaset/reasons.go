@@ -13,59 +13,59 @@ const (
 	timerStatus   = "status"
 )
 
-// explain keeps the tables below short.
-var explain = decision.Because
+// because keeps the tables below short.
+var because = decision.Because
 
 // What several reasons have in common.
 const (
-	nothing    = "Nothing has to be done."
+	nothing    = "No action needed."
 	keepsPods  = "The number of pods is maintained."
 	noneMade   = "No pod is created or deleted."
-	triedAgain = "It is tried again with back-off, for as long as it takes."
+	triedAgain = "It is tried again with back-off, indefinitely."
 	readPod    = "Look at the pod that is named: `kubectl describe pod` and its logs."
 )
 
 // Codes are the situations that Say tells apart: the stable reason code of a
 // sentence, and what it means.
 var Codes = decision.Reasons{Scope: "replicaset", Kind: "sentence", Or: &diagnosis.Codes, Doc: "The situation of a ReplicaSet or ReplicationController: `sentence.code` of a trace.", List: []decision.Reason{
-	explain("gone", "It is not in the cache any more.", "Nothing.", "It is created again.", nothing, "RS-2"),
-	explain("echo", "A cache does not show its own last write yet, so nothing is decided.", noneMade, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it lasts.", "RS-1"),
-	explain("invalid-selector", "Its selector cannot be read, so nothing is decided until it changes.", "Its pods are left alone.", "Its next change.", "Correct the selector; mostly it has to be recreated.", "RS-4"),
-	explain("parent", "A live read said that it is gone or being deleted, which the cache does not show yet.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
-	explain("unanswered", "No API server answers, or it has lost its etcd, so a write is still due.", noneMade, "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`.", "RS-8.create", "RS-9.status"),
-	explain("claim-refused", "A pod could not be adopted or released, which ends the sync before anything else.", noneMade+" "+triedAgain, "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", "RS-6.adopt", "RS-6.release"),
-	explain("delete-refused", "The API server refused to delete its pods.", triedAgain, "Whoever refuses it allows it.", "Read the message, and look at the webhooks.", "RS-9.failure"),
-	explain("status-refused", "The API server refused its status.", keepsPods+" The status is tried again with back-off.", "Whoever refuses it allows it.", "Read the message, and check the rights of the service account.", "RS-9.status"),
-	explain("unknown-outcome", "The reply to a write was lost, so the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-8.create", "RS-8.rank", "RS-9.status"),
-	explain("conflict", "Another writer changed it first, so the next sync decides on that.", "Its status was not written.", "The next sync.", "Look at the manager that is named. Two programs must not write one field.", "RS-9.status"),
-	explain("superseded", "A newer write of this process to the same object made this one pointless.", "Its status was not written.", "The echo of the newer write.", nothing, "RS-9.status"),
-	explain("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace is removed.", nothing, "RS-8.namespace", "RS-8.create"),
-	explain("deleting", "It is being deleted, and its pods are left to the garbage collector.", "Its status is updated.", "Its finalizers are done.", "Look at its finalizers if it stays.", "RS-8.deleting"),
-	explain("creating", "Pods were created by this sync.", "The next ones wait until these are seen.", "The pods come into the cache.", "Wait.", "RS-8.create"),
-	explain("deleting-pods", "Pods were deleted by this sync.", "The next ones wait until these are seen to go.", "The pods are gone.", "Wait.", "RS-8.rank"),
-	explain("claiming", "Pods were adopted or released by this sync.", "Everything else follows when that is seen.", "The echo of the claim.", "Check who changed labels or owner references.", "RS-6.adopt", "RS-6.release"),
-	explain("planned", "A creation or deletion is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, "RS-8.create", "RS-8.rank", "RS-6.adopt"),
-	explain("expectations", "Pods that it asked for have not been seen yet, so none are created or deleted.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches on the page of the queues if it lasts.", "RS-3"),
-	explain("min-ready", "Some of its pods are ready, but not for minReadySeconds yet.", keepsPods, "Time.", "Wait, or lower minReadySeconds.", "RS-11"),
-	explain("claim-late", "A pod was gone before it could be claimed, so the number is not right yet.", "The next look corrects it.", "The watch event of that pod.", nothing, "RS-6.adopt"),
-	explain("scaled-to-zero", "It wants no pods and has none.", "Nothing.", "Its size changes.", nothing, "RS-8.size"),
-	explain("settled", "It has the pods that it wants, and all are available.", "Nothing, until something changes.", "A change of it or of its pods.", nothing, "RS-9.available"),
+	because("gone", "It is not in the cache any more.", "Nothing.", "It is created again.", nothing, "RS-2"),
+	because("echo", "A cache does not show its own last write yet, so nothing is decided.", noneMade, "The watch event of that write; the timer looks again in between.", "Look at the lag of the caches on the page of the queues if it persists.", "RS-1"),
+	because("invalid-selector", "Its selector cannot be read, so nothing is decided until it changes.", "Its pods are left alone.", "Its next change.", "Correct the selector; mostly it has to be recreated.", "RS-4"),
+	because("parent", "A live read said that it is gone or being deleted, which the cache does not show yet.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
+	because("unanswered", "No API server answers, or it has lost its etcd, so a write is still pending.", noneMade, "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`.", "RS-8.create", "RS-9.status"),
+	because("claim-refused", "A pod could not be adopted or released, which ends the sync before anything else.", noneMade+" "+triedAgain, "The refusing component allows it.", "Read the message, and check the permissions of the service account.", "RS-6.adopt", "RS-6.release"),
+	because("delete-refused", "The API server refused to delete its pods.", triedAgain, "The refusing component allows it.", "Read the message, and look at the webhooks.", "RS-9.failure"),
+	because("status-refused", "The API server refused its status.", keepsPods+" The status is tried again with back-off.", "The refusing component allows it.", "Read the message, and check the permissions of the service account.", "RS-9.status"),
+	because("unknown-outcome", "The reply to a write was lost, so the next sync reads live before it decides.", noneMade, "That live read.", "Look at the connection to the API server where it happens often.", "RS-8.create", "RS-8.rank", "RS-9.status"),
+	because("conflict", "Another writer changed it first, so the next sync decides on that.", "Its status was not written.", "The next sync.", "Look at the manager that is named. Two programs must not write the same field.", "RS-9.status"),
+	because("superseded", "A newer write of this process to the same object made this one pointless.", "Its status was not written.", "The echo of the newer write.", nothing, "RS-9.status"),
+	because("namespace-terminating", "Its namespace is being deleted, so nothing can be created.", "Nothing is tried again.", "Never: the namespace is removed.", nothing, "RS-8.namespace", "RS-8.create"),
+	because("deleting", "It is being deleted, and its pods are left to the garbage collector.", "Its status is updated.", "Its finalizers are done.", "Look at its finalizers if it remains.", "RS-8.deleting"),
+	because("creating", "Pods were created by this sync.", "The next ones wait until the cache shows these.", "The pods come into the cache.", "Wait.", "RS-8.create"),
+	because("deleting-pods", "Pods were deleted by this sync.", "The next ones wait until the cache shows these deletions.", "The pods are gone.", "Wait.", "RS-8.rank"),
+	because("claiming", "Pods were adopted or released by this sync.", "Everything else follows when that is seen.", "The echo of the claim.", "Check who changed labels or owner references.", "RS-6.adopt", "RS-6.release"),
+	because("planned", "A creation or deletion is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, "RS-8.create", "RS-8.rank", "RS-6.adopt"),
+	because("expectations", "Pods that it asked for have not been seen yet, so none are created or deleted.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches on the page of the queues if it persists.", "RS-3"),
+	because("min-ready", "Some of its pods are ready, but not for minReadySeconds yet.", keepsPods, "Only time.", "Wait, or lower minReadySeconds.", "RS-11"),
+	because("claim-late", "A pod was deleted before it could be claimed, so the number is not right yet.", "The next sync corrects it.", "The watch event of that pod.", nothing, "RS-6.adopt"),
+	because("scaled-to-zero", "It wants no pods and has none.", "Nothing.", "Its size changes.", nothing, "RS-8.size"),
+	because("settled", "It has the pods that it wants, and all are available.", "Nothing, until something changes.", "A change of it or of its pods.", nothing, "RS-9.available"),
 }}
 
 // HeldCodes are why a write was held back.
 var HeldCodes = decision.Reasons{Scope: "replicaset", Kind: "held", Doc: "Why pods were not created, deleted or adopted: `held[].code` of a verdict.", List: []decision.Reason{
-	explain(heldEcho, "A cache does not show its own last write yet.", noneMade, "The watch event of that write.", "Look at the lag of the caches if it lasts.", "RS-1"),
-	explain(heldRequests, "Pods that it asked for have not been seen yet.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if it lasts.", "RS-3"),
-	explain(heldNamespace, "Its namespace is being deleted.", "No pod is created.", "Never: the namespace is removed.", nothing, "RS-8.namespace"),
-	explain(heldParent, "A live read said that it is gone or being deleted.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
+	because(heldEcho, "A cache does not show its own last write yet.", noneMade, "The watch event of that write.", "Look at the lag of the caches if it persists.", "RS-1"),
+	because(heldRequests, "Pods that it asked for have not been seen yet.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if it persists.", "RS-3"),
+	because(heldNamespace, "Its namespace is being deleted.", "No pod is created.", "Never: the namespace is removed.", nothing, "RS-8.namespace"),
+	because(heldParent, "A live read said that it is gone or being deleted.", "Nothing is adopted.", "The watch event, or a second.", nothing, "RS-6.parent"),
 }}
 
 // TimerCodes are what the loop looks again for.
 var TimerCodes = decision.Reasons{Scope: "replicaset", Kind: "timer", Doc: "Why the loop looks again by the clock: `timers[].code`, and the code of the cause when it fires.", List: []decision.Reason{
-	explain(timerEcho, "Its own write is not in a cache yet, or a live read knew more.", noneMade, "The watch event; else it looks again after 1 s, doubling to 30 s.", "Look at the lag of the caches if it lasts.", "RS-1", "RS-6.parent"),
-	explain(timerRequests, "Pods that it asked for stop being waited for.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if it comes to that.", "RS-3"),
-	explain(timerMinReady, "A ready pod has then been ready for minReadySeconds.", keepsPods, "Time.", nothing, "RS-11"),
-	explain(timerStatus, "A status that only grows is held back, so that one write tells more.", keepsPods, "The window is over, or something urgent is to be told.", nothing, "RS-9.hold"),
+	because(timerEcho, "Its own write is not in a cache yet, or a live read knew more.", noneMade, "The watch event; else it looks again after 1 s, doubling to 30 s.", "Look at the lag of the caches if it persists.", "RS-1", "RS-6.parent"),
+	because(timerRequests, "Pods that it asked for stop being waited for.", noneMade, "Their watch events, or five minutes.", "Look at the lag of the caches if that happens.", "RS-3"),
+	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", keepsPods, "Only time.", nothing, "RS-11"),
+	because(timerStatus, "A status that only grows is held back, so that one write tells more.", keepsPods, "The window is over, or something urgent is to be told.", nothing, "RS-9.hold"),
 }}
 
 // Reasons are all codes of the loop.

@@ -6,18 +6,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-// Numbers are the key numbers of the object as facts of this sync.
-func Numbers(s *Snapshot) []decision.Fact {
-	t := count(s)
-	return append(append([]decision.Fact{
-		decision.Count("wanted", s.Want),
-		decision.Count("pods", t.pods),
-		decision.Count("ready", t.ready),
-		decision.Count("available", t.available),
-		decision.Count("terminating", t.terminating),
-	}, s.Recent.Facts()...), Diagnose(s).Facts()...)
-}
-
 // teller is what a sentence is made from.
 type teller struct {
 	s      *Snapshot
@@ -77,15 +65,15 @@ func (t *teller) fail(code string) {
 
 func (t *teller) gone() {
 	t.is(decision.ToneNeutral, "gone", "gone")
-	t.out.Lead = decision.Words{}.Say("the cache does not hold it any more, so nothing is left to decide")
+	t.out.Lead = decision.Words{}.Say("it is no longer in the cache, so there is nothing to decide")
 }
 
 func (t *teller) echo() {
 	e := t.s.Echo[0]
 	t.is(decision.ToneWaiting, "echo", "waiting")
 	t.out.Lead = decision.Words{}.Say("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
-		Say(" is not seen yet, the cache is at ").Name(e.Cached).Say(", for ").Since(e.Since)
-	t.out.Then = decision.Words{}.Say("Decides when it is seen, or looks again in ").Until(e.Check)
+		Say(" is not in the cache after ").Since(e.Since).Say("; the cache is at ").Name(e.Cached)
+	t.out.Then = decision.Words{}.Say("Continues when the cache shows it, or looks again in ").Until(e.Check)
 	t.out.Since, t.out.ChangesAt = e.Since, e.Check
 }
 
@@ -93,7 +81,7 @@ func (t *teller) invalid() {
 	t.fail("invalid-selector")
 	t.out.Lead = decision.Words{}.Say("its selector cannot be read (").Quote(prose.ClipMiddle(t.last.Verdict.Invalid, longest)).
 		Say("), so its pods are left alone")
-	t.out.Then = decision.Words{}.Say("Looks again when it changes; no timer is set")
+	t.out.Then = decision.Words{}.Say("Not retried until it changes")
 }
 
 func (t *teller) parent() {
@@ -112,7 +100,7 @@ func (t *teller) parent() {
 func (t *teller) tryAgain() decision.Words {
 	switch {
 	case t.try.Next.IsZero():
-		return decision.Words{}.Say("It is tried again")
+		return decision.Words{}.Say("It will be retried")
 	case t.try.Number == 0:
 		return t.decideAgain()
 	}
@@ -166,15 +154,15 @@ func (t *teller) scaledToZero() bool {
 }
 
 // unsettled is what is left where a claim came too late: the number is not
-// right, and only another look can fix it.
+// right, and only another sync can correct it.
 func (t *teller) unsettled() bool {
 	if t.tally.pods == t.s.Want {
 		return false
 	}
 	t.is(decision.ToneWaiting, "claim-late", "waiting")
 	t.out.Lead = decision.Words{}.Say("it has ").Count("pods", t.tally.pods).Say(prose.Plural(t.tally.pods, " pod", " pods")+" and wants ").
-		Count("wanted", t.s.Want).Say(", as a pod was gone before it could be claimed")
-	t.out.Then = decision.Words{}.Say("Decides again when the cache shows it")
+		Count("wanted", t.s.Want).Say(", because a pod was deleted before it could be claimed")
+	t.out.Then = decision.Words{}.Say("Continues when the cache shows it")
 	return true
 }
 

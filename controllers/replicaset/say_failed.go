@@ -10,17 +10,20 @@ import (
 
 // unanswered is an API server that is not there, or cannot serve.
 func (t *teller) unanswered() bool {
-	_, o := failed(t.last, decision.Adopt, decision.Release, decision.CreatePods, decision.DeletePods)
-	what := "pods"
-	if o == nil && t.report != nil {
-		o, what = t.report.Outcome, "its status"
+	a, o := failed(t.last, decision.Adopt, decision.Release, decision.CreatePods, decision.DeletePods)
+	due := "its status still has to be written"
+	switch {
+	case o != nil:
+		due = "pods still have to be " + diagnosis.Done(a.Kind)
+	case t.report != nil:
+		o = t.report.Outcome
 	}
 	why, ok := diagnosis.Unanswered(o)
 	if !ok {
 		return false
 	}
 	t.is(decision.ToneWaiting, "unanswered", "waiting")
-	t.out.Lead = diagnosis.Fit(append(why, words(", so the write of "+what+" is still due")...), longLead)
+	t.out.Lead = diagnosis.Fit(append(why, words(", so "+due)...), longLead)
 	t.out.Then = diagnosis.Again(t.try)
 	t.out.ChangesAt = t.try.Next
 	return true
@@ -125,8 +128,8 @@ func (t *teller) statusRefused() bool {
 		t.out.Then = t.decideAgain()
 	case decision.Superseded:
 		t.is(decision.ToneWaiting, "superseded", "waiting")
-		t.out.Lead = decision.Words{}.Say("a newer write of this process to it is on its way back, so its status was not written")
-		t.out.Then = decision.Words{}.Say("Decides when that is seen")
+		t.out.Lead = decision.Words{}.Say("the cache does not show a newer write of this process to it yet, so its status was not written")
+		t.out.Then = decision.Words{}.Say("Continues when the cache shows it")
 	case decision.Unknown:
 		t.is(decision.ToneWaiting, "unknown-outcome", "waiting")
 		t.out.Lead = told(decision.Words{}.Say("the reply to its status was lost"), o)

@@ -37,10 +37,13 @@ func (t *teller) tellWork(a *decision.Action, r decision.Round, done bool) {
 		}
 	case decision.Adopt:
 		t.is(decision.ToneMoving, "claiming", "moving")
-		t.out.Lead = claimed(tense(done, "adopted ", "the next write adopts "), r, a, "orphans").Say(" without a controller")
+		t.out.Lead, _ = claimed(tense(done, "adopted ", "the next write adopts "), r, a, "orphans")
+		t.out.Lead = t.out.Lead.Say(" without a controller")
 	default:
 		t.is(decision.ToneMoving, "claiming", "moving")
-		t.out.Lead = claimed(tense(done, "released ", "the next write releases "), r, a, "strays").Say(" with other labels than it selects")
+		var n int64
+		t.out.Lead, n = claimed(tense(done, "released ", "the next write releases "), r, a, "strays")
+		t.out.Lead = t.out.Lead.Say(" that no longer " + prose.Plural(n, "matches", "match") + " its selector")
 	}
 	managing := a.Kind == decision.CreatePods || a.Kind == decision.DeletePods
 	if managing {
@@ -62,21 +65,20 @@ func tense(done bool, past, future string) decision.Words {
 	return decision.Words{}.Say(future)
 }
 
-// claimed counts the pods of one kind of claim, or names the first one where
-// some of them turned out to be gone.
-func claimed(w decision.Words, r decision.Round, first *decision.Action, fact string) decision.Words {
-	var n int64
+// claimed counts the pods of one kind of claim, or names the first one where some of
+// them turned out to be gone. n is how many it speaks of.
+func claimed(w decision.Words, r decision.Round, first *decision.Action, fact string) (said decision.Words, n int64) {
 	for i := range r.Verdict.Actions {
 		a := &r.Verdict.Actions[i]
 		switch {
 		case a.Kind != first.Kind:
 		case i < len(r.Outcomes) && r.Outcomes[i].State == decision.Tolerated:
-			return w.Say("pod ").Name(first.Target.Name)
+			return w.Say("pod ").Name(first.Target.Name), 1
 		default:
 			n++
 		}
 	}
-	return w.Count(fact, n).Say(prose.Plural(n, " pod", " pods"))
+	return w.Count(fact, n).Say(prose.Plural(n, " pod", " pods")), n
 }
 
 func (t *teller) expecting() bool {
@@ -85,16 +87,18 @@ func (t *teller) expecting() bool {
 	}
 	e := t.s.Expect
 	t.is(decision.ToneWaiting, "expectations", "waiting")
+	seen := "it"
 	switch {
 	case e.Creates > 0:
+		seen = prose.Plural(e.Creates, "it", "them")
 		t.out.Lead = decision.Words{}.Count("creates", e.Creates).
-			Say(prose.Plural(e.Creates, " pod it created has", " pods it created have") + " not been seen yet")
+			Say(prose.Plural(e.Creates, " pod it created is", " pods it created are"))
 	default:
-		t.out.Lead = decision.Words{}.Count("deletes", e.Deletes).
-			Say(prose.Plural(e.Deletes, " pod it deleted has", " pods it deleted have") + " not been seen to go yet")
+		t.out.Lead = decision.Words{}.Say("the deletion of ").Count("deletes", e.Deletes).
+			Say(prose.Plural(e.Deletes, " pod is", " pods is"))
 	}
-	t.out.Lead = t.out.Lead.Say(", for ").Since(e.Since)
-	t.out.Then = decision.Words{}.Say("Creates and deletes nothing until they are, or for ").Until(e.Expires).Say(" more")
+	t.out.Lead = t.out.Lead.Say(" not in the cache after ").Since(e.Since)
+	t.out.Then = decision.Words{}.Say("Nothing is created or deleted until the cache shows " + seen + ", for at most ").Until(e.Expires).Say(" more")
 	t.out.Since, t.out.ChangesAt = e.Since, e.Expires
 	return true
 }
@@ -108,16 +112,16 @@ func (t *teller) settling() bool {
 	t.out.Lead = decision.Words{}.Count("settling", n).Say(prose.Plural(n, " pod is", " pods are"))
 	at := t.tally.settledAt
 	if at.IsZero() {
-		t.out.Lead = t.out.Lead.Say(" ready but " + prose.Plural(n, "does", "do") + " not say since when")
+		t.out.Lead = t.out.Lead.Say(" ready, but " + prose.Plural(n, "its", "their") + " Ready condition has no time")
 	} else {
-		t.out.Lead = t.out.Lead.Say(" ready but must stay so ").Until(at).Say(" more")
+		t.out.Lead = t.out.Lead.Say(" ready but must stay ready for ").Until(at).Say(" more")
 		t.out.ChangesAt = at
 	}
 	t.out.Lead = t.out.Lead.Say(" (minReadySeconds ").Count("minReadySeconds", t.s.MinReady).Say(")")
 	t.out.Then = decision.Words{}.Count("available", t.tally.available).Say(" of ").Count("wanted", t.s.Want).
 		Say(podsAre(t.tally.available, t.s.Want) + " available")
 	if at.IsZero() {
-		t.out.Then = t.out.Then.Say("; unblocks when " + prose.Plural(n, "it says", "they say") + " so")
+		t.out.Then = t.out.Then.Say("; unblocks when the condition has a time")
 	}
 	return true
 }

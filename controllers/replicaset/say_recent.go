@@ -5,7 +5,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
-// withRecentChange adds to what is said of an object at rest which pods it took in or let go lately.
+// withRecentChange adds which pods a settled object lately adopted or released.
 func (t *teller) withRecentChange(lead decision.Words) decision.Words {
 	n := t.s.Recent
 	if n == nil || n.Kind != decision.Adopted && n.Kind != decision.Released {

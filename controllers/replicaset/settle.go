@@ -13,9 +13,6 @@ import (
 // blocks the next ones ([RS-3]).
 const ExpectationsTimeout = 5 * time.Minute
 
-// replicaFailure is the only condition of this loop.
-const replicaFailure = "ReplicaFailure"
-
 // settle computes the report after the last round: the status as of the pods
 // that were decided on, and the events of what acting did. It publishes nothing
 // where the sync stopped or a claim failed ([RS-6]).
@@ -34,47 +31,6 @@ func settle(s *Snapshot, rounds []decision.Round) Report {
 	publish(s, &report)
 	report.Timers = append(report.Timers, timers(s, rounds, t, &report.Path)...)
 	return report
-}
-
-// status computes [RS-9], with what this process asked for counted as done.
-func status(s *Snapshot, rounds []decision.Round, t tally) Status {
-	t = reported(s, rounds, t)
-	st := Status{
-		ObservedGeneration: s.Generation,
-		Replicas:           t.pods,
-		FullyLabeled:       t.fullLabels,
-		Ready:              t.ready,
-		Available:          t.available,
-		Conditions:         conditions(s, rounds),
-	}
-	if s.countsTerminating() {
-		st.Terminating = &t.terminating
-	}
-	return st
-}
-
-// countsTerminating reports whether status says how many pods are terminating. A
-// ReplicationController's status has no such field.
-func (s *Snapshot) countsTerminating() bool {
-	return s.CountTerminating && s.Kind != "ReplicationController"
-}
-
-// conditions keeps a ReplicaFailure as it is while creating or deleting fails,
-// adds it where there was none and removes it where nothing failed.
-func conditions(s *Snapshot, rounds []decision.Round) []decision.Condition {
-	isFailure := func(c decision.Condition) bool { return c.Type == replicaFailure }
-	why, message := manageError(rounds)
-	switch {
-	case why == "":
-		return slices.DeleteFunc(slices.Clone(s.Status.Conditions), isFailure)
-	case slices.ContainsFunc(s.Status.Conditions, isFailure):
-		return s.Status.Conditions
-	default:
-		return append(slices.Clone(s.Status.Conditions), decision.Condition{
-			Type: replicaFailure, Status: "True", Reason: why, Message: message,
-			Transition: s.Now.UTC().Round(0),
-		})
-	}
 }
 
 // settlePath asks what the status rests on.
@@ -146,49 +102,6 @@ func named(conditions []decision.Condition) string {
 		return "none"
 	}
 	return text
-}
-
-// events are the words of [EV-2] for everything that was created or deleted and
-// for the first error of each kind. Claims have none.
-func events(rounds []decision.Round) []decision.Event {
-	var out []decision.Event
-	for _, r := range rounds {
-		for i := range r.Verdict.Actions {
-			a := &r.Verdict.Actions[i]
-			if i < len(r.Outcomes) {
-				out = append(out, eventsOf(a, &r.Outcomes[i])...)
-			}
-		}
-	}
-	return out
-}
-
-func eventsOf(a *decision.Action, o *decision.Outcome) []decision.Event {
-	var done, bad decision.Event
-	switch a.Kind {
-	case decision.CreatePods:
-		done = decision.Event{Type: "Normal", Reason: "SuccessfulCreate", Message: "Created pod: "}
-		bad = decision.Event{Type: "Warning", Reason: "FailedCreate", Message: "Error creating: "}
-	case decision.DeletePods:
-		done = decision.Event{Type: "Normal", Reason: "SuccessfulDelete", Message: "Deleted pod: "}
-		bad = decision.Event{Type: "Warning", Reason: "FailedDelete", Message: "Error deleting: "}
-	default:
-		return nil
-	}
-	var out []decision.Event
-	for _, name := range o.Names {
-		e := done
-		e.Message += name
-		out = append(out, e)
-	}
-	if o.OK() || o.State == decision.NotTried {
-		return out
-	}
-	if f := failure(o); f != nil {
-		bad.Message += cause(f)
-		out = append(out, bad)
-	}
-	return out
 }
 
 // timers arms [RS-11] and the end of new expectations, so that the key is

@@ -57,8 +57,8 @@ type Snapshot struct {
 	DeletionCost     bool            `json:"deletionCost,omitempty"`
 	Learnt           decision.Learnt `json:"learnt,omitzero"`
 	LiveReads        []string        `json:"liveReads,omitempty"`
-	// News is what became of pods that others brought or took away lately, as far as
-	// this process has seen; nil for nothing. Nothing is decided on it.
+	// Recent is the pods that it lately adopted or released, as far as this process has
+	// seen; nil for nothing. Nothing is decided on it.
 	Recent *decision.RecentChange `json:"news,omitempty"`
 }
 

@@ -11,18 +11,28 @@ import (
 
 // Hidden reports whether a character is not for reading: a control character but the
 // end of a line and a tab, one that turns the reading direction around, one of no width,
-// a tag, or another kind of line end.
+// a tag, one that chooses how the one before is drawn, or another kind of line end.
 func Hidden(r rune) bool {
 	if ' ' <= r && r <= '~' {
 		return false
 	}
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// Shown reports whether a text is as Text leaves it. Most are ASCII: one look at each byte.
+func Shown(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c > '~' || c < ' ' && c != '\n' && c != '\t' {
+			return utf8.ValidString(s[i:]) && !strings.ContainsFunc(s[i:], Hidden)
+		}
+	}
+	return true
 }
 
 // Text is a text with a blank for each hidden character. What went through it once
 // comes out of it the same.
 func Text(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, Hidden) {
+	if Shown(s) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {

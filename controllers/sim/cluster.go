@@ -102,7 +102,7 @@ func From(s *deployment.Snapshot) (*Cluster, error) {
 	sets.Canonical()
 	pods := int64(0)
 	for _, rs := range sets.ReplicaSets {
-		if pods += running(&rs) + rs.Ending; pods > MaxPods {
+		if pods += running(&rs) + rs.TerminatingNow; pods > MaxPods {
 			return nil, fmt.Errorf("model a snapshot: it has more than %d pods", MaxPods)
 		}
 		c.add(rs)
@@ -148,7 +148,7 @@ func running(rs *deployment.ReplicaSet) int64 {
 	if rs.NonTerminal == 0 {
 		return max(rs.StatusReplicas, rs.Unavailable, int64(len(rs.Blocking)))
 	}
-	return max(rs.NonTerminal-rs.Ending, rs.Unavailable, int64(len(rs.Blocking)))
+	return max(rs.NonTerminal-rs.TerminatingNow, rs.Unavailable, int64(len(rs.Blocking)))
 }
 
 // unavailable is how many of them are not available.
@@ -178,7 +178,7 @@ func (c *Cluster) populate(m *set) {
 		p.ready(since)
 		m.pods = append(m.pods, p)
 	}
-	for range m.rs.Ending {
+	for range m.rs.TerminatingNow {
 		p := c.newPod(m)
 		p.terminate(c.now.Add(c.Rules.Terminate))
 		m.pods = append(m.pods, p)

@@ -12,15 +12,15 @@ import (
 // take as long as the fastest of their template did, and as long as the slowest.
 // It decides nothing.
 func Estimate(s *deployment.Snapshot, learnt decision.Learnt) *decision.Estimate {
-	came, why := deployment.Outlook(s, learnt)
-	if came == nil {
+	startup, why := deployment.Outlook(s, learnt)
+	if startup == nil {
 		return why
 	}
-	soonest, err := simulatePods(s, came.Fastest, budget)
+	soonest, err := simulatePods(s, startup.Fastest, budget)
 	if err != nil {
 		return deployment.TooLarge()
 	}
-	latest, err := simulatePods(s, came.Slowest, budget)
+	latest, err := simulatePods(s, startup.Slowest, budget)
 	if err != nil || soonest.endless || latest.endless {
 		return deployment.TooFar()
 	}
@@ -28,7 +28,7 @@ func Estimate(s *deployment.Snapshot, learnt decision.Learnt) *decision.Estimate
 	if to.Before(soonest.at) { // By no more than a status that was held back.
 		to = soonest.at
 	}
-	return deployment.Completes(s.Now, soonest.at, to, latest.steps, came)
+	return deployment.Completes(s.Now, soonest.at, to, latest.steps, startup)
 }
 
 // estimateRun is how a rollout went in the model.

@@ -33,11 +33,11 @@ func (c *Cluster) child(m *set) deployment.ReplicaSet {
 	if rs.Failure = nil; len(st.Conditions) > 0 {
 		rs.Failure = &st.Conditions[0]
 	}
-	rs.NonTerminal, rs.Ending, rs.Unavailable, rs.Blocking = int64(len(m.pods)), 0, 0, nil
+	rs.NonTerminal, rs.TerminatingNow, rs.Unavailable, rs.Blocking = int64(len(m.pods)), 0, 0, nil
 	for _, p := range m.pods {
 		switch {
 		case p.Terminating:
-			rs.Ending++
+			rs.TerminatingNow++
 		case !p.available(rs.MinReady, c.now):
 			rs.Unavailable++
 			rs.Blocking = append(rs.Blocking, blocking(p))

@@ -87,7 +87,7 @@ func TestWhatIf(t *testing.T) {
 func TestFromRefuses(t *testing.T) {
 	gone, large := web(), web()
 	gone.Found = false
-	large.ReplicaSets = []deployment.ReplicaSet{{Name: "web-0", UID: "0", StatusReplicas: sim.MaxPods}, {Name: "web-1", UID: "1", Ending: 1}}
+	large.ReplicaSets = []deployment.ReplicaSet{{Name: "web-0", UID: "0", StatusReplicas: sim.MaxPods}, {Name: "web-1", UID: "1", TerminatingNow: 1}}
 	for want, s := range map[string]*deployment.Snapshot{"no Deployment": gone, "more than 5000 pods": large} {
 		if _, err := sim.From(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)

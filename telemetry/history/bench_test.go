@@ -26,6 +26,7 @@ const (
 // measures what comes out of it. It is a sample of 1,000 unless
 // LOOPSCOPE_HISTORY_SYNCS asks for more: `make bench-history` asks for a million.
 func TestSpeed(t *testing.T) {
+	longUnderRace(t)
 	n := 1000
 	more, err := strconv.Atoi(os.Getenv("LOOPSCOPE_HISTORY_SYNCS"))
 	if err == nil {

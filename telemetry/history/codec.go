@@ -103,7 +103,7 @@ func unwrap(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if crc32.Checksum(text, castagnoli) != binary.LittleEndian.Uint32(data[n:]) {
-		return nil, errors.New("its checksum is another one")
+		return nil, errors.New("its checksum does not match")
 	}
 	return text, nil
 }

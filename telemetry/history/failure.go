@@ -13,13 +13,13 @@ var errTaken = errors.New("another process keeps its history there: stop that on
 
 // advice is what to do about SQLite's errors, by their primary code.
 var advice = map[int]string{
-	lib.SQLITE_FULL:     "the disk is full: make room there, it resumes then",
-	lib.SQLITE_READONLY: "it cannot be written: give a file on a disk that can, or its owner's right to write",
+	lib.SQLITE_FULL:     "the disk is full: free some space; it then resumes",
+	lib.SQLITE_READONLY: "it cannot be written: give a file on a writable disk, or make it writable for its owner",
 	lib.SQLITE_CANTOPEN: "it cannot be opened: give a file in a directory that exists and can be written",
 	lib.SQLITE_PERM:     "it cannot be opened: give a file that may be written",
-	lib.SQLITE_CORRUPT:  "it is damaged: move it away (with its -wal and -shm), a new one is begun then",
+	lib.SQLITE_CORRUPT:  "it is damaged: move it away (with its -wal and -shm); a new one is then created",
 	lib.SQLITE_NOTADB:   "it is not a database: move it away or give another file",
-	lib.SQLITE_IOERR:    "the disk does not work: look at the system's log",
+	lib.SQLITE_IOERR:    "I/O error: look at the system's log",
 	lib.SQLITE_BUSY:     "another process holds it: stop that one, or give another file",
 	lib.SQLITE_LOCKED:   "another process holds it: stop that one, or give another file",
 }

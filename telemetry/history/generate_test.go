@@ -280,6 +280,7 @@ func (g *generator) many(n int) []*telemetry.Trace {
 // TestGeneratorReachesEverything keeps the benchmark honest: every loop, leaf and
 // answer of the catalogues, every result but the panic, and no two syncs alike.
 func TestGeneratorReachesEverything(t *testing.T) {
+	longUnderRace(t)
 	seen, bodies := map[string]bool{}, map[string]bool{}
 	leaves := map[string]bool{}
 	for _, trace := range newGenerator(t, 1, 10_000).many(5000) {
@@ -321,4 +322,13 @@ func TestGeneratorReachesEverything(t *testing.T) {
 		}
 	}
 	t.Logf("%d leaves, %d answers", len(leaves), len(seen))
+}
+
+// longUnderRace leaves a test out of short runs, as those under the race detector are:
+// it works in one goroutine, where the detector finds nothing and takes ten times as long.
+func longUnderRace(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("works in one goroutine and takes seconds under the race detector")
+	}
 }

@@ -80,7 +80,7 @@ func (k *Keeper) open() bool {
 		return false
 	}
 	if len(store.closed) > 0 {
-		k.log.Warn("Others could read or change the history: its files have mode 0600 now, and what is in them may not all be ours", "files", store.closed)
+		k.log.Warn("Others could read or change the history: its files now have mode 0600, and their contents may have been altered", "files", store.closed)
 	}
 	k.store = store
 	k.recovered()
@@ -91,7 +91,7 @@ func (k *Keeper) open() bool {
 func (k *Keeper) failed(err error) {
 	if k.tally.Error == "" {
 		k.tally.ErrorSince, k.since = k.opts.Clock().UTC(), k.tally.Dropped
-		k.log.Error("Syncs are not kept for now; everything else goes on", "error", err)
+		k.log.Error("Syncs are not kept for now; everything else continues", "error", err)
 	}
 	k.tally.Errors++
 	k.tally.Error, k.why = err.Error(), err

@@ -216,7 +216,7 @@ func TestFilesThatAreNoHistory(t *testing.T) {
 			}
 		}},
 		{"somebody else's database", "database of something else", func(t *testing.T, path string) { alter(t, path, "CREATE TABLE recipes (id); PRAGMA user_version = 1") }},
-		{"a later release's", "a newer release has written it", func(t *testing.T, path string) {
+		{"a later release's", "it was written by a newer release", func(t *testing.T, path string) {
 			keepOne(t, path)
 			alter(t, path, "PRAGMA user_version = 99")
 		}},

@@ -117,6 +117,7 @@ func TestOldSyncsGo(t *testing.T) {
 // The file stays below its limit however much comes, quiet syncs go first but
 // for an eighth, and what the index and the counts say stays right.
 func TestFileIsBounded(t *testing.T) {
+	longUnderRace(t)
 	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock, MaxBytes: MinBytes})
 	s.opts.MaxBytes = MinBytes / 2 // nobody can ask for as little, but it is sooner full
 	traces, largest := newGenerator(t, 15, 500).many(250), int64(0)
@@ -178,6 +179,7 @@ func check(t *testing.T, path string) {
 
 // A limit set lower than before makes the file smaller.
 func TestLowerLimit(t *testing.T) {
+	longUnderRace(t)
 	path := filepath.Join(t.TempDir(), "h.db")
 	s := open(t, path, Options{Clock: clock, MaxBytes: MinBytes})
 	traces, round := newGenerator(t, 16, 500).many(500), 0

@@ -42,7 +42,7 @@ func TestOthersHaveNoHandInIt(t *testing.T) {
 	try("chmod 600", read(file))
 	var said strings.Builder
 	keeper := Keep(file, Options{}, slog.New(slog.NewTextHandler(&said, nil)))
-	if !keeper.open() || !strings.Contains(said.String(), "mode 0600 now") || !strings.Contains(said.String(), "h.db (0666)") {
+	if !keeper.open() || !strings.Contains(said.String(), "now have mode 0600") || !strings.Contains(said.String(), "h.db (0666)") {
 		t.Errorf("it says %q of a file that others may write", said.String())
 	}
 	must(keeper.store.Close())

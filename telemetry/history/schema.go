@@ -39,7 +39,7 @@ var migrations = []string{
 }
 
 // errNewer is a file that a later release has written.
-var errNewer = errors.New("a newer release has written it: use that release, or another file")
+var errNewer = errors.New("it was written by a newer release: use that release, or another file")
 
 // errForeign is a database that is no history.
 var errForeign = errors.New("it is a database of something else: give another file")

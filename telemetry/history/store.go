@@ -101,7 +101,7 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 func (s *Store) add(ctx context.Context, traces []*telemetry.Trace) ([]packedGroup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	traces, err := s.fresh(ctx, traces)
+	traces, err := s.unstored(ctx, traces)
 	if err != nil {
 		return nil, explain(s.path, err)
 	}
@@ -146,8 +146,8 @@ func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) 
 	return b.groups, s.note(ctx, b.added)
 }
 
-// fresh leaves out what is kept already.
-func (s *Store) fresh(ctx context.Context, traces []*telemetry.Trace) ([]*telemetry.Trace, error) {
+// unstored leaves out what is kept already.
+func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*telemetry.Trace, error) {
 	if s.conn == nil {
 		return nil, errors.New("it is closed")
 	}

@@ -56,6 +56,7 @@ func text(t testing.TB, v any) string {
 }
 
 func TestWhatIsKeptIsReadBackWhole(t *testing.T) {
+	longUnderRace(t)
 	traces := newGenerator(t, 2, 50).many(600)
 	s := filled(t, traces)
 	if err := s.Add(t.Context(), traces[:10]...); err != nil {
@@ -156,6 +157,7 @@ func slowLast(traces []*telemetry.Trace) {
 // TestSearchFindsWhatTheTracesSay pages through every query, both ways, and
 // streams it, against a walk over the traces themselves.
 func TestSearchFindsWhatTheTracesSay(t *testing.T) {
+	longUnderRace(t)
 	traces := inTurn(newGenerator(t, 3, 100).many(1300))
 	slowLast(traces)
 	traces = inTurn(traces)
@@ -237,6 +239,7 @@ func inTurn(traces []*telemetry.Trace) []*telemetry.Trace {
 }
 
 func TestAsOf(t *testing.T) {
+	longUnderRace(t)
 	traces := inTurn(newGenerator(t, 5, 20).many(2000))
 	if len(traces) < 500 {
 		t.Fatalf("%d syncs are left: they prove little", len(traces))

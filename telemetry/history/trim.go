@@ -84,14 +84,14 @@ func (s *Store) let(ctx context.Context, ids []int64) (int64, error) {
 		for _, id := range ids {
 			var syncs int64
 			if err := s.forget.QueryRowContext(ctx, id).Scan(&syncs); err != nil {
-				return fmt.Errorf("let syncs go: %w", err)
+				return fmt.Errorf("delete syncs: %w", err)
 			}
 			change[id&(1<<classBits-1)] -= syncs
 			gone += syncs
 		}
 		for _, id := range ids {
 			if _, err := s.unfit.ExecContext(ctx, id); err != nil {
-				return fmt.Errorf("let the terms of syncs go: %w", err)
+				return fmt.Errorf("delete the terms of syncs: %w", err)
 			}
 		}
 		return s.count(ctx, change)

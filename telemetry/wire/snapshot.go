@@ -170,7 +170,7 @@ func (w *coder) deployment(s *deployment.Snapshot) {
 	}
 	orEach(&m, &s.LiveReads, str[string])
 	m.instant(&s.LastProgress)
-	m.instant(&s.NamespaceEnding)
+	m.instant(&s.NamespaceTerminating)
 	maybe(&m, &s.Recent, (*coder).recentChange)
 	orEach(&m, &s.Arrived, str[string])
 	m.end()
@@ -238,7 +238,7 @@ func (w *coder) set(s *deployment.ReplicaSet) {
 	orInteger(&m, &s.NonTerminal)
 	orInteger(&m, &s.Unavailable)
 	orEach(&m, &s.Blocking, (*coder).blocking)
-	orInteger(&m, &s.Ending)
+	orInteger(&m, &s.TerminatingNow)
 	maybe(&m, &s.Startup, func(w *coder, c *deployment.StartupTimes) {
 		integer(w, &c.Pods)
 		integer(w, &c.Fastest)

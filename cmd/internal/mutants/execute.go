@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// fate is what became of a plant.
-type fate string
+// status is what became of a plant.
+type status string
 
 const (
-	killed    fate = "killed"
-	timedOut  fate = "killed by timeout"
-	survived  fate = "survived"
-	noCompile fate = "does not compile" // and so is no plant
+	killed    status = "killed"
+	timedOut  status = "killed by timeout"
+	survived  status = "survived"
+	noCompile status = "does not compile" // and so is no plant
 )
 
-// result is a plant with its fate.
+// result is a plant with its status.
 type result struct {
-	plant plant
-	fate  fate
-	took  time.Duration
+	plant  plant
+	status status
+	took   time.Duration
 }
 
-// gardener plants mistakes, several at a time.
-type gardener struct {
+// runner plants mistakes, several at a time.
+type runner struct {
 	root    string
 	scratch string
 	workers int
@@ -55,7 +55,7 @@ func plantAll(ctx context.Context, root string, o options, candidates []plant, o
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, state.close()) }()
-	g := &gardener{root: root, scratch: scratch, workers: max(1, o.workers), state: state, out: out, suites: map[string]*suite{}}
+	g := &runner{root: root, scratch: scratch, workers: max(1, o.workers), state: state, out: out, suites: map[string]*suite{}}
 	want := o.n
 	if want == 0 || len(o.ids) > 0 {
 		want = len(candidates)
@@ -76,34 +76,34 @@ func plantAll(ctx context.Context, root string, o options, candidates []plant, o
 const atOnce = 150
 
 // batch plants these and returns those that compiled.
-func (g *gardener) batch(ctx context.Context, batch []plant) (results []result, err error) {
-	beds := map[string][]plant{} // by package; what is outside of functions alone
+func (g *runner) batch(ctx context.Context, batch []plant) (results []result, err error) {
+	byPackage := map[string][]plant{} // by package; what is outside of functions alone
 	for _, p := range batch {
-		if known, is := g.state.fate(p); is {
-			results = append(results, result{plant: p, fate: known})
+		if known, is := g.state.status(p); is {
+			results = append(results, result{plant: p, status: known})
 			continue
 		}
 		key := p.pkg
 		if p.outside() {
 			key += " " + p.id()
 		}
-		beds[key] = append(beds[key], p)
+		byPackage[key] = append(byPackage[key], p)
 	}
-	for _, key := range slices.Sorted(maps.Keys(beds)) {
-		for bed := range slices.Chunk(beds[key], atOnce) {
-			got, err := g.bed(ctx, bed)
+	for _, key := range slices.Sorted(maps.Keys(byPackage)) {
+		for together := range slices.Chunk(byPackage[key], atOnce) {
+			got, err := g.runTogether(ctx, together)
 			if err != nil {
 				return nil, err
 			}
 			results = append(results, got...)
 		}
 	}
-	return slices.DeleteFunc(results, func(r result) bool { return r.fate == noCompile }), nil
+	return slices.DeleteFunc(results, func(r result) bool { return r.status == noCompile }), nil
 }
 
-// bed builds plants of one package into one binary, and runs the tests on each.
-func (g *gardener) bed(ctx context.Context, plants []plant) ([]result, error) {
-	scratch, err := os.MkdirTemp(g.scratch, "bed")
+// runTogether builds plants of one package into one binary, and runs the tests on each.
+func (g *runner) runTogether(ctx context.Context, plants []plant) ([]result, error) {
+	scratch, err := os.MkdirTemp(g.scratch, "mutants")
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +113,11 @@ func (g *gardener) bed(ctx context.Context, plants []plant) ([]result, error) {
 	if s == nil {
 		s = newSuite(g.root, pkg)
 	}
-	seedlings := make([]seedling, len(plants))
+	mutants := make([]mutant, len(plants))
 	for i, p := range plants {
-		seedlings[i] = seedling{plant: p, number: i + 1}
+		mutants[i] = mutant{plant: p, number: i + 1}
 	}
-	binary, bad, err := s.build(ctx, g.root, scratch, slices.Clone(seedlings))
+	binary, bad, err := s.build(ctx, g.root, scratch, slices.Clone(mutants))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (g *gardener) bed(ctx context.Context, plants []plant) ([]result, error) {
 		}
 		g.suites[pkg] = s
 	}
-	return g.all(ctx, seedlings, func(x seedling) (fate, error) {
+	return g.all(ctx, mutants, func(x mutant) (status, error) {
 		if bad[x.number] {
 			return noCompile, nil
 		}
@@ -135,9 +135,9 @@ func (g *gardener) bed(ctx context.Context, plants []plant) ([]result, error) {
 	})
 }
 
-// all tries seedlings, several at a time.
-func (g *gardener) all(ctx context.Context, seedlings []seedling, try func(seedling) (fate, error)) ([]result, error) {
-	results, errs := make([]result, len(seedlings)), make([]error, len(seedlings))
+// all tries mutants, several at a time.
+func (g *runner) all(ctx context.Context, mutants []mutant, try func(mutant) (status, error)) ([]result, error) {
+	results, errs := make([]result, len(mutants)), make([]error, len(mutants))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range g.workers {
@@ -147,15 +147,15 @@ func (g *gardener) all(ctx context.Context, seedlings []seedling, try func(seedl
 					continue
 				}
 				start := time.Now()
-				found, err := try(seedlings[i])
-				results[i] = result{plant: seedlings[i].plant, fate: found, took: time.Since(start)}
+				found, err := try(mutants[i])
+				results[i] = result{plant: mutants[i].plant, status: found, took: time.Since(start)}
 				if errs[i] = err; err == nil {
-					errs[i] = g.tell(results[i])
+					errs[i] = g.report(results[i])
 				}
 			}
 		})
 	}
-	for i := range seedlings {
+	for i := range mutants {
 		next <- i
 	}
 	close(next)
@@ -164,7 +164,7 @@ func (g *gardener) all(ctx context.Context, seedlings []seedling, try func(seedl
 }
 
 // try runs the tests with one plant switched on, the slow ones last.
-func (s *suite) try(ctx context.Context, binary, scratch string, number int) (fate, error) {
+func (s *suite) try(ctx context.Context, binary, scratch string, number int) (status, error) {
 	runs := [][]string{nil}
 	if s.slow != "" {
 		runs = [][]string{{"-test.skip=" + s.slow}, {"-test.run=" + s.slow}}
@@ -183,11 +183,11 @@ func (s *suite) try(ctx context.Context, binary, scratch string, number int) (fa
 	return survived, nil
 }
 
-// tell prints a result and keeps it.
-func (g *gardener) tell(r result) error {
+// report prints a result and keeps it.
+func (g *runner) report(r result) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.done++
-	fmt.Fprintf(g.out, "%4d %5.1fs %s %-9s %s\n", g.done, r.took.Seconds(), r.plant.id(), r.fate, r.plant)
+	fmt.Fprintf(g.out, "%4d %5.1fs %s %-9s %s\n", g.done, r.took.Seconds(), r.plant.id(), r.status, r.plant)
 	return g.state.keep(r)
 }

@@ -32,18 +32,18 @@ func report(out io.Writer, results []result, listed survivors, stale []survivor)
 		one := count{planted: 1}
 		why := listed.why(r.plant)
 		switch {
-		case r.fate == survived && why == "":
+		case r.status == survived && why == "":
 			one.survived = 1
 			problems++
 			tellSurvivor(out, r.plant)
-		case r.fate == survived:
+		case r.status == survived:
 			one.listed = 1
-		case r.fate == timedOut:
+		case r.status == timedOut:
 			one.killed, one.timedOut = 1, 1
 		default:
 			one.killed = 1
 		}
-		if why != "" && r.fate != survived {
+		if why != "" && r.status != survived {
 			fmt.Fprintf(out, "\n%s\n  is listed as changing nothing (%s), and a test notices it: is it the entry that is wrong?\n", r.plant, why)
 		}
 		if rows[r.plant.pkg] == nil {

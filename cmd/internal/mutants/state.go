@@ -27,7 +27,7 @@ type state struct {
 // kept is a line of the state.
 type kept struct {
 	ID   string `json:"id"`
-	Fate fate   `json:"fate"`
+	Fate status `json:"status"`
 	// Package is the digest of the package's files then.
 	Package string `json:"package"`
 }
@@ -66,8 +66,8 @@ func (s *state) close() error {
 	return s.file.Close()
 }
 
-// fate is that of an earlier run, if it still stands.
-func (s *state) fate(p plant) (fate, bool) {
+// status is that of an earlier run, if it still stands.
+func (s *state) status(p plant) (status, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, is := s.known[p.id()]
@@ -83,7 +83,7 @@ func (s *state) keep(r result) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line, err := json.Marshal(kept{ID: r.plant.id(), Fate: r.fate, Package: s.digest(r.plant.pkg)})
+	line, err := json.Marshal(kept{ID: r.plant.id(), Fate: r.status, Package: s.digest(r.plant.pkg)})
 	if err != nil {
 		return err
 	}

@@ -42,14 +42,14 @@ func mutantsDrop[T any](T) (none T) { return none }
 `
 }
 
-// seedling is a plant with its number in the binary.
-type seedling struct {
+// mutant is a plant with its number in the binary.
+type mutant struct {
 	plant  plant
 	number int
 }
 
-// switched is the text of a file with all its seedlings in it.
-func switched(path string, source []byte, seedlings []seedling) ([]byte, error) {
+// switched is the text of a file with all its mutants in it.
+func switched(path string, source []byte, mutants []mutant) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)
 	if err != nil {
@@ -57,7 +57,7 @@ func switched(path string, source []byte, seedlings []seedling) ([]byte, error) 
 	}
 	t := text{set: set, source: source}
 	var copies bytes.Buffer
-	for _, s := range seedlings {
+	for _, s := range mutants {
 		if s.plant.outside() {
 			t.edits = append(t.edits, edit{s.plant.start, s.plant.end, s.plant.text})
 		}
@@ -68,7 +68,7 @@ func switched(path string, source []byte, seedlings []seedling) ([]byte, error) 
 			continue
 		}
 		var switches strings.Builder
-		for _, s := range seedlings {
+		for _, s := range mutants {
 			if s.plant.outside() || s.plant.start < t.at(fn.Body.Pos()) || s.plant.end > t.at(fn.Body.End()) {
 				continue
 			}
@@ -83,7 +83,7 @@ func switched(path string, source []byte, seedlings []seedling) ([]byte, error) 
 	return append(applied(source, 0, t.edits), copies.Bytes()...), nil
 }
 
-// marker is the name that the compiler gives to the copy of a seedling.
+// marker is the name that the compiler gives to the copy of a mutant.
 func marker(number int) string { return fmt.Sprintf("mutant-%d.go", number) }
 
 // edit replaces bytes of a file.
@@ -174,8 +174,8 @@ func (t *text) call(fn *ast.FuncDecl, number int) string {
 	return "return " + call
 }
 
-// copy is a function with a seedling in it, under another name.
-func (t *text) copy(fn *ast.FuncDecl, s seedling) []byte {
+// copy is a function with a mutant in it, under another name.
+func (t *text) copy(fn *ast.FuncDecl, s mutant) []byte {
 	from := t.at(fn.Type.Func)
 	return applied(t.source[from:t.at(fn.End())], from, []edit{
 		{t.at(fn.Name.End()), t.at(fn.Name.End()), fmt.Sprintf("_mutant%d", s.number)},

@@ -39,7 +39,7 @@ func newSuite(root, pkg string) *suite {
 }
 
 // drawing is the environment of tests that draw at random with rapid: the same draws for
-// every plant, or its fate would depend on them; and no time and no files for what fails
+// every plant, or its status would depend on them; and no time and no files for what fails
 // on purpose.
 var drawing = []string{"RAPID_SEED=1", "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=1ms"}
 
@@ -73,14 +73,14 @@ func slowTests(said []byte) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-var misgrown = regexp.MustCompile(`mutant-(\d+)\.go:`)
+var compileError = regexp.MustCompile(`mutant-(\d+)\.go:`)
 
-// build makes a test binary with the seedlings in it, and tells which of them do not
+// build makes a test binary with the mutants in it, and tells which of them do not
 // compile and so are not in it. Symbols are of no use there and cost half of the link.
-func (s *suite) build(ctx context.Context, root, scratch string, seedlings []seedling) (binary string, bad map[int]bool, err error) {
+func (s *suite) build(ctx context.Context, root, scratch string, mutants []mutant) (binary string, bad map[int]bool, err error) {
 	binary, bad = filepath.Join(scratch, "tests"), map[int]bool{}
 	for {
-		file, err := s.overlay(root, scratch, seedlings)
+		file, err := s.overlay(root, scratch, mutants)
 		if err != nil {
 			return "", nil, err
 		}
@@ -90,10 +90,10 @@ func (s *suite) build(ctx context.Context, root, scratch string, seedlings []see
 		if err == nil {
 			return binary, bad, nil
 		}
-		if len(seedlings) == 1 && ctx.Err() == nil {
-			return "", map[int]bool{seedlings[0].number: true}, nil
+		if len(mutants) == 1 && ctx.Err() == nil {
+			return "", map[int]bool{mutants[0].number: true}, nil
 		}
-		found := misgrown.FindAllSubmatch(said, -1)
+		found := compileError.FindAllSubmatch(said, -1)
 		if len(found) == 0 || ctx.Err() != nil {
 			return "", nil, fmt.Errorf("build the tests of %s: %w\n%s", s.pkg, cmp.Or(ctx.Err(), err), tail(said))
 		}
@@ -101,14 +101,14 @@ func (s *suite) build(ctx context.Context, root, scratch string, seedlings []see
 			number, _ := strconv.Atoi(string(match[1]))
 			bad[number] = true
 		}
-		seedlings = slices.DeleteFunc(seedlings, func(x seedling) bool { return bad[x.number] })
+		mutants = slices.DeleteFunc(mutants, func(x mutant) bool { return bad[x.number] })
 	}
 }
 
-// overlay writes the package with the seedlings in it.
-func (s *suite) overlay(root, scratch string, seedlings []seedling) (string, error) {
-	texts, in := map[string][]byte{}, map[string][]seedling{}
-	for _, x := range seedlings {
+// overlay writes the package with the mutants in it.
+func (s *suite) overlay(root, scratch string, mutants []mutant) (string, error) {
+	texts, in := map[string][]byte{}, map[string][]mutant{}
+	for _, x := range mutants {
 		in[x.plant.file] = append(in[x.plant.file], x)
 		texts[filepath.Join(s.dir, "mutants_switch.go")] = []byte(switchFile(x.plant.name))
 	}

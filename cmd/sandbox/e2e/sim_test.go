@@ -164,7 +164,7 @@ func (r *rolling) quiet(ready int64) {
 		}
 		fresh := int64(-1)
 		for _, rs := range r.snapshot(last).ReplicaSets {
-			if rs.ObservedGeneration != rs.Generation || rs.StatusReplicas != rs.Replicas || rs.NonTerminal-rs.Ending != rs.Replicas {
+			if rs.ObservedGeneration != rs.Generation || rs.StatusReplicas != rs.Replicas || rs.NonTerminal-rs.TerminatingNow != rs.Replicas {
 				return fmt.Errorf("sync %d: ReplicaSet %s is on its way", last.Seq, rs.Name)
 			}
 			if rs.SameTemplate {

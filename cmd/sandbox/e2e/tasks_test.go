@@ -48,12 +48,12 @@ func TestSixTasks(t *testing.T) {
 		says       []string
 	}{
 		{"why is it stuck", stuck, []string{"cannot pull nginx:404", "Held back"}},
-		{"which event triggered the last sync", stuck, []string{"woken by", "rv "}},
+		{"which event triggered the last sync", stuck, []string{"triggered by", "rv "}},
 		{"when is the next retry", stuck, []string{"Looks again at"}},
 		{"what did it do at " + wrote.Started.UTC().Format("15:04:05"), stuck + "?at=" + url.QueryEscape(wrote.Started.Add(time.Millisecond).UTC().Format(time.RFC3339Nano)),
 			[]string{fmt.Sprintf("Sync %d", wrote.Seq), "written"}},
 		{"what would maxUnavailable 50 % change", stuck + "/what-if?maxUnavailable=50%25", []string{"With maxUnavailable 50%", "stay available instead of 3"}},
-		{"which pod dies next on scale-down, and why", set, []string{"Next to go", "so the UIDs decide"}},
+		{"which pod dies next on scale-down, and why", set, []string{"Next to be deleted", "so the UIDs decide"}},
 	} {
 		began := time.Now()
 		if err := chromedp.Do(ctx, chromedp.Navigate(task.page)); err != nil {

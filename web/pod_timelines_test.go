@@ -54,7 +54,7 @@ func TestPodLivesFromEvents(t *testing.T) {
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
 	lives, _ = timelinesOf(traces, traces[5], storyNow)
-	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s ending, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s terminating, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
@@ -81,7 +81,7 @@ func TestLanesAreDrawnByState(t *testing.T) {
 	l := lifeOf("web-1-a", nil, podStep{at(-9), podPending}, podStep{at(3), podRunning}, podStep{at(6), podReady}, podStep{at(24), podTerminating})
 	l.minReady = 6 * time.Second
 	v := b.single(l, now)
-	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Ending: "M480.0 10.0H600.0"} {
+	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Terminating: "M480.0 10.0H600.0"} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -143,7 +143,7 @@ func TestScopeOfTheStory(t *testing.T) {
 			t.Errorf("the lane of %s says %q", l.Own, note)
 		}
 	}
-	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "New is 10, old is 1, available is 8; the floor is 8 and the ceiling 13.", "Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull"} {
+	for _, want := range []string{"shop/web is waiting: 3 new pods cannot pull", "10 new, 1 old, 8 available; floor 8, ceiling 13.", "Pod " + v.Pods[0].Owner + v.Pods[0].Own + " cannot pull"} {
 		if !strings.Contains(v.Label, want) {
 			t.Errorf("the picture does not say %q: %s", want, v.Label)
 		}
@@ -172,8 +172,8 @@ func TestWindows(t *testing.T) {
 	for _, a := range d.all("a") {
 		hrefs[strings.TrimSpace(text(a))] = attr(a, "href")
 	}
-	if hrefs["23m"] != "/deployments/shop/web?window=23m" || hrefs["as it fits"] != "/deployments/shop/web" || hrefs["1h"] != "" {
-		t.Errorf("the windows lead to %q, %q, %q", hrefs["23m"], hrefs["as it fits"], hrefs["1h"])
+	if hrefs["23m"] != "/deployments/shop/web?window=23m" || hrefs["automatic"] != "/deployments/shop/web" || hrefs["1h"] != "" {
+		t.Errorf("the windows lead to %q, %q, %q", hrefs["23m"], hrefs["automatic"], hrefs["1h"])
 	}
 	for _, a := range d.all("a") {
 		if attr(a, "rel") == "prev" && !strings.HasSuffix(attr(a, "href"), "&window=1h") {
@@ -254,7 +254,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 func TestEndingPodsBlockARecreate(t *testing.T) {
 	ending := &podTimeline{name: "web-1-a", pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, steps: []podStep{{storyNow, podReady}, {storyNow.Add(time.Second), podTerminating}}}
 	hold := func(kind decision.ActionKind) *telemetry.Trace {
-		h := decision.Held{Kind: kind, Code: "pods-ending", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
+		h := decision.Held{Kind: kind, Code: "pods-terminating", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
 		return &telemetry.Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{h}}}}}
 	}
 	if !blockedBy(hold(decision.CreateReplicaSet), "web-1", ending) {

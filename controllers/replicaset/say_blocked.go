@@ -8,68 +8,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
-// assumedUsual is how long a pod takes to become ready where nothing is known of it.
-const assumedUsual = 30 * time.Second
-
 // longLead is how many characters each half of a sentence may have.
 const longLead = 150
-
-// Diagnose tells what keeps the claimed pods from being available. Of pods that the
-// API server refuses only a sync that wanted to create some knows.
-func Diagnose(s *Snapshot) decision.Diagnosis {
-	return diagnose(s, nil)
-}
-
-// diagnose adds what keeps the pods to what is known to refuse some.
-func diagnose(s *Snapshot, known []decision.Finding) decision.Diagnosis {
-	g := diagnosis.Gap{NotCreated: s.Want}
-	for _, p := range canonical(s.Pods) {
-		switch {
-		case !s.claimed(p) && p.Disruption != nil && p.Mine:
-			g.Lost = append(g.Lost, decision.DisruptedPod{Name: p.Name, Created: p.Created, Node: p.Node, Disruption: *p.Disruption})
-		case !s.claimed(p):
-			continue
-		case !p.available(s.MinReady, s.Now):
-			g.Blocking = append(g.Blocking, p.told())
-		}
-		if s.claimed(p) {
-			g.NotCreated--
-		}
-	}
-	found := append(known, podsToDiagnose(s).Waiting(g.Blocking)...)
-	g.Known = found
-	found = append(found, podsToDiagnose(s).Disrupted(g)...)
-	diagnosis.Rank(found)
-	return decision.Diagnosis{Findings: found}
-}
-
-// Found is the diagnosis of a sync: what keeps its pods, and who refused those that it
-// wanted to create or to delete.
-func Found(s *Snapshot, rounds []decision.Round) decision.Diagnosis {
-	s = s.knowing(rounds)
-	a, o := managed(rounds)
-	switch {
-	case o == nil || o.State == decision.Unknown:
-	case a.Kind == decision.DeletePods:
-		return diagnose(s, []decision.Finding{undeleted(s, o)})
-	case o.Failure != nil:
-		return diagnose(s, []decision.Finding{refusal(s, o)})
-	}
-	return Diagnose(s)
-}
-
-// podsToDiagnose is what the pods are looked at with.
-func podsToDiagnose(s *Snapshot) diagnosis.Pods {
-	return diagnosis.Pods{Namespace: s.Namespace, Now: s.Now, Usual: assumedUsual}
-}
-
-// told is the pod as a diagnosis looks at it.
-func (p *Pod) told() decision.Pod {
-	return decision.Pod{
-		Name: p.Name, Created: p.Created, Phase: p.Phase, Node: p.Node, Ready: p.Ready, ReadySince: p.ReadySince,
-		Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since, Restarts: p.Restarts, ContainerState: p.ContainerState,
-	}
-}
 
 // blocked tells what the pods that are not ready wait for.
 func (t *teller) blocked() bool {
@@ -128,7 +68,7 @@ func endOf(list []decision.Finding) decision.Words {
 		w = decision.Words{}.Say("Needs action: unblocks ")
 	}
 	if len(list) > 2 {
-		return w.Say("only when each of them is resolved")
+		return w.Say("only when all of them are resolved")
 	}
 	for i := range list {
 		if i > 0 {

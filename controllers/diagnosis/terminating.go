@@ -8,10 +8,10 @@ import (
 	"github.com/loopscope/loopscope/controllers/prose"
 )
 
-// Leaving tells why count pods that have to go are not gone; terminating of them
+// Terminating tells why count pods that have to go are not gone; terminating of them
 // were deleted, and described are the first of these.
-func (w Pods) Leaving(described []decision.TerminatingPod, count, terminating int64) decision.Finding {
-	f := decision.Finding{Code: Ending, Count: count, Unblocks: words("when the last of them is gone")}
+func (w Pods) Terminating(described []decision.TerminatingPod, count, terminating int64) decision.Finding {
+	f := decision.Finding{Code: Terminating, Count: count, Unblocks: words("when the last of them is gone")}
 	var last time.Time
 	for _, p := range described {
 		if len(f.Pods) < MaxNamed {
@@ -26,11 +26,17 @@ func (w Pods) Leaving(described []decision.TerminatingPod, count, terminating in
 	}
 	are := words(prose.Plural(count, " is", " are"))
 	held := stuck(described, w.Now)
-	one := func(w decision.Words) decision.Words {
+	whose := func(w decision.Words, its, of string) decision.Words {
 		if count == 1 {
-			return w.Say("it")
+			return w.Say(its)
 		}
-		return w.Name(held.Name)
+		return w.Say(of).Name(held.Name)
+	}
+	nodeOf := func(w decision.Words) decision.Words {
+		if count == 1 {
+			return w.Say("its node ").Name(held.Node)
+		}
+		return w.Say("node ").Name(held.Node).Say(" of ").Name(held.Name)
 	}
 	switch {
 	case terminating == 0:
@@ -42,14 +48,14 @@ func (w Pods) Leaving(described []decision.TerminatingPod, count, terminating in
 		}
 	case len(held.Finalizers) > 0:
 		f.NeedsAction = true
-		f.After = one(are.Say(" not gone: a finalizer holds ")).Say(" (").Quote(prose.ClipMiddle(strings.Join(held.Finalizers, ", "), 70)).Say(")")
+		f.After = whose(are.Say(" still terminating: a finalizer blocks "), "its deletion", "the deletion of ").Say(" (").Quote(prose.ClipMiddle(strings.Join(held.Finalizers, ", "), 70)).Say(")")
 		f.Unblocks = words("when whoever set the finalizer removes it")
 	case held.NodeGone:
-		f.After = one(are.Say(" not gone: node ").Name(held.Node).Say(", which has ")).Say(", does not answer")
+		f.After = nodeOf(are.Say(" still terminating: ")).Say(" does not answer")
 		f.Unblocks, f.Show = words("when the node answers again or is deleted"), "kubectl describe node "+held.Node
 	default:
-		f.After = one(are.Say(" not gone: the grace period of ")).Say(" ended ").Since(held.Until).Say(" ago")
-		f.Unblocks = words("when the kubelet ends it")
+		f.After = whose(are.Say(" still terminating: "), "its grace period", "the grace period of ").Say(" ended ").Since(held.Until).Say(" ago")
+		f.Unblocks = words("when the kubelet stops it")
 	}
 	return f
 }
@@ -72,6 +78,6 @@ const Slack = 5 * time.Second
 func OfDeletion(r Refusal) decision.Finding {
 	message := strings.TrimPrefix(r.Message, "unable to delete pods: ")
 	return decision.Finding{Code: Delete, Count: r.Count, Since: r.Since, Message: r.Message, NeedsAction: true,
-		After: after(" cannot be deleted", prose.ClipMiddle(withoutPod(message), longest)), Unblocks: words("when whoever refuses it allows it"),
+		After: after(" cannot be deleted", prose.ClipMiddle(withoutPod(message), longest)), Unblocks: words("when the refusing component allows it"),
 		Show: kubectl(r.Namespace, "get events")}
 }

@@ -1,0 +1,17 @@
+package replicaset
+
+import (
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// Numbers are the key numbers of the object as facts of this sync.
+func Numbers(s *Snapshot) []decision.Fact {
+	t := count(s)
+	return append(append([]decision.Fact{
+		decision.Count("wanted", s.Want),
+		decision.Count("pods", t.pods),
+		decision.Count("ready", t.ready),
+		decision.Count("available", t.available),
+		decision.Count("terminating", t.terminating),
+	}, s.Recent.Facts()...), Diagnose(s).Facts()...)
+}
