@@ -22,7 +22,7 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 	l := &Loop{name: telemetry.LoopDeployment, opts: opts, client: client, queue: newQueue(queueOptions{Clock: opts.Clock})}
 	stores, err := readOnce(ctx, client, namespace, name)
 	if err != nil {
-		return nil, err
+		return nil, RedactError(err)
 	}
 	l.controller = &deploymentController{
 		Loop:        l,

@@ -56,6 +56,7 @@ var (
 	wording    = allowance{"controllers/prose", "plurals, lists and clipping"}
 	cleaning   = allowance{"controllers/safetext", "what no terminal may be told"}
 	masking    = allowance{"controllers/redact", "what no record may hold"}
+	sending    = allowance{"telemetry/safebytes", "what no reader may be sent"}
 	traces     = allowance{"telemetry", "traces and the journal"}
 	packing    = allowance{"telemetry/wire", "traces and snapshots as bytes"}
 	recalling  = allowance{"telemetry/internal/recall", "what was found for a constant text"}
@@ -109,7 +110,8 @@ var rules = []rule{
 		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/klauspost/compress/s2", "and their tables of contents"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
 	},
 	{pkg: "telemetry/wire", why: "it knows the fields of traces and snapshots, and no file", ours: append([]allowance{traces, recalling}, pureOnes[:4]...)},
-	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces, wording}},
+	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces, wording, cleaning, sending}},
+	{pkg: "telemetry/safebytes", why: "it knows bytes and characters alone", ours: []allowance{cleaning}},
 	{
 		pkg: "cmd/internal/replay", why: "a sync that is decided again needs its trace alone",
 		ours: append([]allowance{traces, wording}, pureOnes[:4]...),
@@ -124,7 +126,7 @@ var rules = []rule{
 	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
-		ours: append([]allowance{traces, recordings, wording, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"}}, pureOnes...),
+		ours: append([]allowance{traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"}}, pureOnes...),
 		third: []allowance{
 			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},
 			{"golang.org/x/sync/semaphore", "drawings wait for each other"}, {"golang.org/x/time/rate", "subscriptions of a websocket"},
@@ -138,7 +140,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/internal/app", why: "it wires everything, so that a program can embed it",
 		ours: append([]allowance{
-			traces, recordings, wording, {"controllers", "the loops"}, {"telemetry/metrics", "it alone chooses the exporters"},
+			traces, recordings, wording, masking, {"controllers", "the loops"}, {"telemetry/metrics", "it alone chooses the exporters"},
 			{"telemetry/history", "it alone chooses the exporters"}, {"telemetry/otlp", "it alone chooses the exporters"},
 			{"web", "the console"}, {"views", "what the console shows of the process"}, {"static", "its files"},
 		}, pureOnes...),

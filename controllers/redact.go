@@ -47,6 +47,20 @@ func begun(text string) (begin string, cut bool) {
 // foreignLine is the same of what stands in one line: a name, a key, a short word.
 func foreignLine(text string) string { return redact.Line(text) }
 
+// RedactError is an error that repeats what an API server said, as it may be shown: in one
+// line, without credentials. It wraps err.
+func RedactError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return redactedError{err}
+}
+
+type redactedError struct{ error }
+
+func (e redactedError) Error() string { return foreignLine(e.error.Error()) }
+func (e redactedError) Unwrap() error { return e.error }
+
 // foreignNumber is an annotation that should be a whole number, and nothing of one that is none.
 func foreignNumber(text string) string {
 	if _, err := strconv.ParseInt(text, 10, 64); err != nil && text != "" {

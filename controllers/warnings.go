@@ -31,7 +31,7 @@ func Warnings(ctx context.Context, client kubernetes.Interface, namespace string
 			"type": corev1.EventTypeWarning, "involvedObject.kind": kindPod, "involvedObject.name": pod,
 		}.String()})
 		if err != nil {
-			return nil, fmt.Errorf("read the events of pod %s: %w", pod, err)
+			return nil, fmt.Errorf("read the events of pod %s: %w", pod, RedactError(err))
 		}
 		for i := range events.Items {
 			list = append(list, warning(&events.Items[i]))

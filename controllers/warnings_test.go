@@ -21,6 +21,7 @@ func TestWarnings(t *testing.T) {
 	}
 	series := event("web-b", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503", time.Time{})
 	series.Series = &corev1.EventSeries{Count: 7, LastObservedTime: metav1.NewMicroTime(noon.Add(time.Minute))}
+	refused := errors.New("no such pod\npassword=hunter2\x1b[2J")
 	var asked []string
 	client := fake.NewClientset()
 	client.PrependReactor("list", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -32,7 +33,7 @@ func TestWarnings(t *testing.T) {
 		case strings.Contains(selector, "web-b"):
 			return true, &corev1.EventList{Items: []corev1.Event{event("web-b", "BackOff", "again", noon.Add(-time.Hour)), series}}, nil
 		}
-		return true, nil, errors.New("no such pod")
+		return true, nil, refused
 	})
 	list, err := Warnings(context.Background(), client, "shop", []string{"web-a", "web-b"})
 	if err != nil || len(list) != 3 {
@@ -49,7 +50,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("asked for %s", selector)
 		}
 	}
-	if _, err := Warnings(context.Background(), client, "shop", []string{"web-c"}); err == nil || !strings.Contains(err.Error(), "web-c") {
+	if _, err := Warnings(context.Background(), client, "shop", []string{"web-c"}); !errors.Is(err, refused) || !strings.Contains(err.Error(), "web-c: no such pod password=…") || strings.ContainsAny(err.Error(), "\n\x1b") {
 		t.Errorf("a failure says %v", err)
 	}
 }

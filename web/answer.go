@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/safebytes"
 )
 
 // answer is a response that is complete before any of it is sent. It is a
@@ -55,13 +57,25 @@ func jsonAnswer(r *http.Request, status int, v any) (*answer, error) {
 	return newAnswer(r, status, "application/json", b.Bytes()), nil
 }
 
+// marshal is a value as JSON without hidden characters, for a message.
+func marshal(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	return safebytes.JSON(raw), err
+}
+
 var squeezers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // smallest is the size from which compressing pays.
 const smallest = 1024
 
-// newAnswer is a body, compressed where the reader takes that. status is 0 for 200.
+// newAnswer is a body without hidden characters, compressed where the reader takes that.
+// status is 0 for 200.
 func newAnswer(r *http.Request, status int, mediaType string, body []byte) *answer {
+	if mediaType == "application/json" {
+		body = safebytes.JSON(body)
+	} else {
+		body = safebytes.Text(body)
+	}
 	a := &answer{status: status, header: http.Header{"Content-Type": {mediaType}, "Vary": {"Accept-Encoding, Accept"}}}
 	if len(body) < smallest || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		a.body = *bytes.NewBuffer(body)

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/safebytes"
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -175,10 +176,10 @@ func render(ctx context.Context, id string, view templ.Component) (fragment, err
 	defer done()
 	e := json.NewEncoder(text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(frag{id, markup.String()}); err != nil {
+	if err := e.Encode(frag{id, string(safebytes.Text(markup.Bytes()))}); err != nil {
 		return fragment{}, fmt.Errorf("encode %s: %w", id, err)
 	}
-	wire := bytes.Clone(bytes.TrimSpace(text.Bytes()))
+	wire := bytes.Clone(bytes.TrimSpace(safebytes.JSON(text.Bytes())))
 	return fragment{id, wire, maphash.Bytes(digests, wire)}, nil
 }
 

@@ -127,6 +127,7 @@ func TestServerGone(t *testing.T) {
 		o.Server = func() telemetry.ServerState {
 			return telemetry.ServerState{Since: storyNow.Add(-12 * time.Second), Error: "connection refused"}
 		}
+		o.Ready = func() error { return errors.Join(errors.New("a"), errors.New("[+]forged ok\x1b[2J")) }
 	})
 	for _, path := range []string{"/deployments", "/queues", "/nowhere"} {
 		_, body := get(t, h.URL, path)
@@ -134,7 +135,7 @@ func TestServerGone(t *testing.T) {
 			t.Errorf("%s: notice %q", path, got)
 		}
 	}
-	if res, body := get(t, h.URL, "/readyz"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "[-]api-server failed") {
+	if res, body := get(t, h.URL, "/readyz"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "[-]api-server failed") || !strings.Contains(body, "[-]loops failed: a; [+]forged ok [2J\n") {
 		t.Errorf("/readyz: %s\n%s", res.Status, body)
 	}
 	if res, body := get(t, h.URL, "/healthz?verbose"); res.StatusCode != http.StatusOK || !strings.Contains(body, "[+]ping ok\nhealthz check passed") {

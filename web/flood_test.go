@@ -129,6 +129,36 @@ func TestSubscriptionFlood(t *testing.T) {
 	}
 }
 
+// TestPingFlood: pings and pongs count as messages do, so that none is answered without a bound.
+func TestPingFlood(t *testing.T) {
+	for _, kind := range []int{websocket.PingMessage, websocket.PongMessage} {
+		w := planWorld(t)
+		w.pump()
+		c := &counts{}
+		_, h := w.serve(func(o *Options) { o.Readers = c })
+		conn := dial(t, h.URL, "", traceProtocol)
+		pongs := 0
+		conn.SetPongHandler(func(string) error { pongs++; return nil })
+		began := time.Now()
+		go func() {
+			for conn.WriteControl(kind, nil, time.Now().Add(time.Second)) == nil && time.Since(began) < 5*time.Second {
+			}
+		}()
+		var err error
+		for err == nil {
+			_, _, err = conn.ReadMessage()
+		}
+		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != errFlood.Error() {
+			t.Errorf("closed with %v", err)
+		}
+		eventually(t, "counted", func() bool { return c.was(closedProtocol) == 1 })
+		took := time.Since(began)
+		if most := subscribeBurst + int(took.Seconds()+1)*subscribeRate; took < floodPause || pongs > most {
+			t.Errorf("%d pings were answered in %s, want %d at most", pongs, took, most)
+		}
+	}
+}
+
 // TestHeldKey: a reader who steps from sync to sync as fast as a key repeats is not
 // closed, and ends with the page that it asked for last.
 func TestHeldKey(t *testing.T) {

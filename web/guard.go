@@ -16,11 +16,13 @@ type guard struct {
 func newGuard(hosts []string) guard {
 	g := guard{hosts: map[string]string{}}
 	for _, h := range hosts {
-		scheme, name := "http", strings.ToLower(h)
+		scheme, name := "http", strings.TrimPrefix(strings.ToLower(h), "http://")
 		if rest, ok := strings.CutPrefix(name, "https://"); ok {
 			scheme, name = "https", rest
 		}
-		g.hosts[name] = scheme
+		if bare, _ := hostPort(name); bare != "" { // An empty name would be that of a request that has none.
+			g.hosts[name] = scheme
+		}
 	}
 	return g
 }

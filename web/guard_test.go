@@ -82,7 +82,9 @@ func TestForeignNavigation(t *testing.T) {
 
 func TestHostAndOrigin(t *testing.T) {
 	w := newWorld(t, storyNow)
-	_, h := w.serve(func(o *Options) { o.Hosts = []string{"console.example", "other.example:9000", "https://tls.example"} })
+	_, h := w.serve(func(o *Options) {
+		o.Hosts = []string{"console.example", "other.example:9000", "https://tls.example", "http://plain.example", "https://", "http://", "", "https://:99"}
+	})
 	address := strings.TrimPrefix(h.URL, "http://")
 	_, port, _ := net.SplitHostPort(address)
 	cases := []guardCase{
@@ -94,6 +96,10 @@ func TestHostAndOrigin(t *testing.T) {
 		{"listed name", []string{"Host", "console.example"}, 200},
 		{"listed name, any port", []string{"Host", "console.example:444"}, 200},
 		{"listed name and port", []string{"Host", "other.example:9000"}, 200},
+		{"listed name, with its scheme", []string{"Host", "plain.example"}, 200},
+		{"origin of a listed name, with its scheme", []string{"Host", "plain.example", "Origin", "http://plain.example"}, 200},
+		{"no name", []string{"Host", ""}, 421},
+		{"a port alone", []string{"Host", ":99"}, 421},
 		{"listed name, other port", []string{"Host", "other.example:9001"}, 421},
 		{"rebinding name", []string{"Host", "evil.example:" + port}, 421},
 		{"name that begins like loopback", []string{"Host", "127.0.0.1.evil.example:" + port}, 421},

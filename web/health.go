@@ -34,7 +34,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request, checks []check) {
 	for _, c := range checks {
 		if c.err != nil {
 			status = http.StatusServiceUnavailable
-			fmt.Fprintf(&b, "[-]%s failed: %s\n", c.name, c.err)
+			fmt.Fprintf(&b, "[-]%s failed: %s\n", c.name, strings.ReplaceAll(c.err.Error(), "\n", "; ")) // No error passes for another line.
 			continue
 		}
 		fmt.Fprintf(&b, "[+]%s ok\n", c.name)

@@ -51,8 +51,8 @@ const (
 	// stream from a broken one.
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
-	// subscribeRate is how many subscriptions a second a reader may send, after a first
-	// subscribeBurst: a held key steps through syncs some 30 times a second. It is closed
+	// subscribeRate is how many subscriptions a second a reader may send, pings and pongs
+	// counted, after a first subscribeBurst: a held key steps through syncs some 30 times a second. It is closed
 	// floodPause after one too many. The newest of them is looked at, up to beginRate times a second.
 	subscribeRate, subscribeBurst = 50, 100
 	floodPause                    = time.Second
@@ -221,7 +221,7 @@ var (
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
 	errOversize = fmt.Errorf("a message may have at most %d bytes", maxMessage)
-	errFlood    = malformed{fmt.Sprintf("at most %d subscriptions at once and %d a second", subscribeBurst, subscribeRate)}
+	errFlood    = malformed{fmt.Sprintf("at most %d messages and pings at once and %d a second", subscribeBurst, subscribeRate)}
 )
 
 // malformed is what was wrong with a message.
@@ -232,26 +232,46 @@ func (e malformed) Error() string { return e.why }
 // bound sets the limits of the connection.
 func (c *reader) bound() {
 	c.conn.SetReadLimit(maxMessage)
-	alive := func() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.opts.SilentAfter)) }
-	alive()
-	c.conn.SetPongHandler(func(string) error { alive(); return nil })
+	c.alive()
 	// A client that never reads must not fill megabytes of kernel memory first.
 	if tcp, ok := c.conn.NetConn().(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(256 << 10)
 	}
 }
 
+// alive gives the client time for the next sign of life.
+func (c *reader) alive() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.opts.SilentAfter)) }
+
+// count makes pings and pongs, which gorilla answers by itself, count as messages do.
+func (c *reader) count(allow func() error) {
+	pong := c.conn.PingHandler()
+	c.conn.SetPingHandler(func(data string) error {
+		if err := allow(); err != nil {
+			return err
+		}
+		return pong(data)
+	})
+	c.conn.SetPongHandler(func(string) error { c.alive(); return allow() })
+}
+
 func (c *reader) read(ctx context.Context) {
 	limit := rate.NewLimiter(subscribeRate, subscribeBurst)
+	allow := func() error {
+		if limit.Allow() {
+			return nil
+		}
+		_ = rest(ctx, floodPause) // Sent away at once, it would be back at once.
+		return errFlood
+	}
+	c.count(allow)
 	for {
 		kind, message, err := c.conn.ReadMessage()
 		if err != nil {
 			c.cancel(readError(err))
 			return
 		}
-		if !limit.Allow() {
-			_ = rest(ctx, floodPause) // Sent away at once, it would be back at once.
-			c.cancel(errFlood)
+		if err := allow(); err != nil {
+			c.cancel(err)
 			return
 		}
 		sub, err := parseSubscribe(kind, message)
@@ -265,6 +285,8 @@ func (c *reader) read(ctx context.Context) {
 
 func readError(err error) error {
 	switch {
+	case errors.As(err, new(malformed)):
+		return err
 	case errors.Is(err, websocket.ErrReadLimit):
 		return errOversize
 	case errors.Is(err, os.ErrDeadlineExceeded):

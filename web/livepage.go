@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -293,7 +292,7 @@ func (c *reader) sendShared(m update, frags []fragment, said *messages) error {
 // complete is a message as it is sent, with fragments that are encoded already.
 func (c *reader) complete(m update, frags []fragment) ([]byte, error) {
 	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
-	head, err := json.Marshal(m)
+	head, err := marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode update: %w", err)
 	}

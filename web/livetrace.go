@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -81,7 +80,7 @@ func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]by
 		return nil, err
 	}
 	if missed > 0 {
-		raw, err := json.Marshal(gapMessage{gap{missed, batch[0].Seq}})
+		raw, err := marshal(gapMessage{gap{missed, batch[0].Seq}})
 		if err != nil {
 			return nil, fmt.Errorf("encode gap: %w", err)
 		}
@@ -98,7 +97,7 @@ func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]by
 }
 
 func (c *reader) encode(v any) error {
-	raw, err := json.Marshal(v)
+	raw, err := marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
@@ -122,7 +121,7 @@ func (e *encoded) of(t *telemetry.Trace) ([]byte, error) {
 	if slot.seq == t.Seq {
 		return slot.bytes, nil
 	}
-	raw, err := json.Marshal(struct {
+	raw, err := marshal(struct {
 		Trace *telemetry.Trace `json:"trace"`
 	}{t})
 	if err != nil {

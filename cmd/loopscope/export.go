@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
@@ -147,7 +148,7 @@ func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exporte
 	request.Header.Set("Accept", "application/x-ndjson, application/json")
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return done, fmt.Errorf("ask the console: %w\nIs loopscope running there? Start it with `loopscope manager`, give its address with --server, or read its file with --history", err)
+		return done, fmt.Errorf("ask the console: %s\nIs loopscope running there? Start it with `loopscope manager`, give its address with --server, or read its file with --history", redact.Line(err.Error()))
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
@@ -201,12 +202,17 @@ func copyLines(to io.Writer, from io.Reader) (lines int, err error) {
 	}
 }
 
-// target is where the text goes: a new file, or standard output.
+// target is where the text goes: a new file, or standard output as it is. A terminal gets
+// it without what would tell it to do something.
 func (o *exportOptions) target(s streams) (io.WriteCloser, error) {
-	if o.to == "-" {
+	switch {
+	case o.to != "-":
+		return tracefile.CreateFile(o.to)
+	case terminal(s.out):
+		return open{newSafeWriter(s.out)}, nil
+	default:
 		return open{s.out}, nil
 	}
-	return tracefile.CreateFile(o.to)
 }
 
 // open is standard output, which stays open.

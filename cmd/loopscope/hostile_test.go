@@ -1,15 +1,23 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/klog/v2"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/safetext"
@@ -90,23 +98,162 @@ func TestNothingHiddenIsPrinted(t *testing.T) {
 		}
 	}))
 	defer console.Close()
+	refusing := refuser(t)
 	for _, args := range [][]string{
 		{"explain", "--sync", "aaaa/311", "--history", kept}, {"explain", "--sync", "aaaa/311", "--history", kept, "-o", "json"}, {"explain", "--sync", "aaaa/311", "--history", kept, "-o", "yaml"},
 		{"replay", path}, {"replay", path + evil}, {"story", "deployment/web", "--all", "--server", console.URL}, {"story", "deployment/web", "-o", "json", "--server", console.URL},
 		{"top", "-A", "--server", console.URL}, {"top", "-A", "-o", "json", "--server", console.URL}, {evil},
+		{"explain", "deployment/web", "--server", refusing(http.StatusForbidden)}, {"explain", "deployment/web", "--server", refusing(http.StatusInternalServerError)},
+		{"explain", "deployment/web", "--server", refusing(http.StatusNotFound)}, {"manager", "--server", refusing(http.StatusForbidden)},
+		{"story", "deployment/web", "--server", refusing(http.StatusBadRequest)}, {"top", "--server", refusing(http.StatusBadRequest)}, {"export", "--server", refusing(http.StatusBadRequest)},
 	} {
 		out, err := run(t, args...)
 		if err != nil {
-			out += safetext.Text(err.Error()) // As main prints it.
+			out += safetext.Text(errorText(err)) // As main prints it.
 		}
 		if i := strings.IndexFunc(out, safetext.Hidden); i >= 0 {
 			t.Errorf("%q prints %q", args, out[max(0, i-40):min(len(out), i+40)])
 		}
-		if strings.Contains(out, "\nFORGED") && err == nil {
+		if strings.Contains(out, "\nFORGED") {
 			t.Errorf("%q prints a line that was forged:\n%s", args, out)
 		}
-		if err == nil && !strings.Contains(out, "PWNED") {
+		if strings.Contains(out, "hunter2") || strings.Contains(out, "abcdef12345678") {
+			t.Errorf("%q prints a credential:\n%s", args, out)
+		}
+		if (err == nil || args[0] == "story" || args[0] == "top" || args[0] == "export") && !strings.Contains(out, "PWNED") {
 			t.Errorf("%q shows nothing of it:\n%s", args, out)
 		}
 	}
+}
+
+// refuser gives addresses of an API server or a console that answers everything so.
+func refuser(t *testing.T) func(code int) string {
+	return func(code int) string {
+		message := evil + " password=hunter2 Bearer abcdef12345678"
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message,
+				"reason": map[int]string{http.StatusForbidden: "Forbidden", http.StatusNotFound: "NotFound"}[code], "error": map[string]string{"message": message}})
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+}
+
+// TestEvidenceOfOthers: what keeps warnings from being read is one line as well.
+func TestEvidenceOfOthers(t *testing.T) {
+	var b strings.Builder
+	if err := explainText(&b, syncOf(t, "aaaa", 1, night), evidence{failure: errors.New(evil)}, night); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.String(); strings.ContainsFunc(out, safetext.Hidden) || strings.Contains(out, "\nFORGED") || !strings.Contains(out, "could not be read: nginx") {
+		t.Errorf("it prints %q", out)
+	}
+}
+
+// TestExportToATerminal: a terminal gets no character that is not for reading, and whatever
+// is none gets the very bytes.
+func TestExportToATerminal(t *testing.T) {
+	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(evil + "\n")) }))
+	defer console.Close()
+	before := terminal
+	defer func() { terminal = before }()
+	for _, is := range []bool{true, false} {
+		terminal = func(io.Writer) bool { return is }
+		out, err := run(t, "export", "--server", console.URL)
+		if want := map[bool]string{true: safetext.Text(evil + "\n"), false: evil + "\n"}[is]; err != nil || out != want {
+			t.Errorf("a terminal (%v) gets %q, %v", is, out, err)
+		}
+	}
+}
+
+// TestClientGoLogs: what client-go logs by itself goes through the safe writer, without
+// credentials.
+func TestClientGoLogs(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var out, errs strings.Builder
+	root := newRoot(streams{out: &out, err: &errs})
+	root.SetArgs([]string{"version"})
+	if err := root.ExecuteContext(t.Context()); err != nil || errs.Len() > 0 {
+		t.Fatalf("%v, and it says %q", err, &errs)
+	}
+	klog.Warning(evil + " password=hunter2")
+	if said := errs.String(); !strings.Contains(said, "PWNED") || strings.ContainsFunc(said, safetext.Hidden) || strings.Contains(said, "\nFORGED") || strings.Contains(said, "hunter2") {
+		t.Errorf("it logs %q", said)
+	}
+}
+
+// TestNothingHiddenIsServed: no page that is drawn from a recording, and no JSON of one, has a
+// character that is not for reading.
+func TestNothingHiddenIsServed(t *testing.T) {
+	x := hostileSync(t)
+	for _, spoil := range []func(*telemetry.Trace){func(x *telemetry.Trace) { x.Name = "web\u202e" }, func(x *telemetry.Trace) { x.Namespace = "shop\u200b" }, func(x *telemetry.Trace) { x.Epoch = "aaaa\U000e0041" }} {
+		bad := *x
+		spoil(&bad)
+		if _, err := app.NewView(t.Context(), app.ViewOptions{File: rawRecording(t, &bad), Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "no name has") {
+			t.Errorf("%s/%s of epoch %s is taken: %v", bad.Namespace, bad.Name, bad.Epoch, err)
+		}
+	}
+	program, err := app.NewView(t.Context(), app.ViewOptions{File: rawRecording(t, x), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = program.Stop(context.Background()) }()
+	object := "/deployments/shop/web"
+	paths := []string{"/deployments", "/queues", "/decisions", "/history", "/shadow", "/about", "/reasons", "/rules", "/debug/controllers", "/debug/controllers/deployment", "/debug/controllers/deployment/shop/web",
+		object, object + "/story", object + "/what-if?replicas=3", object + "/syncs/aaaa/311", object + "/syncs/aaaa/311/chain"}
+	shown := 0
+	for _, path := range append(paths, "/export.jsonl", "/metrics", "/readyz", "/nowhere"+url.PathEscape(evil)) {
+		for _, twin := range []string{"", "application/json"} {
+			body := bodyOf(t, program.URL()+path, twin)
+			if i := strings.IndexFunc(body, safetext.Hidden); i >= 0 {
+				t.Errorf("%s %s has %q", path, twin, body[max(0, i-40):min(len(body), i+40)])
+			}
+			if strings.Contains(body, "PWNED") {
+				shown++
+			}
+		}
+	}
+	if shown < 10 {
+		t.Errorf("%d pages show anything of it", shown)
+	}
+}
+
+func bodyOf(t *testing.T, address, accept string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	body, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// rawRecording is a recording that was written by another program.
+func rawRecording(t *testing.T, x *telemetry.Trace) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "evil.jsonl")
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	if err := errors.Join(e.Encode(tracefile.Header{Format: tracefile.Format, Version: tracefile.Version, Cluster: evil}), e.Encode(x)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/loopscope/loopscope/controllers/redact"
 )
 
 func main() {
@@ -16,7 +18,10 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
 	if err := newRoot(streams{out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(newSafeWriter(os.Stderr), "error:", err)
+		fmt.Fprintln(newSafeWriter(os.Stderr), errorText(err))
 		os.Exit(1)
 	}
 }
+
+// errorText is an error as it is printed, whoever wrote words of it.
+func errorText(err error) string { return "error: " + redact.Text(err.Error()) }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/klog/v2"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 )
@@ -88,7 +87,6 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	logger := newLogger(s.err)
-	klog.SetSlogLogger(logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

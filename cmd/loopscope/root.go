@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // exec and other credential plugins of kubeconfigs
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 // version is stamped by the linker: -X main.version=v1.2.3.
@@ -38,7 +39,9 @@ unblock it.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// What client-go logs by itself goes where all else goes.
+		PersistentPreRun: func(*cobra.Command, []string) { klog.SetSlogLogger(newLogger(s.err)) },
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)

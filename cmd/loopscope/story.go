@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -117,7 +118,7 @@ func askConsole(ctx context.Context, server, path string, query url.Values, into
 	request.Header.Set("Accept", "application/json")
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the console: %w\nIs loopscope running there? Start it with `loopscope manager`, or give its address with --server", err)
+		return fmt.Errorf("ask the console: %s\nIs loopscope running there? Start it with `loopscope manager`, or give its address with --server", redact.Line(err.Error()))
 	}
 	defer reply.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxAnswer+1))
@@ -145,7 +146,7 @@ func refused(server, status string, body []byte) error {
 	if err := json.Unmarshal(body, &said); err != nil || said.Error.Message == "" {
 		return fmt.Errorf("%s answered %s", server, status)
 	}
-	return errors.New(said.Error.Message)
+	return errors.New(redact.Line(said.Error.Message))
 }
 
 func countsText(c telemetry.StoryCounts) string {

@@ -75,8 +75,10 @@ type printer struct {
 // line prints a line; no text in it makes another one.
 func (p *printer) line(format string, args ...any) {
 	for i, a := range args {
-		if text, ok := a.(string); ok {
-			args[i] = safetext.Line(text)
+		switch a.(type) {
+		case int, int64, uint64: // Nobody's words.
+		default:
+			args[i] = safetext.Line(fmt.Sprint(a))
 		}
 	}
 	if p.err == nil {

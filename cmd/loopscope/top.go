@@ -117,7 +117,10 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 // coloured reports whether the output is a terminal that may be coloured.
 func coloured(out io.Writer) bool { return terminal(out) && os.Getenv("NO_COLOR") == "" }
 
-func terminal(out io.Writer) bool {
+// terminal is replaced by tests, which have none.
+var terminal = isTerminal
+
+func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
 		return false

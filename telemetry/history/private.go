@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,12 +12,12 @@ import (
 // beside are the ends of the names of all files of a history.
 var beside = []string{"", "-wal", "-shm", "-journal", "-lock"}
 
-// private refuses a history that others have a hand in: a symbolic link in a directory
-// that others may write, which may lead anywhere; and where own, so that it is going to be
-// written, a file of another user. Files of our own that others may read or write are
-// closed to them where own, as a volume's group opens them with every mount; one that is
-// only read is refused where others may write it. closed are the files whose mode was
-// changed, with the mode before.
+// private refuses a history that others have a hand in: a symbolic link that others made
+// or may replace, which may lead anywhere; and where own, so that it is going to be
+// written, a file of another user, one that has other names, and one that is no database.
+// Files of our own that others may read or write are closed to them where own, as a
+// volume's group opens them with every mount; one that is only read is refused where
+// others may write it. closed are the files whose mode was changed, with the mode before.
 func private(path string, own bool) (closed []string, err error) {
 	if err := linksTrusted(path, 0); err != nil {
 		return nil, err
@@ -33,8 +34,15 @@ func private(path string, own bool) (closed []string, err error) {
 			return closed, fmt.Errorf("look at %s: %w", path+end, err)
 		case !info.Mode().IsRegular():
 			return closed, fmt.Errorf("%s: it is not a file: remove it, or give another file", path+end)
+		case own && nlink(info) > 1:
+			return closed, fmt.Errorf("%s has other names (hard links), which would show what is written: remove it, or give another file", path+end)
 		case own && !ours(info):
 			return closed, fmt.Errorf("%s belongs to another user, who can change what is in it: run as that user, remove it, or give another file", path+end)
+		}
+		if own && (end == "" || end == "-lock") { // The others have another form.
+			if err := isDatabase(path+end, info.Size()); err != nil {
+				return closed, err
+			}
 		}
 		mode := info.Mode().Perm()
 		if err := closeToOthers(path+end, mode, own); err != nil {
@@ -45,6 +53,24 @@ func private(path string, own bool) (closed []string, err error) {
 		}
 	}
 	return closed, nil
+}
+
+// isDatabase refuses a file that was not begun by SQLite, before anything is changed of it.
+func isDatabase(path string, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("look into it: %w", err)
+	}
+	defer file.Close()
+	const begin = "SQLite format 3\x00"
+	head := make([]byte, len(begin))
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != begin {
+		return fmt.Errorf("%s: it is not a database: move it away or give another file", path)
+	}
+	return nil
 }
 
 func closeToOthers(file string, mode fs.FileMode, own bool) error {
@@ -62,8 +88,9 @@ func closeToOthers(file string, mode fs.FileMode, own bool) error {
 // maxLinks is how many symbolic links one path may go through.
 const maxLinks = 40
 
-// linksTrusted refuses a path through a symbolic link that stands in a directory which
-// others may write, sticky or not: whoever made the link chooses the file.
+// linksTrusted refuses a path through a symbolic link that belongs to another user than
+// root, or stands in a directory of one or in one which others may write, sticky or not:
+// whoever made the link chooses the file.
 func linksTrusted(path string, links int) error {
 	path, err := filepath.Abs(path)
 	if err != nil || links > maxLinks {
@@ -75,8 +102,12 @@ func linksTrusted(path string, links int) error {
 			continue // What is not there is no link.
 		}
 		folder := filepath.Dir(at)
-		if in, err := os.Stat(folder); err == nil && in.Mode().Perm()&0o022 != 0 {
+		in, err := os.Stat(folder)
+		switch {
+		case err == nil && in.Mode().Perm()&0o022 != 0:
 			return fmt.Errorf("%s is a symbolic link in a directory that others may write: give the path of the file itself", at)
+		case err == nil && !trusted(in), !trusted(info):
+			return fmt.Errorf("%s is a symbolic link of another user: give the path of the file itself", at)
 		}
 		target, err := os.Readlink(at)
 		if err != nil {

@@ -66,7 +66,32 @@ func TestOthersHaveNoHandInIt(t *testing.T) {
 	must(os.Symlink(file, filepath.Join(public, "new.db-wal")))
 	try("symbolic link", open(filepath.Join(public, "new.db-wal")))
 	try("is not a file", open(filepath.Join(public, "new.db")))
+	note := filepath.Join(folder, "note")
+	must(os.WriteFile(note, []byte("dear diary, today nothing of note"), 0o644))
+	try("is not a database", open(note))
+	must(os.Link(note, filepath.Join(folder, "link.db")))
+	must(os.Truncate(note, 0))
+	try("hard link", open(filepath.Join(folder, "link.db")))
+	must(os.Link(file, filepath.Join(folder, "other.db")))
+	try("hard link", open(file))
+	try("", read(file))
+	must(os.Remove(filepath.Join(folder, "other.db")))
+	if info, err := os.Stat(note); err != nil || info.Mode().Perm() != 0o644 || info.Size() != 0 {
+		t.Errorf("a file that is no history has mode %v and %d bytes now, %v", info.Mode(), info.Size(), err)
+	}
+	must(os.WriteFile(filepath.Join(folder, "new.db-lock"), []byte("4711\n"), 0o644))
+	try("new.db-lock: it is not a database", open(filepath.Join(folder, "new.db")))
 	if os.Geteuid() == 0 {
+		theirs := t.TempDir()
+		must(os.Chmod(theirs, 0o755))
+		must(os.Symlink(file, filepath.Join(theirs, "h.db")))
+		try("", open(filepath.Join(theirs, "h.db")))
+		for _, chown := range []string{theirs, filepath.Join(theirs, "h.db")} {
+			must(os.Lchown(chown, 65534, 65534))
+			try("symbolic link of another user", open(filepath.Join(theirs, "h.db")))
+			try("symbolic link of another user", read(filepath.Join(theirs, "h.db")))
+			must(os.Lchown(chown, 0, 0))
+		}
 		must(os.Chown(file, 65534, 65534))
 		try("belongs to another user", open(file))
 	}

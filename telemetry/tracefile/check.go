@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -50,7 +51,7 @@ func word(field, s string, most int) error {
 		return fmt.Errorf("its %s is not UTF-8", field)
 	}
 	for _, r := range s {
-		if r == '/' || unicode.IsControl(r) || unicode.IsSpace(r) {
+		if r == '/' || unicode.IsSpace(r) || safetext.Hidden(r) {
 			return fmt.Errorf("its %s %q holds a character that no name has", field, prose.Head(s, longest))
 		}
 	}

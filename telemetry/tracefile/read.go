@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -31,7 +32,10 @@ type Reader struct {
 func Open(ctx context.Context, path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open recording: %w", err)
+		if at := (*fs.PathError)(nil); errors.As(err, &at) {
+			err = at.Err // The path is told in quotes: it may hold anything.
+		}
+		return nil, fmt.Errorf("open recording %q: %w", path, err)
 	}
 	r, err := NewReader(ctx, file)
 	if err != nil {

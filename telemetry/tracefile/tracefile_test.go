@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -26,7 +27,7 @@ var noon = time.Date(2026, time.March, 14, 12, 0, 0, 123456789, time.UTC)
 func full(seq uint64) *telemetry.Trace {
 	size, code := int64(3), "image-pull"
 	path := decision.Path{{Question: "RR-3", Answer: "no", Holds: true, Equation: decision.Subtract("room", decision.Term{Label: "total", Value: 11}, decision.Term{Label: "floor", Value: 8}), Facts: []decision.Fact{
-		decision.Count("n", -7), decision.Text("text", "a <b> & \"c\" \u2028 é"), decision.Text("empty", ""), decision.Bool("holds", true), decision.Bool("not", false),
+		decision.Count("n", -7), decision.Text("text", "a <b> & \"c\" \u2028 é \u009b\u202e\U000e0041\x7f"), decision.Text("empty", ""), decision.Bool("holds", true), decision.Bool("not", false),
 		decision.Duration("age", 1234567891), decision.Instant("at", noon), decision.Instant("never", time.Time{}),
 	}}}
 	ref := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "9"}
@@ -70,6 +71,9 @@ func text(t testing.TB, traces ...*telemetry.Trace) []byte {
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if i := bytes.IndexFunc(b.Bytes(), safetext.Hidden); i >= 0 {
+		t.Errorf("the recording holds %q", b.Bytes()[i:i+8])
 	}
 	return b.Bytes()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/safebytes"
 )
 
 // Writer writes one recording. It is not safe for concurrent use.
@@ -27,7 +28,7 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	w := &Writer{out: out, to: bufio.NewWriterSize(out, 64<<10), close: func() error { return nil }}
 	h.Format, h.Version = Format, Version
 	h.Exported = h.Exported.UTC().Round(0)
-	line, err := json.Marshal(h)
+	line, err := marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("write header: %w", err)
 	}
@@ -75,7 +76,7 @@ func (p packed) Close() error { return errors.Join(p.Writer.Close(), p.file.Clos
 // Write adds a trace. An error that wraps ErrTooLarge, or another one of the
 // trace itself, leaves the recording as it was, so that the next can be written.
 func (w *Writer) Write(t *telemetry.Trace) error {
-	line, err := json.Marshal(t)
+	line, err := marshal(t)
 	if err != nil {
 		return fmt.Errorf("write trace %s/%d: %w", t.Epoch, t.Seq, err)
 	}
@@ -87,6 +88,12 @@ func (w *Writer) Write(t *telemetry.Trace) error {
 	}
 	w.count++
 	return nil
+}
+
+// marshal leaves no hidden character as it is: a recording may be shown by a terminal.
+func marshal(v any) ([]byte, error) {
+	line, err := json.Marshal(v)
+	return safebytes.JSON(line), err
 }
 
 func (w *Writer) line(line []byte) error {

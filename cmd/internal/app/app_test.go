@@ -175,7 +175,7 @@ func TestExplainSaysWhatToDo(t *testing.T) {
 		{Code: http.StatusInternalServerError, Message: "etcdserver: request timed out"},
 	} {
 		_, err := Explain(t.Context(), answering(t, answer), "shop", "web", "dev")
-		if err == nil || !strings.Contains(err.Error(), "cannot serve: ") || !strings.Contains(err.Error(), answer.Message) || !strings.Contains(err.Error(), "/readyz?verbose") {
+		if err == nil || !strings.Contains(err.Error(), "cannot serve: ") || !strings.Contains(err.Error(), answer.Message) || !strings.Contains(err.Error(), "kubectl get --raw /readyz") {
 			t.Errorf("after %d the error is %v", answer.Code, err)
 		}
 	}

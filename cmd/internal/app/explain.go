@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -46,7 +47,7 @@ func Check(config *rest.Config, version string) error {
 		return err
 	}
 	if _, err := c.Discovery().ServerVersion(); err != nil {
-		return unreachable(config, err)
+		return unreachable(config, controllers.RedactError(err))
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ func unreachable(config *rest.Config, err error) error {
 
 // unable is an API server that answers and cannot serve.
 func unable(config *rest.Config, err error) error {
-	return fmt.Errorf("the API server at %s cannot serve: %w\nLook at it and its etcd with `kubectl get --raw '/readyz?verbose'`, and ask again", config.Host, err)
+	return fmt.Errorf("the API server at %s cannot serve: %w\nLook at it and its etcd with `kubectl get --raw /readyz`, and ask again", config.Host, err)
 }
 
 // Explain observes one Deployment of a live cluster, decides once and writes
@@ -121,5 +122,5 @@ func notFound(ctx context.Context, c kubernetes.Interface, namespace, name strin
 		names = append(names, list.Items[i].Name)
 	}
 	sort.Slice(names, func(i, j int) bool { return prose.CommonPrefix(names[i], name) > prose.CommonPrefix(names[j], name) })
-	return fmt.Errorf("there is no Deployment %s in namespace %s; there is %s", name, namespace, strings.Join(names[:min(5, len(names))], ", "))
+	return fmt.Errorf("there is no Deployment %s in namespace %s; there is %s", name, namespace, redact.Line(strings.Join(names[:min(5, len(names))], ", ")))
 }

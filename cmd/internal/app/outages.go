@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -44,7 +45,7 @@ func (o *outages) note(now time.Time, err error) (again bool) {
 	if s.Reachable {
 		s.Reachable, s.Since = false, o.served
 	}
-	s.Lack, s.Error = lack, err.Error()
+	s.Lack, s.Error = lack, redact.Line(err.Error())
 	if now, _ := s.Outage(); o.worst.Began.IsZero() || lack.Worse(o.worst.Lack) {
 		o.worst = now
 	}
