@@ -128,6 +128,15 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 		{"moved from one owner to another", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "api", "e")))
 		}, []string{"shop/api", "shop/web"}},
+		{"said to be of another kind", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Rollout", "web", "d")))
+		}, []string{"shop/web"}},
+		{"said to be of another name", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "shop", "d")))
+		}, []string{"shop/web"}},
+		{"made again under its owner's name", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d-2")))
+		}, []string{"shop/web"}},
 		{"released", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", app("api"), ownedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
 		}, []string{"shop/api", "shop/web"}},
