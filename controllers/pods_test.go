@@ -36,11 +36,18 @@ func TestPodAvailable(t *testing.T) {
 			t.Errorf("%s: available = %v, want %v", c.name, got, c.want)
 		}
 	}
+	timeless := pod(corev1.PodRunning, "", true)
+	timeless.Status.Conditions[0].LastTransitionTime = metav1.Time{}
+	if !podAvailable(timeless, 0, readyAt) || podAvailable(timeless, 1, readyAt) {
+		t.Error("a pod that is ready since nobody knows when is available where it need not be for long")
+	}
 }
 
 func TestWaiting(t *testing.T) {
 	unscheduled := pod(corev1.PodPending, "", false)
 	unscheduled.Status.Conditions = append(unscheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"})
+	scheduled := pod(corev1.PodRunning, "CrashLoopBackOff", false)
+	scheduled.Status.Conditions = append(scheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Reason: "Placed"})
 	initWaits := pod(corev1.PodPending, "PodInitializing", false)
 	initWaits.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	nodeLost := pod(corev1.PodRunning, "", false)
@@ -53,6 +60,7 @@ func TestWaiting(t *testing.T) {
 		want string
 	}{
 		{"ready", pod(corev1.PodRunning, "CrashLoopBackOff", true), ""},
+		{"a node, and crashing", scheduled, "CrashLoopBackOff"},
 		{"no node", unscheduled, "Unschedulable"},
 		{"image", pod(corev1.PodPending, "ImagePullBackOff", false), "ImagePullBackOff"},
 		{"the init container comes first", initWaits, "ImagePullBackOff"},
