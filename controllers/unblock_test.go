@@ -292,3 +292,23 @@ func TestUnblockPassesOver(t *testing.T) {
 		t.Error("another key that leaves takes it along")
 	}
 }
+
+// A watch that ends, or fails on its way, begins anew, and one that may not be had is given up.
+func TestUnblockWatchesAgain(t *testing.T) {
+	u, events, tried, client := unblocking(t)
+	u.follow(refusedWith("shop/web-1", overQuota))
+	within(t, events, "watch").Stop()
+	within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
+	within(t, events, "watch after one that failed").Modify(quotaNamed("small", "9"))
+	within(t, tried, "try")
+	client.PrependWatchReactor("limitranges", func(clienttesting.Action) (bool, watch.Interface, error) {
+		return true, nil, apierrors.NewForbidden(enders["limit-range"].resource.GroupResource(), "", nil)
+	})
+	u.follow(refusedWith("shop/web-2", `pods "web-2" is forbidden: maximum cpu usage per Container is 1, but limit is 2`))
+	eventually(t, "a watch that is forbidden is not given up", func() bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		_, waits := u.keys["shop/web-2"]
+		return u.denied["limit-range"] && !waits && len(u.places) == 1
+	})
+}
