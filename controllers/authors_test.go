@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -329,5 +330,57 @@ func BenchmarkAuthors(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		m.authors(before, after, changes)
+	}
+}
+
+// Of several owners of changed fields those are told whose entries show that they wrote, and
+// all of them where none does.
+func TestOwnersThatWrote(t *testing.T) {
+	entry := func(manager string, at, was int64) ownershipChange {
+		return ownershipChange{signer: signer{manager: manager}, at: at, wasAt: was, known: true, had: true}
+	}
+	for name, c := range map[string]struct {
+		owners []string
+		claims []ownershipChange
+		want   []string
+	}{
+		"one":              {[]string{"helm"}, []ownershipChange{entry("helm", 1, 1), entry("flux", 2, 1)}, []string{"helm"}},
+		"one of two wrote": {[]string{"helm", "flux"}, []ownershipChange{entry("helm", 1, 1), entry("flux", 2, 1)}, []string{"flux"}},
+		"both wrote":       {[]string{"helm", "flux"}, []ownershipChange{entry("helm", 2, 1), entry("flux", 2, 1)}, []string{"helm", "flux"}},
+		"neither shows":    {[]string{"helm", "flux"}, []ownershipChange{entry("helm", 1, 1), entry("flux", 1, 1), entry("kcm", 2, 1)}, []string{"helm", "flux"}},
+	} {
+		if got := provenWriters(c.owners, c.claims); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// What took the place of another object of its name was made by whoever signed it, whatever
+// changed in between.
+func TestBetweenTwoObjects(t *testing.T) {
+	m := NewManagers()
+	old, is := sized("1", 3, signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`)), sized("2", 5, signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`))
+	other := sized("3", 5, signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`), signedBy("flux", "", 1, `{"f:spec":{"f:paused":{}}}`))
+	other.UID = "another"
+	for _, d := range []*appsv1.Deployment{old, is, other} {
+		_, err := m.Strip(d)
+		check(t, err)
+	}
+	if got := m.between(old, is, changesOf("spec.replicas")); !slices.Equal(got, []string{"helm"}) {
+		t.Errorf("changed by %v", got)
+	}
+	if got := m.between(is, other, changesOf("spec.replicas")); len(got) != 0 {
+		t.Errorf("made by %v, and two may have", got)
+	}
+}
+
+// No more texts are kept taken apart than that.
+func TestTreesAreBounded(t *testing.T) {
+	m := NewManagers()
+	for i := range maxTrees + 1 {
+		m.tree(unique.Make(`{"f:` + strconv.Itoa(i) + `":{}}`))
+		if want := i%maxTrees + 1; len(m.trees) != want {
+			t.Fatalf("%d are kept, want %d", len(m.trees), want)
+		}
 	}
 }

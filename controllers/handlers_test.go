@@ -3,6 +3,7 @@ package controllers
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -26,19 +28,21 @@ type caches struct {
 	controllers *replicaSetController // ReplicationControllers
 }
 
-func newCaches(t testing.TB) *caches {
+func newCaches(t testing.TB) *caches { t.Helper(); return newCachesWith(t, Options{}) }
+
+func newCachesWith(t testing.TB, opts Options) *caches {
 	t.Helper()
 	client := fake.NewClientset()
 	f := informers.NewSharedInformerFactory(client, 0)
-	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, Options{})
+	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +223,26 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 		{"orphan relabelled", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", nil, nil, false), pod("2", labels, nil, false))
 		}, []string{"shop/web"}, 1, 1},
+		{"released by another", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, ownedBy("ReplicaSet", "other", "o"), false), pod("2", labels, nil, false))
+		}, []string{"shop/web"}, 1, 1},
+		{"orphan that only its status changed", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, nil, false))
+		}, nil, 1, 1},
+		{"moved to another", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, ownedBy("ReplicaSet", "other", "o"), false))
+		}, []string{"shop/web"}, 1, 1},
+		{"of another kind of that name", func(h cache.ResourceEventHandler) {
+			h.OnAdd(pod("1", labels, ownedBy("Job", "web", "r"), false), false)
+		}, nil, 1, 1},
+		{"released and relabelled while going", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", nil, nil, true))
+		}, []string{"shop/web"}, 1, 0},
+		{"released while going", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, nil, true))
+		}, nil, 1, 1},
 		{"gone", func(h cache.ResourceEventHandler) { h.OnDelete(pod("1", labels, owner, false)) }, []string{"shop/web"}, 1, 0},
+		{"a tombstone of something else", func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: "?"}) }, nil, 1, 1},
 		{"orphan gone", func(h cache.ResourceEventHandler) { h.OnDelete(pod("1", labels, nil, false)) }, nil, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -236,6 +259,36 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 				t.Errorf("%d creates and %d deletes expected, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
 			}
 		})
+	}
+}
+
+// A pod that becomes ready has its owner looked at again when it will have been so for long
+// enough.
+func TestReadyPodsSetATimer(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		was, is  bool
+		minReady int32
+		want     time.Duration
+	}{
+		{"becomes ready", false, true, 7, 7 * time.Second},
+		{"becomes ready, and need not be for long", false, true, 0, 0},
+		{"stays ready", true, true, 7, 0},
+		{"is not ready", false, false, 7, 0},
+	} {
+		clock := testclock.NewFakeClock(actingAt)
+		caches := newCachesWith(t, Options{Clock: clock})
+		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{MinReadySeconds: c.minReady}})
+		of := func(rv string, ready bool) *corev1.Pod {
+			p := pod(corev1.PodRunning, "", ready)
+			p.ObjectMeta = object("p", "p", rv, nil, ownedBy("ReplicaSet", "web", "r"))
+			return p
+		}
+		caches.replicaSets.podHandler().OnUpdate(of("1", c.was), of("2", c.is))
+		state, queued := caches.replicaSets.queue.KeyState("shop/web")
+		if got := state.Due.Sub(actingAt); !queued || state.Due.IsZero() != (c.want == 0) || c.want > 0 && got != c.want {
+			t.Errorf("%s: queued %v, due %s", c.name, queued, state.Due)
+		}
 	}
 }
 

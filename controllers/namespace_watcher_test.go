@@ -174,3 +174,28 @@ func TestPodsGoWithTheirNamespace(t *testing.T) {
 		t.Errorf("when its namespace ends, %v is woken", keys)
 	}
 }
+
+// A namespace that is gone is noted as such, and what is no namespace is passed over; without
+// a client nothing is watched.
+func TestNamespacesThatGo(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	client, watches := namespacesOf(t, namespaceNamed("shop", "1", noon))
+	known := &terminatingNamespaces{}
+	e := &namespaceWatcher{client: client, known: known, clock: clock.RealClock{}, logger: slog.New(slog.DiscardHandler)}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.run(ctx) }()
+	within(t, watches, "watch").Delete(namespaceNamed("shop", "1", noon))
+	eventually(t, "that it is gone is not noted", func() bool {
+		known.mu.Lock()
+		defer known.mu.Unlock()
+		return !known.deleted["shop"].IsZero()
+	})
+	end()
+	within(t, ended, "end")
+	e.observe(nil, &corev1.Pod{})
+	if got, err := metadataOnly("?"); got != "?" || err != nil {
+		t.Errorf("what is no namespace becomes %v, %v", got, err)
+	}
+	(&namespaceWatcher{}).run(t.Context())
+}

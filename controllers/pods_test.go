@@ -248,3 +248,31 @@ func TestWhatPodsSayAnew(t *testing.T) {
 		}
 	}
 }
+
+// Progress is the newest change of the counts, or what the condition says; before the first
+// look that alone is known.
+func TestProgress(t *testing.T) {
+	var p progress
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	for i, c := range []struct {
+		count          int64
+		condition, now int64
+		want           int64
+	}{{1, 10, 100, 10}, {1, 10, 110, 10}, {2, 10, 120, 120}, {2, 10, 130, 120}, {2, 125, 130, 125}} {
+		if got := p.note("k", [4]int64{c.count}, at(c.condition), at(c.now)); !got.Equal(at(c.want)) {
+			t.Errorf("look %d: %d, want %d", i, got.Unix(), c.want)
+		}
+	}
+}
+
+// The highest restart counts are told, those of sidecars apart from those of others; what an
+// init container did at the start counts for neither.
+func TestRestarts(t *testing.T) {
+	p := &corev1.Pod{}
+	p.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: "once", RestartPolicy: new(corev1.ContainerRestartPolicy("Never"))}}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "setup", RestartCount: 9}, {Name: "proxy", RestartCount: 3}, {Name: "once", RestartCount: 8}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}
+	if regular, sidecar := restarts(p); regular != 2 || sidecar != 3 {
+		t.Errorf("%d and %d, want 2 and 3", regular, sidecar)
+	}
+}
