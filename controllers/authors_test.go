@@ -384,3 +384,39 @@ func TestTreesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// How a text of fieldsV1 has a path: by itself, in part, or not at all.
+func TestReachOfAPath(t *testing.T) {
+	for _, c := range []struct {
+		text, path string
+		want       reach
+	}{
+		{`{"f:a":{}}`, "a", reachWhole},
+		{`{"f:a":{".":{}}}`, "a", reachWhole},
+		{`{"f:a":{".":{},"f:b":{}}}`, "a", reachPart},
+		{`{"f:a":{}}`, "a.b", reachPart},
+		{`{"f:a":{"f:b":{}}}`, "a.c", reachNone},
+		{`{}`, "a", reachNone},
+		{`{"f:a":{"k:{\"name\":\"x\"}":{}}}`, "a[x]", reachWhole},
+		{`{"f:a":{"k:{\"type\":\"x\"}":{}}}`, "a[y]", reachNone},
+		{`{"f:a":{"k:{\"containerPort\":80}":{"f:name":{}}}}`, "a[http]", reachPart},
+		{`{"f:a":{"k:{\"containerPort\":80}":{"f:name":{}}}}`, "a.http", reachNone},
+		{`{"f:a":{"v:\"x\"":{}}}`, "a[y]", reachPart},
+		{`{"f:a":{"i:0":{}}}`, "a[y]", reachPart},
+		{`{"f:a":{"k:{\"name\":":{}}}`, "a[x]", reachNone},
+		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[b.c]", reachWhole},
+		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[d]e]", reachWhole},
+		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b][c]", reachWhole},
+		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b].c", reachWhole},
+		{`{"f:a":{"f:b":{}}}`, "a[b", reachWhole},
+		{`{"f:spec":{"f:template":{"f:metadata":{"f:labels":{}}}}}`, "spec.template.metadata.labels", reachWhole},
+		{`{"f:spec":{"f:template":{"f:spec":{"f:hostNetwork":{}}}}}`, "spec.template.hostNetwork", reachWhole},
+		{`{"f:spec":{"f:strategy":{"f:type":{}}}}`, "spec.strategy.type", reachWhole},
+		{`{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`, "spec.strategy.maxSurge", reachWhole},
+		{`{"f:data":{"f:template":{"f:x":{}}}}`, "data.template.x", reachWhole},
+	} {
+		if _, got := fieldTreeOf(c.text).find(stepsOf(c.path)); got != c.want {
+			t.Errorf("%s has %s %v, want %v", c.text, c.path, got, c.want)
+		}
+	}
+}

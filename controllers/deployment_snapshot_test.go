@@ -190,3 +190,14 @@ func TestApply(t *testing.T) {
 		}
 	}
 }
+
+// A pod's name begins with its owner's and a dash, where that makes a name, as upstream has it.
+func TestPrefixOfNewPods(t *testing.T) {
+	for name, want := range map[string]string{"web-1": "web-1-", "Web": "Web"} {
+		rs := &appsv1.ReplicaSet{ObjectMeta: object(name, "r", "1", nil, nil)}
+		sync := &replicaSetSync{controller: newCaches(t).replicaSets, rs: rs}
+		if got := sync.newPod().GenerateName; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

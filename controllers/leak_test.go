@@ -181,6 +181,9 @@ func TestWaitsAreSorted(t *testing.T) {
 		caches.deployments.opts.Ledger.written(entry{uid: types.UID(name), resource: resourceDeployments, object: "Deployment " + name, rv: "5"})
 		caches.replicaSets.expect.expectCreates("shop/"+name, 1)
 	}
+	if name := caches.deployments.Name(); name != "deployment" {
+		t.Errorf("the loop is called %q", name)
+	}
 	echoes, expectations := "", ""
 	for _, e := range caches.deployments.Waits().Echoes {
 		echoes += e.Object + " " + e.Written + ", "
