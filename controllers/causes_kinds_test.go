@@ -267,7 +267,9 @@ type echoing struct {
 	rv string
 }
 
-func (r *echoing) SyncOf(_, _, _, rv string) (uint64, bool) { return 41, rv == r.rv }
+func (r *echoing) SyncOf(kind, namespace, name, rv string) (uint64, bool) {
+	return 41, kind == kindDeployment && namespace == "shop" && name == "web" && rv == r.rv
+}
 
 // failsOnce is a body whose first look at a key fails.
 type failsOnce struct {

@@ -201,3 +201,47 @@ func TestPrefixOfNewPods(t *testing.T) {
 		}
 	}
 }
+
+// Writes that the caches do not show are told in the order of their names, each with the
+// version that the cache has, and so are pods.
+func TestOrderOfASnapshot(t *testing.T) {
+	caches := newCaches(t)
+	caches.add(t, deploymentNamed("web", "d", ""))
+	for _, name := range []string{"c", "a", "b"} {
+		rs := &appsv1.ReplicaSet{ObjectMeta: object(name, name, "1", map[string]string{"app": "web"}, ownedBy("Deployment", "web", "d"))}
+		caches.add(t, rs)
+		rs = rs.DeepCopy()
+		rs.ResourceVersion = "9"
+		caches.deployments.wroteReplicaSet(rs)
+	}
+	told := ""
+	for _, e := range lookedAt(t, caches).s.Echo {
+		told += e.Object + " " + e.Cached + " " + e.Written + ", "
+	}
+	if told != "ReplicaSet a 1 9, ReplicaSet b 1 9, ReplicaSet c 1 9, " {
+		t.Error(told)
+	}
+	rs := &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: appWeb}}}
+	caches.add(t, rs)
+	for _, name := range []string{"c", "a", "b"} {
+		p := podOf(name, ownedBy("ReplicaSet", "web", "r"))
+		caches.add(t, p)
+		p = p.DeepCopy()
+		p.ResourceVersion = "9"
+		caches.replicaSets.wrotePod(p, rs)
+	}
+	seen, err := caches.replicaSets.observe(t.Context(), "shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told = ""
+	for _, e := range seen.(*replicaSetSync).s.Echo {
+		told += e.Object + " " + e.Cached + " " + e.Written + ", "
+	}
+	for _, p := range seen.(*replicaSetSync).s.Pods {
+		told += p.Name + " " + p.UID + " " + p.RV + ", "
+	}
+	if told != "Pod a 1 9, Pod b 1 9, Pod c 1 9, a uid-a 1, b uid-b 1, c uid-c 1, " {
+		t.Error(told)
+	}
+}

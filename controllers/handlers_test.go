@@ -17,6 +17,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // caches are informers that nobody started: a test fills their stores itself
@@ -323,6 +324,44 @@ func TestCauseOfAChangedReplicaSet(t *testing.T) {
 	want := []decision.Change{{Field: pathReplicas, From: "3", To: "5"}}
 	if diff := cmp.Diff(want, state.Causes[0].Fields); diff != "" {
 		t.Errorf("fields of the cause (-want +got):\n%s", diff)
+	}
+}
+
+// A change that one object wakes another by is told in the same way: which object, from what
+// version to what, which fields, and by whom, as far as that is known.
+func TestCausesOfWhatBelongsToOthers(t *testing.T) {
+	caches := newCaches(t)
+	sized := func(rv string, n int32) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", rv, nil, ownedBy("Deployment", "web", "d")), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
+	}
+	waiting := func(rv, reason string) *corev1.Pod {
+		p := pod(corev1.PodPending, reason, false)
+		p.ObjectMeta = object("web-1-a", "p", rv, nil, ownedBy("ReplicaSet", "web-1", "r"))
+		return p
+	}
+	caches.add(t, deploymentNamed("web", "d", ""), sized("2", 5))
+	for rv, manager := range map[string]string{"1": "helm", "2": "kubectl"} {
+		caches.deployments.opts.Managers.remember("r", rv, []metav1.ManagedFieldsEntry{signedBy(manager, "", 1, `{"f:spec":{"f:replicas":{}}}`)})
+	}
+	reason := decision.Change{Field: "status.reason", From: "ContainerCreating", To: "ErrImagePull"}
+	caches.deployments.replicaSetHandler().OnUpdate(sized("1", 3), sized("2", 5))
+	caches.deployments.podHandler().OnUpdate(waiting("3", "ContainerCreating"), waiting("4", "ErrImagePull"))
+	caches.replicaSets.podHandler().OnUpdate(waiting("3", "ContainerCreating"), waiting("4", "ErrImagePull"))
+	want := map[string][]telemetry.Cause{
+		"shop/web": {
+			{Kind: telemetry.CauseModified, Object: "ReplicaSet web-1", OldRV: "1", NewRV: "2", Manager: "kubectl", Fields: []decision.Change{{Field: pathReplicas, From: "3", To: "5"}}},
+			{Kind: telemetry.CausePodReason, Object: "Pod web-1-a", OldRV: "3", NewRV: "4", Fields: []decision.Change{reason}},
+		},
+		"shop/web-1": {{Kind: telemetry.CauseModified, Object: "Pod web-1-a", OldRV: "3", NewRV: "4", Fields: []decision.Change{reason}}},
+	}
+	for key, l := range map[string]*Loop{"shop/web": caches.deployments.Loop, "shop/web-1": caches.replicaSets.Loop} {
+		state, _ := l.queue.KeyState(key)
+		for i := range state.Causes {
+			state.Causes[i].At = time.Time{}
+		}
+		if diff := cmp.Diff(want[key], state.Causes); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
 	}
 }
 

@@ -1,12 +1,14 @@
 package controllers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -173,6 +175,22 @@ func TestFailedStatusIsNotHeldBack(t *testing.T) {
 		held := l.deferred.of("shop/web", "u")
 		if got := !held.IsZero() && !decision.Due(x.Started, held, time.Hour).After(x.Started); got != due {
 			t.Errorf("%s: due %v, held since %s", state, got, held)
+		}
+	}
+}
+
+// A snapshot that cannot be recorded is said in the log, and the sync is told without it.
+func TestSnapshotsThatCannotBeRecorded(t *testing.T) {
+	for _, err := range []error{nil, errors.New("too large")} {
+		var log bytes.Buffer
+		s := &script{packErr: err}
+		l := &Loop{name: "test", opts: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), controller: s}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}}
+		if said := l.say(x, s); !said || x.Sentence.Object != "web" || x.UID != "u" || x.Gone {
+			t.Errorf("%v: said %v of %q, gone %v: %+v", err, said, x.UID, x.Gone, x.Sentence)
+		}
+		if got := strings.Contains(log.String(), "Snapshot cannot be recorded"); got != (err != nil) {
+			t.Errorf("%v: the log says %q", err, log.String())
 		}
 	}
 }

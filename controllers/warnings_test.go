@@ -74,6 +74,10 @@ func TestWarningsAreBounded(t *testing.T) {
 	for _, w := range list {
 		told += w.Reason
 	}
+	events = []corev1.Event{{InvolvedObject: corev1.ObjectReference{Name: "b"}, Reason: "A"}, {InvolvedObject: corev1.ObjectReference{Name: "a"}, Reason: "B"}, {InvolvedObject: corev1.ObjectReference{Name: "c"}, Reason: "A", Message: "m"}}
+	if list, err := Warnings(t.Context(), client, "shop", []string{"web-a"}); err != nil || len(list) != 3 || list[0].Object != " a" || list[1].Object != " b" {
+		t.Errorf("of one instant, by object: %+v, %v", list, err)
+	}
 	if told != "ABCDE" || len(list) != MaxWarnings || !list[0].At.Equal(noon.Add(time.Minute)) || list[0].Count != 1 {
 		t.Errorf("told are %s, the first is %+v", told, list[0])
 	}
