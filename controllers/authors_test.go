@@ -147,9 +147,11 @@ func TestAuthors(t *testing.T) {
 		{"a map that is owned as a whole", entries{signedBy("helm", "", 1, selector)}, entries{signedBy("flux", "", 2, selector)}, "spec.template.nodeSelector[disk]", "flux"},
 		{"a rolling update", entries{signedBy("helm", "", 1, surge)}, entries{signedBy("flux", "", 1, surge)}, "spec.strategy.maxSurge", "flux"},
 		{"the template as a whole", entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 1, image)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, image)}, "spec.template", "flux"},
+		{"the template as a whole, beside a newer entry", entries{signedBy("helm", "", 1, selector)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, labels)}, "spec.template", "helm"},
 		{"old writers put together", entries{signedBy("helm", "", 1, size)}, entries{signedBy("ancient-changes", "", 1, size)}, "spec.replicas", ""},
 		{"a deletion", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "metadata.deletionTimestamp", ""},
 		{"something that causes do not name", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "", "helm"},
+		{"something that causes do not name, and nobody shows", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, size)}, "", ""},
 		{"no entries", entries{signedBy("helm", "", 1, size)}, nil, "spec.replicas", ""},
 		{"entries that cannot be read", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, `{"f:spec":`)}, "spec.replicas", ""},
 	} {

@@ -124,7 +124,7 @@ func (w conditionWords) add(kind string, status corev1.ConditionStatus, reason s
 }
 
 func (f *fields) conditions(old, new conditionWords) {
-	for _, kind := range changedKeys(old, new) {
+	for _, kind := range texts(old).changed(texts(new)) {
 		f.valued(keyed("status.conditions", kind), old[kind], new[kind])
 	}
 }
