@@ -368,6 +368,9 @@ func TestBetweenTwoObjects(t *testing.T) {
 		_, err := m.Strip(d)
 		check(t, err)
 	}
+	if again := entriesOf([]metav1.ManagedFieldsEntry{signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`)}, m.at("u", "1")); &again[0] != &m.at("u", "1")[0] {
+		t.Error("what did not change is kept once more")
+	}
 	if got := m.between(old, is, changesOf("spec.replicas")); !slices.Equal(got, []string{"helm"}) {
 		t.Errorf("changed by %v", got)
 	}
@@ -383,6 +386,9 @@ func TestTreesAreBounded(t *testing.T) {
 		m.tree(unique.Make(`{"f:` + strconv.Itoa(i) + `":{}}`))
 		if want := i%maxTrees + 1; len(m.trees) != want {
 			t.Fatalf("%d are kept, want %d", len(m.trees), want)
+		}
+		if m.tree(unique.Make(`{"f:` + strconv.Itoa(i) + `":{}}`)); len(m.trees) != i%maxTrees+1 {
+			t.Fatalf("one that is known was taken apart again: %d are kept", len(m.trees))
 		}
 	}
 }
@@ -406,6 +412,8 @@ func TestReachOfAPath(t *testing.T) {
 		{`{"f:a":{"v:\"x\"":{}}}`, "a[y]", reachPart},
 		{`{"f:a":{"i:0":{}}}`, "a[y]", reachPart},
 		{`{"f:a":{"k:{\"name\":":{}}}`, "a[x]", reachNone},
+		{`{"f:a":{"{\"name\":\"x\"}":{}}}`, "a[x]", reachNone},
+		{`{"f:a":1,"f:b":{}}`, "b", reachNone},
 		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[b.c]", reachWhole},
 		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[d]e]", reachWhole},
 		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b][c]", reachWhole},

@@ -94,9 +94,6 @@ func (f *fields) deploymentSpec(old, new *appsv1.DeploymentSpec) {
 
 // strategy is three words of the API's own, which may be shown.
 func (f *fields) strategy(old, new *appsv1.DeploymentStrategy) {
-	if equality.Semantic.DeepEqual(old, new) {
-		return
-	}
 	f.valued("spec.strategy.type", string(old.Type), string(new.Type))
 	before, after := rollingWords(old.RollingUpdate), rollingWords(new.RollingUpdate)
 	f.valued("spec.strategy.maxSurge", before[0], after[0])

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -243,5 +244,63 @@ func TestOrderOfASnapshot(t *testing.T) {
 	}
 	if told != "Pod a 1 9, Pod b 1 9, Pod c 1 9, a uid-a 1, b uid-b 1, c uid-c 1, " {
 		t.Error(told)
+	}
+}
+
+// Pods are counted by node over the whole family where there are too many, and where they
+// have a family; those that are going or have ended do not count.
+func TestSiblingsOfASnapshot(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner *metav1.OwnerReference
+		want  int32
+		told  map[string]int64
+	}{
+		"too many":         {ownedBy("Deployment", "web", "d"), 1, map[string]int64{"n1": 2, "n2": 1}},
+		"as many":          {ownedBy("Deployment", "web", "d"), 2, nil},
+		"without a family": {nil, 1, nil},
+	} {
+		caches := newCaches(t)
+		for _, set := range []string{"web-1", "web-2"} {
+			labels := map[string]string{"pod-template-hash": set}
+			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object(set, "uid-"+set, "1", labels, c.owner), Spec: appsv1.ReplicaSetSpec{Replicas: &c.want, Selector: &metav1.LabelSelector{MatchLabels: labels}}})
+		}
+		add := func(name, set, node string, phase corev1.PodPhase) {
+			p := &corev1.Pod{ObjectMeta: object(name, "uid-"+name, "1", map[string]string{"pod-template-hash": set}, ownedBy("ReplicaSet", set, "uid-"+set))}
+			p.Spec.NodeName, p.Status.Phase = node, phase
+			caches.add(t, p)
+		}
+		add("a", "web-1", "n1", corev1.PodRunning)
+		add("b", "web-1", "n2", corev1.PodRunning)
+		add("c", "web-2", "n1", corev1.PodRunning)
+		add("d", "web-2", "n1", corev1.PodFailed)
+		add("e", "web-2", "", corev1.PodPending)
+		seen, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.told, seen.(*replicaSetSync).s.Siblings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Numbers that are missing have the API server's defaults, or none.
+func TestNumbersThatAreMissing(t *testing.T) {
+	if defaultToOne(nil) != 1 || defaultToOne(new(int32(0))) != 0 {
+		t.Error("a size that is missing is not 1")
+	}
+	if limited(nil) != nil || limited(new(int32(math.MaxInt32))) != nil || *limited(new(int32(math.MaxInt32 - 1))) != math.MaxInt32-1 {
+		t.Error("no limit is one")
+	}
+	if toInt(nil) != nil || toInt32(nil) != nil || *toInt(new(int32(3))) != 3 || *toInt32(new(int64(3))) != 3 {
+		t.Error("a count that is missing is not the same in the record")
+	}
+	for v, want := range map[*intstr.IntOrString]deployment.IntOrPercent{new(intstr.FromString("25%")): {Percent: "25%"}, new(intstr.FromInt32(3)): {Int: 3}} {
+		if got := intOrPercent(v); *got != want {
+			t.Errorf("%v is %+v, want %+v", v, got, want)
+		}
+	}
+	if intOrPercent(nil) != nil {
+		t.Error("a bound that is missing is one")
 	}
 }

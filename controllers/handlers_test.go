@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -391,5 +392,51 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	if len(b.unresolved.keys)+len(b.progress.seen)+len(b.wakes.next)+len(caches.replicaSets.unresolved.keys) != 0 ||
 		len(b.deferred.since)+len(caches.replicaSets.deferred.since) != 0 {
 		t.Error("a key that is gone is remembered")
+	}
+}
+
+// What is no object of its kind wakes nobody, whatever handler it comes to.
+func TestHandlersPassOverOtherObjects(t *testing.T) {
+	caches := newCachesWith(t, Options{Logger: slog.New(slog.DiscardHandler)})
+	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil)}
+	for name, h := range map[string]cache.ResourceEventHandler{
+		"Deployment": caches.deployments.deploymentHandler(), "ReplicaSet": caches.deployments.replicaSetHandler(), "Pod": caches.deployments.podHandler(),
+		"owner": caches.replicaSets.ownerHandler(), "Pod of an owner": caches.replicaSets.podHandler(), "ReplicationController": caches.controllers.ownerHandler(),
+	} {
+		var one, other any = rs, "?"
+		switch name {
+		case "Deployment":
+			one = deploymentNamed("web", "d", "")
+		case "Pod", "Pod of an owner":
+			one = podOf("p", nil)
+		case "ReplicationController":
+			one = controllerNamed("web", "r", "1", 1)
+		}
+		h.OnAdd(other, false)
+		h.OnUpdate(one, other)
+		h.OnUpdate(other, one)
+		h.OnDelete(other)
+		h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: other})
+		for _, l := range []*Loop{caches.deployments.Loop, caches.replicaSets.Loop, caches.controllers.Loop} {
+			if keys := queued(l); len(keys) != 0 {
+				t.Errorf("%s: it woke %v", name, keys)
+			}
+		}
+	}
+}
+
+// An orphan without labels belongs to nobody, though a selector of what is missing matches it.
+func TestOrphansWithoutLabels(t *testing.T) {
+	caches := newCaches(t)
+	missing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+	d := deploymentNamed("web", "d", "")
+	d.Spec.Selector = missing
+	caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: missing}})
+	for want, of := range []map[string]string{nil, {"tier": "x"}} {
+		caches.deployments.replicaSetHandler().OnAdd(&appsv1.ReplicaSet{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
+		caches.replicaSets.podHandler().OnAdd(&corev1.Pod{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
+		if one, other := queued(caches.deployments.Loop), queued(caches.replicaSets.Loop); len(one) != want || len(other) != want {
+			t.Errorf("labels %v wake %v and %v", of, one, other)
+		}
 	}
 }

@@ -211,3 +211,17 @@ func TestLedgerKnowsItsVersions(t *testing.T) {
 		t.Error("it does not know what it wrote")
 	}
 }
+
+// A store that has shown nothing yet says nothing of what it showed before.
+func TestLedgerOfASilentStore(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "a", "", "100")
+	for _, rv := range []string{"90", ""} {
+		if len(l.pending("a", at(rv), seenAt(rv), cachedAt("90"))) != 1 {
+			t.Fatalf("not pending at %q", rv)
+		}
+	}
+	if waits := l.pending("a", at("20"), seenAt("20"), cachedAt("20")); len(waits) != 0 {
+		t.Errorf("still waiting for %+v after the store fell from 90 to 20", waits)
+	}
+}

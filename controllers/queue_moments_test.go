@@ -81,6 +81,9 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 
 func TestTakersAreBounded(t *testing.T) {
 	m := takers{syncs: map[string]uint64{}}
+	if m.remember("nobody", 0); len(m.syncs) != 0 {
+		t.Errorf("%v is remembered of nobody", m.syncs)
+	}
 	for i := range uint64(10_000) {
 		m.remember(fmt.Sprint(i), i)
 	}

@@ -86,6 +86,8 @@ func TestDeploymentNews(t *testing.T) {
 		"rolled back by its annotation": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, rollback)}),
 			wrote([]telemetry.Cause{{Kind: telemetry.CauseModified, Object: d, Sync: 12, Fields: []decision.Change{template, rollback}}}, restamp("1", "5"))}, wentBack("kubectl")},
 		"of no revision": {[]*telemetry.Trace{wrote(nil, restamp("2", "5"))}, nil},
+		"of nobody":      {[]*telemetry.Trace{wrote(nil, restamp("9", "5"))}, nil},
+		"of revision 0":  {[]*telemetry.Trace{wrote(nil, restamp("4", "5"))}, nil},
 		"renumbered":     {[]*telemetry.Trace{wrote(nil, restamp("1", "4"))}, nil},
 		"of a later one": {[]*telemetry.Trace{wrote(nil, restamp("3", "5"))}, nil},
 
@@ -94,7 +96,7 @@ func TestDeploymentNews(t *testing.T) {
 		"released": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Release, Target: decision.Ref{Name: "a"}})}, nil},
 	} {
 		l := objectChanges{}
-		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}}}
+		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}, {UID: "4", Revision: "0"}}}
 		for _, sync := range tc.syncs {
 			l = l.afterDeployment(s, sync)
 		}

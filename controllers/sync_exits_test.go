@@ -273,3 +273,16 @@ func TestResultsOfRounds(t *testing.T) {
 		}
 	}
 }
+
+// One try is one, and where nobody records a sync it is not put into words.
+func TestOneTry(t *testing.T) {
+	if traces := play(t, &script{observeErr: errors.New("no")}, 1, Act, time.Hour); len(traces) != 2 || traces[1].Result != telemetry.ResultDropped || traces[1].Try.Number != 2 {
+		t.Errorf("%d syncs: %v", len(traces), results(traces))
+	}
+	told := 0
+	s := &script{tellFunc: func() decision.Telling { told++; return decision.Telling{} }}
+	runLoop(t, s, discard{}, []string{"shop/web"}, func() { time.Sleep(time.Second) }) // Fake time.
+	if s.rounds != 1 || told != 0 {
+		t.Errorf("after %d rounds it was told %d times", s.rounds, told)
+	}
+}

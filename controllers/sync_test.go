@@ -369,4 +369,7 @@ func TestRunRefusesNonsense(t *testing.T) {
 	if err := l.Run(ctx, 1); err == nil {
 		t.Error("a second run was accepted")
 	}
+	if n := l.Phases().Workers; n != 0 {
+		t.Errorf("%d workers after the end", n)
+	}
 }
