@@ -19,7 +19,7 @@ import (
 // stops after the first run that failed or learnt something: what was learnt is
 // decided on before anything else is done.
 func (l *Loop) act(ctx context.Context, t objectSync, actions []decision.Action) ([]decision.Outcome, decision.Learnt) {
-	if l.opts.Mode == Watch || len(actions) == 0 {
+	if l.opts.Mode == Watch {
 		return nil, decision.Learnt{}
 	}
 	outcomes := make([]decision.Outcome, len(actions))

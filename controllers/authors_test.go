@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,9 +147,11 @@ func TestAuthors(t *testing.T) {
 		{"a map that is owned as a whole", entries{signedBy("helm", "", 1, selector)}, entries{signedBy("flux", "", 2, selector)}, "spec.template.nodeSelector[disk]", "flux"},
 		{"a rolling update", entries{signedBy("helm", "", 1, surge)}, entries{signedBy("flux", "", 1, surge)}, "spec.strategy.maxSurge", "flux"},
 		{"the template as a whole", entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 1, image)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, image)}, "spec.template", "flux"},
+		{"the template as a whole, beside a newer entry", entries{signedBy("helm", "", 1, selector)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, labels)}, "spec.template", "helm"},
 		{"old writers put together", entries{signedBy("helm", "", 1, size)}, entries{signedBy("ancient-changes", "", 1, size)}, "spec.replicas", ""},
 		{"a deletion", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "metadata.deletionTimestamp", ""},
 		{"something that causes do not name", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "", "helm"},
+		{"something that causes do not name, and nobody shows", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, size)}, "", ""},
 		{"no entries", entries{signedBy("helm", "", 1, size)}, nil, "spec.replicas", ""},
 		{"entries that cannot be read", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, `{"f:spec":`)}, "spec.replicas", ""},
 	} {
@@ -329,5 +332,101 @@ func BenchmarkAuthors(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		m.authors(before, after, changes)
+	}
+}
+
+// Of several owners of changed fields those are told whose entries show that they wrote, and
+// all of them where none does.
+func TestOwnersThatWrote(t *testing.T) {
+	entry := func(manager string, at, was int64) ownershipChange {
+		return ownershipChange{signer: signer{manager: manager}, at: at, wasAt: was, known: true, had: true}
+	}
+	for name, c := range map[string]struct {
+		owners []string
+		claims []ownershipChange
+		want   []string
+	}{
+		"one":              {[]string{"helm"}, []ownershipChange{entry("helm", 1, 1), entry("flux", 2, 1)}, []string{"helm"}},
+		"one of two wrote": {[]string{"helm", "flux"}, []ownershipChange{entry("helm", 1, 1), entry("flux", 2, 1)}, []string{"flux"}},
+		"both wrote":       {[]string{"helm", "flux"}, []ownershipChange{entry("helm", 2, 1), entry("flux", 2, 1)}, []string{"helm", "flux"}},
+		"neither shows":    {[]string{"helm", "flux"}, []ownershipChange{entry("helm", 1, 1), entry("flux", 1, 1), entry("kcm", 2, 1)}, []string{"helm", "flux"}},
+	} {
+		if got := provenWriters(c.owners, c.claims); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// What took the place of another object of its name was made by whoever signed it, whatever
+// changed in between.
+func TestBetweenTwoObjects(t *testing.T) {
+	m := NewManagers()
+	old, is := sized("1", 3, signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`)), sized("2", 5, signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`))
+	other := sized("3", 5, signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`), signedBy("flux", "", 1, `{"f:spec":{"f:paused":{}}}`))
+	other.UID = "another"
+	for _, d := range []*appsv1.Deployment{old, is, other} {
+		_, err := m.Strip(d)
+		check(t, err)
+	}
+	if again := entriesOf([]metav1.ManagedFieldsEntry{signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`)}, m.at("u", "1")); &again[0] != &m.at("u", "1")[0] {
+		t.Error("what did not change is kept once more")
+	}
+	if got := m.between(old, is, changesOf("spec.replicas")); !slices.Equal(got, []string{"helm"}) {
+		t.Errorf("changed by %v", got)
+	}
+	if got := m.between(is, other, changesOf("spec.replicas")); len(got) != 0 {
+		t.Errorf("made by %v, and two may have", got)
+	}
+}
+
+// No more texts are kept taken apart than that.
+func TestTreesAreBounded(t *testing.T) {
+	m := NewManagers()
+	for i := range maxTrees + 1 {
+		m.tree(unique.Make(`{"f:` + strconv.Itoa(i) + `":{}}`))
+		if want := i%maxTrees + 1; len(m.trees) != want {
+			t.Fatalf("%d are kept, want %d", len(m.trees), want)
+		}
+		if m.tree(unique.Make(`{"f:` + strconv.Itoa(i) + `":{}}`)); len(m.trees) != i%maxTrees+1 {
+			t.Fatalf("one that is known was taken apart again: %d are kept", len(m.trees))
+		}
+	}
+}
+
+// How a text of fieldsV1 has a path: by itself, in part, or not at all.
+func TestReachOfAPath(t *testing.T) {
+	for _, c := range []struct {
+		text, path string
+		want       reach
+	}{
+		{`{"f:a":{}}`, "a", reachWhole},
+		{`{"f:a":{".":{}}}`, "a", reachWhole},
+		{`{"f:a":{".":{},"f:b":{}}}`, "a", reachPart},
+		{`{"f:a":{}}`, "a.b", reachPart},
+		{`{"f:a":{"f:b":{}}}`, "a.c", reachNone},
+		{`{}`, "a", reachNone},
+		{`{"f:a":{"k:{\"name\":\"x\"}":{}}}`, "a[x]", reachWhole},
+		{`{"f:a":{"k:{\"type\":\"x\"}":{}}}`, "a[y]", reachNone},
+		{`{"f:a":{"k:{\"containerPort\":80}":{"f:name":{}}}}`, "a[http]", reachPart},
+		{`{"f:a":{"k:{\"containerPort\":80}":{"f:name":{}}}}`, "a.http", reachNone},
+		{`{"f:a":{"v:\"x\"":{}}}`, "a[y]", reachPart},
+		{`{"f:a":{"i:0":{}}}`, "a[y]", reachPart},
+		{`{"f:a":{"k:{\"name\":":{}}}`, "a[x]", reachNone},
+		{`{"f:a":{"{\"name\":\"x\"}":{}}}`, "a[x]", reachNone},
+		{`{"f:a":1,"f:b":{}}`, "b", reachNone},
+		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[b.c]", reachWhole},
+		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[d]e]", reachWhole},
+		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b][c]", reachWhole},
+		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b].c", reachWhole},
+		{`{"f:a":{"f:b":{}}}`, "a[b", reachWhole},
+		{`{"f:spec":{"f:template":{"f:metadata":{"f:labels":{}}}}}`, "spec.template.metadata.labels", reachWhole},
+		{`{"f:spec":{"f:template":{"f:spec":{"f:hostNetwork":{}}}}}`, "spec.template.hostNetwork", reachWhole},
+		{`{"f:spec":{"f:strategy":{"f:type":{}}}}`, "spec.strategy.type", reachWhole},
+		{`{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`, "spec.strategy.maxSurge", reachWhole},
+		{`{"f:data":{"f:template":{"f:x":{}}}}`, "data.template.x", reachWhole},
+	} {
+		if _, got := fieldTreeOf(c.text).find(stepsOf(c.path)); got != c.want {
+			t.Errorf("%s has %s %v, want %v", c.text, c.path, got, c.want)
+		}
 	}
 }

@@ -1,11 +1,13 @@
 package controllers
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	appslisters "k8s.io/client-go/listers/apps/v1"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
@@ -52,5 +54,43 @@ func TestSyncsLeaveTheCachesAlone(t *testing.T) {
 	target.publish(t.Context())
 	if diff := cmp.Diff(before, d) + cmp.Diff(setBefore, rs); diff != "" {
 		t.Errorf("the sync changed cached objects:\n%s", diff)
+	}
+}
+
+// unreadable is a cache of owners that fails, and unreadableDeployments one of Deployments.
+type unreadable struct{ owners }
+
+func (unreadable) get(string, string) (*appsv1.ReplicaSet, error) { return nil, errors.New("closed") }
+
+type unreadableDeployments struct {
+	appslisters.DeploymentLister
+}
+
+func (unreadableDeployments) Deployments(string) appslisters.DeploymentNamespaceLister {
+	return unreadableNamespace{}
+}
+
+type unreadableNamespace struct {
+	appslisters.DeploymentNamespaceLister
+}
+
+func (unreadableNamespace) Get(string) (*appsv1.Deployment, error) { return nil, errors.New("closed") }
+
+// A cache that cannot be read is no object that is gone.
+func TestUnreadableCaches(t *testing.T) {
+	caches := newCaches(t)
+	caches.deployments.deployments = unreadableDeployments{}
+	caches.replicaSets.owners = unreadable{caches.replicaSets.owners}
+	caches.deployments.unresolved.add("shop/web")
+	caches.replicaSets.unresolved.add("shop/web")
+	_, ofDeployment := caches.deployments.observe(t.Context(), "shop/web")
+	_, ofReplicaSet := caches.replicaSets.observe(t.Context(), "shop/web")
+	for loop, err := range map[string]error{"deployment": ofDeployment, "replicaset": ofReplicaSet} {
+		if err == nil || err.Error() != "read cache: closed" {
+			t.Errorf("%s: %v, want what failed", loop, err)
+		}
+	}
+	if !caches.deployments.unresolved.has("shop/web") || !caches.replicaSets.unresolved.has("shop/web") {
+		t.Error("what is due for a live read is forgotten")
 	}
 }

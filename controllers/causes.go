@@ -94,9 +94,6 @@ func (f *fields) deploymentSpec(old, new *appsv1.DeploymentSpec) {
 
 // strategy is three words of the API's own, which may be shown.
 func (f *fields) strategy(old, new *appsv1.DeploymentStrategy) {
-	if equality.Semantic.DeepEqual(old, new) {
-		return
-	}
 	f.valued("spec.strategy.type", string(old.Type), string(new.Type))
 	before, after := rollingWords(old.RollingUpdate), rollingWords(new.RollingUpdate)
 	f.valued("spec.strategy.maxSurge", before[0], after[0])
@@ -124,7 +121,7 @@ func (w conditionWords) add(kind string, status corev1.ConditionStatus, reason s
 }
 
 func (f *fields) conditions(old, new conditionWords) {
-	for _, kind := range changedKeys(old, new) {
+	for _, kind := range texts(old).changed(texts(new)) {
 		f.valued(keyed("status.conditions", kind), old[kind], new[kind])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -34,6 +35,10 @@ func TestTemplateFields(t *testing.T) {
 		c.Env = []corev1.EnvVar{{Name: "DB_URL", Value: "postgres://u:hunter2@db"}, {Name: "MODE", Value: "a"}}
 		c.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}
 		c.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("100m")}
+		c.LivenessProbe = &corev1.Probe{PeriodSeconds: 10, ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(80)}}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("1Gi"))}}}}
+		p.Spec.NodeSelector = map[string]string{"disk": "hunter2", "zone": "a"}
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "gpu"}}
 		return p
 	}
 	const at = "spec.template."
@@ -69,6 +74,22 @@ func TestTemplateFields(t *testing.T) {
 		"seconds and switches": {func(p *corev1.PodTemplateSpec) {
 			p.Spec.TerminationGracePeriodSeconds, p.Spec.HostNetwork = new(int64(5)), true
 		}, []decision.Change{{Field: "spec.template"}, {Field: at + "terminationGracePeriodSeconds", To: "5"}, {Field: at + "hostNetwork", From: "false", To: "true"}}},
+		"a size": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[0].EmptyDir.SizeLimit = new(resource.MustParse("2Gi")) },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "volumes[tmp].emptyDir.sizeLimit", From: "1Gi", To: "2Gi"}}},
+		"a size goes": {func(p *corev1.PodTemplateSpec) { p.Spec.Volumes[0].EmptyDir.SizeLimit = nil },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "volumes[tmp].emptyDir.sizeLimit"}}},
+		"a number and a port by name": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].LivenessProbe.PeriodSeconds, p.Spec.Containers[0].LivenessProbe.TCPSocket.Port = 20, intstr.FromString("hunter2")
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].livenessProbe.tcpSocket.port"}, {Field: at + "containers[app].livenessProbe.periodSeconds", From: "10", To: "20"}}},
+		"keys of a map": {func(p *corev1.PodTemplateSpec) { p.Spec.NodeSelector = map[string]string{"disk": "x", "arch": "y"} },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "nodeSelector[arch]"}, {Field: at + "nodeSelector[disk]"}, {Field: at + "nodeSelector[zone]"}}},
+		"a list whose elements have no names": {func(p *corev1.PodTemplateSpec) { p.Spec.Tolerations[0].Key = "cpu" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "tolerations"}}},
+		"two of one name": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "MODE", Value: "b"})
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].env"}}},
+		"one without a name": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Ports[0].Name = "" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].ports"}}},
 		"a label": {func(p *corev1.PodTemplateSpec) { p.Labels["tier"] = "hunter2" },
 			[]decision.Change{{Field: "spec.template"}, {Field: at + "metadata.labels[tier]"}}},
 	} {
@@ -81,6 +102,106 @@ func TestTemplateFields(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What Kubernetes has not yet is named and not shown, and what is not the API's is passed over.
+func TestFieldsOfNewKinds(t *testing.T) {
+	type element struct {
+		Name int `json:"name"`
+	}
+	type Inner struct {
+		Of int64 `json:"of"`
+	}
+	type odd struct {
+		Counts  map[string]int `json:"counts"`
+		List    []element      `json:"list"`
+		Share   float64        `json:"share"`
+		Seconds int64          `json:"seconds"`
+		Inner   `json:"inner"`
+		hidden  int64
+	}
+	var d templateDiff
+	d.object("spec", reflect.ValueOf(odd{map[string]int{"a": 1}, []element{{1}}, 0.5, 1, Inner{1}, 1}), reflect.ValueOf(odd{map[string]int{"a": 2}, []element{{2}}, 0.7, 2, Inner{2}, 2}))
+	want := []decision.Change{{Field: "spec.counts"}, {Field: "spec.list"}, {Field: "spec.share"}, {Field: "spec.seconds", From: "1", To: "2"}, {Field: "spec.inner.of", From: "1", To: "2"}}
+	if diff := cmp.Diff(want, d.others); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A cause names so many fields and no more.
+func TestNoFieldIsTooMany(t *testing.T) {
+	var f fields
+	for i := range int32(maxFields - 1) {
+		f.count("n", i, i+1)
+	}
+	full := slices.Clone(f)
+	for name, add := range map[string]func(*fields){
+		"named":  func(f *fields) { f.named(true, "x"); f.named(true, "y") },
+		"valued": func(f *fields) { f.valued("x", "a", "b"); f.valued("y", "a", "b") },
+		"added":  func(f *fields) { f.add(decision.Change{Field: "x"}); f.add(decision.Change{Field: "y"}) },
+	} {
+		f := slices.Clone(full)
+		if add(&f); len(f) != maxFields || f[maxFields-1].Field != "x" {
+			t.Errorf("%s: %d fields, the last is %+v", name, len(f), f[len(f)-1])
+		}
+	}
+}
+
+// Every field that a loop decides on or writes is named where it changes, from what to what.
+func TestFieldsOfEveryChange(t *testing.T) {
+	changed := func(path, from, to string) decision.Change { return decision.Change{Field: path, From: from, To: to} }
+	is := func(kind string) decision.Change {
+		return changed("status.conditions["+kind+"]", "False Slow", "True Fast")
+	}
+	is1, is2 := metav1.ObjectMeta{}, metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Unix(9, 0)}, Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"},
+		OwnerReferences: []metav1.OwnerReference{*ownedBy("Deployment", "web", "d")}, Finalizers: []string{"f"}}
+	meta := changesOf("metadata.deletionTimestamp", "metadata.labels[l]", "metadata.annotations[a]", "metadata.ownerReferences", "metadata.finalizers")
+	d1 := &appsv1.Deployment{ObjectMeta: is1, Spec: appsv1.DeploymentSpec{Replicas: new(int32(1)), MinReadySeconds: 1, ProgressDeadlineSeconds: new(int32(1)), RevisionHistoryLimit: new(int32(1)),
+		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromString("25%"))}}},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, TerminatingReplicas: new(int32(1)), CollisionCount: new(int32(1)),
+			Conditions: []appsv1.DeploymentCondition{{Type: "A", Status: corev1.ConditionFalse, Reason: "Slow"}}}}
+	d2 := &appsv1.Deployment{ObjectMeta: is2, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), MinReadySeconds: 2, ProgressDeadlineSeconds: new(int32(2)), RevisionHistoryLimit: new(int32(2)),
+		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, TerminatingReplicas: new(int32(2)), CollisionCount: new(int32(2)),
+			Conditions: []appsv1.DeploymentCondition{{Type: "A", Status: corev1.ConditionTrue, Reason: "Fast"}}}}
+	var f fields
+	f.deploymentSpec(&d1.Spec, &d2.Spec)
+	if diff := cmp.Diff([]decision.Change{changed("spec.replicas", "1", "2"), changed("spec.strategy.type", "RollingUpdate", "Recreate"), changed("spec.strategy.maxSurge", "1", ""), changed("spec.strategy.maxUnavailable", "25%", ""),
+		changed("spec.minReadySeconds", "1", "2"), changed("spec.progressDeadlineSeconds", "1", "2"), changed("spec.revisionHistoryLimit", "1", "2"), {Field: "spec.selector"}}, []decision.Change(f)); diff != "" {
+		t.Errorf("spec of a Deployment (-want +got):\n%s", diff)
+	}
+	d2.Spec = d1.Spec
+	want := slices.Concat(meta, []decision.Change{changed("status.observedGeneration", "1", "2"), changed("status.replicas", "1", "2"), changed("status.updatedReplicas", "1", "2"), changed("status.readyReplicas", "1", "2"),
+		changed("status.availableReplicas", "1", "2"), changed("status.terminatingReplicas", "1", "2"), changed("status.collisionCount", "1", "2"), is("A")})
+	if diff := cmp.Diff(want, deploymentFields(d1, d2)); diff != "" {
+		t.Errorf("Deployment (-want +got):\n%s", diff)
+	}
+	r1 := &appsv1.ReplicaSet{ObjectMeta: is1, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), MinReadySeconds: 1},
+		Status: appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: 1, FullyLabeledReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, TerminatingReplicas: new(int32(1)),
+			Conditions: []appsv1.ReplicaSetCondition{{Type: "B", Status: corev1.ConditionFalse, Reason: "Slow"}}}}
+	r2 := &appsv1.ReplicaSet{ObjectMeta: is2, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), MinReadySeconds: 2, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
+		Status: appsv1.ReplicaSetStatus{ObservedGeneration: 2, Replicas: 2, FullyLabeledReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, TerminatingReplicas: new(int32(2)),
+			Conditions: []appsv1.ReplicaSetCondition{{Type: "B", Status: corev1.ConditionTrue, Reason: "Fast"}}}}
+	want = slices.Concat([]decision.Change{changed("spec.replicas", "1", "2"), changed("spec.minReadySeconds", "1", "2"), {Field: "spec.selector"}}, meta,
+		[]decision.Change{changed("status.observedGeneration", "1", "2"), changed("status.replicas", "1", "2"), changed("status.fullyLabeledReplicas", "1", "2"), changed("status.readyReplicas", "1", "2"),
+			changed("status.availableReplicas", "1", "2"), changed("status.terminatingReplicas", "1", "2"), is("B")})
+	if diff := cmp.Diff(want, replicaSetFields(r1, r2)); diff != "" {
+		t.Errorf("ReplicaSet (-want +got):\n%s", diff)
+	}
+	p1, p2 := &corev1.Pod{ObjectMeta: is1}, &corev1.Pod{ObjectMeta: is2}
+	p1.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+	p2.Spec.InitContainers = p1.Spec.InitContainers
+	p1.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}}
+	p1.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Spared"}}
+	p2.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "proxy", RestartCount: 5}}
+	p2.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "Preempted"}}
+	want = slices.Concat([]decision.Change{changed("status.conditions[DisruptionTarget]", "", "Preempted"), changed("status.restarts", "2", "5")}, meta)
+	if diff := cmp.Diff(want, podFields(p1, p2)); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+	if changes := podFields(p2, p2); len(changes) != 0 {
+		t.Errorf("of what did not change: %+v", changes)
 	}
 }
 
@@ -146,7 +267,9 @@ type echoing struct {
 	rv string
 }
 
-func (r *echoing) SyncOf(_, _, _, rv string) (uint64, bool) { return 41, rv == r.rv }
+func (r *echoing) SyncOf(kind, namespace, name, rv string) (uint64, bool) {
+	return 41, kind == kindDeployment && namespace == "shop" && name == "web" && rv == r.rv
+}
 
 // failsOnce is a body whose first look at a key fails.
 type failsOnce struct {

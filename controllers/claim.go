@@ -64,10 +64,7 @@ func releasePatch(childUID, parentUID string) []byte {
 }
 
 func patchOf(childUID string, refs []any) []byte {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": childUID, "ownerReferences": refs}})
-	if err != nil {
-		panic(err) // Strings and bools always marshal.
-	}
+	body, _ := json.Marshal(map[string]any{"metadata": map[string]any{"uid": childUID, "ownerReferences": refs}}) // Strings and bools always marshal.
 	return body
 }
 

@@ -100,10 +100,7 @@ func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName()
 // namespaceTerminates enqueues the Deployments of a namespace that is being deleted: they do not
 // hear of it otherwise, as nothing of theirs changes.
 func (b *deploymentController) namespaceTerminates(namespace string) {
-	list, err := b.deployments.Deployments(namespace).List(labels.Everything())
-	if err != nil {
-		return // A cache does not fail to be read.
-	}
+	list, _ := b.deployments.Deployments(namespace).List(labels.Everything()) // A lister over a cache does not fail.
 	for _, d := range list {
 		b.Enqueue(keyOf(d), telemetry.Cause{Kind: telemetry.CauseModified, At: b.now(), Object: "Namespace " + namespace,
 			Fields: []decision.Change{{Field: "metadata.deletionTimestamp", To: "set"}}})
@@ -234,10 +231,7 @@ func (b *deploymentController) matching(rs *appsv1.ReplicaSet, cause telemetry.C
 	if len(rs.Labels) == 0 {
 		return
 	}
-	all, err := b.deployments.Deployments(rs.Namespace).List(labels.Everything())
-	if err != nil {
-		return // A lister over a cache does not fail.
-	}
+	all, _ := b.deployments.Deployments(rs.Namespace).List(labels.Everything()) // A lister over a cache does not fail.
 	for _, d := range all {
 		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 		if err == nil && !selector.Empty() && selector.Matches(labels.Set(rs.Labels)) {
@@ -342,11 +336,12 @@ func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment 
 	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))
 }
 
+// sameRef compares what resolve looks at.
 func sameRef(a, b *metav1.OwnerReference) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.UID == b.UID && a.Kind == b.Kind && a.Name == b.Name && a.APIVersion == b.APIVersion
+	return a.UID == b.UID && a.Kind == b.Kind && a.Name == b.Name
 }
 
 func (b *deploymentController) unknown(key string) { b.unresolved.add(key) }

@@ -58,7 +58,7 @@ func (s *eventTracker) last() (rv string, at time.Time) {
 }
 
 func rvOf(obj any) string {
-	if o, ok := obj.(metav1.Object); ok && o != nil {
+	if o, ok := obj.(metav1.Object); ok {
 		return o.GetResourceVersion()
 	}
 	return ""

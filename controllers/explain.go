@@ -61,6 +61,9 @@ func newIndexer(more cache.Indexers) cache.Indexer {
 	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 }
 
+// keep adds an object to a cache, which fails for what has no metadata alone.
+func keep(in cache.Indexer, o metav1.Object) { _ = in.Add(o) }
+
 func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name string) (*clusterRead, error) {
 	d, err := client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -71,17 +74,13 @@ func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name 
 		replicaSets: newIndexer(cache.Indexers{controllerUID: indexController, orphanSets: indexOrphan}),
 		pods:        newIndexer(cache.Indexers{podController: indexPod}),
 	}
-	if err := o.deployments.Add(d); err != nil {
-		return nil, fmt.Errorf("keep Deployment: %w", err)
-	}
+	keep(o.deployments, d)
 	sets, err := client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list ReplicaSets: %w", err)
 	}
 	for i := range sets.Items {
-		if err := o.replicaSets.Add(&sets.Items[i]); err != nil {
-			return nil, fmt.Errorf("keep ReplicaSet: %w", err)
-		}
+		keep(o.replicaSets, &sets.Items[i])
 	}
 	return o, o.readPods(ctx, client, namespace)
 }
@@ -92,9 +91,7 @@ func (o *clusterRead) readPods(ctx context.Context, client kubernetes.Interface,
 		return fmt.Errorf("list pods: %w", err)
 	}
 	for i := range pods.Items {
-		if err := o.pods.Add(&pods.Items[i]); err != nil {
-			return fmt.Errorf("keep pod: %w", err)
-		}
+		keep(o.pods, &pods.Items[i])
 	}
 	return nil
 }

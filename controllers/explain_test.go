@@ -1,13 +1,18 @@
 package controllers
 
 import (
+	"errors"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -36,5 +41,48 @@ func TestExplainSeesWhatASyncSees(t *testing.T) {
 	}
 	if len(s.ReplicaSets) != 2 || s.ReplicaSets[0].Name != "orphan" || s.ReplicaSets[1].Name != "own" || s.ReplicaSets[0].Mine || !s.ReplicaSets[1].Mine {
 		t.Fatalf("ReplicaSets %+v", s.ReplicaSets)
+	}
+}
+
+// What cannot be read is named, and nothing is explained.
+func TestExplainSaysWhatItCannotRead(t *testing.T) {
+	for _, c := range []struct{ verb, resource, want string }{
+		{"get", resourceDeployments, "read Deployment: no"},
+		{"list", resourceReplicaSets, "list ReplicaSets: no"},
+		{"list", resourcePods, "list pods: no"},
+	} {
+		client := fake.NewClientset(deploymentNamed("web", "d", ""))
+		client.PrependReactor(c.verb, c.resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
+		if trace, err := ExplainDeployment(t.Context(), client, "shop", "web", Options{}); trace != nil || err == nil || err.Error() != c.want {
+			t.Errorf("%s %s: error %v, want %q", c.verb, c.resource, err, c.want)
+		}
+	}
+}
+
+// A namespace that is being deleted says why a Deployment there cannot go on, and writes
+// are told as those that a sync would do.
+func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
+	labels := map[string]string{"app": "web"}
+	d := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+	d.Spec.Template = *template(labels, "shop:v1")
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	for _, ends := range []bool{false, true} {
+		if ends {
+			ns.DeletionTimestamp = &metav1.Time{Time: actingAt}
+		}
+		trace, err := ExplainDeployment(t.Context(), fake.NewClientset(ns, d), "shop", "web", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.NamespaceTerminating.Equal(actingAt) != ends {
+			t.Errorf("terminating %v: since %s", ends, s.NamespaceTerminating)
+		}
+		if actions := trace.Rounds[0].Verdict.Actions; !ends && (len(actions) != 1 || actions[0].Kind != decision.CreateReplicaSet || trace.Rounds[0].Outcomes != nil) {
+			t.Errorf("actions %+v with outcomes %+v", actions, trace.Rounds[0].Outcomes)
+		}
 	}
 }

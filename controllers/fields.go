@@ -51,9 +51,9 @@ func pointed(n *int32) string {
 	return strconv.Itoa(int(*n))
 }
 
-// keys names the keys of a map that were added, changed or removed.
-func (f *fields) keys(path string, old, new map[string]string) {
-	for _, k := range changedKeys(old, new) {
+// keys names the keys of a map.
+func (f *fields) keys(path string, changed []string) {
+	for _, k := range changed {
 		f.named(true, keyed(path, k))
 	}
 }
@@ -61,7 +61,11 @@ func (f *fields) keys(path string, old, new map[string]string) {
 // keyed is the path of what has a name, or a key, that anybody may have chosen.
 func keyed(path, name string) string { return path + "[" + foreignLine(name) + "]" }
 
-func changedKeys(old, new map[string]string) []string {
+// texts are texts by their keys.
+type texts map[string]string
+
+// changed are the keys that were added, changed or removed since.
+func (old texts) changed(new texts) []string {
 	var changed []string
 	for k, v := range new {
 		if before, had := old[k]; !had || before != v {
@@ -79,8 +83,8 @@ func changedKeys(old, new map[string]string) []string {
 
 func (f *fields) meta(old, new metav1.Object) {
 	f.named(old.GetDeletionTimestamp() == nil && new.GetDeletionTimestamp() != nil, "metadata.deletionTimestamp")
-	f.keys("metadata.labels", old.GetLabels(), new.GetLabels())
-	f.keys("metadata.annotations", old.GetAnnotations(), new.GetAnnotations())
+	f.keys("metadata.labels", texts(old.GetLabels()).changed(new.GetLabels()))
+	f.keys("metadata.annotations", texts(old.GetAnnotations()).changed(new.GetAnnotations()))
 	f.named(!equality.Semantic.DeepEqual(old.GetOwnerReferences(), new.GetOwnerReferences()), "metadata.ownerReferences")
 	f.named(!slices.Equal(old.GetFinalizers(), new.GetFinalizers()), "metadata.finalizers")
 }
@@ -281,7 +285,7 @@ func (d *templateDiff) mapping(path string, a, b reflect.Value) {
 		d.named(path)
 		return
 	}
-	for _, k := range changedKeys(old, next) {
+	for _, k := range texts(old).changed(next) {
 		d.named(keyed(path, k))
 	}
 }
@@ -291,15 +295,15 @@ func (d *templateDiff) mapping(path string, a, b reflect.Value) {
 func (d *templateDiff) resources(path string, a, b reflect.Value) {
 	old, _ := a.Interface().(corev1.ResourceList)
 	next, _ := b.Interface().(corev1.ResourceList)
-	texts := func(list corev1.ResourceList) map[string]string {
-		out := map[string]string{}
+	words := func(list corev1.ResourceList) texts {
+		out := texts{}
 		for name, q := range list {
 			out[string(name)] = q.String()
 		}
 		return out
 	}
-	from, to := texts(old), texts(next)
-	for _, k := range changedKeys(from, to) {
+	from, to := words(old), words(next)
+	for _, k := range from.changed(to) {
 		d.others = append(d.others, decision.Change{Field: keyed(path, k), From: from[k], To: to[k]})
 	}
 }

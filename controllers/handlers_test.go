@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,8 +15,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // caches are informers that nobody started: a test fills their stores itself
@@ -26,19 +30,21 @@ type caches struct {
 	controllers *replicaSetController // ReplicationControllers
 }
 
-func newCaches(t testing.TB) *caches {
+func newCaches(t testing.TB) *caches { t.Helper(); return newCachesWith(t, Options{}) }
+
+func newCachesWith(t testing.TB, opts Options) *caches {
 	t.Helper()
 	client := fake.NewClientset()
 	f := informers.NewSharedInformerFactory(client, 0)
-	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, Options{})
+	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +134,15 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 		{"moved from one owner to another", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "api", "e")))
 		}, []string{"shop/api", "shop/web"}},
+		{"said to be of another kind", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Rollout", "web", "d")))
+		}, []string{"shop/web"}},
+		{"said to be of another name", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "shop", "d")))
+		}, []string{"shop/web"}},
+		{"made again under its owner's name", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d-2")))
+		}, []string{"shop/web"}},
 		{"released", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", app("api"), ownedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
 		}, []string{"shop/api", "shop/web"}},
@@ -210,7 +225,26 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 		{"orphan relabelled", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", nil, nil, false), pod("2", labels, nil, false))
 		}, []string{"shop/web"}, 1, 1},
+		{"released by another", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, ownedBy("ReplicaSet", "other", "o"), false), pod("2", labels, nil, false))
+		}, []string{"shop/web"}, 1, 1},
+		{"orphan that only its status changed", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, nil, false))
+		}, nil, 1, 1},
+		{"moved to another", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, ownedBy("ReplicaSet", "other", "o"), false))
+		}, []string{"shop/web"}, 1, 1},
+		{"of another kind of that name", func(h cache.ResourceEventHandler) {
+			h.OnAdd(pod("1", labels, ownedBy("Job", "web", "r"), false), false)
+		}, nil, 1, 1},
+		{"released and relabelled while going", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", nil, nil, true))
+		}, []string{"shop/web"}, 1, 0},
+		{"released while going", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, nil, true))
+		}, nil, 1, 1},
 		{"gone", func(h cache.ResourceEventHandler) { h.OnDelete(pod("1", labels, owner, false)) }, []string{"shop/web"}, 1, 0},
+		{"a tombstone of something else", func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: "?"}) }, nil, 1, 1},
 		{"orphan gone", func(h cache.ResourceEventHandler) { h.OnDelete(pod("1", labels, nil, false)) }, nil, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -227,6 +261,36 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 				t.Errorf("%d creates and %d deletes expected, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
 			}
 		})
+	}
+}
+
+// A pod that becomes ready has its owner looked at again when it will have been so for long
+// enough.
+func TestReadyPodsSetATimer(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		was, is  bool
+		minReady int32
+		want     time.Duration
+	}{
+		{"becomes ready", false, true, 7, 7 * time.Second},
+		{"becomes ready, and need not be for long", false, true, 0, 0},
+		{"stays ready", true, true, 7, 0},
+		{"is not ready", false, false, 7, 0},
+	} {
+		clock := testclock.NewFakeClock(actingAt)
+		caches := newCachesWith(t, Options{Clock: clock})
+		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{MinReadySeconds: c.minReady}})
+		of := func(rv string, ready bool) *corev1.Pod {
+			p := pod(corev1.PodRunning, "", ready)
+			p.ObjectMeta = object("p", "p", rv, nil, ownedBy("ReplicaSet", "web", "r"))
+			return p
+		}
+		caches.replicaSets.podHandler().OnUpdate(of("1", c.was), of("2", c.is))
+		state, queued := caches.replicaSets.queue.KeyState("shop/web")
+		if got := state.Due.Sub(actingAt); !queued || state.Due.IsZero() != (c.want == 0) || c.want > 0 && got != c.want {
+			t.Errorf("%s: queued %v, due %s", c.name, queued, state.Due)
+		}
 	}
 }
 
@@ -264,6 +328,44 @@ func TestCauseOfAChangedReplicaSet(t *testing.T) {
 	}
 }
 
+// A change that one object wakes another by is told in the same way: which object, from what
+// version to what, which fields, and by whom, as far as that is known.
+func TestCausesOfWhatBelongsToOthers(t *testing.T) {
+	caches := newCaches(t)
+	sized := func(rv string, n int32) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", rv, nil, ownedBy("Deployment", "web", "d")), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
+	}
+	waiting := func(rv, reason string) *corev1.Pod {
+		p := pod(corev1.PodPending, reason, false)
+		p.ObjectMeta = object("web-1-a", "p", rv, nil, ownedBy("ReplicaSet", "web-1", "r"))
+		return p
+	}
+	caches.add(t, deploymentNamed("web", "d", ""), sized("2", 5))
+	for rv, manager := range map[string]string{"1": "helm", "2": "kubectl"} {
+		caches.deployments.opts.Managers.remember("r", rv, []metav1.ManagedFieldsEntry{signedBy(manager, "", 1, `{"f:spec":{"f:replicas":{}}}`)})
+	}
+	reason := decision.Change{Field: "status.reason", From: "ContainerCreating", To: "ErrImagePull"}
+	caches.deployments.replicaSetHandler().OnUpdate(sized("1", 3), sized("2", 5))
+	caches.deployments.podHandler().OnUpdate(waiting("3", "ContainerCreating"), waiting("4", "ErrImagePull"))
+	caches.replicaSets.podHandler().OnUpdate(waiting("3", "ContainerCreating"), waiting("4", "ErrImagePull"))
+	want := map[string][]telemetry.Cause{
+		"shop/web": {
+			{Kind: telemetry.CauseModified, Object: "ReplicaSet web-1", OldRV: "1", NewRV: "2", Manager: "kubectl", Fields: []decision.Change{{Field: pathReplicas, From: "3", To: "5"}}},
+			{Kind: telemetry.CausePodReason, Object: "Pod web-1-a", OldRV: "3", NewRV: "4", Fields: []decision.Change{reason}},
+		},
+		"shop/web-1": {{Kind: telemetry.CauseModified, Object: "Pod web-1-a", OldRV: "3", NewRV: "4", Fields: []decision.Change{reason}}},
+	}
+	for key, l := range map[string]*Loop{"shop/web": caches.deployments.Loop, "shop/web-1": caches.replicaSets.Loop} {
+		state, _ := l.queue.KeyState(key)
+		for i := range state.Causes {
+			state.Causes[i].At = time.Time{}
+		}
+		if diff := cmp.Diff(want[key], state.Causes); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+	}
+}
+
 // The same for a Deployment, and for what a sync under way notes after the
 // delete event: a key that is gone leaves nothing behind.
 func TestGoneDeploymentLeavesNothing(t *testing.T) {
@@ -290,5 +392,51 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	if len(b.unresolved.keys)+len(b.progress.seen)+len(b.wakes.next)+len(caches.replicaSets.unresolved.keys) != 0 ||
 		len(b.deferred.since)+len(caches.replicaSets.deferred.since) != 0 {
 		t.Error("a key that is gone is remembered")
+	}
+}
+
+// What is no object of its kind wakes nobody, whatever handler it comes to.
+func TestHandlersPassOverOtherObjects(t *testing.T) {
+	caches := newCachesWith(t, Options{Logger: slog.New(slog.DiscardHandler)})
+	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil)}
+	for name, h := range map[string]cache.ResourceEventHandler{
+		"Deployment": caches.deployments.deploymentHandler(), "ReplicaSet": caches.deployments.replicaSetHandler(), "Pod": caches.deployments.podHandler(),
+		"owner": caches.replicaSets.ownerHandler(), "Pod of an owner": caches.replicaSets.podHandler(), "ReplicationController": caches.controllers.ownerHandler(),
+	} {
+		var one, other any = rs, "?"
+		switch name {
+		case "Deployment":
+			one = deploymentNamed("web", "d", "")
+		case "Pod", "Pod of an owner":
+			one = podOf("p", nil)
+		case "ReplicationController":
+			one = controllerNamed("web", "r", "1", 1)
+		}
+		h.OnAdd(other, false)
+		h.OnUpdate(one, other)
+		h.OnUpdate(other, one)
+		h.OnDelete(other)
+		h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: other})
+		for _, l := range []*Loop{caches.deployments.Loop, caches.replicaSets.Loop, caches.controllers.Loop} {
+			if keys := queued(l); len(keys) != 0 {
+				t.Errorf("%s: it woke %v", name, keys)
+			}
+		}
+	}
+}
+
+// An orphan without labels belongs to nobody, though a selector of what is missing matches it.
+func TestOrphansWithoutLabels(t *testing.T) {
+	caches := newCaches(t)
+	missing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+	d := deploymentNamed("web", "d", "")
+	d.Spec.Selector = missing
+	caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: missing}})
+	for want, of := range []map[string]string{nil, {"tier": "x"}} {
+		caches.deployments.replicaSetHandler().OnAdd(&appsv1.ReplicaSet{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
+		caches.replicaSets.podHandler().OnAdd(&corev1.Pod{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
+		if one, other := queued(caches.deployments.Loop), queued(caches.replicaSets.Loop); len(one) != want || len(other) != want {
+			t.Errorf("labels %v wake %v and %v", of, one, other)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -170,5 +171,27 @@ func TestSwitchesAreReadAtUse(t *testing.T) {
 		if s.CountTerminating != want || s.DeletionCost != want || d.(*deploymentSync).s.CountTerminating != want {
 			t.Errorf("switched to %v: terminating %v, cost %v, terminating of the Deployment %v", want, s.CountTerminating, s.DeletionCost, d.(*deploymentSync).s.CountTerminating)
 		}
+	}
+}
+
+// What a loop waits for is listed in order, with the version that each cache has.
+func TestWaitsAreSorted(t *testing.T) {
+	caches := newCaches(t)
+	for _, name := range []string{"c", "a", "b"} {
+		caches.deployments.opts.Ledger.written(entry{uid: types.UID(name), resource: resourceDeployments, object: "Deployment " + name, rv: "5"})
+		caches.replicaSets.expect.expectCreates("shop/"+name, 1)
+	}
+	if name := caches.deployments.Name(); name != "deployment" {
+		t.Errorf("the loop is called %q", name)
+	}
+	echoes, expectations := "", ""
+	for _, e := range caches.deployments.Waits().Echoes {
+		echoes += e.Object + " " + e.Written + ", "
+	}
+	for _, e := range caches.replicaSets.Waits().Expectations {
+		expectations += e.Key + ", "
+	}
+	if echoes != "Deployment a 5, Deployment b 5, Deployment c 5, " || expectations != "shop/a, shop/b, shop/c, " {
+		t.Errorf("%s; %s", echoes, expectations)
 	}
 }

@@ -187,3 +187,41 @@ func TestLedgerGuardsOneAtATime(t *testing.T) {
 		t.Errorf("%d writes to one object at once", most.Load())
 	}
 }
+
+// What this process does not watch is never waited for: its store says nothing.
+func TestLedgerPassesOverOtherResources(t *testing.T) {
+	l, _ := newTestLedger()
+	l.written(entry{uid: "pod", owner: "parent", resource: resourcePods, rv: "7"})
+	write(l, "parent", "", "100")
+	if waits := l.pending("parent", at("99"), seenAt("99"), cachedAt("")); len(waits) != 1 || waits[0].object != "ReplicaSet parent" {
+		t.Errorf("waits for %+v", waits)
+	}
+	l.written(entry{uid: "", resource: resourcePods, rv: "7"})
+	l.written(entry{uid: "x", resource: resourcePods})
+	if n := len(l.all()); n != 2 {
+		t.Errorf("%d writes are remembered, want the two that have a name and a version", n)
+	}
+}
+
+// A version is our own where the newest write of ours gave it.
+func TestLedgerKnowsItsVersions(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "a", "", "100")
+	if !l.wrote("a", "100") || l.wrote("a", "99") || l.wrote("b", "") {
+		t.Error("it does not know what it wrote")
+	}
+}
+
+// A store that has shown nothing yet says nothing of what it showed before.
+func TestLedgerOfASilentStore(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "a", "", "100")
+	for _, rv := range []string{"90", ""} {
+		if len(l.pending("a", at(rv), seenAt(rv), cachedAt("90"))) != 1 {
+			t.Fatalf("not pending at %q", rv)
+		}
+	}
+	if waits := l.pending("a", at("20"), seenAt("20"), cachedAt("20")); len(waits) != 0 {
+		t.Errorf("still waiting for %+v after the store fell from 90 to 20", waits)
+	}
+}

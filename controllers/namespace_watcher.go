@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,19 +42,14 @@ func (e *namespaceWatcher) run(ctx context.Context) {
 }
 
 func (e *namespaceWatcher) prepare(informer cache.SharedIndexInformer, stop func()) error {
-	if err := informer.SetTransform(metadataOnly); err != nil {
-		return err
-	}
-	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+	transforms := informer.SetTransform(metadataOnly)
+	handles := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
 			e.logger.Info("Namespaces are not watched", "error", redacted(err.Error()))
 			stop()
 		}
 	})
-	if err != nil {
-		return err
-	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { e.observe(nil, obj) },
 		UpdateFunc: func(old, obj any) {
 			was, _ := old.(*metav1.PartialObjectMetadata)
@@ -65,7 +61,7 @@ func (e *namespaceWatcher) prepare(informer cache.SharedIndexInformer, stop func
 			}
 		},
 	})
-	return err
+	return errors.Join(transforms, handles, err)
 }
 
 // observe takes a namespace, which may be another one than was of that name before.

@@ -19,7 +19,9 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/metadata/metadatainformer"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 )
 
@@ -94,21 +96,34 @@ func eventually(t *testing.T, failure string, holds func() bool) {
 
 // Without the right to watch namespaces it says so once and asks no more.
 func TestNamespacesWithoutTheRight(t *testing.T) {
+	for name, answer := range map[string]error{
+		"forbidden": apierrors.NewForbidden(namespaceResource.GroupResource(), "", nil), "not known": apierrors.NewUnauthorized("who?"), "not served": apierrors.NewNotFound(namespaceResource.GroupResource(), ""),
+	} {
+		client, _ := namespacesOf(t)
+		client.PrependReactor("list", "namespaces", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
+		var log bytes.Buffer
+		e := &namespaceWatcher{client: client, known: &terminatingNamespaces{}, clock: clock.RealClock{}, logger: slog.New(slog.NewTextHandler(&log, nil))}
+		ended := make(chan struct{})
+		go func() { defer close(ended); e.run(t.Context()) }()
+		within(t, ended, "end of what is "+name)
+		if n := strings.Count(log.String(), "Namespaces are not watched"); n != 1 {
+			t.Errorf("%s: it is said %d times:\n%s", name, n, log.String())
+		}
+		if n := len(client.Actions()); n != 1 {
+			t.Errorf("%s: %d requests, want one", name, n)
+		}
+	}
+}
+
+// An informer that has ended takes nothing any more, which is no secret.
+func TestNamespacesOfAnInformerThatEnded(t *testing.T) {
 	client, _ := namespacesOf(t)
-	forbidden := func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(namespaceResource.GroupResource(), "", nil)
-	}
-	client.PrependReactor("list", "namespaces", forbidden)
-	var log bytes.Buffer
-	e := &namespaceWatcher{client: client, known: &terminatingNamespaces{}, clock: clock.RealClock{}, logger: slog.New(slog.NewTextHandler(&log, nil))}
-	ended := make(chan struct{})
-	go func() { defer close(ended); e.run(t.Context()) }()
-	within(t, ended, "end of what is forbidden")
-	if n := strings.Count(log.String(), "Namespaces are not watched"); n != 1 {
-		t.Errorf("it is said %d times:\n%s", n, log.String())
-	}
-	if n := len(client.Actions()); n != 1 {
-		t.Errorf("%d requests, want one", n)
+	informer := metadatainformer.NewFilteredMetadataInformer(client, namespaceResource, "", 0, cache.Indexers{}, nil).Informer()
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	informer.RunWithContext(ctx)
+	if err := (&namespaceWatcher{}).prepare(informer, end); err == nil {
+		t.Error("it takes a handler")
 	}
 }
 
@@ -173,4 +188,29 @@ func TestPodsGoWithTheirNamespace(t *testing.T) {
 	if keys := queued(loop.Loop); !slices.Equal(keys, []string{"shop/web"}) {
 		t.Errorf("when its namespace ends, %v is woken", keys)
 	}
+}
+
+// A namespace that is gone is noted as such, and what is no namespace is passed over; without
+// a client nothing is watched.
+func TestNamespacesThatGo(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	client, watches := namespacesOf(t, namespaceNamed("shop", "1", noon))
+	known := &terminatingNamespaces{}
+	e := &namespaceWatcher{client: client, known: known, clock: clock.RealClock{}, logger: slog.New(slog.DiscardHandler)}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.run(ctx) }()
+	within(t, watches, "watch").Delete(namespaceNamed("shop", "1", noon))
+	eventually(t, "that it is gone is not noted", func() bool {
+		known.mu.Lock()
+		defer known.mu.Unlock()
+		return !known.deleted["shop"].IsZero()
+	})
+	end()
+	within(t, ended, "end")
+	e.observe(nil, &corev1.Pod{})
+	if got, err := metadataOnly("?"); got != "?" || err != nil {
+		t.Errorf("what is no namespace becomes %v, %v", got, err)
+	}
+	(&namespaceWatcher{}).run(t.Context())
 }

@@ -35,10 +35,7 @@ func orphansIn(sets cache.Indexer, namespace string) []*appsv1.ReplicaSet {
 }
 
 func setsIn(sets cache.Indexer, index, value string) []*appsv1.ReplicaSet {
-	found, err := sets.ByIndex(index, value)
-	if err != nil {
-		return nil // The constructor added the index: it exists.
-	}
+	found, _ := sets.ByIndex(index, value) // The constructor added the index: it exists.
 	list := make([]*appsv1.ReplicaSet, 0, len(found))
 	for _, obj := range found {
 		if rs, ok := obj.(*appsv1.ReplicaSet); ok {

@@ -21,7 +21,7 @@ type owners interface {
 	// form is the object of an event, nil where it is of another type.
 	form(obj any) *appsv1.ReplicaSet
 	get(namespace, name string) (*appsv1.ReplicaSet, error)
-	list(namespace string) ([]*appsv1.ReplicaSet, error)
+	list(namespace string) []*appsv1.ReplicaSet
 	// siblings are those that have the same controller, itself included.
 	siblings(rs *appsv1.ReplicaSet) []*appsv1.ReplicaSet
 	live(ctx context.Context, namespace, name string) (*appsv1.ReplicaSet, error)
@@ -65,8 +65,9 @@ func (o replicaSets) get(namespace, name string) (*appsv1.ReplicaSet, error) {
 	return o.lister.ReplicaSets(namespace).Get(name)
 }
 
-func (o replicaSets) list(namespace string) ([]*appsv1.ReplicaSet, error) {
-	return o.lister.ReplicaSets(namespace).List(labels.Everything())
+func (o replicaSets) list(namespace string) []*appsv1.ReplicaSet {
+	list, _ := o.lister.ReplicaSets(namespace).List(labels.Everything()) // A lister over a cache does not fail.
+	return list
 }
 
 func (o replicaSets) siblings(rs *appsv1.ReplicaSet) []*appsv1.ReplicaSet {

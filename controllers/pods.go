@@ -35,10 +35,7 @@ func podsOf(pods cache.Indexer, namespace, kind, name, uid string) []*corev1.Pod
 }
 
 func podsIn(pods cache.Indexer, key string) []*corev1.Pod {
-	found, err := pods.ByIndex(podController, key)
-	if err != nil {
-		return nil // The constructor added the index: it exists.
-	}
+	found, _ := pods.ByIndex(podController, key) // The constructor added the index: it exists.
 	list := make([]*corev1.Pod, 0, len(found))
 	for _, obj := range found {
 		if pod, ok := obj.(*corev1.Pod); ok {

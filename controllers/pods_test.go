@@ -36,11 +36,18 @@ func TestPodAvailable(t *testing.T) {
 			t.Errorf("%s: available = %v, want %v", c.name, got, c.want)
 		}
 	}
+	timeless := pod(corev1.PodRunning, "", true)
+	timeless.Status.Conditions[0].LastTransitionTime = metav1.Time{}
+	if !podAvailable(timeless, 0, readyAt) || podAvailable(timeless, 1, readyAt) {
+		t.Error("a pod that is ready since nobody knows when is available where it need not be for long")
+	}
 }
 
 func TestWaiting(t *testing.T) {
 	unscheduled := pod(corev1.PodPending, "", false)
 	unscheduled.Status.Conditions = append(unscheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"})
+	scheduled := pod(corev1.PodRunning, "CrashLoopBackOff", false)
+	scheduled.Status.Conditions = append(scheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Reason: "Placed"})
 	initWaits := pod(corev1.PodPending, "PodInitializing", false)
 	initWaits.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	nodeLost := pod(corev1.PodRunning, "", false)
@@ -53,6 +60,7 @@ func TestWaiting(t *testing.T) {
 		want string
 	}{
 		{"ready", pod(corev1.PodRunning, "CrashLoopBackOff", true), ""},
+		{"a node, and crashing", scheduled, "CrashLoopBackOff"},
 		{"no node", unscheduled, "Unschedulable"},
 		{"image", pod(corev1.PodPending, "ImagePullBackOff", false), "ImagePullBackOff"},
 		{"the init container comes first", initWaits, "ImagePullBackOff"},
@@ -238,5 +246,33 @@ func TestWhatPodsSayAnew(t *testing.T) {
 		if got := waitReasonChanged(c.old, c.is); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+}
+
+// Progress is the newest change of the counts, or what the condition says; before the first
+// look that alone is known.
+func TestProgress(t *testing.T) {
+	var p progress
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	for i, c := range []struct {
+		count          int64
+		condition, now int64
+		want           int64
+	}{{1, 10, 100, 10}, {1, 10, 110, 10}, {2, 10, 120, 120}, {2, 10, 130, 120}, {2, 125, 130, 125}} {
+		if got := p.note("k", [4]int64{c.count}, at(c.condition), at(c.now)); !got.Equal(at(c.want)) {
+			t.Errorf("look %d: %d, want %d", i, got.Unix(), c.want)
+		}
+	}
+}
+
+// The highest restart counts are told, those of sidecars apart from those of others; what an
+// init container did at the start counts for neither.
+func TestRestarts(t *testing.T) {
+	p := &corev1.Pod{}
+	p.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}, {Name: "once", RestartPolicy: new(corev1.ContainerRestartPolicy("Never"))}}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "setup", RestartCount: 9}, {Name: "proxy", RestartCount: 3}, {Name: "once", RestartCount: 8}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}
+	if regular, sidecar := restarts(p); regular != 2 || sidecar != 3 {
+		t.Errorf("%d and %d, want 2 and 3", regular, sidecar)
 	}
 }

@@ -81,10 +81,41 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 
 func TestTakersAreBounded(t *testing.T) {
 	m := takers{syncs: map[string]uint64{}}
+	if m.remember("nobody", 0); len(m.syncs) != 0 {
+		t.Errorf("%v is remembered of nobody", m.syncs)
+	}
 	for i := range uint64(10_000) {
 		m.remember(fmt.Sprint(i), i)
 	}
 	if m.of("9999") != 9999 || m.of("1") != 0 || len(m.syncs) > len(m.order) {
 		t.Errorf("%d remembered, the newest is %d", len(m.syncs), m.of("9999"))
+	}
+}
+
+// Calls that client-go makes of keys that are nowhere leave nothing behind.
+func TestTheTableOfKeysThatAreNowhere(t *testing.T) {
+	table := newKeyTable(clock.RealClock{})
+	table.done("web")
+	table.forgotten("web")
+	table.takenBy("web", 7)
+	if _, known := table.keyState("web"); known || len(table.keys) != 0 {
+		t.Errorf("keys: %v", table.keys)
+	}
+	table.backedOff("web", time.Second, 3) // Nothing is failing.
+	if k, _ := table.keyState("web"); !k.Due.IsZero() || k.Attempts != 3 || k.Backoff != time.Second {
+		t.Errorf("%+v", k)
+	}
+	table.enqueued("late", saw("one"))
+	table.adding()
+	table.added("late", true) // It was dropped: the queue was shutting down.
+	if _, known := table.keyState("late"); known || table.keys["late"] != nil {
+		t.Error("a key that was dropped is kept")
+	}
+	if got := soonest(nil, "none"); got != "none" {
+		t.Errorf("of no timers the code is %q", got)
+	}
+	list := []telemetry.Cause{{Code: "b", Due: actingAt.Add(2)}, {Code: "a", Due: actingAt.Add(1)}, {Code: "c", Due: actingAt.Add(1)}}
+	if got := soonest(list, "none"); got != "a" {
+		t.Errorf("the first timer is %q", got)
 	}
 }

@@ -85,13 +85,6 @@ func (e *keyEntry) enter(phase telemetry.KeyPhase, now time.Time) {
 	e.phase, e.since = phase, now
 }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
 // taken is what the sync of a key that was just popped has taken.
 func (t *keyTable) taken(key string) work {
 	t.mu.Lock()
@@ -177,7 +170,7 @@ func (e *keyEntry) state(key string, now time.Time, withCauses bool) (telemetry.
 	if withCauses {
 		k.Causes, k.Folded = slices.Clone(causes.kept), causes.folded
 	}
-	k.Spent = e.spent.Add(k.Phase, max(0, now.Sub(later(k.Since, e.since))))
+	k.Spent = e.spent.Add(k.Phase, max(0, min(now.Sub(k.Since), now.Sub(e.since))))
 	return k, k.Phase != ""
 }
 

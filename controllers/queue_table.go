@@ -234,7 +234,8 @@ func (t *keyTable) timerFired(key string) {
 	}
 	e.next.addAll(e.armed)
 	if e.phase == "" { // Otherwise it was in the queue or being processed as well.
-		e.spent = e.spent.Add(telemetry.KeyWaiting, t.clock.Now().Sub(later(e.armedSince, e.since)))
+		now := t.clock.Now()
+		e.spent = e.spent.Add(telemetry.KeyWaiting, min(now.Sub(e.armedSince), now.Sub(e.since)))
 	}
 	e.armed, e.due, e.armedSince = causeList{}, time.Time{}, time.Time{}
 }

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +77,7 @@ func (l objectChanges) forSnapshot(now time.Time) *decision.RecentChange {
 func (l objectChanges) afterDeployment(s *deployment.Snapshot, t *telemetry.Trace) objectChanges {
 	l.observe(t)
 	before := l.change
-	for a := range written(t) {
+	for _, a := range written(t) {
 		switch {
 		case a.Kind == decision.Adopt:
 			l.change = claimed(l.change, decision.Adopted, a, s.Now)
@@ -100,7 +99,7 @@ func (l objectChanges) afterDeployment(s *deployment.Snapshot, t *telemetry.Trac
 // afterReplicaSet is what is known after a sync of what keeps pods at a number.
 func (l objectChanges) afterReplicaSet(s *replicaset.Snapshot, t *telemetry.Trace) objectChanges {
 	before := l.change
-	for a := range written(t) {
+	for _, a := range written(t) {
 		switch a.Kind {
 		case decision.Adopt:
 			l.change = claimed(l.change, decision.Adopted, a, s.Now)
@@ -211,14 +210,13 @@ func claimed(n *decision.RecentChange, kind decision.RecentChangeKind, a *decisi
 }
 
 // written are the actions of a sync that the API server took.
-func written(t *telemetry.Trace) iter.Seq[*decision.Action] {
-	return func(yield func(*decision.Action) bool) {
-		for _, r := range t.Rounds {
-			for i := range r.Outcomes {
-				if i < len(r.Verdict.Actions) && r.Outcomes[i].State == decision.Written && !yield(&r.Verdict.Actions[i]) {
-					return
-				}
+func written(t *telemetry.Trace) (list []*decision.Action) {
+	for _, r := range t.Rounds {
+		for i := range r.Outcomes { // None where nothing was carried out, and one of each action otherwise.
+			if r.Outcomes[i].State == decision.Written {
+				list = append(list, &r.Verdict.Actions[i])
 			}
 		}
 	}
+	return list
 }

@@ -86,6 +86,8 @@ func TestDeploymentNews(t *testing.T) {
 		"rolled back by its annotation": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, rollback)}),
 			wrote([]telemetry.Cause{{Kind: telemetry.CauseModified, Object: d, Sync: 12, Fields: []decision.Change{template, rollback}}}, restamp("1", "5"))}, wentBack("kubectl")},
 		"of no revision": {[]*telemetry.Trace{wrote(nil, restamp("2", "5"))}, nil},
+		"of nobody":      {[]*telemetry.Trace{wrote(nil, restamp("9", "5"))}, nil},
+		"of revision 0":  {[]*telemetry.Trace{wrote(nil, restamp("4", "5"))}, nil},
 		"renumbered":     {[]*telemetry.Trace{wrote(nil, restamp("1", "4"))}, nil},
 		"of a later one": {[]*telemetry.Trace{wrote(nil, restamp("3", "5"))}, nil},
 
@@ -94,7 +96,7 @@ func TestDeploymentNews(t *testing.T) {
 		"released": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Release, Target: decision.Ref{Name: "a"}})}, nil},
 	} {
 		l := objectChanges{}
-		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}}}
+		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}, {UID: "4", Revision: "0"}}}
 		for _, sync := range tc.syncs {
 			l = l.afterDeployment(s, sync)
 		}
@@ -166,5 +168,51 @@ func TestNewsroom(t *testing.T) {
 	r.note("shop/web", news)
 	if r.forget("shop/web"); len(r.keys) != 0 {
 		t.Errorf("it did not forget %v", r.keys)
+	}
+}
+
+// What a sync did is news in the snapshot of the next, of the same object alone.
+func TestNewsIsInTheNextSnapshot(t *testing.T) {
+	caches := newCaches(t)
+	d := deploymentNamed("web", "d", "")
+	caches.add(t, d, controllerNamed("web", "r", "8", 3))
+	adopted := synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}})
+	look := func() (ofDeployment, ofController *decision.RecentChange) {
+		seen, err := caches.deployments.observe(t.Context(), "shop/web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, other := seen.(*deploymentSync), turnOf(t, caches)
+		one.remember(adopted)
+		other.remember(adopted)
+		return one.s.Recent, other.s.Recent
+	}
+	if one, other := look(); one != nil || other != nil {
+		t.Errorf("at first: %+v and %+v", one, other)
+	}
+	if one, other := look(); one == nil || one.Object != "a" || other == nil || other.Object != "a" {
+		t.Errorf("then: %+v and %+v", one, other)
+	}
+	again := d.DeepCopy()
+	again.UID = "d-2"
+	caches.add(t, again, controllerNamed("web", "r-2", "9", 3))
+	if one, other := look(); one != nil || other != nil {
+		t.Errorf("of others of that name: %+v and %+v", one, other)
+	}
+}
+
+// A size that is no number is none to be taken back.
+func TestSizesThatAreNoNumbers(t *testing.T) {
+	was := externalResize{name: "web-1", was: 3, is: 7}
+	for _, c := range [][2]string{{"", "5"}, {"7", ""}} {
+		if got := was.then("web-1", replicas(c[0], c[1]), "kubectl"); got != (externalResize{}) {
+			t.Errorf("from %q to %q: %+v", c[0], c[1], got)
+		}
+	}
+	if got := was.then("web-1", replicas("6", "5"), "kubectl"); got.was != 6 {
+		t.Errorf("after one that was missed it was %d", got.was)
+	}
+	if got := was.then("web-2", replicas("7", "5"), "kubectl"); got.was != 7 {
+		t.Errorf("another was %d", got.was)
 	}
 }

@@ -165,7 +165,7 @@ func (h *redactor) unredact(told string) string {
 	defer h.mu.Unlock()
 	words := ""
 	for w := range h.originals {
-		if w != "" && len(w) > len(words) && strings.HasSuffix(told, w) {
+		if len(w) > len(words) && strings.HasSuffix(told, w) {
 			words = w
 		}
 	}

@@ -215,11 +215,7 @@ func (b *replicaSetController) matching(pod *corev1.Pod, cause telemetry.Cause) 
 	if len(pod.Labels) == 0 {
 		return
 	}
-	all, err := b.owners.list(pod.Namespace)
-	if err != nil {
-		return // A lister over a cache does not fail.
-	}
-	for _, rs := range all {
+	for _, rs := range b.owners.list(pod.Namespace) {
 		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 		if err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels)) {
 			b.Enqueue(keyOf(rs), cause)

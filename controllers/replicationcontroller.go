@@ -38,7 +38,7 @@ func (replicationControllers) kind() schema.GroupVersionKind {
 func (replicationControllers) resource() string { return resourceReplicationControllers }
 
 func (replicationControllers) form(obj any) *appsv1.ReplicaSet {
-	if rc, ok := obj.(*corev1.ReplicationController); ok && rc != nil {
+	if rc, ok := obj.(*corev1.ReplicationController); ok {
 		return asReplicaSet(rc)
 	}
 	return nil
@@ -48,13 +48,13 @@ func (o replicationControllers) get(namespace, name string) (*appsv1.ReplicaSet,
 	return convert(o.lister.ReplicationControllers(namespace).Get(name))
 }
 
-func (o replicationControllers) list(namespace string) ([]*appsv1.ReplicaSet, error) {
-	found, err := o.lister.ReplicationControllers(namespace).List(labels.Everything())
+func (o replicationControllers) list(namespace string) []*appsv1.ReplicaSet {
+	found, _ := o.lister.ReplicationControllers(namespace).List(labels.Everything()) // A lister over a cache does not fail.
 	list := make([]*appsv1.ReplicaSet, 0, len(found))
 	for _, rc := range found {
 		list = append(list, asReplicaSet(rc))
 	}
-	return list, err
+	return list
 }
 
 // siblings are none: pods of a ReplicationController are ranked without ([P-7]).

@@ -37,10 +37,7 @@ func podsMatching(pods cache.Indexer, namespace string, of *metav1.LabelSelector
 	if of != nil && of.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] != "" {
 		index, value = podHash, namespace+"/"+of.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey]
 	}
-	found, err := pods.ByIndex(index, value)
-	if err != nil {
-		return nil // The constructors added the index: it exists.
-	}
+	found, _ := pods.ByIndex(index, value) // The constructors added the index: it exists.
 	var list []*corev1.Pod
 	for _, obj := range found {
 		if pod, ok := obj.(*corev1.Pod); ok && selector.Matches(labels.Set(pod.Labels)) {

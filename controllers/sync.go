@@ -122,9 +122,9 @@ func result(t *telemetry.Trace, target objectSync) telemetry.Result {
 	if target.identity().waiting {
 		return telemetry.ResultWaiting
 	}
-	worst := telemetry.ResultUnchanged
+	worst := 0
 	for _, o := range lastOutcomes(t) {
-		worst = worse(worst, resultOf(o))
+		worst = max(worst, slices.Index(severities, resultOf(o)))
 		if t.Failure == nil && !o.OK() && o.Failure != nil {
 			t.Failure = o.Failure
 		}
@@ -132,9 +132,9 @@ func result(t *telemetry.Trace, target objectSync) telemetry.Result {
 	if invalid := t.Rounds[len(t.Rounds)-1].Verdict.Invalid; invalid != "" {
 		// The object itself is wrong: no retry fixes that, and its next change wakes the key.
 		t.Failure = &decision.Failure{Reason: "Invalid", Message: invalid, Terminal: true}
-		worst = telemetry.ResultFailed
+		return telemetry.ResultFailed
 	}
-	return worst
+	return severities[worst]
 }
 
 // lastOutcomes are the outcomes that stand: those of the last round, what
@@ -172,20 +172,9 @@ func resultOf(o decision.Outcome) telemetry.Result {
 	}
 }
 
-// severity orders results; a sync has the most severe of its writes.
-var severity = map[telemetry.Result]int{
-	telemetry.ResultWrote:      1,
-	telemetry.ResultSuperseded: 2,
-	telemetry.ResultStale:      3,
-	telemetry.ResultFailed:     4,
-	telemetry.ResultUnknown:    5,
-}
-
-func worse(a, b telemetry.Result) telemetry.Result {
-	if severity[b] > severity[a] {
-		return b
-	}
-	return a
+// severities are the results of writes, the most severe last. A sync has that of its writes.
+var severities = []telemetry.Result{
+	telemetry.ResultUnchanged, telemetry.ResultWrote, telemetry.ResultSuperseded, telemetry.ResultStale, telemetry.ResultFailed, telemetry.ResultUnknown,
 }
 
 // requeue asks for the next sync of the key: by back-off after an error, at the

@@ -1,12 +1,14 @@
 package controllers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -174,5 +176,113 @@ func TestFailedStatusIsNotHeldBack(t *testing.T) {
 		if got := !held.IsZero() && !decision.Due(x.Started, held, time.Hour).After(x.Started); got != due {
 			t.Errorf("%s: due %v, held since %s", state, got, held)
 		}
+	}
+}
+
+// A snapshot that cannot be recorded is said in the log, and the sync is told without it.
+func TestSnapshotsThatCannotBeRecorded(t *testing.T) {
+	for _, err := range []error{nil, errors.New("too large")} {
+		var log bytes.Buffer
+		s := &script{packErr: err}
+		l := &Loop{name: "test", opts: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), controller: s}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}}
+		if said := l.say(x, s); !said || x.Sentence.Object != "web" || x.UID != "u" || x.Gone {
+			t.Errorf("%v: said %v of %q, gone %v: %+v", err, said, x.UID, x.Gone, x.Sentence)
+		}
+		if got := strings.Contains(log.String(), "Snapshot cannot be recorded"); got != (err != nil) {
+			t.Errorf("%v: the log says %q", err, log.String())
+		}
+	}
+}
+
+// A sync that could not decide says why, and when it is tried again, if it is.
+func TestSentencesOfWhatWasNotObserved(t *testing.T) {
+	next := actingAt.Add(10 * time.Second)
+	down := failureOf(&url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED})
+	for _, c := range []struct {
+		name    string
+		failure *decision.Failure
+		next    time.Time
+		tone    decision.Tone
+		want    []string
+	}{
+		{"failed, and is dropped", &decision.Failure{Message: "closed"}, time.Time{}, decision.ToneFailed, []string{"has failed", "(closed)"}},
+		{"failed", &decision.Failure{Message: "closed"}, next, decision.ToneFailed, []string{"has failed", "(closed)", "Tries again in 10s"}},
+		{"without an API server", down, next, decision.ToneWaiting, []string{"is waiting", "so the sync ended before it could decide", "10s"}},
+		{"for no reason", nil, time.Time{}, decision.ToneFailed, []string{"has failed"}},
+	} {
+		x := &telemetry.Trace{Object: telemetry.Object{Namespace: "shop", Name: "web"}, Failure: c.failure}
+		x.Try.Next = c.next
+		s := unobserved(x)
+		said := s.At(actingAt)
+		for _, words := range c.want {
+			if !strings.Contains(said, words) {
+				t.Errorf("%s: %q lacks %q", c.name, said, words)
+			}
+		}
+		if s.Tone != c.tone || strings.Contains(said, "again") == c.next.IsZero() {
+			t.Errorf("%s: %s, %q", c.name, s.Tone, said)
+		}
+	}
+}
+
+// A sync ends as the worst of its writes did: of those of its last round, and of what was
+// written before. What failed in an earlier round the next one has answered. Its failure is
+// the first of those.
+func TestResultsOfRounds(t *testing.T) {
+	first, second := &decision.Failure{Message: "first"}, &decision.Failure{Message: "second"}
+	round := func(outcomes ...decision.Outcome) decision.Round { return decision.Round{Outcomes: outcomes} }
+	of := func(s decision.State, f *decision.Failure) decision.Outcome {
+		return decision.Outcome{State: s, Failure: f}
+	}
+	wrote, refused, stale := of(decision.Written, nil), of(decision.Refused, first), of(decision.Conflicted, second)
+	gone := of(decision.Tolerated, second)
+	invalid := decision.Round{Verdict: decision.Verdict{Invalid: "no selector"}, Outcomes: []decision.Outcome{of(decision.Unknown, first)}}
+	for name, c := range map[string]struct {
+		rounds  []decision.Round
+		status  *decision.Outcome
+		waiting bool
+		before  *decision.Failure
+		want    telemetry.Result
+		failure string
+	}{
+		"nothing":                      {rounds: []decision.Round{round()}, want: telemetry.ResultUnchanged},
+		"written before":               {rounds: []decision.Round{round(wrote), round()}, want: telemetry.ResultWrote},
+		"answered":                     {rounds: []decision.Round{round(refused), round()}, want: telemetry.ResultUnchanged},
+		"answered, and written":        {rounds: []decision.Round{round(wrote, refused), round(wrote)}, want: telemetry.ResultWrote},
+		"two failures":                 {rounds: []decision.Round{round(stale, refused)}, want: telemetry.ResultFailed, failure: "second"},
+		"not known beside refused":     {rounds: []decision.Round{round(refused, of(decision.Unknown, second))}, want: telemetry.ResultUnknown, failure: "first"},
+		"a write that was not sent":    {rounds: []decision.Round{round(wrote, of(decision.Superseded, nil))}, want: telemetry.ResultSuperseded},
+		"what is gone is no failure":   {rounds: []decision.Round{round(gone)}, want: telemetry.ResultUnchanged},
+		"its status":                   {rounds: []decision.Round{round(wrote)}, status: &stale, want: telemetry.ResultStale, failure: "second"},
+		"its status, after a failure":  {rounds: []decision.Round{round(refused)}, status: &stale, want: telemetry.ResultFailed, failure: "first"},
+		"an object that is not valid":  {rounds: []decision.Round{invalid}, want: telemetry.ResultFailed, failure: "no selector"},
+		"waits for what it wrote":      {rounds: []decision.Round{round(refused)}, waiting: true, want: telemetry.ResultWaiting},
+		"could not look":               {before: first, waiting: true, want: telemetry.ResultFailed, failure: "first"},
+		"panicked":                     {before: &decision.Failure{Reason: reasonPanic, Message: "p"}, want: telemetry.ResultPanicked, failure: "p"},
+		"partly, and one unanswered":   {rounds: []decision.Round{round(of(decision.Partly, first), of(decision.Unanswered, second))}, want: telemetry.ResultFailed, failure: "first"},
+		"not tried after what it read": {rounds: []decision.Round{round(of(decision.NotTried, nil), wrote)}, want: telemetry.ResultWrote},
+	} {
+		x := &telemetry.Trace{Rounds: c.rounds, Failure: c.before, Report: &decision.Report{Outcome: c.status}}
+		got := result(x, &script{waiting: c.waiting})
+		if got != c.want || message(x.Failure) != c.failure {
+			t.Errorf("%s: %s by %q, want %s by %q", name, got, message(x.Failure), c.want, c.failure)
+		}
+		if terminal := x.Failure != nil && x.Failure.Terminal; terminal != (c.failure == "no selector") {
+			t.Errorf("%s: terminal %v", name, terminal)
+		}
+	}
+}
+
+// One try is one, and where nobody records a sync it is not put into words.
+func TestOneTry(t *testing.T) {
+	if traces := play(t, &script{observeErr: errors.New("no")}, 1, Act, time.Hour); len(traces) != 2 || traces[1].Result != telemetry.ResultDropped || traces[1].Try.Number != 2 {
+		t.Errorf("%d syncs: %v", len(traces), results(traces))
+	}
+	told := 0
+	s := &script{tellFunc: func() decision.Telling { told++; return decision.Telling{} }}
+	runLoop(t, s, discard{}, []string{"shop/web"}, func() { time.Sleep(time.Second) }) // Fake time.
+	if s.rounds != 1 || told != 0 {
+		t.Errorf("after %d rounds it was told %d times", s.rounds, told)
 	}
 }

@@ -32,6 +32,7 @@ type script struct {
 	published  decision.Outcome
 	waiting    bool
 	tellFunc   func() decision.Telling
+	packErr    error
 
 	rounds         int
 	done           []string
@@ -72,9 +73,14 @@ func (s *script) publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
 }
-func (s *script) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&replicaset.Snapshot{}) }
-func (s *script) object() runtime.Object                { return nil }
-func (s *script) identity() identity                    { return identity{uid: "u", found: true, waiting: s.waiting} }
+func (s *script) snapshot() (telemetry.Snapshot, error) {
+	if s.packErr != nil {
+		return telemetry.Snapshot{}, s.packErr
+	}
+	return wire.Pack(&replicaset.Snapshot{})
+}
+func (s *script) object() runtime.Object { return nil }
+func (s *script) identity() identity     { return identity{uid: "u", found: true, waiting: s.waiting} }
 func (s *script) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
 	if s.tellFunc != nil {
 		return s.tellFunc()
@@ -362,5 +368,8 @@ func TestRunRefusesNonsense(t *testing.T) {
 	}
 	if err := l.Run(ctx, 1); err == nil {
 		t.Error("a second run was accepted")
+	}
+	if n := l.Phases().Workers; n != 0 {
+		t.Errorf("%d workers after the end", n)
 	}
 }

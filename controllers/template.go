@@ -129,9 +129,6 @@ func withoutHash(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	out := *t
 	out.Labels = withLabel(t.Labels, appsv1.DefaultDeploymentUniqueLabelKey, "")
 	delete(out.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-	if len(out.Labels) == 0 {
-		out.Labels = nil
-	}
 	return &out
 }
 

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -203,4 +204,111 @@ func TestUnblockWakesForNodes(t *testing.T) {
 	if got := within(t, tried, "try"); got.cause.NewRV != "9" || got.cause.Object != "Node n1" {
 		t.Errorf("it was woken by %+v", got)
 	}
+}
+
+// What keeps pods is what the last round says of those that it wanted to create, or what the
+// first finding of the top of a family says. A sync that waits for pods says nothing.
+func TestWhatKeepsPods(t *testing.T) {
+	round := func(state decision.State, f *decision.Failure) decision.Round {
+		return decision.Round{
+			Verdict:  decision.Verdict{Actions: []decision.Action{{Kind: decision.Adopt}, {Kind: decision.CreatePods}}},
+			Outcomes: []decision.Outcome{{State: decision.Refused, Failure: &decision.Failure{Message: "no"}}, {State: state, Failure: f}},
+		}
+	}
+	quota := &decision.Failure{Code: 403, Message: overQuota}
+	held := func(kind decision.ActionKind) decision.Round {
+		return decision.Round{Verdict: decision.Verdict{Held: []decision.Held{{Kind: kind}}}}
+	}
+	planned := round(decision.Refused, quota)
+	planned.Outcomes = nil
+	refusal := syncOfKey("shop/web", decision.Round{})
+	refusal.Diagnosis.Findings = []decision.Finding{{Code: diagnosis.Quota}}
+	for name, c := range map[string]struct {
+		sync  *telemetry.Trace
+		want  lack
+		known bool
+	}{
+		"refused":                   {syncOfKey("shop/web", round(decision.Refused, quota)), lack{code: diagnosis.Quota}, true},
+		"refused in part":           {syncOfKey("shop/web", round(decision.Partly, quota)), lack{code: diagnosis.Quota}, true},
+		"without a reply":           {syncOfKey("shop/web", round(decision.Unknown, quota)), lack{}, true},
+		"created":                   {syncOfKey("shop/web", round(decision.Written, nil)), lack{}, true},
+		"refused by a round before": {syncOfKey("shop/web", round(decision.Refused, quota), decision.Round{}), lack{}, true},
+		"only watched":              {syncOfKey("shop/web", planned), lack{}, true},
+		"waits for deletions":       {syncOfKey("shop/web", held(decision.DeletePods)), lack{}, false},
+		"waits for creations":       {syncOfKey("shop/web", held(decision.CreatePods)), lack{}, false},
+		"waits for a write":         {syncOfKey("shop/web", decision.Round{Verdict: decision.Verdict{Stop: true}}), lack{}, false},
+		"decided nothing":           {syncOfKey("shop/web"), lack{}, false},
+		"a finding of its pods":     {lacking(diagnosis.Config, "m"), lack{diagnosis.Config, "m"}, true},
+		"a refusal elsewhere":       {refusal, lack{}, true},
+	} {
+		if got, known := lackOf(c.sync); got != c.want || known != c.known {
+			t.Errorf("%s: %+v, %v, want %+v, %v", name, got, known, c.want, c.known)
+		}
+	}
+}
+
+// No more places are watched than that: the keys of others wait for their back-off.
+func TestUnblockWatchesAreBounded(t *testing.T) {
+	u, events, _, _ := unblocking(t)
+	for i := range maxPlaces {
+		u.follow(refusedWith(fmt.Sprint("ns-", i, "/web"), overQuota))
+	}
+	u.follow(refusedWith("one-more/web", overQuota))
+	if _, waits := u.keys["one-more/web"]; waits || len(u.places) != maxPlaces || len(u.keys) != maxPlaces {
+		t.Errorf("%d keys wait in %d places, want %d", len(u.keys), len(u.places), maxPlaces)
+	}
+	for range maxPlaces {
+		within(t, events, "watch")
+	}
+	u.follow(syncOfKey("ns-0/web", decision.Round{}))
+	u.follow(refusedWith("one-more/web", overQuota))
+	within(t, events, "watch where there is room again")
+}
+
+// What comes of a watch that nobody waits for any more, or is no object, wakes nobody.
+func TestUnblockPassesOver(t *testing.T) {
+	u, _, tried, _ := unblocking(t)
+	u.follow(lacking(diagnosis.Config, `configmap "data" not found`))
+	here, there := place{diagnosis.Config, "shop"}, place{diagnosis.Config, "blog"}
+	added := watch.Event{Type: watch.Added, Object: quotaNamed("data", "9")}
+	if u.concerns(there, added) {
+		t.Error("a place where no key waits is a concern")
+	}
+	if u.concerns(here, watch.Event{Type: watch.Bookmark, Object: &metav1.Status{}}) {
+		t.Error("what has no name is a concern")
+	}
+	if !sameLabels(map[string]map[string]string{}, watch.Event{Type: watch.Added, Object: &metav1.Status{}}) {
+		t.Error("what has no labels has other ones")
+	}
+	if u.wakeAll(there, changeOf(added, "ConfigMap")); len(tried) != 0 {
+		t.Error("a place where no key waits woke one")
+	}
+	u.leave("shop/web", there)
+	if got := u.arrived("shop/web"); len(got) != 0 {
+		t.Errorf("%q arrived where no key waits", got)
+	}
+	u.leave("shop/other", here)
+	if _, waits := u.places[here].keys["shop/web"]; !waits {
+		t.Error("another key that leaves takes it along")
+	}
+}
+
+// A watch that ends, or fails on its way, begins anew, and one that may not be had is given up.
+func TestUnblockWatchesAgain(t *testing.T) {
+	u, events, tried, client := unblocking(t)
+	u.follow(refusedWith("shop/web-1", overQuota))
+	within(t, events, "watch").Stop()
+	within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
+	within(t, events, "watch after one that failed").Modify(quotaNamed("small", "9"))
+	within(t, tried, "try")
+	client.PrependWatchReactor("limitranges", func(clienttesting.Action) (bool, watch.Interface, error) {
+		return true, nil, apierrors.NewForbidden(enders["limit-range"].resource.GroupResource(), "", nil)
+	})
+	u.follow(refusedWith("shop/web-2", `pods "web-2" is forbidden: maximum cpu usage per Container is 1, but limit is 2`))
+	eventually(t, "a watch that is forbidden is not given up", func() bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		_, waits := u.keys["shop/web-2"]
+		return u.denied["limit-range"] && !waits && len(u.places) == 1
+	})
 }

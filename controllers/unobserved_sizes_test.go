@@ -15,7 +15,11 @@ func TestLeastSizeSinceObserved(t *testing.T) {
 		if got := m.minimum("a", step.now, step.observed); got != step.want {
 			t.Errorf("size %d at generation %d, %d observed: least %d, want %d", step.now.size, step.now.generation, step.observed, got, step.want)
 		}
+		if _, kept := m.of["a"]; kept != (step.now.generation > step.observed) {
+			t.Errorf("generation %d, %d observed: kept %v", step.now.generation, step.observed, m.of["a"])
+		}
 	}
+	m.minimum("a", sizeAt{5, 3}, 4)
 	m.forget("a")
 	if len(m.of) != 0 {
 		t.Error("it is remembered after it went")

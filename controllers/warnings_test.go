@@ -54,3 +54,32 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("a failure says %v", err)
 	}
 }
+
+// The newest are told once each, and no more of them than that. An event of the newer kind
+// has its time elsewhere.
+func TestWarningsAreBounded(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	var events []corev1.Event
+	for i, reason := range []string{"F", "E", "D", "C", "B", "A", "A"} {
+		events = append(events, corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "web-a"}, Reason: reason, EventTime: metav1.NewMicroTime(noon.Add(time.Duration(i/5) * time.Minute))})
+	}
+	client := fake.NewClientset()
+	client.PrependReactor("list", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, &corev1.EventList{Items: events}, nil
+	})
+	list, err := Warnings(t.Context(), client, "shop", []string{"web-a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	for _, w := range list {
+		told += w.Reason
+	}
+	events = []corev1.Event{{InvolvedObject: corev1.ObjectReference{Name: "b"}, Reason: "A"}, {InvolvedObject: corev1.ObjectReference{Name: "a"}, Reason: "B"}, {InvolvedObject: corev1.ObjectReference{Name: "c"}, Reason: "A", Message: "m"}}
+	if list, err := Warnings(t.Context(), client, "shop", []string{"web-a"}); err != nil || len(list) != 3 || list[0].Object != " a" || list[1].Object != " b" {
+		t.Errorf("of one instant, by object: %+v, %v", list, err)
+	}
+	if told != "ABCDE" || len(list) != MaxWarnings || !list[0].At.Equal(noon.Add(time.Minute)) || list[0].Count != 1 {
+		t.Errorf("told are %s, the first is %+v", told, list[0])
+	}
+}

@@ -1,0 +1,104 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// A constructor that cannot add its indexes or its handlers says which, and of what.
+func TestConstructorsSayWhatTheyLack(t *testing.T) {
+	d, rs, rc, p := resourceDeployments, resourceReplicaSets, resourceReplicationControllers, resourcePods
+	for _, c := range []struct {
+		loop, stopped string
+		indexes       []string // that are there already
+		want          string
+	}{
+		{telemetry.LoopDeployment, p, nil, "add index podController"},
+		{telemetry.LoopDeployment, p, []string{podController}, "watch pods"},
+		{telemetry.LoopDeployment, rs, nil, "add index controllerUID"},
+		{telemetry.LoopDeployment, rs, []string{controllerUID}, "add index orphanSets"},
+		{telemetry.LoopDeployment, rs, []string{controllerUID, orphanSets}, "watch replicasets"},
+		{telemetry.LoopDeployment, d, nil, "watch deployments"},
+		{telemetry.LoopReplicaSet, rs, nil, "add index controllerUID"},
+		{telemetry.LoopReplicaSet, rs, []string{controllerUID}, "watch replicasets"},
+		{telemetry.LoopReplicaSet, p, []string{podController, cache.NamespaceIndex}, "add index podHash"},
+		{telemetry.LoopReplicaSet, p, []string{podController, podHash, cache.NamespaceIndex}, "watch pods"},
+		{telemetry.LoopReplicationController, rc, nil, "watch replicationcontrollers"},
+	} {
+		client := fake.NewClientset()
+		f := informers.NewSharedInformerFactory(client, 0)
+		deployments, sets, controllers, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods()
+		stopped := map[string]cache.SharedIndexInformer{d: deployments.Informer(), rs: sets.Informer(), rc: controllers.Informer(), p: pods.Informer()}[c.stopped]
+		for _, name := range c.indexes {
+			check(t, addIndex(stopped, name, indexPod))
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		stopped.RunWithContext(ctx)
+		var err error
+		switch c.loop {
+		case telemetry.LoopDeployment:
+			_, err = NewDeployment(t.Context(), deployments, sets, pods, client, Options{})
+		case telemetry.LoopReplicaSet:
+			_, err = NewReplicaSet(t.Context(), sets, pods, client, Options{})
+		case telemetry.LoopReplicationController:
+			_, err = NewReplicationController(t.Context(), controllers, pods, client, Options{})
+		}
+		if got := fmt.Sprint(err); len(got) < len(c.want) || got[:len(c.want)] != c.want {
+			t.Errorf("%s without %s: %v, want an error that begins with %q", c.loop, c.stopped, err, c.want)
+		}
+	}
+}
+
+// Indexes file what they know, each under its own key, and pass over the rest.
+func TestIndexes(t *testing.T) {
+	label := map[string]string{"pod-template-hash": "h"}
+	owned := &corev1.Pod{ObjectMeta: object("p", "p", "1", label, ownedBy("ReplicaSet", "web-1", "r"))}
+	orphan := &corev1.Pod{ObjectMeta: object("o", "o", "1", nil, nil)}
+	for _, c := range []struct {
+		name  string
+		index cache.IndexFunc
+		want  [3]string // of the pod that is owned, of the orphan, of what is no object
+	}{
+		{"pods by controller", indexPod, [3]string{"[shop/ReplicaSet/web-1/r]", "[shop]", "[]"}},
+		{"pods by hash", indexPodHash, [3]string{"[shop/h]", "[]", "[]"}},
+		{"by the UID of the controller", indexController, [3]string{"[r]", "[]", "[]"}},
+		{"orphans", indexOrphan, [3]string{"[]", "[shop]", "[]"}},
+	} {
+		for i, obj := range []any{owned, orphan, "?"} {
+			if got, err := c.index(obj); fmt.Sprint(got) != c.want[i] || err != nil {
+				t.Errorf("%s: %T %d is filed under %v, %v, want %s", c.name, obj, i, got, err, c.want[i])
+			}
+		}
+	}
+}
+
+// What is not told has its default: a loop acts, and is recorded by nobody.
+func TestDefaults(t *testing.T) {
+	o := Options{}.withDefaults()
+	if o.Mode != Act || o.Burst != 500 || !o.TerminatingReplicas() || !o.PodDeletionCost() || o.Clock == nil || o.Ledger == nil || o.Managers == nil || o.Logger == nil {
+		t.Errorf("%+v", o)
+	}
+	if seq, ok := o.Recorder.SyncOf("Deployment", "shop", "web", "1"); seq != 0 || ok {
+		t.Errorf("nobody has recorded sync %d", seq)
+	}
+	if _, err := o.Managers.Strip(cache.DeletedFinalStateUnknown{Key: "shop/web"}); err != nil {
+		t.Error(err)
+	}
+	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", ManagedFields: []metav1.ManagedFieldsEntry{signedBy("kubelet", "status", 1, "{}")}}}
+	if _, err := o.Managers.Strip(plain); err != nil || plain.ManagedFields != nil || len(o.Managers.table) != 0 {
+		t.Errorf("of a pod is kept %v in %v: %v", plain.ManagedFields, o.Managers.table, err)
+	}
+	if _, err := o.Managers.Strip(deploymentNamed("web", "d", "")); err != nil || len(o.Managers.table) != 0 {
+		t.Errorf("of what nobody signed is kept %v: %v", o.Managers.table, err)
+	}
+}
