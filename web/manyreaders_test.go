@@ -42,6 +42,9 @@ func crowdAsked() crowd {
 // TestManyReaders lets a crowd read mixed pages, each reader in a process that
 // is not the server's, while a recording of rollouts is fed at a bench's rate.
 func TestManyReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time, for which the race detector has no regard")
+	}
 	c := crowdAsked()
 	now := time.Now()
 	recording := rolloutsOf(t, c.deployments, now)
