@@ -90,8 +90,8 @@ func TestFieldsOfASnapshot(t *testing.T) {
 	d.Spec.Template = *template(map[string]string{"app": "web"}, "shop:v1")
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 6, Replicas: 1, UpdatedReplicas: 2, ReadyReplicas: 3, AvailableReplicas: 4, UnavailableReplicas: 5, TerminatingReplicas: new(int32(6)), CollisionCount: new(int32(7)),
 		Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Unix(500, 0)},
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "R", Message: "M", LastUpdateTime: metav1.Unix(400, 0), LastTransitionTime: metav1.Unix(300, 0)}}}
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "R", Message: "M", LastUpdateTime: metav1.Unix(400, 0), LastTransitionTime: metav1.Unix(300, 0)},
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Unix(500, 0)}}}
 	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "4", map[string]string{"app": "web"}, ownedBy("Deployment", "web", "d"))}
 	rs.Generation, rs.CreationTimestamp = 3, metav1.Unix(150, 0)
 	rs.Annotations = map[string]string{annotationRevision: "4", annotationHistory: "1,2", annotationDesired: "9", annotationMax: "11", "team": "blue"}
@@ -112,7 +112,7 @@ func TestFieldsOfASnapshot(t *testing.T) {
 		t.Errorf("ReplicaSet (-want +got):\n%s", diff)
 	}
 	status := deployment.Status{ObservedGeneration: 6, Replicas: 1, Updated: 2, Ready: 3, Available: 4, Unavailable: 5, Terminating: new(int64(6)), Collisions: new(int64(7)), Conditions: []decision.Condition{
-		{Type: "Available", Status: "True", Updated: at(500), Transition: time.Time{}.UTC()}, {Type: "Progressing", Status: "True", Reason: "R", Message: "M", Updated: at(400), Transition: at(300)}}}
+		{Type: "Progressing", Status: "True", Reason: "R", Message: "M", Updated: at(400), Transition: at(300)}, {Type: "Available", Status: "True", Updated: at(500), Transition: time.Time{}.UTC()}}}
 	if diff := cmp.Diff(status, s.Status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
@@ -302,5 +302,48 @@ func TestNumbersThatAreMissing(t *testing.T) {
 	}
 	if intOrPercent(nil) != nil {
 		t.Error("a bound that is missing is one")
+	}
+}
+
+// Progress that ended is none, and says nothing of when there was some.
+func TestEndedProgress(t *testing.T) {
+	caches := newCaches(t)
+	d := deploymentNamed("web", "d", "")
+	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, LastUpdateTime: metav1.Unix(400, 0)}}
+	caches.add(t, d)
+	if at := lookedAt(t, caches).s.LastProgress; !at.IsZero() {
+		t.Errorf("the last progress was at %s", at)
+	}
+}
+
+// A copy of annotations is stale where one is missing or another, those of the loop aside.
+func TestStaleCopies(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to map[string]string
+		want     bool
+	}{
+		"same":                  {map[string]string{"a": "1"}, map[string]string{"a": "1"}, false},
+		"another":               {map[string]string{"a": "1"}, map[string]string{"a": "2"}, true},
+		"missing":               {map[string]string{"a": ""}, nil, true},
+		"one more":              {nil, map[string]string{"a": "1"}, false},
+		"a revision":            {map[string]string{annotationRevision: "2"}, map[string]string{annotationRevision: "1"}, false},
+		"what was applied last": {map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}, nil, false},
+	} {
+		if got := copyStale(c.from, c.to); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// What is to be written, or written back, and is gone from the cache was superseded.
+func TestWritesOfWhatIsGone(t *testing.T) {
+	caches := newCaches(t)
+	caches.add(t, deploymentNamed("web", "d", ""))
+	sync := lookedAt(t, caches)
+	gone := decision.Ref{Kind: kindReplicaSet, Namespace: "shop", Name: "web-1", UID: "r", RV: "1"}
+	for _, a := range []decision.Action{{Kind: decision.UpdateReplicaSet, Target: gone}, {Kind: decision.UpdateDeployment, Restore: &gone}} {
+		if o, _ := sync.do(t.Context(), a); o.State != decision.Superseded {
+			t.Errorf("%s came to %s", a.Kind, o.State)
+		}
 	}
 }
