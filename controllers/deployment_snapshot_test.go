@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -8,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -345,5 +348,67 @@ func TestWritesOfWhatIsGone(t *testing.T) {
 		if o, _ := sync.do(t.Context(), a); o.State != decision.Superseded {
 			t.Errorf("%s came to %s", a.Kind, o.State)
 		}
+	}
+}
+
+// The owner of a ReplicaSet is told where it is a Deployment.
+func TestOwnerOfASnapshot(t *testing.T) {
+	for want, ref := range map[string]*metav1.OwnerReference{"web": ownedBy("Deployment", "web", "d"), "": ownedBy("Rollout", "web", "d")} {
+		caches := newCaches(t)
+		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ref)})
+		seen, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := seen.identity(); id.owner != want || id.uid != "r" || !id.found || id.waiting {
+			t.Errorf("of a %s: %+v", ref.Kind, id)
+		}
+	}
+}
+
+// What became of many requests does not depend on the order of their replies.
+func TestSumOfPodResults(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	refused, lost, ends := apierrors.NewForbidden(resource, "web", nil), apierrors.NewInternalError(errors.New("etcd")), apierrors.NewForbidden(resource, "web", nil)
+	ends.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, c := range map[string]struct {
+		failures    []error
+		done        int
+		want        decision.State
+		terminating bool
+	}{
+		"done":               {nil, 2, decision.Written, false},
+		"refused":            {[]error{refused, refused}, 0, decision.Refused, false},
+		"refused in part":    {[]error{refused}, 1, decision.Partly, false},
+		"lost, then refused": {[]error{lost, refused}, 1, decision.Unknown, false},
+		"refused, then lost": {[]error{refused, lost}, 1, decision.Unknown, false},
+		"ends, then refused": {[]error{ends, refused}, 0, decision.Refused, true},
+		"refused, then ends": {[]error{refused, ends}, 0, decision.Refused, true},
+	} {
+		var all podResults
+		for _, err := range c.failures {
+			all.failed(err)
+		}
+		for range c.done {
+			all.created(&corev1.Pod{})
+		}
+		o := all.sum()
+		if o.State != c.want || all.terminating != c.terminating || o.Failed != int64(len(c.failures)) || o.Done != int64(c.done) {
+			t.Errorf("%s: %+v, terminating %v", name, o, all.terminating)
+		}
+		if len(c.failures) > 0 && o.Failure.Message != c.failures[0].Error() {
+			t.Errorf("%s: the failure is %q, want the first", name, o.Failure.Message)
+		}
+	}
+}
+
+// An outcome names so many pods and no more, and counts all.
+func TestNamesOfPodResults(t *testing.T) {
+	var all podResults
+	for range maxNames + 1 {
+		all.created(&corev1.Pod{ObjectMeta: object("p", "p", "1", nil, nil)})
+	}
+	if o := all.sum(); len(o.Names) != maxNames || len(o.RVs) != maxNames || o.Done != maxNames+1 {
+		t.Errorf("%d names and %d versions of %d", len(o.Names), len(o.RVs), o.Done)
 	}
 }

@@ -146,6 +146,9 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 		{"made again under its owner's name", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d-2")))
 		}, []string{"shop/web"}},
+		{"adopted", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, nil), rs("2", nil, ownedBy("Deployment", "web", "d")))
+		}, []string{"shop/web"}},
 		{"released", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", app("api"), ownedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
 		}, []string{"shop/api", "shop/web"}},
@@ -230,6 +233,9 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 		}, []string{"shop/web"}, 1, 1},
 		{"released by another", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", labels, ownedBy("ReplicaSet", "other", "o"), false), pod("2", labels, nil, false))
+		}, []string{"shop/web"}, 1, 1},
+		{"adopted", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, owner, false))
 		}, []string{"shop/web"}, 1, 1},
 		{"orphan that only its status changed", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, nil, false))

@@ -102,6 +102,9 @@ func TestDisruption(t *testing.T) {
 		{"not evicted after all", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: target(corev1.ConditionFalse, "EvictionByEvictionAPI")}, true, nil},
 		{"rejected", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu", Message: "no room", Conditions: ready}, false,
 			&decision.Disruption{Reason: "OutOfcpu", Message: "no room", At: at(900)}},
+		{"of a node that is lost", corev1.PodStatus{Phase: corev1.PodRunning, Reason: "NodeLost", Conditions: ready}, true, nil},
+		{"failed, and its target is known", corev1.PodStatus{Phase: corev1.PodFailed, Conditions: target(corev1.ConditionTrue, "EvictionByEvictionAPI")}, false,
+			&decision.Disruption{Target: "EvictionByEvictionAPI", Message: "why", At: at(1000)}},
 		{"its containers failed", corev1.PodStatus{Phase: corev1.PodFailed, Conditions: ready}, false, nil},
 		{"deleted by its loop", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: ready}, true, nil},
 	} {

@@ -67,6 +67,8 @@ func TestWhatContainersSay(t *testing.T) {
 		{"a sidecar has started again, the program is not ready", list{started(again("proxy", ended(1, "Error")), true)}, list{started(named("app", running), true)},
 			podWait{reason: "ContainersNotReady", message: "unready: [app]", image: "app:1",
 				container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010)}}},
+		{"a sidecar runs, and has no startup probe", list{named("proxy", running)}, list{named("app", waits("PodInitializing"))},
+			podWait{reason: "PodInitializing", message: "why", image: "app:1", since: when(900), container: decision.ContainerState{Container: "app"}}},
 		{"one without a state", list{named("proxy", corev1.ContainerState{})}, list{named("app", corev1.ContainerState{})},
 			podWait{reason: "ContainersNotReady", message: "unready: [app]"}},
 		{"a reason is missing", nil, list{named("app", waits(""))}, podWait{reason: "ContainersNotReady", message: "unready: [app]"}},

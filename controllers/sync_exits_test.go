@@ -266,7 +266,10 @@ func TestResultsOfRounds(t *testing.T) {
 		"partly, and one unanswered":   {rounds: []decision.Round{round(of(decision.Partly, first), of(decision.Unanswered, second))}, want: telemetry.ResultFailed, failure: "first"},
 		"not tried after what it read": {rounds: []decision.Round{round(of(decision.NotTried, nil), wrote)}, want: telemetry.ResultWrote},
 	} {
-		x := &telemetry.Trace{Rounds: c.rounds, Failure: c.before, Report: &decision.Report{Outcome: c.status}}
+		x := &telemetry.Trace{Rounds: c.rounds, Failure: c.before}
+		if c.status != nil {
+			x.Report = &decision.Report{Outcome: c.status}
+		}
 		got := result(x, &script{waiting: c.waiting})
 		if got != c.want || message(x.Failure) != c.failure {
 			t.Errorf("%s: %s by %q, want %s by %q", name, got, message(x.Failure), c.want, c.failure)
