@@ -412,3 +412,21 @@ func TestNamesOfPodResults(t *testing.T) {
 		t.Errorf("%d names and %d versions of %d", len(o.Names), len(o.RVs), o.Done)
 	}
 }
+
+// Who was first is told with what he changed, from what was seen to what stands now.
+func TestOtherWriter(t *testing.T) {
+	was, live := deploymentNamed("web", "d", ""), deploymentNamed("web", "d", "")
+	live.ResourceVersion, live.DeletionTimestamp = "2", &metav1.Time{Time: actingAt}
+	live.ManagedFields = []metav1.ManagedFieldsEntry{signedBy("kubectl", "", 1, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)}
+	live.Labels = map[string]string{"a": "1"}
+	l := newCaches(t).deployments.Loop
+	got := otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
+	if diff := cmp.Diff(&decision.Writer{RV: "2", Fields: []string{pathDeletion, "metadata.labels[a]"}}, got); diff != "" {
+		t.Errorf("deleted (-want +got):\n%s", diff)
+	}
+	live.DeletionTimestamp = nil
+	got = otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
+	if diff := cmp.Diff(&decision.Writer{Manager: "kubectl", RV: "2", Fields: []string{"metadata.labels[a]"}}, got); diff != "" {
+		t.Errorf("labelled (-want +got):\n%s", diff)
+	}
+}
