@@ -294,13 +294,17 @@ func TestUnblockPassesOver(t *testing.T) {
 	}
 }
 
-// A watch that ends, or fails on its way, begins anew, and one that may not be had is given up.
+// A watch that ends, or fails on its way, begins anew at once, and one that may not be had is given up.
 func TestUnblockWatchesAgain(t *testing.T) {
 	u, events, tried, client := unblocking(t)
 	u.follow(refusedWith("shop/web-1", overQuota))
 	within(t, events, "watch").Stop()
+	began := time.Now()
 	within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
 	within(t, events, "watch after one that failed").Modify(quotaNamed("of-another-name", "9"))
+	if took := time.Since(began); took >= watchAgain {
+		t.Errorf("that took %s, as after a request that failed", took)
+	}
 	within(t, tried, "try")
 	client.PrependWatchReactor("limitranges", func(clienttesting.Action) (bool, watch.Interface, error) {
 		return true, nil, apierrors.NewForbidden(enders["limit-range"].resource.GroupResource(), "", nil)
