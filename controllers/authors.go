@@ -229,6 +229,6 @@ func (l *Loop) added(kind string, o metav1.Object, initial bool) telemetry.Cause
 // others joins names without our own: what we wrote is known by its version, so a
 // change with another one that seems to be ours is not.
 func (l *Loop) others(names []string) string {
-	names = slices.DeleteFunc(names, func(name string) bool { return name != "" && name == l.opts.Signature })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == l.opts.Signature })
 	return strings.Join(names, telemetry.BetweenManagers)
 }

@@ -107,14 +107,15 @@ func applied(manager string, at int64, fields string) metav1.ManagedFieldsEntry 
 
 func TestAuthors(t *testing.T) {
 	const (
-		size     = `{"f:spec":{"f:replicas":{}}}`
-		labels   = `{"f:metadata":{"f:labels":{".":{},"f:a":{},"f:b":{}}}}`
-		labelA   = `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`
-		status   = `{"f:status":{"f:replicas":{},"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}}}}`
-		image    = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`
-		ports    = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}}}}}`
-		selector = `{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`
-		surge    = `{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`
+		size        = `{"f:spec":{"f:replicas":{}}}`
+		labels      = `{"f:metadata":{"f:labels":{".":{},"f:a":{},"f:b":{}}}}`
+		labelA      = `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`
+		status      = `{"f:status":{"f:replicas":{},"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}}}}`
+		image       = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`
+		ports       = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}}}}}`
+		selector    = `{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`
+		lastApplied = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}`
+		surge       = `{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`
 	)
 	type entries = []metav1.ManagedFieldsEntry
 	for _, c := range []struct {
@@ -152,6 +153,9 @@ func TestAuthors(t *testing.T) {
 		{"a deletion", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "metadata.deletionTimestamp", ""},
 		{"something that causes do not name", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "", "helm"},
 		{"something that causes do not name, and nobody shows", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, size)}, "", ""},
+		{"what the API server rewrites where it is applied", entries{applied("helm", 1, lastApplied)}, entries{applied("helm", 1, lastApplied), applied("flux", 1, size)}, pathApplied, "flux"},
+		{"what a client rewrites where nothing is applied", entries{signedBy("helm", "", 1, lastApplied)}, entries{signedBy("helm", "", 1, lastApplied), signedBy("flux", "", 2, size)}, pathApplied, "helm"},
+		{"a size beside what is applied", entries{applied("helm", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, labels)}, "spec.replicas", "helm"},
 		{"no entries", entries{signedBy("helm", "", 1, size)}, nil, "spec.replicas", ""},
 		{"entries that cannot be read", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 1, `{"f:spec":`)}, "spec.replicas", ""},
 	} {
@@ -177,6 +181,9 @@ func TestSeveralAuthors(t *testing.T) {
 	after := entriesOf([]metav1.ManagedFieldsEntry{signedBy("kubectl", "scale", 0, `{"f:spec":{"f:replicas":{}}}`), signedBy("kubectl-edit", "", 2, `{"f:spec":{"f:paused":{}}}`)}, before)
 	if got := NewManagers().authors(before, after, changesOf("spec.replicas", "spec.paused")); !slices.Equal(got, []string{"kubectl", "kubectl-edit"}) {
 		t.Errorf("%v", got)
+	}
+	if got := NewManagers().authors(nil, before, changesOf("spec.replicas", "spec.paused")); !slices.Equal(got, []string{"helm"}) {
+		t.Errorf("of one who changed two fields: %v", got)
 	}
 }
 
@@ -371,6 +378,12 @@ func TestBetweenTwoObjects(t *testing.T) {
 	if again := entriesOf([]metav1.ManagedFieldsEntry{signedBy("helm", "", 1, `{"f:spec":{"f:replicas":{}}}`)}, m.at("u", "1")); &again[0] != &m.at("u", "1")[0] {
 		t.Error("what did not change is kept once more")
 	}
+	two := func(at int64) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{signedBy("helm", "", at, "{}"), signedBy("flux", "", 1, "{}")}
+	}
+	if before := entriesOf(two(1), nil); entriesOf(two(2), before)[0].at != 2 {
+		t.Error("a change of the first entry is lost")
+	}
 	if got := m.between(old, is, changesOf("spec.replicas")); !slices.Equal(got, []string{"helm"}) {
 		t.Errorf("changed by %v", got)
 	}
@@ -412,6 +425,10 @@ func TestReachOfAPath(t *testing.T) {
 		{`{"f:a":{"v:\"x\"":{}}}`, "a[y]", reachPart},
 		{`{"f:a":{"i:0":{}}}`, "a[y]", reachPart},
 		{`{"f:a":{"k:{\"name\":":{}}}`, "a[x]", reachNone},
+		{`{"f:a":{"f:b":{}}}`, "a[c]", reachNone},
+		{`{"f:a":{"k:{\"name\":\"x\"}":{}}}`, "a[y]", reachNone},
+		{`{"f:a":{"k:{\"name\":\"x\"}":{}}}`, "a.x", reachNone},
+		{`{"f:spec":{"f:a":{"f:b":{}}}}`, "spec.a.b", reachWhole},
 		{`{"f:a":{"{\"name\":\"x\"}":{}}}`, "a[x]", reachNone},
 		{`{"f:a":1,"f:b":{}}`, "b", reachNone},
 		{`{"f:a":{"f:b.c":{},"f:d]e":{}}}`, "a[b.c]", reachWhole},
@@ -427,6 +444,51 @@ func TestReachOfAPath(t *testing.T) {
 	} {
 		if _, got := fieldTreeOf(c.text).find(stepsOf(c.path)); got != c.want {
 			t.Errorf("%s has %s %v, want %v", c.text, c.path, got, c.want)
+		}
+	}
+}
+
+// Which endpoint takes which change.
+func TestWhatAnEndpointTakes(t *testing.T) {
+	for _, c := range []struct {
+		subresource string
+		takes, not  []string
+	}{
+		{"", []string{"", "spec.replicas", "metadata.labels[a]"}, []string{"status.replicas"}},
+		{"status", []string{"", "status.replicas", "metadata.labels[a]"}, []string{"spec.replicas"}},
+		{"scale", []string{"", "spec.replicas"}, []string{"spec.paused", "metadata.labels[a]", "status.replicas"}},
+		{"other", []string{"", "spec.replicas", "status.replicas"}, nil},
+	} {
+		entry := &ownershipChange{signer: signer{subresource: c.subresource}}
+		for _, path := range c.takes {
+			if !entry.mayWrite(path) {
+				t.Errorf("%q takes no %q", c.subresource, path)
+			}
+		}
+		for _, path := range c.not {
+			if entry.mayWrite(path) {
+				t.Errorf("%q takes %q", c.subresource, path)
+			}
+		}
+	}
+}
+
+// A tree loses something at a path where it had it, or had more of it.
+func TestLosses(t *testing.T) {
+	for _, c := range []struct {
+		old, now string
+		want     bool
+	}{
+		{`{"f:a":{"f:b":{}}}`, `{"f:a":{"f:b":{}}}`, false},
+		{`{"f:a":{"f:b":{}}}`, `{}`, true},
+		{`{"f:a":{"f:b":{}}}`, `{"f:c":{}}`, true},
+		{`{"f:a":{"f:b":{},"f:c":{}}}`, `{"f:a":{"f:b":{}}}`, true},
+		{`{"f:a":{"f:b":{}}}`, `{"f:a":{"f:b":{},"f:c":{}}}`, false},
+		{`{"f:c":{}}`, `{}`, false},
+		{`{"f:c":{}}`, `{"f:d":{}}`, false},
+	} {
+		if got := losesAt([2]fieldTree{fieldTreeOf(c.old), fieldTreeOf(c.now)}, stepsOf("a")); got != c.want {
+			t.Errorf("from %s to %s: %v", c.old, c.now, got)
 		}
 	}
 }

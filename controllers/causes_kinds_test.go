@@ -90,6 +90,11 @@ func TestTemplateFields(t *testing.T) {
 		}, []decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].env"}}},
 		"one without a name": {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Ports[0].Name = "" },
 			[]decision.Change{{Field: "spec.template"}, {Field: at + "containers[app].ports"}}},
+		"a word": {func(p *corev1.PodTemplateSpec) { p.Spec.ServiceAccountName = "hunter2" },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "serviceAccountName"}}},
+		"a volume of an image": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "hunter2"}}
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "volumes[tmp].emptyDir"}, {Field: at + "volumes[tmp].image"}}},
 		"a label": {func(p *corev1.PodTemplateSpec) { p.Labels["tier"] = "hunter2" },
 			[]decision.Change{{Field: "spec.template"}, {Field: at + "metadata.labels[tier]"}}},
 	} {
@@ -113,17 +118,26 @@ func TestFieldsOfNewKinds(t *testing.T) {
 	type Inner struct {
 		Of int64 `json:"of"`
 	}
+	type Bare struct {
+		Bare int64 `json:"bare"`
+	}
+	type Flat struct {
+		Flat int64 `json:"flat"`
+	}
 	type odd struct {
 		Counts  map[string]int `json:"counts"`
 		List    []element      `json:"list"`
 		Share   float64        `json:"share"`
 		Seconds int64          `json:"seconds"`
 		Inner   `json:"inner"`
-		hidden  int64
+		Bare
+		Flat   Flat `json:",inline"`
+		hidden int64
 	}
 	var d templateDiff
-	d.object("spec", reflect.ValueOf(odd{map[string]int{"a": 1}, []element{{1}}, 0.5, 1, Inner{1}, 1}), reflect.ValueOf(odd{map[string]int{"a": 2}, []element{{2}}, 0.7, 2, Inner{2}, 2}))
-	want := []decision.Change{{Field: "spec.counts"}, {Field: "spec.list"}, {Field: "spec.share"}, {Field: "spec.seconds", From: "1", To: "2"}, {Field: "spec.inner.of", From: "1", To: "2"}}
+	d.object("spec", reflect.ValueOf(odd{map[string]int{"a": 1}, []element{{1}}, 0.5, 1, Inner{1}, Bare{1}, Flat{1}, 1}), reflect.ValueOf(odd{map[string]int{"a": 2}, []element{{2}}, 0.7, 2, Inner{2}, Bare{2}, Flat{2}, 2}))
+	want := []decision.Change{{Field: "spec.counts"}, {Field: "spec.list"}, {Field: "spec.share"}, {Field: "spec.seconds", From: "1", To: "2"}, {Field: "spec.inner.of", From: "1", To: "2"},
+		{Field: "spec.bare", From: "1", To: "2"}, {Field: "spec.flat", From: "1", To: "2"}}
 	if diff := cmp.Diff(want, d.others); diff != "" {
 		t.Error(diff)
 	}
@@ -214,6 +228,11 @@ func TestFieldsOfAStatus(t *testing.T) {
 	is.Status.ReadyReplicas = 2
 	if diff := cmp.Diff([]decision.Change{{Field: "status.readyReplicas", From: "0", To: "2"}}, deploymentFields(old, is)); diff != "" {
 		t.Error(diff)
+	}
+	other := is.DeepCopy()
+	other.UID = "another" // Its generation says nothing.
+	if changes := deploymentFields(old, other); len(changes) != 2 || changes[0].Field != "spec.paused" {
+		t.Errorf("of another object: %+v", changes)
 	}
 	is.Generation = 5
 	is.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromString("25%"))}

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -8,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -90,8 +93,8 @@ func TestFieldsOfASnapshot(t *testing.T) {
 	d.Spec.Template = *template(map[string]string{"app": "web"}, "shop:v1")
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 6, Replicas: 1, UpdatedReplicas: 2, ReadyReplicas: 3, AvailableReplicas: 4, UnavailableReplicas: 5, TerminatingReplicas: new(int32(6)), CollisionCount: new(int32(7)),
 		Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Unix(500, 0)},
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "R", Message: "M", LastUpdateTime: metav1.Unix(400, 0), LastTransitionTime: metav1.Unix(300, 0)}}}
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "R", Message: "M", LastUpdateTime: metav1.Unix(400, 0), LastTransitionTime: metav1.Unix(300, 0)},
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Unix(500, 0)}}}
 	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "4", map[string]string{"app": "web"}, ownedBy("Deployment", "web", "d"))}
 	rs.Generation, rs.CreationTimestamp = 3, metav1.Unix(150, 0)
 	rs.Annotations = map[string]string{annotationRevision: "4", annotationHistory: "1,2", annotationDesired: "9", annotationMax: "11", "team": "blue"}
@@ -112,7 +115,7 @@ func TestFieldsOfASnapshot(t *testing.T) {
 		t.Errorf("ReplicaSet (-want +got):\n%s", diff)
 	}
 	status := deployment.Status{ObservedGeneration: 6, Replicas: 1, Updated: 2, Ready: 3, Available: 4, Unavailable: 5, Terminating: new(int64(6)), Collisions: new(int64(7)), Conditions: []decision.Condition{
-		{Type: "Available", Status: "True", Updated: at(500), Transition: time.Time{}.UTC()}, {Type: "Progressing", Status: "True", Reason: "R", Message: "M", Updated: at(400), Transition: at(300)}}}
+		{Type: "Progressing", Status: "True", Reason: "R", Message: "M", Updated: at(400), Transition: at(300)}, {Type: "Available", Status: "True", Updated: at(500), Transition: time.Time{}.UTC()}}}
 	if diff := cmp.Diff(status, s.Status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
@@ -302,5 +305,128 @@ func TestNumbersThatAreMissing(t *testing.T) {
 	}
 	if intOrPercent(nil) != nil {
 		t.Error("a bound that is missing is one")
+	}
+}
+
+// Progress that ended is none, and says nothing of when there was some.
+func TestEndedProgress(t *testing.T) {
+	caches := newCaches(t)
+	d := deploymentNamed("web", "d", "")
+	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, LastUpdateTime: metav1.Unix(400, 0)}}
+	caches.add(t, d)
+	if at := lookedAt(t, caches).s.LastProgress; !at.IsZero() {
+		t.Errorf("the last progress was at %s", at)
+	}
+}
+
+// A copy of annotations is stale where one is missing or another, those of the loop aside.
+func TestStaleCopies(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to map[string]string
+		want     bool
+	}{
+		"same":                  {map[string]string{"a": "1"}, map[string]string{"a": "1"}, false},
+		"another":               {map[string]string{"a": "1"}, map[string]string{"a": "2"}, true},
+		"missing":               {map[string]string{"a": ""}, nil, true},
+		"one more":              {nil, map[string]string{"a": "1"}, false},
+		"a revision":            {map[string]string{annotationRevision: "2"}, map[string]string{annotationRevision: "1"}, false},
+		"what was applied last": {map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}, nil, false},
+	} {
+		if got := copyStale(c.from, c.to); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// What is to be written, or written back, and is gone from the cache was superseded.
+func TestWritesOfWhatIsGone(t *testing.T) {
+	caches := newCaches(t)
+	caches.add(t, deploymentNamed("web", "d", ""))
+	sync := lookedAt(t, caches)
+	gone := decision.Ref{Kind: kindReplicaSet, Namespace: "shop", Name: "web-1", UID: "r", RV: "1"}
+	for _, a := range []decision.Action{{Kind: decision.UpdateReplicaSet, Target: gone}, {Kind: decision.UpdateDeployment, Restore: &gone}} {
+		if o, _ := sync.do(t.Context(), a); o.State != decision.Superseded {
+			t.Errorf("%s came to %s", a.Kind, o.State)
+		}
+	}
+}
+
+// The owner of a ReplicaSet is told where it is a Deployment.
+func TestOwnerOfASnapshot(t *testing.T) {
+	for want, ref := range map[string]*metav1.OwnerReference{"web": ownedBy("Deployment", "web", "d"), "": ownedBy("Rollout", "web", "d")} {
+		caches := newCaches(t)
+		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ref)})
+		seen, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := seen.identity(); id.owner != want || id.uid != "r" || !id.found || id.waiting {
+			t.Errorf("of a %s: %+v", ref.Kind, id)
+		}
+	}
+}
+
+// What became of many requests does not depend on the order of their replies.
+func TestSumOfPodResults(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	refused, lost, ends := apierrors.NewForbidden(resource, "web", nil), apierrors.NewInternalError(errors.New("etcd")), apierrors.NewForbidden(resource, "web", nil)
+	ends.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, c := range map[string]struct {
+		failures    []error
+		done        int
+		want        decision.State
+		terminating bool
+	}{
+		"done":               {nil, 2, decision.Written, false},
+		"refused":            {[]error{refused, refused}, 0, decision.Refused, false},
+		"refused in part":    {[]error{refused}, 1, decision.Partly, false},
+		"lost, then refused": {[]error{lost, refused}, 1, decision.Unknown, false},
+		"refused, then lost": {[]error{refused, lost}, 1, decision.Unknown, false},
+		"ends, then refused": {[]error{ends, refused}, 0, decision.Refused, true},
+		"refused, then ends": {[]error{refused, ends}, 0, decision.Refused, true},
+	} {
+		var all podResults
+		for _, err := range c.failures {
+			all.failed(err)
+		}
+		for range c.done {
+			all.created(&corev1.Pod{})
+		}
+		o := all.sum()
+		if o.State != c.want || all.terminating != c.terminating || o.Failed != int64(len(c.failures)) || o.Done != int64(c.done) {
+			t.Errorf("%s: %+v, terminating %v", name, o, all.terminating)
+		}
+		if len(c.failures) > 0 && o.Failure.Message != c.failures[0].Error() {
+			t.Errorf("%s: the failure is %q, want the first", name, o.Failure.Message)
+		}
+	}
+}
+
+// An outcome names so many pods and no more, and counts all.
+func TestNamesOfPodResults(t *testing.T) {
+	var all podResults
+	for range maxNames + 1 {
+		all.created(&corev1.Pod{ObjectMeta: object("p", "p", "1", nil, nil)})
+	}
+	if o := all.sum(); len(o.Names) != maxNames || len(o.RVs) != maxNames || o.Done != maxNames+1 {
+		t.Errorf("%d names and %d versions of %d", len(o.Names), len(o.RVs), o.Done)
+	}
+}
+
+// Who was first is told with what he changed, from what was seen to what stands now.
+func TestOtherWriter(t *testing.T) {
+	was, live := deploymentNamed("web", "d", ""), deploymentNamed("web", "d", "")
+	live.ResourceVersion, live.DeletionTimestamp = "2", &metav1.Time{Time: actingAt}
+	live.ManagedFields = []metav1.ManagedFieldsEntry{signedBy("kubectl", "", 1, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)}
+	live.Labels = map[string]string{"a": "1"}
+	l := newCaches(t).deployments.Loop
+	got := otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
+	if diff := cmp.Diff(&decision.Writer{RV: "2", Fields: []string{pathDeletion, "metadata.labels[a]"}}, got); diff != "" {
+		t.Errorf("deleted (-want +got):\n%s", diff)
+	}
+	live.DeletionTimestamp = nil
+	got = otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
+	if diff := cmp.Diff(&decision.Writer{Manager: "kubectl", RV: "2", Fields: []string{"metadata.labels[a]"}}, got); diff != "" {
+		t.Errorf("labelled (-want +got):\n%s", diff)
 	}
 }

@@ -271,7 +271,7 @@ func elementName(v reflect.Value) string {
 		return ""
 	}
 	name := v.FieldByName("Name")
-	if !name.IsValid() || name.Kind() != reflect.String {
+	if name.Kind() != reflect.String {
 		return ""
 	}
 	return name.String()
@@ -280,8 +280,8 @@ func elementName(v reflect.Value) string {
 // mapping names the keys that differ.
 func (d *templateDiff) mapping(path string, a, b reflect.Value) {
 	old, ok := a.Interface().(map[string]string)
-	next, is := b.Interface().(map[string]string)
-	if !ok || !is {
+	next, _ := b.Interface().(map[string]string) // of the same type
+	if !ok {
 		d.named(path)
 		return
 	}

@@ -119,6 +119,9 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 		{"added, of another object of that name", func(h cache.ResourceEventHandler) {
 			h.OnAdd(rs("1", nil, ownedBy("Deployment", "web", "other")), false)
 		}, nil},
+		{"added, of one that is gone", func(h cache.ResourceEventHandler) {
+			h.OnAdd(rs("1", app("web"), ownedBy("Deployment", "gone", "g")), false)
+		}, nil},
 		{"added, of another kind", func(h cache.ResourceEventHandler) {
 			h.OnAdd(rs("1", app("web"), ownedBy("Rollout", "web", "d")), false)
 		}, nil},
@@ -142,6 +145,9 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 		}, []string{"shop/web"}},
 		{"made again under its owner's name", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d-2")))
+		}, []string{"shop/web"}},
+		{"adopted", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(rs("1", nil, nil), rs("2", nil, ownedBy("Deployment", "web", "d")))
 		}, []string{"shop/web"}},
 		{"released", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(rs("1", app("api"), ownedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
@@ -227,6 +233,9 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 		}, []string{"shop/web"}, 1, 1},
 		{"released by another", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", labels, ownedBy("ReplicaSet", "other", "o"), false), pod("2", labels, nil, false))
+		}, []string{"shop/web"}, 1, 1},
+		{"adopted", func(h cache.ResourceEventHandler) {
+			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, owner, false))
 		}, []string{"shop/web"}, 1, 1},
 		{"orphan that only its status changed", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, nil, false))
@@ -425,18 +434,81 @@ func TestHandlersPassOverOtherObjects(t *testing.T) {
 	}
 }
 
-// An orphan without labels belongs to nobody, though a selector of what is missing matches it.
+// An orphan without labels belongs to nobody, though a selector of what is missing matches it,
+// and what selects everything, or cannot be read, adopts nothing.
 func TestOrphansWithoutLabels(t *testing.T) {
 	caches := newCaches(t)
 	missing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}
 	d := deploymentNamed("web", "d", "")
 	d.Spec.Selector = missing
 	caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: missing}})
+	all, odd := &metav1.LabelSelector{}, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}
+	for name, selector := range map[string]*metav1.LabelSelector{"all": all, "odd": odd} {
+		d := deploymentNamed(name, name, "")
+		d.Spec.Selector = selector
+		caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: object(name, name, "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: selector}})
+	}
 	for want, of := range []map[string]string{nil, {"tier": "x"}} {
 		caches.deployments.replicaSetHandler().OnAdd(&appsv1.ReplicaSet{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
 		caches.replicaSets.podHandler().OnAdd(&corev1.Pod{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
 		if one, other := queued(caches.deployments.Loop), queued(caches.replicaSets.Loop); len(one) != want || len(other) != want {
 			t.Errorf("labels %v wake %v and %v", of, one, other)
+		}
+	}
+}
+
+// A pod wakes the Deployment of its ReplicaSet, and no other.
+func TestPodsOfOthersWakeNoDeployment(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		owner *metav1.OwnerReference
+		want  []string
+	}{
+		{"its own", ownedBy("ReplicaSet", "web-1", "r"), []string{"shop/web"}},
+		{"an orphan", nil, nil},
+		{"of another kind", ownedBy("Job", "web-1", "r"), nil},
+		{"of a ReplicaSet that is gone", ownedBy("ReplicaSet", "web-0", "r0"), nil},
+		{"of another ReplicaSet of that name", ownedBy("ReplicaSet", "web-1", "r0"), nil},
+		{"of a ReplicaSet of nobody", ownedBy("ReplicaSet", "web-2", "r2"), nil},
+	} {
+		caches := newCaches(t)
+		caches.add(t, deploymentNamed("web", "d", appsv1.RecreateDeploymentStrategyType), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))},
+			&appsv1.ReplicaSet{ObjectMeta: object("web-2", "r2", "1", nil, nil)})
+		p := pod(corev1.PodPending, "ContainerCreating", false)
+		p.ObjectMeta = object("p", "p", "1", nil, c.owner)
+		failing := p.DeepCopy()
+		failing.Status = pod(corev1.PodPending, "ErrImagePull", false).Status
+		h := caches.deployments.podHandler()
+		h.OnUpdate(p, p)
+		if keys := queued(caches.deployments.Loop); len(keys) != 0 {
+			t.Errorf("%s: that nothing changed wakes %v", c.name, keys)
+		}
+		h.OnUpdate(p, failing)
+		if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
+			t.Errorf("%s, and waits for something else: %s", c.name, diff)
+		}
+		h.OnDelete(p)
+		if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
+			t.Errorf("%s, and goes: %s", c.name, diff)
+		}
+	}
+}
+
+// A cause names who made an object, unless it was there at the start, or we made it.
+func TestWhoMadeAnObject(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		initial, ours bool
+		want          string
+	}{{"made", false, false, "helm"}, {"there at the start", true, false, ""}, {"made by us", false, true, ""}} {
+		b := newCaches(t).deployments
+		d := deploymentNamed("web", "d", "")
+		b.opts.Managers.remember("d", "1", []metav1.ManagedFieldsEntry{signedBy("helm", "", 1, "{}")})
+		if c.ours {
+			b.opts.Ledger.written(deploymentEntry(d))
+		}
+		if got := b.added(kindDeployment, d, c.initial).Manager; got != c.want {
+			t.Errorf("%s: by %q, want %q", c.name, got, c.want)
 		}
 	}
 }

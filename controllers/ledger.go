@@ -290,8 +290,7 @@ func (l *Ledger) guarded(uid types.UID, decidedOn string, write func()) (superse
 	lock.Lock()
 	defer l.unlock(uid, lock)
 	l.mu.Lock()
-	last, known := l.last[uid]
-	superseded = known && older(decidedOn, last.rv)
+	superseded = older(decidedOn, l.last[uid].rv)
 	l.mu.Unlock()
 	if !superseded {
 		write()
@@ -334,8 +333,8 @@ func (l *Ledger) all() []echo {
 // older reports whether a is an older version than b of the same resource.
 // Versions that cannot be compared are not older: the API server decides.
 func older(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
+	order, _ := resourceversion.CompareResourceVersion(a, b)
+	return order < 0
 }
 
 // shown reports whether a cache at have shows what was written at rv.

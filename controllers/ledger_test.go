@@ -207,7 +207,16 @@ func TestLedgerPassesOverOtherResources(t *testing.T) {
 func TestLedgerKnowsItsVersions(t *testing.T) {
 	l, _ := newTestLedger()
 	write(l, "a", "", "100")
-	if !l.wrote("a", "100") || l.wrote("a", "99") || l.wrote("b", "") {
+	write(l, "a", "", "101")
+	if !l.guarded("a", "100", func() {}) {
+		t.Error("the newer of two writes is not remembered")
+	}
+	l.pending("a", at("101"), seenAt("101"), cachedAt("101"))
+	write(l, "a", "", "100")
+	if !l.guarded("a", "100", func() {}) {
+		t.Error("a reply that is late takes the newest write back")
+	}
+	if !l.wrote("a", "101") || l.wrote("a", "99") || l.wrote("b", "") {
 		t.Error("it does not know what it wrote")
 	}
 }

@@ -84,8 +84,8 @@ func (n *terminatingNamespaces) forget(name string) {
 func (n *terminatingNamespaces) since(name string, created time.Time) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at, known := n.terminating[name]
-	if known && created.After(at) {
+	at := n.terminating[name]
+	if created.After(at) {
 		n.forget(name)
 		return time.Time{}
 	}

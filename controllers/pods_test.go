@@ -1,8 +1,12 @@
 package controllers
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,6 +102,9 @@ func TestDisruption(t *testing.T) {
 		{"not evicted after all", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: target(corev1.ConditionFalse, "EvictionByEvictionAPI")}, true, nil},
 		{"rejected", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu", Message: "no room", Conditions: ready}, false,
 			&decision.Disruption{Reason: "OutOfcpu", Message: "no room", At: at(900)}},
+		{"of a node that is lost", corev1.PodStatus{Phase: corev1.PodRunning, Reason: "NodeLost", Conditions: ready}, true, nil},
+		{"failed, and its target is known", corev1.PodStatus{Phase: corev1.PodFailed, Conditions: target(corev1.ConditionTrue, "EvictionByEvictionAPI")}, false,
+			&decision.Disruption{Target: "EvictionByEvictionAPI", Message: "why", At: at(1000)}},
 		{"its containers failed", corev1.PodStatus{Phase: corev1.PodFailed, Conditions: ready}, false, nil},
 		{"deleted by its loop", corev1.PodStatus{Phase: corev1.PodRunning, Conditions: ready}, true, nil},
 	} {
@@ -193,6 +200,7 @@ func TestOutcomeOf(t *testing.T) {
 		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), decision.Refused, false},
 		{"server error", apierrors.NewInternalError(http.ErrHandlerTimeout), decision.Unknown, false},
 		{"gateway timeout", apierrors.NewTimeoutError("etcd", 1), decision.Unknown, false},
+		{"bad gateway", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusBadGateway}}, decision.Unknown, false},
 		{"no reply", http.ErrServerClosed, decision.Unknown, false},
 	} {
 		o := outcomeOf("", c.err)
@@ -274,5 +282,26 @@ func TestRestarts(t *testing.T) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}
 	if regular, sidecar := restarts(p); regular != 2 || sidecar != 3 {
 		t.Errorf("%d and %d, want 2 and 3", regular, sidecar)
+	}
+}
+
+// A failure has the API server's words; one without a reply is of an API server that was not
+// there, unless we ended the request ourselves.
+func TestFailureOf(t *testing.T) {
+	gone := func(err error) error { return &url.Error{Op: "Get", URL: "https://cluster", Err: err} }
+	for name, c := range map[string]struct {
+		err    error
+		code   int
+		reason string
+	}{
+		"a refusal":          {apierrors.NewBadRequest("no"), 400, "BadRequest"},
+		"nobody listens":     {fmt.Errorf("read: %w", gone(syscall.ECONNREFUSED)), 0, decision.Unreachable},
+		"ended by us":        {gone(context.Canceled), 0, ""},
+		"of our own":         {errors.New("closed"), 0, ""},
+		"a panic on the way": {fmt.Errorf("read: %w", panicked{"nil map"}), 0, reasonPanic},
+	} {
+		if f := failureOf(c.err); f.Code != c.code || f.Reason != c.reason || f.Message != c.err.Error() || f.Terminal {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }

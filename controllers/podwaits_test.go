@@ -67,6 +67,8 @@ func TestWhatContainersSay(t *testing.T) {
 		{"a sidecar has started again, the program is not ready", list{started(again("proxy", ended(1, "Error")), true)}, list{started(named("app", running), true)},
 			podWait{reason: "ContainersNotReady", message: "unready: [app]", image: "app:1",
 				container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010)}}},
+		{"a sidecar runs, and has no startup probe", list{named("proxy", running)}, list{named("app", waits("PodInitializing"))},
+			podWait{reason: "PodInitializing", message: "why", image: "app:1", since: when(900), container: decision.ContainerState{Container: "app"}}},
 		{"one without a state", list{named("proxy", corev1.ContainerState{})}, list{named("app", corev1.ContainerState{})},
 			podWait{reason: "ContainersNotReady", message: "unready: [app]"}},
 		{"a reason is missing", nil, list{named("app", waits(""))}, podWait{reason: "ContainersNotReady", message: "unready: [app]"}},
@@ -82,6 +84,8 @@ func TestWhatContainersSay(t *testing.T) {
 				Exit: &decision.Exit{Code: 128, Signal: 9, Reason: "ContainerCannotRun", Message: "last words", Restarts: 4, At: when(1020)}}}},
 		{"the worst of several", nil, list{named("slow", running), named("first", waits("ErrImagePull")), named("second", waits("CrashLoopBackOff"))},
 			podWait{reason: "ErrImagePull", message: "why", image: "first:1", since: when(900), container: decision.ContainerState{Container: "first"}}},
+		{"one that runs and is not ready, beside one that is made", nil, list{named("new", waits("ContainerCreating")), named("slow", running)},
+			podWait{reason: "ContainersNotReady", message: "unready: [app]", image: "slow:1", container: decision.ContainerState{Container: "slow", Probe: "readiness", Running: when(1010)}}},
 		{"init containers come first", list{named("setup", waits("ErrImagePull"))}, list{named("app", waits("CrashLoopBackOff"))},
 			podWait{reason: "ErrImagePull", message: "why", image: "setup:1", since: when(900), container: decision.ContainerState{Container: "setup", Role: decision.RoleInit}}},
 	} {

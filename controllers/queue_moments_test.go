@@ -119,3 +119,19 @@ func TestTheTableOfKeysThatAreNowhere(t *testing.T) {
 		t.Errorf("the first timer is %q", got)
 	}
 }
+
+// A timer that is armed already is not armed twice; one of another kind, code or time is.
+func TestTimersAreArmedOnce(t *testing.T) {
+	one := telemetry.Cause{Kind: telemetry.CauseTimer, Code: "echo", Due: actingAt}
+	otherKind, otherCode, otherTime := one, one, one
+	otherKind.Kind, otherCode.Code, otherTime.Due = telemetry.CauseBackoff, "deadline", actingAt.Add(1)
+	var l causeList
+	for range 2 {
+		for _, c := range []telemetry.Cause{one, otherKind, otherCode, otherTime} {
+			l.addTimer(c)
+		}
+	}
+	if len(l.kept) != 4 || l.folded != 0 {
+		t.Errorf("armed are %+v", l.kept)
+	}
+}

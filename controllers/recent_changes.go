@@ -133,7 +133,7 @@ func (l *objectChanges) observe(t *telemetry.Trace) {
 	rescaled := false
 	for i := range t.Causes {
 		c := &t.Causes[i]
-		if c.Kind != telemetry.CauseModified || c.Sync != 0 {
+		if c.Sync != 0 {
 			continue
 		}
 		kind, name, _ := strings.Cut(c.Object, " ")
@@ -141,7 +141,7 @@ func (l *objectChanges) observe(t *telemetry.Trace) {
 			switch {
 			case kind == kindReplicaSet && f.Field == pathReplicas:
 				l.resize = l.resize.then(name, f, authorsOf(c))
-			case kind == kindDeployment && f.Field == pathReplicas:
+			case f.Field == pathReplicas:
 				rescaled = true
 			case kind == kindDeployment && (f.Field == pathTemplate || f.Field == pathRollback):
 				l.template = authorsOf(c)
@@ -179,8 +179,7 @@ func (f externalResize) then(name string, c decision.Change, by string) external
 
 // takenBack reports whether a write gives the ReplicaSet the size that it had before.
 func (f externalResize) takenBack(a *decision.Action) bool {
-	return a.Kind == decision.UpdateReplicaSet && a.Size != nil && f.name != "" && f.name == a.Target.Name &&
-		f.is != f.was && a.Size.From == f.is && a.Size.To == f.was
+	return a.Kind == decision.UpdateReplicaSet && a.Size != nil && f.name == a.Target.Name && a.Size.From == f.is && a.Size.To == f.was
 }
 
 // wentBack is the news that a ReplicaSet of an earlier revision is used again; nil where
@@ -190,10 +189,10 @@ func wentBack(s *deployment.Snapshot, a *decision.Action) *decision.RecentChange
 	if i < 0 {
 		return nil
 	}
-	from, errFrom := strconv.ParseInt(s.Revision, 10, 64)
-	to, errTo := strconv.ParseInt(s.ReplicaSets[i].Revision, 10, 64)
-	became, err := strconv.ParseInt(a.Stamp.Revision, 10, 64)
-	if errFrom != nil || errTo != nil || err != nil || to < 1 || to >= from || became <= from {
+	from, _ := strconv.ParseInt(s.Revision, 10, 64) // 0 for what is no number
+	to, _ := strconv.ParseInt(s.ReplicaSets[i].Revision, 10, 64)
+	became, _ := strconv.ParseInt(a.Stamp.Revision, 10, 64)
+	if to < 1 || to >= from || became <= from {
 		return nil
 	}
 	return &decision.RecentChange{Kind: decision.WentBack, At: s.Now, Object: a.Target.Name, From: from, To: to, Became: became}

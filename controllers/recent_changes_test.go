@@ -45,6 +45,9 @@ func TestDeploymentNews(t *testing.T) {
 	ours := byHand
 	ours.Manager, ours.Sync = "", 12
 	back := resize("web-1", 7, 3)
+	created := back
+	created.Kind = decision.CreateReplicaSet
+	label := decision.Change{Field: "metadata.labels[a]"}
 	template, rollback := decision.Change{Field: "spec.template"}, decision.Change{Field: "metadata.annotations[deprecated.deployment.rollback.to]"}
 	wrote := func(causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
 		return synced(telemetry.ResultWrote, causes, actions...)
@@ -72,6 +75,10 @@ func TestDeploymentNews(t *testing.T) {
 		"seen while it waited":    {[]*telemetry.Trace{synced(telemetry.ResultWaiting, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
 		"written on a second try": {[]*telemetry.Trace{synced(telemetry.ResultStale, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
 		"left as it was":          {[]*telemetry.Trace{synced(telemetry.ResultUnchanged, []telemetry.Cause{byHand}), wrote(nil, back)}, nil},
+		"decided on before":       {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}), wrote(nil, back)}, nil},
+		"and labelled":            {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", rs, replicas("3", "7"), label)}, back)}, scaledBack("kubectl")},
+		"and paused":              {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand, changedBy("kubectl", d, label)}, back)}, scaledBack("kubectl")},
+		"by another action":       {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}, created)}, nil},
 		"our own write":           {[]*telemetry.Trace{wrote([]telemetry.Cause{ours}, back)}, nil},
 		"another ReplicaSet":      {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}, resize("web-2", 7, 3))}, nil},
 		"to another size":         {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}, resize("web-1", 7, 5))}, nil},
@@ -85,11 +92,13 @@ func TestDeploymentNews(t *testing.T) {
 			wrote([]telemetry.Cause{changedBy("", d, template)}, restamp("1", "5"))}, wentBack("")},
 		"rolled back by its annotation": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, rollback)}),
 			wrote([]telemetry.Cause{{Kind: telemetry.CauseModified, Object: d, Sync: 12, Fields: []decision.Change{template, rollback}}}, restamp("1", "5"))}, wentBack("kubectl")},
-		"of no revision": {[]*telemetry.Trace{wrote(nil, restamp("2", "5"))}, nil},
-		"of nobody":      {[]*telemetry.Trace{wrote(nil, restamp("9", "5"))}, nil},
-		"of revision 0":  {[]*telemetry.Trace{wrote(nil, restamp("4", "5"))}, nil},
-		"renumbered":     {[]*telemetry.Trace{wrote(nil, restamp("1", "4"))}, nil},
-		"of a later one": {[]*telemetry.Trace{wrote(nil, restamp("3", "5"))}, nil},
+		"undone, and labelled":         {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, template)}), wrote([]telemetry.Cause{changedBy("helm", d, label)}, restamp("1", "5"))}, wentBack("kubectl")},
+		"undone beside its ReplicaSet": {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", d, template), changedBy("helm", rs, template)}, restamp("1", "5"))}, wentBack("kubectl")},
+		"of no revision":               {[]*telemetry.Trace{wrote(nil, restamp("2", "5"))}, nil},
+		"of nobody":                    {[]*telemetry.Trace{wrote(nil, restamp("9", "5"))}, nil},
+		"of revision 0":                {[]*telemetry.Trace{wrote(nil, restamp("4", "5"))}, nil},
+		"renumbered":                   {[]*telemetry.Trace{wrote(nil, restamp("1", "4"))}, nil},
+		"of a later one":               {[]*telemetry.Trace{wrote(nil, restamp("3", "5"))}, nil},
 
 		"adopted": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "b"}})},
 			&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 2}},
@@ -118,6 +127,16 @@ func TestReplicaSetNews(t *testing.T) {
 	l = l.afterReplicaSet(s, synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
 	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: newsNow, Object: "b", Count: 2}, l.forSnapshot(newsNow)); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
+	}
+}
+
+// Claims of one sync are counted together, and those of another are news of their own.
+func TestClaimsAreCountedBySync(t *testing.T) {
+	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
+	l := objectChanges{}.afterReplicaSet(&replicaset.Snapshot{Now: newsNow}, synced(telemetry.ResultWrote, nil, adopt, adopt))
+	l = l.afterReplicaSet(&replicaset.Snapshot{Now: newsNow.Add(time.Second)}, synced(telemetry.ResultWrote, nil, adopt))
+	if n := l.forSnapshot(newsNow.Add(time.Second)); n == nil || n.Count != 1 || !n.At.Equal(newsNow.Add(time.Second)) {
+		t.Errorf("after two syncs it is %+v", n)
 	}
 }
 

@@ -115,8 +115,8 @@ func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, match
 // int32 without a plus sign or leading zeros; anything else counts as 0 ([P-6]).
 func deletionCost(p *corev1.Pod) int64 {
 	value := p.Annotations[corev1.PodDeletionCost]
-	cost, err := strconv.ParseInt(value, 10, 32)
-	if err != nil || strconv.FormatInt(cost, 10) != value {
+	cost, _ := strconv.ParseInt(value, 10, 32) // What is none is not written so either.
+	if strconv.FormatInt(cost, 10) != value {
 		return 0
 	}
 	return cost

@@ -189,6 +189,9 @@ func TestSnapshotsThatCannotBeRecorded(t *testing.T) {
 		if said := l.say(x, s); !said || x.Sentence.Object != "web" || x.UID != "u" || x.Gone {
 			t.Errorf("%v: said %v of %q, gone %v: %+v", err, said, x.UID, x.Gone, x.Sentence)
 		}
+		if strings.Contains(log.String(), "panicked") {
+			t.Errorf("%v: nothing panicked, and the log says %q", err, log.String())
+		}
 		if got := strings.Contains(log.String(), "Snapshot cannot be recorded"); got != (err != nil) {
 			t.Errorf("%v: the log says %q", err, log.String())
 		}
@@ -263,7 +266,10 @@ func TestResultsOfRounds(t *testing.T) {
 		"partly, and one unanswered":   {rounds: []decision.Round{round(of(decision.Partly, first), of(decision.Unanswered, second))}, want: telemetry.ResultFailed, failure: "first"},
 		"not tried after what it read": {rounds: []decision.Round{round(of(decision.NotTried, nil), wrote)}, want: telemetry.ResultWrote},
 	} {
-		x := &telemetry.Trace{Rounds: c.rounds, Failure: c.before, Report: &decision.Report{Outcome: c.status}}
+		x := &telemetry.Trace{Rounds: c.rounds, Failure: c.before}
+		if c.status != nil {
+			x.Report = &decision.Report{Outcome: c.status}
+		}
 		got := result(x, &script{waiting: c.waiting})
 		if got != c.want || message(x.Failure) != c.failure {
 			t.Errorf("%s: %s by %q, want %s by %q", name, got, message(x.Failure), c.want, c.failure)
@@ -284,5 +290,27 @@ func TestOneTry(t *testing.T) {
 	runLoop(t, s, discard{}, []string{"shop/web"}, func() { time.Sleep(time.Second) }) // Fake time.
 	if s.rounds != 1 || told != 0 {
 		t.Errorf("after %d rounds it was told %d times", s.rounds, told)
+	}
+}
+
+// What panics after a sync was decided is said in the log, and nothing else is.
+func TestPanicsAfterTheDecision(t *testing.T) {
+	for words, c := range map[string]struct {
+		recorder Recorder
+		tell     func() decision.Telling
+	}{
+		"":                           {&recording{}, nil},
+		"Recording a sync panicked":  {broken{}, nil},
+		"Describing a sync panicked": {&recording{}, func() decision.Telling { panic("speechless") }},
+	} {
+		var log bytes.Buffer
+		l := &Loop{name: "test", opts: Options{Recorder: c.recorder, Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), queue: newQueue(queueOptions{})}
+		s := &script{tellFunc: c.tell}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}}
+		l.describe(x, s)
+		l.record(x, s)
+		if got := log.String(); (got == "") != (words == "") || !strings.Contains(got, words) {
+			t.Errorf("%q: the log says %q", words, got)
+		}
 	}
 }

@@ -109,7 +109,7 @@ func (u *unblocker) follow(t *telemetry.Trace) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if before, waits := u.keys[key]; waits && (!known || before != at) {
+	if before := u.keys[key]; before != at {
 		u.leave(key, before)
 	}
 	if known && u.ctx != nil && u.ctx.Err() == nil && !u.denied[at.code] {

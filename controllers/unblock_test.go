@@ -230,6 +230,7 @@ func TestWhatKeepsPods(t *testing.T) {
 	}{
 		"refused":                   {syncOfKey("shop/web", round(decision.Refused, quota)), lack{code: diagnosis.Quota}, true},
 		"refused in part":           {syncOfKey("shop/web", round(decision.Partly, quota)), lack{code: diagnosis.Quota}, true},
+		"refused in silence":        {syncOfKey("shop/web", round(decision.Refused, nil)), lack{}, true},
 		"without a reply":           {syncOfKey("shop/web", round(decision.Unknown, quota)), lack{}, true},
 		"created":                   {syncOfKey("shop/web", round(decision.Written, nil)), lack{}, true},
 		"refused by a round before": {syncOfKey("shop/web", round(decision.Refused, quota), decision.Round{}), lack{}, true},
@@ -293,13 +294,17 @@ func TestUnblockPassesOver(t *testing.T) {
 	}
 }
 
-// A watch that ends, or fails on its way, begins anew, and one that may not be had is given up.
+// A watch that ends, or fails on its way, begins anew at once, and one that may not be had is given up.
 func TestUnblockWatchesAgain(t *testing.T) {
 	u, events, tried, client := unblocking(t)
 	u.follow(refusedWith("shop/web-1", overQuota))
 	within(t, events, "watch").Stop()
+	began := time.Now()
 	within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
-	within(t, events, "watch after one that failed").Modify(quotaNamed("small", "9"))
+	within(t, events, "watch after one that failed").Modify(quotaNamed("of-another-name", "9"))
+	if took := time.Since(began); took >= watchAgain {
+		t.Errorf("that took %s, as after a request that failed", took)
+	}
 	within(t, tried, "try")
 	client.PrependWatchReactor("limitranges", func(clienttesting.Action) (bool, watch.Interface, error) {
 		return true, nil, apierrors.NewForbidden(enders["limit-range"].resource.GroupResource(), "", nil)
@@ -311,4 +316,64 @@ func TestUnblockWatchesAgain(t *testing.T) {
 		_, waits := u.keys["shop/web-2"]
 		return u.denied["limit-range"] && !waits && len(u.places) == 1
 	})
+}
+
+// Nothing is watched without a client, before the loop runs, after it, or where nothing lacks;
+// and what is watched already is watched on.
+func TestUnblockWatchesWhileItRuns(t *testing.T) {
+	with, _, _, _ := unblocking(t)
+	with.follow(syncOfKey("shop/web", decision.Round{}))
+	with.follow(refusedWith("shop/web-1", overQuota))
+	first := with.places[place{diagnosis.Quota, "shop"}]
+	with.follow(refusedWith("shop/web-1", overQuota))
+	if len(with.keys) != 1 || first == nil || with.places[place{diagnosis.Quota, "shop"}] != first {
+		t.Errorf("keys %v wait in %v", with.keys, with.places)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	without, early, late := &unblocker{}, &unblocker{client: with.client}, &unblocker{client: with.client}
+	without.run(ctx)
+	late.run(ctx)
+	end()
+	for name, u := range map[string]*unblocker{"without a client": without, "early": early, "late": late} {
+		if u.follow(refusedWith("shop/web-1", overQuota)); len(u.keys) != 0 {
+			t.Errorf("%s: keys %v wait", name, u.keys)
+		}
+	}
+}
+
+// An object is there from when it was added until it is deleted, for the keys that lack it.
+func TestWhatArrived(t *testing.T) {
+	u, _, _, _ := unblocking(t)
+	u.follow(lacking(diagnosis.Config, `configmap "data" not found`))
+	other := lacking(diagnosis.Config, `configmap "more" not found`)
+	other.Name = "other"
+	u.follow(other)
+	here := place{diagnosis.Config, "shop"}
+	for i, c := range []struct {
+		kind watch.EventType
+		name string
+		want string
+	}{{watch.Modified, "data", "[]"}, {watch.Added, "data", "[ConfigMap data]"}, {watch.Modified, "data", "[ConfigMap data]"}, {watch.Added, "more", "[ConfigMap data]"}, {watch.Deleted, "data", "[]"}} {
+		u.concerns(here, watch.Event{Type: c.kind, Object: quotaNamed(c.name, "9")})
+		if got := fmt.Sprint(u.arrived("shop/web")); got != c.want {
+			t.Errorf("event %d, %s %s: arrived %s, want %s", i, c.kind, c.name, got, c.want)
+		}
+	}
+}
+
+// Labels that changed, and nodes that come and go, are news.
+func TestSameLabels(t *testing.T) {
+	known := map[string]map[string]string{}
+	node := func(zone string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"zone": zone}}}
+	}
+	for i, c := range []struct {
+		kind watch.EventType
+		zone string
+		want bool
+	}{{watch.Modified, "a", true}, {watch.Modified, "a", true}, {watch.Modified, "b", false}, {watch.Modified, "b", true}, {watch.Added, "b", false}, {watch.Deleted, "b", false}} {
+		if got := sameLabels(known, watch.Event{Type: c.kind, Object: node(c.zone)}); got != c.want {
+			t.Errorf("event %d, %s in %s: %v", i, c.kind, c.zone, got)
+		}
+	}
 }

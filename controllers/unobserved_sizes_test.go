@@ -15,6 +15,9 @@ func TestLeastSizeSinceObserved(t *testing.T) {
 		if got := m.minimum("a", step.now, step.observed); got != step.want {
 			t.Errorf("size %d at generation %d, %d observed: least %d, want %d", step.now.size, step.now.generation, step.observed, got, step.want)
 		}
+		if len(m.of["a"]) > 2 {
+			t.Errorf("kept twice: %v", m.of["a"])
+		}
 		if _, kept := m.of["a"]; kept != (step.now.generation > step.observed) {
 			t.Errorf("generation %d, %d observed: kept %v", step.now.generation, step.observed, m.of["a"])
 		}
