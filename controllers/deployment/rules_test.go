@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
 var at = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -210,6 +211,143 @@ func TestRequeue(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%s: looks again in %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestMinReadyTimer: the first pod that has been ready for long enough rings, in
+// whichever ReplicaSet it is; what is past rings no more.
+func TestMinReadyTimer(t *testing.T) {
+	set := func(age time.Duration, ready ...time.Duration) ReplicaSet {
+		rs := ReplicaSet{Name: age.String(), UID: age.String(), Mine: true, Matches: true, Created: at.Add(-age), MinReady: 60}
+		for _, ago := range ready {
+			rs.Blocking = append(rs.Blocking, Pod{Ready: true, ReadySince: at.Add(-ago)})
+		}
+		return rs
+	}
+	for name, tc := range map[string]struct {
+		sets []ReplicaSet
+		want time.Duration
+	}{
+		"the old one":           {[]ReplicaSet{set(2, 50*time.Second), set(1, 10*time.Second)}, 10 * time.Second},
+		"the new one":           {[]ReplicaSet{set(2, 10*time.Second), set(1, 50*time.Second)}, 10 * time.Second},
+		"the old one alone":     {[]ReplicaSet{set(2, 50*time.Second), set(1)}, 10 * time.Second},
+		"the new one alone":     {[]ReplicaSet{set(2), set(1, 50*time.Second)}, 10 * time.Second},
+		"the second pod":        {[]ReplicaSet{set(1, 10*time.Second, 20*time.Second)}, 40 * time.Second},
+		"the first pod":         {[]ReplicaSet{set(1, 20*time.Second, 10*time.Second)}, 40 * time.Second},
+		"one is due":            {[]ReplicaSet{set(1, 60*time.Second, 10*time.Second)}, 50 * time.Second},
+		"none waits":            {[]ReplicaSet{set(2), set(1)}, 0},
+		"nothing known of when": {[]ReplicaSet{{Mine: true, Matches: true, MinReady: 60, Blocking: []Pod{{Ready: true}, {ReadySince: at}}}}, 0},
+	} {
+		c := &settler{view: viewOf(&Snapshot{Now: at, ReplicaSets: tc.sets})}
+		c.minReadyTimer()
+		got := time.Duration(0)
+		if len(c.report.Timers) > 0 {
+			got = c.report.Timers[0].At.Sub(at)
+		}
+		if got != tc.want || len(c.report.Timers) > 1 {
+			t.Errorf("%s: looks again in %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestUrgent: somebody may be waiting for any of these changes of a status.
+func TestUrgent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Report)
+		want   bool
+	}{
+		"nothing":           {func(*Report) {}, false},
+		"a generation":      {func(r *Report) { r.Status.ObservedGeneration++ }, true},
+		"a revision":        {func(r *Report) { r.Revision = "2" }, true},
+		"more pods":         {func(r *Report) { r.Status.Replicas++ }, false},
+		"fewer pods":        {func(r *Report) { r.Status.Replicas-- }, true},
+		"more ready":        {func(r *Report) { r.Status.Ready++ }, false},
+		"fewer ready":       {func(r *Report) { r.Status.Ready-- }, true},
+		"more available":    {func(r *Report) { r.Status.Available++ }, false},
+		"fewer available":   {func(r *Report) { r.Status.Available-- }, true},
+		"a collision":       {func(r *Report) { r.Status.Collisions = new(int64(1)) }, true},
+		"available at last": {func(r *Report) { setCondition(&r.Status, decision.Condition{Type: condAvailable, Status: "True"}) }, true},
+		"available again":   {func(r *Report) { dropCondition(&r.Status, condAvailable) }, true},
+		"a failure":         {func(r *Report) { setCondition(&r.Status, decision.Condition{Type: condReplicaFailure, Status: "True"}) }, true},
+		"progress": {func(r *Report) {
+			setCondition(&r.Status, decision.Condition{Type: condProgressing, Status: "True", Reason: reasonUpdated})
+		}, false},
+		"complete": {func(r *Report) {
+			setCondition(&r.Status, decision.Condition{Type: condProgressing, Status: "True", Reason: reasonDone})
+		}, true},
+		"over the deadline": {func(r *Report) {
+			setCondition(&r.Status, decision.Condition{Type: condProgressing, Status: "False", Reason: reasonUpdated})
+		}, true},
+		"something of users": {func(r *Report) { setCondition(&r.Status, decision.Condition{Type: "Odd", Status: "True"}) }, false},
+	} {
+		for _, before := range []string{reasonCreated, reasonFound} {
+			st := Status{Replicas: 3, Ready: 3, Available: 3, Conditions: []decision.Condition{
+				{Type: condProgressing, Status: "True", Reason: before}, {Type: condAvailable, Status: "False", Reason: reasonBelow}}}
+			c := &settler{view: viewOf(&Snapshot{Now: at, Status: st})}
+			c.report.Status = copyStatus(st)
+			if tc.change(&c.report); c.urgent() != tc.want {
+				t.Errorf("%s after %s: urgent is %v", name, before, c.urgent())
+			}
+		}
+	}
+}
+
+// TestOldUnblocks: how many of the new pods it takes until one more old pod may go, of
+// 10 that are wanted.
+func TestOldUnblocks(t *testing.T) {
+	for _, tc := range []struct {
+		size, available, unavailable, old, may int64
+		want                                   string
+	}{
+		{4, 4, 0, 4, 0, "when 3 more pods become available"},
+		{5, 5, 0, 5, 0, "when 1 more pod becomes available"},
+		{3, 0, 3, 10, 0, "when any 1 of the 3 becomes ready"},
+		{3, 0, 3, 9, 0, "when any 2 of the 3 become ready"},
+		{3, 0, 3, 8, 0, "when all 3 become ready"},
+		{3, 0, 3, 7, 0, "when all 3 become ready"},
+		{3, 0, 3, 8, 2, "when any 1 of the 3 becomes ready"},
+		{1, 0, 1, 10, 0, "when it becomes ready"},
+		{1, 0, 1, 8, 0, "when it becomes ready"},
+		{3, 0, 5, 9, 0, "when any 2 of them become ready"},
+		{3, 0, 5, 10, 0, "when any 1 of them becomes ready"},
+		{3, 0, 5, 8, 0, "when any 3 of them become ready"},
+		{3, 0, 5, 7, 0, "when they become ready"},
+	} {
+		set := func(name string, size, available int64) ReplicaSet {
+			return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: name == "new", Replicas: size, StatusReplicas: size, Available: available}
+		}
+		s := &Snapshot{Now: at, Want: 10, Strategy: rollingUpdate, MaxSurge: &IntOrPercent{Int: 3}, MaxUnavailable: &IntOrPercent{Int: tc.may},
+			ReplicaSets: []ReplicaSet{set("new", tc.size, tc.available), set("old", tc.old, tc.old)}}
+		s.ReplicaSets[0].Unavailable = tc.unavailable
+		if got := viewOf(s).oldUnblocks(nil).At(at); got != tc.want {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}
+
+// TestKeeper: new pods keep old ones only while some of them are missing.
+func TestKeeper(t *testing.T) {
+	for available, want := range []string{diagnosis.Image, diagnosis.Image, ""} {
+		v := viewOf(&Snapshot{Now: at, Want: 2, Strategy: rollingUpdate, ReplicaSets: []ReplicaSet{{Name: "new", UID: "n", Mine: true, Matches: true, SameTemplate: true,
+			Replicas: 2, StatusReplicas: 2, Available: int64(available), Unavailable: 1, Blocking: []Pod{{Name: "p", Created: at, Image: "web:404", Reason: "ImagePullBackOff"}}}}})
+		got := ""
+		if f := v.keeper(); f != nil {
+			got = f.Code
+		}
+		if got != want {
+			t.Errorf("with %d of 2 available it is %q, want %q", available, got, want)
+		}
+	}
+}
+
+// TestUnseen: that nothing is known of a pod is usual for as long as pods usually take.
+func TestUnseen(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{assumedUsual - time.Second: true, assumedUsual: false, assumedUsual + time.Second: false} {
+		list := Diagnose(&Snapshot{Now: at, Want: 2, LastProgress: at.Add(-ago), ReplicaSets: []ReplicaSet{{Mine: true, Matches: true, SameTemplate: true,
+			Replicas: 2, StatusReplicas: 2, Available: 1}}}).Findings
+		if len(list) != 1 || list[0].Code != diagnosis.Probe || list[0].Usual != want {
+			t.Errorf("%s after progress: %+v, want usual %v", ago, list, want)
 		}
 	}
 }

@@ -1,0 +1,94 @@
+package deployment_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+)
+
+// TestSentences says what a change of a recorded sync makes of its sentence.
+func TestSentences(t *testing.T) {
+	for _, c := range []struct {
+		name, golden string
+		change       func(*deployment.Snapshot, *decision.Try)
+		want         string
+	}{
+		{"dropped, nothing known of an error", "settled", func(_ *deployment.Snapshot, try *decision.Try) {
+			*try = decision.Try{Dropped: true, Limit: 1}
+		}, "dropped after 1 try"},
+		{"dropped for what it is itself", "strategy-unknown", func(_ *deployment.Snapshot, try *decision.Try) {
+			*try = decision.Try{Dropped: true, Limit: 15}
+		}, "dropped after 15 tries, the last error: unexpected deployment strategy type: Canary"},
+		{"a lost pod is being started", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			lose(s, deployment.Pod{})
+			set(s, true).StatusReplicas--
+			s.LastProgress = s.Now
+		}, "7 of 8 new pods are available"},
+		{"a lost pod has come back and is not ready", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			lose(s, deployment.Pod{Name: "p", Created: s.Now, Phase: "Running", ContainerState: decision.ContainerState{Running: s.Now}})
+			s.LastProgress = s.Now
+		}, "7 of 8 available since 03:13:00; pod p is running but not ready"},
+		{"short, nothing known of when", "short", func(s *deployment.Snapshot, _ *decision.Try) {
+			set(s, true).CopyStale, s.LastProgress = true, time.Time{}
+			s.Status.Conditions = slices.DeleteFunc(s.Status.Conditions, func(c decision.Condition) bool { return c.Type == "Available" })
+		}, "5 of 6 available; pod cart-7d4b9c6f5x-2kqxv keeps crashing (CrashLoopBackOff)"},
+	} {
+		g := readGolden(t, "testdata/golden/"+c.golden+".txtar")
+		s, err := deployment.Decode(g.snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(s, &g.try)
+		got := run(s, g.try, g.publish, answered(g.rounds, nil)).sentence
+		if text := got.Lead.At(s.Now); text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+// lose makes the new ReplicaSet miss one available pod, which is in the way if it has a name.
+func lose(s *deployment.Snapshot, p deployment.Pod) {
+	rs := set(s, true)
+	rs.Ready, rs.Available, rs.Unavailable = rs.Replicas-1, rs.Replicas-1, 1
+	if p.Name != "" {
+		rs.Blocking = []deployment.Pod{p}
+	}
+}
+
+// TestMoreOutcomesThanActions: an answer to what was not asked is no part of a sync.
+func TestMoreOutcomesThanActions(t *testing.T) {
+	for _, file := range goldenFiles(t) {
+		g := readGolden(t, file)
+		s, err := deployment.Decode(g.snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := func(more ...decision.Outcome) string {
+			act := answered(g.rounds, nil)
+			p := run(s, g.try, nil, func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+				outcomes, learnt := act(v)
+				return append(outcomes, more...), learnt
+			})
+			text := p.sentence.At(s.Now)
+			if p.report != nil {
+				text += fmt.Sprint(p.report.Events, p.report.Status.Conditions)
+			}
+			return text
+		}
+		if g.try.Dropped || slices.ContainsFunc(decided(s), func(a decision.Action) bool { return a.Kind == decision.DeleteReplicaSet }) {
+			continue // Of these it matters that anything was tried, and what failed.
+		}
+		want := tell()
+		for _, state := range []decision.State{decision.Written, decision.Refused, decision.Conflicted} {
+			if got := tell(decision.Outcome{State: state, Failure: &decision.Failure{Message: "denied"}}); got != want {
+				t.Errorf("%s, %s: %q, want %q", file, state, got, want)
+			}
+		}
+	}
+}
+
+func decided(s *deployment.Snapshot) []decision.Action { return deployment.Decide(s).Actions }
