@@ -206,7 +206,6 @@ func brief(p played) []string {
 // TestOneChange changes one thing at a time in some goldens, and records what a sync of
 // that does and says otherwise. What is not recorded makes no difference.
 func TestOneChange(t *testing.T) {
-	const file = "testdata/changes.txtar"
 	var got txtar.Archive
 	for _, name := range changed {
 		g := readGolden(t, "testdata/golden/"+name+".txtar")
@@ -232,8 +231,14 @@ func TestOneChange(t *testing.T) {
 		}
 		got.Files = append(got.Files, txtar.File{Name: name, Data: text.Bytes()})
 	}
+	compare(t, "testdata/changes.txtar", &got)
+}
+
+// compare holds what the code says to what is recorded.
+func compare(t *testing.T, file string, got *txtar.Archive) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, txtar.Format(&got), 0o644); err != nil {
+		if err := os.WriteFile(file, txtar.Format(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -242,8 +247,8 @@ func TestOneChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(txtar.Format(&got))); diff != "" {
-		t.Errorf("it differs (-want +got), run with -update to accept:\n%s", diff)
+	if diff := cmp.Diff(string(want), string(txtar.Format(got))); diff != "" {
+		t.Errorf("%s differs (-want +got), run with -update to accept:\n%s", file, diff)
 	}
 }
 

@@ -91,13 +91,12 @@ const (
 type leaf uint8
 
 const (
-	leafIdle         leaf = iota // there is nothing to write
+	leafIdle         leaf = iota // there is nothing to write, but annotations of sizes that stay
 	leafEcho                     // a write of its own is not seen yet
 	leafGone                     // there is no such Deployment
 	leafParent                   // read live, it is gone or being deleted
 	leafClaims                   // ReplicaSets are adopted or released
 	leafStamps                   // the new ReplicaSet lacks annotations ([G-1])
-	leafRefreshes                // annotations of sizes that stay
 	leafNamespace                // its namespace is being deleted
 	leafCreates                  // the ReplicaSet of the template
 	leafNotCached                // that one exists, and is not in the cache

@@ -37,6 +37,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"many in a row":    {`{"v": 1, "future": [` + strings.Repeat("[],{},", 20) + `0]}`, `unknown field "future"`},
 		"quoted bracket":   {`{"v": 1, "name": "\"` + strings.Repeat("[", 40) + `"}`, `no "now"`},
 		"after a quote":    {`{"v": 1, "name": "\"", "replicaSets": ` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, "nested deeper than 12"},
+		"backslash":        {`{"v": 1, "name": \` + strings.Repeat("[", 12), "nested deeper than 12"},
 		"bracket in words": {`{"v": 1, "name": "` + strings.Repeat("[", 40) + `"}`, `no "now"`},
 		"many sets":        {`{"v": 1, ` + now + `, "replicaSets": [` + strings.Repeat(`{},`, 2000) + `{}]}`, "2001 ReplicaSets are more than the 2000"},
 		"many pods":        {`{"v": 1, ` + now + `, "replicaSets": [{"name": "a", "uid": "1", "blocking": [` + strings.Repeat(`{"name":"p","created":"2026-11-21T03:13:00Z"},`, 50) + `{}]}]}`, "describes 51 pods"},

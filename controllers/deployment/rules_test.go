@@ -197,12 +197,16 @@ func TestRequeue(t *testing.T) {
 		"running":             {new(int64(600)), reasonUpdated, 100 * time.Second, 501 * time.Second},
 		"due":                 {new(int64(600)), reasonUpdated, 600 * time.Second, time.Second},
 		"over, not marked":    {new(int64(600)), reasonUpdated, 700 * time.Second, time.Second},
+		"complete":            {new(int64(600)), reasonUpdated, 100 * time.Second, 0},
 		"complete before":     {new(int64(600)), reasonDone, 100 * time.Second, 0},
 		"marked":              {new(int64(600)), reasonDeadline, 100 * time.Second, 0},
 		"no deadline":         {nil, reasonUpdated, 100 * time.Second, 0},
 		"longest that exists": {new(int64(1<<31 - 1)), reasonUpdated, 0, (1<<31 - 1 + 1) * time.Second},
 	} {
 		c := &settler{view: viewOf(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
+		if name == "complete" {
+			c.report.Status = Status{Replicas: 3, Updated: 3, Available: 3}
+		}
 		c.report.Status.Conditions = []decision.Condition{{Type: condProgressing, Status: "True", Reason: tc.reason, Updated: at.Add(-tc.updated)}}
 		c.requeue()
 		got := time.Duration(0)
@@ -348,6 +352,60 @@ func TestUnseen(t *testing.T) {
 			Replicas: 2, StatusReplicas: 2, Available: 1}}}).Findings
 		if len(list) != 1 || list[0].Code != diagnosis.Probe || list[0].Usual != want {
 			t.Errorf("%s after progress: %+v, want usual %v", ago, list, want)
+		}
+	}
+}
+
+// TestWaitForEcho: of several writes that are not seen yet, the first check rings, and
+// never before a second.
+func TestWaitForEcho(t *testing.T) {
+	for name, tc := range map[string]struct {
+		checks []time.Duration // from now; 0 for an unknown one
+		want   time.Duration
+	}{
+		"one":                {[]time.Duration{20 * time.Second}, 20 * time.Second},
+		"the first":          {[]time.Duration{20 * time.Second, 30 * time.Second}, 20 * time.Second},
+		"the second":         {[]time.Duration{30 * time.Second, 20 * time.Second}, 20 * time.Second},
+		"the first, unknown": {[]time.Duration{0, 20 * time.Second}, 20 * time.Second},
+		"the other, unknown": {[]time.Duration{20 * time.Second, 0}, 20 * time.Second},
+		"unknown":            {[]time.Duration{0}, time.Second},
+		"over":               {[]time.Duration{-time.Second}, time.Second},
+	} {
+		s := &Snapshot{Now: at}
+		for _, d := range tc.checks {
+			e := Echo{Object: "ReplicaSet web"}
+			if d != 0 {
+				e.Check = at.Add(d)
+			}
+			s.Echo = append(s.Echo, e)
+		}
+		timers := Decide(s).Timers
+		if len(timers) != 1 || timers[0].At.Sub(at) != tc.want {
+			t.Errorf("%s: %+v, want one in %s", name, timers, tc.want)
+		}
+	}
+	if timers := Decide(&Snapshot{Now: at, Echo: []Echo{{Check: at}}}).Timers; timers[0].At.Sub(at) != time.Second {
+		t.Errorf("due now: %+v", timers)
+	}
+}
+
+// TestSameCondition: a condition is published again for any difference.
+func TestSameCondition(t *testing.T) {
+	a := decision.Condition{Type: "A", Status: "True", Reason: "R", Message: "m", Updated: at, Transition: at}
+	if b := a; !sameCondition(a, b) {
+		t.Error("a copy differs")
+	}
+	for name, change := range map[string]func(*decision.Condition){
+		"type":       func(c *decision.Condition) { c.Type = "B" },
+		"status":     func(c *decision.Condition) { c.Status = "False" },
+		"reason":     func(c *decision.Condition) { c.Reason = "S" },
+		"message":    func(c *decision.Condition) { c.Message = "n" },
+		"updated":    func(c *decision.Condition) { c.Updated = at.Add(1) },
+		"transition": func(c *decision.Condition) { c.Transition = at.Add(1) },
+	} {
+		b := a
+		if change(&b); sameCondition(a, b) {
+			t.Errorf("another %s is the same", name)
 		}
 	}
 }

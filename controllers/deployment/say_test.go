@@ -1,10 +1,15 @@
 package deployment_test
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
@@ -57,6 +62,49 @@ func lose(s *deployment.Snapshot, p deployment.Pod) {
 	if p.Name != "" {
 		rs.Blocking = []deployment.Pod{p}
 	}
+}
+
+// TestRoomInALead: the longer a name gets, the less is said beside it. The file has from
+// which length of the name on something else is said, with the name as NAME.
+func TestRoomInALead(t *testing.T) {
+	pods := map[string]deployment.Pod{
+		"image":  {Name: "a", Reason: "ErrImagePull", Image: "NAME", Message: "not found"},
+		"config": {Name: "b", Reason: "CreateContainerConfigError", Message: `configmap "NAME" not found`},
+		"crash":  {Name: "c", Reason: "CrashLoopBackOff"},
+		"ready":  {Name: "NAME", Phase: "Running"},
+	}
+	named := regexp.MustCompile(`zz+( … z+)?`) // as it may be shortened
+	var got txtar.Archive
+	for _, c := range [][]string{{"waiting-mixed", "image", "config"}, {"waiting-mixed", "image", "crash"}, {"waiting-mixed", "config", "crash", "ready"},
+		{"waiting-mixed", "ready"}, {"deadline-over", "image", "crash"}, {"deadline-over", "config"}, {"short", "config"}} {
+		var text bytes.Buffer
+		last := ""
+		for n := 2; n <= 120; n++ {
+			g := readGolden(t, "testdata/golden/"+c[0]+".txtar")
+			s, err := deployment.Decode(g.snapshot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rs := set(s, true)
+			rs.Unavailable, rs.Blocking = max(2, int64(len(c)-1)), nil
+			rs.Available = rs.Replicas - rs.Unavailable
+			for _, kind := range c[1:] {
+				p := pods[kind]
+				p.Created = s.Now.Add(-time.Hour)
+				for _, text := range []*string{&p.Name, &p.Image, &p.Message} {
+					*text = strings.ReplaceAll(*text, "NAME", strings.Repeat("z", n))
+				}
+				rs.Blocking = append(rs.Blocking, p)
+			}
+			said := run(s, g.try, g.publish, answered(g.rounds, nil)).sentence
+			if now := named.ReplaceAllString(said.Lead.At(s.Now)+". "+said.Then.At(s.Now), "NAME"); now != last {
+				fmt.Fprintf(&text, "%d: %s.\n", n, now)
+				last = now
+			}
+		}
+		got.Files = append(got.Files, txtar.File{Name: strings.Join(c, " "), Data: text.Bytes()})
+	}
+	compare(t, "testdata/room.txtar", &got)
 }
 
 // TestMoreOutcomesThanActions: an answer to what was not asked is no part of a sync.
