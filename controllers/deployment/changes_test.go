@@ -20,7 +20,7 @@ import (
 // changed are the goldens that TestOneChange changes: one for each way that a sync goes.
 var changed = []string{
 	"settled", "settled-zero", "short", "unfinished", "waiting-mixed", "min-ready", "quota", "deadline-over", "no-room", "retire-behind",
-	"retire-unhealthy", "scale-shared", "scale-up", "recreate-running", "recreate-size", "paused-pending", "history-busy", "rollback", "collision",
+	"retire-unhealthy", "scale-shared", "scale-up", "recreate-running", "recreate-size", "paused-pending", "history", "history-busy", "rollback", "collision",
 	"create-refused", "used-again", "eta-known", "no-deadline", "namespace-held",
 }
 
@@ -95,7 +95,7 @@ func changes() []oneChange {
 				decision.Condition{Type: "Progressing", Status: "True", Reason: reason, Updated: s.Now.Add(-10 * time.Second), Transition: s.Now.Add(-20 * time.Second)})
 		}, nil})
 	}
-	for _, state := range []decision.State{decision.Refused, decision.Conflicted, decision.Unknown, decision.Superseded} {
+	for _, state := range []decision.State{nobody, decision.Refused, decision.Conflicted, decision.Unknown, decision.Superseded} {
 		list = append(list, oneChange{"first write " + string(state), func(*deployment.Snapshot) {}, &decision.Outcome{State: state, Failure: &decision.Failure{Message: "denied"}}})
 	}
 	for _, same := range []bool{true, false} {
@@ -161,6 +161,9 @@ var ofSet = map[string]func(s *deployment.Snapshot, rs *deployment.ReplicaSet){
 	"least 0":  func(_ *deployment.Snapshot, rs *deployment.ReplicaSet) { rs.Least = new(int64(0)) },
 	"deleting": func(_ *deployment.Snapshot, rs *deployment.ReplicaSet) { rs.Deleting = true },
 }
+
+// nobody stands for no outcomes at all.
+const nobody decision.State = "planned"
 
 func digits(n int64) string { return fmt.Sprint(n) }
 
@@ -266,7 +269,11 @@ func answered(rounds []roundInput, first *decision.Outcome) decision.Act {
 		for len(list) < len(v.Actions) {
 			list = append(list, decision.Outcome{State: decision.Written})
 		}
-		if first != nil && len(v.Actions) > 0 {
+		switch {
+		case first == nil || len(v.Actions) == 0:
+		case first.State == nobody:
+			return nil, learnt
+		default:
 			list[0] = *first
 		}
 		return list[:len(v.Actions)], learnt

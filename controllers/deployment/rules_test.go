@@ -161,7 +161,7 @@ func TestLastRevision(t *testing.T) {
 		revisions []string
 		want      int64
 	}{
-		{nil, 0}, {[]string{"1"}, 0}, {[]string{"1", "2"}, 1}, {[]string{"7", "3", "9", "x", ""}, 7}, {[]string{"4", "4"}, 4},
+		{nil, 0}, {[]string{"1"}, 0}, {[]string{"1", "2"}, 1}, {[]string{"7", "3", "9", "x", ""}, 7}, {[]string{"4", "4"}, 4}, {[]string{"9", "7", "8"}, 8}, {[]string{"9", "8", "7"}, 8},
 	} {
 		s := &Snapshot{}
 		for i, r := range tc.revisions {
@@ -406,6 +406,27 @@ func TestSameCondition(t *testing.T) {
 		b := a
 		if change(&b); sameCondition(a, b) {
 			t.Errorf("another %s is the same", name)
+		}
+	}
+}
+
+// TestClause: the only pod of the first finding is named, of others their number is said.
+func TestClause(t *testing.T) {
+	v := viewOf(&Snapshot{Deadline: new(int64(600))})
+	for _, tc := range []struct {
+		f     decision.Finding
+		first bool
+		want  string
+	}{
+		{decision.Finding{Count: 1, Pods: []string{"a"}}, true, "new pod a"},
+		{decision.Finding{Count: 2, Pods: []string{"a"}}, true, "2 new pods"},
+		{decision.Finding{Count: 1}, true, "1 new pod"},
+		{decision.Finding{Count: 1, Pods: []string{"a"}}, false, "1"},
+		{decision.Finding{Count: 1, Pods: []string{"a"}, Old: true}, true, "old pod a"},
+		{decision.Finding{Count: 1, Pods: []string{"a"}, Old: true}, false, "1 old pod"},
+	} {
+		if got := v.clause(&tc.f, tc.first).At(at); got != tc.want {
+			t.Errorf("%+v, first %v: %q", tc.f, tc.first, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package deployment_test
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +42,27 @@ func TestSentences(t *testing.T) {
 			set(s, true).CopyStale, s.LastProgress = true, time.Time{}
 			s.Status.Conditions = slices.DeleteFunc(s.Status.Conditions, func(c decision.Condition) bool { return c.Type == "Available" })
 		}, "5 of 6 available; pod cart-7d4b9c6f5x-2kqxv keeps crashing (CrashLoopBackOff)"},
+		{"scaled without a deadline, after one has passed", "scale-up", func(s *deployment.Snapshot, _ *decision.Try) {
+			s.Deadline, s.LastProgress = nil, time.Time{}
+			progressing(s).Reason = "ProgressDeadlineExceeded"
+		}, "scaled 3 → 5"},
+		{"old pods that are not ready, at the floor", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			*s = *rolling()
+			behind := s.ReplicaSets[0]
+			behind.Name, behind.UID, behind.Replicas, behind.StatusReplicas, behind.Available = "behind", "b", 2, 2, 3
+			waits := &s.ReplicaSets[0]
+			waits.Replicas, waits.StatusReplicas, waits.Available, waits.Unavailable = 6, 6, 1, 5
+			waits.Blocking = []deployment.Pod{{Name: "p", Created: s.Now.Add(-time.Hour), Phase: "Running"}}
+			s.ReplicaSets[1].Available, s.ReplicaSets[1].Desired = 5, "10"
+			s.ReplicaSets = append(s.ReplicaSets, behind)
+			s.Want = 10
+		}, "old pod p is running but not ready"},
+		{"revisions are deleted during a rollout", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			*s = *rolling()
+			s.HistoryLimit = new(int64(0))
+			s.ReplicaSets = append(s.ReplicaSets, deployment.ReplicaSet{Name: "older", UID: "oo", Created: s.Now.Add(-time.Hour), Mine: true, Matches: true})
+			s.Status.Replicas, s.Status.Updated, s.Status.Available = 10, 10, 10
+		}, "5 new pods are not ready, so 8 old pods stay: removing one leaves 7 available, below the floor of 8"},
 	} {
 		g := readGolden(t, "testdata/golden/"+c.golden+".txtar")
 		s, err := deployment.Decode(g.snapshot)
@@ -70,13 +92,14 @@ func TestRoomInALead(t *testing.T) {
 	pods := map[string]deployment.Pod{
 		"image":  {Name: "a", Reason: "ErrImagePull", Image: "NAME", Message: "not found"},
 		"config": {Name: "b", Reason: "CreateContainerConfigError", Message: `configmap "NAME" not found`},
+		"secret": {Name: "d", Reason: "CreateContainerConfigError", Message: `secret "NAME" not found`},
 		"crash":  {Name: "c", Reason: "CrashLoopBackOff"},
 		"ready":  {Name: "NAME", Phase: "Running"},
 	}
 	named := regexp.MustCompile(`zz+( … z+)?`) // as it may be shortened
 	var got txtar.Archive
 	for _, c := range [][]string{{"waiting-mixed", "image", "config"}, {"waiting-mixed", "image", "crash"}, {"waiting-mixed", "config", "crash", "ready"},
-		{"waiting-mixed", "ready"}, {"deadline-over", "image", "crash"}, {"deadline-over", "config"}, {"short", "config"}} {
+		{"waiting-mixed", "ready"}, {"short", "secret", "ready"}, {"waiting-mixed", "secret", "ready"}, {"deadline-over", "image", "crash"}, {"deadline-over", "config"}, {"short", "config"}} {
 		var text bytes.Buffer
 		last := ""
 		for n := 2; n <= 120; n++ {
@@ -140,3 +163,20 @@ func TestMoreOutcomesThanActions(t *testing.T) {
 }
 
 func decided(s *deployment.Snapshot) []decision.Action { return deployment.Decide(s).Actions }
+
+// TestNumbers holds the key numbers of each golden.
+func TestNumbers(t *testing.T) {
+	var text bytes.Buffer
+	for _, file := range goldenFiles(t) {
+		s, err := deployment.Decode(readGolden(t, file).snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(strings.TrimSuffix(filepath.Base(file), ".txtar"))
+		for _, f := range deployment.Numbers(s) {
+			fmt.Fprintf(&text, " %s=%s", f.Name, f.Value)
+		}
+		text.WriteString("\n")
+	}
+	compare(t, "testdata/numbers.txtar", &txtar.Archive{Comment: text.Bytes()})
+}
