@@ -126,11 +126,10 @@ func (t *decider) ask(id string, answer bool, facts ...decision.Fact) bool {
 // write adds an action.
 func (t *decider) write(a decision.Action) { t.verdict.Actions = append(t.verdict.Actions, a) }
 
-// hold adds a write that was refused and marks the question that refused it.
+// hold adds a write that was refused and marks the question that refused it, which is
+// the last one.
 func (t *decider) hold(h decision.Held) {
-	if last := t.verdict.Path.Last(); last != nil && last.Question == h.Question {
-		last.Holds = true
-	}
+	t.verdict.Path.Last().Holds = true
 	t.verdict.Held = append(t.verdict.Held, h)
 }
 

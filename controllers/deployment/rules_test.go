@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,7 @@ func TestAppendHistory(t *testing.T) {
 		{"next", "5", "7", "5,7"},
 		{"one entry makes room", long, "7", strings.TrimPrefix(long, "1234567890123456789,") + ",7"},
 		{"exactly 2000 fits", strings.Repeat("1", 1998), "7", strings.Repeat("1", 1998) + ",7"},
+		{"no more goes than must", "1,22," + strings.Repeat("3", 1995), "7", "22," + strings.Repeat("3", 1995) + ",7"},
 		{"empty entries start anew", ",5", "7", "7"},
 		{"2001 drops the long one", strings.Repeat("1", 1999), "7", "7"},
 		{"a revision that can never fit", "5", strings.Repeat("9", 2001), ""},
@@ -427,6 +429,53 @@ func TestClause(t *testing.T) {
 	} {
 		if got := v.clause(&tc.f, tc.first).At(at); got != tc.want {
 			t.Errorf("%+v, first %v: %q", tc.f, tc.first, got)
+		}
+	}
+}
+
+// TestRecreateBlockers: Recreate waits for the ReplicaSets that have pods, by either count.
+func TestRecreateBlockers(t *testing.T) {
+	set := func(name string, reported, running int64) ReplicaSet {
+		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, StatusReplicas: reported, NonTerminal: running}
+	}
+	v := Decide(&Snapshot{Now: at, Found: true, Name: "web", Want: 2, Strategy: recreate, NextName: "web-new",
+		ReplicaSets: []ReplicaSet{set("a", 0, 1), set("b", 0, 0), set("c", 1, 0), set("d", 2, 2)}})
+	if len(v.Held) != 1 || v.Held[0].When.Needed != 3 {
+		t.Fatalf("held %+v, want one that waits for 3 pods", v.Held)
+	}
+	want := []decision.Blocker{{Kind: "ReplicaSet", Name: "a"}, {Kind: "ReplicaSet", Name: "c"}, {Kind: "ReplicaSet", Name: "d"}}
+	if diff := cmp.Diff(want, v.Held[0].Blockers); diff != "" || v.Held[0].BlockerCount != 3 {
+		t.Errorf("%d blockers (-want +got):\n%s", v.Held[0].BlockerCount, diff)
+	}
+}
+
+// TestSetBlockers names ten of any number.
+func TestSetBlockers(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, maxBlockers: maxBlockers, maxBlockers + 1: maxBlockers} {
+		rs := ReplicaSet{Blocking: make([]Pod, n)}
+		first, count := setBlockers(slices.Repeat([]*ReplicaSet{{}}, n))
+		if len(first) != want || count != int64(n) || len(blockers(&rs)) != want {
+			t.Errorf("%d of %d ReplicaSets and %d pods, want %d", len(first), n, len(blockers(&rs)), want)
+		}
+	}
+}
+
+// TestPausedAtZero: [S-1] an annotation of a ReplicaSet without pods stays as it is, even
+// where it is not what is wanted.
+func TestPausedAtZero(t *testing.T) {
+	for size, want := range []int{0, 1} {
+		v := Decide(&Snapshot{Now: at, Found: true, Paused: true, Want: int64(size), Strategy: recreate, ReplicaSets: []ReplicaSet{
+			{Name: "web", UID: "w", Mine: true, Matches: true, SameTemplate: true, Revision: "1", Replicas: int64(size), Desired: "3", Max: digits(int64(size))}}})
+		if len(v.Actions) != want {
+			t.Errorf("with %d pods: %+v, want %d writes", size, v.Actions, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for n, want := range map[int64]time.Duration{-1: 0, 0: 0, 1: time.Second, 1<<31 - 1: (1<<31 - 1) * time.Second, 1 << 31: (1<<31 - 1) * time.Second} {
+		if got := seconds(n); got != want {
+			t.Errorf("%d: %s", n, got)
 		}
 	}
 }
