@@ -139,6 +139,8 @@ func TestSurplus(t *testing.T) {
 		"lowest revision first":   {1, []ReplicaSet{set("a", "10", nil), set("b", "9", nil), set("c", "2", nil)}, 2, []string{"c", "b"}},
 		"missing counts as 0":     {1, []ReplicaSet{set("a", "1", nil), set("b", "", nil)}, 1, []string{"b"}},
 		"unreadable: by age":      {1, []ReplicaSet{set("b", "x", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},
+		"unreadable and younger":  {1, []ReplicaSet{set("a", "5", nil), set("b", "x", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"a"}},
+		"too large and older":     {1, []ReplicaSet{set("b", "99999999999999999999", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},
 		"deleting does not count": {1, []ReplicaSet{set("a", "1", func(rs *ReplicaSet) { rs.Deleting = true }), set("b", "2", nil)}, 0, nil},
 		"busy ones are not made up for": {1, []ReplicaSet{
 			set("a", "1", func(rs *ReplicaSet) { rs.StatusReplicas = 1 }),
@@ -476,6 +478,29 @@ func TestSeconds(t *testing.T) {
 	for n, want := range map[int64]time.Duration{-1: 0, 0: 0, 1: time.Second, 1<<31 - 1: (1<<31 - 1) * time.Second, 1 << 31: (1<<31 - 1) * time.Second} {
 		if got := seconds(n); got != want {
 			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
+// TestRefusedCreate: [N-5] a refusal that the sync has learnt from is none.
+func TestRefusedCreate(t *testing.T) {
+	create := decision.Action{Kind: decision.CreateReplicaSet, Target: decision.Ref{Name: "web-new"}}
+	for name, tc := range map[string]struct {
+		kind decision.ActionKind
+		o    decision.Outcome
+		want bool
+	}{
+		"refused":          {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied"}}, true},
+		"learnt from":      {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied", Terminal: true}}, false},
+		"for no reason":    {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused}, false},
+		"unknown":          {decision.CreateReplicaSet, decision.Outcome{State: decision.Unknown, Failure: &decision.Failure{Message: "lost"}}, false},
+		"of another write": {decision.UpdateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied"}}, false},
+	} {
+		a := create
+		a.Kind = tc.kind
+		c := &settler{last: decision.Round{Verdict: decision.Verdict{Actions: []decision.Action{a}}, Outcomes: []decision.Outcome{tc.o}}}
+		if r := c.refusedCreate(); (r != nil) != tc.want || tc.want && r.message() != `Failed to create new replica set "web-new": denied` {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }
