@@ -504,3 +504,20 @@ func TestRefusedCreate(t *testing.T) {
 		}
 	}
 }
+
+func TestStartupTimes(t *testing.T) {
+	for _, tc := range []struct {
+		took             []time.Duration
+		fastest, slowest time.Duration
+	}{
+		{nil, 0, 0}, {[]time.Duration{5}, 5, 5}, {[]time.Duration{5, 3}, 3, 5}, {[]time.Duration{3, 5}, 3, 5}, {[]time.Duration{5, 3, 9, 4}, 3, 9}, {[]time.Duration{5, -1}, 0, 5},
+	} {
+		var c StartupTimes
+		for _, took := range tc.took {
+			c.Add(took)
+		}
+		if want := (StartupTimes{Pods: int64(len(tc.took)), Fastest: tc.fastest, Slowest: tc.slowest}); c != want {
+			t.Errorf("%v: %+v", tc.took, c)
+		}
+	}
+}
