@@ -521,3 +521,23 @@ func TestStartupTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestRefreshAnnotations: [S-3] under Recreate only an annotation that is known to be
+// another one is written.
+func TestRefreshAnnotations(t *testing.T) {
+	set := func(name, desired string) ReplicaSet {
+		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, Replicas: 1, Desired: desired}
+	}
+	v := Decide(&Snapshot{Now: at, Found: true, Want: 2, Strategy: recreate, ReplicaSets: []ReplicaSet{set("a", "3"), set("b", ""), set("c", "x"), set("d", "2")}})
+	if len(v.Actions) != 1 || v.Actions[0].Target.Name != "a" {
+		t.Errorf("writes %+v, want one of a", v.Actions)
+	}
+}
+
+// TestAdoptsNone: what is being deleted or does not match is not adopted.
+func TestAdoptsNone(t *testing.T) {
+	v := viewOf(&Snapshot{ReplicaSets: []ReplicaSet{{Name: "a", Matches: true, Deleting: true}, {Name: "b"}, {Name: "c", Matches: true}}})
+	if len(v.adopt) != 1 || v.adopt[0].Name != "c" || len(v.children)+len(v.release) != 0 {
+		t.Errorf("adopts %d, owns %d, releases %d", len(v.adopt), len(v.children), len(v.release))
+	}
+}
