@@ -91,13 +91,12 @@ const (
 type leaf uint8
 
 const (
-	leafIdle         leaf = iota // there is nothing to write
+	leafIdle         leaf = iota // there is nothing to write, but annotations of sizes that stay
 	leafEcho                     // a write of its own is not seen yet
 	leafGone                     // there is no such Deployment
 	leafParent                   // read live, it is gone or being deleted
 	leafClaims                   // ReplicaSets are adopted or released
 	leafStamps                   // the new ReplicaSet lacks annotations ([G-1])
-	leafRefreshes                // annotations of sizes that stay
 	leafNamespace                // its namespace is being deleted
 	leafCreates                  // the ReplicaSet of the template
 	leafNotCached                // that one exists, and is not in the cache
@@ -127,11 +126,10 @@ func (t *decider) ask(id string, answer bool, facts ...decision.Fact) bool {
 // write adds an action.
 func (t *decider) write(a decision.Action) { t.verdict.Actions = append(t.verdict.Actions, a) }
 
-// hold adds a write that was refused and marks the question that refused it.
+// hold adds a write that was refused and marks the question that refused it, which is
+// the last one.
 func (t *decider) hold(h decision.Held) {
-	if last := t.verdict.Path.Last(); last != nil && last.Question == h.Question {
-		last.Holds = true
-	}
+	t.verdict.Path.Last().Holds = true
 	t.verdict.Held = append(t.verdict.Held, h)
 }
 

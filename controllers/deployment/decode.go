@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -54,9 +53,6 @@ func decode(data []byte) (*Snapshot, error) {
 	if err := reader.Decode(&s); err != nil {
 		return nil, err
 	}
-	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is text after the snapshot: give one snapshot at a time")
-	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -85,7 +81,7 @@ func checkDepth(data []byte) error {
 }
 
 // checkVersion comes before the fields, as a newer snapshot may have some that
-// would otherwise be reported as unknown.
+// would otherwise be reported as unknown. It refuses text after the snapshot as well.
 func checkVersion(data []byte) error {
 	var head struct {
 		Version *int `json:"v"`

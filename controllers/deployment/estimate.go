@@ -63,7 +63,7 @@ func (v *view) outlook() (*StartupTimes, *decision.Estimate) {
 	}
 	code := v.unknowable()
 	switch waits := v.newAvailable() < s.Want; {
-	case !waits && (code == "" || v.blocker() == nil || v.blocker().Code != code):
+	case !waits && (v.blocker() == nil || v.blocker().Code != code):
 		return nil, nil
 	case code == "":
 		return v.newSet.Startup, nil

@@ -73,6 +73,7 @@ func TestScalingExamples(t *testing.T) {
 		{name: "3 to 2, the oldest loses", was: 3, want: 2, sizes: []int64{1, 1, 1}, after: []int64{1, 1, 0}, leaf: "S-3"},
 		{name: "4 to 5 without a new one", was: 4, want: 5, noNew: true, sizes: []int64{2, 2}, after: []int64{3, 2}, leaf: "S-3"},
 		{name: "6 to 0", was: 6, want: 0, sizes: []int64{3, 2, 1}, after: []int64{0, 0, 0}, leaf: "S-3"},
+		{name: "6 to 0, with none noted on the new one", was: 6, want: 0, desired: []int64{-1, 6, 6}, sizes: []int64{0, 2, 1}, after: []int64{0, 0, 0}, leaf: "S-3"},
 		{name: "10 to 20, surge 2", was: 10, want: 20, surge: 2, sizes: []int64{6, 6}, after: []int64{11, 11}, leaf: "S-3"},
 		{name: "10 to 50, surge 3 to 6", was: 10, want: 50, surge: 6, desired: []int64{7, 7}, sizes: []int64{5, 8}, after: []int64{22, 34}, leaf: "S-3"},
 		{name: "10 to 14 with another template", was: 10, want: 14, noNew: true, sizes: []int64{7, 3}, after: []int64{10, 4}, leaf: "S-3"},

@@ -114,4 +114,8 @@ func TestShrunkAndGrownCountsTheLeast(t *testing.T) {
 	if shrinks() {
 		t.Fatal("old pods go although the new ones may be gone")
 	}
+	s.ReplicaSets[0].Least, s.ReplicaSets[1].Least = &least, nil
+	if v := deployment.Decide(s); shrinks() || v.Leaf() != "RR-4" {
+		t.Fatalf("old pods go although others of them may be gone; it ends at %s", v.Leaf())
+	}
 }

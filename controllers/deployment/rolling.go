@@ -156,7 +156,7 @@ func (t *decider) scaleDown(question string, sets []*ReplicaSet, to []int64, gon
 			t.resize(leafSteps, question, rs, to[i])
 		}
 	}
-	if gone > 0 && gone < t.oldTotal {
+	if gone > 0 {
 		t.holdRest(sets, to, question)
 	}
 }

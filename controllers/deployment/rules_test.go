@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 )
 
 var at = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -54,6 +56,7 @@ func TestAppendHistory(t *testing.T) {
 		{"next", "5", "7", "5,7"},
 		{"one entry makes room", long, "7", strings.TrimPrefix(long, "1234567890123456789,") + ",7"},
 		{"exactly 2000 fits", strings.Repeat("1", 1998), "7", strings.Repeat("1", 1998) + ",7"},
+		{"no more goes than must", "1,22," + strings.Repeat("3", 1995), "7", "22," + strings.Repeat("3", 1995) + ",7"},
 		{"empty entries start anew", ",5", "7", "7"},
 		{"2001 drops the long one", strings.Repeat("1", 1999), "7", "7"},
 		{"a revision that can never fit", "5", strings.Repeat("9", 2001), ""},
@@ -136,6 +139,8 @@ func TestSurplus(t *testing.T) {
 		"lowest revision first":   {1, []ReplicaSet{set("a", "10", nil), set("b", "9", nil), set("c", "2", nil)}, 2, []string{"c", "b"}},
 		"missing counts as 0":     {1, []ReplicaSet{set("a", "1", nil), set("b", "", nil)}, 1, []string{"b"}},
 		"unreadable: by age":      {1, []ReplicaSet{set("b", "x", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},
+		"unreadable and younger":  {1, []ReplicaSet{set("a", "5", nil), set("b", "x", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"a"}},
+		"too large and older":     {1, []ReplicaSet{set("b", "99999999999999999999", nil), set("a", "5", func(rs *ReplicaSet) { rs.Created = at.Add(time.Hour) })}, 1, []string{"b"}},
 		"deleting does not count": {1, []ReplicaSet{set("a", "1", func(rs *ReplicaSet) { rs.Deleting = true }), set("b", "2", nil)}, 0, nil},
 		"busy ones are not made up for": {1, []ReplicaSet{
 			set("a", "1", func(rs *ReplicaSet) { rs.StatusReplicas = 1 }),
@@ -160,7 +165,7 @@ func TestLastRevision(t *testing.T) {
 		revisions []string
 		want      int64
 	}{
-		{nil, 0}, {[]string{"1"}, 0}, {[]string{"1", "2"}, 1}, {[]string{"7", "3", "9", "x", ""}, 7}, {[]string{"4", "4"}, 4},
+		{nil, 0}, {[]string{"1"}, 0}, {[]string{"1", "2"}, 1}, {[]string{"7", "3", "9", "x", ""}, 7}, {[]string{"4", "4"}, 4}, {[]string{"9", "7", "8"}, 8}, {[]string{"9", "8", "7"}, 8},
 	} {
 		s := &Snapshot{}
 		for i, r := range tc.revisions {
@@ -196,12 +201,16 @@ func TestRequeue(t *testing.T) {
 		"running":             {new(int64(600)), reasonUpdated, 100 * time.Second, 501 * time.Second},
 		"due":                 {new(int64(600)), reasonUpdated, 600 * time.Second, time.Second},
 		"over, not marked":    {new(int64(600)), reasonUpdated, 700 * time.Second, time.Second},
+		"complete":            {new(int64(600)), reasonUpdated, 100 * time.Second, 0},
 		"complete before":     {new(int64(600)), reasonDone, 100 * time.Second, 0},
 		"marked":              {new(int64(600)), reasonDeadline, 100 * time.Second, 0},
 		"no deadline":         {nil, reasonUpdated, 100 * time.Second, 0},
 		"longest that exists": {new(int64(1<<31 - 1)), reasonUpdated, 0, (1<<31 - 1 + 1) * time.Second},
 	} {
 		c := &settler{view: viewOf(&Snapshot{Now: at, Want: 3, Deadline: tc.deadline})}
+		if name == "complete" {
+			c.report.Status = Status{Replicas: 3, Updated: 3, Available: 3}
+		}
 		c.report.Status.Conditions = []decision.Condition{{Type: condProgressing, Status: "True", Reason: tc.reason, Updated: at.Add(-tc.updated)}}
 		c.requeue()
 		got := time.Duration(0)
@@ -211,5 +220,324 @@ func TestRequeue(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: looks again in %s, want %s", name, got, tc.want)
 		}
+	}
+}
+
+// TestMinReadyTimer: the first pod that has been ready for long enough rings, in
+// whichever ReplicaSet it is; what is past rings no more.
+func TestMinReadyTimer(t *testing.T) {
+	set := func(age time.Duration, ready ...time.Duration) ReplicaSet {
+		rs := ReplicaSet{Name: age.String(), UID: age.String(), Mine: true, Matches: true, Created: at.Add(-age), MinReady: 60}
+		for _, ago := range ready {
+			rs.Blocking = append(rs.Blocking, Pod{Ready: true, ReadySince: at.Add(-ago)})
+		}
+		return rs
+	}
+	for name, tc := range map[string]struct {
+		sets []ReplicaSet
+		want time.Duration
+	}{
+		"the old one":           {[]ReplicaSet{set(2, 50*time.Second), set(1, 10*time.Second)}, 10 * time.Second},
+		"the new one":           {[]ReplicaSet{set(2, 10*time.Second), set(1, 50*time.Second)}, 10 * time.Second},
+		"the old one alone":     {[]ReplicaSet{set(2, 50*time.Second), set(1)}, 10 * time.Second},
+		"the new one alone":     {[]ReplicaSet{set(2), set(1, 50*time.Second)}, 10 * time.Second},
+		"the second pod":        {[]ReplicaSet{set(1, 10*time.Second, 20*time.Second)}, 40 * time.Second},
+		"the first pod":         {[]ReplicaSet{set(1, 20*time.Second, 10*time.Second)}, 40 * time.Second},
+		"one is due":            {[]ReplicaSet{set(1, 60*time.Second, 10*time.Second)}, 50 * time.Second},
+		"none waits":            {[]ReplicaSet{set(2), set(1)}, 0},
+		"nothing known of when": {[]ReplicaSet{{Mine: true, Matches: true, MinReady: 60, Blocking: []Pod{{Ready: true}, {ReadySince: at}}}}, 0},
+	} {
+		c := &settler{view: viewOf(&Snapshot{Now: at, ReplicaSets: tc.sets})}
+		c.minReadyTimer()
+		got := time.Duration(0)
+		if len(c.report.Timers) > 0 {
+			got = c.report.Timers[0].At.Sub(at)
+		}
+		if got != tc.want || len(c.report.Timers) > 1 {
+			t.Errorf("%s: looks again in %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestUrgent: somebody may be waiting for any of these changes of a status.
+func TestUrgent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Report)
+		want   bool
+	}{
+		"nothing":           {func(*Report) {}, false},
+		"a generation":      {func(r *Report) { r.Status.ObservedGeneration++ }, true},
+		"a revision":        {func(r *Report) { r.Revision = "2" }, true},
+		"more pods":         {func(r *Report) { r.Status.Replicas++ }, false},
+		"fewer pods":        {func(r *Report) { r.Status.Replicas-- }, true},
+		"more ready":        {func(r *Report) { r.Status.Ready++ }, false},
+		"fewer ready":       {func(r *Report) { r.Status.Ready-- }, true},
+		"more available":    {func(r *Report) { r.Status.Available++ }, false},
+		"fewer available":   {func(r *Report) { r.Status.Available-- }, true},
+		"a collision":       {func(r *Report) { r.Status.Collisions = new(int64(1)) }, true},
+		"available at last": {func(r *Report) { setCondition(&r.Status, decision.Condition{Type: condAvailable, Status: "True"}) }, true},
+		"available again":   {func(r *Report) { dropCondition(&r.Status, condAvailable) }, true},
+		"a failure":         {func(r *Report) { setCondition(&r.Status, decision.Condition{Type: condReplicaFailure, Status: "True"}) }, true},
+		"progress": {func(r *Report) {
+			setCondition(&r.Status, decision.Condition{Type: condProgressing, Status: "True", Reason: reasonUpdated})
+		}, false},
+		"complete": {func(r *Report) {
+			setCondition(&r.Status, decision.Condition{Type: condProgressing, Status: "True", Reason: reasonDone})
+		}, true},
+		"over the deadline": {func(r *Report) {
+			setCondition(&r.Status, decision.Condition{Type: condProgressing, Status: "False", Reason: reasonUpdated})
+		}, true},
+		"something of users": {func(r *Report) { setCondition(&r.Status, decision.Condition{Type: "Odd", Status: "True"}) }, false},
+	} {
+		for _, before := range []string{reasonCreated, reasonFound} {
+			st := Status{Replicas: 3, Ready: 3, Available: 3, Conditions: []decision.Condition{
+				{Type: condProgressing, Status: "True", Reason: before}, {Type: condAvailable, Status: "False", Reason: reasonBelow}}}
+			c := &settler{view: viewOf(&Snapshot{Now: at, Status: st})}
+			c.report.Status = copyStatus(st)
+			if tc.change(&c.report); c.urgent() != tc.want {
+				t.Errorf("%s after %s: urgent is %v", name, before, c.urgent())
+			}
+		}
+	}
+}
+
+// TestOldUnblocks: how many of the new pods it takes until one more old pod may go, of
+// 10 that are wanted.
+func TestOldUnblocks(t *testing.T) {
+	for _, tc := range []struct {
+		size, available, unavailable, old, may int64
+		want                                   string
+	}{
+		{4, 4, 0, 4, 0, "when 3 more pods become available"},
+		{5, 5, 0, 5, 0, "when 1 more pod becomes available"},
+		{3, 0, 3, 10, 0, "when any 1 of the 3 becomes ready"},
+		{3, 0, 3, 9, 0, "when any 2 of the 3 become ready"},
+		{3, 0, 3, 8, 0, "when all 3 become ready"},
+		{3, 0, 3, 7, 0, "when all 3 become ready"},
+		{3, 0, 3, 8, 2, "when any 1 of the 3 becomes ready"},
+		{1, 0, 1, 10, 0, "when it becomes ready"},
+		{1, 0, 1, 8, 0, "when it becomes ready"},
+		{3, 0, 5, 9, 0, "when any 2 of them become ready"},
+		{3, 0, 5, 10, 0, "when any 1 of them becomes ready"},
+		{3, 0, 5, 8, 0, "when any 3 of them become ready"},
+		{3, 0, 5, 7, 0, "when they become ready"},
+	} {
+		set := func(name string, size, available int64) ReplicaSet {
+			return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, SameTemplate: name == "new", Replicas: size, StatusReplicas: size, Available: available}
+		}
+		s := &Snapshot{Now: at, Want: 10, Strategy: rollingUpdate, MaxSurge: &IntOrPercent{Int: 3}, MaxUnavailable: &IntOrPercent{Int: tc.may},
+			ReplicaSets: []ReplicaSet{set("new", tc.size, tc.available), set("old", tc.old, tc.old)}}
+		s.ReplicaSets[0].Unavailable = tc.unavailable
+		if got := viewOf(s).oldUnblocks(nil).At(at); got != tc.want {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}
+
+// TestKeeper: new pods keep old ones only while some of them are missing.
+func TestKeeper(t *testing.T) {
+	for available, want := range []string{diagnosis.Image, diagnosis.Image, ""} {
+		v := viewOf(&Snapshot{Now: at, Want: 2, Strategy: rollingUpdate, ReplicaSets: []ReplicaSet{{Name: "new", UID: "n", Mine: true, Matches: true, SameTemplate: true,
+			Replicas: 2, StatusReplicas: 2, Available: int64(available), Unavailable: 1, Blocking: []Pod{{Name: "p", Created: at, Image: "web:404", Reason: "ImagePullBackOff"}}}}})
+		got := ""
+		if f := v.keeper(); f != nil {
+			got = f.Code
+		}
+		if got != want {
+			t.Errorf("with %d of 2 available it is %q, want %q", available, got, want)
+		}
+	}
+}
+
+// TestUnseen: that nothing is known of a pod is usual for as long as pods usually take.
+func TestUnseen(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{assumedUsual - time.Second: true, assumedUsual: false, assumedUsual + time.Second: false} {
+		list := Diagnose(&Snapshot{Now: at, Want: 2, LastProgress: at.Add(-ago), ReplicaSets: []ReplicaSet{{Mine: true, Matches: true, SameTemplate: true,
+			Replicas: 2, StatusReplicas: 2, Available: 1}}}).Findings
+		if len(list) != 1 || list[0].Code != diagnosis.Probe || list[0].Usual != want {
+			t.Errorf("%s after progress: %+v, want usual %v", ago, list, want)
+		}
+	}
+}
+
+// TestWaitForEcho: of several writes that are not seen yet, the first check rings, and
+// never before a second.
+func TestWaitForEcho(t *testing.T) {
+	for name, tc := range map[string]struct {
+		checks []time.Duration // from now; 0 for an unknown one
+		want   time.Duration
+	}{
+		"one":                {[]time.Duration{20 * time.Second}, 20 * time.Second},
+		"the first":          {[]time.Duration{20 * time.Second, 30 * time.Second}, 20 * time.Second},
+		"the second":         {[]time.Duration{30 * time.Second, 20 * time.Second}, 20 * time.Second},
+		"the first, unknown": {[]time.Duration{0, 20 * time.Second}, 20 * time.Second},
+		"the other, unknown": {[]time.Duration{20 * time.Second, 0}, 20 * time.Second},
+		"unknown":            {[]time.Duration{0}, time.Second},
+		"over":               {[]time.Duration{-time.Second}, time.Second},
+	} {
+		s := &Snapshot{Now: at}
+		for _, d := range tc.checks {
+			e := Echo{Object: "ReplicaSet web"}
+			if d != 0 {
+				e.Check = at.Add(d)
+			}
+			s.Echo = append(s.Echo, e)
+		}
+		timers := Decide(s).Timers
+		if len(timers) != 1 || timers[0].At.Sub(at) != tc.want {
+			t.Errorf("%s: %+v, want one in %s", name, timers, tc.want)
+		}
+	}
+	if timers := Decide(&Snapshot{Now: at, Echo: []Echo{{Check: at}}}).Timers; timers[0].At.Sub(at) != time.Second {
+		t.Errorf("due now: %+v", timers)
+	}
+}
+
+// TestSameCondition: a condition is published again for any difference.
+func TestSameCondition(t *testing.T) {
+	a := decision.Condition{Type: "A", Status: "True", Reason: "R", Message: "m", Updated: at, Transition: at}
+	if b := a; !sameCondition(a, b) {
+		t.Error("a copy differs")
+	}
+	for name, change := range map[string]func(*decision.Condition){
+		"type":       func(c *decision.Condition) { c.Type = "B" },
+		"status":     func(c *decision.Condition) { c.Status = "False" },
+		"reason":     func(c *decision.Condition) { c.Reason = "S" },
+		"message":    func(c *decision.Condition) { c.Message = "n" },
+		"updated":    func(c *decision.Condition) { c.Updated = at.Add(1) },
+		"transition": func(c *decision.Condition) { c.Transition = at.Add(1) },
+	} {
+		b := a
+		if change(&b); sameCondition(a, b) {
+			t.Errorf("another %s is the same", name)
+		}
+	}
+}
+
+// TestClause: the only pod of the first finding is named, of others their number is said.
+func TestClause(t *testing.T) {
+	v := viewOf(&Snapshot{Deadline: new(int64(600))})
+	for _, tc := range []struct {
+		f     decision.Finding
+		first bool
+		want  string
+	}{
+		{decision.Finding{Count: 1, Pods: []string{"a"}}, true, "new pod a"},
+		{decision.Finding{Count: 2, Pods: []string{"a"}}, true, "2 new pods"},
+		{decision.Finding{Count: 1}, true, "1 new pod"},
+		{decision.Finding{Count: 1, Pods: []string{"a"}}, false, "1"},
+		{decision.Finding{Count: 1, Pods: []string{"a"}, Old: true}, true, "old pod a"},
+		{decision.Finding{Count: 1, Pods: []string{"a"}, Old: true}, false, "1 old pod"},
+	} {
+		if got := v.clause(&tc.f, tc.first).At(at); got != tc.want {
+			t.Errorf("%+v, first %v: %q", tc.f, tc.first, got)
+		}
+	}
+}
+
+// TestRecreateBlockers: Recreate waits for the ReplicaSets that have pods, by either count.
+func TestRecreateBlockers(t *testing.T) {
+	set := func(name string, reported, running int64) ReplicaSet {
+		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, StatusReplicas: reported, NonTerminal: running}
+	}
+	v := Decide(&Snapshot{Now: at, Found: true, Name: "web", Want: 2, Strategy: recreate, NextName: "web-new",
+		ReplicaSets: []ReplicaSet{set("a", 0, 1), set("b", 0, 0), set("c", 1, 0), set("d", 2, 2)}})
+	if len(v.Held) != 1 || v.Held[0].When.Needed != 3 {
+		t.Fatalf("held %+v, want one that waits for 3 pods", v.Held)
+	}
+	want := []decision.Blocker{{Kind: "ReplicaSet", Name: "a"}, {Kind: "ReplicaSet", Name: "c"}, {Kind: "ReplicaSet", Name: "d"}}
+	if diff := cmp.Diff(want, v.Held[0].Blockers); diff != "" || v.Held[0].BlockerCount != 3 {
+		t.Errorf("%d blockers (-want +got):\n%s", v.Held[0].BlockerCount, diff)
+	}
+}
+
+// TestSetBlockers names ten of any number.
+func TestSetBlockers(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, maxBlockers: maxBlockers, maxBlockers + 1: maxBlockers} {
+		rs := ReplicaSet{Blocking: make([]Pod, n)}
+		first, count := setBlockers(slices.Repeat([]*ReplicaSet{{}}, n))
+		if len(first) != want || count != int64(n) || len(blockers(&rs)) != want {
+			t.Errorf("%d of %d ReplicaSets and %d pods, want %d", len(first), n, len(blockers(&rs)), want)
+		}
+	}
+}
+
+// TestPausedAtZero: [S-1] an annotation of a ReplicaSet without pods stays as it is, even
+// where it is not what is wanted.
+func TestPausedAtZero(t *testing.T) {
+	for size, want := range []int{0, 1} {
+		v := Decide(&Snapshot{Now: at, Found: true, Paused: true, Want: int64(size), Strategy: recreate, ReplicaSets: []ReplicaSet{
+			{Name: "web", UID: "w", Mine: true, Matches: true, SameTemplate: true, Revision: "1", Replicas: int64(size), Desired: "3", Max: digits(int64(size))}}})
+		if len(v.Actions) != want {
+			t.Errorf("with %d pods: %+v, want %d writes", size, v.Actions, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for n, want := range map[int64]time.Duration{-1: 0, 0: 0, 1: time.Second, 1<<31 - 1: (1<<31 - 1) * time.Second, 1 << 31: (1<<31 - 1) * time.Second} {
+		if got := seconds(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
+// TestRefusedCreate: [N-5] a refusal that the sync has learnt from is none.
+func TestRefusedCreate(t *testing.T) {
+	create := decision.Action{Kind: decision.CreateReplicaSet, Target: decision.Ref{Name: "web-new"}}
+	for name, tc := range map[string]struct {
+		kind decision.ActionKind
+		o    decision.Outcome
+		want bool
+	}{
+		"refused":          {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied"}}, true},
+		"learnt from":      {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied", Terminal: true}}, false},
+		"for no reason":    {decision.CreateReplicaSet, decision.Outcome{State: decision.Refused}, false},
+		"unknown":          {decision.CreateReplicaSet, decision.Outcome{State: decision.Unknown, Failure: &decision.Failure{Message: "lost"}}, false},
+		"of another write": {decision.UpdateReplicaSet, decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Message: "denied"}}, false},
+	} {
+		a := create
+		a.Kind = tc.kind
+		c := &settler{last: decision.Round{Verdict: decision.Verdict{Actions: []decision.Action{a}}, Outcomes: []decision.Outcome{tc.o}}}
+		if r := c.refusedCreate(); (r != nil) != tc.want || tc.want && r.message() != `Failed to create new replica set "web-new": denied` {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestStartupTimes(t *testing.T) {
+	for _, tc := range []struct {
+		took             []time.Duration
+		fastest, slowest time.Duration
+	}{
+		{nil, 0, 0}, {[]time.Duration{5}, 5, 5}, {[]time.Duration{5, 3}, 3, 5}, {[]time.Duration{3, 5}, 3, 5}, {[]time.Duration{5, 3, 9, 4}, 3, 9}, {[]time.Duration{5, -1}, 0, 5},
+	} {
+		var c StartupTimes
+		for _, took := range tc.took {
+			c.Add(took)
+		}
+		if want := (StartupTimes{Pods: int64(len(tc.took)), Fastest: tc.fastest, Slowest: tc.slowest}); c != want {
+			t.Errorf("%v: %+v", tc.took, c)
+		}
+	}
+}
+
+// TestRefreshAnnotations: [S-3] under Recreate only an annotation that is known to be
+// another one is written.
+func TestRefreshAnnotations(t *testing.T) {
+	set := func(name, desired string) ReplicaSet {
+		return ReplicaSet{Name: name, UID: name, Mine: true, Matches: true, Replicas: 1, Desired: desired}
+	}
+	v := Decide(&Snapshot{Now: at, Found: true, Want: 2, Strategy: recreate, ReplicaSets: []ReplicaSet{set("a", "3"), set("b", ""), set("c", "x"), set("d", "2")}})
+	if len(v.Actions) != 1 || v.Actions[0].Target.Name != "a" {
+		t.Errorf("writes %+v, want one of a", v.Actions)
+	}
+}
+
+// TestAdoptsNone: [A-1] what is being deleted or does not match is not adopted.
+func TestAdoptsNone(t *testing.T) {
+	v := viewOf(&Snapshot{ReplicaSets: []ReplicaSet{{Name: "a", Matches: true, Deleting: true}, {Name: "b"}, {Name: "c", Matches: true}}})
+	if len(v.adopt) != 1 || v.adopt[0].Name != "c" || len(v.children)+len(v.release) != 0 {
+		t.Errorf("adopts %d, owns %d, releases %d", len(v.adopt), len(v.children), len(v.release))
 	}
 }

@@ -149,7 +149,7 @@ func (p *teller) written(keep func(*decision.Action) bool) []*decision.Action {
 }
 
 func resized(a *decision.Action) bool {
-	return a.Kind == decision.UpdateReplicaSet && a.Size != nil && a.Size.From != a.Size.To
+	return a.Kind == decision.UpdateReplicaSet && a.Size != nil
 }
 
 // progressing is the Progressing condition after this sync, nil if there is none.

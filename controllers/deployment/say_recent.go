@@ -6,7 +6,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/decision"
 )
 
-// withRecentChange adds what others lately did to a settled Deployment.
+// withRecentChange adds what others lately did to a settled Deployment, which has its
+// new ReplicaSet.
 func (p *teller) withRecentChange(lead decision.Words) decision.Words {
 	n := p.s.Recent
 	if n == nil || !p.stillApplies(n) {
@@ -26,7 +27,7 @@ func (p *teller) stillApplies(n *decision.RecentChange) bool {
 	case decision.ScaledBack:
 		return slices.ContainsFunc(p.children, func(rs *ReplicaSet) bool { return rs.Name == n.Object && rs.Replicas == n.To })
 	case decision.WentBack:
-		return p.newSet != nil && p.newSet.Name == n.Object
+		return p.newSet.Name == n.Object
 	default:
 		return n.Kind == decision.Adopted
 	}

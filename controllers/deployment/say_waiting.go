@@ -133,9 +133,10 @@ func (p *teller) unfinished() bool {
 	return p.waits("unfinished", lead, p.clock(words("Continues when the cache shows its last write")))
 }
 
-// settled is everything wanted, updated and available, and seen.
+// settled is everything wanted, updated and available, and seen. It is asked where no
+// rollout is under way.
 func (p *teller) settled() bool {
-	if p.changePending() || !p.complete(p.status) && (p.rollingNow() || p.available < p.s.Want) {
+	if !p.complete(p.status) && p.available < p.s.Want {
 		return false
 	}
 	since := p.unchangedSince()

@@ -77,7 +77,7 @@ func (t *decider) scaleOne() {
 	// rollout never goes on. Writing the annotation alone ends that.
 	n, known := desired(rs)
 	if t.ask(qOneStale, known && rs.Replicas > 0 && n != t.s.Want, decision.Text("desired", rs.Desired)) {
-		t.resize(leafRefreshes, qOneStale, rs, rs.Replicas)
+		t.resize(leafIdle, qOneStale, rs, rs.Replicas)
 	}
 }
 
@@ -162,7 +162,7 @@ func (t *decider) refreshAnnotations() {
 	}
 	if t.ask(qRecreateStale, len(stale) > 0, decision.Count("stale", int64(len(stale)))) {
 		for _, rs := range stale {
-			t.resize(leafRefreshes, qRecreateStale, rs, rs.Replicas)
+			t.resize(leafIdle, qRecreateStale, rs, rs.Replicas)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func sizes(rs *ReplicaSet, to int64) []decision.Fact {
 }
 
 // resize writes the size of rs and the two annotations that go with it, and is the
-// leaf where that takes a write: of the size, or of annotations alone.
+// leaf where that takes a write of the size.
 func (t *decider) resize(at leaf, question string, rs *ReplicaSet, to int64) {
 	want, ceiling := t.s.Want, t.bounds.Ceiling()
 	a := decision.Action{Kind: decision.UpdateReplicaSet, Target: t.ref(rs), Discipline: decision.StopAtFirst,
@@ -188,13 +188,10 @@ func (t *decider) resize(at leaf, question string, rs *ReplicaSet, to int64) {
 	if rs.Max != digits(ceiling) {
 		a.Changes = append(a.Changes, decision.Change{Field: "metadata.annotations[" + annMax + "]", From: rs.Max, To: digits(ceiling)})
 	}
-	switch {
-	case len(a.Changes) == 0:
-		return
-	case a.Size != nil:
+	if a.Size != nil {
 		t.leaf = at
-	case t.leaf == leafIdle:
-		t.leaf = leafRefreshes
 	}
-	t.write(a)
+	if len(a.Changes) > 0 {
+		t.write(a)
+	}
 }

@@ -144,10 +144,11 @@ func amount(v *IntOrPercent) *rollingupdate.Amount {
 // status reports, and no more than it had been made since, as the others may be
 // gone without the status saying so yet.
 func counted(rs *ReplicaSet) int64 {
+	size := rs.Replicas
 	if rs.Least != nil {
-		return rollingupdate.Counted(rs.Available, *rs.Least)
+		size = *rs.Least
 	}
-	return rollingupdate.Counted(rs.Available, rs.Replicas)
+	return rollingupdate.Counted(rs.Available, size)
 }
 
 // namespaceTerminating reports whether the namespace is being deleted, as far as is known.

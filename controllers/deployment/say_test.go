@@ -1,0 +1,182 @@
+package deployment_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+)
+
+// TestSentences says what a change of a recorded sync makes of its sentence.
+func TestSentences(t *testing.T) {
+	for _, c := range []struct {
+		name, golden string
+		change       func(*deployment.Snapshot, *decision.Try)
+		want         string
+	}{
+		{"dropped, nothing known of an error", "settled", func(_ *deployment.Snapshot, try *decision.Try) {
+			*try = decision.Try{Dropped: true, Limit: 1}
+		}, "dropped after 1 try"},
+		{"dropped for what it is itself", "strategy-unknown", func(_ *deployment.Snapshot, try *decision.Try) {
+			*try = decision.Try{Dropped: true, Limit: 15}
+		}, "dropped after 15 tries, the last error: unexpected deployment strategy type: Canary"},
+		{"a lost pod is being started", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			lose(s, deployment.Pod{})
+			set(s, true).StatusReplicas--
+			s.LastProgress = s.Now
+		}, "7 of 8 new pods are available"},
+		{"a lost pod has come back and is not ready", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			lose(s, deployment.Pod{Name: "p", Created: s.Now, Phase: "Running", ContainerState: decision.ContainerState{Running: s.Now}})
+			s.LastProgress = s.Now
+		}, "7 of 8 available since 03:13:00; pod p is running but not ready"},
+		{"short, nothing known of when", "short", func(s *deployment.Snapshot, _ *decision.Try) {
+			set(s, true).CopyStale, s.LastProgress = true, time.Time{}
+			s.Status.Conditions = slices.DeleteFunc(s.Status.Conditions, func(c decision.Condition) bool { return c.Type == "Available" })
+		}, "5 of 6 available; pod cart-7d4b9c6f5x-2kqxv keeps crashing (CrashLoopBackOff)"},
+		{"scaled without a deadline, after one has passed", "scale-up", func(s *deployment.Snapshot, _ *decision.Try) {
+			s.Deadline, s.LastProgress = nil, time.Time{}
+			progressing(s).Reason = "ProgressDeadlineExceeded"
+		}, "scaled 3 → 5"},
+		{"old pods that are not ready, at the floor", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			*s = *rolling()
+			behind := s.ReplicaSets[0]
+			behind.Name, behind.UID, behind.Replicas, behind.StatusReplicas, behind.Available = "behind", "b", 2, 2, 3
+			waits := &s.ReplicaSets[0]
+			waits.Replicas, waits.StatusReplicas, waits.Available, waits.Unavailable = 6, 6, 1, 5
+			waits.Blocking = []deployment.Pod{{Name: "p", Created: s.Now.Add(-time.Hour), Phase: "Running"}}
+			s.ReplicaSets[1].Available, s.ReplicaSets[1].Desired = 5, "10"
+			s.ReplicaSets = append(s.ReplicaSets, behind)
+			s.Want = 10
+		}, "old pod p is running but not ready"},
+		{"revisions are deleted during a rollout", "settled", func(s *deployment.Snapshot, _ *decision.Try) {
+			*s = *rolling()
+			s.HistoryLimit = new(int64(0))
+			s.ReplicaSets = append(s.ReplicaSets, deployment.ReplicaSet{Name: "older", UID: "oo", Created: s.Now.Add(-time.Hour), Mine: true, Matches: true})
+			s.Status.Replicas, s.Status.Updated, s.Status.Available = 10, 10, 10
+		}, "5 new pods are not ready, so 8 old pods stay: removing one leaves 7 available, below the floor of 8"},
+	} {
+		g := readGolden(t, "testdata/golden/"+c.golden+".txtar")
+		s, err := deployment.Decode(g.snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(s, &g.try)
+		got := run(s, g.try, g.publish, answered(g.rounds, nil)).sentence
+		if text := got.Lead.At(s.Now); text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+// lose makes the new ReplicaSet miss one available pod, which is in the way if it has a name.
+func lose(s *deployment.Snapshot, p deployment.Pod) {
+	rs := set(s, true)
+	rs.Ready, rs.Available, rs.Unavailable = rs.Replicas-1, rs.Replicas-1, 1
+	if p.Name != "" {
+		rs.Blocking = []deployment.Pod{p}
+	}
+}
+
+// TestRoomInALead: the longer a name gets, the less is said beside it. The file has from
+// which length of the name on something else is said, with the name as NAME.
+func TestRoomInALead(t *testing.T) {
+	pods := map[string]deployment.Pod{
+		"image":  {Name: "a", Reason: "ErrImagePull", Image: "NAME", Message: "not found"},
+		"config": {Name: "b", Reason: "CreateContainerConfigError", Message: `configmap "NAME" not found`},
+		"secret": {Name: "d", Reason: "CreateContainerConfigError", Message: `secret "NAME" not found`},
+		"crash":  {Name: "c", Reason: "CrashLoopBackOff"},
+		"ready":  {Name: "NAME", Phase: "Running"},
+	}
+	named := regexp.MustCompile(`zz+( … z+)?`) // as it may be shortened
+	var got txtar.Archive
+	for _, c := range [][]string{{"waiting-mixed", "image", "config"}, {"waiting-mixed", "image", "crash"}, {"waiting-mixed", "config", "crash", "ready"},
+		{"waiting-mixed", "ready"}, {"short", "secret", "ready"}, {"waiting-mixed", "secret", "ready"}, {"deadline-over", "image", "crash"}, {"deadline-over", "config"}, {"short", "config"}} {
+		var text bytes.Buffer
+		last := ""
+		for n := 2; n <= 120; n++ {
+			g := readGolden(t, "testdata/golden/"+c[0]+".txtar")
+			s, err := deployment.Decode(g.snapshot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rs := set(s, true)
+			rs.Unavailable, rs.Blocking = max(2, int64(len(c)-1)), nil
+			rs.Available = rs.Replicas - rs.Unavailable
+			for _, kind := range c[1:] {
+				p := pods[kind]
+				p.Created = s.Now.Add(-time.Hour)
+				for _, text := range []*string{&p.Name, &p.Image, &p.Message} {
+					*text = strings.ReplaceAll(*text, "NAME", strings.Repeat("z", n))
+				}
+				rs.Blocking = append(rs.Blocking, p)
+			}
+			said := run(s, g.try, g.publish, answered(g.rounds, nil)).sentence
+			if now := named.ReplaceAllString(said.Lead.At(s.Now)+". "+said.Then.At(s.Now), "NAME"); now != last {
+				fmt.Fprintf(&text, "%d: %s.\n", n, now)
+				last = now
+			}
+		}
+		got.Files = append(got.Files, txtar.File{Name: strings.Join(c, " "), Data: text.Bytes()})
+	}
+	compare(t, "testdata/room.txtar", &got)
+}
+
+// TestMoreOutcomesThanActions: an answer to what was not asked is no part of a sync.
+func TestMoreOutcomesThanActions(t *testing.T) {
+	for _, file := range goldenFiles(t) {
+		g := readGolden(t, file)
+		s, err := deployment.Decode(g.snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := func(more ...decision.Outcome) string {
+			act := answered(g.rounds, nil)
+			p := run(s, g.try, nil, func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
+				outcomes, learnt := act(v)
+				return append(outcomes, more...), learnt
+			})
+			text := p.sentence.At(s.Now)
+			if p.report != nil {
+				text += fmt.Sprint(p.report.Events, p.report.Status.Conditions)
+			}
+			return text
+		}
+		if g.try.Dropped || slices.ContainsFunc(decided(s), func(a decision.Action) bool { return a.Kind == decision.DeleteReplicaSet }) {
+			continue // Of these it matters that anything was tried, and what failed.
+		}
+		want := tell()
+		for _, state := range []decision.State{decision.Written, decision.Refused, decision.Conflicted} {
+			if got := tell(decision.Outcome{State: state, Failure: &decision.Failure{Message: "denied"}}); got != want {
+				t.Errorf("%s, %s: %q, want %q", file, state, got, want)
+			}
+		}
+	}
+}
+
+func decided(s *deployment.Snapshot) []decision.Action { return deployment.Decide(s).Actions }
+
+// TestNumbers holds the key numbers of each golden.
+func TestNumbers(t *testing.T) {
+	var text bytes.Buffer
+	for _, file := range goldenFiles(t) {
+		s, err := deployment.Decode(readGolden(t, file).snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(strings.TrimSuffix(filepath.Base(file), ".txtar"))
+		for _, f := range deployment.Numbers(s) {
+			fmt.Fprintf(&text, " %s=%s", f.Name, f.Value)
+		}
+		text.WriteString("\n")
+	}
+	compare(t, "testdata/numbers.txtar", &txtar.Archive{Comment: text.Bytes()})
+}
