@@ -140,7 +140,7 @@ func credential(s string, i int, hints []hint) (from, to int) {
 			continue
 		}
 		if h.form.find != nil {
-			if from, to = h.form.find(s, i, i+len(h.text)); to > from {
+			if from, to := h.form.find(s, i, i+len(h.text)); to > from {
 				return from, to
 			}
 			continue
@@ -162,7 +162,7 @@ func credential(s string, i int, hints []hint) (from, to int) {
 			return from, to
 		}
 	}
-	return 0, 0
+	return nowhere()
 }
 
 // hasFold reports whether a text begins with one in lower case, in any case.
@@ -211,11 +211,11 @@ var login = regexp.MustCompile(`^[ =]?["']?[^\s:"']{1,80}:([^\s"']+)`)
 // curlUser is the password behind the flag with which curl takes one. Others take a user and a group.
 func curlUser(s string, begin, end int) (from, to int) {
 	if !strings.Contains(s[max(0, begin-window):begin], "curl") {
-		return 0, 0
+		return nowhere()
 	}
 	m := login.FindStringSubmatchIndex(s[end:])
 	if m == nil {
-		return 0, 0
+		return nowhere()
 	}
 	return end + m[2], end + m[3]
 }

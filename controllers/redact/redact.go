@@ -115,7 +115,7 @@ const user = `User "`
 // hasLogin reports whether what stands before an @ may be a login, and not the name of a
 // person or a package: a colon stands in it, or a scheme before it and no slash.
 func hasLogin(word string) bool {
-	before := word[:max(0, strings.LastIndexByte(word, '@'))]
+	before := word[:strings.LastIndexByte(word, '@')+1]
 	if _, address, found := strings.Cut(before, "://"); found {
 		return strings.Contains(address, ":") || !strings.Contains(address, "/")
 	}

@@ -231,7 +231,10 @@ func TestImages(t *testing.T) {
 		"nginx#token=abc": "nginx#…", "nginx;token=abc": "nginx;…", "host/nginx?token=abc": "host/nginx?…", "nginx?token=abc": "nginx?…",
 		"u:p#x@host/app": "…@host/app", "u:p?x@host/app;a": "…@host/app;…", "nginx:ghp_" + random: "nginx:…", "nginx:1 password=x": "nginx:1 password=…",
 		"https://u:p?w@host/app": "https://…@host/app",
-		"token@host/app":         "…@host/app", "host/app@sha256:abc123…": "host/app@sha256:abc123…", "host/app%23token%3Dhunter2": "host/app%…", "nginx:ghp\u200b_" + random: "nginx:…", "a\nb": "a b",
+		"?x":                     "?…", "nginx?": "nginx?", "a@host": "…@host", "@host": "@host", "@sha256:0a": "@sha256:0a", // One letter before the sign, or none.
+		"u:p@host/app@sha512:" + strings.Repeat("0a", 16): "…@host/app@sha512:" + strings.Repeat("0a", 16), "u:p@host/app@sha512:" + strings.Repeat("0a", 15) + "0": "…@sha512:" + strings.Repeat("0a", 15) + "0",
+		"u:p@host/app@sha512:" + strings.Repeat("0g", 16): "…@sha512:" + strings.Repeat("0g", 16), "u@host/app@:" + strings.Repeat("0a", 16): "…@:" + strings.Repeat("0a", 16),
+		"token@host/app": "…@host/app", "host/app@sha256:abc123…": "host/app@sha256:abc123…", "host/app%23token%3Dhunter2": "host/app%…", "nginx:ghp\u200b_" + random: "nginx:…", "a\nb": "a b",
 	} {
 		if got := redact.Image(ref); got != want {
 			t.Errorf("%q becomes %q, want %q", ref, got, want)
