@@ -127,6 +127,7 @@ var masks = []struct {
 		{"password=<none>", "password=<none>"},
 		{"password=<none> x", "password=<none> x"},
 		{"password=<x", "password=…"},
+		{"password=<none", "password=…"},
 		{"DB_PASSWORD: <set to the key 'x'> y", "DB_PASSWORD: <set to the key 'x'> y"},
 	}},
 	{"a value in quotes ends with them", [][2]string{

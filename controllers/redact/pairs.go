@@ -213,7 +213,7 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 	case ':':
 		return i, i, false
 	case '<':
-		if word, _, _ := strings.Cut(s[i:min(len(s), i+window)], ">"); never(word + ">") {
+		if to = strings.IndexByte(s[i:min(len(s), i+window)], '>'); never(s[i : i+to+1]) {
 			return i, i, false
 		}
 	}
