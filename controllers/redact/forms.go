@@ -10,7 +10,7 @@ import (
 type form struct {
 	// hints are in lower case and found in any.
 	hints []string
-	// pattern has a group for each place where the credential may stand.
+	// pattern has a group where the credential stands.
 	pattern *regexp.Regexp
 	// apart: neither a letter nor a digit stands before the hint.
 	apart bool
@@ -140,7 +140,7 @@ func credential(s string, i int, hints []hint) (from, to int) {
 			continue
 		}
 		if h.form.find != nil {
-			if from, to := h.form.find(s, i, i+len(h.text)); to > from {
+			if from, to = h.form.find(s, i, i+len(h.text)); to > from {
 				return from, to
 			}
 			continue
@@ -150,13 +150,11 @@ func credential(s string, i int, hints []hint) (from, to int) {
 			end = min(end, i+window)
 		}
 		m := h.form.pattern.FindStringSubmatchIndex(s[i:end])
-		for g := 2; g+1 < len(m); g += 2 {
-			if m[g] >= 0 && m[g+1] > m[g] && (h.form.likely == nil || h.form.likely(s[i+m[g]:i+m[g+1]])) && i+m[g+1] > to {
-				from, to = i+m[g], i+m[g+1]
-			}
+		if m != nil && (h.form.likely == nil || h.form.likely(s[i+m[2]:i+m[3]])) {
+			from, to = i+m[2], i+m[3]
 		}
 		if to > 0 {
-			if to == end && end < len(s) {
+			if to == end {
 				to += len(s[to:]) - len(strings.TrimLeftFunc(s[to:], func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`,;", r) }))
 			}
 			return from, to
@@ -220,9 +218,9 @@ func curlUser(s string, begin, end int) (from, to int) {
 	return end + m[2], end + m[3]
 }
 
-// mixed reports whether a word has capital letters, small ones and digits.
+// mixed reports whether a word that begins with small letters has capital ones and digits.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s && strings.ToUpper(s) != s
+	return strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s
 }
 
 // noSentence reports whether a word is no part of one.

@@ -20,6 +20,8 @@ var masks = []struct {
 	}},
 	{"a plural is a key, but of no short one, not of what quotas count, and with no number", [][2]string{
 		{"secrets=hunter2", "secrets=hunter2"},
+		{`password="{"`, `password="…"`},
+		{"password=abc:", "password=…"},
 		{"auths=hunter2", "auths=hunter2"},
 		{"sigs=hunter2", "sigs=hunter2"},
 		{"password=4711", "password=…"},
@@ -57,6 +59,7 @@ var masks = []struct {
 		{"password=Invalid", "password=…"},
 		{"spec.password: Invalid choice", "spec.password: Invalid choice"},
 		{`spec.password: Invalid choice: "hunter2"`, `spec.password: Invalid choice: "hunter2"`},
+		{`spec.password: Invalid names: "a"`, `spec.password: Invalid names: "a"`},
 		{`spec.password: Invalid value: "null"`, `spec.password: Invalid value: "null"`},
 		{"spec.password: Invalid value: bad", "spec.password: Invalid value: bad"},
 		{`spec.password: Unsupported value: "hunter2": supported values: "a"`, `spec.password: Unsupported value: "…": supported values: "a"`},
@@ -70,6 +73,7 @@ var masks = []struct {
 		{"existingSecrets=foo", "existingSecrets=foo"},
 		{"pull-secret=foo", "pull-secret=foo"},
 		{"app_existing_secret=foo", "app_existing_secret=foo"},
+		{"existing__secret=foo", "existing__secret=…"},
 		{"existing_token=foo", "existing_token=…"},
 		{"nonexisting.secret=foo", "nonexisting.secret=…"},
 		{"existing_secret: foo22222", "existing_secret: foo22222"},
@@ -87,6 +91,7 @@ var masks = []struct {
 		{`"--password","--token"`, `"--password","--token"`},
 		{`"--password","none"`, `"--password","none"`},
 		{`"--password","must" x`, `"--password","…" x`},
+		{`--password \nhunter2`, `--password \nhunter2`},
 		{"my_-password hunter2", "my_-password hunter2"},
 		{"x--password hunter2", "x--password hunter2"},
 		{"--9_password hunter2", "--9_password …"},
@@ -119,6 +124,7 @@ var masks = []struct {
 		{"password: {", "password: {"},
 		{`password:\n  hunter2`, `password:\n  …`},
 		{`password:\t hunter2`, `password:\t …`},
+		{`password:\`, `password:\`},
 		{`password:\x hunter2`, `password:\x hunter2`},
 	}},
 	{"angle brackets", [][2]string{
@@ -132,6 +138,8 @@ var masks = []struct {
 	}},
 	{"a value in quotes ends with them", [][2]string{
 		{`{\"password\":\"hunter\\\"2\"} x`, `{\"password\":\"…\"} x`},
+		{`{\"password\":\"hunter\\"2\"} x`, `{\"password\":\"…\"} x`},
+		{`%22password%22%3A%22hunter\\\%22 x`, `%22password%22%3A%22…\\\%22 x`},
 		{`password="a\\" x`, `password="…" x`},
 		{`password="a\" x" y`, `password="…" y`},
 		{"password=\"hunter\nnext", "password=\"…\nnext"},
@@ -141,6 +149,7 @@ var masks = []struct {
 	}},
 	{"a list ends with its bracket", [][2]string{
 		{"password=[hunter2 hunter3] and", "password=[…] and"},
+		{"password=[hunter2, x", "password=[…, x"},
 		{"password: [must be set]", "password: [must be set]"},
 		{`password=["hunter2"] and`, "password=[…] and"},
 		{`password=["must", "x"]`, "password=[…]"},
@@ -219,6 +228,8 @@ var masks = []struct {
 	{"words that never are a credential", [][2]string{
 		{"password: <redacted>", "password: <redacted>"},
 		{"password: <redacted>. x", "password: <redacted>. x"},
+		{"password=none.......", "password=…"},
+		{"password: required!!!!!!!!!!!!!!!", "password: …"},
 		{"password: none.", "password: none."},
 		{"password: nonesuch", "password: …"},
 		{"password=nil:", "password=nil:"},
@@ -269,6 +280,9 @@ func TestMasksAtBounds(t *testing.T) {
 	}{
 		{"the dash of a flag", "-", "a", 39, "password hunter2", "password …"},
 		{"backslashes before a quote", "password=", "\\", 15, "\"hunter2 x\"", "\"…\""},
+		{"blanks behind the dash of a list", "password: -", " ", 40, "hunter2", "…"},
+		{"blanks before the end of a line", "password:", " ", 38, `\nhunter2`, `\n…`},
+		{"the name of a variable", "name: ", "x", 251, "token value: hunter2", "token value: …"},
 		{"blanks behind a sign", "password:", " ", 40, "hunter2", "…"},
 		{"the command before a flag", "curl", " ", 252, " -u admin:hunter2", " -u admin:…"},
 	} {
@@ -277,6 +291,31 @@ func TestMasksAtBounds(t *testing.T) {
 			if got := redact.Text(sentence + c.after); got != sentence+want {
 				t.Errorf("%s, %d times %q: %q, want %q", c.about, n, c.repeated, got, sentence+want)
 			}
+		}
+	}
+}
+
+// TestMasksOfLongValues: only so much is read of a value that may be no credential.
+func TestMasksOfLongValues(t *testing.T) {
+	n := strings.Repeat
+	for _, row := range [][2]string{
+		{"token: " + n("a", 255) + "1 x", "token: … x"}, // It has a digit,
+		{"token: " + n("a", 256) + "1 x", "token: " + n("a", 256) + "1 x"},
+		{"token: [" + n("a", 255) + "1 x", "token: [… x"},
+		{"token: [" + n("a", 256) + "1 x", "token: [" + n("a", 256) + "1 x"},
+		{"basic " + n("a", 249) + "1 x", "basic … x"},
+		{"basic " + n("a", 250) + "1 x", "basic " + n("a", 250) + "1 x"},
+		{"basic abcdefg1!x " + n("a", 250), "basic …!x " + n("a", 250)}, // or it ends long before.
+		{"Value:{Name:DB_PASSWORD Value:a" + n(" ", 246) + "ValueFrom:nil}", "Value:{Name:DB_PASSWORD Value:… ValueFrom:nil}"},
+		{"Value:{Name:DB_PASSWORD Value:a" + n(" ", 247) + "ValueFrom:nil}", "Value:{Name:DB_PASSWORD Value:…" + n(" ", 247) + "ValueFrom:nil}"},
+		{"password: <set to the key " + n("k", 239) + ">", "password: <set to the key " + n("k", 239) + ">"},
+		{"password: <set to the key " + n("k", 240) + ">", "password: … to the key " + n("k", 240) + ">"},
+		{"password=[q " + n("b", 1021) + "] x", "password=[…] x"},
+		{"password=[q " + n("b", 1022) + "] x", "password=[… " + n("b", 1022) + "] x"},
+		{"https://" + n("a", 201) + "@host", "https://…@host"},
+	} {
+		if got := redact.Text(row[0]); got != row[1] {
+			t.Errorf("%q becomes %q, want %q", row[0], got, row[1])
 		}
 	}
 }

@@ -233,9 +233,7 @@ func whole(s string, from, to int) int {
 	to = wordEnd(s, to, len(s))
 	switch strings.ToLower(s[from:to]) {
 	case "basic", "bearer", "token", "negotiate":
-		if next := past(s, to, " "); next > to {
-			return wordEnd(s, next, len(s))
-		}
+		return wordEnd(s, past(s, to, " "), len(s))
 	}
 	return to
 }
@@ -266,7 +264,7 @@ func closing(s string, from, escaped int) int {
 		switch {
 		case s[i] == '\\':
 			run++
-		case s[i] == quote && (run <= escaped && escaped > 0 || escaped == 0 && run%2 == 0 || quote == '%'):
+		case s[i] == quote && (run <= escaped || escaped == 0 && run%2 == 0 || quote == '%'):
 			return i - run*min(escaped, 1)
 		default:
 			run = 0
@@ -280,9 +278,8 @@ func closing(s string, from, escaped int) int {
 
 // list is all that stands in brackets, or its first word.
 func list(s string, i int) (from, to int, quoted bool) {
-	quoted = pastQuote(s, i) > i
 	all, _, closed := strings.Cut(s[i:min(len(s), i+4*window)], "]")
-	if to = i + len(all); closed && (quoted || !prose(s[i:wordEnd(s, i, to)], "")) {
+	if to = i + len(all); closed && !prose(s[i:wordEnd(s, i, to)], "") {
 		return i, to, true
 	}
 	return i, wordEnd(s, i, min(len(s), i+window)), false
@@ -293,7 +290,7 @@ func list(s string, i int) (from, to int, quoted bool) {
 func block(s string, i int) (from, to int) {
 	i = past(s, i, "+-0123456789")
 	from = past(s, i, " \n\t\r")
-	if from == i || from == len(s) {
+	if from == i {
 		return nowhere()
 	}
 	broken := strings.LastIndexByte(s[i:from], '\n')
@@ -302,11 +299,11 @@ func block(s string, i int) (from, to int) {
 	}
 	indent := s[i+broken : from]
 	for to = from; ; {
-		end := strings.IndexByte(s[to:], '\n')
-		if end < 0 {
+		line, _, more := strings.Cut(s[to:], "\n")
+		if !more {
 			return from, len(s)
 		}
-		if to += end; len(indent) < 2 || !strings.HasPrefix(s[to:], indent) {
+		if to += len(line); len(indent) < 2 || !strings.HasPrefix(s[to:], indent) {
 			return from, to
 		}
 		to++
