@@ -299,10 +299,7 @@ func block(s string, i int) (from, to int) {
 	}
 	indent := s[i+broken : from]
 	for to = from; ; {
-		line, _, more := strings.Cut(s[to:], "\n")
-		if !more {
-			return from, len(s)
-		}
+		line, _, _ := strings.Cut(s[to:], "\n")
 		if to += len(line); len(indent) < 2 || !strings.HasPrefix(s[to:], indent) {
 			return from, to
 		}
