@@ -1,0 +1,216 @@
+package replicaset_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+)
+
+// answered runs a sync of one round, in which the one action ends in an outcome.
+func answered(s *replicaset.Snapshot, try decision.Try, o decision.Outcome) played {
+	return acted(s, try, func(decision.Verdict) []decision.Outcome { return []decision.Outcome{o} })
+}
+
+// TestNoBurstIsNoBound: a snapshot that was made without one bounds nothing.
+func TestNoBurstIsNoBound(t *testing.T) {
+	for _, burst := range []int64{-1, 0} {
+		s := sized(3)
+		s.Burst = burst
+		if creates, _ := writes(replicaset.Decide(s)); creates != 3 {
+			t.Errorf("with a burst of %d it creates %d", burst, creates)
+		}
+	}
+}
+
+// TestClaimsComeByName whatever the order of the UIDs and of the pods.
+func TestClaimsComeByName(t *testing.T) {
+	orphan := func(name, u string) replicaset.Pod {
+		return running(name, uid(u), func(p *replicaset.Pod) { p.Mine = false })
+	}
+	var names []string
+	for _, a := range replicaset.Decide(sized(3, orphan("b", "1"), orphan("c", "3"), orphan("a", "2"))).Actions {
+		names = append(names, a.Target.Name)
+	}
+	if !slices.Equal(names, []string{"a", "b", "c"}) {
+		t.Errorf("it claims %v", names)
+	}
+}
+
+// TestBucketsOfNoAge: an age that is not known, or not there yet, is in the bucket before
+// the first.
+func TestBucketsOfNoAge(t *testing.T) {
+	for name, c := range map[string]struct {
+		change change
+		want   string
+	}{"no creation": {noCreation, "-1"}, "created now": {created(0), "-1"}, "created later": {created(-time.Second), "-1"}, "a moment ago": {created(1), "0"}, "two": {created(2), "1"}} {
+		v := replicaset.Decide(sized(1, running("a", c.change), running("b", cost(9))))
+		for _, f := range v.Actions[0].Victims[0].Facts {
+			if f.Name == "ageBucket" && f.Value.String() != c.want {
+				t.Errorf("%s: bucket %s, want %s", name, f.Value, c.want)
+			}
+		}
+	}
+}
+
+// TestNothingIsSettledOfNoRound: a sync that never came to a round leaves its status alone.
+func TestNothingIsSettledOfNoRound(t *testing.T) {
+	x := replicaset.NewSync(sized(1, running("a")))
+	if r := x.Settle(nil); r.Publish || r.Hold || len(r.Path) > 0 {
+		t.Errorf("the report is %+v", r)
+	}
+	if told := x.Tell(nil, nil, decision.Try{}, now); told.Sentence.Code != "settled" {
+		t.Errorf("it says %s", told.Sentence.Code)
+	}
+}
+
+// TestAfterExpectsWhatWasWritten: [RS-3] all of what was written, or may have been, and of
+// what failed on its way as much as was done.
+func TestAfterExpectsWhatWasWritten(t *testing.T) {
+	for _, c := range []struct {
+		state decision.State
+		want  int64
+	}{{decision.Written, 3}, {decision.Unknown, 3}, {decision.Partly, 1}, {decision.Refused, 1}} {
+		for _, s := range []*replicaset.Snapshot{sized(3), sized(0, running("a"), running("b"), running("c"))} {
+			s.Expect = replicaset.Expectations{Creates: -1, Deletes: -1}
+			v := replicaset.Decide(s)
+			next := s.After(decision.Round{Verdict: v, Outcomes: []decision.Outcome{{State: c.state, Done: 1}}}, decision.Learnt{})
+			want := replicaset.Expectations{Creates: c.want, Deletes: -1, Since: now, Expires: now.Add(replicaset.ExpectationsTimeout)}
+			if s.Want == 0 {
+				want.Creates, want.Deletes = -1, c.want
+			}
+			if next.Expect != want {
+				t.Errorf("%s of %d wanted: it expects %+v", c.state, s.Want, next.Expect)
+			}
+		}
+	}
+}
+
+// TestHeldCountsWhatIsExpected: what was seen too often does not count against the rest.
+func TestHeldCountsWhatIsExpected(t *testing.T) {
+	for want, e := range map[int64]replicaset.Expectations{2: {Creates: 2, Deletes: -1}, 3: {Creates: -1, Deletes: 3}, 5: {Creates: 2, Deletes: 3}} {
+		s := sized(9)
+		s.Expect, s.Expect.Expires = e, now.Add(time.Minute)
+		v := replicaset.Decide(s)
+		if len(v.Held) != 1 || v.Held[0].When.Needed != want || v.Held[0].BlockerCount != want {
+			t.Errorf("%+v holds %+v", e, v.Held)
+		}
+	}
+}
+
+// TestEchoHoldsOnlyWhatWouldBe: [RS-1] of what is not there, or is being deleted, no write
+// is held back.
+func TestEchoHoldsOnlyWhatWouldBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*replicaset.Snapshot)
+		held   int
+	}{
+		"there":         {func(*replicaset.Snapshot) {}, 1},
+		"not there":     {func(s *replicaset.Snapshot) { s.Found = false }, 0},
+		"being deleted": {func(s *replicaset.Snapshot) { s.Deleting = true }, 0},
+		"nothing to do": {func(s *replicaset.Snapshot) { s.Want = 0 }, 0},
+	} {
+		s := sized(1)
+		s.Echo = []replicaset.Echo{
+			{Object: "Pod b", Written: "9", Cached: "8", Since: now, Check: now.Add(2 * time.Second)},
+			{Object: "Pod a", Written: "7", Cached: "6", Since: now, Check: now.Add(time.Second)},
+		}
+		c.change(s)
+		v := replicaset.Decide(s)
+		if len(v.Held) != c.held || len(v.Timers) != 1 || !v.Timers[0].At.Equal(now.Add(time.Second)) {
+			t.Errorf("%s: held %+v until %+v", name, v.Held, v.Timers)
+		}
+	}
+}
+
+// TestOutcomesInWords: what is said of how a write ended, and of when it is tried again.
+func TestOutcomesInWords(t *testing.T) {
+	refused := &decision.Failure{Code: 403, Reason: "Forbidden", Message: "pods are forbidden"}
+	again := decision.Try{Number: 2, Next: now.Add(time.Second)}
+	soon := decision.Try{Next: now.Add(time.Second)}
+	surplus := func() *replicaset.Snapshot { return sized(0, running("a")) }
+	for _, c := range []struct {
+		name string
+		s    *replicaset.Snapshot
+		try  decision.Try
+		o    decision.Outcome
+		want string
+	}{
+		{"a refused deletion", surplus(), decision.Try{}, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
+			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). It will be retried."},
+		{"tried again", surplus(), again, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
+			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Try 2, again in 1s."},
+		{"looked at again", surplus(), soon, decision.Outcome{State: decision.Refused, Failed: 1, Failure: refused},
+			"shop/web has failed: 1 of 1 pod cannot be deleted (pods are forbidden). Decides again in 1s."},
+		{"a lost reply", surplus(), decision.Try{}, decision.Outcome{State: decision.Unknown},
+			"shop/web is waiting: the reply to deleting pods was lost, so the next sync reads them live before it decides."},
+		{"a lost reply to a creation", sized(1), soon, decision.Outcome{State: decision.Unknown}, "shop/web is waiting: the reply to creating pods was lost, so the next sync reads them live before it decides. Decides again in 1s."},
+		{"a refused creation", sized(2), decision.Try{}, decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Failure: refused}, "shop/web has failed: the API server refuses 1 of 2 pods (pods are forbidden). Needs action: unblocks when it allows them or the template changes."},
+		{"a refused creation, tried again", sized(2), again, decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Failure: refused}, "shop/web has failed: the API server refuses 1 of 2 pods (pods are forbidden). Needs action: unblocks when it allows them or the template changes. Try 2, again in 1s."},
+	} {
+		p := answered(c.s, c.try, c.o)
+		if got := p.sentence.At(now); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+		if found := replicaset.Found(c.s, p.rounds).Findings; c.o.State == decision.Unknown && len(found) > 0 {
+			t.Errorf("%s: nobody is known to refuse, but it finds %+v", c.name, found)
+		}
+	}
+	late := answered(sized(1), decision.Try{}, decision.Outcome{State: decision.Superseded})
+	if c := late.report.Status.Conditions; len(c) > 0 {
+		t.Errorf("a write that came too late is reported as %+v", c)
+	}
+}
+
+// TestStatusInWords: what is said of a status that was not written.
+func TestStatusInWords(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    decision.Outcome
+		want string
+	}{
+		{"by somebody", decision.Outcome{State: decision.Conflicted, Other: &decision.Writer{Manager: "kubectl"}}, "shop/web is waiting: kubectl wrote it first. Decides again."},
+		{"by somebody, all told", decision.Outcome{State: decision.Conflicted, Other: &decision.Writer{Manager: "kubectl", RV: "9", Fields: []string{"spec.replicas"}}}, "shop/web is waiting: kubectl wrote it first, rv 7 became 9 (spec.replicas). Decides again."},
+		{"by nobody known", decision.Outcome{State: decision.Conflicted, Other: &decision.Writer{RV: "9", Fields: []string{"spec.replicas"}}}, "shop/web is waiting: another writer wrote it first. Decides again."},
+		{"by nobody", decision.Outcome{State: decision.Conflicted}, "shop/web is waiting: another writer wrote it first. Decides again."},
+		{"written", decision.Outcome{State: decision.Written}, "shop/web is settled: 1 of 1 pod is available."},
+	} {
+		s := sized(1, running("a"))
+		s.RV = "7"
+		if got := run(s, decision.Try{}, &c.o, decision.Nobody).sentence.At(now); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}
+
+// TestWaitsInWords: pods that wait for different things are told by what they wait for.
+func TestWaitsInWords(t *testing.T) {
+	waiting := func(name, why string) replicaset.Pod {
+		return running(name, unready, phase("Pending"), func(p *replicaset.Pod) { p.Reason, p.Since = why, now.Add(-time.Minute) })
+	}
+	image, config, node := waiting("a", "ImagePullBackOff"), waiting("b", "CreateContainerConfigError"), waiting("c", "Unschedulable")
+	node.Node, node.Message = "", "0/3 nodes are available: 3 Insufficient cpu."
+	for _, c := range []struct {
+		name string
+		s    *replicaset.Snapshot
+		want string
+	}{
+		{"one of one", sized(1, image), "shop/web is waiting: 1 of 1 pod is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled or the template changes."},
+		{"one of two", sized(2, image, running("z")), "shop/web is waiting: 1 of 2 pods is not available; a cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled or the template changes."},
+		{"two alike", sized(2, image, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 2 of 2 pods cannot pull its image (ImagePullBackOff). Needs action: unblocks when that image can be pulled or the template changes."},
+		{"two", sized(2, image, config), "shop/web is waiting: 2 of 2 pods are not available; a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks when that image can be pulled or the template changes and when it can be created as configured, or the template changes."},
+		{"three", sized(3, image, config, node), "shop/web is waiting: 3 of 3 pods are not available; c fits no node (…des have too little cpu), a cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (…ateContainerConfigError). Needs action: unblocks only when all of them are resolved."},
+		{"three, two alike", sized(3, image, config, waiting("d", "ImagePullBackOff")), "shop/web is waiting: 3 of 3 pods are not available; 2 cannot pull its image (ImagePullBackOff) and b cannot be started as it is configured (CreateContainerConfigError). Needs action: unblocks when that image can be pulled or the template changes and when it can be created as configured, or the template changes."},
+	} {
+		if got := run(c.s, decision.Try{}, nil, decision.Nobody).sentence.At(now); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+	s := sized(1)
+	s.Learnt.NamespaceTerminating = true
+	if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.Code; got != "namespace-terminating" {
+		t.Errorf("of a namespace that ends it says %s", got)
+	}
+}
