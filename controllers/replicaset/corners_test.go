@@ -64,6 +64,9 @@ func TestNothingIsSettledOfNoRound(t *testing.T) {
 	if told := x.Tell(nil, nil, decision.Try{}, now); told.Sentence.Code != "settled" {
 		t.Errorf("it says %s", told.Sentence.Code)
 	}
+	if told := replicaset.NewSync(sized(0, running("a"))).Tell(nil, nil, decision.Try{}, now); told.Sentence.Code != "claim-late" {
+		t.Errorf("with one pod too many it says %s", told.Sentence.Code)
+	}
 }
 
 // TestAfterExpectsWhatWasWritten: [RS-3] all of what was written, or may have been, and of
@@ -159,6 +162,9 @@ func TestOutcomesInWords(t *testing.T) {
 		}
 	}
 	late := answered(sized(1), decision.Try{}, decision.Outcome{State: decision.Superseded})
+	if told := answered(sized(1), decision.Try{}, decision.Outcome{State: decision.Superseded, Failure: refused}).sentence; told.Code == "namespace-terminating" {
+		t.Errorf("a write that came too late says %s", told.At(now))
+	}
 	if c := late.report.Status.Conditions; len(c) > 0 {
 		t.Errorf("a write that came too late is reported as %+v", c)
 	}
@@ -212,5 +218,106 @@ func TestWaitsInWords(t *testing.T) {
 	s.Learnt.NamespaceTerminating = true
 	if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.Code; got != "namespace-terminating" {
 		t.Errorf("of a namespace that ends it says %s", got)
+	}
+}
+
+// TestClaimsInWords: of two kinds of claims the adoptions are told, and they alone are counted.
+func TestClaimsInWords(t *testing.T) {
+	orphan := func(p *replicaset.Pod) { p.Mine = false }
+	stray := func(p *replicaset.Pod) { p.Matches = false }
+	s := sized(2, running("a", orphan), running("b", orphan), running("c", stray))
+	const want = "shop/web is moving: the next write adopts 2 pods without a controller."
+	if got := run(s, decision.Try{}, nil, decision.Nobody).sentence.At(now); got != want {
+		t.Errorf("it says %s", got)
+	}
+}
+
+// TestBlockerWaitsLongest: of the most frequent reason that pod is named that waits longest,
+// since it was created where it does not say since when.
+func TestBlockerWaitsLongest(t *testing.T) {
+	waits := func(name, why string, made, since time.Duration) replicaset.Pod {
+		return running(name, unready, created(made), func(p *replicaset.Pod) {
+			if p.Reason = why; since > 0 {
+				p.Since = now.Add(-since)
+			}
+		})
+	}
+	for _, c := range []struct {
+		pods []replicaset.Pod
+		want string
+	}{
+		{[]replicaset.Pod{waits("a", "X", 10*time.Minute, 0), waits("b", "X", time.Hour, 30*time.Minute)}, "b"},
+		{[]replicaset.Pod{waits("a", "X", 40*time.Minute, 0), waits("b", "X", time.Hour, 30*time.Minute)}, "a"},
+		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Minute), waits("b", "X", time.Hour, time.Minute)}, "a"},
+		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Hour), waits("b", "Y", time.Hour, 2*time.Second), waits("c", "Y", time.Hour, time.Second)}, "b"},
+		{[]replicaset.Pod{waits("a", "X", time.Hour, 0), running("b")}, "a"},
+	} {
+		p := run(sized(int64(len(c.pods)), c.pods...), decision.Try{}, nil, decision.Nobody)
+		got := ""
+		for _, step := range p.report.Path {
+			for _, f := range step.Facts {
+				if f.Name == "blocker" {
+					got = f.Value.String()
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("the blocker is %q, want %s", got, c.want)
+		}
+	}
+}
+
+// TestFirstToSettleRings: [RS-11] the timer is that of the pod that is available first, and
+// a pod without a time has none; what is settled is so since the youngest got ready.
+func TestFirstToSettleRings(t *testing.T) {
+	for _, c := range []struct {
+		pods []replicaset.Pod
+		want time.Duration
+	}{
+		{[]replicaset.Pod{running("a", readyFor(4*time.Second)), running("b", readyFor(7*time.Second))}, 3 * time.Second},
+		{[]replicaset.Pod{running("a", readyFor(7*time.Second)), running("b", readyFor(4*time.Second))}, 3 * time.Second},
+		{[]replicaset.Pod{running("a", readyNoTime), running("b", readyFor(4*time.Second))}, 6 * time.Second},
+		{[]replicaset.Pod{running("a", readyNoTime), running("b")}, 10 * time.Second},
+	} {
+		s := sized(2, c.pods...)
+		s.MinReady = 10
+		r := settle(s)
+		if len(r.Timers) == 0 || !r.Timers[len(r.Timers)-1].At.Equal(now.Add(c.want)) {
+			t.Errorf("timers %+v, want one in %s", r.Timers, c.want)
+		}
+	}
+	for _, pods := range [][]replicaset.Pod{{running("a"), running("b", readyFor(time.Minute))}, {running("a", readyFor(time.Minute)), running("b")}} {
+		if since := run(sized(2, pods...), decision.Try{}, nil, decision.Nobody).sentence.Since; !since.Equal(now.Add(-time.Minute)) {
+			t.Errorf("settled since %s", since)
+		}
+	}
+}
+
+// TestOnlyItsOwnAreLost: a pod that the cluster ended counts where it was one of its own
+// and is gone from the number.
+func TestOnlyItsOwnAreLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		mine, ending bool
+		want         int
+	}{"its own": {true, true, 1}, "somebody else's": {false, true, 0}, "still there": {true, false, 0}} {
+		s := sized(1, running("a", func(p *replicaset.Pod) {
+			p.Mine, p.Terminating = c.mine, c.ending
+			p.Disruption = &decision.Disruption{Target: "PreemptionByScheduler", At: now.Add(-time.Second)}
+		}))
+		if got := len(replicaset.Diagnose(s).Findings); got != c.want {
+			t.Errorf("%s: %d findings", name, got)
+		}
+	}
+}
+
+// TestHeldNamesTen: of many blockers ten are named, and all are counted.
+func TestHeldNamesTen(t *testing.T) {
+	s := sized(1)
+	for range 12 {
+		s.Echo = append(s.Echo, replicaset.Echo{Object: "Pod a", Written: "9", Cached: "8", Since: now, Check: now.Add(time.Second)})
+	}
+	h := replicaset.Decide(s).Held[0]
+	if len(h.Blockers) != 10 || h.BlockerCount != 12 || h.When.Of.Kind != "Pod" || h.When.Of.Name != "a" || h.When.Of.RV != "9" {
+		t.Errorf("%d of %d blockers, until %+v", len(h.Blockers), h.BlockerCount, h.When)
 	}
 }
