@@ -2,6 +2,7 @@ package replicaset_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -91,12 +92,51 @@ func TestAfterExpectsWhatWasWritten(t *testing.T) {
 	}
 }
 
+// TestAfterKeepsWhatIsKnown: what a round did not do changes nothing, and what it found out
+// replaces what was known.
+func TestAfterKeepsWhatIsKnown(t *testing.T) {
+	s := sized(3)
+	s.Learnt.Parent = "gone"
+	v := replicaset.Decide(s)
+	for _, outcomes := range [][]decision.Outcome{nil, {{State: decision.Refused}}} {
+		next := s.After(decision.Round{Verdict: v, Outcomes: outcomes}, decision.Learnt{})
+		if next.Expect != s.Expect || next.Learnt.Parent != "gone" {
+			t.Errorf("it expects %+v and knows %+v", next.Expect, next.Learnt)
+		}
+	}
+	if next := s.After(decision.Round{}, decision.Learnt{Parent: "being deleted"}); next.Learnt.Parent != "being deleted" {
+		t.Errorf("it knows %+v", next.Learnt)
+	}
+}
+
+// TestStatusWithoutWhatWasDeleted: a deletion that was written took all of its pods, and one
+// that went only so far those that it names.
+func TestStatusWithoutWhatWasDeleted(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    decision.Outcome
+		want int64
+	}{
+		"all": {decision.Outcome{State: decision.Written, Done: 2}, 1}, "none": {decision.Outcome{State: decision.Refused, Failed: 2}, 3},
+		"one": {decision.Outcome{State: decision.Partly, Done: 1, Failed: 1, Names: []string{"a"}}, 2},
+	} {
+		s := sized(1, running("a", cost(-2)), running("b", cost(-1)), running("c"))
+		if got := answered(s, decision.Try{}, c.o).report.Status.Replicas; got != c.want {
+			t.Errorf("%s: %d pods, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestHeldCountsWhatIsExpected: what was seen too often does not count against the rest.
 func TestHeldCountsWhatIsExpected(t *testing.T) {
 	for want, e := range map[int64]replicaset.Expectations{2: {Creates: 2, Deletes: -1}, 3: {Creates: -1, Deletes: 3}, 5: {Creates: 2, Deletes: 3}} {
 		s := sized(9)
 		s.Expect, s.Expect.Expires = e, now.Add(time.Minute)
 		v := replicaset.Decide(s)
+		for _, f := range v.Path[2].Facts[:2] {
+			if want := map[string]int64{"creates": max(0, e.Creates), "deletes": max(0, e.Deletes)}[f.Name]; f.Value.String() != strconv.FormatInt(want, 10) {
+				t.Errorf("%s are %s, want %d", f.Name, f.Value, want)
+			}
+		}
 		if len(v.Held) != 1 || v.Held[0].When.Needed != want || v.Held[0].BlockerCount != want {
 			t.Errorf("%+v holds %+v", e, v.Held)
 		}
@@ -232,6 +272,11 @@ func TestClaimsInWords(t *testing.T) {
 	}
 }
 
+func ending(p replicaset.Pod) replicaset.Pod {
+	p.Terminating = true
+	return p
+}
+
 // TestBlockerWaitsLongest: of the most frequent reason that pod is named that waits longest,
 // since it was created where it does not say since when.
 func TestBlockerWaitsLongest(t *testing.T) {
@@ -251,6 +296,8 @@ func TestBlockerWaitsLongest(t *testing.T) {
 		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Minute), waits("b", "X", time.Hour, time.Minute)}, "a"},
 		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Hour), waits("b", "Y", time.Hour, 2*time.Second), waits("c", "Y", time.Hour, time.Second)}, "b"},
 		{[]replicaset.Pod{waits("a", "X", time.Hour, 0), running("b")}, "a"},
+		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Hour), waits("b", "X", time.Hour, time.Minute)}, "a"},
+		{[]replicaset.Pod{ending(waits("a", "X", time.Hour, time.Hour)), waits("b", "X", time.Hour, time.Minute)}, "b"},
 	} {
 		p := run(sized(int64(len(c.pods)), c.pods...), decision.Try{}, nil, decision.Nobody)
 		got := ""
@@ -300,13 +347,17 @@ func TestOnlyItsOwnAreLost(t *testing.T) {
 		mine, ending bool
 		want         int
 	}{"its own": {true, true, 1}, "somebody else's": {false, true, 0}, "still there": {true, false, 0}} {
-		s := sized(1, running("a", func(p *replicaset.Pod) {
+		s := sized(2, running("a", func(p *replicaset.Pod) {
 			p.Mine, p.Terminating = c.mine, c.ending
 			p.Disruption = &decision.Disruption{Target: "PreemptionByScheduler", At: now.Add(-time.Second)}
 		}))
 		if got := len(replicaset.Diagnose(s).Findings); got != c.want {
 			t.Errorf("%s: %d findings", name, got)
 		}
+	}
+	s := sized(1, running("a", func(p *replicaset.Pod) { p.Ready = false }))
+	if s.MinReady = 10; len(replicaset.Diagnose(s).Findings) != 1 {
+		t.Error("a pod that was ready for long and is no longer keeps nobody")
 	}
 }
 

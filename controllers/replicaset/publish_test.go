@@ -56,6 +56,7 @@ func TestStatusWaits(t *testing.T) {
 		{"one is no longer available", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) {
 			s.MinReady, s.Pods[0].ReadySince, s.Pods[1].ReadySince = 10, s.Now.Add(-time.Minute), s.Now.Add(-time.Second)
 		}, false},
+		{"as many as wanted came up, and one is too many", published(2, pod("a", "ready"), pod("b"), pod("c")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = true }, true},
 		{"a generation", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Generation++ }, false},
 		{"one of two ended", published(1, pod("a", "ready"), pod("b", "ending"), pod("c", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:2] }, true},
 		{"the last one ended", published(1, pod("a", "ready"), pod("b", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, true},
