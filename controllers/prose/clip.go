@@ -46,8 +46,6 @@ func ClipMiddle(s string, limit int) string {
 		return s
 	case limit < 1:
 		return ""
-	case limit < 2:
-		return Ellipsis
 	}
 	const gap = 3 // characters between both ends
 	back := (limit - gap) * 2 / 3
@@ -67,7 +65,7 @@ func beforeCut(s string) string {
 }
 
 func afterCut(s string) string {
-	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+	if i := strings.IndexByte(s, ' '); i < len(s)/2 {
 		s = s[i+1:]
 	}
 	return strings.TrimLeft(s, " ,;:")

@@ -27,6 +27,7 @@ func TestClip(t *testing.T) {
 
 func TestClipMiddle(t *testing.T) {
 	long := "admission webhook says first this and then that, and at last the answer: 42."
+	digits := strings.Repeat("0123456789", 6)
 	for _, tt := range []struct {
 		s     string
 		limit int
@@ -36,7 +37,16 @@ func TestClipMiddle(t *testing.T) {
 		{long, 40, "admission … at last the answer: 42"},
 		{long, 12, "… answer: 42"},
 		{long, 2, "…2"}, {long, 1, "…"}, {long, 0, ""},
-		{" a \n\n b. ", 9, "a b"},
+		{" a \n\n b. ", 9, "a b"}, {"a b", 3, "a b"},
+		// A third of the room is for the front, if that is enough for a word.
+		{digits, 40, "0123456789012 … 678901234567890123456789"},
+		{digits, 25, "01234567 … 67890123456789"},
+		{digits, 24, "…" + digits[60-23:]},
+		// Half a word is left out, unless it is most of what stands there.
+		{"abcdef " + digits, 40, "abcdef 012345 … 678901234567890123456789"},
+		{"abcdefg " + digits, 40, "abcdefg … 678901234567890123456789"},
+		{digits + " abcdefghijkl", 40, "0123456789012 … abcdefghijkl"},
+		{digits + " abcdefghijk", 40, "0123456789012 … 890123456789 abcdefghijk"},
 		{"a\x1b[2Jb", 9, "a [2Jb"},
 	} {
 		got := prose.ClipMiddle(tt.s, tt.limit)
@@ -54,6 +64,9 @@ func TestHead(t *testing.T) {
 		if got := prose.Head("aä\n", limit); got != want {
 			t.Errorf("%d bytes are %q, want %q", limit, got, want)
 		}
+	}
+	if got := prose.Head("\x80\x80\x80", 2); got != "" {
+		t.Errorf("where no character begins, two bytes are %q", got)
 	}
 	if got := prose.Head("a", -1); got != "" {
 		t.Errorf("fewer than no bytes are %q", got)

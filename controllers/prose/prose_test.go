@@ -60,7 +60,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%q and %q both begin with %d bytes", tt.a, tt.b, got)
 		}
 	}
-	for message, want := range map[string]string{"": "", "refused": "refused", "get pods: dial tcp: refused": "refused", "127.0.0.1:80": "127.0.0.1:80"} {
+	for message, want := range map[string]string{"": "", "refused": "refused", ": refused": "refused", "get pods: dial tcp: refused": "refused", "127.0.0.1:80": "127.0.0.1:80"} {
 		if got := prose.LastClause(message); got != want {
 			t.Errorf("the last clause of %q is %q", message, got)
 		}

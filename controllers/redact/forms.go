@@ -10,7 +10,7 @@ import (
 type form struct {
 	// hints are in lower case and found in any.
 	hints []string
-	// pattern has a group for each place where the credential may stand.
+	// pattern has a group where the credential stands.
 	pattern *regexp.Regexp
 	// apart: neither a letter nor a digit stands before the hint.
 	apart bool
@@ -150,19 +150,17 @@ func credential(s string, i int, hints []hint) (from, to int) {
 			end = min(end, i+window)
 		}
 		m := h.form.pattern.FindStringSubmatchIndex(s[i:end])
-		for g := 2; g+1 < len(m); g += 2 {
-			if m[g] >= 0 && m[g+1] > m[g] && (h.form.likely == nil || h.form.likely(s[i+m[g]:i+m[g+1]])) && i+m[g+1] > to {
-				from, to = i+m[g], i+m[g+1]
-			}
+		if m != nil && (h.form.likely == nil || h.form.likely(s[i+m[2]:i+m[3]])) {
+			from, to = i+m[2], i+m[3]
 		}
 		if to > 0 {
-			if to == end && end < len(s) {
+			if to == end {
 				to += len(s[to:]) - len(strings.TrimLeftFunc(s[to:], func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`,;", r) }))
 			}
 			return from, to
 		}
 	}
-	return 0, 0
+	return nowhere()
 }
 
 // hasFold reports whether a text begins with one in lower case, in any case.
@@ -211,18 +209,18 @@ var login = regexp.MustCompile(`^[ =]?["']?[^\s:"']{1,80}:([^\s"']+)`)
 // curlUser is the password behind the flag with which curl takes one. Others take a user and a group.
 func curlUser(s string, begin, end int) (from, to int) {
 	if !strings.Contains(s[max(0, begin-window):begin], "curl") {
-		return 0, 0
+		return nowhere()
 	}
 	m := login.FindStringSubmatchIndex(s[end:])
 	if m == nil {
-		return 0, 0
+		return nowhere()
 	}
 	return end + m[2], end + m[3]
 }
 
-// mixed reports whether a word has capital letters, small ones and digits.
+// mixed reports whether a word that begins with small letters has capital ones and digits.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s && strings.ToUpper(s) != s
+	return strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s
 }
 
 // noSentence reports whether a word is no part of one.

@@ -28,23 +28,26 @@ func keyed(kind key, keys ...string) form {
 		from, to, quoted := valueAt(s, sign.end)
 		switch word := s[from:to]; {
 		case word == "" || never(word) || !quoted && sign.opens(word) || ofName(s, begin, end) || plural && number(word):
-			return 0, 0
+			return nowhere()
 		case sign.colon && (word == "Invalid" || word == "Unsupported" || word == "Duplicate"):
 			return invalid(s, to)
 		case kind == keyShort && !sign.quoted && (sign.apart || sign.colon):
-			return 0, 0
+			return nowhere()
 		case kind == keyWord && sign.colon && !sign.quoted && !random(word):
-			return 0, 0
+			return nowhere()
 		case !quoted && sign.quoted && sign.apart: // volume "token" : failed to mount
-			return 0, 0
+			return nowhere()
 		case !quoted && sign.colon && prose(word, s[to:]):
-			return 0, 0
+			return nowhere()
 		case !quoted:
 			to = whole(s, from, to)
 		}
 		return from, to
 	}}
 }
+
+// nowhere is the place of what is not found.
+func nowhere() (from, to int) { return }
 
 // secrets are counted in quotas; their plural is no key.
 func secrets(key string) bool { return strings.EqualFold(key, "secret") }
@@ -59,11 +62,11 @@ func ofName(s string, begin, end int) bool {
 func invalid(s string, i int) (from, to int) {
 	const said = " value: "
 	if !strings.HasPrefix(s[i:], said) {
-		return 0, 0
+		return nowhere()
 	}
 	from, to, quoted := valueAt(s, i+len(said))
 	if !quoted || never(s[from:to]) {
-		return 0, 0
+		return nowhere()
 	}
 	return from, to
 }
@@ -71,19 +74,19 @@ func invalid(s string, i int) (from, to int) {
 // flagged is the value of a flag that stands behind it: --password x, or "--password","x".
 func flagged(s string, begin, end int) (from, to int) {
 	if !flag(s, begin) {
-		return 0, 0
+		return nowhere()
 	}
 	next := pastQuote(s, end)
 	list := next > end && strings.HasPrefix(s[next:], ",")
 	if list {
 		next++
 	} else if next = end; end == len(s) || s[end] != ' ' {
-		return 0, 0
+		return nowhere()
 	}
 	from, to, quoted := valueAt(s, past(s, next, " "))
 	word := s[from:to]
 	if word == "" || never(word) || word[0] == '-' || list && !quoted || !quoted && prose(word, s[to:]) {
-		return 0, 0
+		return nowhere()
 	}
 	if !quoted {
 		to = whole(s, from, to)
@@ -105,28 +108,29 @@ func flag(s string, i int) bool {
 func env(s string, begin, end int) (from, to int) {
 	sign, found := signAt(s, end)
 	if !found {
-		return 0, 0
+		return nowhere()
 	}
 	from, to, _ = valueAt(s[:min(len(s), sign.end+window)], sign.end)
 	if !secretive(s[from:to], lower(s[begin]) == 'k') {
-		return 0, 0
+		return nowhere()
 	}
 	to = past(s, pastQuote(s, to), " \n\t\r,")
 	to = pastQuote(s, to)
 	if !hasFold(s[to:], "value") {
-		return 0, 0
+		return nowhere()
 	}
 	if sign, found = signAt(s, to+len("value")); !found {
-		return 0, 0
+		return nowhere()
 	}
 	from, to, quoted := valueAt(s, sign.end)
-	if word := s[from:to]; word == "" || never(word) || !quoted && (sign.opens(word) || hasFold(word, "valuefrom")) {
-		return 0, 0
+	if word := s[from:to]; never(word) || !quoted && (sign.opens(word) || hasFold(word, "valuefrom")) {
+		return nowhere()
 	}
 	if !quoted {
 		to = whole(s, from, to)
-		if rest := s[to:min(len(s), to+window)]; strings.Contains(rest, "ValueFrom:") && !strings.ContainsAny(rest[:strings.Index(rest, "ValueFrom:")], "{}") {
-			to += strings.Index(rest, "ValueFrom:") - 1 // A value may have blanks; what tells its end is the next field.
+		rest, _, more := strings.Cut(s[to:min(len(s), to+window)], "ValueFrom:")
+		if more && !strings.ContainsAny(rest, "{}") {
+			to += len(rest) - 1 // A value may have blanks; what tells its end is the next field.
 		}
 	}
 	return from, to
@@ -190,7 +194,7 @@ const wordEnds = " \n\t\r\f\"'`,;&)}]\\"
 // first bytes of a word.
 func valueAt(s string, i int) (from, to int, quoted bool) {
 	if i >= len(s) {
-		return 0, 0, false
+		return i, i, false
 	}
 	if from = pastQuote(s, i); from > i {
 		return from, closing(s, from, from-i-1), true
@@ -206,9 +210,11 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		if strings.HasPrefix(s[i:], "- ") { // The first of a list in YAML.
 			return valueAt(s, past(s, i+1, " "))
 		}
-	case ':', '<':
-		if to = strings.IndexByte(s[i:min(len(s), i+window)], '>'); s[i] == ':' || to > 0 && never(s[i:i+to+1]) {
-			return 0, 0, false
+	case ':':
+		return i, i, false
+	case '<':
+		if to = strings.IndexByte(s[i:min(len(s), i+window)], '>'); never(s[i : i+to+1]) {
+			return i, i, false
 		}
 	}
 	return i, wordEnd(s, i, min(len(s), i+window)), false
@@ -227,9 +233,7 @@ func whole(s string, from, to int) int {
 	to = wordEnd(s, to, len(s))
 	switch strings.ToLower(s[from:to]) {
 	case "basic", "bearer", "token", "negotiate":
-		if next := past(s, to, " "); next > to {
-			return wordEnd(s, next, len(s))
-		}
+		return wordEnd(s, past(s, to, " "), len(s))
 	}
 	return to
 }
@@ -260,7 +264,7 @@ func closing(s string, from, escaped int) int {
 		switch {
 		case s[i] == '\\':
 			run++
-		case s[i] == quote && (run <= escaped && escaped > 0 || escaped == 0 && run%2 == 0 || quote == '%'):
+		case s[i] == quote && (run <= escaped || escaped == 0 && run%2 == 0 || quote == '%'):
 			return i - run*min(escaped, 1)
 		default:
 			run = 0
@@ -274,9 +278,9 @@ func closing(s string, from, escaped int) int {
 
 // list is all that stands in brackets, or its first word.
 func list(s string, i int) (from, to int, quoted bool) {
-	quoted = pastQuote(s, i) > i
-	if end := strings.IndexByte(s[i:min(len(s), i+4*window)], ']'); end >= 0 && (quoted || !prose(s[i:wordEnd(s, i, i+end)], "")) {
-		return i, i + end, true
+	all, _, closed := strings.Cut(s[i:min(len(s), i+4*window)], "]")
+	if to = i + len(all); closed && !prose(s[i:wordEnd(s, i, to)], "") {
+		return i, to, true
 	}
 	return i, wordEnd(s, i, min(len(s), i+window)), false
 }
@@ -286,8 +290,8 @@ func list(s string, i int) (from, to int, quoted bool) {
 func block(s string, i int) (from, to int) {
 	i = past(s, i, "+-0123456789")
 	from = past(s, i, " \n\t\r")
-	if from == i || from == len(s) {
-		return 0, 0
+	if from == i {
+		return nowhere()
 	}
 	broken := strings.LastIndexByte(s[i:from], '\n')
 	if broken < 0 {
@@ -295,11 +299,8 @@ func block(s string, i int) (from, to int) {
 	}
 	indent := s[i+broken : from]
 	for to = from; ; {
-		end := strings.IndexByte(s[to:], '\n')
-		if end < 0 {
-			return from, len(s)
-		}
-		if to += end; len(indent) < 2 || !strings.HasPrefix(s[to:], indent) {
+		line, _, _ := strings.Cut(s[to:], "\n")
+		if to += len(line); len(indent) < 2 || !strings.HasPrefix(s[to:], indent) {
 			return from, to
 		}
 		to++

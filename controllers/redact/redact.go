@@ -115,7 +115,7 @@ const user = `User "`
 // hasLogin reports whether what stands before an @ may be a login, and not the name of a
 // person or a package: a colon stands in it, or a scheme before it and no slash.
 func hasLogin(word string) bool {
-	before := word[:max(0, strings.LastIndexByte(word, '@'))]
+	before := word[:strings.LastIndexByte(word, '@')+1]
 	if _, address, found := strings.Cut(before, "://"); found {
 		return strings.Contains(address, ":") || !strings.Contains(address, "/")
 	}
@@ -125,8 +125,8 @@ func hasLogin(word string) bool {
 // withoutQuery leaves out what follows the question mark of an address, but what the
 // clients of an API server put there.
 func withoutQuery(word string) string {
-	address, query, asked := strings.Cut(word, "?")
-	if !asked || query == "" || !strings.Contains(address, "/") {
+	address, query, _ := strings.Cut(word, "?")
+	if query == "" || !strings.Contains(address, "/") {
 		return word
 	}
 	var told []string
@@ -155,9 +155,7 @@ func everyday(parameter string) bool {
 // may contain whatever else would end it.
 func withoutLogin(ref string) string {
 	name, digest := ref, ""
-	if i := strings.LastIndexByte(ref, '@'); i < 0 {
-		return ref
-	} else if isDigest(ref[i+1:]) {
+	if i := strings.LastIndexByte(ref, '@'); i > 0 && isDigest(ref[i+1:]) {
 		name, digest = ref[:i], ref[i:]
 	}
 	i := strings.LastIndexByte(name, '@')
@@ -177,8 +175,8 @@ func isDigest(s string) bool {
 	if strings.HasPrefix(s, "sha256:") {
 		return true
 	}
-	algorithm, hex, found := strings.Cut(s, ":")
-	if !found || algorithm == "" || len(hex) < 32 {
+	algorithm, hex, _ := strings.Cut(s, ":")
+	if algorithm == "" || len(hex) < 32 {
 		return false
 	}
 	return !strings.ContainsFunc(hex, func(r rune) bool { return !unicode.Is(unicode.ASCII_Hex_Digit, r) })

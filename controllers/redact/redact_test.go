@@ -2,9 +2,14 @@ package redact_test
 
 import (
 	"encoding/base64"
+	"flag"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/controllers/safetext"
@@ -223,6 +228,30 @@ func TestCredentialsAreMasked(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write what is left of the credentials into testdata/masked.txt")
+
+// TestMaskedGolden has, line by line, what is left of each of the credentials and of what
+// stands around it, to the letter.
+func TestMaskedGolden(t *testing.T) {
+	var b strings.Builder
+	for _, c := range credentials {
+		fmt.Fprintf(&b, "%q\n", redact.Text("got "+c.text+" in env"))
+	}
+	const file = "testdata/masked.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(golden), b.String()); diff != "" {
+		t.Errorf("differs (-want +got), run with -update to accept:\n%s", diff)
+	}
+}
+
 func TestImages(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("0a", 32)
 	for ref, want := range map[string]string{
@@ -231,7 +260,10 @@ func TestImages(t *testing.T) {
 		"nginx#token=abc": "nginx#…", "nginx;token=abc": "nginx;…", "host/nginx?token=abc": "host/nginx?…", "nginx?token=abc": "nginx?…",
 		"u:p#x@host/app": "…@host/app", "u:p?x@host/app;a": "…@host/app;…", "nginx:ghp_" + random: "nginx:…", "nginx:1 password=x": "nginx:1 password=…",
 		"https://u:p?w@host/app": "https://…@host/app",
-		"token@host/app":         "…@host/app", "host/app@sha256:abc123…": "host/app@sha256:abc123…", "host/app%23token%3Dhunter2": "host/app%…", "nginx:ghp\u200b_" + random: "nginx:…", "a\nb": "a b",
+		"?x":                     "?…", "nginx?": "nginx?", "a@host": "…@host", "@host": "@host", "@sha256:0a": "@sha256:0a", "sha256:0a": "sha256:0a", "a@sha256:0a": "a@sha256:0a", // One letter before the sign, or none.
+		"u:p@host/app@sha512:" + strings.Repeat("0a", 16): "…@host/app@sha512:" + strings.Repeat("0a", 16), "u:p@host/app@sha512:" + strings.Repeat("0a", 15) + "0": "…@sha512:" + strings.Repeat("0a", 15) + "0",
+		"u:p@host/app@sha512:" + strings.Repeat("0g", 16): "…@sha512:" + strings.Repeat("0g", 16), "u@host/app@:" + strings.Repeat("0a", 16): "…@:" + strings.Repeat("0a", 16),
+		"token@host/app": "…@host/app", "host/app@sha256:abc123…": "host/app@sha256:abc123…", "host/app%23token%3Dhunter2": "host/app%…", "nginx:ghp\u200b_" + random: "nginx:…", "a\nb": "a b",
 	} {
 		if got := redact.Image(ref); got != want {
 			t.Errorf("%q becomes %q, want %q", ref, got, want)

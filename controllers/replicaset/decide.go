@@ -158,9 +158,7 @@ func (t *decider) parentThere() bool {
 // release asks [RS-6] for its own pods that no longer match.
 func (t *decider) release() {
 	strays := t.those(t.s.stray)
-	if !t.v.Path.Ask("RS-6.release", len(strays) > 0, decision.Count("strays", int64(len(strays)))) {
-		return
-	}
+	t.v.Path.Ask("RS-6.release", len(strays) > 0, decision.Count("strays", int64(len(strays))))
 	for _, p := range strays {
 		t.claim(decision.Release, "RS-6.release", p, decision.Change{Field: "metadata.ownerReferences", From: t.s.Name})
 	}
@@ -169,9 +167,7 @@ func (t *decider) release() {
 // adopt asks [RS-6] for matching pods that nobody controls.
 func (t *decider) adopt() {
 	orphans := t.those(t.s.orphan)
-	if !t.v.Path.Ask("RS-6.adopt", len(orphans) > 0, decision.Count("orphans", int64(len(orphans)))) {
-		return
-	}
+	t.v.Path.Ask("RS-6.adopt", len(orphans) > 0, decision.Count("orphans", int64(len(orphans))))
 	for _, p := range orphans {
 		t.claim(decision.Adopt, "RS-6.adopt", p, decision.Change{Field: "metadata.ownerReferences", To: t.s.Name})
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -36,9 +35,6 @@ func Decode(data []byte) (*Snapshot, error) {
 	reader.DisallowUnknownFields()
 	if err := reader.Decode(&s); err != nil {
 		return nil, fmt.Errorf("decode snapshot: %w", err)
-	}
-	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("decode snapshot: there is text after the snapshot: give one snapshot at a time")
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("decode snapshot: %w", err)

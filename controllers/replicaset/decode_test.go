@@ -3,6 +3,7 @@ package replicaset_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -35,10 +36,28 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeTakesTheLargest: what is just not too much is read.
+func TestDecodeTakesTheLargest(t *testing.T) {
+	const most = math.MaxInt32
+	s, err := replicaset.Decode(text(t, map[string]any{
+		"want": most, "minReadySeconds": most, "burst": most, "expect": map[string]any{"creates": most, "deletes": most}, "held": "9000-12-31T23:59:59Z",
+	}))
+	if err != nil || s.Want != most || s.MinReady != most || s.Burst != most || s.Expect.Creates != most || s.Expect.Deletes != most {
+		t.Errorf("Decode = %+v, %v", s, err)
+	}
+	if s, err := replicaset.Decode(text(t, map[string]any{"found": false, "name": "", "want": 0, "burst": 1})); err != nil || s.Found {
+		t.Errorf("of nothing Decode = %+v, %v", s, err)
+	}
+	if _, err := replicaset.Decode([]byte(strings.Repeat(" ", replicaset.MaxSnapshotBytes))); err == nil || strings.Contains(err.Error(), "are read") {
+		t.Errorf("as many bytes as are read give %v", err)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	pods := func(list ...string) map[string]any {
 		return map[string]any{"pods": json.RawMessage("[" + strings.Join(list, ",") + "]")}
 	}
+	const far = "9001-01-01T00:00:00Z"
 	with := func(name string, value any) []byte { return text(t, map[string]any{name: value}) }
 	for _, tt := range []struct {
 		name string
@@ -60,6 +79,17 @@ func TestDecodeRefuses(t *testing.T) {
 		{"negative want", with("want", -1), "want -1: use 0 to 2147483647"},
 		{"too great a want", with("want", 1<<31), "want 2147483648: use 0 to"},
 		{"negative minReadySeconds", with("minReadySeconds", -1), "minReadySeconds -1"},
+		{"too great minReadySeconds", with("minReadySeconds", 1<<31), "minReadySeconds 2147483648: use 0 to"},
+		{"too great a burst", with("burst", 1<<31), "burst 2147483648: use 1 or more"},
+		{"too many deletions expected", with("expect", map[string]any{"deletes": 1 << 31}), "0 creations and 2147483648 deletions expected"},
+		{"far future of the first expectation", with("expect", map[string]any{"since": far}), "expect.since is in the year 9001"},
+		{"far future of their end", with("expect", map[string]any{"expires": far}), "expect.expires is in the year 9001"},
+		{"far future of a status held", with("held", far), "held is in the year 9001"},
+		{"far future of news", with("news", map[string]any{"at": far}), "news at is in the year 9001"},
+		{"far future of an echo", with("echo", []any{map[string]any{"since": now, "check": far}}), "echo 0 check is in the year 9001"},
+		{"far future of an older echo", with("echo", []any{map[string]any{"since": far, "check": now}}), "echo 0 since is in the year 9001"},
+		{"far future of a creation", text(t, pods(`{"name":"a","uid":"1","created":"9001-01-01T00:00:00Z"}`)), "pod a created is in the year 9001"},
+		{"far future of a wait", text(t, pods(`{"name":"a","uid":"1","since":"9001-01-01T00:00:00Z"}`)), "pod a since is in the year 9001"},
 		{"no burst", with("burst", nil), "burst 0: use 1 or more, upstream uses 500"},
 		{"too much expected", with("expect", map[string]any{"creates": 1 << 31}), "2147483648 creations and 0 deletions expected"},
 		{"far future", with("now", "9500-01-01T00:00:00Z"), "now is in the year 9500"},

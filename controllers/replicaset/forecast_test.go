@@ -53,6 +53,8 @@ func TestForecastSaysWhy(t *testing.T) {
 		{"restarts", "was restarted more often: 4 times against 0 of b", []change{restarted(4)}, 0, nil},
 		{"restarts", "was restarted more often: 2 times against 0 of b", []change{sidecars(2)}, 0, nil},
 		{"age", "is younger: 1h 1m against 2h of b", []change{created(61 * time.Minute)}, 0, nil},
+		{"age", "has no creation time, b has one", []change{noCreation}, 0, nil},
+		{"readySince", "has no Ready time, b has one", []change{readyNoTime}, 0, nil},
 		{"uid", "ties with b in all that counts, so the UIDs decide", nil, 0, nil},
 	} {
 		s := sized(2, running("a", c.first...), running("b"))

@@ -53,6 +53,10 @@ func TestStatusWaits(t *testing.T) {
 		{"the last one came up", published(2, pod("a", "ready"), pod("b")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = true }, false},
 		{"one went", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, false},
 		{"one is no longer ready", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = false }, false},
+		{"one is no longer available", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) {
+			s.MinReady, s.Pods[0].ReadySince, s.Pods[1].ReadySince = 10, s.Now.Add(-time.Minute), s.Now.Add(-time.Second)
+		}, false},
+		{"as many as wanted came up, and one is too many", published(2, pod("a", "ready"), pod("b"), pod("c")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = true }, true},
 		{"a generation", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Generation++ }, false},
 		{"one of two ended", published(1, pod("a", "ready"), pod("b", "ending"), pod("c", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:2] }, true},
 		{"the last one ended", published(1, pod("a", "ready"), pod("b", "ending")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, true},

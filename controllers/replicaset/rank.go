@@ -112,7 +112,7 @@ func first(a, b bool) int {
 func order(cs []candidate) {
 	slices.SortFunc(cs, func(a, b candidate) int { return cmp.Or(head(&a, &b), byUID(&a, &b)) })
 	for start := 0; start < len(cs); {
-		end := start + 1
+		end := start
 		for end < len(cs) && head(&cs[start], &cs[end]) == 0 {
 			end++
 		}

@@ -90,10 +90,9 @@ func (t *teller) parent() {
 	t.out.Lead = decision.Words{}.Say("a live read says that it is ").Quote(t.s.Learnt.Parent).
 		Say(", so it does not adopt ").Name(held.Target.Name)
 	t.out.Then = decision.Words{}.Say("Continues when the cache shows it too")
-	if timers := t.last.Verdict.Timers; len(timers) > 0 {
-		t.out.Then = t.out.Then.Say(", or in ").Until(timers[0].At)
-		t.out.ChangesAt = timers[0].At
-	}
+	at := t.last.Verdict.Timers[0].At
+	t.out.Then = t.out.Then.Say(", or in ").Until(at)
+	t.out.ChangesAt = at
 }
 
 // tryAgain says when the worker tries once more after a failure.

@@ -108,7 +108,7 @@ func named(conditions []decision.Condition) string {
 // looked at again even if no event ever comes.
 func timers(s *Snapshot, rounds []decision.Round, t tally, p *decision.Path) []decision.Timer {
 	var out []decision.Timer
-	if p.Ask("RS-11", s.MinReady > 0 && t.ready != t.available,
+	if p.Ask("RS-11", t.ready != t.available,
 		decision.Count("settling", t.settling), decision.Count("minReadySeconds", s.MinReady)) {
 		at := t.settledAt
 		if at.IsZero() {

@@ -183,9 +183,5 @@ const longest = 160
 // left is how many pods are still missing or too many after a creation or
 // deletion that went only so far.
 func left(s *Snapshot, t tally, o *decision.Outcome) int64 {
-	off := s.Want - t.pods
-	if off < 0 {
-		off = -off
-	}
-	return max(0, off-o.Done)
+	return max(0, max(s.Want-t.pods, t.pods-s.Want)-o.Done)
 }

@@ -31,6 +31,7 @@ func TestResolve(t *testing.T) {
 		{"1 % of 100 exactly", 100, share("1%"), share("1%"), Bounds{100, 1, 1}, 101, 99},
 		{"1 % of 101", 101, share("1%"), share("1%"), Bounds{101, 2, 1}, 103, 100},
 		{"capped where int32 would wrap", 2147483647, share("2147483647%"), count(0), Bounds{2147483647, 2147483647, 0}, 4294967294, 2147483647},
+		{"shares of fewer than none are none", -3, share("100%"), count(2), Bounds{-3, 0, 2}, -3, -3},
 		{"negative counts are none", 5, count(-1), count(-1), Bounds{5, 0, 1}, 5, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -59,6 +60,8 @@ func TestResolveErrors(t *testing.T) {
 		" 5%":                       `maxSurge: read " 5%": ` + advice,
 		"123456789012345678901234":  `maxSurge: read "123456789012345678901234": ` + advice,
 		"1234567890123456789012345": `maxSurge: read "12345678901234567890123…": ` + advice,
+		"x23456789012345678901234%": `maxSurge: read "x2345678901234567890123…": ` + advice,
+		"123456789012345678901234%": `maxSurge: read "12345678901234567890123…": above 2147483647%`,
 		"2147483648%":               `maxSurge: read "2147483648%": above 2147483647%`,
 	} {
 		if _, err := Resolve(10, share(text), nil); err == nil || err.Error() != want {
@@ -199,6 +202,9 @@ func TestProportional(t *testing.T) {
 		{name: "100 to 120, surge 20", want: 120, surge: 20, sizes: []int64{100, 20}, bothBasesWere: 120, after: []int64{117, 23}},
 		{name: "recovery: one still noted for 3", want: 5, sizes: []int64{2, 1, 1}, bases: []int64{5, 3, 5}, after: []int64{2, 2, 1}},
 		{name: "unknown base takes no part, the first gets the rest", want: 5, sizes: []int64{2, 1}, after: []int64{4, 1}},
+		{name: "the first took all that there is to add", want: 10, sizes: []int64{4, 1}, bases: []int64{4, 100}, after: []int64{9, 1}},
+		{name: "5 to 0, of unknown bases", want: 0, sizes: []int64{3, 2}, after: []int64{0, 0}},
+		{name: "nobody", want: 3, surge: 1, after: []int64{}},
 		{name: "saturated but not available", want: 2, surge: 1, sizes: []int64{2, 1}, bothBasesWere: 3, after: []int64{2, 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

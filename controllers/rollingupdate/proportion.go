@@ -52,8 +52,6 @@ func bounded(part, left, toAdd int64) int64 {
 // fraction is the change that keeps the member's part of the whole.
 func fraction(m Member, want, allowed int64) int64 {
 	switch {
-	case m.Size == 0:
-		return 0
 	case want == 0:
 		return -m.Size
 	case m.Base <= 0:

@@ -22,8 +22,11 @@ func Hidden(r rune) bool {
 // Shown reports whether a text is as Text leaves it. Most are ASCII: one look at each byte.
 func Shown(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c > '~' || c < ' ' && c != '\n' && c != '\t' {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
 			return utf8.ValidString(s[i:]) && !strings.ContainsFunc(s[i:], Hidden)
+		case Hidden(rune(c)):
+			return false
 		}
 	}
 	return true
@@ -45,8 +48,7 @@ func Text(s string) string {
 
 // Line is a text in one line, so that it cannot pass for the next one.
 func Line(s string) string {
-	if strings.ContainsAny(s, "\n\t") {
-		s = strings.NewReplacer("\n", " ", "\t", " ").Replace(s)
-	}
-	return Text(s)
+	return Text(oneLine.Replace(s))
 }
+
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")

@@ -30,6 +30,9 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%q becomes %q", s, got)
 		}
 	}
+	if got := safetext.Text("a\xffb\xe2\x80"); got != "a\uFFFDb\uFFFD" {
+		t.Errorf("what is no character becomes %q", got)
+	}
 	if got := safetext.Line("a\nb\tc\x1b[2J"); got != "a b c [2J" {
 		t.Errorf("a line becomes %q", got)
 	}
