@@ -279,7 +279,7 @@ func pullTrouble(p *decision.Pod) string {
 	if _, why, _ := strings.Cut(p.Message, "ErrImagePull: "); why != "" {
 		return prose.ClipMiddle(prose.LastClause(why), 80)
 	}
-	if p.Reason == "ErrImagePull" && p.Message != "" {
+	if p.Reason == "ErrImagePull" {
 		return prose.ClipMiddle(prose.LastClause(p.Message), 80)
 	}
 	return ""
