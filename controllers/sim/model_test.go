@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// model is a Deployment with two ReplicaSets: web-0 of the wanted template with 2 pods,
+// of which one is available, and web-1 of another one with an available pod.
+func model(t *testing.T) (c *Cluster, fresh, old *set) {
+	t.Helper()
+	s := &deployment.Snapshot{Found: true, Now: noon, Namespace: "shop", Name: "web", Want: 3, Images: []string{"nginx:1"}, ReplicaSets: []deployment.ReplicaSet{
+		{Name: "web-0", UID: "0", RV: "1", Created: noon.Add(-time.Hour), Mine: true, Matches: true, SameTemplate: true, Replicas: 2, Generation: 1, StatusReplicas: 2, Available: 1},
+		{Name: "web-1", UID: "1", RV: "1", Created: noon.Add(-time.Minute), Mine: true, Matches: true, Replicas: 1, Generation: 1, StatusReplicas: 1, Available: 1},
+	}}
+	c, err := From(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range c.timers() {
+		*a = timer{}
+	}
+	return c, c.named("web-0"), c.named("web-1")
+}
+
+func TestDo(t *testing.T) {
+	target := func(name string) decision.Ref { return decision.Ref{Name: name, UID: strings.TrimPrefix(name, "web-")} }
+	c, fresh, _ := model(t)
+	got := c.do(decision.Action{Kind: decision.CreateReplicaSet, Target: target("web-1"), Size: &decision.Size{To: 3}})
+	want := decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Code: 409, Reason: "AlreadyExists", Message: `replicasets.apps "web-1" already exists`}}
+	if diff := cmp.Diff(want, got); diff != "" || len(c.sets) != 2 {
+		t.Errorf("a name that is taken: %d sets, (-want +got):\n%s", len(c.sets), diff)
+	}
+	rvs := map[string]bool{}
+	fresh2 := func(what, rv string) {
+		if rv == "" || rvs[rv] {
+			t.Errorf("%s: resourceVersion %q is not new", what, rv)
+		}
+		rvs[rv] = true
+	}
+	o := c.do(decision.Action{Kind: decision.CreateReplicaSet, Target: decision.Ref{Name: "web-2"}, Size: &decision.Size{To: 3}})
+	made := c.named("web-2")
+	fresh2("outcome", o.RV)
+	fresh2("new ReplicaSet", made.rs.RV)
+	if made.rs.Replicas != 3 || made.rs.Generation != 1 || !made.rs.Mine || !made.rs.Matches || made.rs.UID == "" || !made.rs.Created.Equal(noon) || !made.due.now || !c.due.now || !c.spec.LastProgress.Equal(noon) {
+		t.Errorf("%+v", made)
+	}
+	for _, step := range []struct {
+		name       string
+		a          decision.Action
+		generation int64
+	}{
+		{"a size", decision.Action{Size: &decision.Size{To: 5}}, 2},
+		{"the same size", decision.Action{Size: &decision.Size{To: 5}}, 2},
+		{"minReadySeconds", decision.Action{MinReadySeconds: new(int64(7))}, 3},
+		{"the same minReadySeconds", decision.Action{MinReadySeconds: new(int64(7))}, 3},
+		{"annotations", decision.Action{Stamp: &decision.Stamp{Revision: "4", History: "1,2", Desired: new(int64(5)), Max: new(int64(6))}}, 3},
+	} {
+		fresh.due.now = false
+		step.a.Kind, step.a.Target = decision.UpdateReplicaSet, target("web-0")
+		fresh2(step.name, c.do(step.a).RV)
+		fresh2(step.name, fresh.rs.RV)
+		if fresh.rs.Generation != step.generation || !fresh.due.now {
+			t.Errorf("%s: %+v", step.name, fresh)
+		}
+	}
+	if rs := fresh.rs; rs.Replicas != 5 || rs.MinReady != 7 || rs.Revision != "4" || rs.History != "1,2" || rs.Desired != "5" || rs.Max != "6" {
+		t.Errorf("%+v", rs)
+	}
+}
+
+// A copy of annotations that is behind stays so until it is written.
+func TestStampCopies(t *testing.T) {
+	for _, c := range []struct{ stale, copies, want bool }{{true, true, false}, {true, false, true}, {false, true, false}, {false, false, false}} {
+		m := &set{rs: deployment.ReplicaSet{CopyStale: c.stale}}
+		new(Cluster).stamp(m, decision.Action{Stamp: &decision.Stamp{Copy: c.copies}})
+		if m.rs.CopyStale != c.want {
+			t.Errorf("%+v: %v", c, m.rs.CopyStale)
+		}
+	}
+}
+
+func TestQuotaOf(t *testing.T) {
+	for quota, want := range map[int]int{-1: MaxPods, 0: MaxPods, 1: 1, 2: 2, MaxPods: MaxPods, MaxPods + 1: MaxPods} {
+		if got := (&Cluster{Rules: Rules{Quota: quota}}).quota(); got != want {
+			t.Errorf("%d: %d, want %d", quota, got, want)
+		}
+	}
+}
+
+// Pods are created in batches that double, up to the first that meets the quota. Three
+// pods exist before.
+func TestCreatePods(t *testing.T) {
+	for _, tc := range []struct {
+		quota                        int
+		count, done, failed, untried int64
+		state                        decision.State
+		due                          bool
+	}{
+		{0, 5, 5, 0, 0, decision.Written, true},
+		{8, 5, 5, 0, 0, decision.Written, true},
+		{3, 5, 0, 1, 4, decision.Refused, false},
+		{4, 5, 1, 2, 2, decision.Partly, true},
+		{7, 5, 4, 1, 0, decision.Partly, true},
+	} {
+		c, m, _ := model(t)
+		c.Rules.Quota = tc.quota
+		o := c.doPods(m, decision.Action{Kind: decision.CreatePods, Count: tc.count})
+		if o.State != tc.state || o.Done != tc.done || o.Failed != tc.failed || o.Untried != tc.untried || int64(len(o.Names)) != tc.done || int64(len(m.pods)) != 2+tc.done || m.due.now != tc.due || m.refused != (tc.failed > 0) {
+			t.Errorf("quota %d: %+v, due %v", tc.quota, o, m.due.now)
+		}
+		if f := o.Failure; (f != nil) != (tc.failed > 0) || f != nil && f.Code != 403 {
+			t.Errorf("quota %d: %+v", tc.quota, f)
+		}
+	}
+}
+
+// Where a snapshot counts no pods, those of the status are counted.
+func TestRecordedCounts(t *testing.T) {
+	blocking := make([]deployment.Pod, 4)
+	for _, c := range []struct {
+		rs               deployment.ReplicaSet
+		running, missing int64
+	}{
+		{deployment.ReplicaSet{}, 0, 0},
+		{deployment.ReplicaSet{StatusReplicas: 3, Available: 1}, 3, 2},
+		{deployment.ReplicaSet{StatusReplicas: 3, Available: 3, Unavailable: 2}, 3, 2},
+		{deployment.ReplicaSet{StatusReplicas: 1, Blocking: blocking}, 4, 4},
+		{deployment.ReplicaSet{NonTerminal: 5, TerminatingNow: 2, Unavailable: 1, StatusReplicas: 9}, 3, 1},
+		{deployment.ReplicaSet{NonTerminal: 5, TerminatingNow: 2, Blocking: blocking}, 4, 4},
+		{deployment.ReplicaSet{NonTerminal: 5, TerminatingNow: 2, Unavailable: 6}, 6, 6},
+	} {
+		if r, m := running(&c.rs), unavailable(&c.rs); r != c.running || m != c.missing {
+			t.Errorf("%+v: %d, of which %d are not available", c.rs, r, m)
+		}
+	}
+}
+
+// Where new pods are to take a minute, those that are there become ready a minute after
+// they were created, and no old one does.
+func TestStartPods(t *testing.T) {
+	c, fresh, old := model(t)
+	wait, gone, late := c.newPod(fresh), c.newPod(fresh), c.newPod(old)
+	placed := c.newPod(fresh)
+	placed.Node, placed.Reason = "node-9", "ImagePullBackOff"
+	gone.terminate(noon.Add(time.Second))
+	fresh.pods, old.pods = append(fresh.pods, wait, gone, placed), append(old.pods, late)
+	ready := *fresh.pods[1]
+	c.fates[c.template] = Stuck("Error")
+	c.startPods(time.Minute)
+	if len(c.fates) != 0 || !wait.at.Equal(noon.Add(time.Minute)) || wait.Node == "" || wait.Reason != "" {
+		t.Errorf("it waits: %+v, %v", wait, c.fates)
+	}
+	if placed.Node != "node-9" || !placed.at.Equal(noon.Add(time.Minute)) || placed.Reason != "" {
+		t.Errorf("it has a node: %+v", placed)
+	}
+	if !gone.at.Equal(noon.Add(time.Second)) || gone.Node != "" || !late.at.IsZero() || !ready.Ready || fresh.pods[1].at != ready.at {
+		t.Errorf("it ends, it is old, it is ready: %+v, %+v, %+v", gone, late, ready)
+	}
+}
+
+// A pod that ends has no other fate, and each change is another version of it.
+func TestPodChanges(t *testing.T) {
+	c, m, _ := model(t)
+	p := c.newPod(m)
+	rv := p.RV
+	for _, want := range []string{"ContainerCreating", ""} { // It has a node, and then it is ready.
+		gone := p.move(c)
+		if gone || p.RV == rv || p.RV == "" || p.Reason != want || p.Ready != (want == "") || p.Node == "" {
+			t.Errorf("it moves on: %+v", p)
+		}
+		rv = p.RV
+	}
+	p.terminate(noon.Add(time.Minute))
+	p.setFate(Stuck("Error"), c)
+	if p.Reason != "" || !p.at.Equal(noon.Add(time.Minute)) {
+		t.Errorf("it ends: %+v", p)
+	}
+	if !p.move(c) {
+		t.Error("it stays")
+	}
+}
+
+// Only active pods on a node count, of the Deployment's own ReplicaSets.
+func TestSiblings(t *testing.T) {
+	c, fresh, old := model(t)
+	all := append(fresh.pods, old.pods...)
+	for _, p := range all {
+		p.Node = "node-1"
+	}
+	all[0].Node = ""
+	if got := c.siblings()["node-1"]; got != 2 || len(c.siblings()) != 1 {
+		t.Errorf("%v", c.siblings())
+	}
+	all[1].Terminating = true
+	if got := c.siblings()["node-1"]; got != 1 {
+		t.Errorf("one ends: %d", got)
+	}
+	old.rs.Mine = false
+	if got := c.siblings(); len(got) != 0 {
+		t.Errorf("one is of no Deployment: %v", got)
+	}
+}
+
+// The earliest time fires, and none is no time.
+func TestUpcoming(t *testing.T) {
+	c, fresh, old := model(t)
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	for _, p := range append(fresh.pods, old.pods...) {
+		p.at = time.Time{}
+	}
+	check := func(name string, want time.Time) {
+		t.Helper()
+		if got := c.upcoming(); !got.Equal(want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	check("nothing", time.Time{})
+	c.EditAt(at(50), Pause(true))
+	check("an edit", at(50))
+	old.pods[0].at = at(40)
+	check("a pod", at(40))
+	fresh.due.fire(at(30))
+	check("a ReplicaSet", at(30))
+	c.due.fire(at(20))
+	check("the Deployment", at(20))
+	c.due.fire(time.Time{})
+	c.due.fire(at(21))
+	check("nothing earlier", at(20))
+}
