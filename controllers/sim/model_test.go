@@ -236,3 +236,100 @@ func TestUpcoming(t *testing.T) {
 	c.due.fire(at(21))
 	check("nothing earlier", at(20))
 }
+
+// Only where there is a choice does anybody choose: nil is the Deployment.
+func TestPick(t *testing.T) {
+	c, fresh, old := model(t)
+	var asked []int
+	c.Rules.Next = func(due int) int { asked = append(asked, due); return due - 1 }
+	fresh.due.now = true
+	if got := c.pick(); got != fresh || len(asked) != 0 {
+		t.Errorf("one is due: %+v, asked %v", got, asked)
+	}
+	c.due.now, old.due.now = true, true
+	if got := c.pick(); got != old || len(asked) != 1 || asked[0] != 3 {
+		t.Errorf("three are due: %+v, asked %v", got, asked)
+	}
+	old.due.now = false
+	if got := c.pick(); got != fresh || len(asked) != 2 || asked[1] != 2 {
+		t.Errorf("two are due: %+v, asked %v", got, asked)
+	}
+	c.Rules.Next = nil
+	if got := c.pick(); got != nil {
+		t.Errorf("nobody chooses: %+v", got)
+	}
+}
+
+// What is held back is so since it was first, without a break.
+func TestHeldSince(t *testing.T) {
+	before := noon.Add(-time.Minute)
+	for _, c := range []struct {
+		was   time.Time
+		holds bool
+		want  time.Time
+	}{{time.Time{}, true, noon}, {before, true, before}, {before, false, time.Time{}}, {time.Time{}, false, time.Time{}}} {
+		if got := since(c.was, c.holds, noon); !got.Equal(c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// What guards against a cache wakes nothing in the model.
+func TestArm(t *testing.T) {
+	var a timer
+	a.arm([]decision.Timer{{At: noon, Code: "echo"}, {At: noon.Add(2), Code: "other"}, {At: noon.Add(1), Code: "expectations"}})
+	if !a.at.Equal(noon.Add(2)) || a.now {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestIsDue(t *testing.T) {
+	c, _, _ := model(t)
+	for at, want := range map[time.Time]bool{{}: false, noon: true, noon.Add(-1): true, noon.Add(1): false} {
+		if got := c.isDue(at); got != want {
+			t.Errorf("%s: %v", at, got)
+		}
+	}
+}
+
+// A pod is available once it was ready for long enough, and not when it ends.
+func TestAvailable(t *testing.T) {
+	p := &pod{}
+	if p.available(0, noon) {
+		t.Error("it is not ready")
+	}
+	p.ready(noon.Add(-5 * time.Second))
+	if !p.available(0, noon) || !p.available(5, noon) || p.available(6, noon) {
+		t.Error("it is ready for five seconds")
+	}
+	if p.terminate(noon); p.available(0, noon) {
+		t.Error("it ends")
+	}
+}
+
+// A pod that a snapshot describes stays what it was.
+func TestRecordedPods(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		r     deployment.Pod
+		stuck bool
+	}{
+		{"ready", deployment.Pod{Node: "node-1", Phase: "Running", Ready: true, ReadySince: noon, Reason: ""}, false},
+		{"starting", deployment.Pod{Node: "node-1", Phase: "Pending", Reason: "ContainerCreating", Message: "m", Image: "i", Since: noon, Restarts: 2}, false},
+		{"stuck", deployment.Pod{Node: "node-1", Phase: "Running", Reason: "CrashLoopBackOff", Message: "m", Image: "i", Since: noon, Restarts: 2}, true},
+		{"without a node", deployment.Pod{Phase: "Pending", Reason: "Unschedulable", Message: "m", Image: "i", Since: noon}, true},
+	} {
+		c, m, _ := model(t)
+		tc.r.Name, tc.r.Created = "web-0-x", noon.Add(-time.Hour)
+		p := c.recorded(m, tc.r)
+		if tc.r.Ready {
+			p.Image, p.Since = "", time.Time{}
+		}
+		if diff := cmp.Diff(tc.r, blocking(p)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+		if _, fated := c.fates[m.template]; fated != tc.stuck || p.at.IsZero() != (tc.stuck || tc.r.Ready) {
+			t.Errorf("%s: next change at %s, fates %v", tc.name, p.at, c.fates)
+		}
+	}
+}
