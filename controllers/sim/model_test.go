@@ -333,3 +333,80 @@ func TestRecordedPods(t *testing.T) {
 		}
 	}
 }
+
+// Each loop observes what is its own, or may become so.
+func TestObserved(t *testing.T) {
+	c, fresh, old := model(t)
+	s := c.observe(fresh)
+	if s.UID != "0" || s.Name != "web-0" || s.RV != "1" || s.Generation != 1 || s.Namespace != "shop" || s.Want != 2 || s.Owner != "web" || len(s.Pods) != 2 || !s.Now.Equal(noon) {
+		t.Errorf("%+v", s)
+	}
+	names := func() (all string) {
+		for _, rs := range c.Snapshot().ReplicaSets {
+			all += rs.Name + " "
+		}
+		return all
+	}
+	old.rs.Mine = false
+	if got := names(); got != "web-0 web-1 " {
+		t.Errorf("one matches: %s", got)
+	}
+	if old.rs.Mine, old.rs.Matches = true, false; names() != "web-0 web-1 " {
+		t.Errorf("one is its own: %s", names())
+	}
+	if old.rs.Mine = false; names() != "web-0 " {
+		t.Errorf("one is neither: %s", names())
+	}
+	if s := c.observe(old); s.Owner != "" || s.Siblings != nil {
+		t.Errorf("it is nobody's: %+v", s)
+	}
+}
+
+// Templates have names of the model's own, and each edit is another version.
+func TestEdits(t *testing.T) {
+	c, _, old := model(t)
+	c.Edit(Images("nginx:2"))
+	first := c.template
+	if d := c.spec; d.NextHash == "" || strings.ContainsAny(d.NextHash, "-") || d.NextName != "web-"+d.NextHash || d.Generation != 1 || !c.due.now {
+		t.Errorf("%+v", d)
+	}
+	rv := c.spec.RV
+	c.Edit(Images("nginx:2"))
+	if c.spec.Generation != 1 || c.spec.RV != rv || c.template != first {
+		t.Errorf("the same images: %+v", c.spec)
+	}
+	c.Edit(Undo("web-1"), Undo("web-1"), Undo("nobody"))
+	if c.spec.Generation != 2 || c.spec.RV == rv || c.template != old.template {
+		t.Errorf("undone: %+v", c.spec)
+	}
+	c.Edit(Images("nginx:2"))
+	if c.template != first {
+		t.Errorf("images of before have template %d, want %d", c.template, first)
+	}
+	c.Edit(Replicas(-1), MinReady(-1), Deadline(0))
+	if c.spec.Want != 0 || c.spec.MinReady != 0 || c.spec.Deadline != nil {
+		t.Errorf("no such amounts: %+v", c.spec)
+	}
+	c.Edit(Replicas(1), MinReady(1), Deadline(1))
+	if c.spec.Want != 1 || c.spec.MinReady != 1 || c.spec.Deadline == nil || *c.spec.Deadline != 1 {
+		t.Errorf("amounts: %+v", c.spec)
+	}
+}
+
+// A fate is given to a pod, or to all pods of a ReplicaSet, and wakes both loops.
+func TestFates(t *testing.T) {
+	c, fresh, old := model(t)
+	c.Edit(Pod(old.pods[0].Name, Stuck("Error")))
+	if old.pods[0].Reason != "Error" || !old.due.now || !c.due.now || fresh.due.now {
+		t.Errorf("%+v", old.pods[0])
+	}
+	c.due.now = false
+	c.Edit(Pods("web-0", Stuck("Error")))
+	if !fresh.due.now || !c.due.now || c.fates[fresh.template] != Stuck("Error") || len(c.fates) != 1 {
+		t.Errorf("%+v, fates %v", fresh, c.fates)
+	}
+	c.Edit(NewPods("web-1", Stuck("b")), NewPods("nobody", Stuck("c")), Pods("nobody", Stuck("c")))
+	if c.fates[old.template] != Stuck("b") || len(c.fates) != 2 {
+		t.Errorf("fates %v", c.fates)
+	}
+}
