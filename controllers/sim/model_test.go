@@ -410,3 +410,26 @@ func TestFates(t *testing.T) {
 		t.Errorf("fates %v", c.fates)
 	}
 }
+
+func TestSeconds(t *testing.T) {
+	for n, want := range map[int64]time.Duration{-1: 0, 7: 7 * time.Second, 1 << 40: (1<<31 - 1) * time.Second} {
+		if got := seconds(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
+// Every sync of the Deployment is a step, and of a ReplicaSet one that wrote.
+func TestSteps(t *testing.T) {
+	c, fresh, _ := model(t)
+	if p := c.newPod(fresh); p.RV == "" || p.UID == "" {
+		t.Errorf("%+v", p)
+	}
+	c.due.now = true
+	if r := c.Run(Bound{Syncs: 1}); len(r.Steps) != 1 || r.Steps[0].Snapshot == nil {
+		t.Errorf("%+v", r.Steps)
+	}
+	if got := newAvailable(&Step{Sets: []Size{{New: true, Available: 2}, {Available: 4}}}); got != 2 {
+		t.Errorf("%d new ones are available", got)
+	}
+}
