@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/controllers/prose"
 )
@@ -118,10 +119,8 @@ type wireFact struct {
 // say their kind. Traces are full of facts, so it is written out by hand.
 func (f Fact) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, 64+len(f.Name)+len(f.Value.s)), `{"name":`...)
-	b, err := appendText(b, f.Name)
-	if err != nil {
-		return nil, fmt.Errorf("fact %s: %w", f.Name, err)
-	}
+	b = appendText(b, f.Name)
+	var err error
 	switch f.Value.kind {
 	case kindCount:
 		b = strconv.AppendInt(append(b, `,"value":`...), f.Value.n, 10)
@@ -132,7 +131,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 	case kindInstant:
 		b, err = appendInstant(append(b, `,"kind":"instant","value":`...), f.Value.time())
 	default:
-		b, err = appendText(append(b, `,"value":`...), f.Value.s)
+		b = appendText(append(b, `,"value":`...), f.Value.s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fact %s: %w", f.Name, err)
@@ -140,15 +139,24 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// plain are the bytes that JSON writes as they are.
+var plain = func() (is [256]bool) {
+	for c := range utf8.RuneSelf {
+		text, _ := json.Marshal(string(rune(c))) // Any string can be written.
+		is[c] = string(text) == `"`+string(rune(c))+`"`
+	}
+	return is
+}()
+
 // appendText appends a string as JSON; what needs no escape is copied.
-func appendText(b []byte, s string) ([]byte, error) {
+func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, err := json.Marshal(s)
-			return append(b, quoted...), err
+		if !plain[s[i]] {
+			quoted, _ := json.Marshal(s) // Any string can be written.
+			return append(b, quoted...)
 		}
 	}
-	return append(append(append(b, '"'), s...), '"'), nil
+	return append(append(append(b, '"'), s...), '"')
 }
 
 func appendInstant(b []byte, t time.Time) ([]byte, error) {
@@ -198,9 +206,7 @@ func parsePlain(raw json.RawMessage) (Value, error) {
 		v := Value{kind: kindText}
 		return v, json.Unmarshal(raw, &v.s)
 	case 't', 'f':
-		var b bool
-		err := json.Unmarshal(raw, &b)
-		return Bool("", b).Value, err
+		return Bool("", raw[0] == 't').Value, nil
 	default:
 		v := Value{kind: kindCount}
 		return v, json.Unmarshal(raw, &v.n)

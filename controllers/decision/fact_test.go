@@ -184,3 +184,24 @@ func FuzzFactUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+// TestFactThatCannotBeWritten: JSON has no instant after the year 9999.
+func TestFactThatCannotBeWritten(t *testing.T) {
+	data, err := decision.Instant("since", noon.AddDate(8000, 0, 0)).MarshalJSON()
+	if err == nil || !strings.HasPrefix(err.Error(), "fact since: ") || data != nil {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// TestFactEscapes: texts are written as encoding/json writes them, byte for byte.
+func TestFactEscapes(t *testing.T) {
+	for c := range 256 {
+		one := string([]byte{byte(c)})
+		for _, text := range []string{one, "a" + one + "b"} {
+			want, _ := json.Marshal(text)
+			if data, err := decision.Text("a", text).MarshalJSON(); err != nil || string(data) != `{"name":"a","value":`+string(want)+`}` {
+				t.Errorf("%q is written as %s, %v", text, data, err)
+			}
+		}
+	}
+}

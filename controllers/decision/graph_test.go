@@ -38,6 +38,12 @@ func TestGraph(t *testing.T) {
 	if n := len(Catalogue{}.Graph().Edges); n != 0 {
 		t.Errorf("a catalogue without questions has %d ways", n)
 	}
+	if reached := (Catalogue{}).Graph().Reached(); len(reached) != 1 || !reached[ToEnd] {
+		t.Errorf("a catalogue without questions reaches %v", reached)
+	}
+	if reached := (Graph{}).Reached(); len(reached) != 0 {
+		t.Errorf("no place reaches %v", reached)
+	}
 }
 
 // A question that leads back to an earlier one is reached once.
@@ -65,6 +71,7 @@ func TestHops(t *testing.T) {
 		{"reported", []Round{round(false, step("Q-1", Yes), step("Q-2.a", "0"))}, &Report{Path: Path{step("Q-3", "x")}},
 			"Q-1 yes Q-2.a, Q-2.a 0 report, report  Q-3, Q-3 x end"},
 		{"a write failed", []Round{round(false, step("Q-1", Yes), step("Q-2.a", "7"))}, &Report{}, "Q-1 yes Q-2.a, Q-2.a 7 report, report  end"},
+		{"nothing was settled", []Round{round(false, step("Q-1", Yes), step("Q-2.a", "0"))}, nil, "Q-1 yes Q-2.a, Q-2.a 0 report, report  end"},
 		{"learnt", []Round{round(false, step("Q-1", Yes)), round(true, step("Q-1", No))}, nil, "Q-1 yes , Q-1 no end"},
 	} {
 		var got []string
@@ -85,19 +92,53 @@ func TestHops(t *testing.T) {
 	}
 }
 
-func TestGraphAsText(t *testing.T) {
-	dot := small.Graph().DOT()
-	for _, want := range []string{`digraph "demo" {`, `"Q-1" [label="Q-1\nIs it \"there\"?"];`, `label="some";`, `"report" [label="the report", shape=oval];`,
-		`"Q-2.a" -> "Q-3" [label="(any other)\ncreate-pods"];`, `"Q-2.a" -> "report" [label="(any other)\ncreate-pods", style=dashed];`, `"report" -> "Q-3";`} {
-		if !strings.Contains(dot, want) {
-			t.Errorf("DOT lacks %s:\n%s", want, dot)
-		}
+const smallDOT = `digraph "demo" {
+	rankdir=TB;
+	node [shape=box, style=rounded, fontname="sans-serif"];
+	edge [fontname="sans-serif", fontsize=10];
+	"Q-1" [label="Q-1\nIs it \"there\"?"];
+	subgraph cluster_1 {
+		label="some";
+		"Q-2.a" [label="Q-2.a\nHow many?"];
 	}
-	mermaid := small.Graph().Mermaid()
-	for _, want := range []string{"flowchart TD\n", `q_Q_1["Q-1<br>Is it #quot;there#quot;?"]`, `q_end(["the sync ends"])`, `q_Q_1 -->|"no"| q_end`, `q_Q_2_a -.->|"(any other)<br>create-pods"| q_report`, "q_report --> q_Q_3\n"} {
-		if !strings.Contains(mermaid, want) {
-			t.Errorf("Mermaid lacks %s:\n%s", want, mermaid)
-		}
+	"report" [label="the report", shape=oval];
+	"Q-3" [label="Q-3\nAnd now?"];
+	"end" [label="the sync ends", shape=oval];
+	"Q-1" -> "Q-2.a" [label="yes"];
+	"Q-1" -> "end" [label="no"];
+	"Q-2.a" -> "report" [label="0"];
+	"Q-2.a" -> "Q-3" [label="(any other)\ncreate-pods"];
+	"Q-2.a" -> "report" [label="(any other)\ncreate-pods", style=dashed];
+	"report" -> "Q-3";
+	"report" -> "end" [style=dashed];
+	"Q-3" -> "end" [label="(any other)"];
+}
+`
+
+const smallMermaid = `flowchart TD
+  q_Q_1["Q-1<br>Is it #quot;there#quot;?"]
+  subgraph q_branch_some_Q_2_a["some"]
+    q_Q_2_a["Q-2.a<br>How many?"]
+  end
+  q_report(["the report"])
+  q_Q_3["Q-3<br>And now?"]
+  q_end(["the sync ends"])
+  q_Q_1 -->|"yes"| q_Q_2_a
+  q_Q_1 -->|"no"| q_end
+  q_Q_2_a -->|"0"| q_report
+  q_Q_2_a -->|"(any other)<br>create-pods"| q_Q_3
+  q_Q_2_a -.->|"(any other)<br>create-pods"| q_report
+  q_report --> q_Q_3
+  q_report -.-> q_end
+  q_Q_3 -->|"(any other)"| q_end
+`
+
+func TestGraphAsText(t *testing.T) {
+	if diff := cmp.Diff(smallDOT, small.Graph().DOT()); diff != "" {
+		t.Errorf("DOT (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(smallMermaid, small.Graph().Mermaid()); diff != "" {
+		t.Errorf("Mermaid (-want +got):\n%s", diff)
 	}
 }
 

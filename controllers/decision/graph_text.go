@@ -69,9 +69,6 @@ func (p Node) shape() string {
 
 // label is what leads along the way, and what may be written there.
 func (w Edge) label() string {
-	if w.From == ToReport {
-		return ""
-	}
 	text := w.Answer.word()
 	for _, kind := range w.Answer.Writes {
 		text += "\n" + string(kind)

@@ -27,6 +27,7 @@ func TestParseRulesSaysWhatIsWrong(t *testing.T) {
 		{"twice", "### Q-2", "### Q-1", "line 16: Q-1 is defined twice"},
 		{"of another group", "## Q: Questions", "## X: Questions", `line 9: "Q-1" is no tag of the group X`},
 		{"no number", "### Q-2", "### Q", `line 16: "Q" is no tag of the group Q`},
+		{"more than a number", "### Q-2 ", "### Q-2! ", `line 16: "Q-2!" is no tag of the group Q`},
 		{"no title", "### Q-2 The second", "### Q-2", "line 16: Q-2 has no title"},
 		{"another anchor", `<a id="q-2">`, `<a id="q2">`, `line 16: Q-2 needs <a id="q-2"></a> above it, it has "q2"`},
 		{"no anchor", "<a id=\"q-2\"></a>\n", "", `line 15: Q-2 needs <a id="q-2"></a> above it, it has "q-1"`},

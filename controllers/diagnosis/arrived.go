@@ -12,7 +12,7 @@ import (
 // Mentions reports whether a message of the cluster has the name of an object, as a
 // whole word.
 func Mentions(message, name string) bool {
-	return name != "" && slices.Contains(strings.FieldsFunc(message, func(r rune) bool {
+	return slices.Contains(strings.FieldsFunc(message, func(r rune) bool {
 		return r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}), name)
 }

@@ -24,12 +24,34 @@ func TestArrived(t *testing.T) {
 		{lacks(diagnosis.Config, `secret "app" not found`), "PersistentVolumeClaim app", " lack something"},
 		{lacks(diagnosis.Config, `couldn't find key url in ConfigMap shop/app`), "ConfigMap app", " lack something"},
 		{lacks(diagnosis.Image, `app not found`), "ConfigMap app", " lack something"},
+		{lacks(diagnosis.Claim, `persistentvolumeclaim "app" not found`), "ConfigMap app", " lack something"},
 		{lacks(diagnosis.Config, `configmap "app" not found`), "", " lack something"},
 	} {
 		f := c.finding
 		diagnosis.Arrived(&f, c.object)
 		if got := f.After.At(time.Time{}); got != c.want || f.NeedsAction == (got != " lack something") {
 			t.Errorf("%q with %q: %q, needs action %v", c.finding.Message, c.object, got, f.NeedsAction)
+		}
+	}
+}
+
+// A name is a whole word: what else may be in a name does not end it.
+func TestMentions(t *testing.T) {
+	for _, c := range []struct {
+		message, name string
+		want          bool
+	}{
+		{`configmap "app" not found`, "app", true},
+		{`configmap "app2" not found`, "app2", true},
+		{`configmap "app2" not found`, "app", false},
+		{`configmap "shop-app" not found`, "shop-app", true},
+		{`configmap "shop-app" not found`, "app", false},
+		{`configmap "app.v" not found`, "app.v", true},
+		{`configmap "app.v" not found`, "app", false},
+		{`configmap "" not found`, "", false},
+	} {
+		if got := diagnosis.Mentions(c.message, c.name); got != c.want {
+			t.Errorf("%q in %s: %v", c.name, c.message, got)
 		}
 	}
 }

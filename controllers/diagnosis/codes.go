@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -68,10 +69,7 @@ func IsDisruption(code string) bool { return code == Preempted || code == Reject
 // keep, then by the name of the first pod.
 func Rank(list []decision.Finding) {
 	slices.SortStableFunc(list, func(a, b decision.Finding) int {
-		if d := ranks[a.Code] - ranks[b.Code]; d != 0 {
-			return d
-		}
-		return int(min(max(b.Count-a.Count, -1), 1))
+		return cmp.Or(ranks[a.Code]-ranks[b.Code], cmp.Compare(b.Count, a.Count))
 	})
 }
 

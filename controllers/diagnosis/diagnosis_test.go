@@ -27,6 +27,8 @@ func TestRefusals(t *testing.T) {
 			"quota", "quota small refuses 2 pods (pods: 3 of 3 used) | when the quota leaves room", "kubectl -n shop describe quota small"},
 		{"quota of several", `pods "web-1" is forbidden: exceeded quota: compute, requested: limits.memory=1Gi,requests.cpu=500m, used: limits.memory=4Gi,requests.cpu=1800m, limited: limits.memory=4Gi,requests.cpu=2`,
 			"quota", "quota compute refuses 2 pods (limits.memory: 4Gi of 4Gi used, 1Gi requested; requests.cpu: 1800m of 2 used, 500m requested) | when the quota leaves room", ""},
+		{"quota of what is not asked for", `pods "web-1" is forbidden: exceeded quota: odd, requested: pods=1, used: pods=3,secrets=2, limited: pods=3,secrets=2,whatever`,
+			"quota", "quota odd refuses 2 pods (pods: 3 of 3 used; secrets: 2 of 2 used) | when the quota leaves room", ""},
 		{"quota asks", `pods "web-1" is forbidden: failed quota: compute: must specify limits.cpu for: nginx; requests.memory for: nginx`,
 			"quota", "quota compute refuses 2 pods (must specify limits.cpu for: nginx; requests.memory for: nginx) | when the template specifies them or a LimitRange sets defaults", "kubectl -n shop describe quota compute"},
 		{"limit range", `pods "web-1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi`,
@@ -35,6 +37,8 @@ func TestRefusals(t *testing.T) {
 			"limit-range", "a LimitRange refuses 2 pods (maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Container is 64Mi, but request is 1Mi) | when the template or the LimitRange changes", ""},
 		{"service account", `pods "web-1" is forbidden: error looking up service account q1/nobody: serviceaccount "nobody" not found`,
 			"service-account", "2 pods cannot be created: ServiceAccount nobody does not exist | when that ServiceAccount exists or the template changes", "kubectl -n shop get serviceaccount nobody"},
+		{"service account cannot be read", `pods "web-1" is forbidden: error looking up service account q1/nobody: the server is ` + strings.Repeat("x", 100),
+			"service-account", "2 pods cannot be created: ServiceAccount nobody cannot be read (the server is xxxxxxxxxxxx … " + strings.Repeat("x", 51) + ") | when it can be read", "kubectl -n shop get serviceaccount nobody"},
 		{"priority class", `pods "web-1" is forbidden: no PriorityClass with name urgent was found`,
 			"priority-class", "2 pods cannot be created: PriorityClass urgent does not exist | when that PriorityClass exists or the template changes", "kubectl get priorityclass urgent"},
 		{"pod security", `pods "web-1" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "nginx" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "nginx" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "nginx" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "nginx" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`,
@@ -45,14 +49,18 @@ func TestRefusals(t *testing.T) {
 			"webhook", "webhook tags.example.com denies 2 pods (tag latest is not allowed) | when the webhook allows them or the template changes", ""},
 		{"webhook denies without a word", `admission webhook "tags.example.com" denied the request without explanation`,
 			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", ""},
+		{"webhook denies with nothing", `admission webhook "tags.example.com" denied the request`,
+			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"},
 		{"webhook down", `Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: Post "https://127.0.0.1:9443/v?timeout=10s": dial tcp 127.0.0.1:9443: connect: connection refused`,
-			"webhook", "webhook tags.example.com does not answer, and has to before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", ""},
+			"webhook", "webhook tags.example.com does not answer, and has to before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"},
 		{"namespace", `pods "web-1" is forbidden: unable to create new content in namespace shop because it is being terminated`,
 			"namespace-terminating", "2 pods cannot be created: the namespace is being deleted | when the namespace is gone and recreated", ""},
 		{"rights", `pods is forbidden: User "system:serviceaccount:loopscope:loopscope" cannot create resource "pods" in API group "" in the namespace "shop"`,
 			"forbidden", "2 pods cannot be created: system:serviceaccount:loopscope:loopscope has no permission to create pods here | when it is granted that permission", "kubectl -n shop auth can-i create pods --as system:serviceaccount:loopscope:loopscope"},
 		{"invalid", `Pod "web-1" is invalid: spec.containers[0].image: Required value`,
 			"invalid-pod", "the API server finds 2 pods invalid (spec.containers[0].image: Required value) | when the template changes", ""},
+		{"webhook down without a word", `failed calling webhook "tags.example.com"`, "webhook", "webhook tags.example.com does not answer, and has to before 2 pods can be created | when the webhook answers or its failurePolicy changes", ""},
+		{"webhook down at length", `failed calling webhook "tags.example.com": failed: ` + strings.Repeat("x", 100), "webhook", "webhook tags.example.com does not answer, and has to before 2 pods can be created (" + strings.Repeat("x", 26) + " … " + strings.Repeat("x", 51) + ") | when the webhook answers or its failurePolicy changes", ""},
 		{"unknown words", `pods "web-1" is forbidden: ` + strings.Repeat("because of this and that, ", 12) + `and at last the answer: 42`,
 			"replica-failure", "the API server refuses 2 pods (because of this and that, because of this and that … of this and that, because of this and that, because of this and that, and at last the answer: 42) | when it allows them or the template changes", ""},
 	} {
@@ -96,13 +104,32 @@ func TestPods(t *testing.T) {
 		{"image in new words", pulling(`rpc error: code = Unknown desc = snapshot: the layer is upside down`), "image-pull", "cannot pull web:9 (the layer is upside down) | when that image can be pulled or the template changes"},
 		{"image name", decision.Pod{Reason: "InvalidImageName", Image: "WEB:9"}, "image-pull", "cannot pull WEB:9 (invalid image name) | when that image exists or the template changes"},
 		{"never pulled", decision.Pod{Reason: "ErrImageNeverPull", Image: "web:9"}, "image-pull", "cannot pull web:9 (not on the node, and imagePullPolicy is Never) | when that image can be pulled or the template changes"},
+		{"image of which nobody says more", decision.Pod{Reason: "ErrImagePull", Image: "web:9"}, "image-pull", "cannot pull web:9 (ErrImagePull) | when that image can be pulled or the template changes"},
+		{"back-off of which nobody says more", decision.Pod{Reason: "ImagePullBackOff", Image: "web:9", Message: `Back-off pulling image "web:9": ErrImagePull: `}, "image-pull", "cannot pull web:9 (ImagePullBackOff) | when that image can be pulled or the template changes"},
+		{"back-off in new words", decision.Pod{Reason: "ImagePullBackOff", Image: "web:9", Message: "ErrImagePull: rpc error: " + strings.Repeat("x", 100)}, "image-pull", "cannot pull web:9 (" + strings.Repeat("x", 26) + " … " + strings.Repeat("x", 51) + ") | when that image can be pulled or the template changes"},
+		{"image in long words", pulling(strings.Repeat("x", 100)), "image-pull", "cannot pull web:9 (" + strings.Repeat("x", 26) + " … " + strings.Repeat("x", 51) + ") | when that image can be pulled or the template changes"},
+		{"image that nobody names", decision.Pod{Reason: "InvalidImageName"}, "image-pull", "cannot pull its image (invalid image name) | when that image exists or the template changes"},
 		{"config map", decision.Pod{Reason: "CreateContainerConfigError", Message: `configmap "app" not found`}, "config", "need ConfigMap app, which does not exist | when ConfigMap app exists or the template changes"},
 		{"secret", decision.Pod{Reason: "CreateContainerConfigError", Message: `secret "db" not found`}, "config", "need Secret db, which does not exist | when Secret db exists or the template changes"},
 		{"key", decision.Pod{Reason: "CreateContainerConfigError", Message: `couldn't find key url in Secret shop/db`}, "config", "need key url of Secret db, which has no such key | when Secret db has that key or the template changes"},
 		{"root", decision.Pod{Reason: "CreateContainerConfigError", Message: `container has runAsNonRoot and image will run as root (pod: "web_shop(1)", container: app)`}, "config", "have runAsNonRoot set, and the image runs as root | when the image or runAsUser specifies a non-root user"},
 		{"other config", decision.Pod{Reason: "CreateContainerError", Message: `failed to reserve container name "app"`}, "config", `cannot be started as they are configured (failed to reserve container name "app") | when it can be created as configured, or the template changes`},
+		{"config without a word", decision.Pod{Reason: "CreateContainerError"}, "config", "cannot be started as they are configured (CreateContainerError) | when it can be created as configured, or the template changes"},
 		{"no command", decision.Pod{Reason: "RunContainerError", ContainerState: decision.ContainerState{Container: "app"}, Message: `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "serve": executable file not found in $PATH: unknown`},
 			"start-error", `cannot start container app (exec: "serve": executable file not found in $PATH: unknown) | when the template or the image changes`},
+		{"hook", decision.Pod{Reason: "PostStartHookError", ContainerState: decision.ContainerState{Container: "app"}, Message: `exec: "warm" exited with 1`},
+			"start-error", `cannot start container app (PostStartHookError: exec: "warm" exited with 1) | when the template or the image changes`},
+		{"start error", decision.Pod{Reason: "CrashLoopBackOff", Message: "back-off 5m0s", ContainerState: decision.ContainerState{Container: "app", Exit: &decision.Exit{Code: 128, Reason: "StartError", Message: `exec: "serve": permission denied`}}},
+			"start-error", `cannot start container app (exec: "serve": permission denied) | when the template or the image changes`},
+		{"start error without a word", decision.Pod{Reason: "CrashLoopBackOff", Message: "back-off 5m0s", ContainerState: decision.ContainerState{Exit: &decision.Exit{Code: 128, Reason: "ContainerCannotRun"}}},
+			"start-error", `cannot start a container (back-off 5m0s) | when the template or the image changes`},
+		{"cannot run for no reason", decision.Pod{Reason: "RunContainerError"}, "start-error", `cannot start a container (RunContainerError) | when the template or the image changes`},
+		{"error", decision.Pod{Reason: "Error"}, "crash-loop", "keep crashing (Error) | when they stay up or the template changes"},
+		{"crash without a restart", decision.Pod{Reason: "Error", ContainerState: decision.ContainerState{Container: "app", Exit: &decision.Exit{Code: 1}}}, "crash-loop", "keep crashing (exit code 1) in container app | when they stay up or the template changes"},
+		{"terminated", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(143, "Error")}, "crash-loop", "keep being killed (exit code 143: SIGTERM, 4 restarts) in container app | when they stay up or the template changes"},
+		{"crash by a signal of its own", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: decision.ContainerState{Exit: &decision.Exit{Code: 139, Signal: 6}}}, "crash-loop", "keep crashing (exit code 139: SIGABRT) | when they stay up or the template changes"},
+		{"well for as long as a kubelet wants", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", ContainerState: decision.ContainerState{Container: "app", Running: noon.Add(-10 * time.Minute), Exit: &decision.Exit{Code: 1, Restarts: 4}}},
+			"readiness", "do not pass the readiness probe of container app | when they become ready"},
 		{"crash", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(1, "Error")}, "crash-loop", "keep crashing (exit code 1, 4 restarts) in container app | when they stay up or the template changes"},
 		{"between crashes", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", ContainerState: decision.ContainerState{Container: "app", Running: noon.Add(-time.Minute), Probe: "readiness", Exit: &decision.Exit{Code: 1, Restarts: 4}}},
 			"crash-loop", "keep crashing (exit code 1, 4 restarts) in container app | when they stay up or the template changes"},
@@ -116,6 +143,8 @@ func TestPods(t *testing.T) {
 		{"out of memory", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: exit(137, "OOMKilled")}, "out-of-memory", "keep running out of memory (OOMKilled, 4 restarts) in container app | when its memory limit is raised or it needs less"},
 		{"init crashes", decision.Pod{Reason: "CrashLoopBackOff", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Exit: &decision.Exit{Code: 2, Restarts: 3}}},
 			"init", "wait for init container wait-for-db, which fails again and again (exit code 2, 3 restarts) | when that container succeeds or the template changes"},
+		{"init starts", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit}},
+			"init", "wait for init container wait-for-db, which is still starting | when that container has ended"},
 		{"init runs", decision.Pod{Reason: "PodInitializing", ContainerState: decision.ContainerState{Container: "wait-for-db", Role: decision.RoleInit, Running: noon.Add(-5 * time.Minute)}},
 			"init", "wait for init container wait-for-db, which has not ended for 5m | when that container has ended"},
 		{"sidecar", decision.Pod{Reason: "ContainersNotReady", ContainerState: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Running: noon, Probe: "startup"}},
@@ -126,6 +155,17 @@ func TestPods(t *testing.T) {
 		{"readiness gate", decision.Pod{Reason: "ReadinessGatesNotReady", Phase: "Running", Message: `corresponding condition of pod readiness gate "lb.example.com/ready" does not exist.`}, "readiness-gate", "wait for readiness gate lb.example.com/ready | when its readiness gate is set"},
 		{"node gone", decision.Pod{Reason: "NodeNotReady", Phase: "Running", Node: "node-2"}, "node-gone", "are on node node-2, which does not answer | when the node answers again, or its pods are evicted after five minutes"},
 		{"not ready for a reason of its own", decision.Pod{Reason: "Draining", Phase: "Running"}, "readiness", "are not ready (Draining) | when they become ready"},
+		{"running", decision.Pod{Phase: "Running"}, "readiness", "are running but not ready | when they become ready"},
+		{"containers not ready", decision.Pod{Reason: "ContainersNotReady", Phase: "Running", Message: "containers with unready status: [app"}, "readiness", "are running but not ready | when they become ready"},
+		{"not ready for a long reason", decision.Pod{Reason: strings.Repeat("x", 50), Phase: "Running"}, "readiness", "are not ready (" + strings.Repeat("x", 13) + " … " + strings.Repeat("x", 24) + ") | when they become ready"},
+		{"gate without a name", decision.Pod{Reason: "ReadinessGatesNotReady", Phase: "Running"}, "readiness-gate", "wait for a readiness gate | when its readiness gate is set"},
+		{"node lost", decision.Pod{Reason: "NodeLost", Phase: "Running", Node: "node-2"}, "node-gone", "are on node node-2, which does not answer | when the node answers again, or its pods are evicted after five minutes"},
+		{"ready", decision.Pod{Ready: true, Reason: "Whatever", Phase: "Running"}, "min-ready", "are ready but not for long enough | when they become ready"},
+		{"without a node", decision.Pod{Phase: "Pending"}, "starting", "have no node yet | when they become ready"},
+		{"on a node", decision.Pod{Phase: "Pending", Node: "node-2"}, "starting", "are still starting | when they become ready"},
+		{"initializing", decision.Pod{Reason: "PodInitializing", Phase: "Pending"}, "starting", "are still starting (PodInitializing) | when they become ready"},
+		{"pending", decision.Pod{Reason: "Pending"}, "starting", "are still starting (Pending) | when they become ready"},
+		{"pending for a reason of its own", decision.Pod{Reason: "Draining", Phase: "Pending"}, "readiness", "are not ready (Draining) | when they become ready"},
 		{"creating", decision.Pod{Reason: "ContainerCreating", Phase: "Pending"}, "starting", "are still starting (ContainerCreating) | when they become ready"},
 		{"gated", decision.Pod{Reason: "SchedulingGated"}, "scheduling-gated", "are held back by a scheduling gate | when its scheduling gates are removed"},
 		{"cpu", scheduling("0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."),
@@ -137,6 +177,19 @@ func TestPods(t *testing.T) {
 		{"cordoned", scheduling("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
 			"unschedulable", "fit no node (the only node is cordoned) | when a node is uncordoned: kubectl uncordon"},
 		{"new words", scheduling("0/2 nodes are available: 2 node(s) were painted green."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) were painted green) | when a suitable node has room, or the template changes"},
+		{"reasons with commas", scheduling("0/9 nodes are available: 4 node(s) had untolerated taint {a: b, , c, .d, :e}, 2 Insufficient cpu, 0 Insufficient disk, 3 Insufficient memory, 9 Insufficient pods."),
+			"unschedulable", "fit no node (of 9 nodes, 4 are tainted a: b, , c, .d, :e, 2 have too little cpu, 0 have too little disk, 3 have too little memory, 9 have too little pods) | when a suitable node has room, or the template changes"},
+		{"taint with a sign", scheduling("0/2 nodes are available: 2 node(s) had untolerated taint {a: b, .c}."), "unschedulable", "fit no node (all 2 nodes are tainted a: b, .c) | when a node without that taint has room, or the template tolerates it"},
+		{"taint with a colon", scheduling("0/2 nodes are available: 2 node(s) had untolerated taint {a: b, :c}."), "unschedulable", "fit no node (all 2 nodes are tainted a: b, :c) | when a node without that taint has room, or the template tolerates it"},
+		{"fewer nodes than there are", scheduling("0/3 nodes are available: 2 Insufficient cpu."), "unschedulable", "fit no node (of 3 nodes, 2 have too little cpu) | when a node has more cpu free, or the template requests less"},
+		{"all for two reasons", scheduling("0/3 nodes are available: 3 Insufficient cpu, 3 Insufficient memory."), "unschedulable", "fit no node (of 3 nodes, 3 have too little cpu, 3 have too little memory) | when a suitable node has room, or the template changes"},
+		{"taints that are not named", scheduling("0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) had taints that the pod didn't tolerate."), "unschedulable", "fit no node (of 3 nodes, 1 has a taint, 2 have taints) | when a suitable node has room, or the template changes"},
+		{"braces without a taint", scheduling("0/2 nodes are available: 2 node(s) had label {a: b}."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) had label {a: b}) | when a suitable node has room, or the template changes"},
+		{"no word of nodes", scheduling("the scheduler is tired"), "unschedulable", "fit no node (the scheduler is tired) | when a suitable node exists"},
+		{"something else that is not found", scheduling("0/2 nodes are available: 2 node(s) not found."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) not found) | when a suitable node has room, or the template changes"},
+		{"something else that is deleted", scheduling("0/2 nodes are available: 2 node(s) is being deleted."), "unschedulable", "fit no node (of 2 nodes, 2 node(s) is being deleted) | when a suitable node has room, or the template changes"},
+		{"deleted claim", scheduling(`0/3 nodes are available: persistentvolumeclaim "data" is being deleted. preemption: 0/3`), "volume-claim", "are not scheduled: PersistentVolumeClaim data is being deleted | when a claim of that name is recreated"},
+		{"claim without its volume", scheduling(`persistentvolumeclaim "data" bound to non-existent persistentvolume "v"`), "volume-claim", `are not scheduled: PersistentVolumeClaim data bound to non-existent persistentvolume "v" | when the claim is usable`},
 		{"no claim", scheduling(`0/3 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.`),
 			"volume-claim", "are not scheduled: PersistentVolumeClaim data does not exist | when PersistentVolumeClaim data exists"},
 		{"unbound claim", scheduling(`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: ...`),
@@ -197,6 +250,9 @@ func TestTerminating(t *testing.T) {
 		{decision.TerminatingPod{}, 0, "2 pods are still running"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(30 * time.Second)}, 2, "2 pods are still terminating, up to 30s more"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second)}, 2, "2 pods are still terminating"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-5 * time.Second)}, 2, "2 pods are still terminating"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are still terminating, up to 1s more"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{strings.Repeat("x", 100)}}, 2, "2 pods are still terminating: a finalizer blocks the deletion of web-a (" + strings.Repeat("x", 23) + " … " + strings.Repeat("x", 44) + ")"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, 2, "2 pods are still terminating: the grace period of web-a ended 1m ago"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Second), Finalizers: []string{"example.com/hold"}}, 2, "2 pods are still terminating: a finalizer blocks the deletion of web-a (example.com/hold)"},
 		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second), Node: "node-1", NodeGone: true}, 2, "2 pods are still terminating: node node-1 of web-a does not answer"},
@@ -205,6 +261,95 @@ func TestTerminating(t *testing.T) {
 		if got, _, _ := strings.Cut(told(f), " | "); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
+	}
+}
+
+// One pod is told of without its name, which stands elsewhere.
+func TestTerminatingOne(t *testing.T) {
+	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
+	for _, c := range []struct {
+		pod        decision.TerminatingPod
+		want, show string
+	}{
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(time.Second)}, "1 pods is still terminating, up to 1s more", "kubectl -n shop get pod web-a -o yaml"},
+		{decision.TerminatingPod{Name: "web-a", Until: noon.Add(-time.Minute)}, "1 pods is still terminating: its grace period ended 1m ago", "kubectl -n shop get pod web-a -o yaml"},
+		{decision.TerminatingPod{Name: "web-a", Finalizers: []string{"a", "b"}}, "1 pods is still terminating: a finalizer blocks its deletion (a, b)", "kubectl -n shop get pod web-a -o yaml"},
+		{decision.TerminatingPod{Name: "web-a", Node: "node-1", NodeGone: true}, "1 pods is still terminating: its node node-1 does not answer", "kubectl describe node node-1"},
+	} {
+		f := pods.Terminating([]decision.TerminatingPod{c.pod}, 1, 1)
+		if got, _, _ := strings.Cut(told(f), " | "); got != c.want || f.Show != c.show || f.NeedsAction != (len(c.pod.Finalizers) > 0) {
+			t.Errorf("got %s, %s, needs action %v, want %s, %s", got, f.Show, f.NeedsAction, c.want, c.show)
+		}
+	}
+}
+
+// The first pods are named, and the time left is that of the last.
+func TestTerminatingNames(t *testing.T) {
+	pods := diagnosis.Pods{Namespace: "shop", Now: noon}
+	if f := pods.Terminating(nil, 4, 4); len(f.Pods) != 0 || f.Show != "" || f.After.At(noon) != " are still terminating" {
+		t.Errorf("nothing is described: %+v", f)
+	}
+	var four []decision.TerminatingPod
+	for i, name := range []string{"web-a", "web-b", "web-c", "web-d"} {
+		four = append(four, decision.TerminatingPod{Name: name, Until: noon.Add([]time.Duration{20, 40, 30, 10}[i] * time.Second)})
+	}
+	if f := pods.Terminating(four, 4, 4); strings.Join(f.Pods, " ") != "web-a web-b web-c" || f.After.At(noon) != " are still terminating, up to 40s more" {
+		t.Errorf("four are: %+v", f)
+	}
+}
+
+func TestOfDeletion(t *testing.T) {
+	f := diagnosis.OfDeletion(diagnosis.Refusal{Namespace: "shop", Message: `unable to delete pods: pods "web-1" is forbidden: not today`, Count: 2, Since: noon})
+	if got, want := told(f), "2 pods cannot be deleted (not today) | when the refusing component allows it"; got != want || f.Code != "delete-refused" || f.Show != "kubectl -n shop get events" || !f.NeedsAction || !f.Since.Equal(noon) {
+		t.Errorf("got %s: %+v", got, f)
+	}
+}
+
+// Refusals are of pods that are not created.
+func TestIsRefusal(t *testing.T) {
+	for code, want := range map[string]bool{diagnosis.Namespace: true, diagnosis.Refused: true, diagnosis.Delete: false, diagnosis.Image: false, "": false, "of-no-kind": false} {
+		if got := diagnosis.IsRefusal(code); got != want {
+			t.Errorf("%q: %v", code, got)
+		}
+	}
+}
+
+// A sentence does not name what every pod goes through, unless there is nothing else.
+func TestRelevant(t *testing.T) {
+	image, usual := decision.Finding{Code: diagnosis.Image}, decision.Finding{Code: diagnosis.Probe, Usual: true}
+	starting, ready := decision.Finding{Code: diagnosis.Starting}, decision.Finding{Code: diagnosis.MinReady}
+	for _, c := range []struct {
+		list []decision.Finding
+		want string
+	}{
+		{[]decision.Finding{image, usual, starting, ready}, "image-pull"},
+		{[]decision.Finding{usual, starting, ready}, "readiness starting min-ready"},
+		{[]decision.Finding{ready}, "min-ready"},
+		{nil, ""},
+	} {
+		var got []string
+		for _, f := range diagnosis.Relevant(c.list) {
+			got = append(got, f.Code)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("got %s, want %s", strings.Join(got, " "), c.want)
+		}
+	}
+}
+
+// Of the same rank, what keeps more pods stands first, and otherwise what was first.
+func TestRank(t *testing.T) {
+	list := []decision.Finding{
+		{Code: diagnosis.Image, Count: 2, Message: "a"}, {Code: diagnosis.Image, Count: 2, Message: "b"}, {Code: diagnosis.Image, Count: 5, Message: "c"},
+		{Code: diagnosis.Node, Count: 1, Message: "d"}, {Code: diagnosis.Image, Count: 3, Message: "e"}, {Code: diagnosis.Claim, Count: 1, Message: "f"},
+	}
+	diagnosis.Rank(list)
+	var got string
+	for _, f := range list {
+		got += f.Message
+	}
+	if got != "fdceab" {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -56,6 +56,13 @@ func TestDisrupted(t *testing.T) {
 			"was preempted by the kubelet of node node-1 (Preempted in order to admit critical pod) | when pods of higher priority leave, or a node has more room", "kubectl -n shop get events --field-selector reason=Preempting", false},
 		{"rejected", decision.Disruption{Reason: "OutOfcpu", Message: "Pod was rejected: Node didn't have enough resource: cpu, requested: 4000, used: 3000, capacity: 4000"}, "kubelet-rejected",
 			"was rejected by the kubelet of node node-1 (Node didn't have enough resource: cpu, requested: 4000, used: 3000, capacity: 4000) | when a node admits it", "", false},
+		{"in no words", decision.Disruption{Target: "DeletionByWhomever"}, "evicted", "was evicted from node node-1 | when its replacement becomes available", "kubectl -n shop describe pod web-a", false},
+		{"low on something long", kubelet("Evicted", "The node was low on resource: "+strings.Repeat("x", 50)+". "), "evicted",
+			"was evicted from node node-1, which was low on " + strings.Repeat("x", 13) + " … " + strings.Repeat("x", 24) + " | when its replacement becomes available", "", false},
+		{"rejected by an older kubelet", decision.Disruption{Reason: "NodeAffinity", Message: "Pod Predicate NodeAffinity failed"}, "kubelet-rejected",
+			"was rejected by the kubelet of node node-1 (Pod Predicate NodeAffinity failed) | when a node admits it", "kubectl -n shop describe pod web-a", false},
+		{"rejected without a message", decision.Disruption{Reason: "NodeAffinity"}, "kubelet-rejected",
+			"was rejected by the kubelet of node node-1 (NodeAffinity) | when a node admits it", "", false},
 		{"rejected under pressure", decision.Disruption{Reason: "Evicted", Message: "Pod was rejected: The node had condition: [DiskPressure]. "}, "kubelet-rejected",
 			"was rejected by the kubelet of node node-1 (The node had condition: [DiskPressure]) | when a node admits it", "", false},
 	} {
@@ -88,6 +95,16 @@ func TestDisruptedMatters(t *testing.T) {
 		row[i] = lost(fmt.Sprint("web-", i), 60*(i+1), evicted)
 	}
 	one := row[1:2]
+	at := func(age ...int) (pods []decision.DisruptedPod) { // One ended after another, at that age in seconds.
+		for i, age := range age {
+			p := lost(fmt.Sprint("web-", i), 60-2*i, evicted)
+			p.Created = p.At.Add(-time.Duration(age) * time.Second)
+			pods = append(pods, p)
+		}
+		return pods
+	}
+	drain := decision.Disruption{Target: "EvictionByEvictionAPI"}
+	drained := []decision.DisruptedPod{lost("web-a", 200, drain), lost("web-b", 20, drain)}
 	for _, c := range []struct {
 		name string
 		gap  diagnosis.Gap
@@ -103,6 +120,13 @@ func TestDisruptedMatters(t *testing.T) {
 		{"long ago", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 600, evicted)}, NotCreated: 1}, ""},
 		{"one after another", diagnosis.Gap{Lost: row, Blocking: born(30), Known: known}, "evicted 4, needs action"},
 		{"preempted, and its replacement fits no node", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, preempted)}, Blocking: born(20), Known: []decision.Finding{{Code: diagnosis.Node}}}, "preempted 1, needs action"},
+		{"its replacement came a minute later", diagnosis.Gap{Lost: one, Blocking: born(60)}, ""},
+		{"it was created and ended at once", diagnosis.Gap{Lost: at(0), NotCreated: 1}, "evicted 1"},
+		{"it came after the first went", diagnosis.Gap{Lost: at(0, 2), NotCreated: 1}, "evicted 2, needs action"},
+		{"both were there before", diagnosis.Gap{Lost: at(500, 500), NotCreated: 1}, "evicted 2"},
+		{"drained one after another, and kept by something else", diagnosis.Gap{Lost: drained, NotCreated: 1, Known: known}, "evicted 2"},
+		{"for two reasons of the kubelet", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, evicted), lost("web-b", 20, decision.Disruption{Reason: "Evicted", Message: "The node was low on resource: inodes. "})}, NotCreated: 1}, "evicted 1, evicted 1"},
+		{"for no reason that is said", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, preempted), lost("web-b", 20, decision.Disruption{Reason: "Evicted"})}, NotCreated: 1}, "preempted 1, evicted 1"},
 		{"for two reasons", diagnosis.Gap{Lost: []decision.DisruptedPod{lost("web-a", 20, preempted), lost("web-b", 20, evicted)}, NotCreated: 2}, "preempted 1, evicted 1"},
 	} {
 		var got []string
@@ -167,5 +191,35 @@ func TestDisruptedOneAfterAnother(t *testing.T) {
 	want := "2 pods were evicted one after another from their nodes, which were low on memory (container app was using 120Mi) | when a node has more memory free, or the template requests what they use"
 	if len(list) != 1 || told(list[0]) != want || !list[0].NeedsAction || !list[0].Since.Equal(a.At) || strings.Join(list[0].Pods, " ") != "web-b web-a" {
 		t.Errorf("got %+v", list)
+	}
+}
+
+// Where pods were is said as far as it is known, and together where they were on several
+// nodes.
+func TestDisruptedNodes(t *testing.T) {
+	unknown := decision.Disruption{Target: "DeletionByDeviceTaintManager"}
+	collected := decision.Disruption{Target: "DeletionByPodGC"}
+	for _, c := range []struct {
+		disruption decision.Disruption
+		nodes      []string
+		want       string
+	}{
+		{unknown, []string{""}, "1 pods was evicted from its node"},
+		{unknown, []string{"", ""}, "2 pods were evicted from their node"},
+		{unknown, []string{"node-1", "node-1"}, "2 pods were evicted from node node-1"},
+		{unknown, []string{"node-1", "node-2"}, "2 pods were evicted from their nodes"},
+		{collected, []string{"node-1"}, "1 pods was deleted, as node node-1 no longer exists"},
+		{collected, []string{"node-1", "node-2"}, "2 pods were deleted, as their nodes no longer exist"},
+	} {
+		var pods []decision.DisruptedPod
+		for i, node := range c.nodes {
+			p := lost(fmt.Sprint("web-", i), 20, c.disruption)
+			p.Node = node
+			pods = append(pods, p)
+		}
+		list := diagnosis.Pods{Now: noon}.Disrupted(diagnosis.Gap{Lost: pods, NotCreated: 1})
+		if got, _, _ := strings.Cut(told(list[0]), " | "); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
 	}
 }

@@ -45,12 +45,7 @@ func Fair(w decision.Words, limit int) (fitted decision.Words, ok bool) {
 }
 
 func shorten(w decision.Words, limit, least int) decision.Words {
-	over := Length(w) - limit
-	if over <= 0 {
-		return w
-	}
-	w = slices.Clone(w)
-	for over > 0 {
+	for over := Length(w) - limit; over > 0; over = Length(w) - limit {
 		at, most := -1, least
 		for i, p := range w {
 			if n := utf8.RuneCountInString(p.Text); (p.Kind == decision.Quote || p.Kind == decision.Told) && n > most {
@@ -60,8 +55,8 @@ func shorten(w decision.Words, limit, least int) decision.Words {
 		if at < 0 {
 			break
 		}
+		w = slices.Clone(w)
 		w[at].Text = prose.ClipMiddle(w[at].Text, max(least, most-over))
-		over -= most - utf8.RuneCountInString(w[at].Text)
 	}
 	return w
 }

@@ -242,8 +242,8 @@ func (g *group) ended() string {
 	}
 	text := "exit code " + strconv.FormatInt(e.Code, 10)
 	signal := e.Signal
-	if signal == 0 && e.Code > 128 && e.Code < 128+32 {
-		signal = e.Code - 128
+	if signal == 0 {
+		signal = e.Code - 128 // What is no signal has no name.
 	}
 	if name := signals[signal]; name != "" {
 		text += ": " + name
@@ -276,10 +276,10 @@ func pullTrouble(p *decision.Pod) string {
 			return t.ours
 		}
 	}
-	if _, why, ok := strings.Cut(p.Message, "ErrImagePull: "); ok && why != "" {
+	if _, why, _ := strings.Cut(p.Message, "ErrImagePull: "); why != "" {
 		return prose.ClipMiddle(prose.LastClause(why), 80)
 	}
-	if p.Reason == "ErrImagePull" && p.Message != "" {
+	if p.Reason == "ErrImagePull" {
 		return prose.ClipMiddle(prose.LastClause(p.Message), 80)
 	}
 	return ""

@@ -182,8 +182,8 @@ func (g *group) startTrouble() string {
 	if g.pod.Reason == "PostStartHookError" {
 		return "PostStartHookError: " + prose.ClipMiddle(message, longest)
 	}
-	if i := strings.Index(message, "exec: "); i >= 0 {
-		return prose.ClipMiddle(message[i:], longest)
+	if _, command, ok := strings.Cut(message, "exec: "); ok {
+		message = "exec: " + command
 	}
 	if message == "" {
 		return g.pod.Reason

@@ -75,7 +75,11 @@ type timer struct {
 	at  time.Time
 }
 
-func (a *timer) fire(at time.Time) { a.at = earlier(a.at, at) }
+func (a *timer) fire(at time.Time) {
+	if a.at.IsZero() || !at.IsZero() && at.Before(a.at) {
+		a.at = at
+	}
+}
 
 // plan is edits that happen later.
 type plan struct {
@@ -208,11 +212,3 @@ func (c *Cluster) touched() { c.due.now, c.spec.LastProgress = true, c.now }
 
 // seconds is a length of time as an int32 holds it.
 func seconds(n int64) time.Duration { return time.Duration(max(0, min(n, 1<<31-1))) * time.Second }
-
-// earlier is the first of two instants, of which a zero one is none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}

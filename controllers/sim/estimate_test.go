@@ -63,6 +63,13 @@ func TestEstimateCountsTheWaits(t *testing.T) {
 	}
 }
 
+// TestEstimateOfTooMany: more pods than the model has are not estimated.
+func TestEstimateOfTooMany(t *testing.T) {
+	if e := sim.Estimate(rolling(sim.MaxPods, 1, 0, 1, 0, sim.MaxPods, sim.MaxPods), decision.Learnt{}); e == nil || e.Code != deployment.TooLarge().Code {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestEstimateWithinItsBudget: where the fold stops early, what it takes to be left is
 // not far from what folding on finds.
 func TestEstimateWithinItsBudget(t *testing.T) {

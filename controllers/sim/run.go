@@ -169,17 +169,17 @@ func (c *Cluster) advance(last time.Time) (more, settled bool) {
 
 // upcoming is when the next thing happens; zero for never.
 func (c *Cluster) upcoming() time.Time {
-	at := c.due.at
+	next := timer{at: c.due.at}
 	if len(c.plans) > 0 {
-		at = earlier(at, c.plans[0].at)
+		next.fire(c.plans[0].at)
 	}
 	for _, m := range c.sets {
-		at = earlier(at, m.due.at)
+		next.fire(m.due.at)
 		for _, p := range m.pods {
-			at = earlier(at, p.at)
+			next.fire(p.at)
 		}
 	}
-	return at
+	return next.at
 }
 
 // isDue reports whether an instant has come; a zero one never does.

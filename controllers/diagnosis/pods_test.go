@@ -1,0 +1,232 @@
+package diagnosis_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+)
+
+// one is the only finding of pods.
+func one(t *testing.T, w diagnosis.Pods, pods ...decision.Pod) decision.Finding {
+	t.Helper()
+	list := w.Waiting(pods)
+	if len(list) != 1 {
+		t.Fatalf("%d findings: %+v", len(list), list)
+	}
+	return list[0]
+}
+
+// What is said of one pod is in the singular, and a command shows more of it.
+func TestOnePod(t *testing.T) {
+	of := func(container string, role decision.Role, exit *decision.Exit) decision.ContainerState {
+		return decision.ContainerState{Container: container, Role: role, Exit: exit}
+	}
+	exit := &decision.Exit{Code: 1}
+	for _, c := range []struct {
+		pod        decision.Pod
+		says, show string
+		action     bool
+	}{
+		{decision.Pod{Ready: true}, "is ready but not for long enough", "describe pod web-a", false},
+		{decision.Pod{Reason: "Unschedulable", Message: "tired"}, "fits no node (tired)", "describe pod web-a", true},
+		{decision.Pod{Reason: "Unschedulable", Message: `persistentvolumeclaim "data" not found`}, "is not scheduled: PersistentVolumeClaim data does not exist", "get pvc data", true},
+		{decision.Pod{Reason: "Unschedulable", Message: "pod has unbound immediate PersistentVolumeClaims"}, "is not scheduled: its PersistentVolumeClaim is not bound to a volume", "get pvc", true},
+		{decision.Pod{Reason: "SchedulingGated"}, "is held back by a scheduling gate", "describe pod web-a", true},
+		{decision.Pod{Reason: "ErrImagePull", Message: "not found", Image: "web:9"}, "cannot pull web:9 (not found)", "describe pod web-a", true},
+		{decision.Pod{Reason: "ErrImagePull", Message: "timeout", Image: "web:9"}, "cannot pull web:9 (timeout)", "describe pod web-a", false},
+		{decision.Pod{Reason: "CreateContainerConfigError", Message: `configmap "app" not found`}, "needs ConfigMap app, which does not exist", "get configmap app", true},
+		{decision.Pod{Reason: "CreateContainerConfigError", Message: "couldn't find key url in Secret shop/db"}, "needs key url of Secret db, which has no such key", "describe secret db", true},
+		{decision.Pod{Reason: "CreateContainerConfigError", Message: "container has runAsNonRoot"}, "has runAsNonRoot set, and the image runs as root", "describe pod web-a", true},
+		{decision.Pod{Reason: "CreateContainerError", Message: "no"}, "cannot be started as it is configured (no)", "describe pod web-a", true},
+		{decision.Pod{ContainerState: of("db", decision.RoleInit, nil)}, "waits for init container db, which is still starting", "logs web-a -c db", false},
+		{decision.Pod{ContainerState: of("db", decision.RoleInit, exit)}, "waits for init container db, which fails again and again (exit code 1)", "logs web-a -c db --previous", true},
+		{decision.Pod{ContainerState: of("proxy", decision.RoleSidecar, nil)}, "waits for sidecar container proxy, which has not started", "logs web-a -c proxy", false},
+		{decision.Pod{ContainerState: of("proxy", decision.RoleSidecar, exit)}, "waits for sidecar container proxy, which keeps crashing (exit code 1)", "logs web-a -c proxy --previous", true},
+		{decision.Pod{Reason: "RunContainerError", ContainerState: of("app", "", nil)}, "cannot start container app (RunContainerError)", "describe pod web-a", true},
+		{decision.Pod{ContainerState: of("app", "", &decision.Exit{Code: 137, Reason: "OOMKilled", Restarts: 1})}, "keeps running out of memory (OOMKilled, 1 restart) in container app", "logs web-a -c app --previous", true},
+		{decision.Pod{ContainerState: of("", "", exit)}, "keeps crashing (exit code 1)", "logs web-a --previous", true},
+		{decision.Pod{ContainerState: of("", "", &decision.Exit{})}, "keeps exiting although it should keep running (exit code 0)", "logs web-a --previous", true},
+		{decision.Pod{ContainerState: of("", "", &decision.Exit{Code: 143})}, "keeps being killed (exit code 143: SIGTERM)", "logs web-a --previous", true},
+		{decision.Pod{ContainerState: decision.ContainerState{Probe: "startup"}}, "has not passed the startup probe of a container", "describe pod web-a", false},
+		{decision.Pod{Reason: "ReadinessGatesNotReady"}, "waits for a readiness gate", "describe pod web-a", false},
+		{decision.Pod{Reason: "ReadinessGatesNotReady", Message: `readiness gate "lb"`}, "waits for readiness gate lb", "describe pod web-a", false},
+		{decision.Pod{Phase: "Pending"}, "has no node yet", "describe pod web-a", false},
+		{decision.Pod{Phase: "Pending", Node: "node-1"}, "is still starting", "describe pod web-a", false},
+		{decision.Pod{Reason: "ContainerCreating"}, "is still starting (ContainerCreating)", "describe pod web-a", false},
+		{decision.Pod{ContainerState: of("app", "", nil)}, "does not pass the readiness probe of container app", "describe pod web-a", false},
+		{decision.Pod{Phase: "Running"}, "is running but not ready", "describe pod web-a", false},
+		{decision.Pod{Reason: "Draining"}, "is not ready (Draining)", "describe pod web-a", false},
+	} {
+		c.pod.Name = "web-a"
+		f := one(t, diagnosis.Pods{Namespace: "shop", Now: noon}, c.pod)
+		if got := strings.TrimPrefix(f.After.At(noon), " "); got != c.says || f.Show != "kubectl -n shop "+c.show || f.NeedsAction != c.action || f.Message != c.pod.Message || strings.Join(f.Pods, " ") != "web-a" {
+			t.Errorf("got %s, %s, needs action %v\nwant %s, %s", got, f.Show, f.NeedsAction, c.says, c.show)
+		}
+	}
+	lost := one(t, diagnosis.Pods{Namespace: "shop", Now: noon}, decision.Pod{Reason: "NodeLost", Node: "node-1"})
+	if got := lost.After.At(noon); got != " is on node node-1, which does not answer" || lost.Show != "kubectl describe node node-1" {
+		t.Errorf("got %s, %s", got, lost.Show)
+	}
+}
+
+// Codes above 128 name the signal that ended a container.
+func TestSignals(t *testing.T) {
+	var got []string
+	for code := int64(120); code <= 170; code++ {
+		f := one(t, diagnosis.Pods{Now: noon}, decision.Pod{ContainerState: decision.ContainerState{Exit: &decision.Exit{Code: code}}})
+		if _, name, ok := strings.Cut(f.After.At(noon), ": "); ok {
+			got = append(got, fmt.Sprint(code, " ", strings.TrimSuffix(name, ")")))
+		}
+	}
+	want := "129 SIGHUP, 130 SIGINT, 132 SIGILL, 134 SIGABRT, 135 SIGBUS, 136 SIGFPE, 137 SIGKILL, 139 SIGSEGV, 141 SIGPIPE, 143 SIGTERM"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
+// The name of an image stays whole, as long as it is no text of its own.
+func TestLongImage(t *testing.T) {
+	for n, want := range map[int]decision.Part{
+		70:  {Kind: decision.Name, Text: strings.Repeat("x", 70)},
+		71:  {Kind: decision.Quote, Text: strings.Repeat("x", 71)},
+		200: {Kind: decision.Quote, Text: strings.Repeat("x", 53) + " … " + strings.Repeat("x", 104)},
+	} {
+		f := one(t, diagnosis.Pods{Now: noon}, decision.Pod{Reason: "ErrImagePull", Image: strings.Repeat("x", n)})
+		if f.After[2] != want {
+			t.Errorf("%d characters: %+v", n, f.After)
+		}
+	}
+}
+
+// Pods that differ in a thing that matters wait for different things, in whatever order
+// they come.
+func TestToldApart(t *testing.T) {
+	none := decision.Pod{Reason: "ContainersNotReady", Phase: "Running"}
+	for name, c := range map[string]struct {
+		pod    decision.Pod
+		change func(*decision.Pod)
+		want   string
+	}{
+		"ready":              {none, func(p *decision.Pod) { p.Ready = true }, "readiness, min-ready"},
+		"reason":             {none, func(p *decision.Pod) { p.Reason = "SchedulingGated" }, "scheduling-gated, readiness"},
+		"phase":              {decision.Pod{Phase: "Running"}, func(p *decision.Pod) { p.Phase = "Pending" }, "readiness, starting"},
+		"message":            {decision.Pod{Reason: "Unschedulable", Message: "tired"}, func(p *decision.Pod) { p.Message = "asleep" }, "unschedulable, unschedulable"},
+		"image":              {decision.Pod{Reason: "ErrImagePull", Image: "web:9"}, func(p *decision.Pod) { p.Image = "web:8" }, "image-pull, image-pull"},
+		"why no image":       {decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "denied"}, func(p *decision.Pod) { p.Message = "timeout" }, "image-pull, image-pull"},
+		"container":          {none, func(p *decision.Pod) { p.Container = "app" }, "readiness, readiness"},
+		"role":               {none, func(p *decision.Pod) { p.Role = decision.RoleInit }, "init, readiness"},
+		"probe":              {none, func(p *decision.Pod) { p.Probe = "startup" }, "startup-probe, readiness"},
+		"exit":               {none, func(p *decision.Pod) { p.Exit = &decision.Exit{Code: 1} }, "crash-loop, readiness"},
+		"how it starts":      {decision.Pod{Reason: "Pending"}, func(p *decision.Pod) { p.Reason = "ContainerCreating" }, "starting, starting"},
+		"what it starts":     {decision.Pod{Reason: "Pending"}, func(p *decision.Pod) { p.Container = "app" }, "starting"},
+		"image, and said so": {decision.Pod{Reason: "ImagePullBackOff", Image: "web:9"}, func(p *decision.Pod) { p.Message = "ErrImagePull: denied" }, "image-pull"},
+		"image, twice":       {decision.Pod{Reason: "ErrImagePull", Image: "web:9", Message: "denied"}, func(p *decision.Pod) { p.Reason = "ImagePullBackOff" }, "image-pull"},
+		"name":               {decision.Pod{Reason: "CreateContainerError", Message: "web-a is odd"}, func(p *decision.Pod) { p.Message = "web-b is odd" }, "config"},
+		"ready, and how":     {decision.Pod{Ready: true}, func(p *decision.Pod) { p.Container = "app" }, "min-ready"},
+	} {
+		a, b := c.pod, c.pod
+		c.change(&b)
+		a.Name, b.Name = "web-a", "web-b"
+		for _, pods := range [][]decision.Pod{{a, b}, {b, a}} {
+			var got []string
+			for _, f := range (diagnosis.Pods{Now: noon}).Waiting(pods) {
+				got = append(got, f.Code)
+			}
+			if strings.Join(got, ", ") != c.want {
+				t.Errorf("%s: got %s, want %s", name, strings.Join(got, ", "), c.want)
+			}
+		}
+	}
+}
+
+// Pods that say the same are told as the first of them, which is shown, and the first
+// three are named.
+func TestAlike(t *testing.T) {
+	var pods []decision.Pod
+	for i, name := range []string{"web-a", "web-b", "web-c", "web-d"} {
+		pods = append(pods, decision.Pod{Name: name, Phase: "Running", Created: noon.Add(time.Duration([]int{-30, -50, -40, -20}[i]) * time.Second)})
+	}
+	f := one(t, diagnosis.Pods{Now: noon}, pods...)
+	if f.Count != 4 || strings.Join(f.Pods, " ") != "web-a web-b web-c" || f.Show != "kubectl describe pod web-a" || !f.Since.Equal(pods[1].Created) {
+		t.Errorf("they say the same: %+v", f)
+	}
+	for i := range pods { // Not word for word.
+		pods[i].Exit = &decision.Exit{Code: 1, Restarts: []int64{2, 5, 3, 1}[i]}
+	}
+	f = one(t, diagnosis.Pods{Now: noon}, pods...)
+	if f.Count != 4 || strings.Join(f.Pods, " ") != "web-a web-b web-c" || !strings.Contains(f.After.At(noon), "5 restarts") || !f.Since.Equal(pods[1].Created) {
+		t.Errorf("they end alike: %+v", f)
+	}
+	nodes := one(t, diagnosis.Pods{Now: noon}, decision.Pod{Name: "web-a", Phase: "Pending"}, decision.Pod{Name: "web-b", Phase: "Pending", Node: "node-1"})
+	if got := nodes.After.At(noon); got != " are still starting" {
+		t.Errorf("one of them has a node: %s", got)
+	}
+}
+
+// Pods have come into what they wait for when they say so, and otherwise when they were
+// created.
+func TestSince(t *testing.T) {
+	created, said, ready := noon.Add(-time.Hour), noon.Add(-time.Minute), noon.Add(-time.Second)
+	for _, c := range []struct {
+		pod  decision.Pod
+		want time.Time
+	}{
+		{decision.Pod{}, created},
+		{decision.Pod{Since: said}, said},
+		{decision.Pod{Since: said, ReadySince: ready}, said},
+		{decision.Pod{Since: said, ReadySince: ready, Ready: true}, ready},
+	} {
+		c.pod.Created = created
+		if f := one(t, diagnosis.Pods{Now: noon}, c.pod); !f.Since.Equal(c.want) {
+			t.Errorf("%+v: %s", c.pod, f.Since)
+		}
+	}
+}
+
+// What pods go through is usual until it takes longer than it takes here, and as long as
+// the rollout moves.
+func TestUsual(t *testing.T) {
+	starts := func(before int) decision.Pod {
+		return decision.Pod{Reason: "Pending", Created: noon.Add(-time.Duration(before) * time.Second)}
+	}
+	crashed := starts(1)
+	crashed.Exit = &decision.Exit{Code: 1}
+	waits := func(role decision.Role) decision.Pod {
+		p := starts(59)
+		p.Role = role
+		return p
+	}
+	told := func(before int) decision.Pod { // It says the same in other words.
+		p := starts(before)
+		p.Message = fmt.Sprint("for ", before)
+		return p
+	}
+	for name, c := range map[string]struct {
+		pods  []decision.Pod
+		moved int
+		want  bool
+	}{
+		"young":                       {[]decision.Pod{starts(59)}, 100, true},
+		"old":                         {[]decision.Pod{starts(60)}, 100, false},
+		"old, but it moves":           {[]decision.Pod{starts(60)}, 59, true},
+		"old, and it moved":           {[]decision.Pod{starts(60)}, 60, false},
+		"both are young":              {[]decision.Pod{starts(1), starts(2)}, 100, true},
+		"one is young":                {[]decision.Pod{starts(1), starts(90)}, 100, false},
+		"the other is young":          {[]decision.Pod{starts(90), starts(1)}, 100, false},
+		"both are young, told apart":  {[]decision.Pod{told(1), told(2)}, 100, true},
+		"one is young, told apart":    {[]decision.Pod{told(1), told(90)}, 100, false},
+		"the other young, told apart": {[]decision.Pod{told(90), told(1)}, 100, false},
+		"crashed":                     {[]decision.Pod{crashed}, 100, false},
+		"waits for init":              {[]decision.Pod{waits(decision.RoleInit)}, 100, true},
+		"waits for a sidecar":         {[]decision.Pod{waits(decision.RoleSidecar)}, 100, true},
+	} {
+		w := diagnosis.Pods{Now: noon, Moved: noon.Add(-time.Duration(c.moved) * time.Second), Usual: time.Minute}
+		if f := one(t, w, c.pods...); f.Usual != c.want {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
