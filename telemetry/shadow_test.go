@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -151,7 +152,36 @@ func TestShadowCreation(t *testing.T) {
 	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 || st.Questions[0].Question != "RR-1" {
 		t.Errorf("%+v", st)
 	}
+	w.sync(nil, nil, resize("web-2", "10", 3, 5))
+	w.sync([]Cause{{Kind: CauseAdded, Object: "ReplicaSet web-2", NewRV: "21"}}, nil)
+	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 || st.Withdrawn != 1 {
+		t.Errorf("a ReplicaSet that appears is not the size that was predicted of it: %+v", st)
+	}
 }
+
+// TestShadowOfUnreadableSnapshots: what cannot be read whole is no proof of what was seen.
+func TestShadowOfUnreadableSnapshots(t *testing.T) {
+	for name, snapshot := range map[string]Snapshot{
+		"none":        {},
+		"partly":      SnapshotText([]byte(`{"replicaSets":[{"name":"web-2","rv":"10"},7]}`)),
+		"not at all":  SnapshotOf(unpackable{}),
+		"of another":  SnapshotText([]byte(`{"replicaSets":[{"name":"web-3","rv":"10"}]}`)),
+		"of its past": SnapshotText([]byte(`{"replicaSets":[{"name":"web-2","rv":"9"}]}`)),
+	} {
+		w := newWatching(t)
+		w.sync(nil, nil).Snapshot = snapshot
+		w.sync([]Cause{wrote("web-2", "10", "11", 3, 5, ControllerManager)}, nil)
+		if st := w.shadow.State(w.now.Add(ShadowSettles + 1)); st.Together != 1 || len(st.Differences) != 0 {
+			t.Errorf("read %s: %+v", name, st)
+		}
+	}
+}
+
+// unpackable is bytes that nobody has packed.
+type unpackable struct{}
+
+func (unpackable) Bytes() int           { return 1 }
+func (unpackable) Unpack() (any, error) { return nil, errors.New("torn") }
 
 // TestShadowSuspects: a cache that is behind another explains a difference, if
 // what it shows later was written before.
@@ -159,7 +189,7 @@ func TestShadowSuspects(t *testing.T) {
 	for name, c := range map[string]struct {
 		rv      string
 		verdict ShadowVerdict
-	}{"written before": {"10", ShadowTiming}, "written after": {"12", ShadowUnexplained}, "no number": {"x", ShadowTiming}} {
+	}{"written before": {"10", ShadowTiming}, "written by it": {"11", ShadowTiming}, "written after": {"12", ShadowUnexplained}, "no number": {"x", ShadowTiming}} {
 		w := newWatching(t)
 		w.sync(nil, nil, resize("web-2", "9", 3, 5))
 		w.sync([]Cause{wrote("web-2", "9", "11", 3, 0, ControllerManager)}, nil)
@@ -201,5 +231,12 @@ func TestShadowIsBounded(t *testing.T) {
 	w.shadow.Add(nil, 7)
 	if st := w.shadow.State(w.now.Add(time.Hour)); st.Missed != 7 || st.Count(ShadowOverdue) != 0 {
 		t.Errorf("after a gap: %+v", st)
+	}
+	for i := range maxPredictions {
+		w.shadow.predictions[shadowTarget{"shop", fmt.Sprint(i)}] = &prediction{}
+	}
+	w.sync(nil, nil, resize("7", "1", 3, 5), resize("one too many", "1", 3, 5))
+	if p := w.shadow.predictions; len(p) != maxPredictions || p[shadowTarget{"shop", "7"}].Predicted != "3 → 5" {
+		t.Errorf("%d predictions, want %d, and a newer one in the place of an older one", len(p), maxPredictions)
 	}
 }
