@@ -84,7 +84,7 @@ func TestKeptPages(t *testing.T) {
 	if want := []uint64{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(got, want) {
 		t.Errorf("pages list %v, want %v", got, want)
 	}
-	for _, cursor := range []string{"x", "0", "-1"} {
+	for _, cursor := range []string{"x", "0", "-1", "99999999999999999999"} {
 		if _, err := a.Search(t.Context(), telemetry.Query{After: cursor}); !errors.Is(err, telemetry.ErrBadQuery) {
 			t.Errorf("the cursor %q, which was never given out: %v", cursor, err)
 		}

@@ -138,7 +138,8 @@ func TestStoryWhileNobodyAnswers(t *testing.T) {
 	if want := "The API server has not answered since (connection refused). Pending: creating 2 pods of ReplicaSet web-1; will be retried when it is back"; text != want {
 		t.Errorf("it tells %q\nwant %q", text, want)
 	}
-	story, _ = telemetry.NewExcerpt(s.traces[:6]).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	after := s.sync(web, decision.ToneMoving, "scaling")
+	story, _ = telemetry.NewExcerpt(append(s.traces[:6:6], after)).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	if b, _ := outageIn(t, story); !b.Outage.Tried.IsZero() || b.Outage.Idle {
 		t.Errorf("tried at %s, idle %t; nothing is tried again in an outage that lasts", b.Outage.Tried, b.Outage.Idle)
 	}
@@ -215,6 +216,36 @@ func TestAnsweredWritesNarrowAnOutage(t *testing.T) {
 	b, _ := outageIn(t, story)
 	if o := b.Outage; !o.Began.Equal(wrote) || !o.Ended.Equal(sagaBegan.Add(14010*time.Millisecond)) || !o.Tried.Equal(o.Ended) {
 		t.Errorf("from %s to %s, tried at %s; want from the last write before to the first after", o.Began.Format("05.000"), o.Ended.Format("05.000"), o.Tried.Format("05.000"))
+	}
+}
+
+// TestWritesBesideFailuresNarrowNoOutage: only what was answered before the first failure
+// is before an outage, only what is near its end is after it, and each only within seconds.
+func TestWritesBesideFailuresNarrowNoOutage(t *testing.T) {
+	s, _ := interrupted() // Answered at 2.01 and 14.01 and after, unanswered from 3.51 to 7.51.
+	at := func(ms int) time.Time { return sagaBegan.Add(time.Duration(ms) * time.Millisecond) }
+	for name, c := range map[string]struct {
+		began, ended         int // of the outage as a probe had it
+		answered             int // when a write of the ReplicaSet was answered, that failed at 3.51; 0 for none
+		wantBegan, wantEnded int
+	}{
+		"none":                       {2500, 12000, 0, 2500, 12000},
+		"a write after the failures": {2500, 20000, 6000, 2500, 20000},
+		"one before them":            {2500, 20000, 3000, 3000, 20000},
+		"one near the end":           {2500, 8000, 6000, 2500, 6000},
+	} {
+		traces := s.traces[:2:2]
+		traces = append(traces, s.traces[2])
+		if c.answered != 0 {
+			wrote := publishes(&telemetry.Trace{Epoch: "e", Seq: 90, Object: webSet, Owner: "web", Started: at(c.answered), Ended: at(c.answered), Report: &decision.Report{}}, "90")
+			traces = append(traces, wrote)
+		}
+		down := telemetry.Outage{Began: at(c.began), Ended: at(c.ended)}
+		story, _ := telemetry.NewExcerpt(traces).WithOutages([]telemetry.Outage{down}).Story(traces[1])
+		b, _ := outageIn(t, story)
+		if o := b.Outage; !o.Began.Equal(at(c.wantBegan)) || !o.Ended.Equal(at(c.wantEnded)) {
+			t.Errorf("%s: from %s to %s, want %s to %s", name, o.Began.Format("05.000"), o.Ended.Format("05.000"), at(c.wantBegan).Format("05.000"), at(c.wantEnded).Format("05.000"))
+		}
 	}
 }
 
