@@ -131,13 +131,14 @@ func TestLoadedJournalIsBounded(t *testing.T) {
 }
 
 func TestLoadRefuses(t *testing.T) {
-	twice, mixed := loadedTraces(), loadedTraces()
+	twice, mixed, back := loadedTraces(), loadedTraces(), loadedTraces()
 	twice[1].Seq = 3
+	back[1].Seq = 2
 	mixed[4].Epoch = "f"
 	for _, c := range []struct {
 		traces []*Trace
 		want   string
-	}{{nil, "no traces"}, {twice, "trace 3 comes after trace 3"}, {mixed, "epoch f"}} {
+	}{{nil, "no traces"}, {twice, "trace 3 comes after trace 3"}, {back, "trace 2 comes after trace 3"}, {mixed, "epoch f"}} {
 		if _, err := LoadJournal(JournalOptions{}, c.traces); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}

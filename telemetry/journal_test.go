@@ -306,3 +306,15 @@ func TestFamilyHasWhoIsGone(t *testing.T) {
 		record(j, quiet("a"), quiet("b"), quiet("c"), quiet("d"))
 	}
 }
+
+// TestFamilyIsBounded to the newest few thousand syncs of each object.
+func TestFamilyIsBounded(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	for range maxFamily + 3 {
+		j.Record(quiet("web"))
+	}
+	list := j.Family(object("web"))
+	if got := slices.Max(seqs(list)); len(list) != maxFamily || got != maxFamily+3 || slices.Min(seqs(list)) != 4 {
+		t.Errorf("%d syncs up to %d, want the newest %d", len(list), got, maxFamily)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,6 +157,83 @@ func TestShadowCreation(t *testing.T) {
 	w.sync([]Cause{{Kind: CauseAdded, Object: "ReplicaSet web-2", NewRV: "21"}}, nil)
 	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 || st.Withdrawn != 1 {
 		t.Errorf("a ReplicaSet that appears is not the size that was predicted of it: %+v", st)
+	}
+}
+
+// TestShadowOfSyncsWithoutRounds: one that ended before it could decide predicts nothing,
+// and is no proof that nothing was to be decided.
+func TestShadowOfSyncsWithoutRounds(t *testing.T) {
+	w := newWatching(t)
+	seen := map[string]string{"web-2": "10"}
+	w.sync(nil, seen).Rounds = nil
+	w.shadow.Add([]*Trace{{Object: object("api")}}, 0)
+	w.sync([]Cause{wrote("web-2", "10", "11", 3, 5, ControllerManager)}, seen)
+	if st := w.shadow.State(w.now.Add(ShadowSettles + 1)); st.Together != 1 || st.Syncs != 3 || st.Silent != 3 || len(st.Differences) != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowOfOtherSyncs: other loops decide no sizes of ReplicaSets, and what is gone is forgotten.
+func TestShadowOfOtherSyncs(t *testing.T) {
+	w := newWatching(t)
+	other := w.sync(nil, nil)
+	gone := *other
+	gone.Gone = true
+	set := Trace{Object: Object{LoopReplicaSet, "shop", "web-1"}}
+	w.shadow.Add([]*Trace{&set}, 0)
+	if st := w.shadow.State(w.now); st.Syncs != 1 || len(w.shadow.newest) != 1 {
+		t.Errorf("a ReplicaSet's sync was compared: %+v", st)
+	}
+	if w.shadow.Add([]*Trace{&gone}, 0); len(w.shadow.newest) != 0 {
+		t.Errorf("%d Deployments are remembered, none is left", len(w.shadow.newest))
+	}
+}
+
+// TestShadowPredictsSizes that would change, and ReplicaSets that would be created with any.
+func TestShadowPredictsSizes(t *testing.T) {
+	target := decision.Ref{Kind: "ReplicaSet", Name: "web-2", RV: "10"}
+	x := &Trace{Epoch: "e", Seq: 7, Object: object("web"), Ended: time.Unix(9, 0)}
+	for name, c := range map[string]struct {
+		action decision.Action
+		want   string // "" for none
+	}{
+		"a size":          {decision.Action{Kind: decision.UpdateReplicaSet, Size: &decision.Size{From: 1, To: 2}}, "1 → 2"},
+		"the same size":   {decision.Action{Kind: decision.UpdateReplicaSet, Size: &decision.Size{From: 2, To: 2}}, ""},
+		"no size":         {decision.Action{Kind: decision.UpdateReplicaSet}, ""},
+		"a creation":      {decision.Action{Kind: decision.CreateReplicaSet, Size: &decision.Size{To: 2}}, "web-2"},
+		"an empty one":    {decision.Action{Kind: decision.CreateReplicaSet, Size: &decision.Size{}}, "web-2"},
+		"without a size":  {decision.Action{Kind: decision.CreateReplicaSet}, ""},
+		"another's write": {decision.Action{Kind: decision.UpdateDeployment}, ""},
+	} {
+		c.action.Target, c.action.Question = target, "RR-2"
+		p := predictionOf(x, &c.action)
+		if (p == nil) != (c.want == "") {
+			t.Errorf("%s: %+v, want %q", name, p, c.want)
+		} else if want := (Difference{Verdict: ShadowOverdue, At: x.Ended, Object: x.Object, Target: "web-2", Question: "RR-2", Predicted: c.want, DecidedOn: "10", Epoch: "e", Sync: 7}); p != nil && (p.Difference != want || p.create != (c.action.Kind == decision.CreateReplicaSet)) {
+			t.Errorf("%s: %+v, want %+v", name, p, want)
+		}
+	}
+}
+
+// TestShadowListsDifferences with the newest first, then by object and ReplicaSet.
+func TestShadowListsDifferences(t *testing.T) {
+	s := NewShadow()
+	for _, d := range []Difference{
+		{At: time.Unix(1, 0), Object: object("a"), Target: "a-1", Question: "RR-1"}, {At: time.Unix(2, 0), Object: object("b"), Target: "b-2", Question: "RR-2"},
+		{At: time.Unix(2, 0), Object: object("b"), Target: "b-1", Question: "RR-2"}, {At: time.Unix(2, 0), Object: object("a"), Target: "a-9", Question: "RR-1"},
+	} {
+		s.predictions[shadowTarget{"shop", d.Target}] = &prediction{Difference: d}
+	}
+	st := s.State(time.Unix(100, 0))
+	var order []string
+	for _, d := range st.Differences {
+		order = append(order, d.Target)
+	}
+	if got := strings.Join(order, " "); got != "a-9 b-1 b-2 a-1" {
+		t.Errorf("listed as %s", got)
+	}
+	if q := st.Questions; len(q) != 2 || q[0].Question != "RR-1" || q[0].Counts[ShadowOverdue] != 2 || q[1].Counts[ShadowOverdue] != 2 {
+		t.Errorf("questions %+v", q)
 	}
 }
 

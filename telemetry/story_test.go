@@ -131,6 +131,9 @@ func TestStoryOfARollout(t *testing.T) {
 	if diff := cmp.Diff(want, told(story)); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
 	}
+	if story.Object != web || story.UID != "uid-web" {
+		t.Errorf("it is of %v with the UID %q", story.Object, story.UID)
+	}
 	counts := telemetry.StoryCounts{Changes: 1, Pods: 2, Syncs: 5, Writes: 4}
 	if story.Counts != counts || story.Open || !story.Began.Equal(sagaBegan.Add(1900*time.Millisecond)) || !story.Settled.Equal(s.traces[5].Ended) {
 		t.Errorf("counts %+v, open %t, began %s, settled %s", story.Counts, story.Open, story.Began, story.Settled)

@@ -88,6 +88,7 @@ func TestBeatsOfSyncs(t *testing.T) {
 		{": could not publish its status: Post x: exceeded quota", Beat{Writes: []Write{with(write(WriteStatus, "Deployment web", decision.Refused), func(w *Write) { w.Failure = no })}}},
 		{": could not adopt ReplicaSet a", Beat{Writes: []Write{write(decision.Adopt, "ReplicaSet a", decision.Tolerated)}}},
 		{": could not create 2 Pods: unanswered (exceeded quota)", Beat{Writes: []Write{with(counted(2, decision.Unanswered), func(w *Write) { w.Failure = no })}}},
+		{": could not create 2 Pods: unanswered", Beat{Writes: []Write{counted(2, decision.Unanswered)}}},
 		{": could not write ReplicaSet a: helm wrote it first (rv 9)", Beat{Writes: []Write{with(write(decision.UpdateReplicaSet, "ReplicaSet a", decision.Conflicted), func(w *Write) {
 			w.Other, w.Failure = &decision.Writer{Manager: "helm", RV: "9"}, no
 		})}}},
