@@ -130,6 +130,23 @@ func TestLoadedJournalIsBounded(t *testing.T) {
 	}
 }
 
+// What just fits is kept whole.
+func TestLoadedJournalIsFull(t *testing.T) {
+	traces, all := loadedTraces(), int64(0)
+	for _, x := range traces {
+		all += estimate(x)
+	}
+	for short, want := range []int{5, 4} {
+		j, err := LoadJournal(JournalOptions{Bytes: all - int64(short)}, traces)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := j.Loaded(); n != want {
+			t.Errorf("%d bytes short of room: %d are kept, want %d", short, n, want)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	twice, mixed, back := loadedTraces(), loadedTraces(), loadedTraces()
 	twice[1].Seq = 3

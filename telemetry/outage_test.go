@@ -281,7 +281,7 @@ func TestCountsOfAStory(t *testing.T) {
 	refusal := &decision.Failure{Code: 403, Reason: "Forbidden", Message: "no"}
 	gone := &decision.Failure{Reason: decision.Unreachable, Message: "connection refused"}
 	for _, o := range []decision.Outcome{
-		{State: decision.Written, RV: "2"}, {State: decision.Refused, Failure: refusal}, {State: decision.Conflicted}, {State: decision.Tolerated}, {State: decision.Partly, Failure: refusal},
+		{State: decision.Written, RV: "2"}, {State: decision.Refused, Failure: refusal}, {State: decision.Refused}, {State: decision.Conflicted}, {State: decision.Tolerated}, {State: decision.Partly, Failure: refusal},
 		{State: decision.NotTried}, {State: decision.Superseded},
 		{State: decision.Unanswered, Failure: gone}, {State: decision.Unknown, Failure: gone},
 	} {
@@ -292,8 +292,8 @@ func TestCountsOfAStory(t *testing.T) {
 	partly.Rounds[0].Outcomes[0].State, partly.Rounds[0].Outcomes[0].Failed, partly.Rounds[0].Outcomes[0].Failure = decision.Partly, 1, gone
 	s.sync(web, decision.ToneWaiting, "new")
 	story, _ := telemetry.NewExcerpt(s.traces).Story(s.traces[0])
-	if c := story.Counts; c.Writes != 2 || c.Refused != 2 || c.Conflicts != 1 || c.Unanswered != 3 {
-		t.Errorf("counts: %+v, want 2 writes, 2 refused, 1 conflict, 3 unanswered", c)
+	if c := story.Counts; c.Writes != 2 || c.Refused != 3 || c.Conflicts != 1 || c.Unanswered != 3 {
+		t.Errorf("counts: %+v, want 2 writes, 3 refused, 1 conflict, 3 unanswered", c)
 	}
 }
 

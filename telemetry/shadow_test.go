@@ -86,6 +86,9 @@ func TestShadowVerdicts(t *testing.T) {
 		if st.Count(c.verdict) != 1 || st.Syncs != 2 || st.Silent != 1 || st.Withdrawn != 0 {
 			t.Errorf("%s: %+v", name, st)
 		}
+		if n := len(w.shadow.agreed); c.verdict != ShadowAgrees && n != 0 {
+			t.Errorf("%s: %d managers are known by what was not predicted", name, n)
+		}
 		if differs := c.verdict != ShadowAgrees; differs != (len(st.Differences) == 1) || differs && (st.Differences[0].SeenIn != x.Seq || st.Differences[0].Sync != 1 || st.Differences[0].Predicted != "3 → 5") {
 			t.Errorf("%s: kept %+v", name, st.Differences)
 		}
@@ -274,6 +277,19 @@ func TestShadowSuspects(t *testing.T) {
 		w.sync([]Cause{{Kind: CauseModified, Object: "Deployment web", NewRV: c.rv}}, nil)
 		if st := w.shadow.State(w.now.Add(ShadowSettles)); st.Count(c.verdict) != 1 || len(st.Differences) != 1 {
 			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
+// TestLaterVersions: the later of two numbers; what is none is not known to be later.
+func TestLaterVersions(t *testing.T) {
+	const large = "99999999999999999999" // More than a version can be.
+	for _, c := range []struct {
+		rv, than string
+		want     bool
+	}{{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"x", "9", false}, {"9", "x", false}, {large, "9", false}, {"9", large, false}, {"9", "", false}} {
+		if got := after(c.rv, c.than); got != c.want {
+			t.Errorf("%q after %q: %t, want %t", c.rv, c.than, got, c.want)
 		}
 	}
 }

@@ -81,6 +81,7 @@ func TestBeatsOfSyncs(t *testing.T) {
 			Held: []decision.Held{{Kind: decision.UpdateReplicaSet, Target: set, Code: "readiness"}}}},
 		{": created Pod a, b; deleted Pod c", Beat{Writes: []Write{pod("a", decision.Written), pod("b", decision.Written), write(decision.DeletePods, "Pod c", decision.Written)}}},
 		{": created Pod a; could not create Pod b: refused; created Pod c", Beat{Writes: []Write{pod("a", decision.Written), pod("b", decision.Refused), pod("c", decision.Written)}}},
+		{": adopted Pod a", Beat{Sync: &Hit{Error: "beside it"}, Writes: []Write{write(decision.Adopt, "Pod a", decision.Written)}}},
 		{": created Pod a (rv 5)", Beat{Writes: []Write{with(pod("a", decision.Written), func(w *Write) { w.RV = "5" })}}},
 		{": created Pod a, b", Beat{Writes: []Write{with(pod("a", decision.Written), func(w *Write) { w.RV = "5" }), pod("b", decision.Written)}}},
 		{": created 1 Pod; created 2 Pods", Beat{Writes: []Write{counted(1, decision.Written), counted(2, decision.Written)}}},
