@@ -161,3 +161,36 @@ func TestLoadRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Kept gives no more than were asked for, the oldest of all shelves first.
+func TestKeptGoesByNumber(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 1})
+	record(j, ended(ResultFailed, "a"), ended(ResultWrote, "b"), ended(ResultStale, "c"), quiet("d"))
+	for limit, want := range [][]uint64{{}, {1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}} {
+		if got := seqs(j.Kept(0, limit)); !cmp.Equal(got, want) {
+			t.Errorf("limit %d: %v, want %v", limit, got, want)
+		}
+	}
+	if list := j.Family(object("nobody")); list != nil {
+		t.Errorf("nobody has a family: %v", seqs(list))
+	}
+}
+
+// One answer that did not come is enough for a sync to be unanswered.
+func TestUnansweredSyncs(t *testing.T) {
+	failed := quiet("web")
+	failed.Failure = down
+	for name, c := range map[string]struct {
+		sync *Trace
+		want bool
+	}{
+		"a write":  {outcome(ResultFailed, "web", decision.Action{}, decision.Outcome{State: decision.Unanswered}), true},
+		"a no":     {outcome(ResultFailed, "web", decision.Action{}, decision.Outcome{State: decision.Refused}), false},
+		"the sync": {failed, true},
+		"nothing":  {quiet("web"), false},
+	} {
+		if got := c.sync.Unanswered(); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

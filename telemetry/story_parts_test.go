@@ -375,3 +375,17 @@ func TestSeenVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestNearbyIsLessThanFiveSeconds: a write farther from an end of an outage does not move it.
+func TestNearbyIsLessThanFiveSeconds(t *testing.T) {
+	for at, want := range map[float64]Outage{
+		14.9: {Began: clock(14.9), Ended: clock(40)}, 15: {Began: clock(10), Ended: clock(40)},
+		35: {Began: clock(10), Ended: clock(40)}, 35.1: {Began: clock(10), Ended: clock(35.1)},
+	} {
+		o, x := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(40)}}, between(at-1, at)
+		x.Result = ResultWrote
+		if o.narrow([]*Trace{x}); o.Outage != want {
+			t.Errorf("a write at %v: %+v, want %+v", at, o.Outage, want)
+		}
+	}
+}
