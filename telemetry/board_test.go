@@ -79,26 +79,35 @@ func TestBoardRemembersToneAndWrites(t *testing.T) {
 	wrote := say(5, decision.ToneMoving, "a")
 	wrote.Result = ResultWrote
 	j := NewJournal(JournalOptions{Recent: 1, Wrote: 1})
+	var never time.Time
 	for i, c := range []struct {
 		trace *Trace
 		since time.Time
 		wrote uint64
+		stuck time.Time // since when, if it is
 	}{
-		{say(1, decision.ToneOK, "a"), at(1), 0},
-		{say(2, decision.ToneOK, "a"), at(1), 0},
-		{say(3, decision.ToneMoving, "a"), at(3), 0},
-		{scale, at(3), 4},
-		{wrote, at(3), 5},
-		{say(6, "", "a"), at(3), 5},
-		{say(7, decision.ToneMoving, "a"), at(3), 5},
-		{known, at(6), 5},
-		{say(9, decision.ToneWaiting, "b"), at(9), 0}, // recreated under the same name
+		{say(1, decision.ToneOK, "a"), at(1), 0, never},
+		{say(2, decision.ToneOK, "a"), at(1), 0, never},
+		{say(3, decision.ToneMoving, "a"), at(3), 0, never},
+		{scale, at(3), 4, never},
+		{wrote, at(3), 5, never},
+		{say(6, "", "a"), at(3), 5, never},
+		{say(7, decision.ToneMoving, "a"), at(3), 5, never},
+		{known, at(6), 5, at(6)},
+		{say(9, decision.ToneWaiting, "b"), at(9), 0, at(9)},  // recreated under the same name
+		{say(10, decision.ToneFailed, "b"), at(10), 0, at(9)}, // without a break
+		{say(11, decision.ToneWaiting, ""), at(11), 0, at(9)},
+		{say(12, decision.ToneOK, "b"), at(12), 0, never},
+		{say(13, decision.ToneFailed, "b"), at(13), 0, at(13)},
 	} {
 		j.Record(c.trace)
 		b := j.Board()
 		row, _ := b.Row(object("web"))
 		if since := b.SinceTone(object("web")); !since.Equal(c.since) || row.WroteSeq != c.wrote || (c.wrote > 0) == row.WroteAt.IsZero() {
 			t.Errorf("step %d: since %v, wrote %d at %v; want %v, %d", i+1, since, row.WroteSeq, row.WroteAt, c.since, c.wrote)
+		}
+		if !row.StuckSince.Equal(c.stuck) {
+			t.Errorf("step %d: stuck since %v, want %v", i+1, row.StuckSince, c.stuck)
 		}
 	}
 }

@@ -130,16 +130,67 @@ func TestLoadedJournalIsBounded(t *testing.T) {
 	}
 }
 
+// What just fits is kept whole.
+func TestLoadedJournalIsFull(t *testing.T) {
+	traces, all := loadedTraces(), int64(0)
+	for _, x := range traces {
+		all += estimate(x)
+	}
+	for short, want := range []int{5, 4} {
+		j, err := LoadJournal(JournalOptions{Bytes: all - int64(short)}, traces)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := j.Loaded(); n != want {
+			t.Errorf("%d bytes short of room: %d are kept, want %d", short, n, want)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
-	twice, mixed := loadedTraces(), loadedTraces()
+	twice, mixed, back := loadedTraces(), loadedTraces(), loadedTraces()
 	twice[1].Seq = 3
+	back[1].Seq = 2
 	mixed[4].Epoch = "f"
 	for _, c := range []struct {
 		traces []*Trace
 		want   string
-	}{{nil, "no traces"}, {twice, "trace 3 comes after trace 3"}, {mixed, "epoch f"}} {
+	}{{nil, "no traces"}, {twice, "trace 3 comes after trace 3"}, {back, "trace 2 comes after trace 3"}, {mixed, "epoch f"}} {
 		if _, err := LoadJournal(JournalOptions{}, c.traces); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
+
+// Kept gives no more than were asked for, the oldest of all shelves first.
+func TestKeptGoesByNumber(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 1})
+	record(j, ended(ResultFailed, "a"), ended(ResultWrote, "b"), ended(ResultStale, "c"), quiet("d"))
+	for limit, want := range [][]uint64{{}, {1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}} {
+		if got := seqs(j.Kept(0, limit)); !cmp.Equal(got, want) {
+			t.Errorf("limit %d: %v, want %v", limit, got, want)
+		}
+	}
+	if list := j.Family(object("nobody")); list != nil {
+		t.Errorf("nobody has a family: %v", seqs(list))
+	}
+}
+
+// One answer that did not come is enough for a sync to be unanswered.
+func TestUnansweredSyncs(t *testing.T) {
+	failed := quiet("web")
+	failed.Failure = down
+	for name, c := range map[string]struct {
+		sync *Trace
+		want bool
+	}{
+		"a write":  {outcome(ResultFailed, "web", decision.Action{}, decision.Outcome{State: decision.Unanswered}), true},
+		"a no":     {outcome(ResultFailed, "web", decision.Action{}, decision.Outcome{State: decision.Refused}), false},
+		"the sync": {failed, true},
+		"nothing":  {quiet("web"), false},
+	} {
+		if got := c.sync.Unanswered(); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
 }

@@ -306,3 +306,28 @@ func TestFamilyHasWhoIsGone(t *testing.T) {
 		record(j, quiet("a"), quiet("b"), quiet("c"), quiet("d"))
 	}
 }
+
+// TestFamilyIsBounded to the newest few thousand syncs of each object.
+func TestFamilyIsBounded(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	for range maxFamily + 3 {
+		j.Record(quiet("web"))
+	}
+	list := j.Family(object("web"))
+	if got := slices.Max(seqs(list)); len(list) != maxFamily || got != maxFamily+3 || slices.Min(seqs(list)) != 4 {
+		t.Errorf("%d syncs up to %d, want the newest %d", len(list), got, maxFamily)
+	}
+}
+
+// TestJournalDefaults are those that JournalOptions documents, in the place of what is not set.
+func TestJournalDefaults(t *testing.T) {
+	o := JournalOptions{Recent: -1}.withDefaults()
+	if o.Recent != 8192 || o.Wrote != 8192 || o.Failed != 2048 || o.Conflicted != 2048 || o.Slow != 1024 || o.Writes != 65536 ||
+		o.Bytes != 64<<20 || o.SlowAfter != time.Second || o.Spacing != 2*time.Millisecond || o.Clock == nil || len(o.Epoch) != 8 {
+		t.Errorf("the defaults are %+v", o)
+	}
+	o = JournalOptions{Recent: 1, Wrote: 1, Failed: 1, Conflicted: 1, Slow: 1, Writes: 1, Bytes: 1, SlowAfter: 1, Spacing: 1, Epoch: "e"}.withDefaults()
+	if o.Recent != 1 || o.Wrote != 1 || o.Failed != 1 || o.Conflicted != 1 || o.Slow != 1 || o.Writes != 1 || o.Bytes != 1 || o.SlowAfter != 1 || o.Spacing != 1 || o.Epoch != "e" {
+		t.Errorf("what was set is %+v", o)
+	}
+}

@@ -1,8 +1,10 @@
 package telemetry_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -66,6 +68,12 @@ func TestKeptPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(page.Hits) > q.Limit {
+			t.Errorf("a page of %d syncs, %d were asked for", len(page.Hits), q.Limit)
+		}
+		if page.Next != "" && len(page.Hits) < q.Limit {
+			t.Errorf("a page of %d syncs before the last one, %d were asked for", len(page.Hits), q.Limit)
+		}
 		for _, h := range page.Hits {
 			got = append(got, h.Seq)
 		}
@@ -76,8 +84,67 @@ func TestKeptPages(t *testing.T) {
 	if want := []uint64{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(got, want) {
 		t.Errorf("pages list %v, want %v", got, want)
 	}
-	if _, err := a.Search(t.Context(), telemetry.Query{After: "x"}); !errors.Is(err, telemetry.ErrBadQuery) {
-		t.Errorf("a cursor that was never given out: %v", err)
+	for _, cursor := range []string{"x", "0", "-1", "99999999999999999999"} {
+		if _, err := a.Search(t.Context(), telemetry.Query{After: cursor}); !errors.Is(err, telemetry.ErrBadQuery) {
+			t.Errorf("the cursor %q, which was never given out: %v", cursor, err)
+		}
+	}
+	page, err := a.Search(t.Context(), telemetry.Query{After: "5", OldestFirst: true})
+	if err != nil || len(page.Hits) != 2 || page.Hits[0].Seq != 6 || page.Next != "" {
+		t.Errorf("the last page of the oldest first: %+v, %v", page, err)
+	}
+}
+
+// TestKeptPagesAreBounded: whoever does not say how much, or asks for too much, gets so many.
+func TestKeptPagesAreBounded(t *testing.T) {
+	j := telemetry.NewJournal(telemetry.JournalOptions{})
+	for range 1001 {
+		j.Record(&telemetry.Trace{Object: web, Result: telemetry.ResultUnchanged})
+	}
+	for limit, want := range map[int]int{-1: 100, 0: 100, 1: 1, 1000: 1000, 5000: 1000} {
+		page, err := j.Archive().Search(t.Context(), telemetry.Query{Limit: limit})
+		if err != nil || len(page.Hits) != want || page.Next != strconv.Itoa(1002-want) {
+			t.Errorf("limit %d: %d syncs, next %q, %v; want %d", limit, len(page.Hits), page.Next, err, want)
+		}
+	}
+}
+
+// TestKeptEach stops where it is told to, and when nobody waits any more.
+func TestKeptEach(t *testing.T) {
+	_, a := keptSaga(t)
+	errFull := errors.New("full")
+	for name, c := range map[string]struct {
+		limit, cancelAt, failAt int
+		want                    int
+		err                     error
+	}{
+		"to the end":              {want: 7},
+		"a few":                   {limit: 2, want: 2},
+		"more than there are":     {limit: 9, want: 7},
+		"until it fails":          {failAt: 3, want: 3, err: errFull},
+		"until nobody waits":      {cancelAt: 3, want: 3, err: context.Canceled},
+		"nobody waits at the end": {cancelAt: 7, want: 7, err: context.Canceled},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		err := a.Each(ctx, telemetry.Query{Limit: c.limit}, func(*telemetry.Trace) error {
+			if n++; n == c.cancelAt {
+				cancel()
+			}
+			if n == c.failAt {
+				return errFull
+			}
+			return nil
+		})
+		cancel()
+		if n != c.want || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			t.Errorf("%s: %d syncs, %v; want %d, %v", name, n, err, c.want, c.err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if page, err := a.Search(ctx, telemetry.Query{}); !errors.Is(err, context.Canceled) || len(page.Hits) != 0 {
+		t.Errorf("a search that nobody waits for: %+v, %v", page, err)
 	}
 }
 
@@ -90,8 +157,19 @@ func TestKeptAsOf(t *testing.T) {
 	if _, err := a.AsOf(t.Context(), web, sagaBegan); !errors.Is(err, telemetry.ErrNotKept) {
 		t.Errorf("before the first: %v", err)
 	}
+	for at, want := range map[time.Duration]uint64{time.Second: 1, 2*time.Second - 1: 1, 2 * time.Second: 2, time.Hour: 7} {
+		if x, err := a.AsOf(t.Context(), web, sagaBegan.Add(at)); err != nil || x.Seq != want {
+			t.Errorf("as of %s: %v, %v; want sync %d", at, x, err, want)
+		}
+	}
 	if _, err := a.Get(t.Context(), "other", 1); !errors.Is(err, telemetry.ErrNotKept) {
 		t.Errorf("of another run: %v", err)
+	}
+	if _, err := a.Get(t.Context(), "e", 8); !errors.Is(err, telemetry.ErrNotKept) {
+		t.Errorf("of a number that nothing has: %v", err)
+	}
+	if x, err := a.Get(t.Context(), "e", 3); err != nil || x.Seq != 3 {
+		t.Errorf("sync 3: %v, %v", x, err)
 	}
 }
 

@@ -138,6 +138,59 @@ func TestStoryWhileNobodyAnswers(t *testing.T) {
 	if want := "The API server has not answered since (connection refused). Pending: creating 2 pods of ReplicaSet web-1; will be retried when it is back"; text != want {
 		t.Errorf("it tells %q\nwant %q", text, want)
 	}
+	after := s.sync(web, decision.ToneMoving, "scaling")
+	story, _ = telemetry.NewExcerpt(append(s.traces[:6:6], after)).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	if b, _ := outageIn(t, story); !b.Outage.Tried.IsZero() || b.Outage.Idle {
+		t.Errorf("tried at %s, idle %t; nothing is tried again in an outage that lasts", b.Outage.Tried, b.Outage.Idle)
+	}
+}
+
+// TestOutageSaysWhatWasPending: each write by what it would have done, a sync that did
+// not come to one, and so many of them and no more.
+func TestOutageSaysWhatWasPending(t *testing.T) {
+	size := []decision.Change{{Field: "spec.replicas", From: "1", To: "2"}}
+	deciding := telemetry.Due{Object: "Deployment web"}
+	write := func(kind decision.ActionKind, object string, count int64, changes ...decision.Change) telemetry.Due {
+		return telemetry.Due{Object: "ReplicaSet web-1", Write: &telemetry.Write{Kind: kind, Object: object, Count: count, Changes: changes}}
+	}
+	for want, due := range map[string][]telemetry.Due{
+		"": nil,
+		". Pending meanwhile: deciding on Deployment web":                    {deciding},
+		". Pending meanwhile: the status of ReplicaSet web-1":                {write(telemetry.WriteStatus, "ReplicaSet web-1", 0, size...)},
+		". Pending meanwhile: creating 1 pod of ReplicaSet web-1":            {write(decision.CreatePods, "Pod", 1)},
+		". Pending meanwhile: deleting 2 pods of ReplicaSet web-1":           {write(decision.DeletePods, "Pod", 2)},
+		". Pending meanwhile: deleting Pod web-1-x":                          {write(decision.DeletePods, "Pod web-1-x", 0)},
+		". Pending meanwhile: creating ReplicaSet web-2":                     {write(decision.CreateReplicaSet, "ReplicaSet web-2", 0)},
+		". Pending meanwhile: writing ReplicaSet web-2: spec.replicas 1 → 2": {write(decision.UpdateReplicaSet, "ReplicaSet web-2", 0, size...)},
+		". Pending meanwhile: deleting ReplicaSet web-2":                     {write(decision.DeleteReplicaSet, "ReplicaSet web-2", 0)},
+		". Pending meanwhile: writing Deployment web":                        {write(decision.UpdateDeployment, "Deployment web", 0)},
+		". Pending meanwhile: adopting Pod x, releasing Pod y":               {write(decision.Adopt, "Pod x", 0), write(decision.Release, "Pod y", 0)},
+		". Pending meanwhile: deciding on Deployment web, adopting Pod a, adopting Pod b, adopting Pod c": {
+			deciding, write(decision.Adopt, "Pod a", 0), write(decision.Adopt, "Pod b", 0), write(decision.Adopt, "Pod c", 0)},
+		". Pending meanwhile: deciding on Deployment web, adopting Pod a, adopting Pod b, adopting Pod c and 2 more": {
+			deciding, write(decision.Adopt, "Pod a", 0), write(decision.Adopt, "Pod b", 0), write(decision.Adopt, "Pod c", 0), deciding, deciding},
+	} {
+		o := &telemetry.StoryOutage{Outage: telemetry.Outage{Began: sagaBegan, Ended: sagaBegan.Add(4 * time.Second)}, Due: due}
+		b := telemetry.Beat{Kind: telemetry.BeatOutage, Outage: o}
+		if got, want := b.Tell().At(sagaBegan), "The API server did not answer for 4s, until 12:00:04"+want; got != want {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	}
+}
+
+// TestOutageSaysWhenItWasTried: what is tried within the time between two probes is tried at once.
+func TestOutageSaysWhenItWasTried(t *testing.T) {
+	for late, want := range map[time.Duration]string{
+		0: "; retried at once when it was back", 2*time.Second - 1: "; retried at once when it was back",
+		2 * time.Second: "; retried 2s after it was back", time.Minute: "; retried 1m after it was back",
+	} {
+		o := &telemetry.StoryOutage{Outage: telemetry.Outage{Began: sagaBegan, Ended: sagaBegan.Add(4 * time.Second)}, Due: []telemetry.Due{{Object: "Deployment web"}}}
+		o.Tried = o.Ended.Add(late)
+		b := telemetry.Beat{Kind: telemetry.BeatOutage, Outage: o}
+		if got := b.Tell().At(sagaBegan); !strings.HasSuffix(got, "deciding on Deployment web"+want) {
+			t.Errorf("%s later: %q, want %q", late, got, want)
+		}
+	}
 }
 
 // TestStorySpansAnOutage tells of one in which nothing was due, and of none before it began or after it was settled.
@@ -163,6 +216,36 @@ func TestAnsweredWritesNarrowAnOutage(t *testing.T) {
 	b, _ := outageIn(t, story)
 	if o := b.Outage; !o.Began.Equal(wrote) || !o.Ended.Equal(sagaBegan.Add(14010*time.Millisecond)) || !o.Tried.Equal(o.Ended) {
 		t.Errorf("from %s to %s, tried at %s; want from the last write before to the first after", o.Began.Format("05.000"), o.Ended.Format("05.000"), o.Tried.Format("05.000"))
+	}
+}
+
+// TestWritesBesideFailuresNarrowNoOutage: only what was answered before the first failure
+// is before an outage, only what is near its end is after it, and each only within seconds.
+func TestWritesBesideFailuresNarrowNoOutage(t *testing.T) {
+	s, _ := interrupted() // Answered at 2.01 and 14.01 and after, unanswered from 3.51 to 7.51.
+	at := func(ms int) time.Time { return sagaBegan.Add(time.Duration(ms) * time.Millisecond) }
+	for name, c := range map[string]struct {
+		began, ended         int // of the outage as a probe had it
+		answered             int // when a write of the ReplicaSet was answered, that failed at 3.51; 0 for none
+		wantBegan, wantEnded int
+	}{
+		"none":                       {2500, 12000, 0, 2500, 12000},
+		"a write after the failures": {2500, 20000, 6000, 2500, 20000},
+		"one before them":            {2500, 20000, 3000, 3000, 20000},
+		"one near the end":           {2500, 8000, 6000, 2500, 6000},
+	} {
+		traces := s.traces[:2:2]
+		traces = append(traces, s.traces[2])
+		if c.answered != 0 {
+			wrote := publishes(&telemetry.Trace{Epoch: "e", Seq: 90, Object: webSet, Owner: "web", Started: at(c.answered), Ended: at(c.answered), Report: &decision.Report{}}, "90")
+			traces = append(traces, wrote)
+		}
+		down := telemetry.Outage{Began: at(c.began), Ended: at(c.ended)}
+		story, _ := telemetry.NewExcerpt(traces).WithOutages([]telemetry.Outage{down}).Story(traces[1])
+		b, _ := outageIn(t, story)
+		if o := b.Outage; !o.Began.Equal(at(c.wantBegan)) || !o.Ended.Equal(at(c.wantEnded)) {
+			t.Errorf("%s: from %s to %s, want %s to %s", name, o.Began.Format("05.000"), o.Ended.Format("05.000"), at(c.wantBegan).Format("05.000"), at(c.wantEnded).Format("05.000"))
+		}
 	}
 }
 
@@ -198,7 +281,8 @@ func TestCountsOfAStory(t *testing.T) {
 	refusal := &decision.Failure{Code: 403, Reason: "Forbidden", Message: "no"}
 	gone := &decision.Failure{Reason: decision.Unreachable, Message: "connection refused"}
 	for _, o := range []decision.Outcome{
-		{State: decision.Written, RV: "2"}, {State: decision.Refused, Failure: refusal}, {State: decision.Conflicted}, {State: decision.Tolerated},
+		{State: decision.Written, RV: "2"}, {State: decision.Refused, Failure: refusal}, {State: decision.Refused}, {State: decision.Conflicted}, {State: decision.Tolerated}, {State: decision.Partly, Failure: refusal},
+		{State: decision.NotTried}, {State: decision.Superseded},
 		{State: decision.Unanswered, Failure: gone}, {State: decision.Unknown, Failure: gone},
 	} {
 		x := writes(s.sync(web, decision.ToneWaiting, "new", telemetry.Cause{Kind: telemetry.CauseResync}), decision.UpdateReplicaSet, "web-1", "")
@@ -208,8 +292,8 @@ func TestCountsOfAStory(t *testing.T) {
 	partly.Rounds[0].Outcomes[0].State, partly.Rounds[0].Outcomes[0].Failed, partly.Rounds[0].Outcomes[0].Failure = decision.Partly, 1, gone
 	s.sync(web, decision.ToneWaiting, "new")
 	story, _ := telemetry.NewExcerpt(s.traces).Story(s.traces[0])
-	if c := story.Counts; c.Writes != 2 || c.Refused != 1 || c.Conflicts != 1 || c.Unanswered != 3 {
-		t.Errorf("counts: %+v, want 2 writes, 1 refused, 1 conflict, 3 unanswered", c)
+	if c := story.Counts; c.Writes != 2 || c.Refused != 3 || c.Conflicts != 1 || c.Unanswered != 3 {
+		t.Errorf("counts: %+v, want 2 writes, 3 refused, 1 conflict, 3 unanswered", c)
 	}
 }
 

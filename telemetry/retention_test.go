@@ -169,6 +169,34 @@ func TestBytesAreBounded(t *testing.T) {
 	}
 }
 
+// TestEstimateCountsWhatThereIs: every part of a trace adds to what it is taken to weigh.
+func TestEstimateCountsWhatThereIs(t *testing.T) {
+	path := decision.Path{{Facts: make([]decision.Fact, 2)}, {}}
+	verdict := func(v decision.Verdict, outcomes int) []decision.Round {
+		return []decision.Round{{Verdict: v, Outcomes: make([]decision.Outcome, outcomes)}}
+	}
+	for name, c := range map[string]struct {
+		trace Trace
+		want  int64
+	}{
+		"nothing":         {Trace{}, 0},
+		"a snapshot":      {Trace{Snapshot: SnapshotText([]byte("1234567"))}, 7},
+		"causes":          {Trace{Causes: make([]Cause, 2)}, 2 * 256},
+		"findings":        {Trace{Diagnosis: decision.Diagnosis{Findings: make([]decision.Finding, 2)}}, 2 * 512},
+		"an empty round":  {Trace{Rounds: verdict(decision.Verdict{}, 0)}, 0},
+		"a path":          {Trace{Rounds: verdict(decision.Verdict{Path: path}, 0)}, 2*96 + 2*56},
+		"actions":         {Trace{Rounds: verdict(decision.Verdict{Actions: make([]decision.Action, 2)}, 0)}, 2 * 384},
+		"held writes":     {Trace{Rounds: verdict(decision.Verdict{Held: make([]decision.Held, 2)}, 0)}, 2 * 384},
+		"outcomes":        {Trace{Rounds: verdict(decision.Verdict{}, 2)}, 2 * 256},
+		"an empty report": {Trace{Report: &decision.Report{}}, 0},
+		"a report":        {Trace{Report: &decision.Report{Path: path, Changes: make([]decision.Change, 2), Events: make([]decision.Event, 3)}}, 2*96 + 2*56 + 5*128},
+	} {
+		if got := estimate(&c.trace) - 1024; got != c.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
+
 // big is a sync with a snapshot of 100 KiB.
 func big(result Result) *Trace {
 	t := ended(result, "web")

@@ -2,8 +2,10 @@ package telemetry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,9 @@ func TestShadowVerdicts(t *testing.T) {
 		if st.Count(c.verdict) != 1 || st.Syncs != 2 || st.Silent != 1 || st.Withdrawn != 0 {
 			t.Errorf("%s: %+v", name, st)
 		}
+		if n := len(w.shadow.agreed); c.verdict != ShadowAgrees && n != 0 {
+			t.Errorf("%s: %d managers are known by what was not predicted", name, n)
+		}
 		if differs := c.verdict != ShadowAgrees; differs != (len(st.Differences) == 1) || differs && (st.Differences[0].SeenIn != x.Seq || st.Differences[0].Sync != 1 || st.Differences[0].Predicted != "3 → 5") {
 			t.Errorf("%s: kept %+v", name, st.Differences)
 		}
@@ -151,7 +156,113 @@ func TestShadowCreation(t *testing.T) {
 	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 || st.Questions[0].Question != "RR-1" {
 		t.Errorf("%+v", st)
 	}
+	w.sync(nil, nil, resize("web-2", "10", 3, 5))
+	w.sync([]Cause{{Kind: CauseAdded, Object: "ReplicaSet web-2", NewRV: "21"}}, nil)
+	if st := w.shadow.State(w.now); st.Count(ShadowAgrees) != 1 || st.Withdrawn != 1 {
+		t.Errorf("a ReplicaSet that appears is not the size that was predicted of it: %+v", st)
+	}
 }
+
+// TestShadowOfSyncsWithoutRounds: one that ended before it could decide predicts nothing,
+// and is no proof that nothing was to be decided.
+func TestShadowOfSyncsWithoutRounds(t *testing.T) {
+	w := newWatching(t)
+	seen := map[string]string{"web-2": "10"}
+	w.sync(nil, seen).Rounds = nil
+	w.shadow.Add([]*Trace{{Object: object("api")}}, 0)
+	w.sync([]Cause{wrote("web-2", "10", "11", 3, 5, ControllerManager)}, seen)
+	if st := w.shadow.State(w.now.Add(ShadowSettles + 1)); st.Together != 1 || st.Syncs != 3 || st.Silent != 3 || len(st.Differences) != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestShadowOfOtherSyncs: other loops decide no sizes of ReplicaSets, and what is gone is forgotten.
+func TestShadowOfOtherSyncs(t *testing.T) {
+	w := newWatching(t)
+	other := w.sync(nil, nil)
+	gone := *other
+	gone.Gone = true
+	set := Trace{Object: Object{LoopReplicaSet, "shop", "web-1"}}
+	w.shadow.Add([]*Trace{&set}, 0)
+	if st := w.shadow.State(w.now); st.Syncs != 1 || len(w.shadow.newest) != 1 {
+		t.Errorf("a ReplicaSet's sync was compared: %+v", st)
+	}
+	if w.shadow.Add([]*Trace{&gone}, 0); len(w.shadow.newest) != 0 {
+		t.Errorf("%d Deployments are remembered, none is left", len(w.shadow.newest))
+	}
+}
+
+// TestShadowPredictsSizes that would change, and ReplicaSets that would be created with any.
+func TestShadowPredictsSizes(t *testing.T) {
+	target := decision.Ref{Kind: "ReplicaSet", Name: "web-2", RV: "10"}
+	x := &Trace{Epoch: "e", Seq: 7, Object: object("web"), Ended: time.Unix(9, 0)}
+	for name, c := range map[string]struct {
+		action decision.Action
+		want   string // "" for none
+	}{
+		"a size":          {decision.Action{Kind: decision.UpdateReplicaSet, Size: &decision.Size{From: 1, To: 2}}, "1 → 2"},
+		"the same size":   {decision.Action{Kind: decision.UpdateReplicaSet, Size: &decision.Size{From: 2, To: 2}}, ""},
+		"no size":         {decision.Action{Kind: decision.UpdateReplicaSet}, ""},
+		"a creation":      {decision.Action{Kind: decision.CreateReplicaSet, Size: &decision.Size{To: 2}}, "web-2"},
+		"an empty one":    {decision.Action{Kind: decision.CreateReplicaSet, Size: &decision.Size{}}, "web-2"},
+		"without a size":  {decision.Action{Kind: decision.CreateReplicaSet}, ""},
+		"another's write": {decision.Action{Kind: decision.UpdateDeployment}, ""},
+	} {
+		c.action.Target, c.action.Question = target, "RR-2"
+		p := predictionOf(x, &c.action)
+		if (p == nil) != (c.want == "") {
+			t.Errorf("%s: %+v, want %q", name, p, c.want)
+		} else if want := (Difference{Verdict: ShadowOverdue, At: x.Ended, Object: x.Object, Target: "web-2", Question: "RR-2", Predicted: c.want, DecidedOn: "10", Epoch: "e", Sync: 7}); p != nil && (p.Difference != want || p.create != (c.action.Kind == decision.CreateReplicaSet)) {
+			t.Errorf("%s: %+v, want %+v", name, p, want)
+		}
+	}
+}
+
+// TestShadowListsDifferences with the newest first, then by object and ReplicaSet.
+func TestShadowListsDifferences(t *testing.T) {
+	s := NewShadow()
+	for _, d := range []Difference{
+		{At: time.Unix(1, 0), Object: object("a"), Target: "a-1", Question: "RR-1"}, {At: time.Unix(2, 0), Object: object("b"), Target: "b-2", Question: "RR-2"},
+		{At: time.Unix(2, 0), Object: object("b"), Target: "b-1", Question: "RR-2"}, {At: time.Unix(2, 0), Object: object("a"), Target: "a-9", Question: "RR-1"},
+	} {
+		s.predictions[shadowTarget{"shop", d.Target}] = &prediction{Difference: d}
+	}
+	st := s.State(time.Unix(100, 0))
+	var order []string
+	for _, d := range st.Differences {
+		order = append(order, d.Target)
+	}
+	if got := strings.Join(order, " "); got != "a-9 b-1 b-2 a-1" {
+		t.Errorf("listed as %s", got)
+	}
+	if q := st.Questions; len(q) != 2 || q[0].Question != "RR-1" || q[0].Counts[ShadowOverdue] != 2 || q[1].Counts[ShadowOverdue] != 2 {
+		t.Errorf("questions %+v", q)
+	}
+}
+
+// TestShadowOfUnreadableSnapshots: what cannot be read whole is no proof of what was seen.
+func TestShadowOfUnreadableSnapshots(t *testing.T) {
+	for name, snapshot := range map[string]Snapshot{
+		"none":        {},
+		"partly":      SnapshotText([]byte(`{"replicaSets":[{"name":"web-2","rv":"10"},7]}`)),
+		"not at all":  SnapshotOf(unpackable{}),
+		"of another":  SnapshotText([]byte(`{"replicaSets":[{"name":"web-3","rv":"10"}]}`)),
+		"of its past": SnapshotText([]byte(`{"replicaSets":[{"name":"web-2","rv":"9"}]}`)),
+	} {
+		w := newWatching(t)
+		w.sync(nil, nil).Snapshot = snapshot
+		w.sync([]Cause{wrote("web-2", "10", "11", 3, 5, ControllerManager)}, nil)
+		if st := w.shadow.State(w.now.Add(ShadowSettles + 1)); st.Together != 1 || len(st.Differences) != 0 {
+			t.Errorf("read %s: %+v", name, st)
+		}
+	}
+}
+
+// unpackable is bytes that nobody has packed.
+type unpackable struct{}
+
+func (unpackable) Bytes() int           { return 1 }
+func (unpackable) Unpack() (any, error) { return nil, errors.New("torn") }
 
 // TestShadowSuspects: a cache that is behind another explains a difference, if
 // what it shows later was written before.
@@ -159,13 +270,26 @@ func TestShadowSuspects(t *testing.T) {
 	for name, c := range map[string]struct {
 		rv      string
 		verdict ShadowVerdict
-	}{"written before": {"10", ShadowTiming}, "written after": {"12", ShadowUnexplained}, "no number": {"x", ShadowTiming}} {
+	}{"written before": {"10", ShadowTiming}, "written by it": {"11", ShadowTiming}, "written after": {"12", ShadowUnexplained}, "no number": {"x", ShadowTiming}} {
 		w := newWatching(t)
 		w.sync(nil, nil, resize("web-2", "9", 3, 5))
 		w.sync([]Cause{wrote("web-2", "9", "11", 3, 0, ControllerManager)}, nil)
 		w.sync([]Cause{{Kind: CauseModified, Object: "Deployment web", NewRV: c.rv}}, nil)
 		if st := w.shadow.State(w.now.Add(ShadowSettles)); st.Count(c.verdict) != 1 || len(st.Differences) != 1 {
 			t.Errorf("%s: %+v", name, st)
+		}
+	}
+}
+
+// TestLaterVersions: the later of two numbers; what is none is not known to be later.
+func TestLaterVersions(t *testing.T) {
+	const large = "99999999999999999999" // More than a version can be.
+	for _, c := range []struct {
+		rv, than string
+		want     bool
+	}{{"10", "9", true}, {"9", "10", false}, {"9", "9", false}, {"x", "9", false}, {"9", "x", false}, {large, "9", false}, {"9", large, false}, {"9", "", false}} {
+		if got := after(c.rv, c.than); got != c.want {
+			t.Errorf("%q after %q: %t, want %t", c.rv, c.than, got, c.want)
 		}
 	}
 }
@@ -201,5 +325,12 @@ func TestShadowIsBounded(t *testing.T) {
 	w.shadow.Add(nil, 7)
 	if st := w.shadow.State(w.now.Add(time.Hour)); st.Missed != 7 || st.Count(ShadowOverdue) != 0 {
 		t.Errorf("after a gap: %+v", st)
+	}
+	for i := range maxPredictions {
+		w.shadow.predictions[shadowTarget{"shop", fmt.Sprint(i)}] = &prediction{}
+	}
+	w.sync(nil, nil, resize("7", "1", 3, 5), resize("one too many", "1", 3, 5))
+	if p := w.shadow.predictions; len(p) != maxPredictions || p[shadowTarget{"shop", "7"}].Predicted != "3 → 5" {
+		t.Errorf("%d predictions, want %d, and a newer one in the place of an older one", len(p), maxPredictions)
 	}
 }

@@ -131,6 +131,9 @@ func TestStoryOfARollout(t *testing.T) {
 	if diff := cmp.Diff(want, told(story)); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
 	}
+	if story.Object != web || story.UID != "uid-web" {
+		t.Errorf("it is of %v with the UID %q", story.Object, story.UID)
+	}
 	counts := telemetry.StoryCounts{Changes: 1, Pods: 2, Syncs: 5, Writes: 4}
 	if story.Counts != counts || story.Open || !story.Began.Equal(sagaBegan.Add(1900*time.Millisecond)) || !story.Settled.Equal(s.traces[5].Ended) {
 		t.Errorf("counts %+v, open %t, began %s, settled %s", story.Counts, story.Open, story.Began, story.Settled)
@@ -163,7 +166,7 @@ func TestStoryWithoutItsBeginningIsOpen(t *testing.T) {
 		t.Errorf("story %t, open %t, want one that is open", ok, ok && story.Open)
 	}
 	running, ok := telemetry.NewExcerpt(s.traces[:4]).Story(s.traces[3])
-	if !ok || !running.Settled.IsZero() || running.Sentence.Code != "readiness" {
+	if !ok || !running.Settled.IsZero() || running.Sentence.Code != "readiness" || strings.Contains(told(running), "[settled]") {
 		t.Errorf("story of a rollout under way: %t, settled %s, %s", ok, running.Settled, running.Sentence.Code)
 	}
 }
@@ -178,6 +181,30 @@ func TestStoriesOfOneDeploymentAreApart(t *testing.T) {
 	second, _ := e.Story(s.traces[7])
 	if strings.Contains(told(first), "21") || strings.Contains(told(second), "image") {
 		t.Errorf("two stories run into each other:\n%s---\n%s", told(first), told(second))
+	}
+}
+
+// TestStoryIsOfOneObject: another one of the same name has stories of its own, and a sync
+// that does not know which of them it was of is of either.
+func TestStoryIsOfOneObject(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, later string // UIDs of the syncs
+		syncs        int
+	}{
+		"the same":            {"uid-web", "uid-web", 5},
+		"created again":       {"uid-old", "uid-web", 4},
+		"unknown at first":    {"", "uid-web", 5},
+		"unknown at the last": {"uid-web", "", 5},
+	} {
+		s := &saga{at: sagaBegan}
+		for range 5 {
+			s.sync(web, decision.ToneMoving, "new").UID = c.later
+		}
+		s.traces[0].UID = c.first
+		story, ok := telemetry.NewExcerpt(s.traces).Story(s.traces[4])
+		if !ok || !story.Began.Equal(s.traces[5-c.syncs].Started) {
+			t.Errorf("%s: story %t of %+v, want it from sync %d on", name, ok, story, 6-c.syncs)
+		}
 	}
 }
 
@@ -250,6 +277,10 @@ func TestWritesOfASync(t *testing.T) {
 	x := creates(s.sync(webSet, decision.ToneFailed, "refused"), "a", "b")
 	o := &x.Rounds[0].Outcomes[0]
 	o.State, o.Done, o.Failed, o.Failure = decision.Partly, 5, 2, &decision.Failure{Code: 403, Message: "exceeded quota"}
+	for _, state := range []decision.State{decision.NotTried, decision.Superseded} { // Never sent.
+		x.Rounds[0].Verdict.Actions = append(x.Rounds[0].Verdict.Actions, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Kind: "Pod", Name: "c"}})
+		x.Rounds[0].Outcomes = append(x.Rounds[0].Outcomes, decision.Outcome{State: state})
+	}
 	publishes(x, "30")
 	var got []string
 	for _, w := range x.Writes() {

@@ -1,0 +1,391 @@
+package telemetry
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/decision"
+)
+
+// clock is a moment of the stories below.
+func clock(seconds float64) time.Time {
+	return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// between is a sync of an object that ran from one moment to another.
+func between(from, to float64) *Trace {
+	t := quiet("web")
+	t.Started, t.Ended = clock(from), clock(to)
+	return t
+}
+
+var down = &decision.Failure{Reason: decision.Unreachable, Message: "connection refused"}
+
+// unansweredBy is a sync whose action got no answer.
+func unansweredBy(a decision.Action) *Trace {
+	t := outcome(ResultFailed, "web", a, decision.Outcome{State: decision.Unanswered, Failed: 1, Untried: a.Count, Failure: down})
+	t.Failure = down
+	return t
+}
+
+func TestFamilyIsADeploymentAndItsReplicaSets(t *testing.T) {
+	head := object("web")
+	set := Object{LoopReplicaSet, "shop", "web"}
+	for name, c := range map[string]struct {
+		head, x Object
+		owner   string
+		want    bool
+	}{
+		"itself":                       {head, head, "", true},
+		"its ReplicaSet":               {head, Object{LoopReplicaSet, "shop", "web-1"}, "web", true},
+		"of another":                   {head, Object{LoopReplicaSet, "shop", "api-1"}, "api", false},
+		"of nobody":                    {head, Object{LoopReplicaSet, "shop", "web-1"}, "", false},
+		"in another namespace":         {head, Object{LoopReplicaSet, "bank", "web-1"}, "web", false},
+		"a Deployment with an owner":   {head, object("api"), "web", false},
+		"a ReplicaSet has none of its": {set, Object{LoopReplicaSet, "shop", "web-1"}, "web", false},
+	} {
+		if got := family(c.head, c.x, c.owner); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// TestStoryBeginsWithTheFirstChange by others, and is whole where its object is new.
+func TestStoryBeginsWithTheFirstChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause  Cause
+		began  time.Time
+		begins bool
+	}{
+		"a change":                 {Cause{Kind: CauseModified, Object: "Deployment web", At: clock(1)}, clock(1), false},
+		"its creation":             {Cause{Kind: CauseAdded, Object: "Deployment web", At: clock(1)}, clock(1), true},
+		"another one's creation":   {Cause{Kind: CauseAdded, Object: "ReplicaSet web-1", At: clock(1)}, clock(1), false},
+		"a change during it":       {Cause{Kind: CauseModified, Object: "Deployment web", At: clock(3)}, clock(2), false},
+		"a change of no time":      {Cause{Kind: CauseModified, Object: "Deployment web"}, clock(2), false},
+		"a change by this program": {Cause{Kind: CauseModified, Object: "Deployment web", At: clock(1), Sync: 4}, clock(2), false},
+		"a timer":                  {Cause{Kind: CauseTimer, At: clock(1)}, clock(2), false},
+	} {
+		x := between(2, 4)
+		x.Causes = []Cause{c.cause}
+		if at := began(NewExcerpt(nil), x); !at.Equal(c.began) {
+			t.Errorf("%s: it began at %s, want %s", name, at.Format("05"), c.began.Format("05"))
+		}
+		if got := begins(x); got != c.begins {
+			t.Errorf("%s: begins %t, want %t", name, got, c.begins)
+		}
+	}
+}
+
+// TestRepeatsAreNoNews: a sync that wrote nothing and holds back what the one before it did.
+func TestRepeatsAreNoNews(t *testing.T) {
+	held := func(code string, kind decision.ActionKind, name string) *Trace {
+		x := quiet("web")
+		x.Rounds = []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{{Code: code, Kind: kind, Target: decision.Ref{Name: name}}}}}}
+		return x
+	}
+	one := held("readiness", decision.UpdateReplicaSet, "web-0")
+	failed := held("readiness", decision.UpdateReplicaSet, "web-0")
+	failed.Failure = &decision.Failure{Message: "no"}
+	wrote := outcome(ResultWrote, "web", decision.Action{}, decision.Outcome{State: decision.Written})
+	for name, c := range map[string]struct {
+		before, now *Trace
+		want        bool
+	}{
+		"the same":         {one, held("readiness", decision.UpdateReplicaSet, "web-0"), true},
+		"for another code": {one, held("echo", decision.UpdateReplicaSet, "web-0"), false},
+		"another kind":     {one, held("readiness", decision.DeleteReplicaSet, "web-0"), false},
+		"of another":       {one, held("readiness", decision.UpdateReplicaSet, "web-1"), false},
+		"nothing any more": {one, quiet("web"), false},
+		"it failed":        {one, failed, false},
+		"it wrote":         {quiet("web"), wrote, false},
+		"the first":        {nil, quiet("web"), true},
+		"the first, held":  {nil, one, false},
+	} {
+		if got := repeats(c.before, c.now); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// TestTriedAgainIsTheSame writes of the same object, again without an answer.
+func TestTriedAgainIsTheSame(t *testing.T) {
+	set := decision.Ref{Kind: "ReplicaSet", Name: "web-1"}
+	create, update := decision.Action{Kind: decision.CreatePods, Count: 2, Target: set}, decision.Action{Kind: decision.UpdateReplicaSet, Target: set}
+	other := update
+	other.Target.Name = "web-2"
+	more, deletes := create, create
+	more.Count, deletes.Kind = 3, decision.DeletePods
+	bare := quiet("web")
+	bare.Failure = down
+	wrote := unansweredBy(update)
+	wrote.Report = &decision.Report{Outcome: &decision.Outcome{State: decision.Written}}
+	for name, c := range map[string]struct {
+		before, now *Trace
+		want        bool
+	}{
+		"the same pods":          {unansweredBy(create), unansweredBy(create), true},
+		"more pods":              {unansweredBy(create), unansweredBy(more), false},
+		"pods, the other way":    {unansweredBy(create), unansweredBy(deletes), false},
+		"the same object":        {unansweredBy(update), unansweredBy(update), true},
+		"another object":         {unansweredBy(update), unansweredBy(other), false},
+		"no decision, twice":     {bare, bare, true},
+		"a decision at last":     {bare, unansweredBy(update), false},
+		"no decision any more":   {unansweredBy(update), bare, false},
+		"the first":              {nil, bare, false},
+		"answered before":        {quiet("web"), bare, false},
+		"answered now":           {bare, quiet("web"), false},
+		"something written":      {unansweredBy(update), wrote, false},
+		"something written then": {wrote, unansweredBy(update), false},
+	} {
+		if got := triedAgain(c.before, c.now); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// TestUndoneIsWhatGotNoAnswer, pods by their number, and the sync where it decided nothing.
+func TestUndoneIsWhatGotNoAnswer(t *testing.T) {
+	set := decision.Ref{Kind: "ReplicaSet", Name: "web-1"}
+	for name, c := range map[string]struct {
+		action  decision.Action
+		outcome decision.Outcome
+		object  string // "" for none
+		count   int64
+	}{
+		"pods":               {decision.Action{Kind: decision.CreatePods, Target: set}, decision.Outcome{State: decision.Unanswered, Failed: 1, Untried: 4}, "Pod", 5},
+		"pods without count": {decision.Action{Kind: decision.DeletePods, Target: set}, decision.Outcome{State: decision.Unknown}, "Pod", 1},
+		"one pod":            {decision.Action{Kind: decision.Adopt, Target: decision.Ref{Kind: "Pod", Name: "x"}}, decision.Outcome{State: decision.Unanswered, Failed: 2}, "Pod x", 0},
+		"a ReplicaSet":       {decision.Action{Kind: decision.UpdateReplicaSet, Target: set}, decision.Outcome{State: decision.Unanswered, Failed: 2}, "ReplicaSet web-1", 0},
+		"partly, then down":  {decision.Action{Kind: decision.CreatePods, Target: set}, decision.Outcome{State: decision.Partly, Failed: 2, Failure: down}, "Pod", 2},
+		"partly, then a no":  {decision.Action{Kind: decision.CreatePods, Target: set}, decision.Outcome{State: decision.Partly, Failed: 2, Failure: &decision.Failure{Code: 403}}, "", 0},
+		"a no while down":    {decision.Action{Kind: decision.UpdateReplicaSet, Target: set}, decision.Outcome{State: decision.Refused, Failure: down}, "", 0},
+	} {
+		list := outcome(ResultFailed, "web", c.action, c.outcome).undone()
+		if len(list) != 1 || list[0].Object != "Deployment web" || (list[0].Write == nil) != (c.object == "") {
+			t.Errorf("%s: %+v", name, list)
+		} else if w := list[0].Write; w != nil && (w.Object != c.object || w.Count != c.count) {
+			t.Errorf("%s: %s %d, want %s %d", name, w.Object, w.Count, c.object, c.count)
+		}
+	}
+	status := quiet("web")
+	status.Report = &decision.Report{Outcome: &decision.Outcome{State: decision.Unanswered}}
+	if list := status.undone(); len(list) != 1 || list[0].Write == nil || list[0].Write.Kind != WriteStatus || list[0].Write.Object != "Deployment web" {
+		t.Errorf("a status: %+v", list)
+	}
+}
+
+// TestOutagesThatAreOne: what begins within an outage or just after it, and does not last.
+func TestOutagesThatAreOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		ended    float64 // of one that begins at 10; 0 while it lasts
+		from, to float64
+		want     bool
+	}{
+		"over before":                {20, 5, 9, false},
+		"over as it begins":          {20, 5, 10, true},
+		"within":                     {20, 12, 15, true},
+		"begun at its end":           {20, 20, 0, true},
+		"begun after, over at once":  {20, 21, 25, true},
+		"begun after, over later":    {20, 21, 25.1, false},
+		"begun after, and lasts":     {20, 21, 0, false},
+		"while it lasts":             {0, 50, 90, true},
+		"over before one that lasts": {0, 5, 9, false},
+	} {
+		o, m := StoryOutage{Outage: Outage{Began: clock(10)}}, StoryOutage{Outage: Outage{Began: clock(c.from)}}
+		if c.ended != 0 {
+			o.Ended = clock(c.ended)
+		}
+		if c.to != 0 {
+			m.Ended = clock(c.to)
+		}
+		if got := o.covers(&m); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// TestSyncsAfterAnOutage are those that began after it, or that were answered at its end.
+func TestSyncsAfterAnOutage(t *testing.T) {
+	o := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(20)}}
+	failed := func(x *Trace) *Trace { x.Failure = down; return x }
+	for name, c := range map[string]struct {
+		sync *Trace
+		want bool
+	}{
+		"before the end":             {between(15, 19), false},
+		"answered at the end":        {between(15, 20), true},
+		"unanswered at the end":      {failed(between(15, 20)), false},
+		"begun at the end":           {between(20, 21), true},
+		"begun after, but no answer": {failed(between(21, 22)), true},
+	} {
+		if got := o.over(c.sync); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+	for name, c := range map[string]struct {
+		at   float64
+		want bool
+	}{"before": {9, false}, "at the beginning": {10, true}, "within": {15, true}, "at the end": {20, false}} {
+		if got := o.during(clock(c.at)); got != c.want {
+			t.Errorf("%s: during %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// TestEventsThatAreTold: what somebody else did to a named object, once.
+func TestEventsThatAreTold(t *testing.T) {
+	e := NewExcerpt(nil)
+	x := between(1, 2)
+	for name, c := range map[string]struct {
+		cause Cause
+		want  BeatKind // "" for none
+	}{
+		"a change":       {Cause{Kind: CauseModified, Object: "Deployment web", NewRV: "1"}, BeatChange},
+		"a pod":          {Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1"}, BeatPod},
+		"our own change": {Cause{Kind: CauseModified, Object: "Deployment web", NewRV: "1", Sync: 3}, ""},
+		"our own pod":    {Cause{Kind: CauseAdded, Object: "Pod x", NewRV: "1", Sync: 3}, BeatPod},
+		"no name":        {Cause{Kind: CauseModified, Object: "Pod"}, ""},
+		"a resync":       {Cause{Kind: CauseResync, Object: "Deployment web"}, ""},
+		"a start":        {Cause{Kind: CauseStart, Object: "Deployment web"}, ""},
+		"a back-off":     {Cause{Kind: CauseBackoff, Object: "Deployment web"}, ""},
+		"a timer":        {Cause{Kind: CauseTimer, Object: "Deployment web"}, ""},
+	} {
+		told := map[event]bool{}
+		b, ok := e.happened(x, &c.cause, told)
+		if b.Kind != c.want || ok != (c.want != "") {
+			t.Errorf("%s: %q, %t; want %q", name, b.Kind, ok, c.want)
+		}
+		if _, again := e.happened(x, &c.cause, told); again {
+			t.Errorf("%s: told twice", name)
+		}
+	}
+	told := map[event]bool{}
+	for _, c := range []struct {
+		cause Cause
+		news  bool
+	}{
+		{Cause{Kind: CauseModified, Object: "Pod x", NewRV: "1"}, true},
+		{Cause{Kind: CausePodReason, Object: "Pod x", NewRV: "1"}, false}, // The same event, as its owner was told.
+		{Cause{Kind: CauseModified, Object: "Pod x", NewRV: "2"}, true},
+		{Cause{Kind: CauseModified, Object: "Pod y", NewRV: "2"}, true},
+		{Cause{Kind: CauseDeleted, Object: "Pod x", OldRV: "2"}, true},
+		{Cause{Kind: CauseDeleted, Object: "Pod x", OldRV: "2"}, false},
+	} {
+		if _, ok := e.happened(x, &c.cause, told); ok != c.news {
+			t.Errorf("%s of %s at %s: told %t, want %t", c.cause.Kind, c.cause.Object, cmp.Or(c.cause.NewRV, c.cause.OldRV), ok, c.news)
+		}
+	}
+}
+
+// TestPausesOfWhatWasHeldUp: by what it held back, or by its sentence, and what ended it.
+func TestPausesOfWhatWasHeldUp(t *testing.T) {
+	holding := func(tone decision.Tone, codes ...string) *Trace {
+		x := between(1, 2)
+		x.Sentence.Tone, x.Sentence.Code = tone, "said"
+		x.Rounds = []decision.Round{{}}
+		for _, code := range codes {
+			x.Rounds[0].Verdict.Held = append(x.Rounds[0].Verdict.Held, decision.Held{Code: code})
+		}
+		return x
+	}
+	for name, c := range map[string]struct {
+		before *Trace
+		from   float64
+		want   string
+	}{
+		"the first":            {nil, 5, ""},
+		"held":                 {holding(decision.ToneMoving, "readiness", "echo", "readiness"), 5, "readiness echo"},
+		"held and waiting":     {holding(decision.ToneWaiting, "readiness"), 5, "readiness"},
+		"waiting":              {holding(decision.ToneWaiting), 5, "said"},
+		"failed":               {holding(decision.ToneFailed), 5, "said"},
+		"neutral":              {holding(decision.ToneNeutral), 5, "said"},
+		"moving":               {holding(decision.ToneMoving), 5, ""},
+		"settled":              {holding(decision.ToneOK), 5, ""},
+		"without a pause":      {holding(decision.ToneWaiting), 2, ""},
+		"begun before its end": {holding(decision.ToneWaiting), 1.5, ""},
+	} {
+		now := between(c.from, 9)
+		now.Causes = []Cause{{Object: "Pod x"}, {Object: "Pod y"}}
+		w := NewExcerpt(nil).waited(c.before, now)
+		switch {
+		case (w == nil) != (c.want == ""):
+			t.Errorf("%s: %+v, want %q", name, w, c.want)
+		case w != nil && (strings.Join(w.Codes, " ") != c.want || w.For != 3*time.Second || w.Over.Object != "Pod x"):
+			t.Errorf("%s: %+v over by %+v, want %q", name, w, w.Over, c.want)
+		}
+	}
+	if w := NewExcerpt(nil).waited(holding(decision.ToneWaiting), between(5, 6)); w == nil || w.Over != nil {
+		t.Errorf("nothing is known to have ended it: %+v", w)
+	}
+}
+
+// TestStoryEndsWhenItIsQuiet: what its family did soon after it was settled belongs to it,
+// as far as that wrote something, and up to a pause.
+func TestStoryEndsWhenItIsQuiet(t *testing.T) {
+	at := func(from float64, tone decision.Tone, name string, wrote bool) *Trace {
+		x := between(from, from+1)
+		x.Report, x.Sentence.Tone = &decision.Report{}, tone
+		if x.Seq = uint64(from) + 1; name != "web" {
+			x.Object, x.Owner = Object{LoopReplicaSet, "shop", name}, strings.TrimSuffix(name, "-1")
+		}
+		if wrote {
+			x.Result = ResultWrote
+		}
+		return x
+	}
+	traces := []*Trace{
+		at(0, decision.ToneOK, "web", false), at(10, decision.ToneMoving, "web", true), at(12, decision.ToneMoving, "web-1", true),
+		at(14, decision.ToneMoving, "api-1", true), at(20, decision.ToneOK, "web", true),
+		at(81, decision.ToneOK, "web-1", true), // 60 s after the end
+		at(142, decision.ToneOK, "web-1", true), at(150, decision.ToneOK, "web-1", false), at(204, decision.ToneOK, "web-1", true),
+	}
+	story, ok := NewExcerpt(traces).Story(traces[4])
+	if !ok {
+		t.Fatal("there is no story")
+	}
+	var got []uint64
+	for _, b := range story.Beats {
+		got = append(got, b.Sync.Seq)
+	}
+	if want := []uint64{11, 13, 21, 82, 143}; !slices.Equal(got, want) {
+		t.Errorf("syncs %v, want %v", got, want)
+	}
+}
+
+// TestSeenVersions: a cause tells of a version, and the end of an object of its name alone.
+func TestSeenVersions(t *testing.T) {
+	ends := []decision.Change{{Field: "metadata.deletionTimestamp"}}
+	for name, c := range map[string]struct {
+		cause Cause
+		want  written
+		ok    bool
+	}{
+		"a change":    {Cause{Kind: CauseModified, Object: "Pod x", NewRV: "7"}, written{"Pod", "shop", "x", "7"}, true},
+		"no version":  {Cause{Kind: CauseModified, Object: "Pod x"}, written{"Pod", "shop", "x", ""}, false},
+		"no name":     {Cause{Kind: CauseModified, Object: "Pod", NewRV: "7"}, written{}, false},
+		"deleted":     {Cause{Kind: CauseDeleted, Object: "Pod x", NewRV: "7"}, written{"Pod", "shop", "x", ""}, true},
+		"a tombstone": {Cause{Kind: CauseTombstone, Object: "Pod x", NewRV: "7"}, written{"Pod", "shop", "x", ""}, true},
+		"terminating": {Cause{Kind: CauseModified, Object: "Pod x", NewRV: "7", Fields: ends}, written{"Pod", "shop", "x", ""}, true},
+	} {
+		if got, ok := seenIn(quiet("web"), &c.cause); got != c.want || ok != c.ok {
+			t.Errorf("%s: %+v, %t; want %+v, %t", name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// TestNearbyIsLessThanFiveSeconds: a write farther from an end of an outage does not move it.
+func TestNearbyIsLessThanFiveSeconds(t *testing.T) {
+	for at, want := range map[float64]Outage{
+		14.9: {Began: clock(14.9), Ended: clock(40)}, 15: {Began: clock(10), Ended: clock(40)},
+		35: {Began: clock(10), Ended: clock(40)}, 35.1: {Began: clock(10), Ended: clock(35.1)},
+	} {
+		o, x := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(40)}}, between(at-1, at)
+		x.Result = ResultWrote
+		if o.narrow([]*Trace{x}); o.Outage != want {
+			t.Errorf("a write at %v: %+v, want %+v", at, o.Outage, want)
+		}
+	}
+}
