@@ -37,7 +37,10 @@ func openState(o options, root string) (*state, error) {
 	if o.state == "" || len(o.ids) > 0 {
 		return s, nil
 	}
-	path := filepath.Join(root, o.state)
+	path := o.state
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
