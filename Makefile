@@ -45,8 +45,7 @@ $(BIN)/sandbox:
 .PHONY: e2e
 e2e: e2e-timed e2e-rest ## End-to-end tests against a real control plane, with a sample of every long suite (about 6 minutes)
 
-# Two controllers are compared sync by sync in TestShadowBesideUpstream: a starved one sees other things.
-TIMED := ^(TestFirstPodReadyWithin20s|TestSyncReachesThePage|TestShadowBesideUpstream)$$
+TIMED := ^(TestFirstPodReadyWithin20s|TestSyncReachesThePage)$$
 
 .PHONY: e2e-timed
 e2e-timed: $(BIN)/sandbox build # with nothing else on the machine

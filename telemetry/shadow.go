@@ -61,6 +61,7 @@ const (
 type Shadow struct {
 	mu          sync.Mutex
 	predictions map[shadowTarget]*prediction
+	outdated    map[shadowTarget]*prediction // which a later sync no longer came to
 	newest      map[Object]*Trace
 	state       ShadowState
 	agreed      map[string]int // by field manager, up to knownBy
@@ -139,7 +140,7 @@ type Difference struct {
 
 // NewShadow returns one that has compared nothing yet.
 func NewShadow() *Shadow {
-	return &Shadow{predictions: map[shadowTarget]*prediction{}, newest: map[Object]*Trace{}, agreed: map[string]int{}, counts: map[string]map[ShadowVerdict]uint64{}}
+	return &Shadow{predictions: map[shadowTarget]*prediction{}, outdated: map[shadowTarget]*prediction{}, newest: map[Object]*Trace{}, agreed: map[string]int{}, counts: map[string]map[ShadowVerdict]uint64{}}
 }
 
 // Run compares until ctx ends. It is called once.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ func (s *Shadow) Add(batch []*Trace, missed uint64) {
 	defer s.mu.Unlock()
 	if s.state.Missed += missed; missed > 0 {
 		clear(s.predictions) // What became of them was perhaps among those.
+		clear(s.outdated)
 		clear(s.newest)
 	}
 	for _, t := range batch {
@@ -27,6 +29,7 @@ func (s *Shadow) Add(batch []*Trace, missed uint64) {
 		s.predict(t)
 		if s.newest[t.Object] = t; t.Gone {
 			delete(s.newest, t.Object)
+			maps.DeleteFunc(s.outdated, func(_ shadowTarget, p *prediction) bool { return p.Object == t.Object })
 		}
 	}
 }
@@ -42,7 +45,7 @@ func (s *Shadow) observe(t *Trace) {
 		target := shadowTarget{t.Namespace, name}
 		switch size := sizeOf(c); {
 		case c.Kind == CauseAdded && s.predictions[target] != nil && s.predictions[target].create:
-			s.settle(target, ShadowAgrees, name, c, t)
+			s.settle(s.predictions[target], target, ShadowAgrees, name, c, t)
 		case size != nil:
 			s.compare(target, size, c, t)
 		}
@@ -60,22 +63,27 @@ func sizeOf(c *Cause) *decision.Change {
 
 // compare judges one observed change of a size.
 func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t *Trace) {
-	p := s.predictions[target]
+	p, before := s.predictions[target], s.outdated[target]
 	observed := size.From + " → " + size.To
 	foreign := slices.ContainsFunc(c.Managers(), s.foreign)
+	// The other controller decided as an earlier sync here did: it had not seen yet what has changed since.
+	behind := before != nil && before.Predicted == observed && before.DecidedOn == c.OldRV
+	delete(s.outdated, target)
 	switch {
+	case p == nil && behind && !foreign:
+		s.settle(before, target, ShadowTiming, observed, c, t)
 	case p == nil && s.alone(target, c, t) && !foreign:
 		s.surprise(target, observed, c, t)
 	case p == nil:
 		s.state.Together++
 	case p.Predicted == observed:
-		s.settle(target, ShadowAgrees, observed, c, t)
+		s.settle(p, target, ShadowAgrees, observed, c, t)
 	case foreign:
-		s.settle(target, ShadowOther, observed, c, t)
-	case c.OldRV != p.DecidedOn || len(t.Causes) > 1:
-		s.settle(target, ShadowTiming, observed, c, t)
+		s.settle(p, target, ShadowOther, observed, c, t)
+	case behind || c.OldRV != p.DecidedOn || len(t.Causes) > 1:
+		s.settle(p, target, ShadowTiming, observed, c, t)
 	default:
-		s.settle(target, ShadowUnexplained, observed, c, t)
+		s.settle(p, target, ShadowUnexplained, observed, c, t)
 	}
 }
 
@@ -161,8 +169,8 @@ func (s *Shadow) suspect(d Difference, c *Cause, t *Trace) {
 }
 
 // settle ends a prediction.
-func (s *Shadow) settle(target shadowTarget, v ShadowVerdict, observed string, c *Cause, t *Trace) {
-	d := s.predictions[target].Difference
+func (s *Shadow) settle(p *prediction, target shadowTarget, v ShadowVerdict, observed string, c *Cause, t *Trace) {
+	d := p.Difference
 	delete(s.predictions, target)
 	if v == ShadowAgrees {
 		s.agree(c.Managers())
@@ -209,12 +217,16 @@ func (s *Shadow) predict(t *Trace) {
 			continue
 		}
 		next := made[target]
-		switch {
-		case next == nil:
+		if next != nil && next.Predicted == p.Predicted { // It has been due since the first sync that said so.
+			next.At = p.At
+			continue
+		}
+		if next == nil {
 			s.state.Withdrawn++
 			delete(s.predictions, target)
-		case next.Predicted == p.Predicted: // It has been due since the first sync that said so.
-			next.At = p.At
+		}
+		if _, known := s.outdated[target]; known || len(s.outdated) < maxPredictions {
+			s.outdated[target] = p
 		}
 	}
 	for target, p := range made {

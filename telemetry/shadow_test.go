@@ -95,6 +95,47 @@ func TestShadowVerdicts(t *testing.T) {
 	}
 }
 
+// TestShadowOfTheOthersPast: a controller whose cache has not seen the newest Deployment
+// writes what an earlier sync here predicted on the same version of the ReplicaSet.
+func TestShadowOfTheOthersPast(t *testing.T) {
+	seen := map[string]string{"web-2": "10"}
+	for name, c := range map[string]struct {
+		now     []decision.Action // what the newest sync says
+		wrote   Cause
+		verdict ShadowVerdict // "" for no difference
+	}{
+		"changed":                    {[]decision.Action{resize("web-2", "10", 3, 7)}, wrote("web-2", "10", "11", 3, 5, ControllerManager), ShadowTiming},
+		"changed, and written so":    {[]decision.Action{resize("web-2", "10", 3, 7)}, wrote("web-2", "10", "11", 3, 7, ControllerManager), ShadowAgrees},
+		"changed, neither":           {[]decision.Action{resize("web-2", "10", 3, 7)}, wrote("web-2", "10", "11", 3, 6, ControllerManager), ShadowUnexplained},
+		"withdrawn":                  {nil, wrote("web-2", "10", "11", 3, 5, ControllerManager), ShadowTiming},
+		"withdrawn, another size":    {nil, wrote("web-2", "10", "11", 3, 6, ControllerManager), ShadowUnexplained},
+		"withdrawn, another version": {nil, wrote("web-2", "12", "13", 3, 5, ControllerManager), ""},
+		"withdrawn, somebody else":   {nil, wrote("web-2", "10", "11", 3, 5, "kubectl"), ""},
+	} {
+		w := newWatching(t)
+		w.sync(nil, seen, resize("web-2", "10", 3, 5))
+		w.sync(nil, seen, c.now...)
+		w.sync([]Cause{c.wrote}, seen)
+		st := w.shadow.State(w.now.Add(ShadowSettles + 1))
+		if c.verdict != "" && st.Count(c.verdict) != 1 || c.verdict == "" && (len(st.Questions) != 0 || st.Together != 1) {
+			t.Errorf("%s: %+v, want %s", name, st, c.verdict)
+		}
+		if len(w.shadow.outdated) != 0 {
+			t.Errorf("%s: what was settled is remembered", name)
+		}
+	}
+	w := newWatching(t)
+	w.sync(nil, seen, resize("web-2", "10", 3, 5))
+	gone := *w.sync(nil, seen)
+	if len(w.shadow.outdated) != 1 {
+		t.Error("what was withdrawn is forgotten")
+	}
+	gone.Gone = true
+	if w.shadow.Add([]*Trace{&gone}, 0); len(w.shadow.outdated) != 0 {
+		t.Error("what was withdrawn is remembered of a Deployment that is gone")
+	}
+}
+
 // TestShadowTime: what nobody writes is overdue from the first sync that said so,
 // until somebody does; what a later sync does not come to any more is withdrawn.
 func TestShadowTime(t *testing.T) {
@@ -323,7 +364,7 @@ func TestShadowIsBounded(t *testing.T) {
 	}
 	w.sync(nil, nil, resize("web-2", "1", 3, 5))
 	w.shadow.Add(nil, 7)
-	if st := w.shadow.State(w.now.Add(time.Hour)); st.Missed != 7 || st.Count(ShadowOverdue) != 0 {
+	if st := w.shadow.State(w.now.Add(time.Hour)); st.Missed != 7 || st.Count(ShadowOverdue) != 0 || len(w.shadow.outdated) != 0 {
 		t.Errorf("after a gap: %+v", st)
 	}
 	for i := range maxPredictions {
@@ -332,5 +373,11 @@ func TestShadowIsBounded(t *testing.T) {
 	w.sync(nil, nil, resize("7", "1", 3, 5), resize("one too many", "1", 3, 5))
 	if p := w.shadow.predictions; len(p) != maxPredictions || p[shadowTarget{"shop", "7"}].Predicted != "3 → 5" {
 		t.Errorf("%d predictions, want %d, and a newer one in the place of an older one", len(p), maxPredictions)
+	}
+	for i := range maxPredictions {
+		w.shadow.outdated[shadowTarget{"shop", fmt.Sprint("old ", i)}] = &prediction{}
+	}
+	if w.sync(nil, nil); len(w.shadow.outdated) != maxPredictions {
+		t.Errorf("%d outdated predictions, want %d", len(w.shadow.outdated), maxPredictions)
 	}
 }

@@ -2,11 +2,13 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,38 +35,46 @@ var parts = regexp.MustCompile(`(?P<time>\d{4}-\d\d-\d\dT[\d:.]+Z)|(?P<uid>(?:"u
 
 func situations(t testing.TB) []situation {
 	t.Helper()
-	var list []situation
-	for loop, folder := range map[string]string{telemetry.LoopDeployment: "deployment", telemetry.LoopReplicaSet: "replicaset"} {
-		files, err := filepath.Glob("../../controllers/" + folder + "/testdata/golden/*.txtar")
-		if err != nil || len(files) < 50 {
-			t.Fatalf("found %d goldens of %s: %v", len(files), folder, err)
-		}
-		for _, file := range files {
-			list = append(list, readSituation(t, loop, file))
-		}
-	}
-	slices.SortStableFunc(list, func(a, b situation) int { return strings.Compare(a.loop, b.loop) })
-	return list
-}
-
-func readSituation(t testing.TB, loop, file string) situation {
-	t.Helper()
-	text, err := os.ReadFile(file)
+	list, err := readSituations()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return list
+}
+
+// readSituations reads them once: under the race detector that takes a second.
+var readSituations = sync.OnceValues(func() (list []situation, _ error) {
+	for _, of := range []struct{ loop, folder string }{{telemetry.LoopDeployment, "deployment"}, {telemetry.LoopReplicaSet, "replicaset"}} {
+		files, err := filepath.Glob("../../controllers/" + of.folder + "/testdata/golden/*.txtar")
+		if err != nil || len(files) < 50 {
+			return nil, fmt.Errorf("found %d goldens of %s: %v", len(files), of.loop, err)
+		}
+		for _, file := range files {
+			s, err := readSituation(of.loop, file)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			list = append(list, s)
+		}
+	}
+	return list, nil
+})
+
+func readSituation(loop, file string) (situation, error) {
 	s := situation{loop: loop}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return s, err
+	}
 	for _, f := range txtar.Parse(text).Files {
 		if i := slices.Index([]string{"snapshot.json", "rounds.json", "publish.json", "try.json"}, f.Name); i >= 0 {
 			s.pieces[i], s.present[i] = split(string(f.Data)), true
 		}
 	}
 	var head struct{ Now time.Time }
-	if err := json.Unmarshal([]byte(s.text(0, func(p piece) string { return p.part })), &head); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	err = json.Unmarshal([]byte(s.text(0, func(p piece) string { return p.part })), &head)
 	s.now = head.Now
-	return s
+	return s, err
 }
 
 func split(text string) (list []piece) {
