@@ -35,7 +35,8 @@ const ShadowWithin = 5 * time.Second
 
 // ShadowSettles is how long a difference is only suspected: the caches of a
 // process come from watches of their own, and one may be behind the other. What
-// another cache shows by then, and was written before, the other controller knew.
+// another cache shows by then, and was written before, the other controller knew;
+// and what it undoes by then as is predicted, it had written without knowing something.
 const ShadowSettles = 2 * time.Second
 
 // ControllerManager is the field manager of Kubernetes' own loops, as they are
@@ -82,6 +83,7 @@ type prediction struct {
 type suspect struct {
 	Difference
 	rv   string // of the observed write
+	grew bool   // by it
 	seen time.Time
 }
 

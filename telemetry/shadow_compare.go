@@ -70,35 +70,58 @@ func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t
 	behind := before != nil && before.Predicted == observed && before.DecidedOn == c.OldRV
 	delete(s.outdated, target)
 	switch {
-	case p == nil && behind && !foreign:
-		s.settle(before, target, ShadowTiming, observed, c, t)
+	case p != nil && p.Predicted == observed:
+		s.undone(target, size, c)
+		s.settle(p, target, ShadowAgrees, observed, c, t)
+	case behind:
+		s.settle(before, target, ShadowAgrees, observed, c, t)
 	case p == nil && s.alone(target, c, t) && !foreign:
 		s.surprise(target, observed, c, t)
 	case p == nil:
 		s.state.Together++
-	case p.Predicted == observed:
-		s.settle(p, target, ShadowAgrees, observed, c, t)
 	case foreign:
 		s.settle(p, target, ShadowOther, observed, c, t)
-	case behind || c.OldRV != p.DecidedOn || len(t.Causes) > 1:
+	case c.OldRV != p.DecidedOn || len(t.Causes) > 1:
 		s.settle(p, target, ShadowTiming, observed, c, t)
 	default:
 		s.settle(p, target, ShadowUnexplained, observed, c, t)
 	}
 }
 
+// undone looks whether a write that was predicted undoes a suspect one, on its very version:
+// the other controller had not known something then, and knows it now.
+func (s *Shadow) undone(target shadowTarget, size *decision.Change, c *Cause) {
+	s.acquit(func(x *suspect) bool {
+		return x.Object.Namespace == target.namespace && x.Target == target.name && x.rv == c.OldRV && x.grew != grows(size)
+	})
+}
+
+// grows reports whether a change of a size is to a larger one.
+func grows(size *decision.Change) bool {
+	from, _ := strconv.ParseInt(size.From, 10, 64) // Sizes are numbers, as the API server has it.
+	to, _ := strconv.ParseInt(size.To, 10, 64)
+	return to > from
+}
+
 // explain looks whether a sync brings something to light that was written before
 // an observed write and that this process had not seen by then.
 func (s *Shadow) explain(t *Trace) {
-	s.suspects = slices.DeleteFunc(s.suspects, func(x suspect) bool {
-		late := x.Object == t.Object && slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Sync == 0 && !after(c.NewRV, x.rv) })
-		if late {
-			x.Verdict = ShadowTiming
-			s.note(x.Difference)
-		}
-		return late
+	s.acquit(func(x *suspect) bool {
+		return x.Object == t.Object && slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Sync == 0 && !after(c.NewRV, x.rv) })
 	})
 	s.confirm(t.Ended)
+}
+
+// acquit explains the suspects that were a matter of time.
+func (s *Shadow) acquit(late func(*suspect) bool) {
+	s.suspects = slices.DeleteFunc(s.suspects, func(x suspect) bool {
+		if !late(&x) {
+			return false
+		}
+		x.Verdict = ShadowTiming
+		s.note(x.Difference)
+		return true
+	})
 }
 
 // confirm counts the differences that nothing has explained in time.
@@ -164,7 +187,7 @@ func (s *Shadow) surprise(target shadowTarget, observed string, c *Cause, t *Tra
 // suspect keeps a difference that may yet be explained.
 func (s *Shadow) suspect(d Difference, c *Cause, t *Trace) {
 	if len(s.suspects) < maxDifferences {
-		s.suspects = append(s.suspects, suspect{d, c.NewRV, t.Ended})
+		s.suspects = append(s.suspects, suspect{d, c.NewRV, grows(sizeOf(c)), t.Ended})
 	}
 }
 
