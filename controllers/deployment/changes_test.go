@@ -215,9 +215,6 @@ func TestOneChange(t *testing.T) {
 		before := brief(play(t, g))
 		var text bytes.Buffer
 		for _, e := range changes() {
-			if name == "retire-behind" && e.name == "no deadline" {
-				continue // Its sentence says nothing of what ends the wait.
-			}
 			s, err := deployment.Decode(g.snapshot)
 			if err != nil {
 				t.Fatal(err)

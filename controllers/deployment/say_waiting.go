@@ -124,7 +124,7 @@ func (p *teller) unfinished() bool {
 	case p.newSet == nil:
 		return p.waits("no-replicaset", words("the template has no ReplicaSet yet"), p.clock(words("Continues when the ReplicaSet is created")))
 	case p.leaf == leafBehind:
-		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod is removed"), p.clock(nil))
+		return p.waits("status-behind", words("the status of an old ReplicaSet has not caught up with its size, so no old pod is removed"), p.clock(words("Continues when it has caught up")))
 	}
 	lead := p.share()
 	if p.oldTotal > 0 {

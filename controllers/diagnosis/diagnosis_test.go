@@ -51,6 +51,8 @@ func TestRefusals(t *testing.T) {
 			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", ""},
 		{"webhook denies with nothing", `admission webhook "tags.example.com" denied the request`,
 			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"},
+		{"webhook denies with a colon", `admission webhook "tags.example.com" denied the request: `,
+			"webhook", "webhook tags.example.com denies 2 pods (without a reason) | when the webhook allows them or the template changes", ""},
 		{"webhook down", `Internal error occurred: failed calling webhook "tags.example.com": failed to call webhook: Post "https://127.0.0.1:9443/v?timeout=10s": dial tcp 127.0.0.1:9443: connect: connection refused`,
 			"webhook", "webhook tags.example.com does not answer, and has to before 2 pods can be created (connection refused) | when the webhook answers or its failurePolicy changes", "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"},
 		{"namespace", `pods "web-1" is forbidden: unable to create new content in namespace shop because it is being terminated`,

@@ -65,7 +65,7 @@ func firstOf(groups []group, is func(*group) bool) *group {
 // group is pods that wait for the same.
 type group struct {
 	code   string
-	pod    *decision.Pod // the first
+	pod    *decision.Pod // what is said of it holds for all; mostly the first
 	detail string        // what tells it from other groups of the code
 	pull   string        // why an image cannot be pulled, "" where it is not said
 	pods   []string
@@ -144,8 +144,11 @@ func (g *group) add(other group) {
 	if len(g.pods) < MaxNamed {
 		g.pods = append(g.pods, other.pods...)
 	}
-	if g.pull == "" {
+	switch {
+	case g.pull == "" && other.pull != "":
 		g.pull, g.pod = other.pull, other.pod
+	case g.code == Starting && g.pod.Node == "" && other.pod.Node != "": // "No node yet" has to be true of all.
+		g.pod = other.pod
 	}
 	if other.since.Before(g.since) {
 		g.since = other.since

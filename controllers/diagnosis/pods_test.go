@@ -161,9 +161,14 @@ func TestAlike(t *testing.T) {
 	if f.Count != 4 || strings.Join(f.Pods, " ") != "web-a web-b web-c" || !strings.Contains(f.After.At(noon), "5 restarts") || !f.Since.Equal(pods[1].Created) {
 		t.Errorf("they end alike: %+v", f)
 	}
-	nodes := one(t, diagnosis.Pods{Now: noon}, decision.Pod{Name: "web-a", Phase: "Pending"}, decision.Pod{Name: "web-b", Phase: "Pending", Node: "node-1"})
-	if got := nodes.After.At(noon); got != " are still starting" {
-		t.Errorf("one of them has a node: %s", got)
+	if f.Show != "kubectl logs web-a --previous" {
+		t.Errorf("they end alike, but %q is shown", f.Show)
+	}
+	without, with := decision.Pod{Name: "web-a", Phase: "Pending"}, decision.Pod{Name: "web-b", Phase: "Pending", Node: "node-1"}
+	for _, pair := range [][]decision.Pod{{without, with}, {with, without}} {
+		if got := one(t, diagnosis.Pods{Now: noon}, pair...).After.At(noon); got != " are still starting" {
+			t.Errorf("one of them has a node: %s", got)
+		}
 	}
 }
 

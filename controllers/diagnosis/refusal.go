@@ -80,8 +80,7 @@ func (f *refusal) webhookDenied() bool {
 		return false
 	}
 	_, why, _ := strings.Cut(f.text, `" denied the request`)
-	why = strings.TrimPrefix(why, ": ")
-	if why = strings.TrimSpace(why); why == "without explanation" || why == "" {
+	if why = strings.Trim(why, ": "); why == "without explanation" || why == "" {
 		why = "without a reason"
 	}
 	return f.is(Webhook, words("webhook ").Name(name).Say(" denies "), quote(prose.ClipMiddle(why, longest)),

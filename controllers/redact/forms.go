@@ -140,7 +140,7 @@ func credential(s string, i int, hints []hint) (from, to int) {
 			continue
 		}
 		if h.form.find != nil {
-			if from, to = h.form.find(s, i, i+len(h.text)); to > from {
+			if from, to := h.form.find(s, i, i+len(h.text)); to > from {
 				return from, to
 			}
 			continue
@@ -151,9 +151,7 @@ func credential(s string, i int, hints []hint) (from, to int) {
 		}
 		m := h.form.pattern.FindStringSubmatchIndex(s[i:end])
 		if m != nil && (h.form.likely == nil || h.form.likely(s[i+m[2]:i+m[3]])) {
-			from, to = i+m[2], i+m[3]
-		}
-		if to > 0 {
+			from, to := i+m[2], i+m[3]
 			if to == end {
 				to += len(s[to:]) - len(strings.TrimLeftFunc(s[to:], func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`,;", r) }))
 			}
