@@ -220,7 +220,11 @@ func (m *model) settle() {
 }
 
 func TestTableEqualsClientGo(t *testing.T) {
-	for seed := range uint64(150) {
+	seeds := uint64(150)
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel(t, seed)
 			m.say("seed %d", seed)
