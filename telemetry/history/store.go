@@ -117,11 +117,7 @@ func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) 
 	s.room.clear()
 	b := &batch{Store: s, added: map[int64]int64{}, learned: map[string]int64{}}
 	for _, g := range list {
-		blocks, err := g.pack(s.codec)
-		if err != nil {
-			return nil, err
-		}
-		b.groups = append(b.groups, packedGroup{g, blocks})
+		b.groups = append(b.groups, packedGroup{g, g.pack(s.codec)})
 	}
 	err := s.transaction(ctx, func() error {
 		for _, g := range b.groups {
@@ -171,9 +167,6 @@ func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*tel
 		if known[name], err = s.known(ctx, e.id, n[0], n[1]); err != nil {
 			return nil, err
 		}
-	}
-	if len(known) == 0 {
-		return traces, nil
 	}
 	return slices.DeleteFunc(slices.Clone(traces), func(t *telemetry.Trace) bool { return known[t.Epoch][t.Seq] }), nil
 }
