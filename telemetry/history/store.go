@@ -69,6 +69,8 @@ type extent struct {
 
 var _ telemetry.Archive = (*Store)(nil)
 
+var errShut = errors.New("it is closed")
+
 func (s *Store) prepare(ctx context.Context) (err error) {
 	for statement, text := range map[**sql.Stmt]string{
 		&s.begin:   "BEGIN IMMEDIATE",
@@ -145,7 +147,7 @@ func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) 
 // unstored leaves out what is kept already.
 func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*telemetry.Trace, error) {
 	if s.conn == nil {
-		return nil, errors.New("it is closed")
+		return nil, errShut
 	}
 	numbers := map[string][2]uint64{}
 	for _, t := range traces {
@@ -333,9 +335,6 @@ func (s *Store) State() telemetry.ArchiveState {
 
 // transaction runs a change that is made as a whole or not at all.
 func (s *Store) transaction(ctx context.Context, change func() error) error {
-	if s.conn == nil {
-		return errors.New("it is closed")
-	}
 	if _, err := s.begin.ExecContext(ctx); err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ const (
 func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.conn == nil {
+		return 0, explain(s.path, errShut)
+	}
 	for range chunks {
 		ids, err := s.victims(ctx)
 		if err != nil {
