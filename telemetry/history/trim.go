@@ -45,7 +45,7 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 // victims are the next blocks to go, none where the limits are kept.
 func (s *Store) victims(ctx context.Context) ([]int64, error) {
 	all := scan{lo: math.MinInt64, hi: number(s.opts.Clock().Add(-s.opts.MaxAge)) << classBits, oldest: true, chunk: trimAtOnce}
-	if s.extent.first.Int64 <= all.hi {
+	if s.extent.first.Valid && s.extent.first.Int64 <= all.hi {
 		return s.ids(ctx, all)
 	}
 	if large, err := s.large(ctx); !large {
