@@ -429,14 +429,16 @@ func TestWhatIsKeptIsNotKeptAgain(t *testing.T) {
 	add(5, 7) // Nobody looks for what is newer than all.
 	add(7, 9, 8)
 	start()
-	for _, epoch := range []string{"", "f"} {
-		x := named(5, "web", 0)
-		x.Epoch = epoch
-		if err := s.Add(t.Context(), x); err != nil {
-			t.Error(err)
-		}
-		if got, err := s.Get(t.Context(), epoch, 5); err != nil || got.Epoch != epoch {
-			t.Errorf("epoch %q: %v, %v", epoch, got, err)
+	for _, s := range []*Store{s, filled(t, nil)} {
+		for _, epoch := range []string{"", "f"} {
+			x := named(5, "web", 0)
+			x.Epoch = epoch
+			if err := s.Add(t.Context(), x); err != nil {
+				t.Error(err)
+			}
+			if got, err := s.Get(t.Context(), epoch, 5); err != nil || got.Epoch != epoch {
+				t.Errorf("epoch %q: %v, %v", epoch, got, err)
+			}
 		}
 	}
 	add(9, 9)
