@@ -38,6 +38,11 @@ func TestPartOfManyNames(t *testing.T) {
 			t.Errorf("%q: found %d syncs, want %d", part, len(got), len(want))
 		}
 	}
+	for part, n := range map[string]int{"shelf": maxNames, "-": 0} { // None where there are too many to ask for.
+		if got, err := s.named(t.Context(), part); err != nil || len(got) != n || (got == nil) != (n == 0) {
+			t.Errorf("%q is part of %d names, %v, want %d", part, len(got), err, n)
+		}
+	}
 }
 
 // TestNamesGoWithTheirSyncs keeps what is not kept any more out of the table of
