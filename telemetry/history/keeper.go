@@ -54,7 +54,8 @@ type Keeper struct {
 	store *Store       // nil while it is not open
 	why   error        // it is not open, or not written
 	tally telemetry.ArchiveState
-	since uint64 // Dropped when the present failure began
+	said  bool   // that syncs are not kept for now
+	since uint64 // Dropped when that was said
 }
 
 var _ telemetry.Archive = (*Keeper)(nil)
@@ -83,25 +84,35 @@ func (k *Keeper) open() bool {
 		k.log.Warn("Others could read or change the history: its files now have mode 0600, and their contents may have been altered", "files", store.closed)
 	}
 	k.store = store
-	k.recovered()
+	k.healthy()
 	return true
 }
 
 // failed notes an error, and logs the first of a row. The keeper is locked.
 func (k *Keeper) failed(err error) {
 	if k.tally.Error == "" {
-		k.tally.ErrorSince, k.since = k.opts.Clock().UTC(), k.tally.Dropped
+		k.tally.ErrorSince = k.opts.Clock().UTC()
+	}
+	if !k.said {
+		k.said, k.since = true, k.tally.Dropped
 		k.log.Error("Syncs are not kept for now; everything else continues", "error", err)
 	}
 	k.tally.Errors++
 	k.tally.Error, k.why = err.Error(), err
 }
 
-// recovered notes that a failure is over. The keeper is locked.
+// recovered notes that syncs were kept, once it is known how many were lost before. The
+// keeper is locked.
 func (k *Keeper) recovered() {
-	if k.tally.Error != "" {
+	if k.said {
 		k.log.Info("Syncs are kept again", "file", k.path, "lost", k.tally.Dropped-k.since)
+		k.said = false
 	}
+	k.healthy()
+}
+
+// healthy notes that nothing is in the way of keeping syncs. The keeper is locked.
+func (k *Keeper) healthy() {
 	k.tally.Error, k.tally.ErrorSince, k.why = "", time.Time{}, nil
 }
 
@@ -135,13 +146,12 @@ func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (
 		return after, err
 	}
 	began := time.Now()
-	if err := k.keep(ctx, journal, batch); err != nil {
+	if err := k.keep(ctx, journal, batch, missed); err != nil {
 		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
 			_ = k.trim(ctx)
 		}
 		return after, err
 	}
-	k.count(func(t *telemetry.ArchiveState) { t.Dropped += missed })
 	after = batch[len(batch)-1].Seq
 	if err := k.trim(ctx); err != nil {
 		return after, err
@@ -160,7 +170,8 @@ func (k *Keeper) pause(took time.Duration) time.Duration {
 	return min(k.opts.Every, max(atRisk-2*k.slow, shortestPause))
 }
 
-func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.Trace) error {
+// keep writes a batch, before which so many syncs were missed.
+func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.Trace, missed uint64) error {
 	ctx = context.WithoutCancel(ctx)
 	written := len(batch)
 	groups, err := k.store.add(ctx, batch)
@@ -177,9 +188,9 @@ func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.T
 		k.abandon(err)
 		return err
 	}
-	k.recovered()
 	k.tally.Written += uint64(written)
-	k.tally.Dropped += uint64(len(batch) - written)
+	k.tally.Dropped += missed + uint64(len(batch)-written)
+	k.recovered()
 	return nil
 }
 
@@ -226,12 +237,11 @@ func (k *Keeper) trim(ctx context.Context) error {
 func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, lastDrain)
 	defer cancel()
-	for ctx.Err() == nil && after < journal.Last() {
+	for after < journal.Last() {
 		batch, missed, err := journal.Next(ctx, after)
-		if err != nil || !k.open() || k.keep(ctx, journal, batch) != nil {
+		if err != nil || !k.open() || k.keep(ctx, journal, batch, missed) != nil {
 			break
 		}
-		k.count(func(t *telemetry.ArchiveState) { t.Dropped += missed })
 		after = batch[len(batch)-1].Seq
 	}
 	k.mu.Lock()
@@ -248,17 +258,8 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) erro
 	return nil
 }
 
-func (k *Keeper) count(change func(*telemetry.ArchiveState)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	change(&k.tally)
-}
-
 // rest waits, unless ctx ends first.
 func rest(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
@@ -376,5 +377,326 @@ func TestCommitsAreAsRareAsTheyMayBe(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%d: the next commit begins %v after the last one, want %v", i, got, c.want)
 		}
+	}
+}
+
+// Attempts to open the file are a second apart at first, and ten at most.
+func TestPausesAfterFailures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none", "h.db")
+	synctest.Test(t, func(t *testing.T) {
+		log := &lines{}
+		k := Keep(path, Options{}, log.logger())
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- k.Run(ctx, journal(0)) }()
+		began := time.Now().UTC()
+		for i, at := range []time.Duration{0, 1, 3, 7, 15, 25, 35} {
+			time.Sleep(time.Until(began.Add(at * time.Second)))
+			synctest.Wait()
+			if s := k.State(); s.Errors != uint64(i+1) || !s.ErrorSince.Equal(began) {
+				t.Errorf("%d attempts after %d s, since %v", s.Errors, at, s.ErrorSince)
+			}
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if got := log.count("not kept for now"); got != 1 {
+			t.Errorf("it was said %d times", got)
+		}
+	})
+}
+
+// several are syncs to record.
+func several(n int) (list []*telemetry.Trace) {
+	for range n {
+		list = append(list, named(0, "web", 0))
+	}
+	return list
+}
+
+// Between two commits there is a pause, unless more than one commit takes is there already.
+func TestPausesBetweenCommits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	traces := several(2*commitSize - 1)
+	synctest.Test(t, func(t *testing.T) {
+		k := Keep(path, Options{Clock: clock}, slog.New(slog.DiscardHandler))
+		j := journal(0)
+		record(j, traces...)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- k.Run(ctx, j) }()
+		kept := func(want uint64) {
+			t.Helper()
+			synctest.Wait()
+			if got := k.State().Written; got != want {
+				t.Errorf("%d are written, want %d", got, want)
+			}
+		}
+		kept(commitSize) // The rest is less than a commit takes.
+		time.Sleep(562 * time.Millisecond)
+		kept(commitSize)
+		time.Sleep(time.Millisecond)
+		kept(2*commitSize - 1)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		k := Keep(path, Options{Clock: clock}, slog.New(slog.DiscardHandler))
+		j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "more"})
+		record(j, append(traces, traces[0])...)
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		j.Run(stopped)
+		began := time.Now()
+		if err := k.Run(t.Context(), j); err != nil { // It ends with the journal.
+			t.Error(err)
+		}
+		if s, took := k.State(), time.Since(began); s.Written != 2*commitSize || s.Dropped != 0 || s.Kept != 0 || took != 562_500*time.Microsecond {
+			t.Errorf("after %v: %+v", took, s)
+		}
+	})
+}
+
+// opened is a keeper with its file, as Run has it.
+func opened(t *testing.T, o Options) (*Keeper, *lines) {
+	t.Helper()
+	log := &lines{}
+	k := Keep(filepath.Join(t.TempDir(), "h.db"), o, log.logger())
+	for range 2 { // The second time it is open.
+		if !k.open() {
+			t.Fatal(k.State().Error)
+		}
+	}
+	t.Cleanup(func() {
+		if k.store != nil {
+			if err := k.store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return k, log
+}
+
+// no makes every write into a table fail.
+func no(t *testing.T, k *Keeper, event string) (yes func()) {
+	t.Helper()
+	run := func(text string) {
+		t.Helper()
+		if _, err := k.store.conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE TEMP TRIGGER no BEFORE " + event + " BEGIN SELECT RAISE(ABORT, 'no more'); END")
+	return func() { run("DROP TRIGGER no") }
+}
+
+// A batch that could not be kept is kept the next time, and what was missed meanwhile is
+// counted once and said.
+func TestBatchesAreKept(t *testing.T) {
+	k, log := opened(t, quick())
+	j := journal(16)
+	keep := func(after, want uint64, fails string) {
+		t.Helper()
+		got, err := k.keepBatch(t.Context(), j, after)
+		if got != want || fails == "" && err != nil || fails != "" && (err == nil || !strings.Contains(err.Error(), fails)) {
+			t.Errorf("after %d: up to %d, %v", after, got, err)
+		}
+	}
+	tally := func(written, dropped, errors uint64, failed string) {
+		t.Helper()
+		if s := k.State(); s.Written != written || s.Kept != written || s.Dropped != dropped || s.Errors != errors || !strings.Contains(s.Error, failed) || (s.Error == "") != (failed == "") || s.ErrorSince.IsZero() != (failed == "") {
+			t.Errorf("%+v", s)
+		}
+	}
+	record(j, several(5)...)
+	keep(0, 5, "")
+	tally(5, 0, 0, "")
+	yes := no(t, k, "INSERT ON blocks")
+	record(j, several(30)...)
+	keep(5, 5, "no more")
+	keep(5, 5, "no more")
+	tally(5, 0, 2, "no more")
+	yes()
+	keep(5, 35, "")
+	tally(21, 14, 2, "")
+	if said, lost := log.count("not kept for now"), log.count("lost=14"); said != 1 || lost != 1 {
+		t.Errorf("it was said %d times, and %d times that 14 were lost", said, lost)
+	}
+	record(j, several(1)...)
+	keep(35, 36, "")
+	if again, warned := log.count("kept again"), log.count("level=WARN"); again != 1 || warned != 0 {
+		t.Errorf("it says %d times that syncs are kept again, and warns %d times", again, warned)
+	}
+	tally(22, 14, 2, "")
+	keep(99, 99, telemetry.ErrAhead.Error())
+	if err := k.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k.store, k.path = nil, filepath.Join(t.TempDir(), "none", "h.db")
+	keep(36, 36, errNotOpen.Error())
+}
+
+// What is too old goes after each commit, and after one that failed, where it may be what
+// the file has no room for. That it could not go is an error of its own.
+func TestRoomIsMade(t *testing.T) {
+	now := clock()
+	k, _ := opened(t, Options{Clock: func() time.Time { return now }, MaxAge: time.Hour, Every: 1})
+	j := journal(0)
+	late := func(h time.Duration) *telemetry.Trace { now = clock().Add(h); return named(0, "web", h) }
+	record(j, late(0))
+	if _, err := k.keepBatch(t.Context(), j, 0); err != nil {
+		t.Fatal(err)
+	}
+	record(j, late(3*time.Hour))
+	yes := no(t, k, "INSERT ON blocks")
+	if after, err := k.keepBatch(t.Context(), j, 1); after != 1 || err == nil || k.State().Expired != 1 {
+		t.Errorf("up to %d, %v: %+v", after, err, k.State())
+	}
+	yes()
+	yes = no(t, k, "DELETE ON blocks")
+	record(j, late(6*time.Hour), late(6*time.Hour))
+	if after, err := k.keepBatch(t.Context(), j, 1); after != 4 || err == nil || !strings.Contains(k.State().Error, "no more") || k.State().Written != 4 {
+		t.Errorf("up to %d, %v: %+v", after, err, k.State())
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	errs := k.State().Errors
+	if err := k.trim(ended); err != nil || k.State().Errors != errs { // The program ends: what is too old goes the next time.
+		t.Errorf("%v: %+v", err, k.State())
+	}
+	if yes(); k.trim(t.Context()) != nil {
+		t.Error(k.State().Error)
+	}
+}
+
+// What can never be stored is left out, and counted; what fails for now is not.
+func TestWhatFitsIsKept(t *testing.T) {
+	k, _ := opened(t, quick())
+	never := named(2, "web", 0)
+	never.Ended = time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	batch := []*telemetry.Trace{named(1, "web", 0), never, named(3, "web", 0), named(4, "web", 0)}
+	yes := no(t, k, "INSERT ON blocks WHEN new.first = 4")
+	if written, err := k.keepWhatFits(t.Context(), batch); written != 2 || err == nil || !strings.Contains(err.Error(), "no more") {
+		t.Errorf("%d were written, %v", written, err)
+	}
+	if err := k.keep(t.Context(), journal(0), batch, 0); err == nil {
+		t.Error("what failed is no error")
+	}
+	yes()
+	if err := k.keep(t.Context(), journal(0), batch, 7); err != nil {
+		t.Error(err)
+	}
+	if s := k.State(); s.Kept != 3 || s.Written != 3 || s.Dropped != 8 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A file that is of no use any more is closed, and opened anew; one that failed is not.
+func TestBrokenFilesAreLeft(t *testing.T) {
+	k, _ := opened(t, quick())
+	text := filepath.Join(t.TempDir(), "text")
+	write(t, text, []byte(strings.Repeat("hello ", 2000)))
+	_, noDatabase := openReader(t.Context(), text, "mode=ro")
+	for _, c := range []struct {
+		err  error
+		left bool
+	}{{errors.New("no more"), false}, {noDatabase, true}} {
+		k.mu.Lock()
+		k.abandon(c.err)
+		k.mu.Unlock()
+		if (k.store == nil) != c.left {
+			t.Errorf("%v: closed %v", c.err, k.store == nil)
+		}
+	}
+}
+
+// Until the file is open, and after it was closed, whatever is asked says why there is none.
+func TestNothingIsReadOfNoFile(t *testing.T) {
+	k := Keep(filepath.Join(t.TempDir(), "none", "h.db"), quick(), slog.New(slog.DiscardHandler))
+	asked := func(want string) {
+		t.Helper()
+		_, searchErr := k.Search(t.Context(), telemetry.Query{})
+		_, getErr := k.Get(t.Context(), "e", 1)
+		_, asOfErr := k.AsOf(t.Context(), telemetry.Object{}, clock())
+		for i, err := range []error{searchErr, getErr, asOfErr, k.Each(t.Context(), telemetry.Query{}, nil)} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d: %v, want %q", i, err, want)
+			}
+		}
+	}
+	asked("the file is not open yet")
+	if k.open() {
+		t.Fatal("there is no folder for it")
+	}
+	asked("give a file in a directory that exists")
+	if s := k.State(); s.Path != k.path || s.MaxAge != DefaultMaxAge || s.MaxBytes != DefaultMaxBytes || s.Errors != 1 {
+		t.Errorf("%+v", s)
+	}
+	k, _ = opened(t, quick())
+	if err := k.store.Add(t.Context(), named(1, "web", 0)); err != nil {
+		t.Fatal(err)
+	}
+	visited := 0
+	found, searchErr := k.Search(t.Context(), telemetry.Query{})
+	_, getErr := k.Get(t.Context(), "e", 1)
+	_, asOfErr := k.AsOf(t.Context(), named(1, "web", 0).Object, clock())
+	eachErr := k.Each(t.Context(), telemetry.Query{}, func(*telemetry.Trace) error { visited++; return nil })
+	if err := errors.Join(searchErr, getErr, asOfErr, eachErr); err != nil || len(found.Hits) != 1 || visited != 1 {
+		t.Errorf("%d hits, %d visited, %v", len(found.Hits), visited, err)
+	}
+	if err := k.finish(t.Context(), journal(0), 0); err != nil {
+		t.Fatal(err)
+	}
+	asked("it is closed, as the program ends")
+}
+
+// At the end what is left is kept, as far as that works, and the rest is counted.
+func TestTheEnd(t *testing.T) {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		name             string
+		ctx              context.Context
+		after            uint64
+		make             func(k *Keeper)
+		written, dropped uint64
+	}{
+		{"all", t.Context(), 0, func(*Keeper) {}, 3, 0},
+		{"some", t.Context(), 2, func(*Keeper) {}, 1, 0},
+		{"nothing is left", t.Context(), 3, func(*Keeper) {}, 0, 0},
+		{"there is no time", gone, 0, func(*Keeper) {}, 0, 3},
+		{"it cannot be written", t.Context(), 0, func(k *Keeper) { no(t, k, "INSERT ON blocks") }, 0, 3},
+		{"it cannot be opened", t.Context(), 1, func(k *Keeper) {
+			if err := k.store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			k.store, k.path = nil, filepath.Join(t.TempDir(), "none", "h.db")
+		}, 0, 2},
+	} {
+		k, _ := opened(t, quick())
+		j := journal(0)
+		record(j, several(3)...)
+		c.make(k)
+		began := time.Now()
+		err := k.finish(c.ctx, j, c.after)
+		if s := k.State(); err != nil || s.Written != c.written || s.Dropped != c.dropped || s.Error == "" || k.store != nil || time.Since(began) > lastDrain {
+			t.Errorf("%s: %v, %+v", c.name, err, s)
+		}
+	}
+	k, _ := opened(t, quick())
+	if err := k.store.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.finish(t.Context(), journal(0), 0); err == nil || !strings.HasPrefix(err.Error(), "history "+k.path+": close: ") {
+		t.Errorf("it cannot be closed: %v", err)
+	}
+	j := journal(16)
+	record(j, several(20)...)
+	k, _ = opened(t, quick())
+	if err := k.finish(t.Context(), j, 0); err != nil || k.State().Written != 16 || k.State().Dropped != 4 {
+		t.Errorf("%v, %+v", err, k.State())
 	}
 }

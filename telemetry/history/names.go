@@ -58,7 +58,7 @@ func (n *names) know(learned map[string]int64) {
 func (s *Store) prune(ctx context.Context) error {
 	oldest, _ := span(s.extent.began, s.extent.last)
 	before := number(oldest) / hour
-	if oldest.IsZero() || before <= s.names.pruned {
+	if before <= s.names.pruned { // So it is where nothing is kept.
 		return nil
 	}
 	if _, err := s.conn.ExecContext(ctx, "DELETE FROM names WHERE hour < ?", before); err != nil {

@@ -1,9 +1,11 @@
 package history
 
 import (
+	"database/sql"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,11 @@ func TestPartOfManyNames(t *testing.T) {
 		slices.Reverse(want)
 		if got := pages(t, s, q, 100); len(want) < n || !slices.Equal(got, want) {
 			t.Errorf("%q: found %d syncs, want %d", part, len(got), len(want))
+		}
+	}
+	for part, n := range map[string]int{"shelf": maxNames, "-": 0} { // None where there are too many to ask for.
+		if got, err := s.named(t.Context(), part); err != nil || len(got) != n || (got == nil) != (n == 0) {
+			t.Errorf("%q is part of %d names, %v, want %d", part, len(got), err, n)
 		}
 	}
 }
@@ -73,5 +80,83 @@ func TestNamesGoWithTheirSyncs(t *testing.T) {
 	add(named(5, "cart", 40*time.Hour+time.Second))
 	if got := pages(t, s, telemetry.Query{NamePart: "car"}, 10); !slices.Equal(got, []uint64{5}) {
 		t.Errorf("found %v, want the sync after the name came back", got)
+	}
+}
+
+// A name is written once an hour of syncs, and once in a transaction.
+func TestNamesAreWrittenOnceAnHour(t *testing.T) {
+	s := filled(t, nil)
+	if _, err := s.conn.ExecContext(t.Context(), "CREATE TEMP TABLE written (name, hour); CREATE TEMP TRIGGER w BEFORE INSERT ON names BEGIN INSERT INTO written VALUES (new.name, new.hour); END"); err != nil {
+		t.Fatal(err)
+	}
+	start := number(clock()) / hour
+	for i, c := range []struct {
+		traces []*telemetry.Trace
+		want   string
+	}{
+		{[]*telemetry.Trace{named(1, "web", 0), named(2, "cart", time.Second), named(3, "web", time.Minute)}, "web 0 cart 0"},
+		{[]*telemetry.Trace{named(4, "web", time.Hour-time.Millisecond)}, ""},
+		{[]*telemetry.Trace{named(5, "web", time.Hour), named(6, "web", time.Hour+time.Minute), named(7, "web", 2*time.Hour)}, "web 1 web 2"},
+		{[]*telemetry.Trace{named(8, "web", time.Minute)}, ""},
+	} {
+		if err := s.Add(t.Context(), c.traces...); err != nil {
+			t.Fatal(err)
+		}
+		var got sql.NullString
+		if err := s.conn.QueryRowContext(t.Context(), "SELECT group_concat(name || ' ' || (hour - ?), ' ') FROM written", start).Scan(&got); err != nil || got.String != c.want {
+			t.Errorf("%d: %q was written, %v, want %q", i, got.String, err, c.want)
+		}
+		if _, err := s.conn.ExecContext(t.Context(), "DELETE FROM written"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.conn.ExecContext(t.Context(), "DROP TRIGGER w; CREATE TEMP TRIGGER w BEFORE INSERT ON names BEGIN SELECT RAISE(ABORT, 'no more'); END"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(t.Context(), named(9, "new", 0)); err == nil || !strings.Contains(err.Error(), "keep syncs: keep a name: ") {
+		t.Errorf("Add = %v", err)
+	}
+}
+
+func TestSoManyNamesAreKnown(t *testing.T) {
+	n := names{}
+	n.know(map[string]int64{"a": 1})
+	n.know(map[string]int64{"a": 2, "b": 3})
+	if len(n.hours) != 2 || n.hours["a"] != 2 || n.hours["b"] != 3 {
+		t.Errorf("known: %v", n.hours)
+	}
+	for i := range namesKnown - 3 {
+		n.hours[strconv.Itoa(i)] = 1
+	}
+	for _, c := range []struct {
+		name string
+		want int
+	}{{"c", namesKnown}, {"d", 1}} {
+		if n.know(map[string]int64{c.name: 1}); len(n.hours) != c.want {
+			t.Errorf("%d names are known, want %d", len(n.hours), c.want)
+		}
+	}
+}
+
+// Names that are older than everything kept are forgotten once an hour of syncs.
+func TestNamesAreForgottenOnceAnHour(t *testing.T) {
+	s := filled(t, []*telemetry.Trace{named(1, "web", time.Second), named(2, "web", 3*time.Hour)})
+	now := number(clock()) / hour
+	for i, c := range []struct{ pruned, want int64 }{{now - 1, now}, {now, now}, {now + 1, now + 1}} {
+		s.names = names{pruned: c.pruned, hours: map[string]int64{"web": 1}}
+		if err := s.prune(t.Context()); err != nil || s.names.pruned != c.want || (s.names.hours == nil) != (i == 0) {
+			t.Errorf("after %d: %+v, %v", c.pruned, s.names, err)
+		}
+	}
+	s.names.pruned = 0
+	if _, err := s.conn.ExecContext(t.Context(), "ALTER TABLE names RENAME TO other"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Trim(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "forget names: ") || s.names.pruned != 0 {
+		t.Errorf("Trim = %v", err)
+	}
+	empty := filled(t, nil)
+	if err := empty.prune(t.Context()); err != nil || empty.names.pruned != 0 {
+		t.Errorf("nothing is kept: %+v, %v", empty.names, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // beside are the ends of the names of all files of a history.
@@ -96,7 +97,11 @@ func linksTrusted(path string, links int) error {
 	if err != nil || links > maxLinks {
 		return fmt.Errorf("its path cannot be followed: %w", errors.Join(err, fs.ErrInvalid))
 	}
+	var list []string
 	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		list = append(list, at)
+	}
+	for _, at := range slices.Backward(list) { // The first link leads to those behind it.
 		info, err := os.Lstat(at)
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			continue // What is not there is no link.

@@ -1,9 +1,12 @@
 package history
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -94,5 +97,128 @@ func TestOthersHaveNoHandInIt(t *testing.T) {
 		}
 		must(os.Chown(file, 65534, 65534))
 		try("belongs to another user", open(file))
+	}
+}
+
+// A path goes through as many symbolic links as the system follows, and no more.
+func TestLinksAreFollowed(t *testing.T) {
+	folder := t.TempDir()
+	link := func(i int) string { return filepath.Join(folder, strconv.Itoa(i)) }
+	write(t, link(0), nil)
+	for i := range maxLinks + 1 {
+		if err := os.Symlink(strconv.Itoa(i), link(i+1)); err != nil { // beside it
+			t.Fatal(err)
+		}
+	}
+	if _, err := private(link(maxLinks), true); err != nil {
+		t.Error(err)
+	}
+	if _, err := private(link(maxLinks+1), true); !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "its path cannot be followed") {
+		t.Errorf("through a link more: %v", err)
+	}
+	inner := filepath.Join(folder, "inner")
+	if err := os.Symlink(folder, inner); err != nil { // of a whole path, in the middle of one
+		t.Fatal(err)
+	}
+	if err := linksTrusted(filepath.Join(inner, "inner", "0"), maxLinks-2); err != nil {
+		t.Error(err)
+	}
+	if err := linksTrusted(filepath.Join(inner, "inner", "0"), maxLinks-1); err == nil {
+		t.Error("two links are followed where one was left")
+	}
+}
+
+// Files beside a history are looked at as it is; but the log and its index have a form of their own.
+func TestFilesBeside(t *testing.T) {
+	const database = "SQLite format 3\x00"
+	for name, c := range map[string]struct {
+		end, text string
+		mode      fs.FileMode
+		own       bool
+		closed    string
+		err       string
+	}{
+		"a new file":                {"", "", 0o600, true, "", ""},
+		"a file of one byte":        {"", "S", 0o600, true, "", "it is not a database"},
+		"the name alone":            {"", database[:15], 0o600, true, "", "it is not a database"},
+		"the name and a byte":       {"", database[:15] + "x", 0o600, true, "", "it is not a database"},
+		"a database":                {"", database, 0o600, true, "", ""},
+		"text that is read":         {"", "text", 0o600, false, "", ""},
+		"a database that is shown":  {"", database, 0o640, true, "h.db (0640)", ""},
+		"one that others may write": {"", database, 0o602, true, "h.db (0602)", ""},
+		"one that others may run":   {"", database, 0o601, true, "h.db (0601)", ""},
+		"one that is shown":         {"", database, 0o644, false, "", ""},
+		"one of the group's":        {"", database, 0o620, false, "", "others may write it (mode 0620)"},
+		"one of everybody's":        {"", database, 0o602, false, "", "others may write it (mode 0602)"},
+		"a log":                     {"-wal", "text", 0o644, true, "h.db-wal (0644)", ""},
+		"its index":                 {"-shm", "text", 0o600, true, "", ""},
+		"a journal":                 {"-journal", "text", 0o600, true, "", ""},
+		"a lock":                    {"-lock", "text", 0o600, true, "", "h.db-lock: it is not a database"},
+		"a lock that is read":       {"-lock", "text", 0o600, false, "", ""},
+		"a log that others write":   {"-wal", "text", 0o666, false, "", "others may write it"},
+		"a log among others":        {"-wal", "", 0o677, true, "h.db-wal (0677)", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "h.db")
+		write(t, path+c.end, []byte(c.text))
+		if err := os.Chmod(path+c.end, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		closed, err := private(path, c.own)
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %v, want %q", name, err, c.err)
+		}
+		if got := strings.ReplaceAll(strings.Join(closed, " "), path, "h.db"); got != c.closed {
+			t.Errorf("%s: closed %q, want %q", name, got, c.closed)
+		}
+		mode := c.mode
+		if c.closed != "" {
+			mode &= 0o700
+		}
+		if info, err := os.Stat(path + c.end); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: mode %v, %v, want %v", name, info.Mode(), err, mode)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "h.db")
+	write(t, path, nil)
+	if _, err := private(filepath.Join(path, "h.db"), true); err == nil || !strings.Contains(err.Error(), "look at "+path+"/h.db: ") {
+		t.Errorf("below a file: %v", err)
+	}
+	if err := os.Mkdir(path+"-shm", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []bool{true, false} {
+		if _, err := private(path, own); err == nil || !strings.Contains(err.Error(), "h.db-shm: it is not a file") {
+			t.Errorf("beside a directory: %v", err)
+		}
+	}
+	if err := isDatabase(filepath.Join(path, "none"), 20); err == nil || !strings.Contains(err.Error(), "look into it: ") {
+		t.Errorf("a file that has gone: %v", err)
+	}
+	for _, own := range []bool{true, false} {
+		if err := closeToOthers(path+"none", 0o666, own); err == nil || !strings.Contains(err.Error(), "(mode 0666)") || strings.Contains(err.Error(), "cannot be changed: chmod 600") != own {
+			t.Errorf("a file that has gone: %v", err)
+		}
+	}
+}
+
+// A link that others may replace is found before one that they may not: it leads there.
+func TestFirstLinkOfAPath(t *testing.T) {
+	folder, public := t.TempDir(), t.TempDir()
+	file := filepath.Join(folder, "h.db")
+	write(t, file, nil)
+	for link, to := range map[string]string{filepath.Join(folder, "whole.db"): file, filepath.Join(folder, "beside.db"): "h.db", filepath.Join(public, "inner"): folder} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for mode, want := range map[fs.FileMode]bool{0o700: true, 0o777: false} {
+		if err := os.Chmod(public, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"h.db", "whole.db", "beside.db"} {
+			if _, err := private(filepath.Join(public, "inner", name), true); err == nil != want || err != nil && !strings.Contains(err.Error(), "inner is a symbolic link in a directory that others may write") {
+				t.Errorf("%v %s: %v", mode, name, err)
+			}
+		}
 	}
 }

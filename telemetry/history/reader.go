@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -110,13 +109,11 @@ func finalize(list ...*sql.Stmt) error {
 
 // Get reads one sync.
 func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
-	if seq > math.MaxInt64 {
-		return nil, telemetry.ErrNotKept
-	}
 	ids, err := list(r.numbered.QueryContext(ctx, epoch, int64(seq)))
 	if err != nil {
 		return nil, explain(r.path, err)
 	}
+	missing := telemetry.ErrNotKept
 	for _, id := range ids {
 		b, err := r.block(ctx, id)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -124,6 +121,10 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 		}
 		if err != nil {
 			return nil, explain(r.path, err)
+		}
+		if b.err != nil { // Another block may have it.
+			missing = explain(r.path, b.err)
+			continue
 		}
 		if i := slices.Index(b.head.Seqs, seq); i >= 0 {
 			record, err := r.record(ctx, b, i)
@@ -133,7 +134,7 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 			return whole(record)
 		}
 	}
-	return nil, telemetry.ErrNotKept
+	return nil, missing
 }
 
 // AsOf reads the newest sync of the object that had started at that moment.

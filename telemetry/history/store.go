@@ -69,6 +69,8 @@ type extent struct {
 
 var _ telemetry.Archive = (*Store)(nil)
 
+var errShut = errors.New("it is closed")
+
 func (s *Store) prepare(ctx context.Context) (err error) {
 	for statement, text := range map[**sql.Stmt]string{
 		&s.begin:   "BEGIN IMMEDIATE",
@@ -117,11 +119,7 @@ func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) 
 	s.room.clear()
 	b := &batch{Store: s, added: map[int64]int64{}, learned: map[string]int64{}}
 	for _, g := range list {
-		blocks, err := g.pack(s.codec)
-		if err != nil {
-			return nil, err
-		}
-		b.groups = append(b.groups, packedGroup{g, blocks})
+		b.groups = append(b.groups, packedGroup{g, g.pack(s.codec)})
 	}
 	err := s.transaction(ctx, func() error {
 		for _, g := range b.groups {
@@ -149,7 +147,7 @@ func (s *Store) keep(ctx context.Context, list []*group) ([]packedGroup, error) 
 // unstored leaves out what is kept already.
 func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*telemetry.Trace, error) {
 	if s.conn == nil {
-		return nil, errors.New("it is closed")
+		return nil, errShut
 	}
 	numbers := map[string][2]uint64{}
 	for _, t := range traces {
@@ -171,9 +169,6 @@ func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*tel
 		if known[name], err = s.known(ctx, e.id, n[0], n[1]); err != nil {
 			return nil, err
 		}
-	}
-	if len(known) == 0 {
-		return traces, nil
 	}
 	return slices.DeleteFunc(slices.Clone(traces), func(t *telemetry.Trace) bool { return known[t.Epoch][t.Seq] }), nil
 }
@@ -340,9 +335,6 @@ func (s *Store) State() telemetry.ArchiveState {
 
 // transaction runs a change that is made as a whole or not at all.
 func (s *Store) transaction(ctx context.Context, change func() error) error {
-	if s.conn == nil {
-		return errors.New("it is closed")
-	}
 	if _, err := s.begin.ExecContext(ctx); err != nil {
 		return err
 	}

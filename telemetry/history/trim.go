@@ -22,6 +22,9 @@ const (
 func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.conn == nil {
+		return 0, explain(s.path, errShut)
+	}
 	for range chunks {
 		ids, err := s.victims(ctx)
 		if err != nil {
@@ -45,7 +48,7 @@ func (s *Store) victims(ctx context.Context) ([]int64, error) {
 	if s.extent.first.Valid && s.extent.first.Int64 <= all.hi {
 		return s.ids(ctx, all)
 	}
-	if large, err := s.large(ctx); err != nil || !large {
+	if large, err := s.large(ctx); !large {
 		return nil, err
 	}
 	all.hi = math.MaxInt64
