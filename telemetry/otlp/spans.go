@@ -78,13 +78,10 @@ func (e *Exporter) writerOf(t *telemetry.Trace, c *telemetry.Cause) (uint64, boo
 	if c.Sync != 0 {
 		return c.Sync, true
 	}
-	kind, name, named := strings.Cut(c.Object, " ")
-	if !named {
-		return 0, false
-	}
+	kind, name, _ := strings.Cut(c.Object, " ") // Nothing is known of what has no name.
 	if c.Kind == telemetry.CauseDeleted || c.Kind == telemetry.CauseTombstone {
-		sync, ok := e.opts.Journal.Named(kind, t.Namespace, name)
-		return sync, ok && e.ended(sync, c.Object)
+		sync, _ := e.opts.Journal.Named(kind, t.Namespace, name) // 0 is no sync.
+		return sync, e.ended(sync, c.Object)
 	}
 	return e.opts.Journal.SyncOf(kind, t.Namespace, name, c.NewRV)
 }
