@@ -334,6 +334,47 @@ func TestRecordedPods(t *testing.T) {
 	}
 }
 
+// A pod that ends is not one that is missing, and the first by name are told.
+func TestChild(t *testing.T) {
+	c, fresh, _ := model(t)
+	fresh.pods = nil
+	for _, name := range []string{"c", "a", "b", "e"} {
+		p := c.newPod(fresh)
+		p.Name = name
+		fresh.pods = append(fresh.pods, p)
+	}
+	fresh.pods[3].terminate(noon)
+	rs, names := c.child(fresh), ""
+	for _, p := range rs.Blocking {
+		names += p.Name
+	}
+	if rs.NonTerminal != 4 || rs.TerminatingNow != 1 || rs.Unavailable != 3 || names != "abc" {
+		t.Errorf("%q of %+v", names, rs)
+	}
+}
+
+// A pod fails on its node, unless there is none for it.
+func TestFateOfAPodWithoutANode(t *testing.T) {
+	for _, tc := range []struct {
+		fate   Fate
+		node   string
+		reason string
+		at     time.Time
+	}{
+		{Stuck("Error"), "", "", noon.Add(time.Minute)}, {Stuck("Error"), "node-1", "Error", time.Time{}},
+		{Stuck(unschedulable), "", unschedulable, time.Time{}}, {Stuck(unschedulable), "node-1", unschedulable, time.Time{}},
+		{ReadyAfter(time.Second), "", "", noon.Add(time.Minute)}, {ReadyAfter(time.Second), "node-1", "", noon.Add(time.Second)},
+	} {
+		c, _, _ := model(t)
+		c.Rules.Schedule = time.Minute
+		p := &pod{}
+		p.Node = tc.node
+		if p.setFate(tc.fate, c); p.Reason != tc.reason || !p.at.Equal(tc.at) {
+			t.Errorf("%+v on %q: %q, next at %s", tc.fate, tc.node, p.Reason, p.at)
+		}
+	}
+}
+
 // Each loop observes what is its own, or may become so.
 func TestObserved(t *testing.T) {
 	c, fresh, old := model(t)
@@ -412,7 +453,7 @@ func TestFates(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for n, want := range map[int64]time.Duration{-1: 0, 7: 7 * time.Second, 1 << 40: (1<<31 - 1) * time.Second} {
+	for n, want := range map[int64]time.Duration{-1: 0, 0: 0, 1: time.Second, 1<<31 - 2: (1<<31 - 2) * time.Second, 1<<31 - 1: (1<<31 - 1) * time.Second, 1 << 40: (1<<31 - 1) * time.Second} {
 		if got := seconds(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
@@ -428,6 +469,18 @@ func TestSteps(t *testing.T) {
 	c.due.now = true
 	if r := c.Run(Bound{Syncs: 1}); len(r.Steps) != 1 || r.Steps[0].Snapshot == nil {
 		t.Errorf("%+v", r.Steps)
+	}
+	sets := 0
+	for _, s := range c.Run(Bound{}).Steps {
+		if s.Snapshot == nil {
+			sets++
+		}
+		if s.Snapshot == nil && !s.Wrote() {
+			t.Errorf("%+v", s)
+		}
+	}
+	if sets == 0 {
+		t.Error("no ReplicaSet wrote")
 	}
 	if got := newAvailable(&Step{Sets: []Size{{New: true, Available: 2}, {Available: 4}}}); got != 2 {
 		t.Errorf("%d new ones are available", got)
