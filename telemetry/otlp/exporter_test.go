@@ -271,14 +271,14 @@ func TestHeadersArrive(t *testing.T) {
 
 // TestResource: who sends the spans, where the environment has the last word.
 func TestResource(t *testing.T) {
-	only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_RESOURCE_ATTRIBUTES": "team=blue,k8s.cluster.name=kind-2"})
+	only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_RESOURCE_ATTRIBUTES": "team=blue,telemetry.sdk.name=ours"})
 	j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
 	e, err := New(t.Context(), Options{Journal: j, Cluster: "kind", Version: "v1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[attribute.Key]string{
-		"service.name": "loopscope", "service.version": "v1.2.3", "service.instance.id": "7c41", "k8s.cluster.name": "kind-2", "loopscope.epoch": "7c41", "team": "blue", "telemetry.sdk.language": "go",
+		"service.name": "loopscope", "service.version": "v1.2.3", "service.instance.id": "7c41", "k8s.cluster.name": "kind", "loopscope.epoch": "7c41", "team": "blue", "telemetry.sdk.name": "ours",
 	} {
 		if got, _ := e.resource.Set().Value(key); got.AsString() != want {
 			t.Errorf("%s is %q, want %q", key, got.AsString(), want)

@@ -105,12 +105,9 @@ func (e *Exporter) ended(sync uint64, object string) bool {
 func asked(span trace.Span, t *telemetry.Trace, m moments) {
 	for r := range t.Rounds {
 		v := &t.Rounds[r].Verdict
-		leaf := len(v.Path) - 1
-		if r < len(t.Rounds)-1 {
-			leaf = -1 // What was learnt by acting on it led to another round.
-		}
+		last := r == len(t.Rounds)-1 // What was learnt by acting on the others led to another round.
 		for i := range v.Path {
-			span.AddEvent(v.Path[i].Question, trace.WithTimestamp(m.decided), trace.WithAttributes(stepAttributes(&v.Path[i], r+1, i == leaf)...))
+			span.AddEvent(v.Path[i].Question, trace.WithTimestamp(m.decided), trace.WithAttributes(stepAttributes(&v.Path[i], r+1, last && i == len(v.Path)-1)...))
 		}
 		for i := range v.Held {
 			span.AddEvent("held", trace.WithTimestamp(m.decided), trace.WithAttributes(heldAttributes(&v.Held[i], r+1, m.ended)...))

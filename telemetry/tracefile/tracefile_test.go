@@ -461,8 +461,10 @@ func TestHowATextEnds(t *testing.T) {
 			t.Errorf("%s: %v, then %v; want %v", name, first, err, c.want)
 		}
 	}
-	if _, err := NewReader(t.Context(), iotest.ErrReader(broken)); !errors.Is(err, broken) {
-		t.Errorf("nothing can be read: %v", err)
+	for want, end := range map[string]error{"broken": broken, "it is empty": fmt.Errorf("disk: %w", io.EOF)} {
+		if _, err := NewReader(t.Context(), iotest.ErrReader(end)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing can be read: %v, want %q", err, want)
+		}
 	}
 }
 
@@ -496,7 +498,7 @@ func TestMeasure(t *testing.T) {
 		{"[", MaxDepth, ""}, {"[", MaxDepth + 1, "deeper"}, {"{", MaxDepth, ""}, {"{", MaxDepth + 1, "deeper"},
 		{"[]", MaxElements, ""}, {"{}", MaxElements, ""}, {"{}", MaxElements + 1, "elements"}, {"[]", MaxElements + 1, "elements"},
 		{",", MaxElements, ""}, {",", MaxElements + 1, "elements"}, {"0", MaxElements + 1, ""},
-		{`"[`, MaxDepth + 1, ""}, {`"["`, MaxDepth + 1, ""}, {`"\"[" `, MaxDepth + 1, ""},
+		{`"[`, MaxDepth + 1, ""}, {`"["`, MaxDepth + 1, ""}, {`"\"[" `, 2*MaxDepth + 2, ""},
 		{`"\\"[`, MaxDepth, ""}, {`"\\"[`, MaxDepth + 1, "deeper"}, {`\[`, MaxDepth + 1, "deeper"},
 	} {
 		if err := measure([]byte(strings.Repeat(c.part, c.times))); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

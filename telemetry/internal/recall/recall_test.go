@@ -13,7 +13,7 @@ const memory = "abcdefghijklmnopqrstuvwxyz"
 func TestPairs(t *testing.T) {
 	table, rng := NewPairs[string](4), rand.New(rand.NewPCG(1, 2))
 	recalled := 0
-	part := func() string { from := rng.IntN(4); return memory[from : from+rng.IntN(4)] }
+	part := func() string { from := rng.IntN(8); return memory[from : from+1+rng.IntN(2)] }
 	for range 10_000 {
 		a, b := part(), part()
 		place, known := table.Find(a, b)
