@@ -197,6 +197,20 @@ func TestEstimateCountsWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestEquallyGreedy: of two that hold as much the ring pays first, and of shelves the first.
+func TestEquallyGreedy(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 1})
+	record(j, ended(ResultFailed, "web"), ended(ResultWrote, "web"), quiet("web"))
+	for _, want := range [][]uint64{{1, 2, 3}, {1, 2}, {1}, {}} {
+		if got := seqs(j.Kept(0, 9)); !cmp.Equal(got, want) {
+			t.Errorf("kept %v, want %v", got, want)
+		}
+		if more := j.evictLargest(); more != (len(want) > 0) {
+			t.Errorf("of %v something goes: %t", want, more)
+		}
+	}
+}
+
 // big is a sync with a snapshot of 100 KiB.
 func big(result Result) *Trace {
 	t := ended(result, "web")

@@ -164,6 +164,20 @@ func TestTraceOfTwoClassesStaysWhole(t *testing.T) {
 	}
 }
 
+// What is not there is not packed, and what is packed stays so.
+func TestPackedTraceIsPackedOnce(t *testing.T) {
+	j, x := NewJournal(JournalOptions{}), lastOf()
+	j.Pack(0, unreadable{})
+	j.Record(x)
+	j.Pack(1, packedOf(t, x))
+	x = nil
+	runtime.GC()
+	j.Pack(1, unreadable{})
+	if _, ok := j.Get(1); !ok {
+		t.Error("its bytes were taken for others")
+	}
+}
+
 // All who have a packed trace at the same time have the same one.
 func TestPackedTraceIsOne(t *testing.T) {
 	j := NewJournal(JournalOptions{})
