@@ -470,6 +470,19 @@ func TestPodWrites(t *testing.T) {
 	}
 }
 
+// TestNamesOfWrites: a name that was decided on, or the one that a create found.
+func TestNamesOfWrites(t *testing.T) {
+	for _, c := range []struct {
+		target string
+		names  []string
+		want   string
+	}{{"web", []string{"x"}, "web"}, {"web", nil, "web"}, {"", []string{"x"}, "x"}, {"", []string{"x", "y"}, ""}, {"", nil, ""}} {
+		if got := nameOf(&decision.Action{Target: decision.Ref{Name: c.target}}, &decision.Outcome{Names: c.names}); got != c.want {
+			t.Errorf("%q of %q: %q, want %q", c.target, c.names, got, c.want)
+		}
+	}
+}
+
 // TestSeenVersions: a cause tells of a version, and the end of an object of its name alone.
 func TestSeenVersions(t *testing.T) {
 	ends := []decision.Change{{Field: "metadata.deletionTimestamp"}}

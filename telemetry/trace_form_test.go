@@ -222,11 +222,11 @@ func TestPackedTraceIsOneForThoseWhoUnpackIt(t *testing.T) {
 	}
 }
 
-// unreadable is bytes of no trace.
+// unreadable is bytes of no trace. As of a decoder, some of one comes with the error.
 type unreadable struct{}
 
 func (unreadable) Bytes() int              { return 1 }
-func (unreadable) Unpack() (*Trace, error) { return nil, errors.New("no") }
+func (unreadable) Unpack() (*Trace, error) { return &Trace{}, errors.New("no") }
 
 // lastOf is the last sync of an object, which no board holds on to.
 func lastOf() *Trace {
