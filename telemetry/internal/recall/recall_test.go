@@ -11,7 +11,7 @@ const memory = "abcdefghijklmnopqrstuvwxyz"
 // What is known is right, however often slots are taken over, and a text in the
 // same memory that is longer, or has another beside it, is another one.
 func TestPairs(t *testing.T) {
-	table, rng := NewPairs[string](4), rand.New(rand.NewPCG(1, 2))
+	table, rng := NewPairs[string](3), rand.New(rand.NewPCG(1, 2))
 	recalled := 0
 	part := func() string { from := rng.IntN(8); return memory[from : from+1+rng.IntN(2)] }
 	for range 10_000 {
