@@ -109,6 +109,9 @@ func TestLoadedJournalIsRead(t *testing.T) {
 	if diff := cmp.Diff([]uint64{4, 9, 20, 21}, seqs(batch)); diff != "" || missed != 0 || err != nil {
 		t.Errorf("%d missed, %v\n%s", missed, err, diff)
 	}
+	if batch, _, err := j.Next(t.Context(), 20); err != nil || !cmp.Equal(seqs(batch), span(21, 21)) {
+		t.Errorf("the last one: %v, %v", seqs(batch), err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if batch, _, err := j.Next(ctx, 21); !errors.Is(err, context.DeadlineExceeded) {

@@ -319,6 +319,20 @@ func TestFamilyOfWhatIsKeptNoLonger(t *testing.T) {
 	}
 }
 
+// TestNobodyIsNudged where no reader waits.
+func TestNobodyIsNudged(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	record(j, quiet("web"))
+	if len(j.nudge) != 0 {
+		t.Error("the pump was nudged for nobody")
+	}
+	j.waiting.Add(1)
+	record(j, quiet("web"), quiet("web"))
+	if len(j.nudge) != 1 {
+		t.Error("the pump was not nudged")
+	}
+}
+
 // recording is bytes of no trace, and another sync is recorded as somebody finds that out.
 type recording struct{ j *Journal }
 

@@ -2,9 +2,22 @@ package telemetry
 
 import (
 	"testing"
+	"time"
 
 	"github.com/loopscope/loopscope/controllers/decision"
 )
+
+// TestShadowSettlesLater: a difference counts when nothing has explained it for long enough.
+func TestShadowSettlesLater(t *testing.T) {
+	w := newWatching(t)
+	w.sync(nil, map[string]string{"web-2": "12"})
+	w.sync([]Cause{wrote("web-2", "12", "13", 6, 7, ControllerManager)}, map[string]string{"web-2": "13"})
+	for after, want := range []uint64{0, 1} {
+		if st := w.shadow.State(w.now.Add(ShadowSettles + time.Duration(after))); st.Count(ShadowUnexplained) != want {
+			t.Errorf("%d ns after that: %d differences, want %d", after, st.Count(ShadowUnexplained), want)
+		}
+	}
+}
 
 // TestShadowAlone: a write has to be the only event, on a version that the sync before
 // it has seen and decided on.

@@ -360,6 +360,61 @@ func TestStoryEndsWhenItIsQuiet(t *testing.T) {
 	}
 }
 
+// TestStoryIsQuietAfterItsLastWrite, be it of a sync that began later and ended sooner.
+func TestStoryIsQuietAfterItsLastWrite(t *testing.T) {
+	sync := func(from, to float64, tone decision.Tone) *Trace {
+		x := between(from, to)
+		x.Report, x.Sentence.Tone, x.Result = &decision.Report{}, tone, ResultWrote
+		return x
+	}
+	set := func(from, to float64) *Trace {
+		x := sync(from, to, decision.ToneOK)
+		x.Object, x.Owner = Object{LoopReplicaSet, "shop", "web-1"}, "web"
+		return x
+	}
+	head := []*Trace{sync(10, 11, decision.ToneMoving), sync(20, 22, decision.ToneOK)}
+	e := NewExcerpt(append(head, set(20.5, 21), set(82, 83)))
+	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
+		t.Errorf("%d syncs, want the one a minute after the end as well", len(got))
+	}
+}
+
+// TestTrimmed: what came after the end counts as far as it wrote or would have.
+func TestTrimmed(t *testing.T) {
+	last, late, wrote, failed := between(10, 11), between(12, 13), between(14, 15), between(16, 17)
+	wrote.Result, failed.Failure = ResultWrote, down
+	for name, c := range map[string]struct {
+		list []*Trace
+		want int
+	}{
+		"nothing":           {nil, 0},
+		"all of it is late": {[]*Trace{late, late}, 0},
+		"the end":           {[]*Trace{last, late, late}, 1},
+		"begun with it":     {[]*Trace{between(10, 20), late}, 1},
+		"a write":           {[]*Trace{last, late, wrote, late}, 3},
+		"no answer":         {[]*Trace{last, late, failed, late}, 3},
+	} {
+		if got := trimmed(c.list, last); len(got) != c.want {
+			t.Errorf("%s: %d syncs, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+// TestQuietBeats: a sync that is no news is quiet, but not the one that settles.
+func TestQuietBeats(t *testing.T) {
+	syncs := []*Trace{between(1, 2), between(3, 4), between(5, 6)}
+	e := NewExcerpt(syncs)
+	for settles, want := range map[bool]string{true: "[true true false] [false false true]", false: "[true true true] [false false false]"} {
+		var quiet, end []bool
+		for _, b := range e.beats(syncs, syncs[2], settles, clock(0)) {
+			quiet, end = append(quiet, b.Quiet), append(end, b.Settles)
+		}
+		if got := fmt.Sprint(quiet, end); got != want {
+			t.Errorf("settles %t: %s, want %s", settles, got, want)
+		}
+	}
+}
+
 // TestSettledByADecision: a sync that decided nothing neither begins a story nor ends one.
 func TestSettledByADecision(t *testing.T) {
 	sync := func(tone decision.Tone, report *decision.Report) *Trace {
