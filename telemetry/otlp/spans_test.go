@@ -143,7 +143,7 @@ func TestSpansOfASync(t *testing.T) {
 			},
 			{
 				Verdict: decision.Verdict{
-					Path: decision.Path{{Question: "Q-3", Answer: "go"}},
+					Path: decision.Path{{Question: "Q-2", Answer: "yes"}, {Question: "Q-3", Answer: "go"}},
 					Held: []decision.Held{{Code: "echo", Question: "Q-3", Kind: decision.CreatePods}},
 					Actions: []decision.Action{
 						{Kind: decision.UpdateReplicaSet, Question: "Q-3", Target: decision.Ref{Kind: "ReplicaSet", Name: "web-1", RV: "99"}, Changes: []decision.Change{{Field: "spec.replicas"}}},
