@@ -317,6 +317,12 @@ func TestFamilyOfWhatIsKeptNoLonger(t *testing.T) {
 	if got := seqs(j.Family(set.Object)); !cmp.Equal(got, span(2, 2)) {
 		t.Errorf("the family is %v", got)
 	}
+	owned := quiet("api")
+	owned.Owner = "operator"
+	record(j, owned)
+	if got := seqs(j.Family(owned.Object)); !cmp.Equal(got, span(3, 3)) {
+		t.Errorf("the family of a Deployment with an owner is %v", got)
+	}
 }
 
 // TestNobodyIsNudged where no reader waits.

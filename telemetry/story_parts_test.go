@@ -377,6 +377,38 @@ func TestStoryIsQuietAfterItsLastWrite(t *testing.T) {
 	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
 		t.Errorf("%d syncs, want the one a minute after the end as well", len(got))
 	}
+	// The next story begins before that.
+	head = append(head, sync(30, 31, decision.ToneMoving))
+	e = NewExcerpt(append(head, set(20.5, 21), set(29, 33), set(40, 41)))
+	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
+		t.Errorf("%d syncs, want those that began before the next story", len(got))
+	}
+}
+
+// TestRanks: an outage stands before what it kept, and an event before the sync that it woke.
+func TestRanks(t *testing.T) {
+	if outage, pod, change, sync := rank(BeatOutage), rank(BeatPod), rank(BeatChange), rank(BeatSync); outage >= pod || pod != change || change >= sync {
+		t.Errorf("outage %d, pod %d, change %d, sync %d", outage, pod, change, sync)
+	}
+}
+
+// TestIdleOutages: nothing was to be done in them.
+func TestIdleOutages(t *testing.T) {
+	wrote, failed, earlier := between(12, 13), between(12, 13), between(8, 10)
+	wrote.Result, failed.Failure, earlier.Result = ResultWrote, down, ResultWrote
+	for name, c := range map[string]struct {
+		ended time.Time
+		sync  *Trace
+		want  bool
+	}{
+		"a look": {clock(20), between(12, 13), true}, "a write": {clock(20), wrote, false}, "no answer": {clock(20), failed, false},
+		"a write before it": {clock(20), earlier, true}, "it lasts": {time.Time{}, between(12, 13), false},
+	} {
+		o := StoryOutage{Outage: Outage{Began: clock(10), Ended: c.ended}}
+		if o.settle([]*Trace{c.sync}); o.Idle != c.want {
+			t.Errorf("%s: idle %t", name, o.Idle)
+		}
+	}
 }
 
 // TestTrimmed: what came after the end counts as far as it wrote or would have.
@@ -412,6 +444,20 @@ func TestQuietBeats(t *testing.T) {
 		if got := fmt.Sprint(quiet, end); got != want {
 			t.Errorf("settles %t: %s, want %s", settles, got, want)
 		}
+	}
+}
+
+// TestStepsEnd where somebody has seen enough.
+func TestStepsEnd(t *testing.T) {
+	x := Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Path: make(decision.Path, 3)}}}}
+	n := 0
+	for range x.Steps() {
+		if n++; n == 2 {
+			break
+		}
+	}
+	if n != 2 || len(x.Path()) != 3 {
+		t.Errorf("%d steps, of %d", n, len(x.Path()))
 	}
 }
 
@@ -570,6 +616,10 @@ func TestNearbyIsLessThanFiveSeconds(t *testing.T) {
 		if o.narrow([]*Trace{x}); o.Outage != want {
 			t.Errorf("a write at %v: %+v, want %+v", at, o.Outage, want)
 		}
+	}
+	o := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(40)}}
+	if o.narrow([]*Trace{between(11, 12), between(37, 38)}); o.Outage != (Outage{Began: clock(10), Ended: clock(40)}) {
+		t.Errorf("syncs that wrote nothing: %+v", o.Outage)
 	}
 	// In a short one it moves the end that is nearer, and the later of two.
 	for at, want := range map[float64]Outage{12.9: {Began: clock(12.9), Ended: clock(16)}, 13: {Began: clock(10), Ended: clock(13)}} {
