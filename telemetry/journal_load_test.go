@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,9 @@ func TestLoadedJournalIsRead(t *testing.T) {
 	if diff := cmp.Diff([]uint64{4, 9, 20, 21}, seqs(batch)); diff != "" || missed != 0 || err != nil {
 		t.Errorf("%d missed, %v\n%s", missed, err, diff)
 	}
+	if batch, _, err := j.Next(t.Context(), 20); err != nil || !cmp.Equal(seqs(batch), span(21, 21)) {
+		t.Errorf("the last one: %v, %v", seqs(batch), err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if batch, _, err := j.Next(ctx, 21); !errors.Is(err, context.DeadlineExceeded) {
@@ -115,6 +119,21 @@ func TestLoadedJournalIsRead(t *testing.T) {
 	}
 	if _, _, err := j.Next(t.Context(), 22); !errors.Is(err, ErrAhead) {
 		t.Errorf("ahead: %v", err)
+	}
+}
+
+// What cannot be read is passed over, and a reader waits behind it.
+func TestLoadedJournalWithoutItsLast(t *testing.T) {
+	j, err := LoadJournal(JournalOptions{}, []*Trace{{Seq: 1, Gone: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Pack(1, unreadable{})
+	runtime.GC()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if batch, missed, err := j.Next(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, %d missed, %v", seqs(batch), missed, err)
 	}
 }
 
@@ -187,7 +206,9 @@ func TestUnansweredSyncs(t *testing.T) {
 		"a write":  {outcome(ResultFailed, "web", decision.Action{}, decision.Outcome{State: decision.Unanswered}), true},
 		"a no":     {outcome(ResultFailed, "web", decision.Action{}, decision.Outcome{State: decision.Refused}), false},
 		"the sync": {failed, true},
-		"nothing":  {quiet("web"), false},
+		"one of two": {&Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: make([]decision.Action, 2)},
+			Outcomes: []decision.Outcome{{State: decision.Unanswered}, {State: decision.Written}}}}}, true},
+		"nothing": {quiet("web"), false},
 	} {
 		if got := c.sync.Unanswered(); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

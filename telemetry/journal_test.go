@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -304,6 +305,60 @@ func TestFamilyHasWhoIsGone(t *testing.T) {
 			t.Errorf("the family has %d syncs, want %d with the write", len(family), kept)
 		}
 		record(j, quiet("a"), quiet("b"), quiet("c"), quiet("d"))
+	}
+}
+
+// A ReplicaSet of which nothing is kept any more still is of its Deployment's family.
+func TestFamilyOfWhatIsKeptNoLonger(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 1})
+	set := quiet("web-1")
+	set.Loop, set.Owner = LoopReplicaSet, "web"
+	record(j, set, quiet("web"))
+	if got := seqs(j.Family(set.Object)); !cmp.Equal(got, span(2, 2)) {
+		t.Errorf("the family is %v", got)
+	}
+	owned := quiet("api")
+	owned.Owner = "operator"
+	record(j, owned)
+	if got := seqs(j.Family(owned.Object)); !cmp.Equal(got, span(3, 3)) {
+		t.Errorf("the family of a Deployment with an owner is %v", got)
+	}
+}
+
+// TestNobodyIsNudged where no reader waits.
+func TestNobodyIsNudged(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	record(j, quiet("web"))
+	if len(j.nudge) != 0 {
+		t.Error("the pump was nudged for nobody")
+	}
+	j.waiting.Add(1)
+	record(j, quiet("web"), quiet("web"))
+	if len(j.nudge) != 1 {
+		t.Error("the pump was not nudged")
+	}
+}
+
+// recording is bytes of no trace, and another sync is recorded as somebody finds that out.
+type recording struct{ j *Journal }
+
+func (recording) Bytes() int { return 1 }
+
+func (r recording) Unpack() (*Trace, error) {
+	r.j.Record(quiet("web"))
+	return nil, errors.New("no")
+}
+
+// TestNextIsOvertaken: what is there no more is missed, and what came meanwhile is read.
+func TestNextIsOvertaken(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	record(j, lastOf(), lastOf())
+	j.Pack(1, unreadable{})
+	j.Pack(2, recording{j})
+	runtime.GC()
+	batch, missed, err := j.Next(t.Context(), 0)
+	if err != nil || missed != 2 || !cmp.Equal(seqs(batch), span(3, 3)) {
+		t.Errorf("%v, %d missed, %v", seqs(batch), missed, err)
 	}
 }
 

@@ -17,6 +17,9 @@ func TestParseMoment(t *testing.T) {
 			t.Errorf("%q is %s, %v, want %s", text, got.Format(time.RFC3339Nano), err, want)
 		}
 	}
+	if _, err := ParseMoment(strings.Repeat("9", 61), now); !strings.HasPrefix(err.Error(), `"`+strings.Repeat("9", 59)+`…" is not`) {
+		t.Errorf("a long text: %v", err)
+	}
 	for _, text := range []string{"", "yesterday", "-5m", "25:00", "2026-13-01", strings.Repeat("9", 500)} {
 		if got, err := ParseMoment(text, now); err == nil || !strings.Contains(err.Error(), "90m (ago)") || len(err.Error()) > 250 {
 			t.Errorf("%q is %s, %v", text, got, err)

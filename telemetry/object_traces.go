@@ -225,11 +225,11 @@ func (j *Journal) family(o Object) (list []*kept) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	head := o
-	if h := j.objects[o]; h != nil && h.newest != nil && h.owner != "" {
+	if h := j.objects[o]; h != nil && h.owner != "" {
 		head = Object{LoopDeployment, o.Namespace, h.owner}
 	}
 	for member, h := range j.objects {
-		if member != o && (h.newest == nil || !family(head, member, h.owner)) {
+		if member != o && !family(head, member, h.owner) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {

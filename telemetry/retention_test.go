@@ -52,6 +52,36 @@ func TestClass(t *testing.T) {
 	}
 }
 
+// TestOneOutcomeIsEnough, whichever it is and whatever comes after it.
+func TestOneOutcomeIsEnough(t *testing.T) {
+	sized, plain := decision.Action{Count: 1}, decision.Action{}
+	for name, c := range map[string]struct {
+		action                   decision.Action
+		states                   []decision.State
+		wrote, sized, conflicted bool
+	}{
+		"none":             {sized, nil, false, false, false},
+		"the first":        {sized, []decision.State{decision.Written, decision.Refused}, true, true, false},
+		"the last":         {sized, []decision.State{decision.Refused, decision.Partly}, true, true, false},
+		"of no size":       {plain, []decision.State{decision.Written}, true, false, false},
+		"a conflict first": {sized, []decision.State{decision.Conflicted, decision.Refused}, false, false, true},
+		"a conflict last":  {sized, []decision.State{decision.Refused, decision.Conflicted}, false, false, true},
+	} {
+		var r decision.Round
+		for _, state := range c.states {
+			r.Verdict.Actions, r.Outcomes = append(r.Verdict.Actions, c.action), append(r.Outcomes, decision.Outcome{State: state})
+		}
+		x := Trace{Rounds: []decision.Round{r}}
+		if x.Wrote() != c.wrote || x.WroteSize() != c.sized || x.conflicted() != c.conflicted {
+			t.Errorf("%s: wrote %t, a size %t, conflicted %t", name, x.Wrote(), x.WroteSize(), x.conflicted())
+		}
+	}
+	status := Trace{Report: &decision.Report{Outcome: &decision.Outcome{State: decision.Written}}}
+	if !status.Wrote() || status.WroteSize() {
+		t.Error("a status is a write, and no size")
+	}
+}
+
 // Last night's conflict outlives ten thousand quiet resyncs.
 func TestQuietResyncsEvictNothingRemarkable(t *testing.T) {
 	j := NewJournal(JournalOptions{})
@@ -193,6 +223,20 @@ func TestEstimateCountsWhatThereIs(t *testing.T) {
 	} {
 		if got := estimate(&c.trace) - 1024; got != c.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestEquallyGreedy: of two that hold as much the ring pays first, and of shelves the first.
+func TestEquallyGreedy(t *testing.T) {
+	j := NewJournal(JournalOptions{Recent: 1})
+	record(j, ended(ResultFailed, "web"), ended(ResultWrote, "web"), quiet("web"))
+	for _, want := range [][]uint64{{1, 2, 3}, {1, 2}, {1}, {}} {
+		if got := seqs(j.Kept(0, 9)); !cmp.Equal(got, want) {
+			t.Errorf("kept %v, want %v", got, want)
+		}
+		if more := j.evictLargest(); more != (len(want) > 0) {
+			t.Errorf("of %v something goes: %t", want, more)
 		}
 	}
 }

@@ -36,6 +36,9 @@ func TestSnapshotForms(t *testing.T) {
 		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 			t.Errorf("%s: %+v, %v; want the error %q", name, value, err, c.err)
 		}
+		if none := name == "there is none"; c.snapshot.IsZero() != none {
+			t.Errorf("%s: there is none: %t", name, !none)
+		}
 		if n := c.snapshot.Bytes(); n != c.bytes {
 			t.Errorf("%s: %d bytes, want %d", name, n, c.bytes)
 		}

@@ -163,8 +163,7 @@ func storyRangeOf(syncs []*Trace, at int) (storyRange, bool) {
 	return s, true
 }
 
-func decided(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone != "" }
-func settled(t *Trace) bool   { return decided(t) && t.Sentence.Tone == decision.ToneOK }
+func settled(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone == decision.ToneOK }
 func unsettled(t *Trace) bool { return t.Sentence.Tone != decision.ToneOK && t.Result != ResultWaiting }
 
 // begins reports whether a sync is the first of its object.
@@ -214,7 +213,7 @@ func (e *Excerpt) within(t *Trace, syncs []*Trace, s storyRange, from time.Time)
 
 // trimmed leaves out what came after the end and wrote nothing, nor would have.
 func trimmed(list []*Trace, last *Trace) []*Trace {
-	for n := len(list); n > 0 && list[n-1] != last && !list[n-1].Wrote() && !list[n-1].Unanswered() && list[n-1].Started.After(last.Started); n-- {
+	for n := len(list); n > 0 && !list[n-1].Wrote() && !list[n-1].Unanswered() && list[n-1].Started.After(last.Started); n-- {
 		list = list[:n-1]
 	}
 	return list

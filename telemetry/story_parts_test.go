@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -233,6 +234,9 @@ func TestSyncsAfterAnOutage(t *testing.T) {
 			t.Errorf("%s: during %t, want %t", name, got, c.want)
 		}
 	}
+	if o.Ended = (time.Time{}); !o.during(clock(99)) || o.during(clock(9)) {
+		t.Error("one that lasts is over, or began before")
+	}
 }
 
 // TestEventsThatAreTold: what somebody else did to a named object, once.
@@ -339,6 +343,7 @@ func TestStoryEndsWhenItIsQuiet(t *testing.T) {
 	traces := []*Trace{
 		at(0, decision.ToneOK, "web", false), at(10, decision.ToneMoving, "web", true), at(12, decision.ToneMoving, "web-1", true),
 		at(14, decision.ToneMoving, "api-1", true), at(20, decision.ToneOK, "web", true),
+		at(30, decision.ToneOK, "web", false),
 		at(81, decision.ToneOK, "web-1", true), // 60 s after the end
 		at(142, decision.ToneOK, "web-1", true), at(150, decision.ToneOK, "web-1", false), at(204, decision.ToneOK, "web-1", true),
 	}
@@ -350,8 +355,232 @@ func TestStoryEndsWhenItIsQuiet(t *testing.T) {
 	for _, b := range story.Beats {
 		got = append(got, b.Sync.Seq)
 	}
-	if want := []uint64{11, 13, 21, 82, 143}; !slices.Equal(got, want) {
+	if want := []uint64{11, 13, 21, 31, 82, 143}; !slices.Equal(got, want) {
 		t.Errorf("syncs %v, want %v", got, want)
+	}
+}
+
+// TestStoryIsQuietAfterItsLastWrite, be it of a sync that began later and ended sooner.
+func TestStoryIsQuietAfterItsLastWrite(t *testing.T) {
+	sync := func(from, to float64, tone decision.Tone) *Trace {
+		x := between(from, to)
+		x.Report, x.Sentence.Tone, x.Result = &decision.Report{}, tone, ResultWrote
+		return x
+	}
+	set := func(from, to float64) *Trace {
+		x := sync(from, to, decision.ToneOK)
+		x.Object, x.Owner = Object{LoopReplicaSet, "shop", "web-1"}, "web"
+		return x
+	}
+	head := []*Trace{sync(10, 11, decision.ToneMoving), sync(20, 22, decision.ToneOK)}
+	e := NewExcerpt(append(head, set(20.5, 21), set(82, 83)))
+	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
+		t.Errorf("%d syncs, want the one a minute after the end as well", len(got))
+	}
+	// The next story begins before that.
+	head = append(head, sync(30, 31, decision.ToneMoving))
+	e = NewExcerpt(append(head, set(20.5, 21), set(29, 33), set(40, 41)))
+	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
+		t.Errorf("%d syncs, want those that began before the next story", len(got))
+	}
+}
+
+// TestRanks: an outage stands before what it kept, and an event before the sync that it woke.
+func TestRanks(t *testing.T) {
+	if outage, pod, change, sync := rank(BeatOutage), rank(BeatPod), rank(BeatChange), rank(BeatSync); outage >= pod || pod != change || change >= sync {
+		t.Errorf("outage %d, pod %d, change %d, sync %d", outage, pod, change, sync)
+	}
+}
+
+// TestIdleOutages: nothing was to be done in them.
+func TestIdleOutages(t *testing.T) {
+	wrote, failed, earlier := between(12, 13), between(12, 13), between(8, 10)
+	wrote.Result, failed.Failure, earlier.Result = ResultWrote, down, ResultWrote
+	for name, c := range map[string]struct {
+		ended time.Time
+		sync  *Trace
+		want  bool
+	}{
+		"a look": {clock(20), between(12, 13), true}, "a write": {clock(20), wrote, false}, "no answer": {clock(20), failed, false},
+		"a write before it": {clock(20), earlier, true}, "it lasts": {time.Time{}, between(12, 13), false},
+	} {
+		o := StoryOutage{Outage: Outage{Began: clock(10), Ended: c.ended}}
+		if o.settle([]*Trace{c.sync}); o.Idle != c.want {
+			t.Errorf("%s: idle %t", name, o.Idle)
+		}
+	}
+}
+
+// TestTrimmed: what came after the end counts as far as it wrote or would have.
+func TestTrimmed(t *testing.T) {
+	last, late, wrote, failed := between(10, 11), between(12, 13), between(14, 15), between(16, 17)
+	wrote.Result, failed.Failure = ResultWrote, down
+	for name, c := range map[string]struct {
+		list []*Trace
+		want int
+	}{
+		"nothing":           {nil, 0},
+		"all of it is late": {[]*Trace{late, late}, 0},
+		"the end":           {[]*Trace{last, late, late}, 1},
+		"begun with it":     {[]*Trace{between(10, 20), late}, 1},
+		"a write":           {[]*Trace{last, late, wrote, late}, 3},
+		"no answer":         {[]*Trace{last, late, failed, late}, 3},
+	} {
+		if got := trimmed(c.list, last); len(got) != c.want {
+			t.Errorf("%s: %d syncs, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+// TestQuietBeats: a sync that is no news is quiet, but not the one that settles.
+func TestQuietBeats(t *testing.T) {
+	syncs := []*Trace{between(1, 2), between(3, 4), between(5, 6)}
+	e := NewExcerpt(syncs)
+	for settles, want := range map[bool]string{true: "[true true false] [false false true]", false: "[true true true] [false false false]"} {
+		var quiet, end []bool
+		for _, b := range e.beats(syncs, syncs[2], settles, clock(0)) {
+			quiet, end = append(quiet, b.Quiet), append(end, b.Settles)
+		}
+		if got := fmt.Sprint(quiet, end); got != want {
+			t.Errorf("settles %t: %s, want %s", settles, got, want)
+		}
+	}
+}
+
+// TestStepsEnd where somebody has seen enough.
+func TestStepsEnd(t *testing.T) {
+	x := Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Path: make(decision.Path, 3)}}}}
+	n := 0
+	for range x.Steps() {
+		if n++; n == 2 {
+			break
+		}
+	}
+	if n != 2 || len(x.Path()) != 3 {
+		t.Errorf("%d steps, of %d", n, len(x.Path()))
+	}
+}
+
+// TestSettledByADecision: a sync that decided nothing neither begins a story nor ends one.
+func TestSettledByADecision(t *testing.T) {
+	sync := func(tone decision.Tone, report *decision.Report) *Trace {
+		return &Trace{Sentence: decision.Sentence{Tone: tone}, Report: report}
+	}
+	echo, moving, done := sync(decision.ToneOK, nil), sync(decision.ToneMoving, &decision.Report{}), sync(decision.ToneOK, &decision.Report{})
+	for name, c := range map[string]struct {
+		syncs []*Trace
+		at    int
+		want  storyRange
+	}{
+		"after nothing":           {[]*Trace{echo, moving, echo, done, moving}, 1, storyRange{first: 0, last: 3, open: true, settled: true}},
+		"after another":           {[]*Trace{done, echo, moving, moving, echo}, 3, storyRange{first: 1, last: 4}},
+		"asked of one that is ok": {[]*Trace{done, moving, done, echo}, 3, storyRange{first: 1, last: 2, settled: true}},
+	} {
+		if got, ok := storyRangeOf(c.syncs, c.at); !ok || got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	if got, ok := storyRangeOf([]*Trace{done, echo}, 1); ok {
+		t.Errorf("without a story: %+v", got)
+	}
+}
+
+// TestArmed: a timer that fired leads to the last sync that set it.
+func TestArmed(t *testing.T) {
+	timers := func(from float64, name, code string, at float64) *Trace {
+		x := between(from, from+1)
+		x.Name, x.Timers = name, []decision.Timer{{Code: code, At: clock(at)}}
+		return x
+	}
+	traces := []*Trace{
+		timers(0, "web", "min-ready", 10), timers(1, "web", "min-ready", 10), timers(2, "web", "deadline", 10),
+		timers(3, "web", "min-ready", 11), timers(4, "api", "min-ready", 10), timers(20, "web", "min-ready", 10),
+	}
+	e := NewExcerpt(traces)
+	for from, want := range map[float64]*Trace{10: traces[1], 12: traces[1], 9.9: nil, 1: nil} {
+		if got := e.armed(between(from, from+1), &Cause{Kind: CauseTimer, Code: "min-ready", Due: clock(10)}); got != want {
+			t.Errorf("a sync at %v: %+v, want %+v", from, got, want)
+		}
+	}
+}
+
+// TestWriterOf a cause: the sync that it names, or else who wrote its version.
+func TestWriterOf(t *testing.T) {
+	set := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-1"}}
+	x := outcome(ResultWrote, "web", set, decision.Outcome{State: decision.Written, RV: "7"})
+	x.Epoch, x.Seq = "e", 1
+	e, by := NewExcerpt([]*Trace{x}), &Trace{Epoch: "e", Object: x.Object}
+	for name, c := range map[string]struct {
+		cause Cause
+		want  *Trace
+	}{
+		"by number":                {Cause{Object: "ReplicaSet web-1", Sync: 1}, x},
+		"a number that is missing": {Cause{Object: "ReplicaSet web-1", Sync: 2, NewRV: "7"}, nil},
+		"by version":               {Cause{Object: "ReplicaSet web-1", NewRV: "7"}, x},
+		"another version":          {Cause{Object: "ReplicaSet web-1", NewRV: "8"}, nil},
+		"of another":               {Cause{Object: "ReplicaSet web-2", NewRV: "7"}, nil},
+		"no name":                  {Cause{Object: "ReplicaSet", NewRV: "7"}, nil},
+	} {
+		if got := e.WriterOf(by, &c.cause); got != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestCovers: what is left open covers all, and times from the first to before the last.
+func TestCovers(t *testing.T) {
+	o := Object{LoopDeployment, "shop", "web-shop"}
+	for _, c := range []struct {
+		query Query
+		want  bool
+	}{
+		{Query{}, true},
+		{Query{Loop: LoopDeployment}, true}, {Query{Loop: LoopReplicaSet}, false},
+		{Query{Namespace: "shop"}, true}, {Query{Namespace: "bank"}, false},
+		{Query{Name: "web-shop"}, true}, {Query{Name: "web"}, false},
+		{Query{NamePart: "b-s"}, true}, {Query{NamePart: "api"}, false},
+		{Query{Since: clock(5)}, true}, {Query{Since: clock(5.1)}, false},
+		{Query{Until: clock(5.1)}, true}, {Query{Until: clock(5)}, false},
+	} {
+		if got := c.query.Covers(o, clock(5)); got != c.want {
+			t.Errorf("%+v covers: %t", c.query, got)
+		}
+	}
+}
+
+// TestPodWrites: pods by name, how many more there are, and how many there are not.
+func TestPodWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    decision.Outcome
+		want string
+	}{
+		"all named":        {decision.Outcome{State: decision.Written, Names: []string{"a", "b"}, RVs: []string{"7"}, Done: 2}, "Pod a 0 written 7, Pod b 0 written , "},
+		"one more":         {decision.Outcome{State: decision.Written, Names: []string{"a"}, Done: 2}, "Pod a 0 written , Pod 1 written , "},
+		"none named":       {decision.Outcome{State: decision.Written, Done: 3}, "Pod 3 written , "},
+		"some refused":     {decision.Outcome{State: decision.Partly, Done: 1, Failed: 2, Failure: &decision.Failure{Code: 403}}, "Pod 1 written , Pod 2 refused , "},
+		"one unanswered":   {decision.Outcome{State: decision.Partly, Failed: 1, Failure: down}, "Pod 1 unanswered , "},
+		"refused and down": {decision.Outcome{State: decision.Refused, Failed: 1, Failure: down}, "Pod 1 refused , "},
+	} {
+		got := ""
+		for _, w := range podWrites(&decision.Action{Kind: decision.CreatePods}, &c.o) {
+			got += fmt.Sprintf("%s %d %s %s, ", w.Object, w.Count, w.State, w.RV)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s; want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestNamesOfWrites: a name that was decided on, or the one that a create found.
+func TestNamesOfWrites(t *testing.T) {
+	for _, c := range []struct {
+		target string
+		names  []string
+		want   string
+	}{{"web", []string{"x"}, "web"}, {"web", nil, "web"}, {"", []string{"x"}, "x"}, {"", []string{"x", "y"}, ""}, {"", nil, ""}} {
+		if got := nameOf(&decision.Action{Target: decision.Ref{Name: c.target}}, &decision.Outcome{Names: c.names}); got != c.want {
+			t.Errorf("%q of %q: %q, want %q", c.target, c.names, got, c.want)
+		}
 	}
 }
 
@@ -383,6 +612,18 @@ func TestNearbyIsLessThanFiveSeconds(t *testing.T) {
 		35: {Began: clock(10), Ended: clock(40)}, 35.1: {Began: clock(10), Ended: clock(35.1)},
 	} {
 		o, x := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(40)}}, between(at-1, at)
+		x.Result = ResultWrote
+		if o.narrow([]*Trace{x}); o.Outage != want {
+			t.Errorf("a write at %v: %+v, want %+v", at, o.Outage, want)
+		}
+	}
+	o := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(40)}}
+	if o.narrow([]*Trace{between(11, 12), between(37, 38)}); o.Outage != (Outage{Began: clock(10), Ended: clock(40)}) {
+		t.Errorf("syncs that wrote nothing: %+v", o.Outage)
+	}
+	// In a short one it moves the end that is nearer, and the later of two.
+	for at, want := range map[float64]Outage{12.9: {Began: clock(12.9), Ended: clock(16)}, 13: {Began: clock(10), Ended: clock(13)}} {
+		o, x := StoryOutage{Outage: Outage{Began: clock(10), Ended: clock(16)}}, between(at-1, at)
 		x.Result = ResultWrote
 		if o.narrow([]*Trace{x}); o.Outage != want {
 			t.Errorf("a write at %v: %+v, want %+v", at, o.Outage, want)

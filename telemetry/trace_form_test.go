@@ -164,6 +164,20 @@ func TestTraceOfTwoClassesStaysWhole(t *testing.T) {
 	}
 }
 
+// What is not there is not packed, and what is packed stays so.
+func TestPackedTraceIsPackedOnce(t *testing.T) {
+	j, x := NewJournal(JournalOptions{}), lastOf()
+	j.Pack(0, unreadable{})
+	j.Record(x)
+	j.Pack(1, packedOf(t, x))
+	x = nil
+	runtime.GC()
+	j.Pack(1, unreadable{})
+	if _, ok := j.Get(1); !ok {
+		t.Error("its bytes were taken for others")
+	}
+}
+
 // All who have a packed trace at the same time have the same one.
 func TestPackedTraceIsOne(t *testing.T) {
 	j := NewJournal(JournalOptions{})
@@ -208,11 +222,11 @@ func TestPackedTraceIsOneForThoseWhoUnpackIt(t *testing.T) {
 	}
 }
 
-// unreadable is bytes of no trace.
+// unreadable is bytes of no trace. As of a decoder, some of one comes with the error.
 type unreadable struct{}
 
 func (unreadable) Bytes() int              { return 1 }
-func (unreadable) Unpack() (*Trace, error) { return nil, errors.New("no") }
+func (unreadable) Unpack() (*Trace, error) { return &Trace{}, errors.New("no") }
 
 // lastOf is the last sync of an object, which no board holds on to.
 func lastOf() *Trace {

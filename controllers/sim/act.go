@@ -169,11 +169,11 @@ func (c *Cluster) deletePods(m *set, victims []decision.Victim) decision.Outcome
 		gone[v.UID] = true
 		o.Names = append(o.Names, v.Name)
 	}
+	m.pods = slices.DeleteFunc(m.pods, func(p *pod) bool { return gone[p.UID] && p.Node == "" })
 	for _, p := range m.pods {
-		if gone[p.UID] && p.Node != "" {
+		if gone[p.UID] {
 			p.terminate(c.now.Add(c.Rules.Terminate))
 		}
 	}
-	m.pods = slices.DeleteFunc(m.pods, func(p *pod) bool { return gone[p.UID] && p.Node == "" })
 	return o
 }

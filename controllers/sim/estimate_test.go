@@ -57,8 +57,25 @@ func TestEstimateCountsTheWaits(t *testing.T) {
 		case e == nil && c.steps == 0:
 		case e == nil || e.Code != decision.EstimateKnown || e.Steps != c.steps:
 			t.Errorf("%s: %+v, want %d steps", c.name, e, c.steps)
-		case e.From.Sub(c.s.Now) < time.Duration(c.steps)*10*time.Second || e.To.Sub(c.s.Now) < time.Duration(c.steps)*20*time.Second:
+		case e.From.Sub(c.s.Now) != time.Duration(c.steps)*10*time.Second || e.To.Sub(c.s.Now) != time.Duration(c.steps)*20*time.Second:
 			t.Errorf("%s: from %s to %s in %d steps", c.name, e.From.Sub(c.s.Now), e.To.Sub(c.s.Now), e.Steps)
+		}
+	}
+}
+
+// TestEstimateOfExtremes: pods that take no time are waited for once, and those that may
+// take forever are no pace.
+func TestEstimateOfExtremes(t *testing.T) {
+	s := rolling(3, 1, 0, 0, 0, 3, 3)
+	startup := s.ReplicaSets[1].Startup
+	startup.Fastest, startup.Slowest = 0, 0
+	if e := sim.Estimate(s, decision.Learnt{}); e.Steps != 1 || !e.From.Equal(s.Now) || !e.To.Equal(s.Now) {
+		t.Errorf("no time: %+v", e)
+	}
+	for _, fastest := range []time.Duration{time.Second, 3 * 365 * 24 * time.Hour} {
+		startup.Fastest, startup.Slowest = fastest, 3*365*24*time.Hour
+		if e := sim.Estimate(s, decision.Learnt{}); e.Code != deployment.TooFar().Code {
+			t.Errorf("%s to forever: %+v", fastest, e)
 		}
 	}
 }
@@ -82,6 +99,9 @@ func TestEstimateWithinItsBudget(t *testing.T) {
 		whole, err := sim.FoldPods(s, 20*time.Second, math.MaxInt32)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.surge == 1 && short != whole { // Its steps are all alike.
+			t.Errorf("%+v: %s by its beginning, and %s", c, short, whole)
 		}
 		if ratio := float64(short) / float64(whole); ratio < 0.7 || ratio > 1.4 {
 			t.Errorf("%+v: %s by its beginning, and %s", c, short, whole)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
@@ -309,6 +312,14 @@ func TestAvailable(t *testing.T) {
 
 // A pod that a snapshot describes stays what it was.
 func TestRecordedPods(t *testing.T) {
+	before := noon.Add(-time.Minute)
+	c, m, _ := model(t)
+	if p := c.recorded(m, deployment.Pod{Node: "node-1", Since: before, Message: "m"}); !p.Since.Equal(noon) || p.Message != "" {
+		t.Errorf("on its way for no reason: %+v", p)
+	}
+	if p := c.recorded(m, deployment.Pod{Node: "node-1", Since: before, Ready: true, ReadySince: before, Reason: "Completed"}); p.Reason != "" || !p.Since.Equal(noon) {
+		t.Errorf("ready, with a reason: %+v", p)
+	}
 	for _, tc := range []struct {
 		name  string
 		r     deployment.Pod
@@ -331,6 +342,130 @@ func TestRecordedPods(t *testing.T) {
 		if _, fated := c.fates[m.template]; fated != tc.stuck || p.at.IsZero() != (tc.stuck || tc.r.Ready) {
 			t.Errorf("%s: next change at %s, fates %v", tc.name, p.at, c.fates)
 		}
+	}
+}
+
+// A pod that ends is not one that is missing, and the first by name are told.
+func TestChild(t *testing.T) {
+	c, fresh, _ := model(t)
+	fresh.pods = nil
+	for _, name := range []string{"c", "a", "b", "e"} {
+		p := c.newPod(fresh)
+		p.Name = name
+		fresh.pods = append(fresh.pods, p)
+	}
+	fresh.pods[3].terminate(noon)
+	rs, names := c.child(fresh), ""
+	for _, p := range rs.Blocking {
+		names += p.Name
+	}
+	fresh.status.Conditions = []decision.Condition{{Type: "ReplicaFailure"}}
+	if failure := c.child(fresh).Failure; rs.Failure != nil || failure == nil || failure.Type != "ReplicaFailure" {
+		t.Errorf("without a failure: %+v, with one: %+v", rs.Failure, failure)
+	}
+	if rs.NonTerminal != 4 || rs.TerminatingNow != 1 || rs.Unavailable != 3 || names != "abc" {
+		t.Errorf("%q of %+v", names, rs)
+	}
+}
+
+// A pod fails on its node, unless there is none for it.
+func TestFateOfAPodWithoutANode(t *testing.T) {
+	for _, tc := range []struct {
+		fate   Fate
+		node   string
+		reason string
+		at     time.Time
+	}{
+		{Stuck("Error"), "", "", noon.Add(time.Minute)}, {Stuck("Error"), "node-1", "Error", time.Time{}},
+		{Stuck(unschedulable), "", unschedulable, time.Time{}}, {Stuck(unschedulable), "node-1", unschedulable, time.Time{}},
+		{ReadyAfter(time.Second), "", "", noon.Add(time.Minute)}, {ReadyAfter(time.Second), "node-1", "", noon.Add(time.Second)},
+	} {
+		c, _, _ := model(t)
+		c.Rules.Schedule = time.Minute
+		p := &pod{}
+		p.Node = tc.node
+		if p.setFate(tc.fate, c); p.Reason != tc.reason || !p.at.Equal(tc.at) {
+			t.Errorf("%+v on %q: %q, next at %s", tc.fate, tc.node, p.Reason, p.at)
+		}
+	}
+}
+
+// Of the victims those that have a node take their time.
+func TestDeletePods(t *testing.T) {
+	c, m, _ := model(t)
+	m.pods = nil
+	for i, name := range []string{"placed", "waiting", "kept", "kept waiting"} {
+		p := c.newPod(m)
+		if p.Name = name; i%2 == 0 {
+			p.Node = "node-1"
+		}
+		m.pods = append(m.pods, p)
+	}
+	c.deletePods(m, []decision.Victim{{UID: m.pods[0].UID}, {UID: m.pods[1].UID}})
+	left := ""
+	for _, p := range m.pods {
+		left += fmt.Sprintf("%s %t %s, ", p.Name, p.Terminating, p.at.Sub(noon))
+	}
+	if want := "placed true 1s, kept false 0s, kept waiting false 0s, "; left != want {
+		t.Errorf("%s; want %s", left, want)
+	}
+}
+
+// Of a ReplicaSet of the Deployment's own the active pods count.
+func TestMeasure(t *testing.T) {
+	c, fresh, old := model(t)
+	fresh.pods[0].terminate(noon)
+	old.rs.Mine = false
+	var s Step
+	c.measure(&s)
+	if len(s.Sets) != 1 || s.Sets[0].Pods != 1 || s.Sets[0].Terminating != 1 || s.Asked != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A status that is published is another version.
+func TestPublishedVersions(t *testing.T) {
+	c, m, _ := model(t)
+	c.publish(&deployment.Report{})
+	c.publishSet(m, &replicaset.Report{})
+	if c.spec.RV != "" || m.rs.RV != "1" {
+		t.Errorf("nothing is published: %q and %q", c.spec.RV, m.rs.RV)
+	}
+	c.publish(&deployment.Report{Report: decision.Report{Publish: true}})
+	c.publishSet(m, &replicaset.Report{Report: decision.Report{Publish: true}})
+	if c.spec.RV == "" || m.rs.RV == "1" || m.rs.RV == "" || m.rs.RV == c.spec.RV {
+		t.Errorf("published: %q and %q", c.spec.RV, m.rs.RV)
+	}
+}
+
+func TestWrote(t *testing.T) {
+	acted := decision.Round{Verdict: decision.Verdict{Actions: make([]decision.Action, 1)}}
+	for _, tc := range []struct {
+		step Step
+		want bool
+	}{{Step{}, false}, {Step{Round: acted}, true}, {Step{Report: &decision.Report{}}, false}, {Step{Report: &decision.Report{Publish: true}}, true}} {
+		if tc.step.Wrote() != tc.want {
+			t.Errorf("%+v wrote: %t", tc.step, !tc.want)
+		}
+	}
+}
+
+func TestNodes(t *testing.T) {
+	c, _, _ := model(t)
+	used := map[string]bool{}
+	for range 2 * nodes {
+		used[c.node()] = true
+	}
+	if !used["node-1"] || !used["node-2"] || !used["node-3"] || len(used) != 3 {
+		t.Errorf("%v", used)
+	}
+}
+
+// More pods than a Cluster may have never come, although some do.
+func TestRolloutWithoutRoomIsEndless(t *testing.T) {
+	s := &deployment.Snapshot{Found: true, Now: noon, Namespace: "shop", Name: "web", UID: "d", Generation: 1, Want: MaxPods + 1, Strategy: "RollingUpdate", Images: []string{"nginx:1"}, NextName: "web-1", NextHash: "1"}
+	if f, err := simulatePods(s, time.Second, math.MaxInt32); err != nil || !f.endless {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
@@ -412,7 +547,7 @@ func TestFates(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for n, want := range map[int64]time.Duration{-1: 0, 7: 7 * time.Second, 1 << 40: (1<<31 - 1) * time.Second} {
+	for n, want := range map[int64]time.Duration{-1: 0, 0: 0, 1: time.Second, 1<<31 - 2: (1<<31 - 2) * time.Second, 1<<31 - 1: (1<<31 - 1) * time.Second, 1 << 40: (1<<31 - 1) * time.Second} {
 		if got := seconds(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
@@ -428,6 +563,18 @@ func TestSteps(t *testing.T) {
 	c.due.now = true
 	if r := c.Run(Bound{Syncs: 1}); len(r.Steps) != 1 || r.Steps[0].Snapshot == nil {
 		t.Errorf("%+v", r.Steps)
+	}
+	sets := 0
+	for _, s := range c.Run(Bound{}).Steps {
+		if s.Snapshot == nil {
+			sets++
+		}
+		if s.Snapshot == nil && !s.Wrote() {
+			t.Errorf("%+v", s)
+		}
+	}
+	if sets == 0 {
+		t.Error("no ReplicaSet wrote")
 	}
 	if got := newAvailable(&Step{Sets: []Size{{New: true, Available: 2}, {Available: 4}}}); got != 2 {
 		t.Errorf("%d new ones are available", got)

@@ -217,7 +217,7 @@ func (c *Cluster) movePods(m *set) {
 	kept := m.pods[:0]
 	for _, p := range m.pods {
 		gone := false
-		for c.isDue(p.at) && !gone {
+		for c.isDue(p.at) {
 			gone, m.due.now, c.due.now = p.move(c), true, true
 		}
 		if !gone {

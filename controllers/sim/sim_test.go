@@ -93,6 +93,10 @@ func TestFromRefuses(t *testing.T) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
+	large.ReplicaSets[0].StatusReplicas--
+	if _, err := sim.From(large); err != nil {
+		t.Errorf("as many pods as there may be: %v", err)
+	}
 }
 
 // TestFromKeepsTheSnapshot: a snapshot is only read, and comes back as it was
@@ -134,8 +138,8 @@ func TestQuota(t *testing.T) {
 func TestBound(t *testing.T) {
 	c := from(t, web())
 	for _, b := range []sim.Bound{{Syncs: 3}, {Time: time.Second}} {
-		if r := c.Run(b); r.End != sim.Unsettled {
-			t.Errorf("%+v: ends %s", b, r.End)
+		if r := c.Run(b); r.End != sim.Unsettled || !r.At.Equal(c.Now()) {
+			t.Errorf("%+v: ends %s, as of %s", b, r.End, r.At)
 		}
 	}
 	began := c.Now()

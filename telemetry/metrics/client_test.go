@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/flowcontrol"
 )
+
+var errRefused = errors.New("connection refused")
 
 // replies answers by the path of the request.
 type replies struct{}
@@ -26,10 +29,12 @@ func (replies) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp(http.StatusConflict, "no", "")
 	case "/busy":
 		return resp(http.StatusTooManyRequests, "later", "1")
+	case "/upgrade":
+		return resp(http.StatusSwitchingProtocols, "a stream", "")
 	case "/broken":
 		return resp(http.StatusInternalServerError, "oh", "")
 	case "/refused":
-		return nil, errors.New("connection refused")
+		return nil, errRefused
 	}
 	return resp(http.StatusOK, strings.Repeat("x", 300), "")
 }
@@ -37,19 +42,19 @@ func (replies) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestTransportCountsRequests(t *testing.T) {
 	m, reg := newMetrics(t)
 	client := &http.Client{Transport: m.InstrumentTransport(replies{})}
-	for _, r := range [][2]string{
-		{http.MethodGet, "/pods"}, {http.MethodGet, "/pods?watch=true"}, {http.MethodPut, "/conflict"},
-		{http.MethodPut, "/busy"}, {http.MethodPut, "/broken"}, {http.MethodGet, "/refused"},
+	for _, r := range []struct {
+		method, path string
+		size         int
+	}{
+		{http.MethodGet, "/pods", 0}, {http.MethodGet, "/pods?watch=true", 0}, {http.MethodPut, "/conflict", 1},
+		{http.MethodPut, "/busy", 100}, {http.MethodPut, "/broken", 199}, {http.MethodGet, "/refused", 0}, {http.MethodGet, "/upgrade", 0},
 	} {
-		body := ""
-		if r[0] == http.MethodPut {
-			body = strings.Repeat("y", 100)
-		}
-		send(t, client, r[0], "http://10.0.0.1:6443"+r[1], body)
+		send(t, client, r.method, "http://10.0.0.1:6443"+r.path, strings.Repeat("y", r.size))
 	}
 	compare(t, reg, `
 # HELP rest_client_requests_total Requests that were sent, by status code.
 # TYPE rest_client_requests_total counter
+rest_client_requests_total{code="101",host="10.0.0.1:6443",method="GET"} 1
 rest_client_requests_total{code="200",host="10.0.0.1:6443",method="GET"} 2
 rest_client_requests_total{code="409",host="10.0.0.1:6443",method="PUT"} 1
 rest_client_requests_total{code="429",host="10.0.0.1:6443",method="PUT"} 1
@@ -69,6 +74,44 @@ rest_client_request_retries_total{code="429",host="10.0.0.1:6443",verb="PUT"} 1
 	}
 	if diff := cmp.Diff(want, sums); diff != "" {
 		t.Errorf("histograms (-want +got):\n%s", diff)
+	}
+}
+
+// TestTransportHandsOnErrors of requests and of bodies.
+func TestTransportHandsOnErrors(t *testing.T) {
+	m, _ := newMetrics(t)
+	if _, err := m.InstrumentTransport(replies{}).RoundTrip(httptest.NewRequest(http.MethodGet, "/refused", http.NoBody)); !errors.Is(err, errRefused) {
+		t.Errorf("refused: %v", err)
+	}
+	from, to := io.Pipe()
+	to.CloseWithError(errRefused)
+	b := &body{ReadCloser: readOnly{from}, ended: func(int64) {}}
+	if _, err := b.Read(make([]byte, 1)); !errors.Is(err, errRefused) {
+		t.Errorf("read: %v", err)
+	}
+	if err := b.Close(); !errors.Is(err, errRefused) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// readOnly cannot be closed.
+type readOnly struct{ io.Reader }
+
+func (readOnly) Close() error { return errRefused }
+
+// TestComeBack: a reply has to say so by its code and by when.
+func TestComeBack(t *testing.T) {
+	for _, c := range []struct {
+		code  int
+		after string
+		want  bool
+	}{
+		{429, "1", true}, {429, "", false}, {429, "soon", false},
+		{500, "1", true}, {500, "", false}, {503, "0", true}, {499, "1", false}, {200, "1", false},
+	} {
+		if got := comeBack(&http.Response{StatusCode: c.code, Header: http.Header{"Retry-After": {c.after}}}); got != c.want {
+			t.Errorf("%d after %q: %t", c.code, c.after, got)
+		}
 	}
 }
 

@@ -223,6 +223,28 @@ func TestExemplarsLeadToTheSync(t *testing.T) {
 	}
 }
 
+// TestExemplary: what took a millisecond, and longer than all before it in its second.
+func TestExemplary(t *testing.T) {
+	p, now := &phase{}, time.Unix(1000, 0)
+	for i, c := range []struct {
+		at   time.Time
+		d    time.Duration
+		want bool
+	}{
+		{now, exemplary - 1, false}, {now, exemplary, true}, {now, exemplary, false},
+		{now.Add(time.Second - 1), exemplary + 1, true}, {now.Add(time.Second), exemplary, true}, {now, exemplary, true},
+	} {
+		if got := p.exemplary(c.at, c.d); got != c.want {
+			t.Errorf("%d: %s at %s is exemplary: %t", i, c.d, c.at, got)
+		}
+	}
+	for size, want := range map[int]bool{maxSyncID: true, maxSyncID + 1: false} {
+		if id := syncID(&telemetry.Trace{Epoch: strings.Repeat("e", size-2), Seq: 7}); (id != nil) != want {
+			t.Errorf("an exemplar of %d characters: %v", size, id)
+		}
+	}
+}
+
 func scrape(t *testing.T, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -29,6 +29,7 @@ func TestObjectsByToneAndReason(t *testing.T) {
 	said(d, "fine", "", decision.ToneOK, "settled", time.Hour, decision.Try{})
 	said(d, "new", "", decision.ToneWaiting, "image-pull", time.Minute, decision.Try{})
 	said(d, "old", "", decision.ToneWaiting, "readiness", 20*time.Minute, decision.Try{})
+	said(rs, "new-1", "new", decision.ToneWaiting, "image-pull", time.Minute, decision.Try{Number: 1})
 	said(d, "old", "", decision.ToneFailed, "deadline", 5*time.Minute, decision.Try{Number: 3}) // stuck for 20 minutes all the same
 	said(d, "again", "", decision.ToneWaiting, "image-pull", time.Hour, decision.Try{})
 	said(d, "again", "", decision.ToneMoving, "rolling", 30*time.Minute, decision.Try{})
@@ -54,7 +55,7 @@ loopscope_objects{code="",controller="replicationcontroller",tone="ok"} 0
 loopscope_objects{code="",controller="replicationcontroller",tone="waiting"} 0
 loopscope_objects{code="deadline",controller="deployment",tone="failed"} 1
 loopscope_objects{code="image-pull",controller="deployment",tone="waiting"} 2
-loopscope_objects{code="image-pull",controller="replicaset",tone="waiting"} 1
+loopscope_objects{code="image-pull",controller="replicaset",tone="waiting"} 2
 loopscope_objects{code="settled",controller="deployment",tone="ok"} 1
 # HELP loopscope_stuck_seconds How long the object has been waiting or failed without a break that has been so longest, by its tone and code now; objects that another one speaks for are left out.
 # TYPE loopscope_stuck_seconds gauge
@@ -63,7 +64,7 @@ loopscope_stuck_seconds{code="image-pull",controller="deployment",tone="waiting"
 # HELP loopscope_objects_in_backoff Objects whose last sync failed and is tried again.
 # TYPE loopscope_objects_in_backoff gauge
 loopscope_objects_in_backoff{controller="deployment"} 1
-loopscope_objects_in_backoff{controller="replicaset"} 0
+loopscope_objects_in_backoff{controller="replicaset"} 1
 loopscope_objects_in_backoff{controller="replicationcontroller"} 0
 # HELP loopscope_objects_dropped Objects whose last sync failed and is not tried again before something changes.
 # TYPE loopscope_objects_dropped gauge

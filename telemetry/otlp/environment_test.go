@@ -3,6 +3,7 @@ package otlp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -86,17 +87,45 @@ func TestBadValues(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.name) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with the variable and %q", err, tt.want)
 			}
+			if is := fmt.Sprintf("opentelemetry: %s is %q: give ", tt.name, tt.value); err != nil && strings.Contains(err.Error(), `": give `) && !strings.HasPrefix(err.Error(), is) {
+				t.Errorf("error %v, want it to begin with %s", err, is)
+			}
 			if err != nil && strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error tells the value of a header: %v", err)
 			}
 		})
 	}
-	t.Run("a sampler's share", func(t *testing.T) {
-		only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "NaN"})
-		if _, err := environment(); err == nil || !strings.Contains(err.Error(), "OTEL_TRACES_SAMPLER_ARG") {
-			t.Errorf("error %v", err)
+	for _, share := range []string{"NaN", "half", "-0.1", "1.1"} {
+		only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": share})
+		want := fmt.Sprintf("opentelemetry: OTEL_TRACES_SAMPLER_ARG is %q: give a number from 0 to 1", share)
+		if _, err := environment(); err == nil || err.Error() != want {
+			t.Errorf("a sampler's share: %v", err)
 		}
-	})
+	}
+	for _, c := range [][3]string{
+		{"/none/cert", "", "give both or neither"}, {"", "/none/key", "give both or neither"}, {"/none/cert", "/none/key", "open /none/cert"}, {noPEM, noPEM, "PEM"},
+	} {
+		only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE": c[0], "OTEL_EXPORTER_OTLP_CLIENT_KEY": c[1]})
+		const names = "opentelemetry: OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: "
+		if _, err := environment(); err == nil || !strings.HasPrefix(err.Error(), names) || !strings.Contains(err.Error(), c[2]) {
+			t.Errorf("a certificate %q with the key %q: %v, want %q", c[0], c[1], err, c[2])
+		}
+	}
+}
+
+// TestGoodValues: the bounds are allowed.
+func TestGoodValues(t *testing.T) {
+	for _, c := range [][2]string{
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://localhost:4318"}, {"OTEL_EXPORTER_OTLP_TIMEOUT", "0"}, {"OTEL_EXPORTER_OTLP_COMPRESSION", "none"},
+		{"OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"}, {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, {"OTEL_EXPORTER_OTLP_INSECURE", "True"}, {"OTEL_BSP_SCHEDULE_DELAY", "1"},
+		{"OTEL_BSP_EXPORT_TIMEOUT", "0"}, {"OTEL_SPAN_EVENT_COUNT_LIMIT", "-1"}, {"OTEL_TRACES_SAMPLER", "ALWAYS_OFF"}, {"OTEL_TRACES_SAMPLER", "traceidratio"},
+		{"OTEL_TRACES_SAMPLER_ARG", "0"}, {"OTEL_TRACES_SAMPLER_ARG", "1"}, {"OTEL_TRACES_SAMPLER_ARG", "0.5"},
+	} {
+		only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_TRACES_SAMPLER": "traceidratio", c[0]: c[1]})
+		if _, err := environment(); err != nil {
+			t.Errorf("%s=%s: %v", c[0], c[1], err)
+		}
+	}
 }
 
 // only is the environment without any variable of OpenTelemetry but these.

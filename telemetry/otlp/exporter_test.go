@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -107,8 +110,8 @@ func TestStopSendsTheRest(t *testing.T) {
 		r := newRig(t, 8192)
 		r.record(3000)
 		_, err := r.stop(time.Minute)
-		if exported, failed, missed := r.counts.now(); err != nil || exported != 3000 || failed != 0 || missed != 0 {
-			t.Errorf("%v; exported %d, failed %d, missed %d", err, exported, failed, missed)
+		if exported, failed, missed := r.counts.now(); err != nil || exported != 3000 || failed != 0 || missed != 0 || r.log.Len() > 0 {
+			t.Errorf("%v; exported %d, failed %d, missed %d; said %q", err, exported, failed, missed, r.log)
 		}
 	})
 }
@@ -152,9 +155,9 @@ func TestSlowReceiver(t *testing.T) {
 // A receiver that never answers does not hold up the end of the program.
 func TestStopWithinItsDeadline(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	for _, protocol := range []string{"http/protobuf", "grpc"} {
+	for protocol, first := range map[string]string{"http/protobuf": "POST", "grpc": "PRI "} {
 		t.Run(protocol, func(t *testing.T) {
-			silent(t)
+			said := silent(t)
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
 			t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600000")
 			t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "600000")
@@ -169,13 +172,17 @@ func TestStopWithinItsDeadline(t *testing.T) {
 			if exported, failed, missed := r.counts.now(); exported != 0 || failed+missed != 1000 {
 				t.Errorf("exported %d, failed %d, missed %d", exported, failed, missed)
 			}
+			if got := <-said; got != first {
+				t.Errorf("the exporter began with %q, want %q", got, first)
+			}
 		})
 	}
 }
 
-// silent accepts connections and says nothing.
-func silent(t *testing.T) {
+// silent accepts connections and says nothing. It gives the first four bytes that it is told.
+func silent(t *testing.T) (said <-chan string) {
 	t.Helper()
+	first := make(chan string, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -189,12 +196,19 @@ func silent(t *testing.T) {
 			}
 			open.Go(func() {
 				defer c.Close()
+				head := make([]byte, 4)
+				_, _ = io.ReadFull(c, head)
+				select {
+				case first <- string(head):
+				default:
+				}
 				_, _ = io.Copy(io.Discard, c) // until the exporter hangs up
 			})
 		}
 	})
 	t.Cleanup(func() { l.Close(); open.Wait() })
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+l.Addr().String())
+	return first
 }
 
 // Nobody listens: spans fail, are counted, and the log says so once a minute.
@@ -252,6 +266,81 @@ func TestHeadersArrive(t *testing.T) {
 	}
 	if request := <-got; request != "/v1/traces Basic c2VjcmV0 gzip" {
 		t.Errorf("the receiver got %q", request)
+	}
+}
+
+// TestResource: who sends the spans, where the environment has the last word.
+func TestResource(t *testing.T) {
+	only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_RESOURCE_ATTRIBUTES": "team=blue,telemetry.sdk.name=ours"})
+	j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
+	e, err := New(t.Context(), Options{Journal: j, Cluster: "kind", Version: "v1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[attribute.Key]string{
+		"service.name": "loopscope", "service.version": "v1.2.3", "service.instance.id": "7c41", "k8s.cluster.name": "kind", "loopscope.epoch": "7c41", "team": "blue", "telemetry.sdk.name": "ours",
+	} {
+		if got, _ := e.resource.Set().Value(key); got.AsString() != want {
+			t.Errorf("%s is %q, want %q", key, got.AsString(), want)
+		}
+	}
+	if age := time.Since(e.opts.Clock()); age > time.Minute {
+		t.Errorf("without a clock it is %s ago", age)
+	}
+	if e, err = New(t.Context(), Options{Journal: j, Clock: func() time.Time { return time.Time{} }}); err != nil || !e.opts.Clock().IsZero() {
+		t.Errorf("its own clock is not used (%v)", err)
+	}
+}
+
+// TestStartWithoutTime: an exporter that cannot begin says so.
+func TestStartWithoutTime(t *testing.T) {
+	only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere})
+	e, err := New(t.Context(), Options{Journal: telemetry.NewJournal(telemetry.JournalOptions{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.Start(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestAfterTheEnd nothing is sent any more, and all of it is counted.
+func TestAfterTheEnd(t *testing.T) {
+	memory, c, journal := tracetest.NewInMemoryExporter(), &counts{}, telemetry.NewJournal(telemetry.JournalOptions{})
+	e := &Exporter{opts: Options{Journal: journal, Counts: c, Logger: slog.New(slog.DiscardHandler), Clock: time.Now}}
+	e.missed, e.outlet = e.warn("missed"), newSpanExporter(memory, c, e.warn("failed"))
+	r := rig{journal: journal}
+	r.record(3)
+	batch := journal.Kept(0, 9)
+	e.outlet.close()
+	if last := e.take(batch, 2, 0); last != 3 {
+		t.Errorf("the last one is %d, want 3", last)
+	}
+	e.drain(1)
+	if err := e.outlet.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)); err != nil || len(memory.GetSpans()) > 0 {
+		t.Errorf("%d spans were sent, %v", len(memory.GetSpans()), err)
+	}
+	if exported, failed, missed := c.now(); exported != 0 || failed != 4 || missed != 2+3+2 {
+		t.Errorf("exported %d, failed %d, missed %d", exported, failed, missed)
+	}
+}
+
+// unending cannot be ended.
+type unending struct{ *tracetest.InMemoryExporter }
+
+var errUnending = errors.New("it goes on")
+
+func (unending) Shutdown(context.Context) error { return errUnending }
+
+// TestStopTellsOfTheEnd that the exporter below could not make.
+func TestStopTellsOfTheEnd(t *testing.T) {
+	e := &Exporter{outlet: newSpanExporter(unending{tracetest.NewInMemoryExporter()}, &counts{}, nil), cancel: func() {}, done: make(chan struct{})}
+	e.provider = sdktrace.NewTracerProvider(sdktrace.WithBatcher(e.outlet))
+	close(e.done)
+	if err := e.Stop(t.Context()); !errors.Is(err, errUnending) || !strings.HasPrefix(err.Error(), "opentelemetry: end the export: ") {
+		t.Errorf("error %v", err)
 	}
 }
 

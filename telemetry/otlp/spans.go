@@ -78,13 +78,10 @@ func (e *Exporter) writerOf(t *telemetry.Trace, c *telemetry.Cause) (uint64, boo
 	if c.Sync != 0 {
 		return c.Sync, true
 	}
-	kind, name, named := strings.Cut(c.Object, " ")
-	if !named {
-		return 0, false
-	}
+	kind, name, _ := strings.Cut(c.Object, " ") // Nothing is known of what has no name.
 	if c.Kind == telemetry.CauseDeleted || c.Kind == telemetry.CauseTombstone {
-		sync, ok := e.opts.Journal.Named(kind, t.Namespace, name)
-		return sync, ok && e.ended(sync, c.Object)
+		sync, _ := e.opts.Journal.Named(kind, t.Namespace, name) // 0 is no sync.
+		return sync, e.ended(sync, c.Object)
 	}
 	return e.opts.Journal.SyncOf(kind, t.Namespace, name, c.NewRV)
 }
@@ -108,12 +105,9 @@ func (e *Exporter) ended(sync uint64, object string) bool {
 func asked(span trace.Span, t *telemetry.Trace, m moments) {
 	for r := range t.Rounds {
 		v := &t.Rounds[r].Verdict
-		leaf := len(v.Path) - 1
-		if r < len(t.Rounds)-1 {
-			leaf = -1 // What was learnt by acting on it led to another round.
-		}
+		last := r == len(t.Rounds)-1 // What was learnt by acting on the others led to another round.
 		for i := range v.Path {
-			span.AddEvent(v.Path[i].Question, trace.WithTimestamp(m.decided), trace.WithAttributes(stepAttributes(&v.Path[i], r+1, i == leaf)...))
+			span.AddEvent(v.Path[i].Question, trace.WithTimestamp(m.decided), trace.WithAttributes(stepAttributes(&v.Path[i], r+1, last && i == len(v.Path)-1)...))
 		}
 		for i := range v.Held {
 			span.AddEvent("held", trace.WithTimestamp(m.decided), trace.WithAttributes(heldAttributes(&v.Held[i], r+1, m.ended)...))

@@ -46,7 +46,7 @@ func replaced(b []byte, put func(out []byte, r rune) []byte) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(b[i:])
-		if safetext.Hidden(r) || r == utf8.RuneError && size == 1 {
+		if size == 1 || safetext.Hidden(r) { // One byte that is not plain is hidden, or of no character.
 			out = put(append(out, b[done:i]...), r)
 			done = i + size
 		}

@@ -218,7 +218,7 @@ func (r *Reader) measured() ([]byte, error) {
 	long := false
 	for {
 		piece, err := r.from.ReadSlice('\n')
-		if err == nil && line == nil && !long { // In one piece, as most are.
+		if err == nil && line == nil { // In one piece, as most are.
 			return piece[:len(piece)-1], nil
 		}
 		if long = long || len(line)+len(piece) > MaxLine+1; !long {

@@ -1,16 +1,20 @@
 package tracefile
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,6 +214,10 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		{"no version", `{"format":"loopscope.traces"}` + "\n", "version is 0"},
 		{"half a line", `{"format":"loopscope.tr`, "not a header"},
 		{"gzip of nothing", "\x1f\x8b nonsense", "looks compressed"},
+		{"two bytes of gzip", "\x1f\x8b", "looks compressed"},
+		{"one byte of gzip", "\x1fx\n", "not a header"},
+		{"the other byte of gzip", "x\x8b\n", "not a header"},
+		{"a number for a text", `{"format":"loopscope.traces","v":1,"cluster":5}` + "\n", "not a header"},
 		{"deep", `{"format":` + strings.Repeat("[", 100) + "\n", "nested deeper"},
 	} {
 		if _, _, err := readAll([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -244,7 +252,7 @@ func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
 		{"no namespace", change(`"namespace":"shop"`, `"namespace":""`), "namespace has 0 bytes"},
 		{"a long epoch", change(`7c41d2aa`, strings.Repeat("a", 65)), "epoch has 65 bytes"},
 		{"an early year", change(`"started":"2026`, `"started":"0026`), "year 26"},
-		{"outcomes of nothing", change(`"outcomes":[`, `"outcomes":[{"state":"written"},`), "2 outcomes of 1 actions"},
+		{"outcomes of nothing", change(`"outcomes":[`, `"outcomes":[{"state":"written"},`), "round 1 has 2 outcomes of 1 actions"},
 		{"deep", change(`"worker":1`, `"worker":`+strings.Repeat("[", 40)), "nested deeper than 32"},
 		{"many elements", change(`"worker":1`, `"worker":[`+strings.Repeat("0,", MaxElements)+`0]`), "elements, more than"},
 		{"long", `{"x":"` + strings.Repeat("x", MaxLine) + "\"}\n", "longer than the 16 MiB"},
@@ -345,11 +353,208 @@ func TestWriteErrorsAreTold(t *testing.T) {
 	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("close: %v", err)
 	}
+	if w, err = NewWriter(packedNoRoom{}, header()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err == nil {
+		t.Error("what packs the text took the place of the error")
+	}
 	if _, err := Create(filepath.Join(t.TempDir(), "none", "x"), header()); err == nil {
 		t.Error("a file in a directory that is not there was created")
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a file that is not there was opened")
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// packedNoRoom has room for what packs the text, and not for the text.
+type packedNoRoom struct{ noRoom }
+
+func (packedNoRoom) Flush() error { return nil }
+
+// TestWriteErrorsAreToldAtOnce where what is written does not fit into the buffer.
+func TestWriteErrorsAreToldAtOnce(t *testing.T) {
+	large := header()
+	large.Cluster = strings.Repeat("x", 64<<10)
+	if _, err := NewWriter(noRoom{}, large); err == nil {
+		t.Error("a header that nobody took is no error")
+	}
+	w, err := NewWriter(noRoom{}, header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := full(1)
+	x.UID = large.Cluster
+	if err := w.Write(x); err == nil || errors.Is(err, ErrTooLarge) || w.Count() != 0 {
+		t.Errorf("%d written, %v", w.Count(), err)
+	}
+}
+
+// TestWhatIsNoJSON: a year that JSON has no text for is an error of the header, or of the
+// trace alone.
+func TestWhatIsNoJSON(t *testing.T) {
+	never := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if _, err := Create(filepath.Join(t.TempDir(), "x"), Header{Exported: never}); err == nil {
+		t.Error("a header without a text was written")
+	}
+	w, err := NewWriter(io.Discard, header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := full(1)
+	x.Started = never
+	if err := w.Write(x); err == nil || w.Count() != 0 {
+		t.Errorf("%d written, %v", w.Count(), err)
+	}
+}
+
+// TestClosing: only a file is closed, once, and that it fails is told.
+func TestClosing(t *testing.T) {
+	r, err := NewReader(t.Context(), bytes.NewReader(text(t)))
+	if err != nil || r.Close() != nil {
+		t.Errorf("a recording that is no file: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "x.gz")
+	w, err := CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(text(t)); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := w.Close(), w.Close(); first != nil || !errors.Is(second, fs.ErrClosed) {
+		t.Errorf("written: %v, then %v", first, second)
+	}
+	if r, err = Open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := r.Close(), r.Close(); first != nil || !errors.Is(second, fs.ErrClosed) {
+		t.Errorf("read: %v, then %v", first, second)
+	}
+	if err := os.WriteFile(path, []byte("no header\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), path); err == nil || !strings.HasPrefix(err.Error(), path) {
+		t.Errorf("no recording: %v", err)
+	}
+}
+
+// TestHowATextEnds: a reader may say more of its end.
+func TestHowATextEnds(t *testing.T) {
+	whole := text(t, full(1))
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		data      []byte
+		end, want error
+	}{
+		"at the end":             {whole, io.EOF, io.EOF},
+		"without a last newline": {bytes.TrimSuffix(whole, []byte("\n")), io.EOF, io.EOF},
+		"too early":              {whole, io.ErrUnexpectedEOF, ErrTruncated},
+		"not at all":             {whole, broken, broken},
+	} {
+		r, err := NewReader(t.Context(), io.MultiReader(bytes.NewReader(c.data), iotest.ErrReader(fmt.Errorf("disk: %w", c.end))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, first := r.Next()
+		if _, err := r.Next(); first != nil || !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, then %v; want %v", name, first, err, c.want)
+		}
+	}
+	for want, end := range map[string]error{"broken": broken, "it is empty": fmt.Errorf("disk: %w", io.EOF)} {
+		if _, err := NewReader(t.Context(), iotest.ErrReader(end)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing can be read: %v, want %q", err, want)
+		}
+	}
+}
+
+// TestLinesAreBounded as they are read, and so is what is written; the next line is whole.
+func TestLinesAreBounded(t *testing.T) {
+	for size, want := range map[int]error{0: nil, 1: nil, 64 << 10: nil, MaxLine: nil, MaxLine + 1: errLong, MaxLine + 64<<10: errLong} {
+		line := bytes.Repeat([]byte("x"), size)
+		r := Reader{from: bufio.NewReaderSize(io.MultiReader(bytes.NewReader(line), strings.NewReader("\nnext\n")), 64<<10)}
+		if got, err := r.measured(); !errors.Is(err, want) || err == nil && !bytes.Equal(got, line) {
+			t.Errorf("%d bytes: read %d, %v", size, len(got), err)
+		}
+		if got, err := r.measured(); string(got) != "next" || err != nil {
+			t.Errorf("after %d bytes: %q, %v", size, got, err)
+		}
+		if err := measure(line); !errors.Is(err, want) {
+			t.Errorf("%d bytes: measured %v", size, err)
+		}
+	}
+	if err := error(&LineError{1, errLong}); !errors.Is(err, errLong) {
+		t.Error("what is wrong with a line is not found in its error")
+	}
+}
+
+// TestMeasure counts what there is outside of strings.
+func TestMeasure(t *testing.T) {
+	for _, c := range []struct {
+		part  string
+		times int
+		want  string
+	}{
+		{"[", MaxDepth, ""}, {"[", MaxDepth + 1, "deeper"}, {"{", MaxDepth, ""}, {"{", MaxDepth + 1, "deeper"},
+		{"[]", MaxElements, ""}, {"{}", MaxElements, ""}, {"{}", MaxElements + 1, "elements"}, {"[]", MaxElements + 1, "elements"},
+		{",", MaxElements, ""}, {",", MaxElements + 1, "elements"}, {"0", MaxElements + 1, ""},
+		{`"[`, MaxDepth + 1, ""}, {`"["`, MaxDepth + 1, ""}, {`"\"[" `, 2*MaxDepth + 2, ""},
+		{`"\\"[`, MaxDepth, ""}, {`"\\"[`, MaxDepth + 1, "deeper"}, {`\[`, MaxDepth + 1, "deeper"},
+	} {
+		if err := measure([]byte(strings.Repeat(c.part, c.times))); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d times %s: %v, want %q", c.times, c.part, err, c.want)
+		}
+	}
+}
+
+// TestBombsEndByTheirRatio, from some length on.
+func TestBombsEndByTheirRatio(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, packed int64
+		ends      bool
+	}{
+		"short enough":       {ratioFrom, 0, false},
+		"too much":           {ratioFrom + 1, 0, true},
+		"just the ratio":     {ratioFrom + maxRatio, ratioFrom/maxRatio + 1, false},
+		"more than it":       {ratioFrom + 2*maxRatio, ratioFrom/maxRatio + 1, true},
+		"less than all that": {ratioFrom + maxRatio, ratioFrom, false},
+	} {
+		b := bounded{from: &zeros{n: 9}, packed: &counted{n: c.packed}, n: c.n}
+		if _, err := b.Read(make([]byte, 1)); (err != nil) != c.ends {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBoundsOfATrace are exact.
+func TestBoundsOfATrace(t *testing.T) {
+	year := func(y int) time.Time { return time.Date(y, 6, 1, 0, 0, 0, 0, time.UTC) }
+	for name, c := range map[string]struct {
+		change func(x *telemetry.Trace)
+		want   string
+	}{
+		"as it is":             {func(*telemetry.Trace) {}, ""},
+		"the longest epoch":    {func(x *telemetry.Trace) { x.Epoch = strings.Repeat("e", maxEpoch) }, ""},
+		"the longest name":     {func(x *telemetry.Trace) { x.Name = strings.Repeat("n", maxName) }, ""},
+		"a longer name":        {func(x *telemetry.Trace) { x.Name = strings.Repeat("n", maxName+1) }, "its name has 254 bytes"},
+		"no name":              {func(x *telemetry.Trace) { x.Name = "" }, "its name has 0 bytes"},
+		"no text":              {func(x *telemetry.Trace) { x.Namespace = "a\xff" }, "its namespace is not UTF-8"},
+		"a blank":              {func(x *telemetry.Trace) { x.Epoch = "a b" }, `its epoch "a b" holds`},
+		"a hidden character":   {func(x *telemetry.Trace) { x.Epoch = "a\u202e" }, "its epoch"},
+		"the first year":       {func(x *telemetry.Trace) { x.Started = year(1970) }, ""},
+		"the year before":      {func(x *telemetry.Trace) { x.Started = year(1969) }, "its started is in the year 1969"},
+		"the last year":        {func(x *telemetry.Trace) { x.Ended = year(9000) }, ""},
+		"the year after":       {func(x *telemetry.Trace) { x.Ended = year(9001) }, "its ended is in the year 9001"},
+		"as many rounds":       {func(x *telemetry.Trace) { x.Rounds = make([]decision.Round, maxRounds) }, ""},
+		"more rounds":          {func(x *telemetry.Trace) { x.Rounds = make([]decision.Round, maxRounds+1) }, "it has 17 rounds"},
+		"outcomes of nothing":  {func(x *telemetry.Trace) { x.Rounds[1].Outcomes = x.Rounds[0].Outcomes }, "round 2 has 1 outcomes of 0 actions"},
+		"actions not yet done": {func(x *telemetry.Trace) { x.Rounds[0].Outcomes = nil }, ""},
+	} {
+		x := full(1)
+		c.change(x)
+		if err := check(x); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }
 

@@ -97,9 +97,7 @@ func marshal(v any) ([]byte, error) {
 }
 
 func (w *Writer) line(line []byte) error {
-	if _, err := w.to.Write(line); err != nil {
-		return err
-	}
+	_, _ = w.to.Write(line) // It keeps its error, and gives it again.
 	return w.to.WriteByte('\n')
 }
 

@@ -13,12 +13,8 @@ import (
 // written where the version is at least its own.
 const version = 1
 
-const (
-	// maxText bounds one text that is read, maxTexts those of a block: a number
-	// alone must not take room.
-	maxText  = 64 << 20
-	maxTexts = 1 << 20
-)
+// maxTexts bounds the texts of a block.
+const maxTexts = 1 << 20
 
 // Block is syncs in the making. It is for one goroutine.
 type Block struct{ w coder }
@@ -34,7 +30,7 @@ func (b *Block) Clear() {
 	clear(w.texts)
 	clear(w.known)
 	w.recall.Clear()
-	w.data, w.texts, w.size, w.err = w.data[:0], w.texts[:0], 0, nil
+	*w = coder{data: w.data[:0], texts: w.texts[:0], known: w.known, recall: w.recall}
 }
 
 // Add appends a sync, and says how many bytes it takes, and how many with the
@@ -89,18 +85,19 @@ func Divide(block []byte, sizes []int) ([]Record, error) {
 
 // readTexts reads the list of texts, and leaves the rest to be read.
 func (w *coder) readTexts() error {
-	if v := w.uvarint(0); v < 1 || v > version {
+	if v := w.next(); v < 1 || v > version {
 		return fmt.Errorf("syncs of version %d, and this program reads up to %d: use the release that wrote them", v, version)
 	}
-	n := w.uvarint(0)
+	n := w.next()
 	if n > min(maxTexts, uint64(len(w.data))) {
 		return errShort
 	}
 	sizes := make([]uint64, n)
 	var total uint64
 	for i := range sizes {
-		sizes[i] = w.uvarint(0)
-		if total += sizes[i]; sizes[i] > maxText || total > uint64(len(w.data)) {
+		sizes[i] = w.next()
+		rest := uint64(len(w.data))
+		if total += sizes[i]; sizes[i] > rest || total > rest { // The first, as a sum may begin again at 0.
 			return errShort
 		}
 	}

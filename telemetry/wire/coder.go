@@ -31,7 +31,7 @@ type coder struct {
 
 // end says whether all was read, and nothing else was there.
 func (w *coder) end() error {
-	if w.err == nil && len(w.data) > 0 {
+	if len(w.data) > 0 {
 		w.fail()
 	}
 	return w.err
@@ -51,25 +51,30 @@ func (w *coder) uvarint(n uint64) uint64 {
 		}
 		return n
 	}
+	return w.next()
+}
+
+// next reads a number.
+func (w *coder) next() uint64 {
 	n, size := binary.Uvarint(w.data)
 	if size <= 0 {
 		w.fail()
-		return 0
+		return n // which is 0
 	}
 	w.data = w.data[size:]
 	return n
 }
 
-func (w *coder) varint(n int64) int64 {
-	u := w.uvarint(uint64(n<<1) ^ uint64(n>>63))
-	return int64(u>>1) ^ -int64(u&1)
-}
+func (w *coder) varint(n int64) int64 { return signed(w.uvarint(uint64(n<<1) ^ uint64(n>>63))) }
+
+// signed is the number that varint wrote.
+func signed(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
 // Traces are shared: what is written is only read.
 
 func count(w *coder, n *uint64) {
 	if w.reads {
-		*n = w.uvarint(0)
+		*n = w.next()
 		return
 	}
 	w.uvarint(*n)
@@ -77,7 +82,7 @@ func count(w *coder, n *uint64) {
 
 func integer[T ~int | ~int64](w *coder, n *T) {
 	if w.reads {
-		*n = T(w.varint(0))
+		*n = T(signed(w.next()))
 		return
 	}
 	w.varint(int64(*n))
@@ -86,7 +91,7 @@ func integer[T ~int | ~int64](w *coder, n *T) {
 func (w *coder) bool(b *bool) {
 	switch {
 	case w.reads:
-		*b = w.uvarint(0) == 1
+		*b = w.next() == 1
 	case *b:
 		w.uvarint(1)
 	default:
@@ -110,7 +115,7 @@ func (w *coder) text(s string) string {
 		w.uvarint(w.place(s))
 		return s
 	}
-	at := w.uvarint(0)
+	at := w.next()
 	switch {
 	case at == 0:
 		return ""
@@ -177,12 +182,12 @@ func (w *coder) instant(t *time.Time) {
 }
 
 func (w *coder) readInstant() time.Time {
-	from := w.uvarint(0)
+	from := w.next()
 	if from == 0 {
 		return time.Time{}
 	}
 	from--
-	second, nano := w.start+(int64(from>>1)^-int64(from&1)), w.uvarint(0)
+	second, nano := w.start+signed(from), w.next()
 	if second < firstSecond || second > lastSecond || nano >= uint64(time.Second) {
 		w.fail()
 		return time.Time{}
@@ -223,7 +228,7 @@ func each[S ~[]E, E any](w *coder, s *S, one func(*coder, *E)) {
 		}
 		return
 	}
-	n := w.uvarint(0)
+	n := w.next()
 	if n == 0 {
 		return
 	}

@@ -34,7 +34,7 @@ var scratch = sync.Pool{New: func() any { return &coder{inline: true} }}
 func Pack(value any) (telemetry.Snapshot, error) {
 	w := scratch.Get().(*coder)
 	defer scratch.Put(w)
-	w.data, w.lists, w.err = w.data[:0], 0, nil
+	*w = coder{inline: true, data: w.data[:0]}
 	switch s := value.(type) {
 	case *deployment.Snapshot:
 		w.begin(kindDeployment, s.Now)
@@ -53,7 +53,6 @@ func Pack(value any) (telemetry.Snapshot, error) {
 
 func (w *coder) begin(kind byte, now time.Time) {
 	w.data = append(w.data, kind)
-	w.start, w.rv = 0, 0
 	w.start = w.varint(now.Unix())
 }
 
@@ -63,7 +62,7 @@ func (p packed) Bytes() int { return len(p) }
 // Unpack reads the value.
 func (p packed) Unpack() (any, error) {
 	w := coder{inline: true, reads: true, data: p[1:]}
-	w.start = w.varint(0)
+	w.start = signed(w.next())
 	switch p[0] {
 	case kindDeployment:
 		value := new(deployment.Snapshot)
@@ -96,7 +95,7 @@ func (w *coder) snapshot(s *telemetry.Snapshot) {
 }
 
 func (w *coder) readSnapshot() (s telemetry.Snapshot) {
-	n := w.uvarint(0)
+	n := w.next()
 	if n == 0 {
 		return s
 	}
@@ -334,18 +333,15 @@ func (w *coder) siblings(m *map[string]int64) {
 		node string
 		pods int64
 	}
-	var list []entry
-	if !w.reads && *m != nil {
-		list = make([]entry, 0, len(*m))
-		for _, node := range slices.Sorted(maps.Keys(*m)) {
-			list = append(list, entry{node, (*m)[node]})
-		}
+	list := make([]entry, 0, len(*m))
+	for _, node := range slices.Sorted(maps.Keys(*m)) {
+		list = append(list, entry{node, (*m)[node]})
 	}
 	each(w, &list, func(w *coder, e *entry) {
 		str(w, &e.node)
 		integer(w, &e.pods)
 	})
-	if w.reads && list != nil {
+	if w.reads {
 		*m = make(map[string]int64, len(list))
 		for _, e := range list {
 			(*m)[e.node] = e.pods

@@ -8,10 +8,7 @@ import (
 )
 
 func (w *coder) trace(t *telemetry.Trace) {
-	start := t.Started.Unix()
-	w.start, w.rv = 0, 0
-	integer(w, &start)
-	w.start = start
+	w.start, w.rv = w.varint(t.Started.Unix()), 0
 	integer(w, &t.Version)
 	str(w, &t.Epoch)
 	count(w, &t.Seq)
@@ -152,17 +149,17 @@ func (w *coder) fact(f *decision.Fact) {
 }
 
 func (w *coder) readValue(name string) decision.Value {
-	switch w.uvarint(0) {
+	switch w.next() {
 	case wireText:
 		return decision.Text(name, w.text("")).Value
 	case wireCount:
-		return decision.Count(name, w.varint(0)).Value
+		return decision.Count(name, signed(w.next())).Value
 	case wireFalse:
 		return decision.Bool(name, false).Value
 	case wireTrue:
 		return decision.Bool(name, true).Value
 	case wireDuration:
-		return decision.Duration(name, time.Duration(w.varint(0))).Value
+		return decision.Duration(name, time.Duration(signed(w.next()))).Value
 	case wireInstant:
 		var t time.Time
 		w.instant(&t)

@@ -39,12 +39,12 @@ func rv(w *coder, s *string) {
 // number reads a text that is one as strconv writes it. Each sync has dozens of them.
 func number(s string) (n int64, ok bool) {
 	if len(s) > 18 || s[0] == '0' { // 18 digits are less than maxVersion.
-		return 0, false
+		return n, false
 	}
 	for i := range len(s) {
 		digit := s[i] - '0'
 		if digit > 9 {
-			return 0, false
+			return n, false
 		}
 		n = 10*n + int64(digit)
 	}
@@ -52,7 +52,7 @@ func number(s string) (n int64, ok bool) {
 }
 
 func (w *coder) readVersion() string {
-	u := w.uvarint(0)
+	u := w.next()
 	switch {
 	case u == noVersion:
 		return ""
@@ -60,7 +60,7 @@ func (w *coder) readVersion() string {
 		return w.text("")
 	case u&(1<<versionBits-1) == numberedVersion:
 		u >>= versionBits
-		if n := w.rv + (int64(u>>1) ^ -int64(u&1)); n > 0 && n < maxVersion {
+		if n := w.rv + signed(u); n > 0 && n < maxVersion {
 			w.rv = n
 			return strconv.FormatInt(n, 10)
 		}

@@ -263,8 +263,8 @@ func TestListsHaveABound(t *testing.T) {
 		t.Errorf("%d bytes were taken for them", took)
 	}
 	b := NewBlock()
-	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, many)}); !errors.Is(err, errLarge) {
-		t.Errorf("what could not be read is written: %v", err)
+	if size, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, many)}); !errors.Is(err, errLarge) || size > 1000 {
+		t.Errorf("what could not be read is written as %d bytes: %v", size, err)
 	}
 	b.Clear()
 	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, 9)}); err != nil {

@@ -80,6 +80,8 @@ func TestKinds(t *testing.T) {
 		{"arguments", "func g(a, b string, n int) {}\n\nfunc f(a, b string) {\ng(a, b, len(a))\n}", []string{"arguments: g(b, a, len(a))"}},
 		{"same arguments", "func g(a, b string) {}\n\nfunc f(a string) {\ng(a, a)\n}", nil},
 		{"symmetric", "func equal(a, b string) bool { return true }\n\nfunc f(a, b string) {\nequal(a, b)\n}", nil},
+		{"symmetric, of a package", "import \"strings\"\n\nfunc f(a, b string) {\nstrings.ContainsAny(a, b)\n}", nil},
+		{"not symmetric", "import \"strings\"\n\nfunc f(a, b string) {\nstrings.Contains(a, b)\n}", []string{"arguments: strings.Contains(b, a)"}},
 		{"sizes are no amounts", "const k = 3\n\nfunc f(s []int) int {\n_ = make([]int, 4)\nreturn s[1]\n}", nil},
 		{"sum", "func f(a int) int {\nreturn a + 3\n}", []string{"amount: return (a + 3 + 1)"}},
 	} {

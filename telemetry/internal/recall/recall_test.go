@@ -2,18 +2,20 @@ package recall
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 )
+
+// memory has no text twice.
+const memory = "abcdefghijklmnopqrstuvwxyz"
 
 // What is known is right, however often slots are taken over, and a text in the
 // same memory that is longer, or has another beside it, is another one.
 func TestPairs(t *testing.T) {
-	table, rng := NewPairs[string](4), rand.New(rand.NewPCG(1, 2))
-	memory, recalled := strings.Repeat("abcdefgh", 4), 0
+	table, rng := NewPairs[string](3), rand.New(rand.NewPCG(1, 2))
+	recalled := 0
+	part := func() string { from := rng.IntN(8); return memory[from : from+1+rng.IntN(2)] }
 	for range 10_000 {
-		from, size, other := rng.IntN(4), rng.IntN(4), rng.IntN(3)
-		a, b := memory[from:from+size], memory[other:]
+		a, b := part(), part()
 		place, known := table.Find(a, b)
 		want := a + "|" + b
 		switch {
@@ -37,7 +39,7 @@ func TestPairs(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	table, rng := New[string](3), rand.New(rand.NewPCG(3, 4))
-	memory, recalled := strings.Repeat("abcdefgh", 4), 0
+	recalled := 0
 	for range 10_000 {
 		from, size := rng.IntN(16), rng.IntN(4)
 		a := memory[from : from+size]
@@ -54,6 +56,11 @@ func TestTable(t *testing.T) {
 	}
 	if recalled < 100 {
 		t.Errorf("only %d of 10,000 texts were recalled", recalled)
+	}
+	for i, s := range table.slots {
+		if s.a == nil {
+			t.Errorf("slot %d was never used", i)
+		}
 	}
 	table.Clear()
 	if place, known := table.Find(memory[:2]); known || *place != "" {
