@@ -461,6 +461,23 @@ func TestStepsEnd(t *testing.T) {
 	}
 }
 
+// TestSyncsOfAStory are those of one object: another of its name has another UID.
+func TestSyncsOfAStory(t *testing.T) {
+	sync := func(name, uid string) *Trace {
+		x := quiet(name)
+		x.UID = uid
+		return x
+	}
+	one, unknown := sync("web", "1"), sync("web", "")
+	e := NewExcerpt([]*Trace{one, sync("api", "1"), sync("web", "2"), unknown, sync("api", "")})
+	if got := e.of(one); !slices.Equal(got, []*Trace{one, unknown}) {
+		t.Errorf("%d syncs of one whose UID is known", len(got))
+	}
+	if got := e.of(unknown); len(got) != 3 {
+		t.Errorf("%d syncs of one whose UID is not known", len(got))
+	}
+}
+
 // TestSettledByADecision: a sync that decided nothing neither begins a story nor ends one.
 func TestSettledByADecision(t *testing.T) {
 	sync := func(tone decision.Tone, report *decision.Report) *Trace {
