@@ -147,6 +147,9 @@ func TestLoadedJournalIsBounded(t *testing.T) {
 	if n, _ := j.Loaded(); n == 0 || n >= 5 || walk(j)[n-1] != 21 {
 		t.Errorf("%d are kept: %v", n, walk(j))
 	}
+	if len(j.recent) != 1 {
+		t.Errorf("a recording has a ring of %d, which nothing is put into", len(j.recent))
+	}
 }
 
 // What just fits is kept whole.

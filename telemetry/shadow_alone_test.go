@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,6 +17,23 @@ func TestShadowSettlesLater(t *testing.T) {
 		if st := w.shadow.State(w.now.Add(ShadowSettles + time.Duration(after))); st.Count(ShadowUnexplained) != want {
 			t.Errorf("%d ns after that: %d differences, want %d", after, st.Count(ShadowUnexplained), want)
 		}
+	}
+}
+
+// TestShadowKnowsAFewManagers, and those better and better.
+func TestShadowKnowsAFewManagers(t *testing.T) {
+	s := NewShadow()
+	for i := range maxManagers + 1 {
+		s.agree([]string{fmt.Sprint(i)})
+	}
+	if _, known := s.agreed[fmt.Sprint(maxManagers)]; len(s.agreed) != maxManagers || known {
+		t.Errorf("%d managers are known, want %d", len(s.agreed), maxManagers)
+	}
+	for range knownBy + 1 {
+		s.agree([]string{"0"})
+	}
+	if s.agree([]string{"1", "2"}); s.agreed["0"] != knownBy || s.agreed["1"] != 1 {
+		t.Errorf("%v", s.agreed)
 	}
 }
 

@@ -154,7 +154,7 @@ func storyRangeOf(syncs []*Trace, at int) (storyRange, bool) {
 		}
 		s.first = i
 	}
-	if first := syncs[s.first]; s.open && begins(first) {
+	if begins(syncs[s.first]) {
 		s.open = false
 	}
 	for i := at + 1; i < len(syncs) && !s.settled; i++ {

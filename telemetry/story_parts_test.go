@@ -461,6 +461,58 @@ func TestStepsEnd(t *testing.T) {
 	}
 }
 
+// TestSyncsOfAStory are those of one object: another of its name has another UID.
+func TestSyncsOfAStory(t *testing.T) {
+	sync := func(name, uid string) *Trace {
+		x := quiet(name)
+		x.UID = uid
+		return x
+	}
+	one, unknown := sync("web", "1"), sync("web", "")
+	e := NewExcerpt([]*Trace{one, sync("api", "1"), sync("web", "2"), unknown, sync("api", "")})
+	if got := e.of(one); !slices.Equal(got, []*Trace{one, unknown}) {
+		t.Errorf("%d syncs of one whose UID is known", len(got))
+	}
+	if got := e.of(unknown); len(got) != 3 {
+		t.Errorf("%d syncs of one whose UID is not known", len(got))
+	}
+}
+
+// TestTriedAfterAWrite: what got no answer before the last write is news when it gets none again.
+func TestTriedAfterAWrite(t *testing.T) {
+	update := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-1"}}
+	at := func(x *Trace, from float64) *Trace {
+		x.Started, x.Ended = clock(from), clock(from+1)
+		return x
+	}
+	wrote := at(outcome(ResultWrote, "web", update, decision.Outcome{State: decision.Written, RV: "7"}), 5)
+	syncs := []*Trace{at(unansweredBy(update), 1), at(unansweredBy(update), 3), wrote, at(unansweredBy(update), 7), at(unansweredBy(update), 9)}
+	var quiet []bool
+	for _, b := range NewExcerpt(syncs).beats(syncs, syncs[4], false, clock(0)) {
+		quiet = append(quiet, b.Quiet)
+	}
+	if want := []bool{false, true, false, false, true}; !slices.Equal(quiet, want) {
+		t.Errorf("quiet %v, want %v", quiet, want)
+	}
+}
+
+// TestChainMeetsASyncOnce: what it is reached by again leads no farther.
+func TestChainMeetsASyncOnce(t *testing.T) {
+	set := func(name string) decision.Action {
+		return decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: name}}
+	}
+	first, second := between(1, 2), between(3, 4)
+	first.Seq, first.Rounds = 1, []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{set("a"), set("b")}},
+		Outcomes: []decision.Outcome{{State: decision.Written, RV: "7"}, {State: decision.Written, RV: "8"}}}}
+	second.Seq, second.Causes = 2, []Cause{{Object: "ReplicaSet a", NewRV: "7"}, {Object: "ReplicaSet b", NewRV: "8"}}
+	second.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{set("c")}}, Outcomes: []decision.Outcome{{State: decision.Written, RV: "9"}}}}
+	chain := NewExcerpt([]*Trace{first, second}).Chain(first)
+	links := chain.Effects.Links
+	if len(links) != 2 || links[0].Elsewhere || len(links[0].Writes) != 1 || !links[1].Elsewhere || links[1].Writes != nil || links[1].Sync.Seq != 2 {
+		t.Errorf("%+v, %+v", links[0], links[1])
+	}
+}
+
 // TestSettledByADecision: a sync that decided nothing neither begins a story nor ends one.
 func TestSettledByADecision(t *testing.T) {
 	sync := func(tone decision.Tone, report *decision.Report) *Trace {

@@ -82,7 +82,7 @@ func golden(t *testing.T, path, got string) {
 
 func attributes(b *strings.Builder, indent string, list []attribute.KeyValue) {
 	for _, a := range list {
-		fmt.Fprintf(b, "%s%s=%s %s\n", indent, a.Key, a.Value.Emit(), a.Value.Type())
+		fmt.Fprintf(b, "%s%s=%s %s\n", indent, a.Key, a.Value.String(), a.Value.Type())
 	}
 }
 
