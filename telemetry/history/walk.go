@@ -224,23 +224,24 @@ func (r *reader) ids(ctx context.Context, s scan) ([]int64, error) {
 	case s.oldest:
 		statement = r.oldestAll
 	}
-	return list(statement.QueryContext(ctx, args...))
+	return list[int64](statement.QueryContext(ctx, args...))
 }
 
-// list reads numbers.
-func list(rows *sql.Rows, err error) (ids []int64, _ error) {
+// list reads the one column of a query. It is never nil without an error.
+func list[T any](rows *sql.Rows, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	values := []T{}
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var v T
+		if err := rows.Scan(&v); err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
+		values = append(values, v)
 	}
-	return ids, rows.Err()
+	return values, rows.Err()
 }
 
 // group visits the syncs of a group's blocks in the order in which they were recorded.
