@@ -112,10 +112,10 @@ func cursor(p place) string {
 // parseCursor takes what cursor gives and nothing else.
 func parseCursor(text string) (place, error) {
 	group, at, _ := strings.Cut(text, ".")
-	g, err := strconv.ParseInt(group, 36, 64-classBits)
-	n, err2 := strconv.ParseInt(at, 36, 32)
+	g, _ := strconv.ParseInt(group, 36, 64-classBits)
+	n, _ := strconv.ParseInt(at, 36, 32)
 	p := place{g, int(n)}
-	if err != nil || err2 != nil || cursor(p) != text {
+	if cursor(p) != text { // So it is where one of them is no number, or too large.
 		return place{}, fmt.Errorf("%w: the cursor is none of a page before: omit it to start at the first page", telemetry.ErrBadQuery)
 	}
 	return p, nil
