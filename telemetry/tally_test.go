@@ -32,7 +32,7 @@ func TestTallyCountsAnswers(t *testing.T) {
 		if yes, no := tally.Count(loop, "RR-2", "yes"), tally.Count(loop, "RR-2", "no"); yes != 6 || no != 4 {
 			t.Errorf("RR-2: %d yes and %d no, want 6 and 4", yes, no)
 		}
-		if set := telemetry.LoopReplicaSet; tally.Asked(loop, "RR-9") != 0 || tally.Count(loop, "RR-9", "yes") != 0 || tally.Count(set, "RR-2", "yes") != 0 || tally.Syncs(set) != 0 {
+		if set := telemetry.LoopReplicaSet; tally.Asked(loop, "no question") != 0 || tally.Count(loop, "no question", "yes") != 0 || tally.Count(set, "RR-2", "yes") != 0 || tally.Syncs(set) != 0 {
 			t.Error("what was never asked was counted")
 		}
 		if tally.Asked(loop, "RR-5") != 10 || tally.Asked(telemetry.LoopReplicaSet, "RR-5") != 0 || tally.Syncs(loop) != 10 || tally.Missed() != 0 {

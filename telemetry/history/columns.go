@@ -73,13 +73,13 @@ func (s texts) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary takes what MarshalBinary gives.
 func (s *texts) UnmarshalBinary(data []byte) error {
 	fits := true
-	next := func() int {
-		n, size := binary.Uvarint(data)
-		if size <= 0 || n > uint64(len(data)) {
+	next := func() (size int) {
+		n, width := binary.Uvarint(data)
+		if width <= 0 || n > uint64(len(data)) {
 			fits = false
-			return 0
+			return
 		}
-		data = data[size:]
+		data = data[width:]
 		return int(n)
 	}
 	n, total := next(), 0

@@ -74,21 +74,9 @@ func (r *reader) named(ctx context.Context, part string) ([]string, error) {
 	if part == "" {
 		return nil, nil
 	}
-	rows, err := r.names.QueryContext(ctx, part, maxNames+1)
-	if err != nil {
+	names, err := list[string](r.names.QueryContext(ctx, part, maxNames+1))
+	if len(names) > maxNames {
 		return nil, err
 	}
-	defer rows.Close()
-	list := []string{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		list = append(list, name)
-	}
-	if len(list) > maxNames {
-		list = nil
-	}
-	return list, rows.Err()
+	return names, err
 }

@@ -89,9 +89,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err := touch(path); err != nil {
 		return err
 	}
-	if s.db, err = sql.Open("sqlite", dsn(path, s.pragmas(size(path)))); err != nil {
-		return err
-	}
+	s.db = database(path, s.pragmas(size(path)))
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return err
 	}
@@ -143,12 +141,10 @@ func takeLock(ctx context.Context, path string) (*sql.DB, error) {
 	if err := touch(path); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, query("busy_timeout(0)", "journal_mode(MEMORY)")))
-	if err != nil {
-		return nil, err
-	}
+	db := database(path, query("busy_timeout(0)", "journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
-	if _, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
+	_, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	if err == nil {
 		return db, nil
 	}
 	if locked(err) {
@@ -202,6 +198,12 @@ func Read(path string) (File, error) {
 
 // Close ends reading.
 func (f File) Close() error { return f.reader.close() }
+
+// database is that of a file, which is opened when it is first asked something.
+func database(path, options string) *sql.DB {
+	db, _ := sql.Open("sqlite", dsn(path, options)) // It fails without the driver alone.
+	return db
+}
 
 // dsn is a file's address for the driver.
 func dsn(path, options string) string {

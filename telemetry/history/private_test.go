@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func TestOthersHaveNoHandInIt(t *testing.T) {
@@ -220,5 +221,16 @@ func TestFirstLinkOfAPath(t *testing.T) {
 				t.Errorf("%v %s: %v", mode, name, err)
 			}
 		}
+	}
+}
+
+// Where a system does not say whose a file is, it is taken for our own.
+func TestFilesOfNobody(t *testing.T) {
+	info, err := fs.Stat(fstest.MapFS{"h.db": {}}, "h.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ours(info) || !trusted(info) || nlink(info) != 1 {
+		t.Errorf("ours %v, trusted %v, with %d names", ours(info), trusted(info), nlink(info))
 	}
 }

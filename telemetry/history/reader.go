@@ -22,10 +22,7 @@ type reader struct {
 
 // openReader opens a file that has to be a history of a version we know.
 func openReader(ctx context.Context, path, mode string) (*reader, error) {
-	db, err := sql.Open("sqlite", dsn(path, mode+"&"+query(fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "query_only(1)", "cache_size(-8192)")))
-	if err != nil {
-		return nil, err
-	}
+	db := database(path, mode+"&"+query(fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "query_only(1)", "cache_size(-8192)"))
 	db.SetMaxOpenConns(readersAtOnce)
 	db.SetMaxIdleConns(readersAtOnce)
 	r := &reader{path: path, db: db}
@@ -68,23 +65,11 @@ func (r *reader) ready(ctx context.Context) error {
 
 // readDictionaries takes the newest first: it is the one that is written with.
 func (r *reader) readDictionaries(ctx context.Context) error {
-	rows, err := r.db.QueryContext(ctx, "SELECT data FROM dictionaries WHERE length(data) > 0 ORDER BY id DESC")
+	all, err := list[[]byte](r.db.QueryContext(ctx, "SELECT data FROM dictionaries WHERE length(data) > 0 ORDER BY id DESC"))
 	if err != nil {
 		return fmt.Errorf("read the dictionaries: %w", err)
 	}
-	defer rows.Close()
-	var list [][]byte
-	for rows.Next() {
-		var data []byte
-		if err := rows.Scan(&data); err != nil {
-			return fmt.Errorf("read the dictionaries: %w", err)
-		}
-		list = append(list, data)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the dictionaries: %w", err)
-	}
-	r.codec, err = newCodec(list...)
+	r.codec, err = newCodec(all...)
 	return err
 }
 
@@ -109,7 +94,7 @@ func finalize(list ...*sql.Stmt) error {
 
 // Get reads one sync.
 func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
-	ids, err := list(r.numbered.QueryContext(ctx, epoch, int64(seq)))
+	ids, err := list[int64](r.numbered.QueryContext(ctx, epoch, int64(seq)))
 	if err != nil {
 		return nil, explain(r.path, err)
 	}

@@ -141,7 +141,7 @@ func TestStatementsThatFail(t *testing.T) {
 
 func TestListsOfNumbers(t *testing.T) {
 	s := filled(t, nil)
-	query := func(text string) ([]int64, error) { return list(s.db.QueryContext(t.Context(), text)) }
+	query := func(text string) ([]int64, error) { return list[int64](s.db.QueryContext(t.Context(), text)) }
 	if ids, err := query("VALUES (3), (1), (2)"); err != nil || !slices.Equal(ids, []int64{3, 1, 2}) {
 		t.Errorf("%v, %v", ids, err)
 	}

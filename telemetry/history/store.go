@@ -175,24 +175,16 @@ func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*tel
 
 // known are the syncs of an epoch in blocks that reach into these numbers.
 func (s *Store) known(ctx context.Context, epoch int64, first, last uint64) (map[uint64]bool, error) {
-	rows, err := s.there.QueryContext(ctx, epoch, int64(first), int64(last))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	heads, err := list[[]byte](s.there.QueryContext(ctx, epoch, int64(first), int64(last)))
 	seqs := map[uint64]bool{}
-	for rows.Next() {
-		var data []byte
-		if err := rows.Scan(&data); err != nil {
-			return nil, err
-		}
+	for _, data := range heads {
 		if h, err := readHead(data); err == nil { // What is damaged is kept once more.
 			for _, seq := range h.Seqs {
 				seqs[seq] = true
 			}
 		}
 	}
-	return seqs, rows.Err()
+	return seqs, err
 }
 
 // batch is what is added in one transaction.

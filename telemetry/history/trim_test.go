@@ -1,7 +1,9 @@
 package history
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -42,8 +44,13 @@ func TestLargeFiles(t *testing.T) {
 			t.Errorf("%d: large %v, given back %v, %v", i, large, given, err)
 		}
 	}
-	defer stopped(t, s, &s.bounds)()
 	s.extent.pages, s.extent.free = 9999, 9999
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if large, err := s.large(ended); large || !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "give pages back: ") {
+		t.Errorf("large %v, %v", large, err)
+	}
+	defer stopped(t, s, &s.bounds)()
 	if large, err := s.large(t.Context()); err == nil || large {
 		t.Errorf("large %v, %v", large, err)
 	}

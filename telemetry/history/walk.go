@@ -112,10 +112,10 @@ func cursor(p place) string {
 // parseCursor takes what cursor gives and nothing else.
 func parseCursor(text string) (place, error) {
 	group, at, _ := strings.Cut(text, ".")
-	g, err := strconv.ParseInt(group, 36, 64-classBits)
-	n, err2 := strconv.ParseInt(at, 36, 32)
+	g, _ := strconv.ParseInt(group, 36, 64-classBits)
+	n, _ := strconv.ParseInt(at, 36, 32)
 	p := place{g, int(n)}
-	if err != nil || err2 != nil || cursor(p) != text {
+	if cursor(p) != text { // So it is where one of them is no number, or too large.
 		return place{}, fmt.Errorf("%w: the cursor is none of a page before: omit it to start at the first page", telemetry.ErrBadQuery)
 	}
 	return p, nil
@@ -224,23 +224,24 @@ func (r *reader) ids(ctx context.Context, s scan) ([]int64, error) {
 	case s.oldest:
 		statement = r.oldestAll
 	}
-	return list(statement.QueryContext(ctx, args...))
+	return list[int64](statement.QueryContext(ctx, args...))
 }
 
-// list reads numbers.
-func list(rows *sql.Rows, err error) (ids []int64, _ error) {
+// list reads the one column of a query. It is never nil without an error.
+func list[T any](rows *sql.Rows, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	values := []T{}
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var v T
+		if err := rows.Scan(&v); err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
+		values = append(values, v)
 	}
-	return ids, rows.Err()
+	return values, rows.Err()
 }
 
 // group visits the syncs of a group's blocks in the order in which they were recorded.
