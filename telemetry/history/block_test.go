@@ -216,6 +216,7 @@ func TestGroupCountsWhatItTakes(t *testing.T) {
 
 // The largest sync that is kept, and one of a byte more.
 func TestLargestSync(t *testing.T) {
+	longUnderRace(t)
 	x := named(1, "web", 0)
 	x.UID = strings.Repeat("x", maxTrace-1000)
 	_, took, err := wire.NewBlock().Add(x)

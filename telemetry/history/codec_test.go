@@ -36,6 +36,7 @@ func TestCompress(t *testing.T) {
 
 // What is unpacked has a bound, and what cannot be unpacked is refused.
 func TestUnpacking(t *testing.T) {
+	longUnderRace(t)
 	c, err := newCodec(dictionary)
 	if err != nil {
 		t.Fatal(err)

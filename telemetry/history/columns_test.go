@@ -72,6 +72,7 @@ func rewritten(t *testing.T, data []byte, first, second column, equal func() boo
 
 // The longest column is read, of numbers whose steps take two bytes, too; one of a value more is not.
 func TestLongestColumn(t *testing.T) {
+	longUnderRace(t)
 	for _, more := range []int{0, 1} {
 		steps := make(numbers[int64], maxColumn+more)
 		for i := range steps {

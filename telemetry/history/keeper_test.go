@@ -655,6 +655,7 @@ func TestNothingIsReadOfNoFile(t *testing.T) {
 
 // At the end what is left is kept, as far as that works, and the rest is counted.
 func TestTheEnd(t *testing.T) {
+	longUnderRace(t)
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, c := range []struct {

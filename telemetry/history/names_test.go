@@ -119,6 +119,7 @@ func TestNamesAreWrittenOnceAnHour(t *testing.T) {
 }
 
 func TestSoManyNamesAreKnown(t *testing.T) {
+	longUnderRace(t)
 	n := names{}
 	n.know(map[string]int64{"a": 1})
 	n.know(map[string]int64{"a": 2, "b": 3})
@@ -140,6 +141,7 @@ func TestSoManyNamesAreKnown(t *testing.T) {
 
 // Names that are older than everything kept are forgotten once an hour of syncs.
 func TestNamesAreForgottenOnceAnHour(t *testing.T) {
+	longUnderRace(t)
 	s := filled(t, []*telemetry.Trace{named(1, "web", time.Second), named(2, "web", 3*time.Hour)})
 	now := number(clock()) / hour
 	for i, c := range []struct{ pruned, want int64 }{{now - 1, now}, {now, now}, {now + 1, now + 1}} {

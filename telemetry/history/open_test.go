@@ -71,6 +71,7 @@ func TestPragmas(t *testing.T) {
 
 // Each step of opening a file says what it cannot do, and leaves the file free.
 func TestOpenSaysWhatFails(t *testing.T) {
+	longUnderRace(t)
 	const full = "CREATE TRIGGER no BEFORE INSERT ON dictionaries BEGIN SELECT RAISE(ABORT, 'no more'); END; DELETE FROM dictionaries"
 	path := filepath.Join(t.TempDir(), "h.db")
 	if s := open(t, path, quick()); errors.Join(s.Add(t.Context(), named(1, "web", 0)), s.Close()) != nil {

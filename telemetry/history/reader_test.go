@@ -44,6 +44,7 @@ func seqsOf(hits telemetry.Hits) (list []uint64) {
 
 // A block that expires between two looks is as if it had not been there. What fails says so.
 func TestBlocksThatGoMeanwhile(t *testing.T) {
+	longUnderRace(t)
 	const gone = "SELECT head FROM blocks WHERE id < 0 AND id = ?"
 	for _, c := range []struct {
 		name                           string
@@ -116,6 +117,7 @@ func filledWithoutMarks(t *testing.T, traces ...*telemetry.Trace) *Store {
 
 // A statement that cannot be run is said by whatever asks it.
 func TestStatementsThatFail(t *testing.T) {
+	longUnderRace(t)
 	for name, c := range map[string]struct {
 		of func(*reader) **sql.Stmt
 		q  telemetry.Query
@@ -208,6 +210,7 @@ func TestBlocksAreReadOnce(t *testing.T) {
 
 // What is damaged is listed, read past and counted, whichever part of a block it is.
 func TestDamagedParts(t *testing.T) {
+	longUnderRace(t)
 	const unreadable = "This sync cannot be read back."
 	for column, c := range map[string]struct {
 		listed, asked string // the texts of the hits
@@ -268,6 +271,7 @@ func TestDamagedAndKeptOnceMore(t *testing.T) {
 
 // Where tables of contents say what was asked, no sync is unpacked for a list.
 func TestListsUnpackNothing(t *testing.T) {
+	longUnderRace(t)
 	s := filled(t, []*telemetry.Trace{asking(1, "Q-1"), asking(2, "Q-2")})
 	replace(t, &s.body, s.reader.db, overflow)
 	for _, q := range []telemetry.Query{{Question: "Q-1"}, {Question: "Q-1", Answer: "yes"}} {
@@ -297,6 +301,7 @@ func near(n int, apart time.Duration) (list []*telemetry.Trace) {
 
 // A search looks at so many syncs for a page, and says where to go on.
 func TestSearchLooksAtSoManySyncs(t *testing.T) {
+	longUnderRace(t)
 	for _, n := range []int{examine, examine + 1} {
 		traces := near(n, time.Millisecond)
 		traces[0].Failure.Message = "abcd" // the one that is meant, looked at last
@@ -313,6 +318,7 @@ func TestSearchLooksAtSoManySyncs(t *testing.T) {
 
 // It reads so many tables of contents, whichever way it goes.
 func TestSearchReadsSoManyTables(t *testing.T) {
+	longUnderRace(t)
 	traces := near(looked+1, 2*longestBlock)
 	traces[0].Failure.Message, traces[looked].Failure.Message = "abcd", "abcd"
 	s := filled(t, traces)
@@ -342,6 +348,7 @@ func TestSearchReadsSoManyTables(t *testing.T) {
 
 // A page has as many hits as were asked for, 50 unless told and 500 at most.
 func TestSizesOfPages(t *testing.T) {
+	longUnderRace(t)
 	var traces []*telemetry.Trace
 	for i := range maxPage + 1 {
 		traces = append(traces, named(i+1, "web", 0))

@@ -364,6 +364,7 @@ func stopped(t *testing.T, s *Store, statement **sql.Stmt) (start func()) {
 
 // Whatever fails while syncs are added, none of them is kept, and the next are.
 func TestAddAllOrNothing(t *testing.T) {
+	longUnderRace(t)
 	s := filled(t, []*telemetry.Trace{named(1, "web", 0)})
 	more := []*telemetry.Trace{named(1, "web", 0), named(2, "web", 0), named(3, "web", time.Hour)}
 	more[2].Epoch = "f"
@@ -409,6 +410,7 @@ func TestEpochsThatCannotBeWritten(t *testing.T) {
 
 // What is kept already is known by its number, in whichever order syncs come.
 func TestWhatIsKeptIsNotKeptAgain(t *testing.T) {
+	longUnderRace(t)
 	s := filled(t, nil)
 	add := func(want uint64, seqs ...int) {
 		t.Helper()

@@ -90,6 +90,7 @@ func TestWhatGoes(t *testing.T) {
 
 // What went is counted by its class and taken from the index; an error leaves everything as it was.
 func TestBlocksGoWhole(t *testing.T) {
+	longUnderRace(t)
 	s := filled(t, slices.Concat(classed(1, 5), classed(6, 7), classed(13, 2)))
 	s.opts.Clock = func() time.Time { return clock().Add(7 * time.Minute).Add(DefaultMaxAge) }
 	for _, c := range []struct {

@@ -109,6 +109,7 @@ func classed(from, n int) (list []*telemetry.Trace) {
 // However many blocks are read at a time, and where a page ends, every sync of a group
 // is visited in its turn.
 func TestGroupsAreWalkedWhole(t *testing.T) {
+	longUnderRace(t)
 	var traces []*telemetry.Trace
 	for from := 1; from <= 21; from += 7 {
 		traces = append(traces, classed(from, 7)...)
