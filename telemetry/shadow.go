@@ -96,7 +96,8 @@ type ShadowState struct {
 	// Together counts writes of the other controller that came into the caches
 	// together with what they follow from, so that nothing could be decided before.
 	Together uint64 `json:"together"`
-	// Withdrawn counts decisions that a later sync did not come to any more.
+	// Withdrawn counts decisions that a later sync did not come to any more, and that
+	// the other controller has not written either.
 	Withdrawn uint64 `json:"withdrawn"`
 	// Missed counts syncs that went by unseen.
 	Missed    uint64           `json:"missed"`

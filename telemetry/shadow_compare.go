@@ -74,6 +74,9 @@ func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t
 		s.undone(target, size, c)
 		s.settle(p, target, ShadowAgrees, observed, c, t)
 	case behind:
+		if p == nil {
+			s.state.Withdrawn--
+		}
 		s.settle(before, target, ShadowAgrees, observed, c, t)
 	case p == nil && s.alone(target, c, t) && !foreign:
 		s.surprise(target, observed, c, t)

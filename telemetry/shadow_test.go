@@ -122,6 +122,9 @@ func TestShadowOfTheOthersPast(t *testing.T) {
 		if len(w.shadow.outdated) != 0 {
 			t.Errorf("%s: what was settled is remembered", name)
 		}
+		if withdrawn := c.now == nil && c.verdict != ShadowAgrees; withdrawn != (st.Withdrawn == 1) {
+			t.Errorf("%s: %d withdrawn", name, st.Withdrawn)
+		}
 	}
 	w := newWatching(t)
 	w.sync(nil, seen, resize("web-2", "10", 3, 5))

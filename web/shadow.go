@@ -83,7 +83,7 @@ func (s *Server) compared(st telemetry.ShadowState) views.Shadow {
 	v.Differences, v.Questions = differences(st), s.shadowQuestions(st)
 	v.Notes = []views.ShadowNote{
 		{Title: "What this is", Text: views.Say("The same decision as that of a process that acts, computed from this process's own caches. It is not a view into the other controller: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
-		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that arrived together with its cause is seen too late to be predicted. A decision that the next sync does not repeat is withdrawn. Pods, status and annotations are not compared.")},
+		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that arrived together with its cause is seen too late to be predicted. A decision that the next sync does not repeat is withdrawn, unless the other controller writes it all the same. Pods, status and annotations are not compared.")},
 		shadowRights()}
 	if st.Missed > 0 {
 		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(prose.Count(st.Missed, "sync") + prose.Plural(st.Missed, " was", " were") + " not compared: they arrived too fast to be read.")})
