@@ -7,9 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 
 	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
 // [D-0], [RS-0]: a key that names no object is an error that names the key.
@@ -21,6 +23,17 @@ func TestKeysThatNameNothing(t *testing.T) {
 	for loop, err := range map[string]error{"deployment": ofDeployment, "replicaset": ofReplicaSet, "replicationcontroller": ofController} {
 		if err == nil || !strings.Contains(err.Error(), `"a/b/c"`) {
 			t.Errorf("%s: %v, want an error that names the key", loop, err)
+		}
+	}
+}
+
+// A write to the Deployment is compared with its version, one to a ReplicaSet with that one's.
+func TestVersionsInTheCaches(t *testing.T) {
+	d := &deploymentSync{d: deploymentNamed("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType), s: deployment.Snapshot{ReplicaSets: []deployment.ReplicaSet{{UID: "r-1", RV: "8"}, {UID: "r-2", RV: "9"}}}}
+	d.d.ResourceVersion = "7"
+	for _, c := range []struct{ resource, uid, want string }{{resourceDeployments, "d-1", "7"}, {resourceReplicaSets, "r-2", "9"}, {resourceReplicaSets, "r-3", ""}} {
+		if got := d.cached(c.resource, types.UID(c.uid)); got != c.want {
+			t.Errorf("%s %s: version %q, want %q", c.resource, c.uid, got, c.want)
 		}
 	}
 }

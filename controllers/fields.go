@@ -143,10 +143,10 @@ func templateFields(old, new *corev1.PodTemplateSpec) *templateDiff {
 func (d *templateDiff) object(path string, a, b reflect.Value) {
 	for i := range a.NumField() {
 		field := a.Type().Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case !field.IsExported():
-		case name == "" && (field.Anonymous || strings.Contains(options, "inline")):
+		case name == "": // What is inlined.
 			d.value(path, a.Field(i), b.Field(i))
 		case name == "image" && field.Type.Kind() == reflect.String:
 			d.image(path+".image", a.Field(i).String(), b.Field(i).String())

@@ -105,6 +105,9 @@ func TestTheTableOfKeysThatAreNowhere(t *testing.T) {
 	if k, _ := table.keyState("web"); !k.Due.IsZero() || k.Attempts != 3 || k.Backoff != time.Second {
 		t.Errorf("%+v", k)
 	}
+	if table.forgotten("web"); len(table.replay()) != 0 {
+		t.Error("a key of which nothing is left is added at the start")
+	}
 	table.enqueued("late", saw("one"))
 	table.adding()
 	table.added("late", true) // It was dropped: the queue was shutting down.

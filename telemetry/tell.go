@@ -249,16 +249,14 @@ func (o *StoryOutage) tell() decision.Words {
 	default:
 		w = w.Say(". Pending meanwhile: ")
 	}
-	for i := range o.Due {
-		switch {
-		case i == toldDue:
-			w = w.Say(" and ").Quote(strconv.Itoa(len(o.Due) - i)).Say(" more")
-		case i > 0 && i < toldDue:
+	for i := range o.Due[:min(len(o.Due), toldDue)] {
+		if i > 0 {
 			w = w.Say(", ")
 		}
-		if i < toldDue {
-			w = append(w, o.Due[i].tell()...)
-		}
+		w = append(w, o.Due[i].tell()...)
+	}
+	if more := len(o.Due) - toldDue; more > 0 {
+		w = w.Say(" and ").Quote(strconv.Itoa(more)).Say(" more")
 	}
 	return o.again(w)
 }

@@ -102,11 +102,8 @@ func firstAvailable(rs *ReplicaSet, now time.Time) time.Time {
 		return first
 	}
 	for _, p := range rs.Blocking {
-		if !p.Ready || p.ReadySince.IsZero() {
-			continue
-		}
-		at := p.ReadySince.Add(seconds(rs.MinReady))
-		if at.After(now) && (first.IsZero() || at.Before(first)) {
+		at := p.ReadySince.Add(seconds(rs.MinReady)) // Long ago, where nobody says since when.
+		if p.Ready && at.After(now) && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -330,6 +331,41 @@ func TestOldUnblocks(t *testing.T) {
 		s.ReplicaSets[0].Unavailable = tc.unavailable
 		if got := viewOf(s).oldUnblocks(nil).At(at); got != tc.want {
 			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}
+
+// TestNewRevision: [G-3] one more than the highest of old ReplicaSets, as far as numbers go.
+func TestNewRevision(t *testing.T) {
+	for want, revisions := range map[int64][]string{1: {""}, 8: {"7", "3", "x"}, math.MaxInt64: {"9223372036854775807"}, 1 << 62: {"4611686018427387903"}} {
+		v := &view{}
+		for _, revision := range revisions {
+			v.old = append(v.old, &ReplicaSet{Revision: revision})
+		}
+		if got := v.newRevision(); got != want {
+			t.Errorf("after %q it is %d, want %d", revisions, got, want)
+		}
+	}
+}
+
+// TestProportionalBase: [S-3] the whole is that of the annotation, or else of the status.
+func TestProportionalBase(t *testing.T) {
+	d := &decider{view: viewOf(&Snapshot{Status: Status{Replicas: 7}})}
+	for text, want := range map[string]int64{"12": 12, "1": 1, "0": 7, "-1": 7, "": 7, "x": 7} {
+		if got := d.proportionalBase(&ReplicaSet{Max: text}); got != want {
+			t.Errorf("of %q it is %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestDisruptedWhileMissing: pods that were taken away are told while some are missing.
+func TestDisruptedWhileMissing(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	evicted := decision.DisruptedPod{Name: "p", Created: at.Add(-time.Hour), Disruption: decision.Disruption{At: at.Add(-time.Second), Reason: "Evicted", Message: "low on memory"}}
+	for available, want := range []int{1, 0} {
+		rs := &ReplicaSet{Name: "new", Replicas: 1, StatusReplicas: 0, Available: int64(available), Disrupted: []decision.DisruptedPod{evicted}}
+		if got := viewOf(&Snapshot{Now: at}).disrupted(rs, nil); len(got) != want {
+			t.Errorf("with %d of 1 available %d findings, want %d", available, len(got), want)
 		}
 	}
 }

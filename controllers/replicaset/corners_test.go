@@ -295,6 +295,7 @@ func TestBlockerWaitsLongest(t *testing.T) {
 		{[]replicaset.Pod{waits("a", "X", 40*time.Minute, 0), waits("b", "X", time.Hour, 30*time.Minute)}, "a"},
 		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Minute), waits("b", "X", time.Hour, time.Minute)}, "a"},
 		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Hour), waits("b", "Y", time.Hour, 2*time.Second), waits("c", "Y", time.Hour, time.Second)}, "b"},
+		{[]replicaset.Pod{waits("a", "Y", time.Hour, 2*time.Second), waits("b", "Y", time.Hour, time.Second), waits("c", "X", time.Hour, time.Hour)}, "a"},
 		{[]replicaset.Pod{waits("a", "X", time.Hour, 0), running("b")}, "a"},
 		{[]replicaset.Pod{waits("a", "X", time.Hour, time.Hour), waits("b", "X", time.Hour, time.Minute)}, "a"},
 		{[]replicaset.Pod{ending(waits("a", "X", time.Hour, time.Hour)), waits("b", "X", time.Hour, time.Minute)}, "b"},

@@ -53,6 +53,10 @@ func TestStatusWaits(t *testing.T) {
 		{"the last one came up", published(2, pod("a", "ready"), pod("b")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = true }, false},
 		{"one went", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Pods = s.Pods[:1] }, false},
 		{"one is no longer ready", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) { s.Pods[1].Ready = false }, false},
+		{"one is ready, and another one no longer", published(3, pod("a", "ready"), pod("b", "ready"), pod("c")), func(s *replicaset.Snapshot) {
+			s.MinReady, s.Status.Available = 10, 0 // None has been ready for long enough.
+			s.Pods[0].ReadySince, s.Pods[1].Ready = s.Now.Add(-time.Second), false
+		}, false},
 		{"one is no longer available", published(2, pod("a", "ready"), pod("b", "ready")), func(s *replicaset.Snapshot) {
 			s.MinReady, s.Pods[0].ReadySince, s.Pods[1].ReadySince = 10, s.Now.Add(-time.Minute), s.Now.Add(-time.Second)
 		}, false},

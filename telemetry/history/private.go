@@ -111,7 +111,7 @@ func linksTrusted(path string, links int) error {
 		switch {
 		case err == nil && in.Mode().Perm()&0o022 != 0:
 			return fmt.Errorf("%s is a symbolic link in a directory that others may write: give the path of the file itself", at)
-		case err == nil && !trusted(in), !trusted(info):
+		case err == nil && !trusted(in, os.Geteuid()), !trusted(info, os.Geteuid()):
 			return fmt.Errorf("%s is a symbolic link of another user: give the path of the file itself", at)
 		}
 		target, err := os.Readlink(at)

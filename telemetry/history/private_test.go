@@ -224,13 +224,25 @@ func TestFirstLinkOfAPath(t *testing.T) {
 	}
 }
 
+// Links of root and of the user are followed, and nobody else's.
+func TestTrustedOwners(t *testing.T) {
+	info, err := os.Stat(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := os.Geteuid() == 0
+	if !trusted(info, os.Geteuid()) || trusted(info, os.Geteuid()+1) != root {
+		t.Errorf("a directory of user %d: by itself %v, by another one %v", os.Geteuid(), trusted(info, os.Geteuid()), trusted(info, os.Geteuid()+1))
+	}
+}
+
 // Where a system does not say whose a file is, it is taken for our own.
 func TestFilesOfNobody(t *testing.T) {
 	info, err := fs.Stat(fstest.MapFS{"h.db": {}}, "h.db")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !ours(info) || !trusted(info) || nlink(info) != 1 {
-		t.Errorf("ours %v, trusted %v, with %d names", ours(info), trusted(info), nlink(info))
+	if !ours(info) || !trusted(info, os.Geteuid()) || nlink(info) != 1 {
+		t.Errorf("ours %v, trusted %v, with %d names", ours(info), trusted(info, os.Geteuid()), nlink(info))
 	}
 }

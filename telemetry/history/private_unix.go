@@ -14,10 +14,10 @@ func ours(info fs.FileInfo) bool {
 	return !ok || int(stat.Uid) == os.Geteuid()
 }
 
-// trusted reports whether a file belongs to the user of the process or to root.
-func trusted(info fs.FileInfo) bool {
+// trusted reports whether a file belongs to that user or to root.
+func trusted(info fs.FileInfo, user int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || stat.Uid == 0 || int(stat.Uid) == os.Geteuid()
+	return !ok || stat.Uid == 0 || int(stat.Uid) == user
 }
 
 // nlink is how many names a file has.
