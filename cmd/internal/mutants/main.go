@@ -1,7 +1,8 @@
 // Command mutants tests the tests: it plants one mistake after the other (a mutant)
 // into packages, runs the package's own tests on each, and tells which mistakes no
-// test noticed. The working tree is never changed, as go reads a planted file
-// through its -overlay.
+// test noticed. No source is changed, as go reads a planted file through its -overlay;
+// but tests run in the directory of their package, and a mistake can make them leave
+// files there: git status shows them.
 //
 // CI plants 15 of them. The draw goes by a hash of each plant's own text and the seed,
 // so a change brings only plants of its own into that sample, and a survivor there is
