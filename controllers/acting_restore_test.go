@@ -3,8 +3,8 @@ package controllers
 import (
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // A rollback takes the template of the very ReplicaSet that was decided on: where the cache

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // actingRow is one row of the table of requests: what a loop finds, and what becomes of

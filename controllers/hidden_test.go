@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // hidden is every kind of character that is not for reading, and a line's end.

@@ -44,7 +44,7 @@ var clockBans = map[string]string{
 }
 
 var (
-	vocabulary = allowance{"controllers/decision", "the vocabulary in which loops think"}
+	vocabulary = allowance{"telemetry/decision", "the vocabulary in which loops think"}
 	causesOf   = allowance{"controllers/diagnosis", "what keeps pods from being available"}
 	pureOnes   = []allowance{
 		vocabulary, causesOf,
@@ -53,8 +53,8 @@ var (
 		{"controllers/rollingupdate", "arithmetic of rollouts"},
 		{"controllers/sim", "verdicts folded over a model cluster"},
 	}
-	wording    = allowance{"controllers/prose", "plurals, lists and clipping"}
-	cleaning   = allowance{"controllers/safetext", "what no terminal may be told"}
+	wording    = allowance{"telemetry/prose", "plurals, lists and clipping"}
+	cleaning   = allowance{"telemetry/safetext", "what no terminal may be told"}
 	masking    = allowance{"controllers/redact", "what no record may hold"}
 	sending    = allowance{"telemetry/safebytes", "what no reader may be sent"}
 	traces     = allowance{"telemetry", "traces and the journal"}
@@ -68,10 +68,10 @@ var (
 
 // rules is the import table of the architecture.
 var rules = []rule{
-	{pkg: "controllers/prose", pure: true, why: "it knows English and no loop", ours: []allowance{cleaning}},
-	{pkg: "controllers/decision", pure: true, why: "the vocabulary stands below everything but English", ours: []allowance{wording}},
+	{pkg: "telemetry/prose", pure: true, why: "it knows English and no loop", ours: []allowance{cleaning}},
+	{pkg: "telemetry/decision", pure: true, why: "the vocabulary stands below everything but English", ours: []allowance{wording}},
 	{pkg: "controllers/diagnosis", pure: true, why: "words of the cluster in, causes out", ours: []allowance{vocabulary, wording}},
-	{pkg: "controllers/safetext", pure: true, why: "it knows characters alone"},
+	{pkg: "telemetry/safetext", pure: true, why: "it knows characters alone"},
 	{pkg: "controllers/redact", pure: true, why: "it knows texts alone, and what hides in them", ours: []allowance{cleaning}},
 	{pkg: "controllers/agreement", pure: true, why: "it compares words, for tests alone", ours: []allowance{vocabulary, causesOf, wording}},
 	{pkg: "controllers/rollingupdate", pure: true, why: "arithmetic needs no vocabulary but its own", ours: []allowance{wording}},

@@ -1,8 +1,8 @@
 package controllers
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // outageTries is how many tries an API server that is down may cost a key: with

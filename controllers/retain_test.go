@@ -6,8 +6,8 @@ import (
 	"testing"
 	"weak"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // What is recorded of a sync keeps none of the rest alive: neither the turn nor

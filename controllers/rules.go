@@ -3,7 +3,7 @@ package controllers
 import (
 	_ "embed"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 //go:embed RULES.md

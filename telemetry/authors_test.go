@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // A change says by whom, and that nobody knows where it is so. The API server signs

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // maxLinks bounds the links of one chain: a long rollout hangs together as one.

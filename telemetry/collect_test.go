@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // scripted is an archive that shows the same syncs to every walk, or fails one.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // BenchmarkRecord records as fast as it can, with nobody watching and with 200

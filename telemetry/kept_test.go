@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // keptSaga is a journal with the rollout of the stories in it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestTracesOfAnObject between two numbers, the newest so many of them, as traces and as marks.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Lack is what an API server lacks that cannot serve.

@@ -1,6 +1,6 @@
 package telemetry
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import "github.com/loopscope/loopscope/telemetry/decision"
 
 // The codes that the worker around the loops gives to timers, causes and
 // sentences of its own.

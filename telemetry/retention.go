@@ -4,7 +4,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Class is why a trace is kept longer than the newest ones.

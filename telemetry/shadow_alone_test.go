@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestShadowSettlesLater: a difference counts when nothing has explained it for long enough.

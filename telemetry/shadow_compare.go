@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Add compares syncs, which come in their order.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // watching is a stream of syncs of one Deployment in a process that only watches.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
 

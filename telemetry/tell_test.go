@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestBeatsOfEvents tells what others did, and of a pod's changes the one that matters most.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TraceVersion is the version of the Trace's JSON ("loopscope.trace.v1+json").

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // WriteStatus is the Write.Kind of the status that a sync's report publishes.

@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/loopscope/loopscope/controllers/prose"
+import "github.com/loopscope/loopscope/telemetry/prose"
 
 // DecisionsBody is the algorithm of one loop.
 func DecisionsBody(v Decisions) templ.Component {

@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/loopscope/loopscope/controllers/prose"
+import "github.com/loopscope/loopscope/telemetry/prose"
 
 // FindingsPart is what keeps the pods, each with the words of the cluster and a
 // command that shows more.

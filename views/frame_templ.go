@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Page is the frame with a body in it.

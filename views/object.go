@@ -3,7 +3,7 @@ package views
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Object is what the pages of a Deployment and of a ReplicaSet share: what is

@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/loopscope/loopscope/controllers/prose"
+import "github.com/loopscope/loopscope/telemetry/prose"
 
 // ReplicaSetBody is the page of one ReplicaSet.
 func ReplicaSetBody(v ReplicaSet) templ.Component {

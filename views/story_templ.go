@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/loopscope/loopscope/controllers/prose"
+import "github.com/loopscope/loopscope/telemetry/prose"
 
 // StoryBody is one rollout, told in order.
 func StoryBody(v Story) templ.Component {

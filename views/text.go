@@ -13,7 +13,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Tone is how a mark is coloured; it is never shown without its word.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 

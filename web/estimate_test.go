@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestEstimatesAreShown: the page of a Deployment has one line for when its

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 const hidden = "a\x1b[2J\u009b31m\u202eb\u200bc\u2028d\U000e0041e\x7f"

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // maxLanePods bounds the pods of a ReplicaSet that have lanes: of more no line

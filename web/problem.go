@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 

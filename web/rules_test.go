@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // writtenRules are those of the document, as the program has them.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // TestSpansAgree keeps ages on a page equal to those in the sentences of the

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/static"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/flow"
 )

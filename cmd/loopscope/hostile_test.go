@@ -18,11 +18,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/history"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
 

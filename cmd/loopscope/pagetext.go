@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/prose"
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // pageText is words of a page in which ages and countdowns are instants.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // safeWriter passes text on as safetext.Text would, in whatever pieces it comes. It is safe for

@@ -7,14 +7,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
-	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // explainText prints a trace for a terminal: the sentence first, then what was

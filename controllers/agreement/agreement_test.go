@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/controllers/agreement"
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Each kind of contradiction is seen, and a sync without one is left alone.

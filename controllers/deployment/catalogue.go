@@ -3,7 +3,7 @@ package deployment
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Catalogue declares every question of the Deployment loop in the order in

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestCatalogue keeps the catalogue in the form that pages and texts rely on.

@@ -3,8 +3,8 @@ package deployment
 import (
 	"strconv"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // hasNew asks whether there is a ReplicaSet for the template ([RR-1], [RC-4], and

@@ -1,6 +1,6 @@
 package deployment
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import "github.com/loopscope/loopscope/telemetry/decision"
 
 // Decide is the first round of a sync.
 func Decide(s *Snapshot) decision.Verdict { return NewSync(s).Decide() }

@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The limits of a snapshot that comes from outside.

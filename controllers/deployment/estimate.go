@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // The codes of an estimate that is not known, beside those of held writes.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestEstimateOfAnyMoment: what is due is not said to complete in 0s.

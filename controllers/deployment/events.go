@@ -3,7 +3,7 @@ package deployment
 import (
 	"fmt"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // events are the Kubernetes Events of the sync, in the order of its writes

@@ -3,8 +3,8 @@ package deployment_test
 import (
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // FuzzSync gives arbitrary text to a whole sync. What Decode refuses it must

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 var update = flag.Bool("update", false, "write what the code says into testdata/golden")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // unreadable is the answer of a question that is answered with a name, where

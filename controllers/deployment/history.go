@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // cleanUp is [H-1]: it deletes the oldest revisions beyond the limit and reports

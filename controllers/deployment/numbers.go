@@ -3,7 +3,7 @@ package deployment
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The names of the facts that Numbers returns and sentences count with.

@@ -1,6 +1,6 @@
 package deployment
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import "github.com/loopscope/loopscope/telemetry/decision"
 
 // publish decides whether the status is written now, later or not at all: where
 // it differs from the published one, and nobody may be waiting for the

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // rolling is in the middle of a rollout, with a status that shows everything.

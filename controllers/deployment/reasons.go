@@ -1,8 +1,8 @@
 package deployment
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The codes of timers.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 func known(code string) bool {

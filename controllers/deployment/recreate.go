@@ -1,6 +1,6 @@
 package deployment
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import "github.com/loopscope/loopscope/telemetry/decision"
 
 // recreate takes everything down before it starts anything ([RC-1]).
 func (t *decider) recreate() {

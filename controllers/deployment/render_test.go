@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // render writes what a sync did as text that is read and compared.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // doneBefore is true where the published condition says that this rollout is

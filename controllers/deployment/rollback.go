@@ -3,7 +3,7 @@ package deployment
 import (
 	"strconv"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // rollbackTo is the revision that the deprecated annotation asks for. What is

@@ -3,8 +3,8 @@ package deployment
 import (
 	"fmt"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // roll is a rolling update ([RR-1] to [RR-4]).

@@ -1,9 +1,9 @@
 package deployment
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // RolloutStatus is what `kubectl rollout status` does with the status of the

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // recent is for how long a sentence tells what has just happened to a Deployment.

@@ -3,7 +3,7 @@ package deployment
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // withRecentChange adds what others lately did to a settled Deployment, which has its

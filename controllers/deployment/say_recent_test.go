@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestNews says what becomes of news in the sentence of a Deployment at rest: of 8 pods

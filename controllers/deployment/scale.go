@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // scaled is [D-10]: does an active ReplicaSet remember another wanted number?

@@ -3,7 +3,7 @@ package deployment
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // settle computes the report after the last round: the status as it follows

@@ -3,7 +3,7 @@ package deployment
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // SnapshotVersion is written into every snapshot. A reader refuses a newer one.

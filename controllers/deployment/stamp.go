@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // historyLimit bounds the revision-history annotation, in bytes ([G-3]).

@@ -3,7 +3,7 @@ package deployment
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // calculate fills in the counts and the Available condition ([ST-1], [ST-2]). The counts

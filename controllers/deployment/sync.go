@@ -3,7 +3,7 @@ package deployment
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Sync is one sync of a Deployment: the decision.Core of the loop. It is not safe

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // strategies of a Deployment.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // world is a model of one Deployment in a cluster: its spec and status, its

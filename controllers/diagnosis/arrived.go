@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Mentions reports whether a message of the cluster has the name of an object, as a

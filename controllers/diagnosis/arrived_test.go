@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // What pods lack is not said to be missing when it is there.

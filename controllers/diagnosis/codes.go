@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The codes of findings, the most fundamental first: what stands further up has to

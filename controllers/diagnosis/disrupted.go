@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Lately is for how long the end of a pod may tell why its owner lacks one. What is

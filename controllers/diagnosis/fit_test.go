@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 func TestLength(t *testing.T) {

@@ -3,8 +3,8 @@ package diagnosis
 import (
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Unanswered says why a write got no answer; ok where that is what became of it.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // say is what the pods do, read after "3 new pods ". It fills in what ends it.

@@ -3,7 +3,7 @@ package diagnosis
 import (
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // shortage is what keeps pods from every node, in a few words, and what ends it.

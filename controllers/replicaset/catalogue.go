@@ -1,6 +1,6 @@
 package replicaset
 
-import "github.com/loopscope/loopscope/controllers/decision"
+import "github.com/loopscope/loopscope/telemetry/decision"
 
 // toReport and toEnd are where an answer leads that no question follows.
 const (

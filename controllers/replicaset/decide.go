@@ -3,7 +3,7 @@ package replicaset
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // parentRecheck is how soon a sync looks again after a live read contradicted

@@ -3,8 +3,8 @@ package replicaset
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // assumedUsual is how long a pod takes to become ready where nothing is known of it.

@@ -1,7 +1,7 @@
 package replicaset
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // events are the words of [EV-2] for everything that was created or deleted and

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 var update = flag.Bool("update", false, "write what the code says into testdata/golden")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // hold records the creation or deletion that is refused for now, if there would

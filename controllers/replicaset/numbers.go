@@ -1,7 +1,7 @@
 package replicaset
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Numbers are the key numbers of the object as facts of this sync.

@@ -3,7 +3,7 @@ package replicaset
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // publish decides whether the status is written now, later or not at all. It is

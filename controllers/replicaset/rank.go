@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // victimFacts bounds the victims whose ranking is recorded, so that a trace

@@ -3,7 +3,7 @@ package replicaset
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // After returns the snapshot for the next round of the same sync. What acting

@@ -1,9 +1,9 @@
 package replicaset
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // working tells what this sync wrote or, where nobody acted, would write. Pods

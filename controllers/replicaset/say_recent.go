@@ -1,8 +1,8 @@
 package replicaset
 
 import (
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // withRecentChange adds which pods a settled object lately adopted or released.

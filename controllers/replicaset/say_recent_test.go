@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // TestNews says what becomes of news in the sentence of a ReplicaSet at rest.

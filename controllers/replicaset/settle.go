@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // ExpectationsTimeout is how long a creation or deletion that was not seen

@@ -3,7 +3,7 @@ package replicaset
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The answers of RS-8.size.

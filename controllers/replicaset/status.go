@@ -3,7 +3,7 @@ package replicaset
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // replicaFailure is the only condition of this loop.

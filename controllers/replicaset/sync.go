@@ -3,7 +3,7 @@ package replicaset
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Sync is one sync of a ReplicaSet, or of anything in the form of one: the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // decider is one pass of Decide: the snapshot it reads and the verdict it writes.

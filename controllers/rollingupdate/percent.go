@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // maxCount is the largest count that an API object can hold (int32). Results

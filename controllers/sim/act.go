@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // do carries out one action of the Deployment's loop.

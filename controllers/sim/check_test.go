@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // bounds computes ceiling and floor once more, the slow way.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // MaxPods bounds the pods of a Cluster. Creating more is refused like by a quota.

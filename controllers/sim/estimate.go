@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Estimate says when the rollout of a recorded snapshot may complete, or why nobody

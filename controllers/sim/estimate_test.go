@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // rolling is a rollout: so many new pods of which some are available, and so many old

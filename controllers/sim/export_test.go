@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Misdecide lets the cluster's Deployment be decided in another way, so that a

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 func amount(t *rapid.T, label string) deployment.IntOrPercent {

@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Bound is how far a run goes at most. A part that is 0 stands for its usual value.

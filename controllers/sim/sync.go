@@ -3,9 +3,9 @@ package sim
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // sync runs one sync: of the Deployment, or of a ReplicaSet.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // overflow is a statement that fails whenever it is run.

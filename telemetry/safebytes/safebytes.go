@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // Text is a text with a blank for each hidden character, and for each byte that belongs

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry/safebytes"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 func TestText(t *testing.T) {

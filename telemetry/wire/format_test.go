@@ -13,10 +13,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // kept is syncs of an earlier day as JSON, with the bytes that they became.

@@ -3,9 +3,9 @@ package wire
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 func (w *coder) disruption(d *decision.Disruption) {

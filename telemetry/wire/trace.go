@@ -3,8 +3,8 @@ package wire
 import (
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 func (w *coder) trace(t *telemetry.Trace) {

@@ -3,7 +3,7 @@ package flow
 import (
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Sizes in CSS pixels.

@@ -17,10 +17,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/history"
 	"github.com/loopscope/loopscope/telemetry/metrics"
 	"github.com/loopscope/loopscope/telemetry/otlp"

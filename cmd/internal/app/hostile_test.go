@@ -10,8 +10,8 @@ import (
 	"github.com/gorilla/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // TestHostileServer: what an API server says in refusing a probe reaches no reader with a

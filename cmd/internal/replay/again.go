@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // again goes through a recorded sync as the loop does, and compares.

@@ -27,8 +27,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers"
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // plane stands in for an API server: it numbers versions, names pods, lets them

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // authorsManifest is the Deployment as files have it: with a size and an image.

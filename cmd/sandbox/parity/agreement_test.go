@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/controllers/agreement"
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // mostProblems bounds what a run prints.

@@ -12,10 +12,10 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/tools/txtar"
 
-	"github.com/loopscope/loopscope/controllers/decision"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // catalogues are all questions, with the directory of their goldens.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/prose"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // Tone is the outcome of an object, for a person. There are five, each with a

@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/loopscope/loopscope/controllers/prose"
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 func TestClip(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/loopscope/loopscope/controllers/safetext"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // Ellipsis stands where something was left out.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/decision"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 func TestSentenceAt(t *testing.T) {
