@@ -8,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // parent is one of the kinds that adopt, with one of its children.
@@ -29,9 +27,9 @@ func parents() []parent {
 		return func(name string) metav1.Object { return webPod(name, kind) }
 	}
 	return []parent{
-		{telemetry.LoopDeployment, kindDeployment, func() runtime.Object { return webDeployment() }, set},
-		{telemetry.LoopReplicaSet, kindReplicaSet, func() runtime.Object { return setStatus(keeper(kindReplicaSet, 1), 1) }, pod(kindReplicaSet)},
-		{telemetry.LoopReplicationController, kindReplicationController, func() runtime.Object { return setStatus(keeper(kindReplicationController, 1), 1) }, pod(kindReplicationController)},
+		{"deployment", kindDeployment, func() runtime.Object { return webDeployment() }, set},
+		{"replicaset", kindReplicaSet, func() runtime.Object { return setStatus(keeper(kindReplicaSet, 1), 1) }, pod(kindReplicaSet)},
+		{"replicationcontroller", kindReplicationController, func() runtime.Object { return setStatus(keeper(kindReplicationController, 1), 1) }, pod(kindReplicationController)},
 	}
 }
 

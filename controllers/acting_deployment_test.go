@@ -5,8 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // act is one kind of write, in what brings it about. Each is met with every answer.
@@ -160,13 +158,13 @@ func unready(p *corev1.Pod) *corev1.Pod {
 // actingRows is the whole table.
 func actingRows() (all []actingRow) {
 	for _, a := range deploymentActs() {
-		a.loop = telemetry.LoopDeployment
+		a.loop = "deployment"
 		all = append(all, a.rows()...)
 	}
-	for _, a := range keeperActs(telemetry.LoopReplicaSet, kindReplicaSet) {
+	for _, a := range keeperActs("replicaset", kindReplicaSet) {
 		all = append(all, a.rows()...)
 	}
-	for _, a := range keeperActs(telemetry.LoopReplicationController, kindReplicationController) {
+	for _, a := range keeperActs("replicationcontroller", kindReplicationController) {
 		all = append(all, a.rows()...)
 	}
 	for _, rows := range [][]actingRow{claimRows(), nameRows(), guardRows(), holdRows(), eventRows(), otherRows(), watchRows()} {

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // holdRows say which changes of a status wait for more to come, and which may not.
@@ -47,7 +45,7 @@ func deploymentHoldRows() (rows []actingRow) {
 		more(s, d, rs)
 		s.loop.deferred.note("shop/web", "uid-web", actingAt.Add(-time.Second))
 		for range 20 {
-			s.opts.Ledger.lags.note(telemetry.LoopReplicaSet, time.Second)
+			s.opts.Ledger.lags.note("replicaset", time.Second)
 		}
 	})
 	add("one more, and a generation", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
@@ -109,7 +107,7 @@ func keeperHoldRows() (rows []actingRow) {
 			h.said = [3]int32{3, 1, 1}
 			s.loop.deferred.note("shop/web", "uid-web", actingAt.Add(-time.Second))
 			for range 20 {
-				s.opts.Ledger.lags.note(telemetry.LoopDeployment, time.Second)
+				s.opts.Ledger.lags.note("deployment", time.Second)
 			}
 		})
 		add("the last pod is available", func(_ *scene, h *holding) { h.ready = 3 })

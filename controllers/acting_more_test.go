@@ -7,13 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // deploymentRow is a situation of the Deployment loop.
 func deploymentRow(section, name string, arrange func(s *scene)) actingRow {
-	return actingRow{section: section, name: name, loop: telemetry.LoopDeployment, arrange: arrange}
+	return actingRow{section: section, name: name, loop: "deployment", arrange: arrange}
 }
 
 // nameRows are who has the name of a ReplicaSet that is to be created.
@@ -225,10 +223,10 @@ func watchRows() (rows []actingRow) {
 	}
 	deployments := deploymentActs()
 	for i := range deployments {
-		deployments[i].loop = telemetry.LoopDeployment
+		deployments[i].loop = "deployment"
 	}
 	add(deployments)
-	add(keeperActs(telemetry.LoopReplicaSet, kindReplicaSet))
-	add(keeperActs(telemetry.LoopReplicationController, kindReplicationController))
+	add(keeperActs("replicaset", kindReplicaSet))
+	add(keeperActs("replicationcontroller", kindReplicationController))
 	return rows
 }

@@ -11,8 +11,6 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // TestActingNamespaces: the metadata of namespaces is watched, and nothing else of them. A
@@ -21,7 +19,7 @@ func TestActingNamespaces(t *testing.T) {
 	for _, answer := range []string{"taken", "401 unauthorized", "403 by RBAC", "404 not found", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, telemetry.LoopDeployment, overHTTP2)
+			s := newScene(t, "deployment", overHTTP2)
 			if answer != "taken" {
 				times := 0
 				if !strings.HasPrefix(answer, "40") {

@@ -3,7 +3,6 @@ package controllers
 import (
 	"testing"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -23,7 +22,7 @@ func TestActingRestoresWhatWasDecidedOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, telemetry.LoopDeployment, overHTTP2)
+			s := newScene(t, "deployment", overHTTP2)
 			d := webDeployment()
 			d.Annotations[annotationRollback] = "1"
 			s.have(d, webSet(1, 0), webSet(2, 3))

@@ -37,9 +37,9 @@ type scene struct {
 
 // userAgents are those of the clients of the manager, by loop.
 var userAgents = map[string]string{
-	telemetry.LoopDeployment:            "loopscope/test deployment-controller",
-	telemetry.LoopReplicaSet:            "loopscope/test replicaset-controller",
-	telemetry.LoopReplicationController: "loopscope/test replication-controller",
+	"deployment":            "loopscope/test deployment-controller",
+	"replicaset":            "loopscope/test replicaset-controller",
+	"replicationcontroller": "loopscope/test replication-controller",
 }
 
 // transport is how a scene's loop reaches the API server.
@@ -98,11 +98,11 @@ func (s *scene) build(loop string) {
 	s.caches = &caches{factory: f}
 	var err error
 	switch loop {
-	case telemetry.LoopDeployment:
+	case "deployment":
 		s.loop, err = NewDeployment(s.t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
-	case telemetry.LoopReplicaSet:
+	case "replicaset":
 		s.loop, err = NewReplicaSet(s.t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
-	case telemetry.LoopReplicationController:
+	case "replicationcontroller":
 		s.loop, err = NewReplicationController(s.t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, s.opts)
 	}
 	if err != nil {

@@ -34,7 +34,7 @@ func TestActingUnblock(t *testing.T) {
 		for _, answer := range []string{"taken", "401 unauthorized", "403 by RBAC", "404 not found", "429 once, Retry-After 0", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
 			t.Run(code+"/"+answer, func(t *testing.T) {
 				t.Parallel()
-				s := newScene(t, telemetry.LoopReplicaSet, overHTTP2)
+				s := newScene(t, "replicaset", overHTTP2)
 				if a := answerNamed(answer); answer != "taken" {
 					s.server.script(max(a.times, 0), a.reply, func(x *sent) bool { return !strings.Contains(x.Query, "watch=") })
 				}

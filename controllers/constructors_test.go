@@ -10,8 +10,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // A constructor that cannot add its indexes or its handlers says which, and of what.
@@ -22,17 +20,17 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		indexes       []string // that are there already
 		want          string
 	}{
-		{telemetry.LoopDeployment, p, nil, "add index podController"},
-		{telemetry.LoopDeployment, p, []string{podController}, "watch pods"},
-		{telemetry.LoopDeployment, rs, nil, "add index controllerUID"},
-		{telemetry.LoopDeployment, rs, []string{controllerUID}, "add index orphanSets"},
-		{telemetry.LoopDeployment, rs, []string{controllerUID, orphanSets}, "watch replicasets"},
-		{telemetry.LoopDeployment, d, nil, "watch deployments"},
-		{telemetry.LoopReplicaSet, rs, nil, "add index controllerUID"},
-		{telemetry.LoopReplicaSet, rs, []string{controllerUID}, "watch replicasets"},
-		{telemetry.LoopReplicaSet, p, []string{podController, cache.NamespaceIndex}, "add index podHash"},
-		{telemetry.LoopReplicaSet, p, []string{podController, podHash, cache.NamespaceIndex}, "watch pods"},
-		{telemetry.LoopReplicationController, rc, nil, "watch replicationcontrollers"},
+		{"deployment", p, nil, "add index podController"},
+		{"deployment", p, []string{podController}, "watch pods"},
+		{"deployment", rs, nil, "add index controllerUID"},
+		{"deployment", rs, []string{controllerUID}, "add index orphanSets"},
+		{"deployment", rs, []string{controllerUID, orphanSets}, "watch replicasets"},
+		{"deployment", d, nil, "watch deployments"},
+		{"replicaset", rs, nil, "add index controllerUID"},
+		{"replicaset", rs, []string{controllerUID}, "watch replicasets"},
+		{"replicaset", p, []string{podController, cache.NamespaceIndex}, "add index podHash"},
+		{"replicaset", p, []string{podController, podHash, cache.NamespaceIndex}, "watch pods"},
+		{"replicationcontroller", rc, nil, "watch replicationcontrollers"},
 	} {
 		client := fake.NewClientset()
 		f := informers.NewSharedInformerFactory(client, 0)
@@ -46,11 +44,11 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		stopped.RunWithContext(ctx)
 		var err error
 		switch c.loop {
-		case telemetry.LoopDeployment:
+		case "deployment":
 			_, err = NewDeployment(t.Context(), deployments, sets, pods, client, Options{})
-		case telemetry.LoopReplicaSet:
+		case "replicaset":
 			_, err = NewReplicaSet(t.Context(), sets, pods, client, Options{})
-		case telemetry.LoopReplicationController:
+		case "replicationcontroller":
 			_, err = NewReplicationController(t.Context(), controllers, pods, client, Options{})
 		}
 		if got := fmt.Sprint(err); len(got) < len(c.want) || got[:len(c.want)] != c.want {

@@ -15,6 +15,7 @@ import (
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -58,7 +59,7 @@ type deploymentController struct {
 // NewDeployment builds the Deployment loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
 func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	l := newLoop(telemetry.LoopDeployment, "deployment-controller", client, opts)
+	l := newLoop(deployment.Loop.Name, "deployment-controller", client, opts)
 	l.limit = deploymentTries
 	l.queue = newQueue(queueOptions{Name: "deployment", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {

@@ -9,6 +9,7 @@ import (
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -19,7 +20,7 @@ import (
 func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespace, name string, opts Options) (*telemetry.Trace, error) {
 	opts = opts.withDefaults()
 	opts.Mode = Watch
-	l := &Loop{name: telemetry.LoopDeployment, opts: opts, client: client, queue: newQueue(queueOptions{Clock: opts.Clock})}
+	l := &Loop{name: deployment.Loop.Name, opts: opts, client: client, queue: newQueue(queueOptions{Clock: opts.Clock})}
 	stores, err := readOnce(ctx, client, namespace, name)
 	if err != nil {
 		return nil, RedactError(err)

@@ -35,7 +35,7 @@ func TestExplainSeesWhatASyncSees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+	s, err := decided(trace)
 	if err != nil {
 		t.Fatalf("result %s, snapshot: %v", trace.Result, err)
 	}
@@ -74,7 +74,7 @@ func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+		s, err := decided(trace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,4 +85,13 @@ func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
 			t.Errorf("actions %+v with outcomes %+v", actions, trace.Rounds[0].Outcomes)
 		}
 	}
+}
+
+// decided is what a sync of a Deployment decided on.
+func decided(x *telemetry.Trace) (*deployment.Snapshot, error) {
+	s, err := x.Decided(Loops)
+	if err != nil {
+		return nil, err
+	}
+	return s.(*deployment.Snapshot), nil
 }

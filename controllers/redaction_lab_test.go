@@ -19,10 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/otlp"
 	"github.com/loopscope/loopscope/telemetry/safetext"
 	"github.com/loopscope/loopscope/web"
@@ -46,7 +43,7 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 	t.Helper()
 	lab := &laboratory{t: t}
 	clock := clocktesting.NewFakeClock(laboratoryTime)
-	journal := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Clock: clock.Now})
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: Loops, Epoch: "7c41", Clock: clock.Now})
 	client := answering(after, replies[reply])
 	f := informers.NewSharedInformerFactory(client, 0)
 	opts := Options{Clock: clock, Recorder: journal, Managers: NewManagers(), Logger: slog.New(slog.NewJSONHandler(&lab.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -142,7 +139,7 @@ func (lab *laboratory) read(journal *telemetry.Journal, now func() time.Time) {
 	for _, l := range lab.loops {
 		loops = append(loops, l.State())
 	}
-	s, err := web.New(web.Options{Journal: journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue}, Now: now,
+	s, err := web.New(web.Options{Journal: journal, Now: now,
 		Loops: func() []telemetry.LoopState { return loops }, Logger: slog.New(slog.NewJSONHandler(&lab.out, nil))})
 	check(lab.t, err)
 	paths := []string{"/deployments", "/queues", "/debug/controllers", "/export.jsonl"}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -34,7 +35,7 @@ type replicaSetController struct {
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
 func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	l := newLoop(telemetry.LoopReplicaSet, "replicaset-controller", client, opts)
+	l := newLoop(replicaset.Loop.Name, "replicaset-controller", client, opts)
 	l.queue = newQueue(queueOptions{Name: "replicaset", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	if err := addIndex(sets.Informer(), controllerUID, indexController); err != nil {
 		return nil, err

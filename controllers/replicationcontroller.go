@@ -12,14 +12,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
 // NewReplicationController builds the ReplicationController loop on shared
 // informers, registers its handlers and starts nothing. The informers may be
 // started before Run. It is the ReplicaSet loop over another kind ([RM-1]).
 func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	l := newLoop(telemetry.LoopReplicationController, "replication-controller", client, opts)
+	l := newLoop(replicaset.ControllerLoop.Name, "replication-controller", client, opts)
 	l.queue = newQueue(queueOptions{Name: "replicationmanager", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	o := replicationControllers{lister: controllers.Lister(), client: client}
 	return l, l.keepPods(o, controllers.Informer(), pods)

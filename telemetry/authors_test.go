@@ -40,7 +40,7 @@ func TestManagersOfACause(t *testing.T) {
 
 // A size that came together with another program's write may be that one's.
 func TestShadowOfSeveralWriters(t *testing.T) {
-	s := NewShadow()
+	s := NewShadow(TestLoops)
 	if !slices.ContainsFunc((&Cause{Manager: ControllerManager + ", helm"}).Managers(), s.foreign) {
 		t.Error("helm is taken for the other controller")
 	}

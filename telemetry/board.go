@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ type Board struct {
 	mu       sync.RWMutex // guards the maps, which change when objects come, go or change owner
 	rows     map[Object]*place
 	children map[Object]map[Object]*place // by loop, namespace and owner
+	loops    map[string]int               // how many objects each has
 }
 
 // place is where the row of an object is found. Rows are replaced and never changed.
@@ -44,7 +46,7 @@ type Row struct {
 }
 
 func newBoard() *Board {
-	return &Board{rows: map[Object]*place{}, children: map[Object]map[Object]*place{}}
+	return &Board{rows: map[Object]*place{}, children: map[Object]map[Object]*place{}, loops: map[string]int{}}
 }
 
 // put makes t the newest trace of its object. Calls are made one at a time.
@@ -109,6 +111,7 @@ func (b *Board) insert(o Object, p *place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rows[o] = p
+	b.loops[o.Loop]++
 	b.join(o, p)
 }
 
@@ -125,6 +128,9 @@ func (b *Board) remove(o Object, p *place) {
 	defer b.mu.Unlock()
 	b.leave(o, p)
 	delete(b.rows, o)
+	if b.loops[o.Loop]--; b.loops[o.Loop] == 0 {
+		delete(b.loops, o.Loop)
+	}
 }
 
 // join adds an object to the children of its owner. The board is locked.
@@ -213,6 +219,13 @@ func (b *Board) Children(loop, namespace, owner string) []*Trace {
 	}
 	b.mu.RUnlock()
 	return traces(rows(places))
+}
+
+// Loops are the names of those that have objects, sorted.
+func (b *Board) Loops() []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Sorted(maps.Keys(b.loops))
 }
 
 // Len is the number of live objects of all loops.

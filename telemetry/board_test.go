@@ -19,18 +19,18 @@ func names(traces []*Trace) []string {
 }
 
 func TestBoardListsTheNewestOfEveryLiveObject(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 2})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 2})
 	for i := range 5 {
 		j.Record(quiet(fmt.Sprintf("web-%d", 4-i)))
 	}
 	record(j,
-		&Trace{Object: Object{LoopDeployment, "bank", "zeta"}},
-		&Trace{Object: Object{LoopReplicaSet, "shop", "web-0"}},
+		&Trace{Object: Object{"deployment", "bank", "zeta"}},
+		&Trace{Object: Object{"replicaset", "shop", "web-0"}},
 		quiet("web-3"),
 		&Trace{Object: object("web-1"), Gone: true},
 		&Trace{Object: object("never-seen"), Gone: true})
 	want := []string{"bank/zeta", "shop/web-0", "shop/web-2", "shop/web-3", "shop/web-4"}
-	if diff := cmp.Diff(want, names(j.Board().List(LoopDeployment))); diff != "" {
+	if diff := cmp.Diff(want, names(j.Board().List("deployment"))); diff != "" {
 		t.Errorf("deployments (-want +got):\n%s", diff)
 	}
 	if tr, ok := j.Board().Get(object("web-3")); !ok || tr.Seq != 8 {
@@ -43,13 +43,13 @@ func TestBoardListsTheNewestOfEveryLiveObject(t *testing.T) {
 
 func TestBoardChildren(t *testing.T) {
 	child := func(name, owner string, gone bool) *Trace {
-		return &Trace{Object: Object{LoopReplicaSet, "shop", name}, Owner: owner, Gone: gone}
+		return &Trace{Object: Object{"replicaset", "shop", name}, Owner: owner, Gone: gone}
 	}
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	record(j, child("web-b", "web", false), child("web-a", "web", false), child("api-a", "api", false), child("orphan", "", false))
 	check := func(when, owner string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(append([]string{}, want...), names(j.Board().Children(LoopReplicaSet, "shop", owner))); diff != "" {
+		if diff := cmp.Diff(append([]string{}, want...), names(j.Board().Children("replicaset", "shop", owner))); diff != "" {
 			t.Errorf("%s, children of %s (-want +got):\n%s", when, owner, diff)
 		}
 	}
@@ -78,7 +78,7 @@ func TestBoardRemembersToneAndWrites(t *testing.T) {
 	known.Sentence.Since = at(6)
 	wrote := say(5, decision.ToneMoving, "a")
 	wrote.Result = ResultWrote
-	j := NewJournal(JournalOptions{Recent: 1, Wrote: 1})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 1, Wrote: 1})
 	var never time.Time
 	for i, c := range []struct {
 		trace *Trace
@@ -113,7 +113,7 @@ func TestBoardRemembersToneAndWrites(t *testing.T) {
 }
 
 func TestWritesAreFoundByWhatTheyWrote(t *testing.T) {
-	j := NewJournal(JournalOptions{Writes: 6})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Writes: 6})
 	rs := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-7d4b9c6f5x"}
 	scaled := outcome(ResultWrote, "web", decision.Action{Kind: decision.UpdateReplicaSet, Target: rs}, decision.Outcome{State: decision.Written, RV: "101"})
 	scaled.Report = &decision.Report{Outcome: &decision.Outcome{State: decision.Written, RV: "102"}}
@@ -122,7 +122,7 @@ func TestWritesAreFoundByWhatTheyWrote(t *testing.T) {
 		decision.Outcome{State: decision.Written, RV: "104", Names: []string{"web-new"}})
 	pods := outcome(ResultWrote, "web-7d4b9c6f5x", decision.Action{Kind: decision.CreatePods, Target: rs, Count: 2},
 		decision.Outcome{State: decision.Partly, Names: []string{"web-7d4b9c6f5x-aaaaa", "web-7d4b9c6f5x-bbbbb"}})
-	pods.Loop = LoopReplicaSet
+	pods.Loop = "replicaset"
 	record(j, scaled, refused, created, pods)
 	for _, c := range []struct {
 		kind, name, rv string

@@ -78,7 +78,7 @@ func (e *Excerpt) armed(t *Trace, c *Cause) *Trace {
 // effects are the syncs that took a write of this one as a cause.
 func (e *Excerpt) effects(t *Trace) []step {
 	var steps []step
-	for _, w := range t.Writes() {
+	for _, w := range t.Writes(e.loops) {
 		what, ok := w.what(t.Namespace)
 		if !ok {
 			continue
@@ -95,7 +95,7 @@ func (e *Excerpt) effects(t *Trace) []step {
 // grow walks outwards from a sync, level by level, so that the bound cuts what
 // is farthest away.
 func (e *Excerpt) grow(t *Trace, around func(*Trace) []step) *Link {
-	root := linkTo(nil, t)
+	root := e.link(nil, t)
 	met, left := map[*Trace]bool{t: true}, maxLinks
 	level := map[*Link]*Trace{root: t}
 	order := []*Link{root}
@@ -108,7 +108,7 @@ func (e *Excerpt) grow(t *Trace, around func(*Trace) []step) *Link {
 					continue
 				}
 				left--
-				link := linkTo(s.cause, s.sync)
+				link := e.link(s.cause, s.sync)
 				at.Links = append(at.Links, link)
 				if s.sync == nil {
 					continue
@@ -126,11 +126,11 @@ func (e *Excerpt) grow(t *Trace, around func(*Trace) []step) *Link {
 	return root
 }
 
-func linkTo(c *Cause, t *Trace) *Link {
+func (e *Excerpt) link(c *Cause, t *Trace) *Link {
 	l := &Link{Cause: c}
 	if t != nil {
 		hit := t.Hit(t.Class(DefaultSlow))
-		l.Sync, l.Writes = &hit, t.Writes()
+		l.Sync, l.Writes = &hit, t.Writes(e.loops)
 	}
 	return l
 }

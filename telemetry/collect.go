@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // maxCollected bounds the syncs that Collect reads for one story.
@@ -16,12 +18,12 @@ const around = 10 * time.Minute
 // errEnough ends a walk through an archive.
 var errEnough = errors.New("enough")
 
-// Collect reads from an archive what a Story of a Deployment needs, that was
+// Collect reads from an archive what a Story of an object needs, that was
 // under way at that moment or the last one before it: its syncs back to where it
-// was settled and forward to where it was so again, and those of its ReplicaSets
-// in between. It returns the sync in force at that moment first, and
+// was settled and forward to where it was so again, and those of the objects that
+// it controls in between. It returns the sync in force at that moment first, and
 // ErrNotKept where there is none.
-func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []*Trace, error) {
+func Collect(ctx context.Context, loops decision.Loops, a Archive, o Object, at time.Time) (*Trace, []*Trace, error) {
 	now, err := a.AsOf(ctx, o, at)
 	if err != nil {
 		return nil, nil, err
@@ -37,7 +39,7 @@ func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []
 	var list []*Trace
 	q := Query{Namespace: o.Namespace, Since: from, Until: to.Add(2 * quietEnd), OldestFirst: true}
 	err = a.Each(ctx, q, func(t *Trace) error {
-		if family(now.Object, t.Object, t.Owner) {
+		if family(loops, now.Object, t.Object, t.Owner) {
 			list = append(list, t)
 		}
 		return enough(len(list) >= maxCollected)
@@ -53,17 +55,14 @@ func Collect(ctx context.Context, a Archive, o Object, at time.Time) (*Trace, []
 	return now, append(list, now), nil
 }
 
-// Around reads from an archive the syncs of t's Deployment and ReplicaSets in
-// the minutes before and after it, t itself among them.
-func Around(ctx context.Context, a Archive, t *Trace) ([]*Trace, error) {
-	head := t.Object
-	if t.Owner != "" {
-		head = Object{LoopDeployment, t.Namespace, t.Owner}
-	}
+// Around reads from an archive the syncs of t's object, its owner and all that this
+// one controls in the minutes before and after it, t itself among them.
+func Around(ctx context.Context, loops decision.Loops, a Archive, t *Trace) ([]*Trace, error) {
+	head := HeadOf(loops, t.Object, t.Owner)
 	list := []*Trace{t}
 	q := Query{Namespace: t.Namespace, Since: t.Started.Add(-around), Until: t.Started.Add(around), OldestFirst: true}
 	err := a.Each(ctx, q, func(x *Trace) error {
-		if idOf(x) != idOf(t) && (x.Object == t.Object || family(head, x.Object, x.Owner)) {
+		if idOf(x) != idOf(t) && (x.Object == t.Object || family(loops, head, x.Object, x.Owner)) {
 			list = append(list, x)
 		}
 		return enough(len(list) >= maxCollected)

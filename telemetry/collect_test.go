@@ -51,17 +51,17 @@ func toned(seq uint64, tone decision.Tone) *Trace {
 func TestCollectSaysWhatItCouldNotRead(t *testing.T) {
 	for failed, want := range map[int]string{1: "read back from sync 7: ", 2: "read on from sync 7: ", 3: "read the syncs of shop/web: "} {
 		a := &scripted{syncs: []*Trace{toned(7, decision.ToneMoving)}, failed: failed}
-		x, list, err := Collect(t.Context(), a, object("web"), time.Time{})
+		x, list, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{})
 		if x != nil || list != nil || !errors.Is(err, errScripted) || !strings.HasPrefix(err.Error(), want) || len(a.walks) != failed {
 			t.Errorf("walk %d fails: %v, %d syncs, %v; want %s…", failed, x, len(list), err, want)
 		}
 	}
 	a := &scripted{syncs: []*Trace{nil}, asOf: ErrNotKept}
-	if _, _, err := Collect(t.Context(), a, object("web"), time.Time{}); !errors.Is(err, ErrNotKept) || len(a.walks) != 0 {
+	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); !errors.Is(err, ErrNotKept) || len(a.walks) != 0 {
 		t.Errorf("there is no such sync: %v after %d walks", err, len(a.walks))
 	}
 	a = &scripted{syncs: []*Trace{toned(7, decision.ToneMoving)}, failed: 1}
-	if _, err := Around(t.Context(), a, a.syncs[0]); !errors.Is(err, errScripted) {
+	if _, err := Around(t.Context(), TestLoops, a, a.syncs[0]); !errors.Is(err, errScripted) {
 		t.Errorf("around a sync: %v", err)
 	}
 }
@@ -71,11 +71,11 @@ func TestCollectSaysWhatItCouldNotRead(t *testing.T) {
 func TestCollectEndsAtRest(t *testing.T) {
 	ok, moving := toned(1, decision.ToneOK), toned(2, decision.ToneMoving)
 	a := &scripted{syncs: []*Trace{moving, moving, ok, moving, ok}}
-	if _, _, err := Collect(t.Context(), a, object("web"), time.Time{}); err != nil || a.walks[0] != 3 || a.walks[1] != 3 || a.walks[2] != 5 {
+	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); err != nil || a.walks[0] != 3 || a.walks[1] != 3 || a.walks[2] != 5 {
 		t.Errorf("walks of %v syncs, %v; want the first settled one after a moving one", a.walks, err)
 	}
 	a = &scripted{syncs: []*Trace{ok, ok, moving, ok, ok}}
-	if _, _, err := Collect(t.Context(), a, object("web"), time.Time{}); err != nil || a.walks[0] != 4 || a.walks[1] != 1 {
+	if _, _, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{}); err != nil || a.walks[0] != 4 || a.walks[1] != 1 {
 		t.Errorf("walks of %v syncs, %v; want back beyond the settled ones", a.walks, err)
 	}
 }
@@ -87,11 +87,11 @@ func TestCollectIsBounded(t *testing.T) {
 		syncs[i] = toned(uint64(i+1), decision.ToneMoving)
 	}
 	a := &scripted{syncs: syncs}
-	x, list, err := Collect(t.Context(), a, object("web"), time.Time{})
+	x, list, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{})
 	if err != nil || x != syncs[0] || len(list) != maxCollected {
 		t.Errorf("%v, %d syncs, %v", x, len(list), err)
 	}
-	list, err = Around(t.Context(), a, syncs[3])
+	list, err = Around(t.Context(), TestLoops, a, syncs[3])
 	if err != nil || len(list) != maxCollected {
 		t.Errorf("around one: %d syncs, %v", len(list), err)
 	}
@@ -109,7 +109,7 @@ func TestCollectHasTheSyncItself(t *testing.T) {
 		met  []*Trace
 		want []uint64
 	}{"met": {[]*Trace{now, other}, []uint64{3, 2}}, "not met": {[]*Trace{other}, []uint64{2, 3}}} {
-		x, list, err := Collect(t.Context(), &besides{scripted{syncs: c.met}, now}, object("web"), time.Time{})
+		x, list, err := Collect(t.Context(), TestLoops, &besides{scripted{syncs: c.met}, now}, object("web"), time.Time{})
 		if err != nil || x != now || !slices.Equal(seqs(list), c.want) {
 			t.Errorf("%s: %v of %v, %v; want %v", name, x, seqs(list), err, c.want)
 		}
@@ -126,19 +126,19 @@ func (a *besides) AsOf(context.Context, Object, time.Time) (*Trace, error) { ret
 
 // TestAround finds a sync's family in the minutes beside it, and the sync itself first.
 func TestAround(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	begun := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	at := func(minutes time.Duration, o Object, owner string) {
 		started := begun.Add(minutes * time.Minute)
 		j.Record(&Trace{Object: o, Owner: owner, Result: ResultUnchanged, Started: started, Ended: started.Add(time.Millisecond)})
 	}
-	set := func(name string) Object { return Object{LoopReplicaSet, "shop", name} }
+	set := func(name string) Object { return Object{"replicaset", "shop", name} }
 	at(-11, object("web"), "")
 	at(-10, object("web"), "")
 	at(-1, set("web-1"), "web")
 	at(0, set("web-2"), "web")
 	at(1, set("api-1"), "api")
-	at(2, Object{LoopDeployment, "bank", "web"}, "")
+	at(2, Object{"deployment", "bank", "web"}, "")
 	at(3, set("alone"), "")
 	at(4, set("alone"), "")
 	at(5, set("web-2"), "") // released
@@ -150,7 +150,7 @@ func TestAround(t *testing.T) {
 		7:  {7, 8},           // nobody's
 	} {
 		of, _ := j.Get(seq)
-		list, err := Around(t.Context(), j.Archive(), of)
+		list, err := Around(t.Context(), TestLoops, j.Archive(), of)
 		if err != nil || !slices.Equal(seqs(list), want) {
 			t.Errorf("around sync %d: %v, %v; want %v", seq, seqs(list), err, want)
 		}

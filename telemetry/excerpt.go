@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Excerpt is some syncs taken out of the record, with the links between them: a
 // write of one comes back as a cause of another. Links go by resourceVersion,
 // so they hold across a restart of the process. It does not change.
 type Excerpt struct {
+	loops  decision.Loops
 	traces []*Trace // by when they started
 	byID   map[syncID]*Trace
 	writes map[written]*Trace
@@ -30,10 +33,10 @@ type observation struct {
 	cause *Cause
 }
 
-// NewExcerpt links the traces, which may come in any order.
-func NewExcerpt(traces []*Trace) *Excerpt {
+// NewExcerpt links the traces of these loops, which may come in any order.
+func NewExcerpt(loops decision.Loops, traces []*Trace) *Excerpt {
 	e := &Excerpt{
-		traces: slices.Clone(traces), byID: make(map[syncID]*Trace, len(traces)),
+		loops: loops, traces: slices.Clone(traces), byID: make(map[syncID]*Trace, len(traces)),
 		writes: make(map[written]*Trace, 2*len(traces)), seen: make(map[written][]observation, 2*len(traces)),
 	}
 	slices.SortStableFunc(e.traces, func(a, b *Trace) int {
@@ -54,7 +57,7 @@ func NewExcerpt(traces []*Trace) *Excerpt {
 func idOf(t *Trace) syncID { return syncID{t.Epoch, t.Seq} }
 
 func (e *Excerpt) wrote(t *Trace) {
-	for _, w := range t.Writes() {
+	for _, w := range t.Writes(e.loops) {
 		if what, ok := w.what(t.Namespace); ok {
 			e.writes[what] = t
 		}

@@ -16,7 +16,7 @@ func FuzzTrace(f *testing.F) {
 	at := time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC)
 	for _, trace := range []telemetry.Trace{
 		{},
-		{Version: telemetry.TraceVersion, Epoch: "7c41", Seq: 7, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+		{Version: telemetry.TraceVersion, Epoch: "7c41", Seq: 7, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
 			Causes: []telemetry.Cause{{Kind: telemetry.CauseAdded}}, Queued: at, Started: at, Ended: at.Add(time.Millisecond),
 			Rounds: []decision.Round{{Verdict: decision.Verdict{
 				Path:    decision.Path{{Question: "RR-3.may-go", Answer: decision.No, Holds: true, Facts: []decision.Fact{decision.Count("mayGo", 0), decision.Instant("at", at)}}},

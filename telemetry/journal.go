@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // DefaultSlow is how long a sync has to run to be of the class slow, unless a
@@ -42,6 +44,8 @@ type JournalOptions struct {
 	// Spacing is the least time between two wake-ups of the readers. A burst of
 	// traces reaches them as one batch. Default 2 ms.
 	Spacing time.Duration
+	// Loops are those whose syncs are recorded. Default: none is known.
+	Loops decision.Loops
 	// Writes is how many resourceVersions SyncOf remembers. Default 65536.
 	Writes int
 	// Epoch names the run of the process. Default random.
@@ -131,6 +135,9 @@ type Journal struct {
 	loaded  bool // a recording; never changes once there are readers
 }
 
+// Loops are those that the journal was told of.
+func (j *Journal) Loops() decision.Loops { return j.opts.Loops }
+
 // NewJournal returns an empty journal. Traces can be recorded at once; readers
 // that wait are woken while Run runs.
 func NewJournal(o JournalOptions) *Journal {
@@ -139,7 +146,7 @@ func NewJournal(o JournalOptions) *Journal {
 		opts:    o,
 		began:   o.Clock(),
 		board:   newBoard(),
-		wrote:   newWrites(o.Writes),
+		wrote:   newWrites(o.Loops, o.Writes),
 		recent:  make([]atomic.Pointer[kept], o.Recent),
 		nudge:   make(chan struct{}, 1),
 		oldest:  1,

@@ -66,7 +66,7 @@ func paced(j *Journal, traces []Trace) []float64 {
 
 // watched times work on a journal with that many readers.
 func watched(b *testing.B, readers int, work func(*Journal, []Trace)) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
 	wait.Go(func() { j.Run(ctx) })

@@ -28,7 +28,7 @@ func walk(j *Journal) []uint64 {
 
 // Kept gives what stands on shelves and what is recent, once and in order.
 func TestKeptGivesAllThatIsKept(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 4, Wrote: 2, Failed: 1})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 4, Wrote: 2, Failed: 1})
 	if got := walk(j); got != nil {
 		t.Errorf("an empty journal keeps %v", got)
 	}
@@ -59,7 +59,7 @@ func loadedTraces() []*Trace {
 }
 
 func TestLoadedJournal(t *testing.T) {
-	j, err := LoadJournal(JournalOptions{}, loadedTraces())
+	j, err := LoadJournal(JournalOptions{Loops: TestLoops}, loadedTraces())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestLoadedJournal(t *testing.T) {
 
 // A reader of a recording gets all of it, misses nothing, and waits then.
 func TestLoadedJournalIsRead(t *testing.T) {
-	j, err := LoadJournal(JournalOptions{}, loadedTraces())
+	j, err := LoadJournal(JournalOptions{Loops: TestLoops}, loadedTraces())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestLoadedJournalIsRead(t *testing.T) {
 
 // What cannot be read is passed over, and a reader waits behind it.
 func TestLoadedJournalWithoutItsLast(t *testing.T) {
-	j, err := LoadJournal(JournalOptions{}, []*Trace{{Seq: 1, Gone: true}})
+	j, err := LoadJournal(JournalOptions{Loops: TestLoops}, []*Trace{{Seq: 1, Gone: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestLoadedJournalWithoutItsLast(t *testing.T) {
 func TestLoadedJournalIsBounded(t *testing.T) {
 	traces := loadedTraces()
 	one := estimate(traces[0])
-	j, err := LoadJournal(JournalOptions{Bytes: 3 * one}, traces)
+	j, err := LoadJournal(JournalOptions{Loops: TestLoops, Bytes: 3 * one}, traces)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestLoadedJournalIsFull(t *testing.T) {
 		all += estimate(x)
 	}
 	for short, want := range []int{5, 4} {
-		j, err := LoadJournal(JournalOptions{Bytes: all - int64(short)}, traces)
+		j, err := LoadJournal(JournalOptions{Loops: TestLoops, Bytes: all - int64(short)}, traces)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestLoadRefuses(t *testing.T) {
 		traces []*Trace
 		want   string
 	}{{nil, "no traces"}, {twice, "trace 3 comes after trace 3"}, {back, "trace 2 comes after trace 3"}, {mixed, "epoch f"}} {
-		if _, err := LoadJournal(JournalOptions{}, c.traces); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := LoadJournal(JournalOptions{Loops: TestLoops}, c.traces); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
@@ -186,7 +186,7 @@ func TestLoadRefuses(t *testing.T) {
 
 // Kept gives no more than were asked for, the oldest of all shelves first.
 func TestKeptGoesByNumber(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 1})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 1})
 	record(j, ended(ResultFailed, "a"), ended(ResultWrote, "b"), ended(ResultStale, "c"), quiet("d"))
 	for limit, want := range [][]uint64{{}, {1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}} {
 		if got := seqs(j.Kept(0, limit)); !cmp.Equal(got, want) {

@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func object(name string) Object {
-	return Object{Loop: LoopDeployment, Namespace: "shop", Name: name}
+	return Object{Loop: "deployment", Namespace: "shop", Name: name}
 }
 
 // quiet is a sync of an object that wrote nothing.
@@ -61,13 +61,13 @@ func run(t testing.TB, j *Journal) {
 }
 
 func TestRecordNumbersAndNames(t *testing.T) {
-	j := NewJournal(JournalOptions{Epoch: "7c41"})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Epoch: "7c41"})
 	record(j, nil, quiet("web"), quiet("web"))
 	got, ok := j.Get(2)
 	if !ok || got.Seq != 2 || got.Epoch != "7c41" || got.Version != TraceVersion {
 		t.Fatalf("Get(2) = %+v, %v", got, ok)
 	}
-	if other := NewJournal(JournalOptions{}).Epoch(); len(other) != 8 || other == NewJournal(JournalOptions{}).Epoch() {
+	if other := NewJournal(JournalOptions{Loops: TestLoops}).Epoch(); len(other) != 8 || other == NewJournal(JournalOptions{Loops: TestLoops}).Epoch() {
 		t.Errorf("default epoch %q is not random", other)
 	}
 }
@@ -91,7 +91,7 @@ func TestNext(t *testing.T) {
 		{name: "ahead of it all", recent: 8, traces: 5, after: 6, err: ErrAhead},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := NewJournal(JournalOptions{Recent: c.recent})
+			j := NewJournal(JournalOptions{Loops: TestLoops, Recent: c.recent})
 			for range c.traces {
 				j.Record(quiet("web"))
 			}
@@ -109,7 +109,7 @@ func TestNext(t *testing.T) {
 // Slots that are overwritten while a reader is at them are missed once: in the
 // call whose batch goes on behind them.
 func TestMissedIsSaidOnce(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 8})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 8})
 	for range 6 {
 		j.Record(quiet("web"))
 	}
@@ -124,7 +124,7 @@ func TestMissedIsSaidOnce(t *testing.T) {
 
 func TestNextWaitsAndIsWokenByThePump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := NewJournal(JournalOptions{})
+		j := NewJournal(JournalOptions{Loops: TestLoops})
 		run(t, j)
 		got := make(chan []uint64, 1)
 		go func() {
@@ -147,7 +147,7 @@ func TestNextWaitsAndIsWokenByThePump(t *testing.T) {
 
 func TestBurstReachesReadersAsOneBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := NewJournal(JournalOptions{Spacing: 5 * time.Millisecond})
+		j := NewJournal(JournalOptions{Loops: TestLoops, Spacing: 5 * time.Millisecond})
 		run(t, j)
 		got := make(chan []uint64)
 		go func() {
@@ -170,7 +170,7 @@ func TestBurstReachesReadersAsOneBatch(t *testing.T) {
 
 func TestNextEndsWithItsContextAndWithTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := NewJournal(JournalOptions{})
+		j := NewJournal(JournalOptions{Loops: TestLoops})
 		pump, stop := context.WithCancel(t.Context())
 		go j.Run(pump)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -202,7 +202,7 @@ func TestNextEndsWithItsContextAndWithTheJournal(t *testing.T) {
 // Each must see rising numbers, and seen and missed must add up to all of them.
 func TestReadersAccountForEveryTrace(t *testing.T) {
 	const writers, each, readers = 4, 5000, 8
-	j := NewJournal(JournalOptions{Recent: 512, Spacing: time.Microsecond})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 512, Spacing: time.Microsecond})
 	run(t, j)
 	var reading, writing sync.WaitGroup
 	for range readers {
@@ -241,7 +241,7 @@ func TestReadersAccountForEveryTrace(t *testing.T) {
 // A reader that takes Last, then the board, then follows, misses nothing.
 func TestBoardThenFollowMissesNothing(t *testing.T) {
 	const traces = 4000
-	j := NewJournal(JournalOptions{Recent: traces})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: traces})
 	run(t, j)
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -273,7 +273,7 @@ func TestBoardThenFollowMissesNothing(t *testing.T) {
 
 func TestRecordSurvivesItsObserver(t *testing.T) {
 	calls := 0
-	j := NewJournal(JournalOptions{Observe: func(*Trace) { calls++; panic("broken") }})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Observe: func(*Trace) { calls++; panic("broken") }})
 	record(j, quiet("web"), quiet("web"))
 	if j.Last() != 2 || calls != 2 {
 		t.Errorf("last %d, calls %d; want 2, 2", j.Last(), calls)
@@ -282,7 +282,7 @@ func TestRecordSurvivesItsObserver(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	start := time.Date(2026, 11, 21, 1, 12, 0, 0, time.UTC)
-	j := NewJournal(JournalOptions{Recent: 4, Clock: func() time.Time { return start }})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 4, Clock: func() time.Time { return start }})
 	for range 6 {
 		j.Record(quiet("web"))
 	}
@@ -295,10 +295,10 @@ func TestWindow(t *testing.T) {
 // What a ReplicaSet did stays in its Deployment's family when it is deleted, although
 // its last sync cannot say who owned it.
 func TestFamilyHasWhoIsGone(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 4})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 4})
 	wrote, gone := quiet("web-1"), quiet("web-1")
-	wrote.Loop, wrote.Owner, wrote.Result = LoopReplicaSet, "web", ResultWrote
-	gone.Loop, gone.Gone = LoopReplicaSet, true
+	wrote.Loop, wrote.Owner, wrote.Result = "replicaset", "web", ResultWrote
+	gone.Loop, gone.Gone = "replicaset", true
 	record(j, quiet("web"), wrote, gone)
 	for _, kept := range []int{3, 1} { // While the last one is kept, and after it.
 		if family := j.Family(object("web")); len(family) != kept || !slices.ContainsFunc(family, (*Trace).Wrote) {
@@ -310,9 +310,9 @@ func TestFamilyHasWhoIsGone(t *testing.T) {
 
 // A ReplicaSet of which nothing is kept any more still is of its Deployment's family.
 func TestFamilyOfWhatIsKeptNoLonger(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 1})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 1})
 	set := quiet("web-1")
-	set.Loop, set.Owner = LoopReplicaSet, "web"
+	set.Loop, set.Owner = "replicaset", "web"
 	record(j, set, quiet("web"))
 	if got := seqs(j.Family(set.Object)); !cmp.Equal(got, span(2, 2)) {
 		t.Errorf("the family is %v", got)
@@ -327,7 +327,7 @@ func TestFamilyOfWhatIsKeptNoLonger(t *testing.T) {
 
 // TestNobodyIsNudged where no reader waits.
 func TestNobodyIsNudged(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	record(j, quiet("web"))
 	if len(j.nudge) != 0 {
 		t.Error("the pump was nudged for nobody")
@@ -351,7 +351,7 @@ func (r recording) Unpack() (*Trace, error) {
 
 // TestNextIsOvertaken: what is there no more is missed, and what came meanwhile is read.
 func TestNextIsOvertaken(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	record(j, lastOf(), lastOf())
 	j.Pack(1, unreadable{})
 	j.Pack(2, recording{j})
@@ -364,7 +364,7 @@ func TestNextIsOvertaken(t *testing.T) {
 
 // TestFamilyIsBounded to the newest few thousand syncs of each object.
 func TestFamilyIsBounded(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	for range maxFamily + 3 {
 		j.Record(quiet("web"))
 	}
@@ -376,12 +376,12 @@ func TestFamilyIsBounded(t *testing.T) {
 
 // TestJournalDefaults are those that JournalOptions documents, in the place of what is not set.
 func TestJournalDefaults(t *testing.T) {
-	o := JournalOptions{Recent: -1}.withDefaults()
+	o := JournalOptions{Loops: TestLoops, Recent: -1}.withDefaults()
 	if o.Recent != 8192 || o.Wrote != 8192 || o.Failed != 2048 || o.Conflicted != 2048 || o.Slow != 1024 || o.Writes != 65536 ||
 		o.Bytes != 64<<20 || o.SlowAfter != time.Second || o.Spacing != 2*time.Millisecond || o.Clock == nil || len(o.Epoch) != 8 {
 		t.Errorf("the defaults are %+v", o)
 	}
-	o = JournalOptions{Recent: 1, Wrote: 1, Failed: 1, Conflicted: 1, Slow: 1, Writes: 1, Bytes: 1, SlowAfter: 1, Spacing: 1, Epoch: "e"}.withDefaults()
+	o = JournalOptions{Loops: TestLoops, Recent: 1, Wrote: 1, Failed: 1, Conflicted: 1, Slow: 1, Writes: 1, Bytes: 1, SlowAfter: 1, Spacing: 1, Epoch: "e"}.withDefaults()
 	if o.Recent != 1 || o.Wrote != 1 || o.Failed != 1 || o.Conflicted != 1 || o.Slow != 1 || o.Writes != 1 || o.Bytes != 1 || o.SlowAfter != 1 || o.Spacing != 1 || o.Epoch != "e" {
 		t.Errorf("what was set is %+v", o)
 	}

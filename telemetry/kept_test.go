@@ -15,7 +15,7 @@ import (
 // keptSaga is a journal with the rollout of the stories in it.
 func keptSaga(t *testing.T) (*telemetry.Journal, telemetry.Archive) {
 	t.Helper()
-	j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "e"})
+	j := telemetry.NewJournal(telemetry.JournalOptions{Loops: telemetry.TestLoops, Epoch: "e"})
 	s := rollout()
 	s.traces[1].Rounds[0].Verdict.Path = decision.Path{{Question: "RR-2", Answer: "yes"}}
 	s.traces[2].Failure = &decision.Failure{Message: "Exceeded Quota"}
@@ -33,7 +33,7 @@ func TestKeptSearch(t *testing.T) {
 	}{
 		"everything, newest first":  {telemetry.Query{}, []uint64{7, 6, 5, 4, 3, 2, 1}},
 		"oldest first":              {telemetry.Query{OldestFirst: true}, []uint64{1, 2, 3, 4, 5, 6, 7}},
-		"a loop":                    {telemetry.Query{Loop: telemetry.LoopReplicaSet}, []uint64{5, 3}},
+		"a loop":                    {telemetry.Query{Loop: "replicaset"}, []uint64{5, 3}},
 		"a part of a name":          {telemetry.Query{NamePart: "b-1"}, []uint64{5, 3}},
 		"a namespace there is not":  {telemetry.Query{Namespace: "other"}, nil},
 		"a result":                  {telemetry.Query{Results: []telemetry.Result{telemetry.ResultUnchanged}}, []uint64{7, 4, 1}},
@@ -97,7 +97,7 @@ func TestKeptPages(t *testing.T) {
 
 // TestKeptPagesAreBounded: whoever does not say how much, or asks for too much, gets so many.
 func TestKeptPagesAreBounded(t *testing.T) {
-	j := telemetry.NewJournal(telemetry.JournalOptions{})
+	j := telemetry.NewJournal(telemetry.JournalOptions{Loops: telemetry.TestLoops})
 	for range 1001 {
 		j.Record(&telemetry.Trace{Object: web, Result: telemetry.ResultUnchanged})
 	}
@@ -176,11 +176,11 @@ func TestKeptAsOf(t *testing.T) {
 // TestCollectIsTheStory reads a story back from an archive.
 func TestCollectIsTheStory(t *testing.T) {
 	_, a := keptSaga(t)
-	x, list, err := telemetry.Collect(t.Context(), a, web, sagaBegan.Add(time.Hour))
+	x, list, err := telemetry.Collect(t.Context(), telemetry.TestLoops, a, web, sagaBegan.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, ok := telemetry.NewExcerpt(list).Story(x)
+	s, ok := telemetry.NewExcerpt(telemetry.TestLoops, list).Story(x)
 	if !ok || s.Open || s.Counts.Syncs != 5 || s.Settled.IsZero() {
 		t.Errorf("story %t: %+v", ok, s)
 	}

@@ -215,21 +215,21 @@ func (j *Journal) beside(o Object, seq uint64, find func(*objectTraces, *kept) *
 // maxFamily bounds the syncs of one object that Family returns.
 const maxFamily = 4096
 
-// Family returns the kept traces of a Deployment and of the ReplicaSets that it
-// controls or controlled, in no particular order, the newest few thousand of
-// each object at most. For a ReplicaSet that is its Deployment's family, and
-// for what has no owner its own traces. It looks at every object of the journal.
+// Family returns the kept traces of an object and of those that it controls or
+// controlled, in no particular order, the newest few thousand of each object at
+// most. For one that has an owner that is its owner's family. It looks at every
+// object of the journal.
 func (j *Journal) Family(o Object) []*Trace { return j.wholes(j.family(o)) }
 
 func (j *Journal) family(o Object) (list []*kept) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	head := o
-	if h := j.objects[o]; h != nil && h.owner != "" {
-		head = Object{LoopDeployment, o.Namespace, h.owner}
+	if h := j.objects[o]; h != nil {
+		head = HeadOf(j.opts.Loops, o, h.owner)
 	}
 	for member, h := range j.objects {
-		if member != o && !family(head, member, h.owner) {
+		if member != o && !family(j.opts.Loops, head, member, h.owner) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {

@@ -11,7 +11,7 @@ import (
 
 // TestTracesOfAnObject between two numbers, the newest so many of them, as traces and as marks.
 func TestTracesOfAnObject(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	for range 4 { // web has the odd numbers up to 7.
 		record(j, quiet("web"), quiet("other"))
 	}
@@ -47,12 +47,12 @@ func TestTracesOfAnObject(t *testing.T) {
 
 // TestSynced says whose syncs came after a number, as long as all of those are kept.
 func TestSynced(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 4})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 4})
 	set := ended(ResultUnchanged, "web-1")
-	set.Loop = LoopReplicaSet
+	set.Loop = "replicaset"
 	record(j, quiet("a"), quiet("b"), quiet("c"), set, quiet("c"), quiet("b")) // Kept are 3 to 6.
 	for after, want := range map[uint64][]string{2: {"b", "c"}, 3: {"b", "c"}, 5: {"b"}, 6: {}} {
-		got, ok := j.Synced(LoopDeployment, after)
+		got, ok := j.Synced("deployment", after)
 		if !ok || len(got) != len(want) {
 			t.Errorf("after %d: %v, %t; want %v", after, got, ok, want)
 		}
@@ -62,14 +62,14 @@ func TestSynced(t *testing.T) {
 			}
 		}
 	}
-	if got, ok := j.Synced(LoopDeployment, 1); ok || got != nil {
+	if got, ok := j.Synced("deployment", 1); ok || got != nil {
 		t.Errorf("of more than is kept: %v, %t", got, ok)
 	}
-	recording, err := LoadJournal(JournalOptions{}, loadedTraces())
+	recording, err := LoadJournal(JournalOptions{Loops: TestLoops}, loadedTraces())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := recording.Synced(LoopDeployment, 21); ok || got != nil {
+	if got, ok := recording.Synced("deployment", 21); ok || got != nil {
 		t.Errorf("of a recording: %v, %t", got, ok)
 	}
 }

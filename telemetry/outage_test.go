@@ -82,7 +82,7 @@ func TestStoryOfAnOutage(t *testing.T) {
 		{"beside one that was over before", []telemetry.Outage{{Began: sagaBegan.Add(-time.Hour), Ended: sagaBegan.Add(-time.Minute)}}, sagaBegan.Add(3500 * time.Millisecond), "No request of these syncs was answered for 10s, until 12:00:13" + due},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			story, ok := telemetry.NewExcerpt(s.traces).WithOutages(c.known).Story(s.traces[1])
+			story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WithOutages(c.known).Story(s.traces[1])
 			if !ok {
 				t.Fatal("there is no story")
 			}
@@ -100,7 +100,7 @@ func TestStoryOfAnOutage(t *testing.T) {
 // TestStoryOfAnOutageAsJSON is what a terminal tells, which reads the story of a page.
 func TestStoryOfAnOutageAsJSON(t *testing.T) {
 	s, down := interrupted()
-	story, _ := telemetry.NewExcerpt(s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	raw, err := json.Marshal(story)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestStoryOfAnOutageAsJSON(t *testing.T) {
 // TestTriesInAnOutageAreQuiet keeps the first try of an object, and the one that went through.
 func TestTriesInAnOutageAreQuiet(t *testing.T) {
 	s, down := interrupted()
-	story, _ := telemetry.NewExcerpt(s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	var quiet []string
 	for _, b := range story.Beats {
 		if b.Quiet {
@@ -133,13 +133,13 @@ func TestTriesInAnOutageAreQuiet(t *testing.T) {
 func TestStoryWhileNobodyAnswers(t *testing.T) {
 	s, down := interrupted()
 	down.Ended = time.Time{}
-	story, _ := telemetry.NewExcerpt(s.traces[:7]).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces[:7]).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	_, text := outageIn(t, story)
 	if want := "The API server has not answered since (connection refused). Pending: creating 2 pods of ReplicaSet web-1; will be retried when it is back"; text != want {
 		t.Errorf("it tells %q\nwant %q", text, want)
 	}
 	after := s.sync(web, decision.ToneMoving, "scaling")
-	story, _ = telemetry.NewExcerpt(append(s.traces[:6:6], after)).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	story, _ = telemetry.NewExcerpt(telemetry.TestLoops, append(s.traces[:6:6], after)).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	if b, _ := outageIn(t, story); !b.Outage.Tried.IsZero() || b.Outage.Idle {
 		t.Errorf("tried at %s, idle %t; nothing is tried again in an outage that lasts", b.Outage.Tried, b.Outage.Idle)
 	}
@@ -200,7 +200,7 @@ func TestStorySpansAnOutage(t *testing.T) {
 		return telemetry.Outage{Began: sagaBegan.Add(from), Ended: sagaBegan.Add(to), Error: "connection refused"}
 	}
 	before, within, after := at(-time.Minute, -time.Second), at(5*time.Second, 9*time.Second), at(time.Minute, 2*time.Minute)
-	story, _ := telemetry.NewExcerpt(s.traces).WithOutages([]telemetry.Outage{before, within, after}).Story(s.traces[1])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WithOutages([]telemetry.Outage{before, within, after}).Story(s.traces[1])
 	_, text := outageIn(t, story)
 	if want := "The API server did not answer for 4s, until 12:00:09 (connection refused). Nothing was pending here"; text != want {
 		t.Errorf("it tells %q\nwant %q", text, want)
@@ -212,7 +212,7 @@ func TestAnsweredWritesNarrowAnOutage(t *testing.T) {
 	s, down := interrupted()
 	wrote := s.traces[1].Ended // 12:00:02.01
 	down.Began, down.Ended = sagaBegan.Add(1900*time.Millisecond), sagaBegan.Add(14500*time.Millisecond)
-	story, _ := telemetry.NewExcerpt(s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	b, _ := outageIn(t, story)
 	if o := b.Outage; !o.Began.Equal(wrote) || !o.Ended.Equal(sagaBegan.Add(14010*time.Millisecond)) || !o.Tried.Equal(o.Ended) {
 		t.Errorf("from %s to %s, tried at %s; want from the last write before to the first after", o.Began.Format("05.000"), o.Ended.Format("05.000"), o.Tried.Format("05.000"))
@@ -241,7 +241,7 @@ func TestWritesBesideFailuresNarrowNoOutage(t *testing.T) {
 			traces = append(traces, wrote)
 		}
 		down := telemetry.Outage{Began: at(c.began), Ended: at(c.ended)}
-		story, _ := telemetry.NewExcerpt(traces).WithOutages([]telemetry.Outage{down}).Story(traces[1])
+		story, _ := telemetry.NewExcerpt(telemetry.TestLoops, traces).WithOutages([]telemetry.Outage{down}).Story(traces[1])
 		b, _ := outageIn(t, story)
 		if o := b.Outage; !o.Began.Equal(at(c.wantBegan)) || !o.Ended.Equal(at(c.wantEnded)) {
 			t.Errorf("%s: from %s to %s, want %s to %s", name, o.Began.Format("05.000"), o.Ended.Format("05.000"), at(c.wantBegan).Format("05.000"), at(c.wantEnded).Format("05.000"))
@@ -255,7 +255,7 @@ func TestLongWriteInAnOutage(t *testing.T) {
 	s := rollout()
 	s.traces[1].Ended = sagaBegan.Add(9 * time.Second)
 	down := telemetry.Outage{Began: sagaBegan.Add(2001 * time.Millisecond), Ended: sagaBegan.Add(20 * time.Second), Lack: telemetry.LackEtcd, Error: "/readyz: etcd failed"}
-	story, _ := telemetry.NewExcerpt(s.traces[:2]).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces[:2]).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 	if _, text := outageIn(t, story); text != "The API server was without its etcd for 17s, until 12:00:20 (etcd failed)" {
 		t.Errorf("it tells %q", text)
 	}
@@ -268,7 +268,7 @@ func TestFailuresAfterAnOutage(t *testing.T) {
 		s.traces = append(s.traces[:2:2], s.traces[6:]...)
 		down := telemetry.Outage{Began: sagaBegan.Add(2500 * time.Millisecond), Ended: sagaBegan.Add(ended)}
 		s.traces[2].Started = down.Ended.Add(time.Second)
-		story, _ := telemetry.NewExcerpt(s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
+		story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).WithOutages([]telemetry.Outage{down}).Story(s.traces[1])
 		if story.Counts.Outages != want {
 			t.Errorf("until %s: %d outages, want %d:\n%s", ended, story.Counts.Outages, want, told(story))
 		}
@@ -291,7 +291,7 @@ func TestCountsOfAStory(t *testing.T) {
 	partly := creates(s.sync(webSet, decision.ToneWaiting, "creating"), "web-1-x")
 	partly.Rounds[0].Outcomes[0].State, partly.Rounds[0].Outcomes[0].Failed, partly.Rounds[0].Outcomes[0].Failure = decision.Partly, 1, gone
 	s.sync(web, decision.ToneWaiting, "new")
-	story, _ := telemetry.NewExcerpt(s.traces).Story(s.traces[0])
+	story, _ := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(s.traces[0])
 	if c := story.Counts; c.Writes != 2 || c.Refused != 3 || c.Conflicts != 1 || c.Unanswered != 3 {
 		t.Errorf("counts: %+v, want 2 writes, 3 refused, 1 conflict, 3 unanswered", c)
 	}

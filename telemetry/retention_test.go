@@ -84,7 +84,7 @@ func TestOneOutcomeIsEnough(t *testing.T) {
 
 // Last night's conflict outlives ten thousand quiet resyncs.
 func TestQuietResyncsEvictNothingRemarkable(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	slow := quiet("web")
 	slow.Ended = slow.Started.Add(2 * time.Second)
 	record(j, ended(ResultStale, "web"), ended(ResultFailed, "web"), ended(ResultWrote, "web"), slow)
@@ -109,7 +109,7 @@ func TestQuietResyncsEvictNothingRemarkable(t *testing.T) {
 }
 
 func TestEachClassHasItsOwnRoom(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 1, Wrote: 3, Failed: 2, Conflicted: 2, Slow: 1})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 1, Wrote: 3, Failed: 2, Conflicted: 2, Slow: 1})
 	for _, r := range []Result{ResultFailed, ResultStale} {
 		for range 4 {
 			tr := ended(r, "web")
@@ -130,7 +130,7 @@ func TestEachClassHasItsOwnRoom(t *testing.T) {
 }
 
 func TestLookups(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 2})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 2})
 	// 1 and 4 wrote; 2, 3 and 5 leave; 6 and 7 are recent.
 	record(j, ended(ResultWrote, "web"), quiet("web"), quiet("web"), ended(ResultWrote, "web"), quiet("web"), quiet("web"), quiet("other"))
 	get := func(tr *Trace, ok bool) uint64 {
@@ -173,7 +173,7 @@ func TestLookups(t *testing.T) {
 
 func TestBytesAreBounded(t *testing.T) {
 	const big = 100 << 10
-	j := NewJournal(JournalOptions{Bytes: 4 << 20})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Bytes: 4 << 20})
 	record(j, ended(ResultStale, "web"), ended(ResultFailed, "web"))
 	for i := range 500 {
 		tr := ended([]Result{ResultWrote, ResultUnchanged}[i%2], "web")
@@ -229,7 +229,7 @@ func TestEstimateCountsWhatThereIs(t *testing.T) {
 
 // TestEquallyGreedy: of two that hold as much the ring pays first, and of shelves the first.
 func TestEquallyGreedy(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 1})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 1})
 	record(j, ended(ResultFailed, "web"), ended(ResultWrote, "web"), quiet("web"))
 	for _, want := range [][]uint64{{1, 2, 3}, {1, 2}, {1}, {}} {
 		if got := seqs(j.Kept(0, 9)); !cmp.Equal(got, want) {
@@ -251,7 +251,7 @@ func big(result Result) *Trace {
 // Whoever takes most room pays: a class gives up what it has, not what another has.
 func TestTheGreediestPays(t *testing.T) {
 	t.Run("quiet traces do not cost a small conflict", func(t *testing.T) {
-		j := NewJournal(JournalOptions{Bytes: 1 << 20})
+		j := NewJournal(JournalOptions{Loops: TestLoops, Bytes: 1 << 20})
 		j.Record(ended(ResultStale, "web"))
 		for range 100 {
 			j.Record(big(ResultUnchanged))
@@ -261,7 +261,7 @@ func TestTheGreediestPays(t *testing.T) {
 		}
 	})
 	t.Run("a class keeps what fits when the quiet ones come", func(t *testing.T) {
-		j := NewJournal(JournalOptions{Bytes: 1 << 20, Recent: 100})
+		j := NewJournal(JournalOptions{Loops: TestLoops, Bytes: 1 << 20, Recent: 100})
 		for range 100 {
 			j.Record(big(ResultWrote))
 		}
@@ -275,7 +275,7 @@ func TestTheGreediestPays(t *testing.T) {
 }
 
 func TestCountOfALiveObjectSurvivesItsTraces(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 2})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 2})
 	for range 3 {
 		record(j, quiet("web"), quiet("other"), quiet("other"), quiet("other"))
 	}
@@ -293,7 +293,7 @@ func TestCountOfALiveObjectSurvivesItsTraces(t *testing.T) {
 // Ten thousand objects come and go, as in a namespace of jobs. What is kept
 // about them is bounded by the traces that are kept.
 func TestIndexIsBoundedUnderChurn(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 100, Wrote: 50, Failed: 10, Conflicted: 10, Slow: 10, Writes: 64})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 100, Wrote: 50, Failed: 10, Conflicted: 10, Slow: 10, Writes: 64})
 	for i := range 10_000 {
 		name := fmt.Sprintf("job-%d", i)
 		gone := quiet(name)
@@ -320,7 +320,7 @@ func TestIndexIsBoundedUnderChurn(t *testing.T) {
 func TestRetentionAgainstAModel(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		o := JournalOptions{Recent: 1 + r.IntN(20), Wrote: 1 + r.IntN(8), Failed: 1 + r.IntN(8), Conflicted: 1 + r.IntN(8), Slow: 1 + r.IntN(8)}
+		o := JournalOptions{Loops: TestLoops, Recent: 1 + r.IntN(20), Wrote: 1 + r.IntN(8), Failed: 1 + r.IntN(8), Conflicted: 1 + r.IntN(8), Slow: 1 + r.IntN(8)}
 		j := NewJournal(o)
 		var all []*Trace
 		for range 200 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // ShadowVerdict is how a size that this process would have written compares with
@@ -54,12 +56,14 @@ const (
 	maxManagers    = 64
 )
 
-// Shadow compares the sizes that the Deployment loop of a watching process
-// decides with those that another controller writes, and learns both from the
+// Shadow compares the sizes that the loops of a watching process
+// decide with those that another controller writes, and learns both from the
 // same traces: a decision from its sync, a write from the cause that it is to a
 // later one. It is a reader of the journal and holds nobody up. All methods are
 // safe for concurrent use.
 type Shadow struct {
+	loops decision.Loops
+
 	mu          sync.Mutex
 	predictions map[shadowTarget]*prediction
 	outdated    map[shadowTarget]*prediction // which a later sync no longer came to
@@ -142,8 +146,8 @@ type Difference struct {
 }
 
 // NewShadow returns one that has compared nothing yet.
-func NewShadow() *Shadow {
-	return &Shadow{predictions: map[shadowTarget]*prediction{}, outdated: map[shadowTarget]*prediction{}, newest: map[Object]*Trace{}, agreed: map[string]int{}, counts: map[string]map[ShadowVerdict]uint64{}}
+func NewShadow(loops decision.Loops) *Shadow {
+	return &Shadow{loops: loops, predictions: map[shadowTarget]*prediction{}, outdated: map[shadowTarget]*prediction{}, newest: map[Object]*Trace{}, agreed: map[string]int{}, counts: map[string]map[ShadowVerdict]uint64{}}
 }
 
 // Run compares until ctx ends. It is called once.

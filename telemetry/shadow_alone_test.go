@@ -22,7 +22,7 @@ func TestShadowSettlesLater(t *testing.T) {
 
 // TestShadowKnowsAFewManagers, and those better and better.
 func TestShadowKnowsAFewManagers(t *testing.T) {
-	s := NewShadow()
+	s := NewShadow(TestLoops)
 	for i := range maxManagers + 1 {
 		s.agree([]string{fmt.Sprint(i)})
 	}
@@ -58,7 +58,7 @@ func TestShadowAlone(t *testing.T) {
 		"undecided":       {&Trace{Object: web, Snapshot: seen}, "web-2", "5", 1, false},
 		"no snapshot":     {&Trace{Object: web, Rounds: before.Rounds}, "web-2", "5", 1, false},
 	} {
-		s := NewShadow()
+		s := NewShadow(TestLoops)
 		if c.before != nil {
 			s.newest[web] = c.before
 		}

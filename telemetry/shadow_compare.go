@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,7 +20,7 @@ func (s *Shadow) Add(batch []*Trace, missed uint64) {
 		clear(s.newest)
 	}
 	for _, t := range batch {
-		if t.Loop != LoopDeployment {
+		if s.loops.Of(t.Loop).Sizes == "" {
 			continue
 		}
 		s.explain(t)
@@ -38,7 +37,7 @@ func (s *Shadow) Add(batch []*Trace, missed uint64) {
 func (s *Shadow) observe(t *Trace) {
 	for i := range t.Causes {
 		c := &t.Causes[i]
-		name, ok := strings.CutPrefix(c.Object, "ReplicaSet ")
+		name, ok := strings.CutPrefix(c.Object, s.loops.Of(t.Loop).Sizes+" ")
 		if !ok || c.Sync != 0 {
 			continue
 		}
@@ -170,13 +169,12 @@ func (s *Shadow) alone(target shadowTarget, c *Cause, t *Trace) bool {
 	if before == nil || len(t.Causes) != 1 || len(before.Rounds) == 0 {
 		return false
 	}
-	var seen struct {
-		ReplicaSets []struct{ Name, RV string } `json:"replicaSets"`
-	}
-	if text, err := before.Snapshot.JSON(); err != nil || json.Unmarshal(text, &seen) != nil {
+	snapshot, err := before.Decided(s.loops)
+	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(seen.ReplicaSets, func(rs struct{ Name, RV string }) bool { return rs.Name == target.name && rs.RV == c.OldRV })
+	seen, ok := snapshot.(decision.Sizing)
+	return ok && c.OldRV != "" && seen.VersionOf(s.loops.Of(before.Loop).Sizes, target.name) == c.OldRV
 }
 
 // surprise notes a write that nobody predicted, though everything was known.

@@ -21,7 +21,7 @@ type watching struct {
 }
 
 func newWatching(t *testing.T) *watching {
-	return &watching{t: t, shadow: NewShadow(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
+	return &watching{t: t, shadow: NewShadow(TestLoops), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
 }
 
 // sync is a sync that saw ReplicaSets at some versions, for some causes, and
@@ -44,7 +44,7 @@ func (w *watching) sync(causes []Cause, seen map[string]string, actions ...decis
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	x := &Trace{Epoch: "e", Seq: w.seq, Object: Object{LoopDeployment, "shop", "web"}, Causes: causes, Ended: w.now, Snapshot: SnapshotText(raw),
+	x := &Trace{Epoch: "e", Seq: w.seq, Object: Object{"deployment", "shop", "web"}, Causes: causes, Ended: w.now, Snapshot: SnapshotText(raw),
 		Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: actions, Path: decision.Path{{Question: "RR-2"}}}}}}
 	w.shadow.Add([]*Trace{x}, 0)
 	return x
@@ -225,7 +225,7 @@ func TestShadowOfOtherSyncs(t *testing.T) {
 	other := w.sync(nil, nil)
 	gone := *other
 	gone.Gone = true
-	set := Trace{Object: Object{LoopReplicaSet, "shop", "web-1"}}
+	set := Trace{Object: Object{"replicaset", "shop", "web-1"}}
 	w.shadow.Add([]*Trace{&set}, 0)
 	if st := w.shadow.State(w.now); st.Syncs != 1 || len(w.shadow.newest) != 1 {
 		t.Errorf("a ReplicaSet's sync was compared: %+v", st)
@@ -263,7 +263,7 @@ func TestShadowPredictsSizes(t *testing.T) {
 
 // TestShadowListsDifferences with the newest first, then by object and ReplicaSet.
 func TestShadowListsDifferences(t *testing.T) {
-	s := NewShadow()
+	s := NewShadow(TestLoops)
 	for _, d := range []Difference{
 		{At: time.Unix(1, 0), Object: object("a"), Target: "a-1", Question: "RR-1"}, {At: time.Unix(2, 0), Object: object("b"), Target: "b-2", Question: "RR-2"},
 		{At: time.Unix(2, 0), Object: object("b"), Target: "b-1", Question: "RR-2"}, {At: time.Unix(2, 0), Object: object("a"), Target: "a-9", Question: "RR-1"},

@@ -2,7 +2,10 @@ package telemetry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Snapshot is what a sync decided on: a value of the loop's own package, packed,
@@ -70,19 +73,27 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// SnapshotAs is the snapshot as a new value of a loop's package. It is not checked:
-// what decides on it once more reads the JSON with its package's Decode.
-func SnapshotAs[T any](s Snapshot) (*T, error) {
+// ErrNoSnapshot is the error of a sync whose snapshot was not recorded, or is of a loop
+// that this program does not know.
+var ErrNoSnapshot = errors.New("the trace has no snapshot that this program can read")
+
+// Decided is what the sync decided on, as a new value of its loop's package. It is not
+// checked: what decides on it once more reads its JSON with the loop's Decode.
+func (t *Trace) Decided(loops decision.Loops) (decision.Snapshot, error) {
+	loop, s := loops.Of(t.Loop), t.Snapshot
+	if loop.New == nil || s.IsZero() {
+		return nil, ErrNoSnapshot
+	}
 	if s.value == nil {
-		value := new(T)
+		value := loop.New()
 		return value, json.Unmarshal(s.text, value)
 	}
 	value, err := s.value.Unpack()
 	if err != nil {
 		return nil, err
 	}
-	if value, ok := value.(*T); ok {
+	if value, ok := value.(decision.Snapshot); ok {
 		return value, nil
 	}
-	return nil, fmt.Errorf("a snapshot is a %T, and no %T", value, new(T))
+	return nil, fmt.Errorf("a snapshot of loop %s is a %T", t.Loop, value)
 }

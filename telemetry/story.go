@@ -102,7 +102,7 @@ type Waited struct {
 // the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets.
 func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	syncs := e.of(t)
-	part, ok := storyRangeOf(syncs, slices.Index(syncs, t))
+	part, ok := storyRangeOf(e.loops, syncs, slices.Index(syncs, t))
 	if !ok {
 		return nil, false
 	}
@@ -139,7 +139,7 @@ type storyRange struct {
 
 // storyRangeOf finds the story that sync at belongs to. A sync that decided nothing,
 // as it waited for an echo, neither begins nor ends one.
-func storyRangeOf(syncs []*Trace, at int) (storyRange, bool) {
+func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, bool) {
 	for at >= 0 && !unsettled(syncs[at]) {
 		at--
 	}
@@ -154,7 +154,7 @@ func storyRangeOf(syncs []*Trace, at int) (storyRange, bool) {
 		}
 		s.first = i
 	}
-	if begins(syncs[s.first]) {
+	if begins(loops, syncs[s.first]) {
 		s.open = false
 	}
 	for i := at + 1; i < len(syncs) && !s.settled; i++ {
@@ -167,9 +167,9 @@ func settled(t *Trace) bool   { return t.Report != nil && t.Sentence.Tone == dec
 func unsettled(t *Trace) bool { return t.Sentence.Tone != decision.ToneOK && t.Result != ResultWaiting }
 
 // begins reports whether a sync is the first of its object.
-func begins(t *Trace) bool {
+func begins(loops decision.Loops, t *Trace) bool {
 	return slices.ContainsFunc(t.Causes, func(c Cause) bool {
-		return c.Kind == CauseAdded && c.Object == kinds[t.Loop]+" "+t.Name
+		return c.Kind == CauseAdded && c.Object == t.title(loops)
 	})
 }
 
@@ -197,7 +197,7 @@ func (e *Excerpt) within(t *Trace, syncs []*Trace, s storyRange, from time.Time)
 	var list []*Trace
 	over := syncs[s.last].Ended
 	for _, x := range e.traces {
-		if !family(t.Object, x.Object, x.Owner) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
+		if !family(e.loops, t.Object, x.Object, x.Owner) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
 			continue
 		}
 		if s.settled && x.Started.Sub(over) > quietEnd {
@@ -219,9 +219,17 @@ func trimmed(list []*Trace, last *Trace) []*Trace {
 	return list
 }
 
-// family reports whether an object with that owner is the Deployment or one of its ReplicaSets.
-func family(head, x Object, owner string) bool {
-	return x.Namespace == head.Namespace && (x == head || x.Loop == LoopReplicaSet && head.Loop == LoopDeployment && owner == head.Name)
+// family reports whether an object with that owner is the head, or controlled by it.
+func family(loops decision.Loops, head, x Object, owner string) bool {
+	return x == head || owner != "" && HeadOf(loops, x, owner) == head
+}
+
+// HeadOf is the object that controls another one; that one itself where none does.
+func HeadOf(loops decision.Loops, o Object, owner string) Object {
+	if loop := loops.Of(o.Loop).Owner; loop != "" && owner != "" {
+		return Object{loop, o.Namespace, owner}
+	}
+	return o
 }
 
 // event is a cause as a story knows it: several syncs may have taken the same.
@@ -246,8 +254,8 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Tim
 			}
 		}
 		hit := t.Hit(t.Class(DefaultSlow))
-		b := Beat{Kind: BeatSync, At: t.Started, Object: kinds[t.Loop] + " " + t.Name, Sync: &hit, Writes: t.Writes(), Held: t.held(), Settles: settles && t == last}
-		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && (repeats(before[t.Object], t) || triedAgain(undone[t.Object], t))
+		b := Beat{Kind: BeatSync, At: t.Started, Object: t.title(e.loops), Sync: &hit, Writes: t.Writes(e.loops), Held: t.held(), Settles: settles && t == last}
+		b.Waited, b.Quiet = e.waited(before[t.Object], t), !b.Settles && (repeats(before[t.Object], t) || triedAgain(e.loops, undone[t.Object], t))
 		before[t.Object] = t
 		if t.Unanswered() || t.Wrote() {
 			undone[t.Object] = t
@@ -259,7 +267,7 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Tim
 
 // repeats reports whether a sync is no news after the one before it.
 func repeats(before, t *Trace) bool {
-	if t.Failure != nil || len(t.Writes()) > 0 {
+	if t.Failure != nil || len(t.Writes(nil)) > 0 {
 		return false
 	}
 	if before == nil {

@@ -47,7 +47,7 @@ func (e *Excerpt) outagesOf(s *Story, syncs []*Trace) []StoryOutage {
 		list = append(list, o)
 	}
 	for i := range list {
-		list[i].settle(syncs)
+		list[i].settle(e.loops, syncs)
 	}
 	return list
 }
@@ -141,7 +141,7 @@ func (o *StoryOutage) covers(m *StoryOutage) bool {
 
 // settle finds what the syncs left undone in the outage, by the newest try of each
 // object, and when it was tried again.
-func (o *StoryOutage) settle(syncs []*Trace) {
+func (o *StoryOutage) settle(loops decision.Loops, syncs []*Trace) {
 	left := map[Object]bool{}
 	var tried time.Time
 	o.Idle = !o.Ended.IsZero()
@@ -151,8 +151,8 @@ func (o *StoryOutage) settle(syncs []*Trace) {
 		switch {
 		case within && t.Unanswered():
 			left[t.Object] = true
-			o.Due = slices.DeleteFunc(o.Due, func(d Due) bool { return d.Object == t.title() })
-			o.Due = append(o.Due, t.undone()...)
+			o.Due = slices.DeleteFunc(o.Due, func(d Due) bool { return d.Object == t.title(loops) })
+			o.Due = append(o.Due, t.undone(loops)...)
 		case left[t.Object] && o.over(t):
 			delete(left, t.Object)
 			if tried = t.Started; tried.Before(o.Ended) {
@@ -170,24 +170,25 @@ func (o *StoryOutage) over(t *Trace) bool {
 	return !o.Ended.IsZero() && (!t.Started.Before(o.Ended) || !t.Unanswered() && !t.Ended.Before(o.Ended))
 }
 
-func (t *Trace) title() string { return kinds[t.Loop] + " " + t.Name }
+// title is the object as events name it.
+func (t *Trace) title(loops decision.Loops) string { return loops.Kind(t.Loop) + " " + t.Name }
 
 // undone is every write of the sync that got no answer, or the sync as a whole
 // where it did not come to one.
-func (t *Trace) undone() []Due {
+func (t *Trace) undone(loops decision.Loops) []Due {
 	var list []Due
 	t.outcomes(func(a *decision.Action, o *decision.Outcome) {
 		if !unanswered(o.State, o.Failure) {
 			return
 		}
-		w := requestOf(t, a, o)
+		w := t.request(loops, a, o)
 		if a != nil && manyOf(a) == "Pod" && a.Target.Kind != "Pod" {
 			w.Object, w.Count = "Pod", max(1, o.Failed+o.Untried)
 		}
-		list = append(list, Due{t.title(), &w})
+		list = append(list, Due{t.title(loops), &w})
 	})
 	if len(list) == 0 {
-		list = append(list, Due{Object: t.title()})
+		list = append(list, Due{Object: t.title(loops)})
 	}
 	return list
 }
@@ -199,11 +200,11 @@ func unanswered(s decision.State, f *decision.Failure) bool {
 
 // triedAgain reports whether a sync only tried once more what an earlier one of the
 // same object could not do for want of an API server either.
-func triedAgain(before, t *Trace) bool {
+func triedAgain(loops decision.Loops, before, t *Trace) bool {
 	if before == nil || !before.Unanswered() || !t.Unanswered() || t.Wrote() || before.Wrote() {
 		return false
 	}
-	return slices.EqualFunc(before.undone(), t.undone(), func(a, b Due) bool {
+	return slices.EqualFunc(before.undone(loops), t.undone(loops), func(a, b Due) bool {
 		return (a.Write == nil) == (b.Write == nil) && (a.Write == nil || a.Write.Kind == b.Write.Kind && a.Write.Object == b.Write.Object && a.Write.Count == b.Write.Count)
 	})
 }

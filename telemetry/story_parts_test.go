@@ -34,21 +34,21 @@ func unansweredBy(a decision.Action) *Trace {
 
 func TestFamilyIsADeploymentAndItsReplicaSets(t *testing.T) {
 	head := object("web")
-	set := Object{LoopReplicaSet, "shop", "web"}
+	set := Object{"replicaset", "shop", "web"}
 	for name, c := range map[string]struct {
 		head, x Object
 		owner   string
 		want    bool
 	}{
 		"itself":                       {head, head, "", true},
-		"its ReplicaSet":               {head, Object{LoopReplicaSet, "shop", "web-1"}, "web", true},
-		"of another":                   {head, Object{LoopReplicaSet, "shop", "api-1"}, "api", false},
-		"of nobody":                    {head, Object{LoopReplicaSet, "shop", "web-1"}, "", false},
-		"in another namespace":         {head, Object{LoopReplicaSet, "bank", "web-1"}, "web", false},
+		"its ReplicaSet":               {head, Object{"replicaset", "shop", "web-1"}, "web", true},
+		"of another":                   {head, Object{"replicaset", "shop", "api-1"}, "api", false},
+		"of nobody":                    {head, Object{"replicaset", "shop", "web-1"}, "", false},
+		"in another namespace":         {head, Object{"replicaset", "bank", "web-1"}, "web", false},
 		"a Deployment with an owner":   {head, object("api"), "web", false},
-		"a ReplicaSet has none of its": {set, Object{LoopReplicaSet, "shop", "web-1"}, "web", false},
+		"a ReplicaSet has none of its": {set, Object{"replicaset", "shop", "web-1"}, "web", false},
 	} {
-		if got := family(c.head, c.x, c.owner); got != c.want {
+		if got := family(TestLoops, c.head, c.x, c.owner); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
@@ -71,10 +71,10 @@ func TestStoryBeginsWithTheFirstChange(t *testing.T) {
 	} {
 		x := between(2, 4)
 		x.Causes = []Cause{c.cause}
-		if at := began(NewExcerpt(nil), x); !at.Equal(c.began) {
+		if at := began(NewExcerpt(TestLoops, nil), x); !at.Equal(c.began) {
 			t.Errorf("%s: it began at %s, want %s", name, at.Format("05"), c.began.Format("05"))
 		}
-		if got := begins(x); got != c.begins {
+		if got := begins(TestLoops, x); got != c.begins {
 			t.Errorf("%s: begins %t, want %t", name, got, c.begins)
 		}
 	}
@@ -141,7 +141,7 @@ func TestTriedAgainIsTheSame(t *testing.T) {
 		"something written":      {unansweredBy(update), wrote, false},
 		"something written then": {wrote, unansweredBy(update), false},
 	} {
-		if got := triedAgain(c.before, c.now); got != c.want {
+		if got := triedAgain(TestLoops, c.before, c.now); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestUndoneIsWhatGotNoAnswer(t *testing.T) {
 		"partly, then a no":  {decision.Action{Kind: decision.CreatePods, Target: set}, decision.Outcome{State: decision.Partly, Failed: 2, Failure: &decision.Failure{Code: 403}}, "", 0},
 		"a no while down":    {decision.Action{Kind: decision.UpdateReplicaSet, Target: set}, decision.Outcome{State: decision.Refused, Failure: down}, "", 0},
 	} {
-		list := outcome(ResultFailed, "web", c.action, c.outcome).undone()
+		list := outcome(ResultFailed, "web", c.action, c.outcome).undone(TestLoops)
 		if len(list) != 1 || list[0].Object != "Deployment web" || (list[0].Write == nil) != (c.object == "") {
 			t.Errorf("%s: %+v", name, list)
 		} else if w := list[0].Write; w != nil && (w.Object != c.object || w.Count != c.count) {
@@ -173,7 +173,7 @@ func TestUndoneIsWhatGotNoAnswer(t *testing.T) {
 	}
 	status := quiet("web")
 	status.Report = &decision.Report{Outcome: &decision.Outcome{State: decision.Unanswered}}
-	if list := status.undone(); len(list) != 1 || list[0].Write == nil || list[0].Write.Kind != WriteStatus || list[0].Write.Object != "Deployment web" {
+	if list := status.undone(TestLoops); len(list) != 1 || list[0].Write == nil || list[0].Write.Kind != WriteStatus || list[0].Write.Object != "Deployment web" {
 		t.Errorf("a status: %+v", list)
 	}
 }
@@ -241,7 +241,7 @@ func TestSyncsAfterAnOutage(t *testing.T) {
 
 // TestEventsThatAreTold: what somebody else did to a named object, once.
 func TestEventsThatAreTold(t *testing.T) {
-	e := NewExcerpt(nil)
+	e := NewExcerpt(TestLoops, nil)
 	x := between(1, 2)
 	for name, c := range map[string]struct {
 		cause Cause
@@ -313,7 +313,7 @@ func TestPausesOfWhatWasHeldUp(t *testing.T) {
 	} {
 		now := between(c.from, 9)
 		now.Causes = []Cause{{Object: "Pod x"}, {Object: "Pod y"}}
-		w := NewExcerpt(nil).waited(c.before, now)
+		w := NewExcerpt(TestLoops, nil).waited(c.before, now)
 		switch {
 		case (w == nil) != (c.want == ""):
 			t.Errorf("%s: %+v, want %q", name, w, c.want)
@@ -321,7 +321,7 @@ func TestPausesOfWhatWasHeldUp(t *testing.T) {
 			t.Errorf("%s: %+v over by %+v, want %q", name, w, w.Over, c.want)
 		}
 	}
-	if w := NewExcerpt(nil).waited(holding(decision.ToneWaiting), between(5, 6)); w == nil || w.Over != nil {
+	if w := NewExcerpt(TestLoops, nil).waited(holding(decision.ToneWaiting), between(5, 6)); w == nil || w.Over != nil {
 		t.Errorf("nothing is known to have ended it: %+v", w)
 	}
 }
@@ -333,7 +333,7 @@ func TestStoryEndsWhenItIsQuiet(t *testing.T) {
 		x := between(from, from+1)
 		x.Report, x.Sentence.Tone = &decision.Report{}, tone
 		if x.Seq = uint64(from) + 1; name != "web" {
-			x.Object, x.Owner = Object{LoopReplicaSet, "shop", name}, strings.TrimSuffix(name, "-1")
+			x.Object, x.Owner = Object{"replicaset", "shop", name}, strings.TrimSuffix(name, "-1")
 		}
 		if wrote {
 			x.Result = ResultWrote
@@ -347,7 +347,7 @@ func TestStoryEndsWhenItIsQuiet(t *testing.T) {
 		at(81, decision.ToneOK, "web-1", true), // 60 s after the end
 		at(142, decision.ToneOK, "web-1", true), at(150, decision.ToneOK, "web-1", false), at(204, decision.ToneOK, "web-1", true),
 	}
-	story, ok := NewExcerpt(traces).Story(traces[4])
+	story, ok := NewExcerpt(TestLoops, traces).Story(traces[4])
 	if !ok {
 		t.Fatal("there is no story")
 	}
@@ -369,17 +369,17 @@ func TestStoryIsQuietAfterItsLastWrite(t *testing.T) {
 	}
 	set := func(from, to float64) *Trace {
 		x := sync(from, to, decision.ToneOK)
-		x.Object, x.Owner = Object{LoopReplicaSet, "shop", "web-1"}, "web"
+		x.Object, x.Owner = Object{"replicaset", "shop", "web-1"}, "web"
 		return x
 	}
 	head := []*Trace{sync(10, 11, decision.ToneMoving), sync(20, 22, decision.ToneOK)}
-	e := NewExcerpt(append(head, set(20.5, 21), set(82, 83)))
+	e := NewExcerpt(TestLoops, append(head, set(20.5, 21), set(82, 83)))
 	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
 		t.Errorf("%d syncs, want the one a minute after the end as well", len(got))
 	}
 	// The next story begins before that.
 	head = append(head, sync(30, 31, decision.ToneMoving))
-	e = NewExcerpt(append(head, set(20.5, 21), set(29, 33), set(40, 41)))
+	e = NewExcerpt(TestLoops, append(head, set(20.5, 21), set(29, 33), set(40, 41)))
 	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
 		t.Errorf("%d syncs, want those that began before the next story", len(got))
 	}
@@ -405,7 +405,7 @@ func TestIdleOutages(t *testing.T) {
 		"a write before it": {clock(20), earlier, true}, "it lasts": {time.Time{}, between(12, 13), false},
 	} {
 		o := StoryOutage{Outage: Outage{Began: clock(10), Ended: c.ended}}
-		if o.settle([]*Trace{c.sync}); o.Idle != c.want {
+		if o.settle(TestLoops, []*Trace{c.sync}); o.Idle != c.want {
 			t.Errorf("%s: idle %t", name, o.Idle)
 		}
 	}
@@ -435,7 +435,7 @@ func TestTrimmed(t *testing.T) {
 // TestQuietBeats: a sync that is no news is quiet, but not the one that settles.
 func TestQuietBeats(t *testing.T) {
 	syncs := []*Trace{between(1, 2), between(3, 4), between(5, 6)}
-	e := NewExcerpt(syncs)
+	e := NewExcerpt(TestLoops, syncs)
 	for settles, want := range map[bool]string{true: "[true true false] [false false true]", false: "[true true true] [false false false]"} {
 		var quiet, end []bool
 		for _, b := range e.beats(syncs, syncs[2], settles, clock(0)) {
@@ -469,7 +469,7 @@ func TestSyncsOfAStory(t *testing.T) {
 		return x
 	}
 	one, unknown := sync("web", "1"), sync("web", "")
-	e := NewExcerpt([]*Trace{one, sync("api", "1"), sync("web", "2"), unknown, sync("api", "")})
+	e := NewExcerpt(TestLoops, []*Trace{one, sync("api", "1"), sync("web", "2"), unknown, sync("api", "")})
 	if got := e.of(one); !slices.Equal(got, []*Trace{one, unknown}) {
 		t.Errorf("%d syncs of one whose UID is known", len(got))
 	}
@@ -488,7 +488,7 @@ func TestTriedAfterAWrite(t *testing.T) {
 	wrote := at(outcome(ResultWrote, "web", update, decision.Outcome{State: decision.Written, RV: "7"}), 5)
 	syncs := []*Trace{at(unansweredBy(update), 1), at(unansweredBy(update), 3), wrote, at(unansweredBy(update), 7), at(unansweredBy(update), 9)}
 	var quiet []bool
-	for _, b := range NewExcerpt(syncs).beats(syncs, syncs[4], false, clock(0)) {
+	for _, b := range NewExcerpt(TestLoops, syncs).beats(syncs, syncs[4], false, clock(0)) {
 		quiet = append(quiet, b.Quiet)
 	}
 	if want := []bool{false, true, false, false, true}; !slices.Equal(quiet, want) {
@@ -506,7 +506,7 @@ func TestChainMeetsASyncOnce(t *testing.T) {
 		Outcomes: []decision.Outcome{{State: decision.Written, RV: "7"}, {State: decision.Written, RV: "8"}}}}
 	second.Seq, second.Causes = 2, []Cause{{Object: "ReplicaSet a", NewRV: "7"}, {Object: "ReplicaSet b", NewRV: "8"}}
 	second.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{set("c")}}, Outcomes: []decision.Outcome{{State: decision.Written, RV: "9"}}}}
-	chain := NewExcerpt([]*Trace{first, second}).Chain(first)
+	chain := NewExcerpt(TestLoops, []*Trace{first, second}).Chain(first)
 	links := chain.Effects.Links
 	if len(links) != 2 || links[0].Elsewhere || len(links[0].Writes) != 1 || !links[1].Elsewhere || links[1].Writes != nil || links[1].Sync.Seq != 2 {
 		t.Errorf("%+v, %+v", links[0], links[1])
@@ -528,11 +528,11 @@ func TestSettledByADecision(t *testing.T) {
 		"after another":           {[]*Trace{done, echo, moving, moving, echo}, 3, storyRange{first: 1, last: 4}},
 		"asked of one that is ok": {[]*Trace{done, moving, done, echo}, 3, storyRange{first: 1, last: 2, settled: true}},
 	} {
-		if got, ok := storyRangeOf(c.syncs, c.at); !ok || got != c.want {
+		if got, ok := storyRangeOf(TestLoops, c.syncs, c.at); !ok || got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	if got, ok := storyRangeOf([]*Trace{done, echo}, 1); ok {
+	if got, ok := storyRangeOf(TestLoops, []*Trace{done, echo}, 1); ok {
 		t.Errorf("without a story: %+v", got)
 	}
 }
@@ -548,7 +548,7 @@ func TestArmed(t *testing.T) {
 		timers(0, "web", "min-ready", 10), timers(1, "web", "min-ready", 10), timers(2, "web", "deadline", 10),
 		timers(3, "web", "min-ready", 11), timers(4, "api", "min-ready", 10), timers(20, "web", "min-ready", 10),
 	}
-	e := NewExcerpt(traces)
+	e := NewExcerpt(TestLoops, traces)
 	for from, want := range map[float64]*Trace{10: traces[1], 12: traces[1], 9.9: nil, 1: nil} {
 		if got := e.armed(between(from, from+1), &Cause{Kind: CauseTimer, Code: "min-ready", Due: clock(10)}); got != want {
 			t.Errorf("a sync at %v: %+v, want %+v", from, got, want)
@@ -561,7 +561,7 @@ func TestWriterOf(t *testing.T) {
 	set := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-1"}}
 	x := outcome(ResultWrote, "web", set, decision.Outcome{State: decision.Written, RV: "7"})
 	x.Epoch, x.Seq = "e", 1
-	e, by := NewExcerpt([]*Trace{x}), &Trace{Epoch: "e", Object: x.Object}
+	e, by := NewExcerpt(TestLoops, []*Trace{x}), &Trace{Epoch: "e", Object: x.Object}
 	for name, c := range map[string]struct {
 		cause Cause
 		want  *Trace
@@ -581,13 +581,13 @@ func TestWriterOf(t *testing.T) {
 
 // TestCovers: what is left open covers all, and times from the first to before the last.
 func TestCovers(t *testing.T) {
-	o := Object{LoopDeployment, "shop", "web-shop"}
+	o := Object{"deployment", "shop", "web-shop"}
 	for _, c := range []struct {
 		query Query
 		want  bool
 	}{
 		{Query{}, true},
-		{Query{Loop: LoopDeployment}, true}, {Query{Loop: LoopReplicaSet}, false},
+		{Query{Loop: "deployment"}, true}, {Query{Loop: "replicaset"}, false},
 		{Query{Namespace: "shop"}, true}, {Query{Namespace: "bank"}, false},
 		{Query{Name: "web-shop"}, true}, {Query{Name: "web"}, false},
 		{Query{NamePart: "b-s"}, true}, {Query{NamePart: "api"}, false},

@@ -21,8 +21,8 @@ type saga struct {
 
 var (
 	sagaBegan = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	web       = telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
-	webSet    = telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-1"}
+	web       = telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
+	webSet    = telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-1"}
 )
 
 func (s *saga) sync(o telemetry.Object, tone decision.Tone, code string, causes ...telemetry.Cause) *telemetry.Trace {
@@ -33,7 +33,7 @@ func (s *saga) sync(o telemetry.Object, tone decision.Tone, code string, causes 
 		Result: telemetry.ResultUnchanged, Report: &decision.Report{}, Rounds: []decision.Round{{}},
 		Sentence: decision.Sentence{Namespace: o.Namespace, Object: o.Name, Tone: tone, Verb: "is", State: string(tone), Code: code},
 	}
-	if o.Loop == telemetry.LoopReplicaSet {
+	if o.Loop == "replicaset" {
 		t.Owner = web.Name
 	}
 	for i := range t.Causes {
@@ -114,7 +114,7 @@ func told(story *telemetry.Story) string {
 
 func TestStoryOfARollout(t *testing.T) {
 	s := rollout()
-	e := telemetry.NewExcerpt(s.traces)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
 	story, ok := e.Story(s.traces[len(s.traces)-1])
 	if !ok {
 		t.Fatal("there is no story")
@@ -143,7 +143,7 @@ func TestStoryOfARollout(t *testing.T) {
 // TestStoryIsTheSameFromWithin asks for the story at each of its syncs.
 func TestStoryIsTheSameFromWithin(t *testing.T) {
 	s := rollout()
-	e := telemetry.NewExcerpt(s.traces)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
 	newest, _ := e.Story(s.traces[6])
 	for _, i := range []int{1, 3, 5} {
 		story, ok := e.Story(s.traces[i])
@@ -161,11 +161,11 @@ func TestStoryIsTheSameFromWithin(t *testing.T) {
 
 func TestStoryWithoutItsBeginningIsOpen(t *testing.T) {
 	s := rollout()
-	story, ok := telemetry.NewExcerpt(s.traces[3:]).Story(s.traces[5])
+	story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces[3:]).Story(s.traces[5])
 	if !ok || !story.Open {
 		t.Errorf("story %t, open %t, want one that is open", ok, ok && story.Open)
 	}
-	running, ok := telemetry.NewExcerpt(s.traces[:4]).Story(s.traces[3])
+	running, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces[:4]).Story(s.traces[3])
 	if !ok || !running.Settled.IsZero() || running.Sentence.Code != "readiness" || strings.Contains(told(running), "[settled]") {
 		t.Errorf("story of a rollout under way: %t, settled %s, %s", ok, running.Settled, running.Sentence.Code)
 	}
@@ -176,7 +176,7 @@ func TestStoriesOfOneDeploymentAreApart(t *testing.T) {
 	s.at = s.at.Add(10 * time.Second)
 	scale := event(telemetry.CauseModified, "Deployment web", "20", decision.Change{Field: "spec.replicas", From: "1", To: "2"})
 	writes(s.sync(web, decision.ToneMoving, "scaling", scale), decision.UpdateReplicaSet, "web-1", "21")
-	e := telemetry.NewExcerpt(s.traces)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
 	first, _ := e.Story(s.traces[5])
 	second, _ := e.Story(s.traces[7])
 	if strings.Contains(told(first), "21") || strings.Contains(told(second), "image") {
@@ -201,7 +201,7 @@ func TestStoryIsOfOneObject(t *testing.T) {
 			s.sync(web, decision.ToneMoving, "new").UID = c.later
 		}
 		s.traces[0].UID = c.first
-		story, ok := telemetry.NewExcerpt(s.traces).Story(s.traces[4])
+		story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(s.traces[4])
 		if !ok || !story.Began.Equal(s.traces[5-c.syncs].Started) {
 			t.Errorf("%s: story %t of %+v, want it from sync %d on", name, ok, story, 6-c.syncs)
 		}
@@ -210,7 +210,7 @@ func TestStoryIsOfOneObject(t *testing.T) {
 
 func TestChainRunsAcrossLoops(t *testing.T) {
 	s := rollout()
-	e := telemetry.NewExcerpt(s.traces)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
 	back := e.Chain(s.traces[5]).Origins
 	var seqs []uint64
 	for at := back; at != nil; {
@@ -252,7 +252,7 @@ func TestChainIsBounded(t *testing.T) {
 	for i := range 2000 {
 		publishes(s.sync(web, decision.ToneMoving, "new", event(telemetry.CauseModified, "Deployment web", fmt.Sprint(i))), fmt.Sprint(i+1))
 	}
-	chain := telemetry.NewExcerpt(s.traces).Chain(s.traces[1999])
+	chain := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Chain(s.traces[1999])
 	n, deepest := 0, chain.Origins
 	for len(deepest.Links) > 0 {
 		deepest, n = deepest.Links[0], n+1
@@ -267,7 +267,7 @@ func TestLinksHoldAcrossARestart(t *testing.T) {
 	for _, x := range s.traces[4:] { // the process was started again
 		x.Epoch, x.Seq = "f", x.Seq-4
 	}
-	if got := tree(telemetry.NewExcerpt(s.traces).Chain(s.traces[1]).Effects); got != "2(3(1(2(3))) 4)" {
+	if got := tree(telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Chain(s.traces[1]).Effects); got != "2(3(1(2(3))) 4)" {
 		t.Errorf("syncs that came of the change: %s", got)
 	}
 }
@@ -283,7 +283,7 @@ func TestWritesOfASync(t *testing.T) {
 	}
 	publishes(x, "30")
 	var got []string
-	for _, w := range x.Writes() {
+	for _, w := range x.Writes(telemetry.TestLoops) {
 		got = append(got, fmt.Sprintf("%s %s %d %s %s", w.Kind, w.Object, w.Count, w.State, w.RV))
 	}
 	want := []string{"create-pods Pod a 0 written rv-a", "create-pods Pod b 0 written rv-b", "create-pods Pod 3 written ", "create-pods Pod 2 refused ", "update-status ReplicaSet web-1 0 written 30"}
@@ -301,7 +301,7 @@ func TestChainGoesOnBehindATimer(t *testing.T) {
 	s.at = due
 	s.sync(web, decision.ToneMoving, "moving", telemetry.Cause{Kind: telemetry.CauseTimer, Code: "status", Due: due})
 	early := s.sync(web, decision.ToneMoving, "moving", telemetry.Cause{Kind: telemetry.CauseTimer, Code: "status", Due: s.at.Add(time.Hour)})
-	e := telemetry.NewExcerpt(s.traces)
+	e := telemetry.NewExcerpt(telemetry.TestLoops, s.traces)
 	if got := tree(e.Chain(s.traces[1]).Origins); got != "2(1)" {
 		t.Errorf("the timer leads back to %s", got)
 	}
@@ -324,7 +324,7 @@ func TestStoryOfAHandScaledReplicaSet(t *testing.T) {
 	early.Started, early.Causes[0].At = seen.Add(time.Microsecond), seen.Add(-17*time.Microsecond)
 	s.traces[1], s.traces[2] = early, back
 	last := s.sync(web, decision.ToneOK, "settled", event(telemetry.CauseModified, "ReplicaSet web-1", "21"))
-	story, ok := telemetry.NewExcerpt(s.traces).Story(last)
+	story, ok := telemetry.NewExcerpt(telemetry.TestLoops, s.traces).Story(last)
 	if !ok {
 		t.Fatal("there is no story")
 	}

@@ -11,13 +11,6 @@ import (
 // TraceVersion is the version of the Trace's JSON ("loopscope.trace.v1+json").
 const TraceVersion = 1
 
-// Loop names, as they stand in traces, URLs and metric labels.
-const (
-	LoopDeployment            = "deployment"
-	LoopReplicaSet            = "replicaset"
-	LoopReplicationController = "replicationcontroller"
-)
-
 // Object names what a loop works on.
 type Object struct {
 	Loop      string `json:"loop"`

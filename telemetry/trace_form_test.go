@@ -49,7 +49,7 @@ func mixed(n int) []*Trace {
 		case 0:
 			x.Result = ResultWrote
 		case 1:
-			x.Loop, x.Owner = LoopReplicaSet, "web-0"
+			x.Loop, x.Owner = "replicaset", "web-0"
 		case 2:
 			x.Result = ResultStale
 		}
@@ -62,7 +62,7 @@ func mixed(n int) []*Trace {
 
 // What is kept as bytes is found, listed and let go of as if it were whole.
 func TestPackedTracesAreKeptAlike(t *testing.T) {
-	small := JournalOptions{Epoch: "e", Recent: 16, Wrote: 8, Failed: 4, Conflicted: 4, Slow: 4}
+	small := JournalOptions{Loops: TestLoops, Epoch: "e", Recent: 16, Wrote: 8, Failed: 4, Conflicted: 4, Slow: 4}
 	whole, packed := NewJournal(small), NewJournal(small)
 	for i, x := range mixed(200) {
 		y := *x
@@ -110,7 +110,7 @@ func TestPackedTracesAreKeptAlike(t *testing.T) {
 // The bytes that the journal counts are those of what it keeps, on every shelf, and
 // none are left when it keeps nothing.
 func TestPackedTracesTakeTheirBytes(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 32, Wrote: 16})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 32, Wrote: 16})
 	record(j, mixed(64)...)
 	before := j.bytes
 	packAll(t, j)
@@ -151,7 +151,7 @@ func TestPackedTracesTakeTheirBytes(t *testing.T) {
 // The bytes of a block are of one class, and a trace of two would keep them all for
 // as long as the second one keeps it.
 func TestTraceOfTwoClassesStaysWhole(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	wrote, both := quiet("wrote"), quiet("both")
 	wrote.Result, both.Result = ResultWrote, ResultWrote
 	both.Ended = both.Started.Add(DefaultSlow)
@@ -166,7 +166,7 @@ func TestTraceOfTwoClassesStaysWhole(t *testing.T) {
 
 // What is not there is not packed, and what is packed stays so.
 func TestPackedTraceIsPackedOnce(t *testing.T) {
-	j, x := NewJournal(JournalOptions{}), lastOf()
+	j, x := NewJournal(JournalOptions{Loops: TestLoops}), lastOf()
 	j.Pack(0, unreadable{})
 	j.Record(x)
 	j.Pack(1, packedOf(t, x))
@@ -180,7 +180,7 @@ func TestPackedTraceIsPackedOnce(t *testing.T) {
 
 // All who have a packed trace at the same time have the same one.
 func TestPackedTraceIsOne(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	x := quiet("web")
 	j.Record(x)
 	j.Pack(1, packedOf(t, x))
@@ -203,7 +203,7 @@ func (p together) Unpack() (*Trace, error) {
 
 // So have those who unpack it at the same time.
 func TestPackedTraceIsOneForThoseWhoUnpackIt(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	j.Record(lastOf())
 	p := together{&sync.WaitGroup{}}
 	j.Pack(1, p)
@@ -237,7 +237,7 @@ func lastOf() *Trace {
 
 // What cannot be unpacked is not there, and nothing else is lost with it.
 func TestUnreadableTraceIsNotThere(t *testing.T) {
-	j := NewJournal(JournalOptions{})
+	j := NewJournal(JournalOptions{Loops: TestLoops})
 	record(j, quiet("web"), quiet("web"), quiet("other"), lastOf())
 	j.Pack(1, unreadable{})
 	j.Pack(4, unreadable{})
@@ -272,7 +272,7 @@ func TestUnreadableTraceIsNotThere(t *testing.T) {
 
 // Packing goes on while others record and read.
 func TestPackWhileOthersRead(t *testing.T) {
-	j := NewJournal(JournalOptions{Recent: 64})
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 64})
 	var wait sync.WaitGroup
 	done := make(chan struct{})
 	for range 2 {
@@ -328,7 +328,7 @@ func TestRecordingDoesNotWaitForUnpacking(t *testing.T) {
 		"Kept":    func(j *Journal) { j.Kept(0, 1) },
 		"Family":  func(j *Journal) { j.Family(object("web")) },
 	} {
-		j := NewJournal(JournalOptions{})
+		j := NewJournal(JournalOptions{Loops: TestLoops})
 		record(j, quiet("web"), quiet("web"))
 		began, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		j.Pack(1, slowly{began, release})
@@ -367,13 +367,13 @@ func (p countedUnpacks) Unpack() (*Trace, error) {
 // A page that is drawn again and again from the same syncs unpacks each of them once,
 // also when the garbage collector comes in between.
 func TestWhatWasReadIsAtHand(t *testing.T) {
-	j, unpacked := NewJournal(JournalOptions{}), 0
+	j, unpacked := NewJournal(JournalOptions{Loops: TestLoops}), 0
 	record(j, mixed(200)...)
 	kept := len(j.Kept(0, 999))
 	for _, x := range j.Kept(0, 999) {
 		j.Pack(x.Seq, countedUnpacks{packedOf(t, x), &unpacked})
 	}
-	j.board = NewJournal(JournalOptions{}).board // which keeps the newest whole
+	j.board = NewJournal(JournalOptions{Loops: TestLoops}).board // which keeps the newest whole
 	for range 5 {
 		runtime.GC()
 		if got := len(j.Kept(0, 999)); got != kept {

@@ -36,8 +36,8 @@ func (w *Write) Taken() bool { return w.State == decision.Written }
 
 // Writes is every request to change something that the sync sent, in the order
 // of its rounds, the status last. Of many pods each is one of its own. What was
-// decided and never sent is not among them.
-func (t *Trace) Writes() []Write {
+// decided and never sent is not among them. The loops say of what kind its own object is.
+func (t *Trace) Writes(loops decision.Loops) []Write {
 	var list []Write
 	t.outcomes(func(a *decision.Action, o *decision.Outcome) {
 		switch {
@@ -45,17 +45,17 @@ func (t *Trace) Writes() []Write {
 		case a != nil && (a.Kind == decision.CreatePods || a.Kind == decision.DeletePods):
 			list = append(list, podWrites(a, o)...)
 		default:
-			list = append(list, requestOf(t, a, o))
+			list = append(list, t.request(loops, a, o))
 		}
 	})
 	return list
 }
 
-// requestOf is the request of an action, or with none that of the status.
-func requestOf(t *Trace, a *decision.Action, o *decision.Outcome) Write {
+// request is that of an action, or with none that of the status.
+func (t *Trace) request(loops decision.Loops, a *decision.Action, o *decision.Outcome) Write {
 	w := writeOf(o)
 	if a == nil {
-		w.Kind, w.Object, w.Changes = WriteStatus, t.title(), t.Report.Changes
+		w.Kind, w.Object, w.Changes = WriteStatus, t.title(loops), t.Report.Changes
 	} else {
 		w.Kind, w.Object, w.On, w.Question, w.Changes = a.Kind, a.Target.Kind+" "+nameOf(a, o), a.Target.RV, a.Question, a.Changes
 	}

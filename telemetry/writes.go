@@ -14,6 +14,7 @@ type written struct{ kind, namespace, name, rv string }
 // room for. It knows them by a digest of 64 bits, and so holds no texts. That a look-up
 // takes one for another has a chance of 1 in 2^48 with 65,536 of them.
 type writes struct {
+	loops decision.Loops
 	limit int
 	seed  maphash.Seed
 
@@ -23,12 +24,9 @@ type writes struct {
 	next  int
 }
 
-func newWrites(limit int) *writes {
-	return &writes{limit: limit, seed: maphash.MakeSeed(), syncs: map[uint64]uint64{}}
+func newWrites(loops decision.Loops, limit int) *writes {
+	return &writes{loops: loops, limit: limit, seed: maphash.MakeSeed(), syncs: map[uint64]uint64{}}
 }
-
-// kinds are the objects that the loops work on, whose status their reports write.
-var kinds = map[string]string{LoopDeployment: "Deployment", LoopReplicaSet: "ReplicaSet", LoopReplicationController: "ReplicationController"}
 
 // note enters everything that a trace says was written.
 func (w *writes) note(t *Trace) {
@@ -36,8 +34,8 @@ func (w *writes) note(t *Trace) {
 		if !took(o) {
 			return
 		}
-		if a == nil {
-			w.add(written{kinds[t.Loop], t.Namespace, t.Name, o.RV}, t.Seq)
+		if a == nil { // The status of its own object.
+			w.add(written{w.loops.Kind(t.Loop), t.Namespace, t.Name, o.RV}, t.Seq)
 			return
 		}
 		if o.RV != "" {

@@ -5,8 +5,10 @@ import "time"
 // Frame is what surrounds every page.
 type Frame struct {
 	Title string
-	// Tab is the current entry of the main navigation: "deployments", "queues" or none.
-	Tab    string
+	// Tab is the current entry of the main navigation: "queues", the address of a list, or none.
+	Tab string
+	// Lists are those of the objects, one for each kind, the front page first. There is one at least.
+	Lists  []Link
 	Assets Assets
 	// Mode says what this program is to the cluster, Cluster which one it is.
 	Mode    Text

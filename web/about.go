@@ -11,7 +11,6 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -140,15 +139,23 @@ func aboutMore() views.AboutSection {
 }
 
 // reasonScopes are the codes of everything, as REASONS.md has them.
-func reasonScopes() []decision.Reasons {
-	all := slices.Concat(deployment.Reasons, replicaset.Reasons, telemetry.WorkerReasons)
-	return append(all, diagnosis.Codes, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
+func (s *Server) reasonScopes() []decision.Reasons {
+	var all []decision.Reasons
+	for i := range s.loops {
+		for _, r := range s.loops[i].Reasons {
+			known := func(x decision.Reasons) bool { return x.Scope == r.Scope && x.Kind == r.Kind } // of a loop with the same rules
+			if !slices.ContainsFunc(all, known) {
+				all = append(all, r)
+			}
+		}
+	}
+	return append(append(all, telemetry.WorkerReasons...), diagnosis.Codes, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
 }
 
 // reasons is the page of every code, or of those of one name.
 func (s *Server) reasons(q *query) (*page, error) {
 	v := views.Reasons{}
-	for _, scope := range reasonScopes() {
+	for _, scope := range s.reasonScopes() {
 		x := views.ReasonScope{Title: scope.Scope + ", " + scope.Kind, Doc: ticked(scope.Doc)}
 		for _, r := range scope.List {
 			if q.loop == "" || r.Code == q.loop {
@@ -179,7 +186,8 @@ func (s *Server) reasons(q *query) (*page, error) {
 func (s *Server) reasonView(scope decision.Reasons, r decision.Reason) views.Reason {
 	v := views.Reason{ID: scope.Anchor(r), Code: r.Code, Means: ticked(r.Means), Meanwhile: ticked(r.Meanwhile), Unblocks: ticked(r.Unblocks), Do: ticked(r.Do)}
 	for _, id := range r.Questions {
-		for _, c := range s.opts.Catalogues {
+		for i := range s.loops {
+			c := s.loops[i].Catalogue
 			if question, ok := c.Find(id); ok && c.Loop == scope.Scope {
 				v.Questions = append(v.Questions, views.Link{Text: id, Href: questionHref(c.Loop, id)})
 				if rule := ruleLink(question.Tag); !slices.Contains(v.Rules, rule) {
@@ -213,13 +221,9 @@ func ticked(s string) views.Text {
 
 // reasonHref leads to what a code means where it was said: by a loop, in a
 // sentence or of a held write.
-func reasonHref(loop, kind, code string) string {
-	scope := loop
-	if loop == telemetry.LoopReplicationController {
-		scope = telemetry.LoopReplicaSet
-	}
-	for _, r := range reasonScopes() {
-		if anchor := r.AnchorOf(code); anchor != "" && r.Kind == kind && (r.Scope == scope || r.Scope == "worker") {
+func (s *Server) reasonHref(loop, kind, code string) string {
+	for _, r := range append(slices.Clone(s.loops.Of(loop).Reasons), telemetry.WorkerReasons...) {
+		if anchor := r.AnchorOf(code); anchor != "" && r.Kind == kind {
 			return "/reasons/" + url.PathEscape(code) + "#" + anchor
 		}
 	}

@@ -98,8 +98,8 @@ func TestBrowserHostile(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	set := w.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "hostile")[0]
-	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "hostile"})
+	set := w.journal.Board().Children("replicaset", "shop", "hostile")[0]
+	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "hostile"})
 	paths := map[string]string{"/deployments": "hostile", "/queues": "", "/decisions/deployment": "", "/history?q=ns:shop": "hostile",
 		hrefOf(stuck.Object): "onerror=", syncHref(stuck): "onerror=", hrefOf(stuck.Object) + "/story": "registry.example/", syncHref(stuck) + "/chain": "",
 		hrefOf(stuck.Object) + "/what-if": "hostile", hrefOf(set.Object): "onerror=", syncHref(set): "onerror=",

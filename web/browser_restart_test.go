@@ -17,12 +17,12 @@ func TestBrowserRestart(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Add(-time.Hour)
 	first, second := newWorld(t, began), newWorld(t, began)
-	second.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "beef"})
+	second.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "beef"})
 	first.pump()
 	second.pump()
 	first.rollout("web").begin()
 	second.rollout("web").begin()
-	x := second.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, 1)[0]
+	x := second.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, 1)[0]
 
 	s := first.server(func(o *Options) { o.Now = time.Now })
 	h := httptest.NewServer(s.Handler())

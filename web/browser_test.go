@@ -202,7 +202,7 @@ func TestBrowserLive(t *testing.T) {
 	until(t, ctx, stepIs(next.Seq))
 
 	last := w.journal.Last()
-	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
 	before := steps[len(steps)-2].Seq
 	run(t, ctx, chromedp.Evaluate[string](`window.mark = 'same page'`))
 	keys(t, ctx, "h")
@@ -348,7 +348,7 @@ func TestBrowserKeys(t *testing.T) {
 	press("p", `document.querySelector('#live').innerText.includes('paused')`)
 
 	// Paused, nothing changes; then everything is there at once.
-	first := w.journal.Board().List(telemetry.LoopDeployment)[0]
+	first := w.journal.Board().List("deployment")[0]
 	changed := *first
 	changed.Sentence = decision.Sentence{Namespace: first.Namespace, Object: first.Name, Tone: first.Sentence.Tone, Verb: "is", State: "x", Lead: decision.Words{}.Say("other words")}
 	w.journal.Record(&changed)

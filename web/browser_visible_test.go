@@ -54,7 +54,7 @@ func TestBrowserSight(t *testing.T) {
 
 	last := "d-" + digits(100+pageRows-1)
 	w.journal.Record(says(last, "it is old")) // The first of the rows out of sight need not wait.
-	text := `document.getElementById('` + rowID(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: last}) + `').textContent`
+	text := `document.getElementById('` + rowID(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: last}) + `').textContent`
 	until(t, ctx, text+`.includes('It is old')`)
 	w.journal.Record(says(last, "it is older"))
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))

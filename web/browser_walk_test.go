@@ -29,7 +29,7 @@ func TestBrowserWalk(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
 	c := listen(t, ctx)
-	steps := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
 	newest, before := steps[len(steps)-1].Seq, steps[len(steps)-2].Seq
 	press := func(then string, list ...string) {
 		t.Helper()

@@ -21,29 +21,26 @@ const (
 // chain through the loops, oldest first, it itself last.
 func (s *Server) causeChainOf(x *subject) views.CauseChain {
 	t := x.cursor
-	c := causeSteps{of: t, met: map[uint64]bool{t.Seq: true}}
-	c.walk(telemetry.NewExcerpt(s.family(t)).Chain(t).Origins.Links)
+	c := causeSteps{of: t, kindOf: s.kindOf, met: map[uint64]bool{t.Seq: true}}
+	c.walk(telemetry.NewExcerpt(s.loops, s.family(t)).Chain(t).Origins.Links)
 	slices.SortStableFunc(c.steps, func(a, b views.CauseStep) int { return a.At.Compare(b.At) })
 	v := views.CauseChain{Href: syncHref(t) + "/chain"}
 	if cut := len(c.steps) - causeChainSteps; cut > 0 {
 		c.steps, v.Earlier = c.steps[cut:], cut
 	}
 	v.Steps = append(c.steps, views.CauseStep{At: t.Started, Wrote: t.Wrote(), This: true,
-		Text: views.Text{}.Strong(kindOf(t.Loop) + " #" + digits(t.Seq) + ", this sync")})
+		Text: views.Text{}.Strong(s.kindOf(t.Loop) + " #" + digits(t.Seq) + ", this sync")})
 	return v
 }
 
-// family are the newest syncs up to that one of its Deployment and its ReplicaSets.
+// family are the newest syncs up to that one of its object, its owner and all that this one controls.
 func (s *Server) family(t *telemetry.Trace) []*telemetry.Trace {
-	head := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: t.Namespace, Name: t.Name}
-	if t.Loop != telemetry.LoopDeployment {
-		head.Name = t.Owner
-	}
+	head := telemetry.HeadOf(s.loops, t.Object, t.Owner)
 	members := []telemetry.Object{t.Object}
-	if head != t.Object && head.Name != "" {
+	if head != t.Object {
 		members = append(members, head)
 	}
-	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, head.Namespace, head.Name) {
+	for _, child := range s.children(head) {
 		if child.Object != t.Object {
 			members = append(members, child.Object)
 		}
@@ -58,10 +55,11 @@ func (s *Server) family(t *telemetry.Trace) []*telemetry.Trace {
 
 // causeSteps gathers the steps of a chain, each sync and each event once.
 type causeSteps struct {
-	of    *telemetry.Trace
-	steps []views.CauseStep
-	met   map[uint64]bool
-	said  []string
+	of     *telemetry.Trace
+	kindOf func(loop string) string
+	steps  []views.CauseStep
+	met    map[uint64]bool
+	said   []string
 }
 
 func (c *causeSteps) walk(links []*telemetry.Link) {
@@ -71,7 +69,7 @@ func (c *causeSteps) walk(links []*telemetry.Link) {
 			c.event(l.Cause)
 		case !c.met[l.Sync.Seq]:
 			c.met[l.Sync.Seq] = true
-			c.steps = append(c.steps, syncStep(l))
+			c.steps = append(c.steps, c.sync(l))
 		}
 	}
 	for _, l := range links {
@@ -118,9 +116,9 @@ func changeStep(e *telemetry.Cause) views.Text {
 	return text
 }
 
-// syncStep is a sync of the chain, with the versions that it wrote.
-func syncStep(l *telemetry.Link) views.CauseStep {
-	step := views.CauseStep{At: l.Sync.Started, Wrote: len(l.Writes) > 0, Text: views.Say(kindOf(l.Sync.Loop)+" ").
+// sync is a sync of the chain, with the versions that it wrote.
+func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
+	step := views.CauseStep{At: l.Sync.Started, Wrote: len(l.Writes) > 0, Text: views.Say(c.kindOf(l.Sync.Loop)+" ").
 		Link("#"+digits(l.Sync.Seq), syncAddress(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)).Plain(" ")}
 	var parts, rvs []string
 	for i := range l.Writes {

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -16,26 +15,25 @@ import (
 // how often each answer was given: drawn, and as a list. An answer leads to the
 // syncs that gave it.
 func (s *Server) decisions(q *query) (*page, error) {
-	loop := q.loop
+	loop, first := q.loop, s.first().Name
 	if loop == "" {
-		loop = telemetry.LoopDeployment
+		loop = first
 	}
-	i := slices.IndexFunc(s.opts.Catalogues, func(c decision.Catalogue) bool { return c.Loop == loop })
-	if i < 0 {
+	if !s.loops.Has(loop) {
 		return nil, problem(http.StatusNotFound, "unknown-loop", "There is no loop "+prose.Clip(loop, 60)+".",
-			views.Say("Valid values: ").Code(strings.Join(loops, ", ")).Plain(".")).link("Decisions of the Deployment loop", "/decisions/"+telemetry.LoopDeployment)
+			views.Say("Valid values: ").Code(strings.Join(s.loops.Names(), ", ")).Plain(".")).link("Decisions of the "+s.kindOf(first)+" loop", "/decisions/"+first)
 	}
-	c := s.opts.Catalogues[i]
-	v := views.Decisions{Headline: "The " + kindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
-	for _, other := range s.opts.Catalogues {
-		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: kindOf(other.Loop), Href: "/decisions/" + other.Loop}, Current: other.Loop == loop})
+	c := s.catalogue(loop)
+	v := views.Decisions{Headline: "The " + s.kindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
+	for _, other := range s.loops.Names() {
+		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: s.kindOf(other), Href: "/decisions/" + other}, Current: other == loop})
 	}
 	graph := c.Graph()
 	v.Branches = s.branches(c, graph)
-	v.Flow = countedFlow(loop, graph, v)
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
+	v.Flow = s.countedFlow(loop, graph, v)
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+s.kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
-	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + telemetry.LoopDeployment}, {Text: kindOf(loop)}}
+	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + first}, {Text: s.kindOf(loop)}}
 	p.goLive(q, liveDecisions(v)...)
 	p.touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
 	return p, nil

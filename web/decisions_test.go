@@ -32,7 +32,7 @@ func TestDecisionsPage(t *testing.T) {
 	<-ended
 	tally.Run(t.Context(), w.journal)
 	_, h := w.serve(func(o *Options) { o.Tally = tally })
-	for _, loop := range loops {
+	for _, loop := range testLoops.Names() {
 		_, body := get(t, h.URL, "/decisions/"+loop)
 		parse(t, body).sound()
 	}
@@ -82,7 +82,7 @@ func listed(t *testing.T, base, href string) []views.Found {
 func TestEveryQuestionIsOnTheDecisionsPage(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s, h := w.serve(nil)
-	for _, c := range s.opts.Catalogues {
+	for _, c := range catalogues(s.loops) {
 		_, body := get(t, h.URL, "/decisions/"+c.Loop)
 		d := parse(t, body)
 		for _, q := range c.Questions {

@@ -6,45 +6,39 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
 // deploymentSnapshot reads what a Deployment's sync decided on.
-func deploymentSnapshot(t *telemetry.Trace) (*deployment.Snapshot, error) {
-	if t.Loop != telemetry.LoopDeployment || t.Snapshot.IsZero() {
-		return nil, errSnapshot
-	}
-	s, err := telemetry.SnapshotAs[deployment.Snapshot](t.Snapshot)
-	if err != nil {
-		return nil, errSnapshot
-	}
-	return s, nil
+func deploymentSnapshot(loops decision.Loops, t *telemetry.Trace) (*deployment.Snapshot, error) {
+	return snapshotOf[*deployment.Snapshot](loops, t)
 }
 
 // deployment is the page of one Deployment.
 func (s *Server) deployment(q *query) (*page, error) {
-	x, err := s.subject(q, telemetry.LoopDeployment)
+	x, err := s.subject(q)
 	if err != nil {
 		return nil, err
 	}
 	v := views.Deployment{Object: s.objectView(q, x)}
-	if snap, err := deploymentSnapshot(x.newest); err == nil {
+	if snap, err := deploymentSnapshot(s.loops, x.newest); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
-		v.Sets = s.sets(q, snap)
+		v.Sets = s.sets(q, x, snap)
 		x.revisions(v.Sets, snap)
 	}
 	v.SetsNote = setsNote(v.Sets)
-	v.Shows = deploymentShows(x)
+	v.Shows = s.deploymentShows(x)
 	v.Scope = s.scope(q, x)
 	return s.deploymentPage(q, x, v), nil
 }
 
 func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page {
 	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v.Object)), body: views.DeploymentBody(v), data: v}
-	p.frame.Tab, p.frame.Up = "deployments", "/deployments"
-	p.frame.Crumbs = crumbs(x.object.Namespace, x.object.Name)
+	s.objectFrame(q, p, x)
 	if v.Revision != "" {
 		p.frame.About = append(p.frame.About, views.Say("revision "+v.Revision))
 	}
@@ -52,14 +46,9 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 		p.frame.About = append(p.frame.About, views.Say(v.Strategy))
 	}
 	p.frame.About = append(p.frame.About, views.Text{}.Link("story", storyHref(x)), views.Text{}.Link("what if", whatIfHref(x)))
-	p.frame.Twin, p.frame.Keys = q.twinHref(), deploymentKeys
-	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)},
-		part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)}, part{"f-side", views.SidePart(v.Object)},
-		part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})
-	p.changesAt = sooner(q.now, p.changesAt, s.saidNow(x.newest, q.now).ChangesAt)
-	p.touches = func(t *telemetry.Trace) bool {
-		return t.Object == x.object || t.Loop == telemetry.LoopReplicaSet && t.Namespace == x.object.Namespace && t.Owner == x.object.Name
-	}
+	p.frame.Keys = deploymentKeys
+	p.goLive(q, append(objectParts(v.Object), part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})...)
+	s.keepsUp(q, p, x)
 	return p
 }
 
@@ -78,14 +67,14 @@ func titleOf(v views.Object) string {
 
 // sets are the ReplicaSets that the newest sync saw, the newest revision first,
 // each with its own newest outcome.
-func (s *Server) sets(q *query, snap *deployment.Snapshot) []views.Set {
+func (s *Server) sets(q *query, x *subject, snap *deployment.Snapshot) []views.Set {
 	states := map[string]*telemetry.Trace{}
-	for _, t := range s.journal.Board().Children(telemetry.LoopReplicaSet, snap.Namespace, snap.Name) {
+	for _, t := range s.children(x.object) {
 		states[t.Name] = t
 	}
 	list := make([]views.Set, 0, len(snap.ReplicaSets))
 	for i := range snap.ReplicaSets {
-		v := setOf(snap, &snap.ReplicaSets[i])
+		v := s.setOf(snap, &snap.ReplicaSets[i])
 		if own := states[snap.ReplicaSets[i].Name]; own != nil {
 			said := s.saidNow(own, q.now)
 			o, _ := outcomeOf(said.Tone)
@@ -97,9 +86,9 @@ func (s *Server) sets(q *query, snap *deployment.Snapshot) []views.Set {
 	return list
 }
 
-func setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet) views.Set {
+func (s *Server) setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet) views.Set {
 	owner, name := split(rs.Name)
-	return views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(telemetry.LoopReplicaSet, snap.Namespace, rs.Name),
+	return views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(replicaset.Loop.Name, snap.Namespace, rs.Name),
 		Images: prose.Clip(strings.Join(rs.Images, ", "), 300), Size: rs.Replicas, Available: rs.Available, New: rs.SameTemplate}
 }
 
@@ -121,9 +110,9 @@ func setsNote(sets []views.Set) string {
 
 // deploymentShows is the status that the sync under the cursor saw, and the last
 // Event that was published until then.
-func deploymentShows(x *subject) views.Shows {
+func (s *Server) deploymentShows(x *subject) views.Shows {
 	t := x.cursor
-	snap, err := deploymentSnapshot(t)
+	snap, err := deploymentSnapshot(s.loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}

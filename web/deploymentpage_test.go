@@ -25,7 +25,7 @@ func subjectOf(t testing.TB, s *Server, path string) *subject {
 	t.Helper()
 	u := address(t, path)
 	parts := strings.Split(u.Path, "/")
-	x, err := s.subject(&query{ctx: t.Context(), url: u, args: u.Query(), namespace: parts[2], name: parts[3], now: s.opts.Now()}, strings.TrimSuffix(parts[1], "s"))
+	x, err := s.subject(&query{ctx: t.Context(), url: u, args: u.Query(), object: telemetry.Object{Loop: loopAt(u.Path), Namespace: parts[2], Name: parts[3]}, now: s.opts.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestSideColumn(t *testing.T) {
 func TestChainHasEverySyncOnce(t *testing.T) {
 	w, _ := story(t)
 	s := w.server(nil)
-	for _, kept := range w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows) {
+	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows) {
 		seen := map[string]bool{}
 		x := subjectOf(t, s, "/deployments/shop/web?sync="+digits(kept.Seq))
 		for _, step := range s.causeChainOf(x).Steps {
@@ -158,7 +158,7 @@ func TestBursts(t *testing.T) {
 // TestEverySyncIsListed counts the syncs of the bursts: none is lost between them.
 func TestEverySyncIsListed(t *testing.T) {
 	w, base := story(t)
-	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
+	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	kept := w.journal.Of(object, historyRows)
 	s := w.server(nil)
 	var all views.Object
@@ -202,8 +202,8 @@ func TestEveryQuestionIsExplained(t *testing.T) {
 // TestForecastIsOnThePage: which pod dies next, and why, without a scale-down.
 func TestForecastIsOnThePage(t *testing.T) {
 	w, base := story(t)
-	for _, set := range w.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "web") {
-		snap, err := replicaSetSnapshot(set)
+	for _, set := range w.journal.Board().Children("replicaset", "shop", "web") {
+		snap, err := replicaSetSnapshot(testLoops, set)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestForecastIsOnThePage(t *testing.T) {
 // TestReplayLine is a command of this program that names this sync alone.
 func TestReplayLine(t *testing.T) {
 	w, base := story(t)
-	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	_, body := get(t, base, syncHref(newest))
 	for _, want := range []string{"loopscope export --loop deployment --namespace shop --name web --since " + newest.Started.UTC().Format(time.RFC3339Nano), "loopscope replay sync-"} {
 		if !strings.Contains(body, want) {
@@ -267,7 +267,7 @@ func TestOlderTimers(t *testing.T) {
 // sync under the cursor stands beside it.
 func TestPastSyncsSayWhatTheySaid(t *testing.T) {
 	w, base := story(t)
-	kept := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
 	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
 		_, body := get(t, base, "/deployments/shop/web?sync="+digits(x.Seq))
 		said := "Sentence at the time: " + x.Sentence.At(x.Ended)

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -53,7 +51,7 @@ func (s *Server) said(t *telemetry.Trace, now time.Time) decision.Sentence {
 	if known, ok := s.says.get(t); ok && !outdated(known, now) {
 		return known
 	}
-	again := sayAgain(t, now)
+	again := s.sayAgain(t, now)
 	s.says.put(t, again)
 	return again
 }
@@ -65,7 +63,7 @@ func (s *Server) estimate(t *telemetry.Trace) *decision.Estimate {
 		return e
 	}
 	var e *decision.Estimate
-	if snap, err := deploymentSnapshot(t); err == nil && len(t.Rounds) > 0 {
+	if snap, err := deploymentSnapshot(s.loops, t); err == nil && len(t.Rounds) > 0 {
 		e = sim.Estimate(snap, t.Rounds[len(t.Rounds)-1].Learnt)
 	}
 	s.estimates.put(t, e)
@@ -78,12 +76,10 @@ func outdated(s decision.Sentence, now time.Time) bool {
 
 // sayAgain says the sentence of a sync as of now. Where the snapshot cannot be
 // read, what was said stands.
-func sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
+func (s *Server) sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
 	again := t.Sentence
-	if snap, err := deploymentSnapshot(t); err == nil {
-		again = tellAgain(deployment.NewSync(snap), t, now)
-	} else if snap, err := replicaSetSnapshot(t); err == nil {
-		again = tellAgain(replicaset.NewSync(snap), t, now)
+	if snap, err := t.Decided(s.loops); err == nil {
+		again = tellAgain(snap.Begin(), t, now)
 	}
 	if outdated(again, now) { // It would turn again at once: the timer's own sync will say more.
 		again.ChangesAt = time.Time{}

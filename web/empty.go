@@ -1,22 +1,17 @@
 package web
 
 import (
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
-// firstSteps is what a newcomer can type.
-const firstSteps = `kubectl create deployment web --image=nginx --replicas=3
-kubectl set image deployment/web nginx=nginx:1.27   # a good rollout
-kubectl set image deployment/web nginx=nginx:404    # one that gets stuck
-kubectl scale deployment/web --replicas=6           # scaling in the middle`
-
 // empty says why the list is empty, and what would fill it.
-func (s *Server) empty(all []*entry, terms []term) *views.Problem {
+func (s *Server) empty(l *decision.Loop, all []*entry, terms []term) *views.Problem {
 	if len(all) == 0 {
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
-			Lines: []views.Text{views.Say("No Deployment has been synced since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},
-			Try:   firstSteps}
+			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.window().Since).Plain(" UTC. The first one appears here within a second.")},
+			Try:   l.FirstSteps}
 	}
 	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + joinTerms(terms) + "."}
 	for i, t := range terms {
@@ -28,11 +23,11 @@ func (s *Server) empty(all []*entry, terms []term) *views.Problem {
 			}
 		}
 		if n > 0 {
-			p.Links = append(p.Links, views.Link{Text: "drop " + chipText(t) + ", " + prose.Thousands(n) + " left", Href: filterHref(rest)})
+			p.Links = append(p.Links, views.Link{Text: "drop " + chipText(t) + ", " + prose.Thousands(n) + " left", Href: filterHref(l.Name, rest)})
 		}
 	}
-	p.Lines = []views.Text{views.Say(prose.Count(len(all), "Deployment") + prose.Plural(len(all), " is", " are") + " here without a filter.")}
-	p.Links = append(p.Links, views.Link{Text: "show all", Href: "/deployments"})
+	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.Kind) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
+	p.Links = append(p.Links, views.Link{Text: "show all", Href: PathOf(l.Name)})
 	return p
 }
 

@@ -16,7 +16,7 @@ import (
 func TestErrors(t *testing.T) {
 	w, base := story(t)
 	last := digits(w.journal.Last())
-	other := syncHref(w.journal.Board().Rows(telemetry.LoopReplicaSet)[0].Trace)
+	other := syncHref(w.journal.Board().Rows("replicaset")[0].Trace)
 	_, otherSeq, _ := strings.Cut(other, "/syncs/7c41/")
 	cases := []struct {
 		path   string
@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 // TestTooOld names the nearest kept sync for one that is kept no longer.
 func TestTooOld(t *testing.T) {
 	w := newWorld(t, storyNow)
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 4})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4})
 	for range 12 {
 		w.journal.Record(plain("shop", "web"))
 	}
@@ -101,7 +101,7 @@ func TestHostileNames(t *testing.T) {
 		o.Ready = func() error { return errors.New(evil) }
 	})
 	paths := []string{"/deployments", "/queues", "/deployments?q=" + "%3Cscript%3Ealert(1)%3C/script%3E", "/deployments/shop/%3Cscript%3E?sync=%3Cscript%3E"}
-	for _, row := range w.journal.Board().Rows(telemetry.LoopDeployment) {
+	for _, row := range w.journal.Board().Rows("deployment") {
 		paths = append(paths, hrefOf(row.Trace.Object), syncHref(row.Trace))
 	}
 	for _, path := range paths {

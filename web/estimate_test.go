@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestEstimatesAreShown(t *testing.T) {
 	w, base := story(t)
 	seen := map[string]bool{}
-	for _, row := range w.journal.Board().Rows(telemetry.LoopDeployment) {
+	for _, row := range w.journal.Board().Rows("deployment") {
 		e := new(Server).estimate(row.Trace)
 		code := "none"
 		if e != nil {

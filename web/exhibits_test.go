@@ -40,7 +40,7 @@ func tallied(t testing.TB, w *world) *telemetry.Tally {
 	t.Helper()
 	tally := telemetry.NewTally()
 	go tally.Run(t.Context(), w.journal)
-	for end := time.Now().Add(5 * time.Second); tally.Syncs(telemetry.LoopReplicationController) == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); tally.Syncs("replicationcontroller") == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the journal is not counted")
 		}
@@ -58,10 +58,10 @@ func (x *exhibition) hang(s *Server, list []exhibit) {
 // pages is every page of the story.
 func pages(w *world) []exhibit {
 	board := w.journal.Board()
-	set := board.Children(telemetry.LoopReplicaSet, "shop", "web")[0]
-	sync := board.Rows(telemetry.LoopDeployment)[0].Trace
-	controller := board.Rows(telemetry.LoopReplicationController)[0].Trace
-	stuck, _ := board.Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	set := board.Children("replicaset", "shop", "web")[0]
+	sync := board.Rows("deployment")[0].Trace
+	controller := board.Rows("replicationcontroller")[0].Trace
+	stuck, _ := board.Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	older := w.journal.Of(stuck.Object, historyRows)[3]
 	list := []exhibit{
 		{id: "overview", title: "Deployments", path: "/deployments"},
@@ -101,13 +101,13 @@ func pages(w *world) []exhibit {
 // situations is the page and the newest sync of every object of the story.
 func situations(w *world) []exhibit {
 	var list []exhibit
-	for _, loop := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController} {
+	for _, loop := range []string{"deployment", "replicaset", "replicationcontroller"} {
 		for _, row := range w.journal.Board().Rows(loop) {
 			t := row.Trace
 			id := loop + "." + t.Name
 			list = append(list,
-				exhibit{id: id, group: "Situations of a " + kindOf(loop), title: t.Name, path: hrefOf(t.Object), like: true},
-				exhibit{id: id + ".sync", group: "Situations of a " + kindOf(loop), title: t.Name + ", its sync", path: syncHref(t), like: true})
+				exhibit{id: id, group: "Situations of a " + testLoops.Kind(loop), title: t.Name, path: hrefOf(t.Object), like: true},
+				exhibit{id: id + ".sync", group: "Situations of a " + testLoops.Kind(loop), title: t.Name + ", its sync", path: syncHref(t), like: true})
 		}
 	}
 	return list
@@ -128,7 +128,7 @@ func (x *exhibition) states(t testing.TB, w *world) {
 	})
 	broken := w.server(func(o *Options) { o.Loops = func() []telemetry.LoopState { panic("a defect") } })
 	short := newWorld(t, storyNow.Add(-time.Hour))
-	short.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 4})
+	short.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4})
 	many := newWorld(t, storyNow.Add(-time.Hour))
 	for i := range 257 {
 		many.journal.Record(plain("many", "d-"+digits(i)))
@@ -188,7 +188,7 @@ func (x *exhibition) states(t testing.TB, w *world) {
 // degraded is a page that fell behind: more came than is kept before it could follow.
 func (x *exhibition) degraded(t testing.TB) exhibit {
 	w := newWorld(t, storyNow.Add(-time.Hour))
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 16, Wrote: 1, Failed: 1})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 16, Wrote: 1, Failed: 1})
 	w.pump()
 	w.journal.Record(plain("shop", "web"))
 	s := w.server(nil)
@@ -203,7 +203,7 @@ func (x *exhibition) degraded(t testing.TB) exhibit {
 // restarted is a page of a run that is over.
 func (x *exhibition) restarted(t testing.TB, before *world) exhibit {
 	w := newWorld(t, storyNow.Add(-time.Hour))
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "beef", Clock: stands(storyNow.Add(-time.Minute))})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "beef", Clock: stands(storyNow.Add(-time.Minute))})
 	stuckRollout(w)
 	w.pump()
 	return exhibit{id: "restarted", title: "Restarted", path: "/deployments/shop/web", server: before.server(nil), live: w.server(nil).Handler().ServeHTTP}
@@ -212,7 +212,7 @@ func (x *exhibition) restarted(t testing.TB, before *world) exhibit {
 // sheets hangs every live part of the pages in all situations.
 func (x *exhibition) sheets(t testing.TB, w *world) {
 	t.Helper()
-	for _, loop := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet} {
+	for _, loop := range []string{"deployment", "replicaset"} {
 		parts := map[string][]hung{}
 		for _, row := range w.journal.Board().Rows(loop) {
 			to, err := x.main.find(hrefOf(row.Trace.Object))
@@ -233,7 +233,7 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 		}
 		slices.Sort(ids)
 		for _, id := range ids {
-			name := strings.TrimPrefix(id, "f-") + " of a " + kindOf(loop)
+			name := strings.TrimPrefix(id, "f-") + " of a " + testLoops.Kind(loop)
 			x.list = append(x.list, exhibit{id: "sheet." + loop + "." + id, group: "Components", title: strings.ToUpper(name[:1]) + name[1:], body: sheet(parts[id]), server: x.main})
 		}
 	}

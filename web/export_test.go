@@ -62,7 +62,7 @@ func TestExport(t *testing.T) {
 	}
 	middle := all[len(all)/2].Started.UTC().Format(time.RFC3339Nano)
 	for query, wants := range map[string]func(*telemetry.Trace) bool{
-		"?loop=replicaset":            func(x *telemetry.Trace) bool { return x.Loop == telemetry.LoopReplicaSet },
+		"?loop=replicaset":            func(x *telemetry.Trace) bool { return x.Loop == "replicaset" },
 		"?namespace=shop&name=web":    func(x *telemetry.Trace) bool { return x.Key() == "shop/web" },
 		"?since=" + middle:            func(x *telemetry.Trace) bool { return !x.Started.Before(all[len(all)/2].Started) },
 		"?until=" + middle:            func(x *telemetry.Trace) bool { return x.Started.Before(all[len(all)/2].Started) },
@@ -131,7 +131,7 @@ type endless struct {
 
 func (e endless) Each(_ context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
 	for n := uint64(1); ; n++ {
-		x := &telemetry.Trace{Version: 1, Epoch: "e", Seq: n, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: q.Namespace, Name: "web"}, Result: telemetry.ResultUnchanged, Started: storyNow, Ended: storyNow}
+		x := &telemetry.Trace{Version: 1, Epoch: "e", Seq: n, Object: telemetry.Object{Loop: "deployment", Namespace: q.Namespace, Name: "web"}, Result: telemetry.ResultUnchanged, Started: storyNow, Ended: storyNow}
 		if err := visit(x); err != nil {
 			e.ended <- err
 			return err
@@ -205,7 +205,7 @@ func TestRecordingPages(t *testing.T) {
 	longUnderRace(t)
 	w, base := story(t)
 	_, traces, _ := exported(t, base, "")
-	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{}, traces)
+	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: testLoops}, traces)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestRecordingPages(t *testing.T) {
 		t.Errorf("the twin does not say so: %s", body)
 	}
 	// Sentence for sentence it is the console that was recorded.
-	for _, x := range w.journal.Board().List(telemetry.LoopDeployment) {
+	for _, x := range w.journal.Board().List("deployment") {
 		_, live := get(t, base, hrefOf(x.Object))
 		_, then := get(t, h.URL, hrefOf(x.Object))
 		if a, b := parse(t, live).one("h1"), parse(t, then).one("h1"); a != b {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -120,16 +121,16 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// filterHref is the list with these terms.
-func filterHref(terms []term) string {
+// filterHref is the list of a loop with these terms.
+func filterHref(loop string, terms []term) string {
 	if len(terms) == 0 {
-		return "/deployments"
+		return PathOf(loop)
 	}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.text
 	}
-	return "/deployments?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
+	return PathOf(loop) + "?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
 }
 
 // without is the filter less one term.
@@ -139,12 +140,12 @@ func without(terms []term, i int) []term {
 }
 
 // filterView is the box and its chips.
-func filterView(terms []term) views.Filter {
-	f := views.Filter{Action: "/deployments", Label: "Deployments", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, image:3.4"}
+func filterView(l *decision.Loop, terms []term) views.Filter {
+	f := views.Filter{Action: PathOf(l.Name), Label: l.Kind + "s", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, image:3.4"}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.text
-		f.Chips = append(f.Chips, views.Chip{Text: chipText(t), Without: filterHref(without(terms, i)), Unknown: t.unknown})
+		f.Chips = append(f.Chips, views.Chip{Text: chipText(t), Without: filterHref(l.Name, without(terms, i)), Unknown: t.unknown})
 		if t.unknown {
 			f.Known = knownTerms
 		}

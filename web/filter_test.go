@@ -71,11 +71,11 @@ func FuzzFilter(f *testing.F) {
 		if len(terms) > maxTerms+1 {
 			t.Fatalf("%d terms", len(terms))
 		}
-		view := filterView(terms)
+		view := filterView(testLoops.Of("deployment"), terms)
 		if len(view.Chips) != len(terms) {
 			t.Fatalf("%d chips for %d terms", len(view.Chips), len(terms))
 		}
-		u, err := url.Parse(filterHref(terms))
+		u, err := url.Parse(filterHref("deployment", terms))
 		if err != nil {
 			t.Fatal(err)
 		}

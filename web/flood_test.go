@@ -275,7 +275,7 @@ func TestFoldingLooksAtItsReader(t *testing.T) {
 func proposeFor(t *testing.T) *proposal {
 	t.Helper()
 	w := planWorld(t)
-	row, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	row, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	snap, err := planned(&subject{object: row.Object, cursor: row})
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func proposeFor(t *testing.T) *proposal {
 func TestManyPlansWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}
-		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
+		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
 		answers := make(chan error)
 		const readers = 64
 		for range readers {

@@ -109,56 +109,27 @@ func estimateView(e *decision.Estimate) *views.Estimate {
 	return v
 }
 
-// keyNumber says how a fact is labelled, and which other fact bounds it.
-type keyNumber struct {
-	fact, label string
-	bound, sign string
-	note, words string
-}
-
-var keyNumbers = map[string][]keyNumber{
-	telemetry.LoopDeployment: {
-		{fact: "wanted", label: "wanted"},
-		{fact: "new", label: "new", note: "newAvailable", words: "available"},
-		{fact: "old", label: "old", note: "oldAvailable", words: "available"},
-		{fact: "total", label: "total", bound: "ceiling", sign: "≤"},
-		{fact: "available", label: "available", bound: "floor", sign: "≥"},
-		{fact: "lastProgress", label: "last progress"},
-	},
-	telemetry.LoopReplicaSet:            podNumbers,
-	telemetry.LoopReplicationController: podNumbers,
-}
-
-// podNumbers are those of whatever keeps a number of pods.
-var podNumbers = []keyNumber{
-	{fact: "wanted", label: "wanted"},
-	{fact: "pods", label: "pods"},
-	{fact: "ready", label: "ready"},
-	{fact: "available", label: "available"},
-	{fact: "terminating", label: "terminating"},
-}
-
 // keyNumbers are facts of the newest sync, with their bounds beside them.
 func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number {
 	n := numbersOf(t)
 	var list []views.Number
-	for _, k := range keyNumbers[t.Loop] {
-		value, ok := n.find(k.fact)
+	for _, k := range s.loops.Of(t.Loop).Headlines {
+		value, ok := n.find(k.Fact)
 		if !ok {
 			continue
 		}
-		x := views.Number{Label: k.label, Value: views.Say(value.String())}
+		x := views.Number{Label: k.Label, Value: views.Say(value.String())}
 		if at, ok := value.Time(); ok {
 			x.Value, x.Note = views.Text{}.Since(at), views.Say("ago")
 		}
-		if bound, ok := n.find(k.bound); ok {
-			x.Note = views.Say(k.sign + " " + bound.String())
+		if bound, ok := n.find(k.Bound); ok {
+			x.Note = views.Say(k.Sign + " " + bound.String())
 			if bound.Equal(value) && tone != views.OK && tone != views.Idle {
 				x.Tone = tone
 			}
 		}
-		if note, ok := n.find(k.note); ok && !value.Equal(decision.Count("", 0).Value) {
-			x.Note = views.Say(note.String() + " " + k.words)
+		if note, ok := n.find(k.Note); ok && !value.Equal(decision.Count("", 0).Value) {
+			x.Note = views.Say(note.String() + " " + k.Words)
 		}
 		list = append(list, x)
 	}
@@ -181,11 +152,11 @@ func soonest(timers []decision.Timer) time.Time {
 // shownBlockers is how many blockers a page names one by one.
 const shownBlockers = 5
 
-func heldViews(t *telemetry.Trace) []views.Held {
+func (s *Server) heldViews(t *telemetry.Trace) []views.Held {
 	list := make([]views.Held, 0, len(held(t)))
 	for _, h := range held(t) {
 		v := heldView(h)
-		v.Reason = reasonHref(t.Loop, "held", h.Code)
+		v.Reason = s.reasonHref(t.Loop, "held", h.Code)
 		v.Href = questionHref(t.Loop, h.Question)
 		list = append(list, v)
 	}

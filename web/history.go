@@ -32,7 +32,7 @@ var searches = map[string]searching{
 	"":     func(q *telemetry.Query, v string, _ time.Time) bool { q.NamePart = v; return true },
 	"ns":   func(q *telemetry.Query, v string, _ time.Time) bool { q.Namespace = v; return true },
 	"name": func(q *telemetry.Query, v string, _ time.Time) bool { q.Name = v; return true },
-	"loop": func(q *telemetry.Query, v string, _ time.Time) bool { q.Loop = v; return slices.Contains(loops, v) },
+	"loop": func(q *telemetry.Query, v string, _ time.Time) bool { q.Loop = v; return true },
 	"class": func(q *telemetry.Query, v string, _ time.Time) bool {
 		q.Class = telemetry.Class(v)
 		return slices.Contains(telemetry.Classes, q.Class)
@@ -53,8 +53,6 @@ var searches = map[string]searching{
 	"until": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Until, v, now) },
 }
 
-var loops = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
-
 func moment(at *time.Time, text string, now time.Time) bool {
 	t, err := telemetry.ParseMoment(text, now)
 	*at = t
@@ -62,8 +60,8 @@ func moment(at *time.Time, text string, now time.Time) bool {
 }
 
 // parseSearch reads a search. What it does not know it keeps and marks; it
-// searches for nothing then.
-func parseSearch(text string, now time.Time) (telemetry.Query, []term) {
+// searches for nothing then. known says which loops there are.
+func parseSearch(text string, now time.Time, known func(loop string) bool) (telemetry.Query, []term) {
 	q := telemetry.Query{Limit: historyPage}
 	var terms []term
 	for _, word := range strings.Fields(text) {
@@ -72,8 +70,9 @@ func parseSearch(text string, now time.Time) (telemetry.Query, []term) {
 			t.key, t.value = strings.ToLower(key), value
 		}
 		tried := q
-		set, known := searches[t.key]
-		if t.unknown = len(terms) >= maxTerms || !known || t.value == "" || !set(&tried, t.value, now); !t.unknown {
+		set, is := searches[t.key]
+		is = is && (t.key != "loop" || known(t.value))
+		if t.unknown = len(terms) >= maxTerms || !is || t.value == "" || !set(&tried, t.value, now); !t.unknown {
 			q = tried
 		}
 		terms = append(terms, t)
@@ -91,7 +90,7 @@ func (s *Server) history(q *query) (*page, error) {
 	if s.opts.Recording != nil {
 		v.Then = views.Say("This is everything that the recording has of that run.")
 	}
-	search, terms := parseSearch(q.args.Get("q"), q.now)
+	search, terms := parseSearch(q.args.Get("q"), q.now, s.known)
 	search.After = q.args.Get("after")
 	v.Filter = searchView(terms)
 	ctx, cancel := context.WithTimeout(q.ctx, searchWithin)
@@ -108,7 +107,7 @@ func (s *Server) history(q *query) (*page, error) {
 	// They come in the order in which they ended, and are shown by when they started.
 	slices.SortStableFunc(found.Hits, func(a, b telemetry.Hit) int { return b.Started.Compare(a.Started) })
 	for _, h := range found.Hits {
-		v.Syncs = append(v.Syncs, foundView(h))
+		v.Syncs = append(v.Syncs, s.foundView(h))
 	}
 	if found.Next != "" {
 		v.Next = searchHref(terms) + "&after=" + url.QueryEscape(found.Next)
@@ -153,9 +152,9 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 	return head, then
 }
 
-func foundView(h telemetry.Hit) views.Found {
+func (s *Server) foundView(h telemetry.Hit) views.Found {
 	owner, own := split(h.Name)
-	return views.Found{At: h.Started, Kind: kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: hitMark(&h),
+	return views.Found{At: h.Started, Kind: s.kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: hitMark(&h),
 		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: digits(h.Seq), Href: syncAddress(h.Object, h.Epoch, h.Seq)}
 }
 

@@ -34,7 +34,7 @@ func archived(t *testing.T) (earlier *world, base string) {
 		}
 	}
 	later := newWorld(t, storyNow)
-	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "later", Clock: func() time.Time { return storyNow }})
+	later.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "later", Clock: func() time.Time { return storyNow }})
 	_, h := later.serve(func(o *Options) { o.Archive = store })
 	return earlier, h.URL
 }
@@ -110,7 +110,7 @@ func TestHistoryPaging(t *testing.T) {
 // the object as of then, and its story.
 func TestPagesOfAnEarlierRun(t *testing.T) {
 	earlier, base := archived(t)
-	x, _ := earlier.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	x, _ := earlier.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	for path, want := range map[string]string{
 		syncHref(x):             "Sync " + digits(x.Seq) + " of shop/web",
 		syncHref(x) + "/chain":  "What led to it",

@@ -40,14 +40,14 @@ func (e *entry) filterValues() filterValues {
 		e.known = filterValues{
 			namespace: e.Trace.Namespace, name: e.Trace.Name, at: deciding(e.Trace), is: []string{strings.TrimPrefix(o.word, "on "), e.queue},
 			reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
-			images:   sync.OnceValue(func() []string { return imagesOf(e.Trace) }),
+			images:   sync.OnceValue(func() []string { return e.s.imagesOf(e.Trace) }),
 			managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),
 		}
 	})
 	return e.known
 }
 
-// list is every Deployment in the order of the list, and what the queue holds
+// list is every object of a loop in the order of the list, and what the queue holds
 // of them. Nobody changes it.
 type list struct {
 	entries []*entry
@@ -72,9 +72,27 @@ const staleList = 900 * time.Millisecond
 // manyChanges is from how many on the whole list is sorted again.
 const manyChanges = 512
 
-// listed is the list as of now.
-func (s *Server) listed() list {
-	l := &s.list
+// listings are the newest list of each loop.
+type listings struct {
+	mu sync.Mutex
+	of map[string]*listing
+}
+
+func (l *listings) get(loop string) *listing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of[loop] == nil {
+		if l.of == nil {
+			l.of = map[string]*listing{}
+		}
+		l.of[loop] = &listing{}
+	}
+	return l.of[loop]
+}
+
+// rows is the list of a loop that is known, as of now.
+func (s *Server) rows(loop string) list {
+	l := s.lists.get(loop)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seq, now := s.journal.Last(), s.opts.Now()
@@ -84,11 +102,11 @@ func (s *Server) listed() list {
 	}
 	keys := l.list.keys
 	if look {
-		keys, l.looked = s.keys(telemetry.LoopDeployment), now
+		keys, l.looked = s.keys(loop), now
 	}
-	changed, ok := s.journal.Synced(telemetry.LoopDeployment, l.seq)
+	changed, ok := s.journal.Synced(loop, l.seq)
 	if !ok || l.of == nil {
-		l.fill(s.journal.Board().Rows(telemetry.LoopDeployment), func(r telemetry.Row) *entry { return s.entryOf(r, s.saidNow(r.Trace, now), keys) })
+		l.fill(s.journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, s.saidNow(r.Trace, now), keys) })
 	} else {
 		l.mark(changed, now, s.outage())
 		if look {
@@ -171,11 +189,12 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keySt
 }
 
 // entryByID finds an entry by the id of its row.
-func (s *Server) entryByID(id string) (*entry, bool) {
-	s.listed()
-	s.list.mu.Lock()
-	defer s.list.mu.Unlock()
-	e, ok := s.list.ids[id]
+func (s *Server) entryByID(loop, id string) (*entry, bool) {
+	s.rows(loop)
+	l := s.lists.get(loop)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, ok := l.ids[id]
 	return e, ok
 }
 

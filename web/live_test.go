@@ -88,7 +88,7 @@ type traceMessage struct {
 
 func TestTraceStream(t *testing.T) {
 	w := newWorld(t, storyNow)
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 8})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 8})
 	w.pump()
 	for range 3 {
 		w.journal.Record(plain("shop", "web"))

@@ -78,7 +78,7 @@ func TestPageStream(t *testing.T) {
 		}
 	})
 	t.Run("a pinned sync stays", func(t *testing.T) {
-		first := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)[0]
+		first := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)[0]
 		if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestPageStreamRestart(t *testing.T) {
 // TestPageStreamGap lets a page fall behind further than is kept.
 func TestPageStreamGap(t *testing.T) {
 	w := newWorld(t, storyNow)
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 8})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 8})
 	w.pump()
 	w.journal.Record(plain("shop", "web"))
 	c := &counts{}

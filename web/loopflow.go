@@ -9,7 +9,7 @@ import (
 )
 
 // countedFlow draws a loop with the counts of its list.
-func countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
+func (s *Server) countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
 	questions, answers := map[string]views.Question{}, map[[2]string]views.Way{}
 	for _, b := range v.Branches {
 		for _, q := range b.Questions {
@@ -20,7 +20,7 @@ func countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
 		}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "loop", Title: "The " + kindOf(loop) + " loop as a diagram",
+		Name: "loop", Title: "The " + s.kindOf(loop) + " loop as a diagram",
 		Desc: prose.Count(len(questions), "question") + " from top to bottom, branches to the right of them. The list below it has the same questions, answers, numbers and links.",
 		Question: func(q decision.Question) flow.Note {
 			n := questions[q.ID].Asked
@@ -42,7 +42,7 @@ func (s *Server) wayOf(t *telemetry.Trace) views.Flow {
 		return views.Flow{}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "way", Title: "The path of sync " + digits(t.Seq) + " through the " + kindOf(t.Loop) + " loop",
+		Name: "way", Title: "The path of sync " + digits(t.Seq) + " through the " + s.kindOf(t.Loop) + " loop",
 		Desc: "The questions that it was asked, and the answers, stand under Path and Report above.", Hops: hops,
 		Question: func(q decision.Question) flow.Note { return flow.Note{Href: questionHref(t.Loop, q.ID)} },
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {

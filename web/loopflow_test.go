@@ -22,7 +22,7 @@ func TestLoopIsDrawn(t *testing.T) {
 	w.pump()
 	tally := tallied(t, w)
 	s, h := w.serve(func(o *Options) { o.Tally = tally })
-	for _, c := range s.opts.Catalogues {
+	for _, c := range catalogues(s.loops) {
 		_, body := get(t, h.URL, "/decisions/"+c.Loop)
 		d := parse(t, body)
 		d.sound()
@@ -83,7 +83,7 @@ func TestSyncShowsItsWay(t *testing.T) {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
 	_, h := w.serve(nil)
-	for _, loop := range loops {
+	for _, loop := range testLoops.Names() {
 		for _, row := range w.journal.Board().Rows(loop) {
 			x := row.Trace
 			_, body := get(t, h.URL, syncHref(x))
@@ -129,7 +129,7 @@ func askedBy(x *telemetry.Trace) []string {
 func TestDecisionsSayWhereAnswersLead(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s, h := w.serve(nil)
-	for _, c := range s.opts.Catalogues {
+	for _, c := range catalogues(s.loops) {
 		var twin decisionsTwin
 		_, raw := get(t, h.URL, path.Join("/decisions", c.Loop+".json"))
 		if err := json.Unmarshal([]byte(raw), &twin); err != nil {

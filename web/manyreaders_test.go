@@ -223,7 +223,7 @@ func load() string {
 // concerns reports whether a page of mixedPages must show a sync.
 func concerns(page string, o telemetry.Object) bool {
 	if strings.HasPrefix(page, "/deployments?") || page == "/deployments" {
-		return o.Loop == telemetry.LoopDeployment
+		return o.Loop == "deployment"
 	}
 	return page == hrefOf(o)
 }
@@ -234,7 +234,7 @@ func (f *feeder) concerning(pages map[string]bool, from, to time.Time) (n int) {
 			continue
 		}
 		for page := range pages {
-			if concerns(page, x.object) || x.object.Loop == telemetry.LoopReplicaSet && strings.Contains(page, "/roll-") {
+			if concerns(page, x.object) || x.object.Loop == "replicaset" && strings.Contains(page, "/roll-") {
 				n++ // A Deployment's page shows its ReplicaSets, too.
 			}
 		}

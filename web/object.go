@@ -16,8 +16,8 @@ const historyRows = 400
 
 // objectView is what the pages of both kinds share.
 func (s *Server) objectView(q *query, x *subject) views.Object {
-	v := views.Object{Kind: kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
-		Head: s.head(q, x), Held: heldViews(x.told()), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
+	v := views.Object{Kind: s.kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
+		Head: s.head(q, x), Held: s.heldViews(x.told()), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
 	next := x.looksNow(q.now)
 	if x.moment.IsZero() {
 		v.Head.Last = s.lastLine(x.newest, next)
@@ -143,6 +143,7 @@ func conditionLines(list []decision.Condition) []views.Line {
 }
 
 // crumbs lead from the list to an object.
-func crumbs(namespace, name string) []views.Link {
-	return []views.Link{{Text: "Deployments", Href: "/deployments"}, {Text: namespace, Href: filterHref([]term{{text: "ns:" + namespace}})}, {Text: name}}
+func (s *Server) crumbs(o telemetry.Object) []views.Link {
+	list := s.listOf(o.Loop)
+	return []views.Link{listLink(list), {Text: o.Namespace, Href: filterHref(list.Name, []term{{text: "ns:" + o.Namespace}})}, {Text: o.Name}}
 }

@@ -32,9 +32,8 @@ type ReaderMetrics interface {
 // value has a working default.
 type Options struct {
 	Journal *telemetry.Journal
-	// Catalogues are the questions of every loop, Rules the rules that they belong to.
-	Catalogues []decision.Catalogue
-	Rules      []decision.RuleGroup
+	// Rules are those that the questions of the journal's loops belong to.
+	Rules []decision.RuleGroup
 	// Loops returns the loops as they stand now; nil for none.
 	Loops func() []telemetry.LoopState
 	// Queue returns the queue of one loop, which lists ask for far more often than
@@ -176,12 +175,13 @@ func (nobodyCounts) Missed(uint64) {}
 type Server struct {
 	opts        Options
 	journal     *telemetry.Journal
+	loops       decision.Loops
 	guard       guard
 	handler     chi.Router
 	pages       map[string]route // by their pattern
 	slots       *slots
 	draws       watchedPages
-	list        listing
+	lists       listings
 	encoded     encoded
 	says        derivedCache[decision.Sentence]
 	estimates   derivedCache[*decision.Estimate]
@@ -207,7 +207,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: derivedCache[*asItIs]{most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, loops: o.Journal.Loops(), guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: derivedCache[*asItIs]{most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -128,7 +128,7 @@ func (s *Server) due() string {
 		return "" // Whoever writes here is another process.
 	}
 	var parts []string
-	for _, loop := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController} {
+	for _, loop := range s.loops.Names() {
 		n, keys := 0, s.keys(loop)
 		for _, t := range s.journal.Board().List(loop) {
 			if t.Unanswered() || t.Report != nil && t.Report.Hold || queueWord(keys.of(t.Key())) == "processing" {
@@ -136,7 +136,7 @@ func (s *Server) due() string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, prose.Count(n, kindOf(loop)))
+			parts = append(parts, prose.Count(n, s.kindOf(loop)))
 		}
 	}
 	if len(parts) == 0 {

@@ -105,7 +105,7 @@ func TestOutageStopsAPage(t *testing.T) {
 func TestOutageLeavesWhatIsOfNow(t *testing.T) {
 	w, base := underServer(t, down)
 	told := 0
-	for _, r := range w.journal.Board().Rows(telemetry.LoopDeployment) {
+	for _, r := range w.journal.Board().Rows("deployment") {
 		if r.Trace.Sentence.Code != telemetry.CodeUnanswered {
 			continue
 		}
@@ -197,7 +197,7 @@ func TestOutageRedraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &watchedPage{s: s, target: to}
-	entry := s.listed().entries[0]
+	entry := s.rows("deployment").entries[0]
 	for _, is := range []bool{false, true, false} {
 		away.Store(is)
 		now := time.Now()
@@ -240,7 +240,7 @@ func TestNoticeOfAnOutage(t *testing.T) {
 				unread, held, pods := plain("shop", "unread"), plain("shop", "held"), plain("shop", "pods")
 				unread.Failure = &decision.Failure{Reason: decision.Unreachable}
 				held.Report = &decision.Report{Hold: true}
-				pods.Loop = telemetry.LoopReplicaSet
+				pods.Loop = "replicaset"
 				pods.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: make([]decision.Action, 1)}, Outcomes: []decision.Outcome{{State: decision.Unanswered}}}}
 				for _, x := range []*telemetry.Trace{unread, held, pods} {
 					w.journal.Record(x)
@@ -308,7 +308,7 @@ func TestSyncWithoutAnAnswer(t *testing.T) {
 	for _, c := range []struct{ name, word, headline string }{
 		{"cut", "unanswered", "Sync %d of shop/cut got no answer: connection refused"}, {"refused", "failed", "Sync %d of shop/refused failed: no"},
 	} {
-		x, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: c.name})
+		x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: c.name})
 		_, page := get(t, h.URL, hrefOf(x.Object))
 		d := parse(t, page)
 		for _, part := range []string{"#last", "#f-step", "#f-syncs"} {

@@ -87,17 +87,21 @@ func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
 	return reasons
 }
 
-// overview is the page of all Deployments, attention first.
+// overview is the page of all objects of a loop, attention first.
 func (s *Server) overview(q *query) (*page, error) {
-	known := s.listed()
+	l := s.loops.Of(q.object.Loop)
+	if !s.known(l.Name) {
+		return s.notFound(q)
+	}
+	known := s.rows(l.Name)
 	all := known.entries
 	terms := parseFilter(q.args.Get("q"))
 	matching := matchingOf(all, terms)
-	shown, next, from, err := cut(matching, q.args.Get("after"))
+	shown, next, from, err := cut(l.Name, matching, q.args.Get("after"))
 	if err != nil {
 		return nil, err
 	}
-	v := views.Overview{Filter: filterView(terms), Headline: headline(all), Tally: s.tally(all, terms)}
+	v := views.Overview{Filter: filterView(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
 	if o := s.outage(); o.on {
 		v.AsOf = o.ofThen("As of", o.Began)
 	}
@@ -109,18 +113,18 @@ func (s *Server) overview(q *query) (*page, error) {
 		v.Shown = fmt.Sprintf("%s to %s of %s.", prose.Thousands(from+1), prose.Thousands(from+len(shown)), prose.Thousands(len(matching)))
 	}
 	if next != "" {
-		v.Next = nextHref(q, next)
+		v.Next = nextHref(l.Name, q, next)
 	}
 	if len(matching) == 0 {
-		v.Empty = s.empty(all, terms)
+		v.Empty = s.empty(l, all, terms)
 	}
-	return s.overviewPage(q, v, shown, rows), nil
+	return s.overviewPage(q, l, v, shown, rows), nil
 }
 
-func (s *Server) overviewPage(q *query, v views.Overview, shown []*entry, rows []*listRow) *page {
+func (s *Server) overviewPage(q *query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page {
 	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v, rows: rows}
-	p.frame.Tab = "deployments"
-	p.frame.Crumbs = []views.Link{{Text: "Deployments"}}
+	p.frame.Tab = PathOf(l.Name)
+	p.frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
 	p.order = make([]string, len(rows))
 	for i, r := range rows {
@@ -128,18 +132,18 @@ func (s *Server) overviewPage(q *query, v views.Overview, shown []*entry, rows [
 	}
 	p.goLive(q, part{"f-head", views.OverviewHead(v)})
 	p.changesAt = nextChange(q.now, shown)
-	p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
-	p.lost = s.removedRow
+	p.touches = func(t *telemetry.Trace) bool { return t.Loop == l.Name }
+	p.lost = func(id string) (*listRow, bool) { return s.removedRow(l.Name, id) }
 	return p
 }
 
 // removedRow is a row that is on a reader's page and no longer on the one that is drawn.
-func (s *Server) removedRow(id string) (*listRow, bool) {
-	e, ok := s.entryByID(id)
+func (s *Server) removedRow(loop, id string) (*listRow, bool) {
+	e, ok := s.entryByID(loop, id)
 	if !ok {
 		return nil, false
 	}
-	return s.rowOf(e, s.listed().keys.of(e.key)), true
+	return s.rowOf(e, s.rows(loop).keys.of(e.key)), true
 }
 
 // nextChange is when the clock alone changes the next sentence of the list.
@@ -160,13 +164,13 @@ func sooner(now, a, b time.Time) time.Time {
 }
 
 // cut is the page of rows after a key.
-func cut(list []*entry, after string) (shown []*entry, next string, from int, err error) {
+func cut(loop string, list []*entry, after string) (shown []*entry, next string, from int, err error) {
 	if after != "" {
 		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.key == after })
 		if from == 0 {
 			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
 				views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
-				link("The first page", "/deployments")
+				link("The first page", PathOf(loop))
 		}
 	}
 	shown = list[from:min(len(list), from+pageRows)]
@@ -176,32 +180,32 @@ func cut(list []*entry, after string) (shown []*entry, next string, from int, er
 	return shown, next, from, nil
 }
 
-func nextHref(q *query, after string) string {
+func nextHref(loop string, q *query, after string) string {
 	args := url.Values{"after": {after}}
 	if f := q.args.Get("q"); f != "" {
 		args.Set("q", f)
 	}
-	return "/deployments?" + args.Encode()
+	return PathOf(loop) + "?" + args.Encode()
 }
 
 // headline counts what needs a person.
-func headline(all []*entry) string {
+func headline(kind string, all []*entry) string {
 	counts := count(all)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
 	switch {
 	case len(all) == 0:
-		return "No Deployments yet."
+		return "No " + kind + "s yet."
 	case failed == 0 && waiting == 0 && len(all) == 1:
-		return "The only Deployment needs no action."
+		return "The only " + kind + " needs no action."
 	case failed == 0 && waiting == 0:
-		return "All " + prose.Thousands(len(all)) + " Deployments need no action."
+		return "All " + prose.Thousands(len(all)) + " " + kind + "s need no action."
 	case failed == 0:
-		return prose.Count(waiting, "Deployment") + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(waiting, kind) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	case waiting == 0:
-		return prose.Count(failed, "Deployment") + " failed." + others(rest)
+		return prose.Count(failed, kind) + " failed." + others(rest)
 	default:
-		return prose.Count(failed, "Deployment") + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+		return prose.Count(failed, kind) + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
 	}
 }
 
@@ -224,9 +228,9 @@ func count(all []*entry) []int {
 	return counts
 }
 
-// tally is the five counts. They count what every other term of the filter
+// tallies are the five counts. They count what every other term of the filter
 // lets through, and each is the list of its outcome.
-func (s *Server) tally(all []*entry, terms []term) []views.Tally {
+func tallies(loop string, all []*entry, terms []term) []views.Tally {
 	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
 	counts := make([]int, len(outcomes))
 	for _, e := range all {
@@ -239,9 +243,9 @@ func (s *Server) tally(all []*entry, terms []term) []views.Tally {
 		word := "is:" + strings.TrimPrefix(o.word, "on ")
 		current := slices.ContainsFunc(terms, func(t term) bool { return t.text == word })
 		list[i] = views.Tally{Mark: views.Mark{Tone: o.view, Word: o.word}, Count: counts[i], Current: current,
-			Href: filterHref(append(slices.Clone(rest), term{text: word}))}
+			Href: filterHref(loop, append(slices.Clone(rest), term{text: word}))}
 		if current { // A second press takes the filter away.
-			list[i].Href = filterHref(rest)
+			list[i].Href = filterHref(loop, rest)
 		}
 	}
 	return list

@@ -19,7 +19,7 @@ import (
 func TestOverviewFiltersByImageAndManager(t *testing.T) {
 	_, h := planWorld(t).serve(nil)
 	for query, want := range map[string]string{"image:3.4.0": "stuck", "image:SHOP/web": "stuck web", "-image:3.4.0": "web", "by:kubectl": "stuck web", "by:helm": "", "-by:helm image:3.3": "web"} {
-		_, body := get(t, h.URL, filterHref(parseFilter(query)))
+		_, body := get(t, h.URL, filterHref("deployment", parseFilter(query)))
 		var found []string
 		for _, a := range parse(t, body).all("a.row") {
 			found = append(found, strings.TrimPrefix(attr(a, "href"), "/deployments/shop/"))
@@ -36,7 +36,7 @@ func TestSparks(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
 	var stuck *telemetry.Trace
-	for _, e := range s.listed().entries {
+	for _, e := range s.rows("deployment").entries {
 		v := s.row(e, &telemetry.KeyState{}, time.Time{})
 		switch {
 		case e.Trace.Name == "web" && v.Spark != nil:
@@ -83,7 +83,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 	}
 	steps := func() (pods []int64) {
 		t.Helper()
-		entries := s.listed().entries
+		entries := s.rows("deployment").entries
 		if len(entries) != 1 {
 			t.Fatalf("%d entries", len(entries))
 		}
@@ -119,7 +119,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 func TestSparkOfTheLastSeconds(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	current := *w.journal.Board().List(telemetry.LoopDeployment)[0]
+	current := *w.journal.Board().List("deployment")[0]
 	current.UID, current.Seq, current.Ended = "another", current.Seq+1000, storyNow
 	if v := drawSpark(s.journal, &current, sparkEnd(storyNow)); v != nil {
 		t.Errorf("drawn: %+v", v)

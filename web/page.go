@@ -29,10 +29,12 @@ type query struct {
 	ctx  context.Context
 	slot *slot
 	// args are the parameters that the page knows; all others are as if they were not there.
-	args                   url.Values
-	url                    *url.URL
-	route                  string
-	namespace, name        string
+	args            url.Values
+	url             *url.URL
+	route           string
+	namespace, name string
+	// object is the one whose page it is, or of which only the loop is known.
+	object                 telemetry.Object
 	loop, epoch, seq, path string
 	// twin asks for the JSON of the page, live for no more than its live parts.
 	twin, live bool
@@ -77,6 +79,7 @@ func (s *Server) query(ctx context.Context, u *url.URL, route *chi.Context, twin
 	q := &query{ctx: ctx, args: s.pages[route.RoutePattern()].known(u.Query()), url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
 		namespace: route.URLParam("namespace"), name: route.URLParam("name"),
 		loop: route.URLParam("loop"), epoch: route.URLParam("epoch"), seq: route.URLParam("seq")}
+	defer func() { q.object = telemetry.Object{Loop: loopAt(q.path), Namespace: q.namespace, Name: q.name} }()
 	switch {
 	case strings.HasSuffix(q.route, ".json"):
 		q.twin, q.path = true, strings.TrimSuffix(q.path, ".json")
@@ -98,20 +101,8 @@ func (s *Server) namedSo(q *query) bool {
 	if q.name == "" || q.seq != "" {
 		return false
 	}
-	_, found := s.journal.Board().Get(telemetry.Object{Loop: loopOf(q.route), Namespace: q.namespace, Name: q.name})
+	_, found := s.journal.Board().Get(telemetry.Object{Loop: loopAt(q.path), Namespace: q.namespace, Name: q.name})
 	return found
-}
-
-// loopOf is the loop whose pages are under that route.
-func loopOf(route string) string {
-	switch {
-	case strings.HasPrefix(route, "/replicasets/"):
-		return telemetry.LoopReplicaSet
-	case strings.HasPrefix(route, "/replicationcontrollers/"):
-		return telemetry.LoopReplicationController
-	default:
-		return telemetry.LoopDeployment
-	}
 }
 
 // page serves what a builder makes, as a page or as its JSON twin. Nothing is
@@ -192,6 +183,7 @@ func (s *Server) frame(q *query, title string) views.Frame {
 		Assets:  views.Assets{Style: static.Style.Path, Script: static.Script.Path, Theme: static.Theme.Path, Icon: static.Icon.Path},
 		Mode:    s.mode(),
 		Cluster: s.opts.Cluster,
+		Lists:   s.navigation(),
 		Window:  s.window(),
 		Notice:  s.notice(),
 		Live:    views.Live{Epoch: s.journal.Epoch(), Seq: seq, Now: q.now, Still: s.opts.Recording != nil},

@@ -82,7 +82,7 @@ func TestEveryPageIsSound(t *testing.T) {
 // TestTwins proves that every page has a twin in JSON with the same sentence.
 func TestTwins(t *testing.T) {
 	w, base := story(t)
-	set, controller := w.journal.Board().Rows(telemetry.LoopReplicaSet)[0].Trace, w.journal.Board().Rows(telemetry.LoopReplicationController)[0].Trace
+	set, controller := w.journal.Board().Rows("replicaset")[0].Trace, w.journal.Board().Rows("replicationcontroller")[0].Trace
 	for _, path := range []string{"/deployments", "/deployments?q=is:waiting", "/deployments/shop/web", "/queues",
 		hrefOf(set.Object), syncHref(set), hrefOf(controller.Object), syncHref(controller)} {
 		route, args, _ := strings.Cut(path, "?")
@@ -113,7 +113,7 @@ func TestStuckDeployment(t *testing.T) {
 	w, base := story(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	d := parse(t, body)
-	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	said := newest.Sentence.At(storyNow)
 	h1 := d.one("h1")
 	if !strings.HasPrefix(said, h1) {
@@ -153,7 +153,7 @@ func TestStuckDeployment(t *testing.T) {
 // the page, and back.
 func TestStepping(t *testing.T) {
 	w, base := story(t)
-	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
+	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	kept := w.journal.Of(object, historyRows)
 	path := "/deployments/shop/web"
 	for i := len(kept) - 1; i >= 0; i-- {
@@ -192,7 +192,7 @@ func TestOverviewFilters(t *testing.T) {
 		{"ns:nowhere", "show all", "/shop/web "},
 	}
 	for _, c := range cases {
-		_, body := get(t, base, filterHref(parseFilter(c.query)))
+		_, body := get(t, base, filterHref("deployment", parseFilter(c.query)))
 		d := parse(t, body)
 		main := d.one("main")
 		for _, a := range d.all("a.row") {
@@ -238,7 +238,7 @@ func TestPaging(t *testing.T) {
 // plain is a trace of a settled Deployment.
 func plain(namespace, name string) *telemetry.Trace {
 	now := storyNow.Add(-time.Minute)
-	return &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}, Queued: now, Started: now, Ended: now,
+	return &telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: namespace, Name: name}, Queued: now, Started: now, Ended: now,
 		Result: telemetry.ResultUnchanged, Sentence: decision.Sentence{Namespace: namespace, Object: name, Tone: decision.ToneOK, Verb: "is", State: "settled"}}
 }
 

@@ -24,11 +24,11 @@ func crowded(t *telemetry.Trace) bool {
 }
 
 // laneSnapshot is what a sync saw of the pods; nil where it saw none, or too many.
-func laneSnapshot(t *telemetry.Trace) *replicaset.Snapshot {
+func laneSnapshot(loops decision.Loops, t *telemetry.Trace) *replicaset.Snapshot {
 	if crowded(t) {
 		return nil
 	}
-	snap, err := replicaSetSnapshot(t)
+	snap, err := replicaSetSnapshot(loops, t)
 	if err != nil {
 		return nil
 	}
@@ -64,17 +64,17 @@ type podTimeline struct {
 // timelinesOf puts together what is recorded of the pods of one ReplicaSet since
 // then: the snapshots of the first and the newest sync, what woke the syncs
 // between them, and what they created and deleted.
-func timelinesOf(traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podTimeline, last *replicaset.Snapshot) {
+func timelinesOf(loops decision.Loops, traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podTimeline, last *replicaset.Snapshot) {
 	first := slices.IndexFunc(traces, func(t *telemetry.Trace) bool { return !t.Ended.Before(since) })
 	if first < 0 {
 		traces = nil
 	} else {
 		traces = traces[first:]
 	}
-	last = laneSnapshot(newest)
+	last = laneSnapshot(loops, newest)
 	of := podTimelines{}
 	if len(traces) > 0 && traces[0] != newest {
-		if opening := laneSnapshot(traces[0]); opening != nil {
+		if opening := laneSnapshot(loops, traces[0]); opening != nil {
 			of.addSnapshot(opening)
 		}
 	}

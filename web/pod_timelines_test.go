@@ -47,18 +47,18 @@ func TestPodLivesFromEvents(t *testing.T) {
 		set(6, []replicaset.Pod{pod}, podEvent(telemetry.CauseModified, at(5), decision.Change{Field: "spec.nodeName", To: "n"}, decision.Change{Field: "status.phase", From: "Pending", To: "Running"})),
 		set(10, []replicaset.Pod{ready}, podEvent(telemetry.CauseModified, at(9), decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})),
 	}
-	lives, _ := timelinesOf(traces, traces[3], storyNow)
+	lives, _ := timelinesOf(testLoops, traces, traces[3], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].available(at(10)) {
 		t.Errorf("up to ready it is %q", got)
 	}
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
-	lives, _ = timelinesOf(traces, traces[5], storyNow)
+	lives, _ = timelinesOf(testLoops, traces, traces[5], storyNow)
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s terminating, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
-	lives, _ = timelinesOf([]*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	lives, _ = timelinesOf(testLoops, []*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
 		t.Errorf("of the two ends it is %q", got)
 	}
@@ -151,7 +151,7 @@ func TestScopeOfTheStory(t *testing.T) {
 	if got := v.Rest[1].Note.String(); got != "1 available, 9 gone" {
 		t.Errorf("the old ones are %q", got)
 	}
-	current, err := replicaSetSnapshot(s.journal.Board().Children(telemetry.LoopReplicaSet, "shop", "web")[0])
+	current, err := replicaSetSnapshot(testLoops, s.journal.Board().Children("replicaset", "shop", "web")[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("the step back forgets the window: %s", attr(a, "href"))
 		}
 	}
-	kept := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
 	points := sizePoints(kept)
 	first, _ := scopeBase(points, storyNow, time.Hour)
 	moved := 0

@@ -35,8 +35,10 @@ func (e *asked) retryIn(d time.Duration) *asked {
 	return e
 }
 
-func (e *asked) link(text, href string) *asked {
-	e.Links = append(e.Links, views.Link{Text: text, Href: href})
+func (e *asked) link(text, href string) *asked { return e.linkTo(views.Link{Text: text, Href: href}) }
+
+func (e *asked) linkTo(l views.Link) *asked {
+	e.Links = append(e.Links, l)
 	return e
 }
 
@@ -80,7 +82,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, twin bool, err err
 	}
 	q := &query{url: r.URL, path: r.URL.Path, now: s.opts.Now()}
 	f := s.frame(q, e.Heading)
-	f.Crumbs = []views.Link{{Text: "Deployments", Href: "/deployments"}, {Text: strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)}}
+	f.Crumbs = []views.Link{listLink(s.first()), {Text: strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)}}
 	f.Keys = commonKeys
 	var b bytes.Buffer
 	if err := views.Page(f, views.ProblemBody(e.Problem)).Render(views.WithNow(r.Context(), q.now), &b); err != nil {
@@ -103,7 +105,7 @@ func (s *Server) broken(r *http.Request, why string) *asked {
 	}
 	lines = append(lines, views.Say("Request ").Code(request).Plain("; the log of loopscope says more."))
 	return problem(http.StatusInternalServerError, "broken", "This page could not be rendered.", lines...).
-		link("Try again", r.URL.Path).link("All Deployments", "/deployments")
+		link("Try again", r.URL.Path).linkTo(s.all())
 }
 
 func (s *Server) lastSync() string {
@@ -144,8 +146,10 @@ func (s *Server) recoverer(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) notFound(q *query) (*page, error) {
-	return nil, problem(http.StatusNotFound, "not-found", "There is no such page.",
+func (s *Server) notFound(q *query) (*page, error) { return nil, s.nothingAt(q) }
+
+func (s *Server) nothingAt(q *query) error {
+	return problem(http.StatusNotFound, "not-found", "There is no such page.",
 		views.Say("Nothing is at ").Code(prose.Clip(q.url.Path, 120)).Plain(".")).
-		link("All Deployments", "/deployments").link("Queues", "/queues").link("Debug", "/debug/controllers")
+		linkTo(s.all()).link("Queues", "/queues").link("Debug", "/debug/controllers")
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // TestQueuesShowWhatALoopWaitsFor: the page and its twin have for every key
@@ -55,7 +53,7 @@ func TestQueuesShowWhatALoopWaitsFor(t *testing.T) {
 	if failing != 1 {
 		t.Errorf("the key that keeps failing is not told in full: %+v", p.Keys)
 	}
-	_, debug := get(t, h.URL, "/debug/controllers/"+telemetry.LoopDeployment)
+	_, debug := get(t, h.URL, "/debug/controllers/"+"deployment")
 	for _, want := range []string{`"spent"`, `"attempts": 12`, `"handled": "482330"`, `"lag"`, `"written": "482340"`} {
 		if !strings.Contains(debug, want) {
 			t.Errorf("the debug page of the loop lacks %s", want)

@@ -20,7 +20,7 @@ import (
 // TestNeverReadingClient is closed at the write deadline, and counted.
 func TestNeverReadingClient(t *testing.T) {
 	w := newWorld(t, storyNow)
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 4096})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4096})
 	w.pump()
 	big := plain("shop", "web")
 	big.Failure = &decision.Failure{Message: strings.Repeat("x", 64<<10)}
@@ -54,7 +54,7 @@ func TestNeverReadingClient(t *testing.T) {
 // TestPausedReader stops reading for a while, and is told what it missed.
 func TestPausedReader(t *testing.T) {
 	w := newWorld(t, storyNow)
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Recent: 16, Wrote: 1, Failed: 1})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 16, Wrote: 1, Failed: 1})
 	w.pump()
 	c := &counts{}
 	_, h := w.serve(func(o *Options) { o.Readers = c })

@@ -29,7 +29,7 @@ func (r *Recording) notice() *views.Notice {
 func (s *Server) noQueues(q *query) *page {
 	v := views.Problem{Status: http.StatusOK, Code: "no-queues", Heading: "A recording has no queues.",
 		Lines: []views.Text{views.Say("It holds what the syncs did. What waited in the work queues between them is not recorded; each sync says how long it waited, and for what.")},
-		Links: []views.Link{{Text: "All Deployments", Href: "/deployments"}}}
+		Links: []views.Link{s.all()}}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Queues"), body: views.ProblemBody(v), data: v}
 	p.frame.Tab, p.frame.Twin, p.frame.Keys = "queues", q.twinHref(), commonKeys
 	p.frame.Crumbs = []views.Link{{Text: "Queues"}}

@@ -16,28 +16,21 @@ import (
 // available first.
 const shownPods = 60
 
-func replicaSetSnapshot(t *telemetry.Trace) (*replicaset.Snapshot, error) {
-	if t.Loop == telemetry.LoopDeployment || t.Snapshot.IsZero() {
-		return nil, errSnapshot
-	}
-	s, err := telemetry.SnapshotAs[replicaset.Snapshot](t.Snapshot)
-	if err != nil {
-		return nil, errSnapshot
-	}
-	return s, nil
+func replicaSetSnapshot(loops decision.Loops, t *telemetry.Trace) (*replicaset.Snapshot, error) {
+	return snapshotOf[*replicaset.Snapshot](loops, t)
 }
 
 // replicaSet is the page of one ReplicaSet or ReplicationController.
 func (s *Server) replicaSet(q *query) (*page, error) {
-	x, err := s.subject(q, loopOf(q.route))
+	x, err := s.subject(q)
 	if err != nil {
 		return nil, err
 	}
 	v := views.ReplicaSet{Object: s.objectView(q, x)}
 	if owner := x.newest.Owner; owner != "" {
-		v.Owner = &views.Link{Text: owner, Href: href(telemetry.LoopDeployment, x.object.Namespace, owner)}
+		v.Owner = &views.Link{Text: owner, Href: hrefOf(telemetry.HeadOf(s.loops, x.object, owner))}
 	}
-	if snap, err := replicaSetSnapshot(x.newest); err == nil {
+	if snap, err := replicaSetSnapshot(s.loops, x.newest); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = expects(snap), echoLines(snap)
 		v.Forecast = forecastOf(x.newest, snap, q.now)
@@ -46,29 +39,25 @@ func (s *Server) replicaSet(q *query) (*page, error) {
 		s.outage().freezePods(v.Pods)
 	}
 	v.Victims, v.VictimsNote = s.victimsOf(x)
-	v.Shows = replicaSetShows(x)
+	v.Shows = s.replicaSetShows(x)
 	return s.replicaSetPage(q, x, v), nil
 }
 
 func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page {
 	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v.Object)), body: views.ReplicaSetBody(v), data: v}
-	p.frame.Tab, p.frame.Up = "deployments", "/deployments"
-	p.frame.Crumbs = crumbs(x.object.Namespace, x.object.Name)
+	s.objectFrame(q, p, x)
 	if v.Owner != nil {
 		p.frame.Up = v.Owner.Href
 		at := len(p.frame.Crumbs) - 1
 		p.frame.Crumbs = append(p.frame.Crumbs[:at:at], *v.Owner, p.frame.Crumbs[at])
 	}
-	p.frame.About = append(p.frame.About, views.Say(kindOf(x.object.Loop)))
+	p.frame.About = append(p.frame.About, views.Say(s.kindOf(x.object.Loop)))
 	if v.Images != "" {
 		p.frame.About = append(p.frame.About, views.Text{}.Code(prose.Clip(v.Images, 200)))
 	}
-	p.frame.Twin, p.frame.Keys = q.twinHref(), objectKeys
-	p.goLive(q, part{"f-head", views.HeadPart(v.Object)}, part{"f-findings", views.FindingsPart(v.Object)}, part{"f-scope", views.ScopePart(v.Scope)}, part{"f-step", views.StepPart(v.Step)}, part{"f-path", views.PathPart(v.Sync)},
-		part{"f-side", views.SidePart(v.Object)}, part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)},
-		part{"f-syncs", views.SyncsPart(v.Object)})
-	p.changesAt = sooner(q.now, p.changesAt, s.saidNow(x.newest, q.now).ChangesAt)
-	p.touches = func(t *telemetry.Trace) bool { return t.Object == x.object }
+	p.frame.Keys = objectKeys
+	p.goLive(q, append(objectParts(v.Object), part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)}, part{"f-syncs", views.SyncsPart(v.Object)})...)
+	s.keepsUp(q, p, x)
 	return p
 }
 
@@ -179,9 +168,9 @@ func victimViews(victims []decision.Victim) []views.Victim {
 	return list
 }
 
-func replicaSetShows(x *subject) views.Shows {
+func (s *Server) replicaSetShows(x *subject) views.Shows {
 	t := x.cursor
-	snap, err := replicaSetSnapshot(t)
+	snap, err := replicaSetSnapshot(s.loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}

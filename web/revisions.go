@@ -30,7 +30,7 @@ func (x *subject) revisions(sets []views.Set, newest *deployment.Snapshot) {
 			continue
 		}
 		changes[revision] = nil // One look is enough.
-		if snap, err := deploymentSnapshot(x.kept[i]); err == nil {
+		if snap, err := deploymentSnapshot(x.loops, x.kept[i]); err == nil {
 			note(snap.Changed)
 		}
 		read++

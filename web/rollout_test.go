@@ -183,7 +183,7 @@ func (r *rollout) apply(t *telemetry.Trace) {
 
 // snapshotFor is the snapshot that a trace was decided on.
 func (r *rollout) snapshotFor(t *telemetry.Trace) *deployment.Snapshot {
-	s, err := deploymentSnapshot(t)
+	s, err := deploymentSnapshot(testLoops, t)
 	if err != nil {
 		r.w.t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func (r *rollout) applySet(m *modelSet, t *telemetry.Trace) {
 		}
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
-		s, err := replicaSetSnapshot(t)
+		s, err := replicaSetSnapshot(testLoops, t)
 		if err != nil {
 			r.w.t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/loopscope/loopscope/static"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // routes is every address that the console answers, and nothing else is
@@ -35,18 +36,28 @@ func (s *Server) routes() chi.Router {
 		plan = append(plan, f.name)
 	}
 
-	r.Method(http.MethodGet, "/", http.RedirectHandler("/deployments", http.StatusFound))
-	live("/deployments", s.overview, "q", "after")
-	get("/deployments.json", s.overview, "q", "after")
-	live("/deployments/{namespace}/{name}", s.deployment, object...)
-	get("/deployments/{namespace}/{name}/story", s.story, "sync", "epoch", "at", "all")
-	get("/deployments/{namespace}/{name}/story.json", s.story, "sync", "epoch", "at", "all")
-	get("/deployments/{namespace}/{name}/what-if", s.whatIf, plan...)
-	get("/deployments/{namespace}/{name}/what-if.json", s.whatIf, plan...)
-	live("/replicasets/{namespace}/{name}", s.replicaSet, object...)
-	live("/replicationcontrollers/{namespace}/{name}", s.replicaSet, object...)
-	for _, of := range []string{"/deployments", "/replicasets", "/replicationcontrollers"} {
-		sync := of + "/{namespace}/{name}/syncs/{epoch}/{seq}"
+	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
+	// Of every loop, and of those that nobody declared: a recording may have some.
+	for _, l := range append(slices.Clone(s.loops), decision.Loop{Listed: true}) {
+		of := "/{objects}"
+		if l.Name != "" {
+			of = PathOf(l.Name)
+		}
+		one := of + "/{namespace}/{name}"
+		if l.Listed {
+			live(of, s.overview, "q", "after")
+			get(of+".json", s.overview, "q", "after")
+		}
+		live(one, s.object, object...)
+		if l.Owner == "" {
+			get(one+"/story", s.story, "sync", "epoch", "at", "all")
+			get(one+"/story.json", s.story, "sync", "epoch", "at", "all")
+		}
+		if canPlan(&l) {
+			get(one+"/what-if", s.whatIf, plan...)
+			get(one+"/what-if.json", s.whatIf, plan...)
+		}
+		sync := one + "/syncs/{epoch}/{seq}"
 		get(sync, s.syncDoc)
 		get(sync+"/chain", s.chain)
 		get(sync+"/chain.json", s.chain)
@@ -86,6 +97,11 @@ func (s *Server) routes() chi.Router {
 	}
 	r.Get(static.Prefix+"{file}", s.staticFile)
 	return r
+}
+
+// front leads to the first list.
+func (s *Server) front(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, s.all().Href, http.StatusFound)
 }
 
 // route is what is served at a pattern.

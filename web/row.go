@@ -180,14 +180,7 @@ func equationLong(e *decision.Equation) string {
 	return b.String() + " = " + strconv.FormatInt(e.Result.Value, 10) + " " + e.Result.Label
 }
 
-func (s *Server) catalogue(loop string) decision.Catalogue {
-	for _, c := range s.opts.Catalogues {
-		if c.Loop == loop {
-			return c
-		}
-	}
-	return decision.Catalogue{Loop: loop}
-}
+func (s *Server) catalogue(loop string) decision.Catalogue { return s.loops.Of(loop).Catalogue }
 
 // queueWord is what is:… calls the state of a key.
 func queueWord(k *telemetry.KeyState) string {

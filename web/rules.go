@@ -36,7 +36,8 @@ func (s *Server) rules(q *query) (*page, error) {
 // questionsByRule are the questions of all loops by the tag of their rule.
 func (s *Server) questionsByRule() map[string][]views.Link {
 	list := map[string][]views.Link{}
-	for _, c := range s.opts.Catalogues {
+	for i := range s.loops {
+		c := s.loops[i].Catalogue
 		for _, q := range c.Questions {
 			asked := func(l views.Link) bool { return l.Text == q.ID } // by another loop with the same questions
 			if !slices.ContainsFunc(list[q.Tag], asked) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -63,7 +62,7 @@ func TestRulesAreThoseOfTheDocument(t *testing.T) {
 func TestEveryTagLeadsToItsRule(t *testing.T) {
 	w, base := story(t)
 	board := w.journal.Board()
-	set, controller := board.Rows(telemetry.LoopReplicaSet)[0].Trace, board.Rows(telemetry.LoopReplicationController)[0].Trace
+	set, controller := board.Rows("replicaset")[0].Trace, board.Rows("replicationcontroller")[0].Trace
 	for path, least := range map[string]int{"/decisions/deployment": 48, "/decisions/replicaset": 19, "/decisions/replicationcontroller": 19, "/reasons": 100,
 		"/reasons/floor": 1, "/deployments/shop/web": 10, hrefOf(set.Object): 8, hrefOf(controller.Object): 8, "/about": 1} {
 		if n := followed(t, base, path, "/rules"); n < least {

@@ -221,7 +221,7 @@ func (b scopeBox) within(points []scopePoint) []scopePoint {
 // childPoints are the syncs of its ReplicaSets since then.
 func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
 	var points []scopePoint
-	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
+	for _, child := range s.children(x.object) {
 		for _, m := range s.journal.Marks(child.Object, historyRows) {
 			if !m.Ended.Before(since) {
 				points = append(points, scopePoint{at: m.Ended, wrote: m.WroteSize, status: m.Wrote})

@@ -16,13 +16,13 @@ import (
 // deploymentLanes adds the pods: a lane for each that blocks, one bundle for the
 // other new ones and one for the old.
 func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
-	snap, err := deploymentSnapshot(x.newest)
+	snap, err := deploymentSnapshot(s.loops, x.newest)
 	if err != nil {
 		return
 	}
 	current := newSet(snap)
 	block, others, old := []*podTimeline{}, laneKind{word: "new"}, laneKind{word: "old"}
-	for _, child := range s.journal.Board().Children(telemetry.LoopReplicaSet, x.object.Namespace, x.object.Name) {
+	for _, child := range s.children(x.object) {
 		traces := s.journal.Of(child.Object, historyRows)
 		if !owns(snap, child.Name) || child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
 			continue
@@ -31,7 +31,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
-		lives, _ := timelinesOf(traces, child, b.from)
+		lives, _ := timelinesOf(s.loops, traces, child, b.from)
 		for _, l := range lives {
 			l.isNew = current != nil && child.Name == current.Name
 			switch {
@@ -181,7 +181,7 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	box.marks(v, x, points, known, time.Time{})
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
 		{Class: "p-new", Name: "pods", Value: digits(last.newSize)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
-	v.Lanes = []views.ScopeLane{box.lane(kindOf(x.object.Loop)+" syncs", points)}
+	v.Lanes = []views.ScopeLane{box.lane(s.kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
 	v.Label = "Pods from " + v.Span + " UTC. " + digits(last.ceiling) + " wanted, " + digits(last.newSize) + " present, " + digits(last.available) + " available." + laneFinding(v)
@@ -194,7 +194,7 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
-	lives, _ := timelinesOf(x.kept, x.newest, b.from)
+	lives, _ := timelinesOf(s.loops, x.kept, x.newest, b.from)
 	lives = slices.DeleteFunc(lives, func(l *podTimeline) bool { return !b.shows(l) })
 	block, rest := []*podTimeline{}, laneKind{word: "pods"}
 	for _, l := range lives {

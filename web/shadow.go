@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
@@ -42,9 +43,19 @@ func (s *Server) shadow(q *query) (*page, error) {
 	p.frame.Crumbs = []views.Link{{Text: "Shadow"}}
 	if s.opts.Shadow != nil {
 		p.goLive(q, part{"f-head", views.ShadowHead(v)}, part{"f-shadow", views.ShadowLists(v)})
-		p.touches = func(t *telemetry.Trace) bool { return t.Loop == telemetry.LoopDeployment }
+		p.touches = func(t *telemetry.Trace) bool { return s.loops.Of(t.Loop).Sizes != "" }
 	}
 	return p, nil
+}
+
+// sizing is the loop whose sizes are compared.
+func (s *Server) sizing() *decision.Loop {
+	for i := range s.loops {
+		if s.loops[i].Sizes != "" {
+			return &s.loops[i]
+		}
+	}
+	return &decision.Loop{}
 }
 
 // notCompared is the page of a process that acts, or is a recording.
@@ -159,10 +170,10 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 
 // shadowQuestions is how decisions compare by the question that they follow from.
 func (s *Server) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestion {
-	c := s.catalogue(telemetry.LoopDeployment)
+	c := s.sizing().Catalogue
 	list := make([]views.ShadowQuestion, 0, len(st.Questions))
 	for _, q := range st.Questions {
-		v := views.ShadowQuestion{ID: q.Question, Href: "/decisions/" + telemetry.LoopDeployment + "#" + q.Question, Agree: q.Counts[telemetry.ShadowAgrees]}
+		v := views.ShadowQuestion{ID: q.Question, Href: "/decisions/" + c.Loop + "#" + q.Question, Agree: q.Counts[telemetry.ShadowAgrees]}
 		if known, ok := c.Find(q.Question); ok {
 			v.Text = known.Text
 		}

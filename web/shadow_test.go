@@ -12,7 +12,7 @@ import (
 // shadowed is what a process that watches has compared.
 func shadowed() telemetry.ShadowState {
 	object := func(namespace, name string) telemetry.Object {
-		return telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}
+		return telemetry.Object{Loop: "deployment", Namespace: namespace, Name: name}
 	}
 	return telemetry.ShadowState{Syncs: 9418, Silent: 7547, Together: 212, Withdrawn: 31, Missed: 4,
 		Questions: []telemetry.ShadowQuestion{

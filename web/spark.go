@@ -115,9 +115,9 @@ func stepTo(points []views.SparkPoint, p views.SparkPoint) []views.SparkPoint {
 }
 
 // imagesOf are the images of the template that a sync saw.
-func imagesOf(t *telemetry.Trace) []string {
-	if s, err := deploymentSnapshot(t); err == nil {
-		return s.Images
+func (s *Server) imagesOf(t *telemetry.Trace) []string {
+	if snap, err := deploymentSnapshot(s.loops, t); err == nil {
+		return snap.Images
 	}
 	return nil // No snapshot, no image: no term finds it.
 }

@@ -28,8 +28,8 @@ func (s *Server) story(q *query) (*page, error) {
 	v := s.storyView(story, q.args.Has("all"))
 	v.All = withAll(q)
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Story of "+story.Key()), body: views.StoryBody(v), data: v}
-	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Object.Href, q.twinHref(), syncKeys
-	p.frame.Crumbs = under(story.Object, views.Link{Text: "story"})
+	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = s.tabOf(story.Loop), v.Object.Href, q.twinHref(), syncKeys
+	p.frame.Crumbs = s.under(story.Object, views.Link{Text: "story"})
 	return p, nil
 }
 
@@ -43,8 +43,7 @@ func withAll(q *query) string {
 // tell finds the story in the journal, or in the history where its beginning,
 // or all of it, is not in the journal any more.
 func (s *Server) tell(q *query) (*telemetry.Story, error) {
-	o := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: q.namespace, Name: q.name}
-	args := q.args
+	o, args := q.object, q.args
 	if text := args.Get("at"); text != "" {
 		at, err := telemetry.ParseMoment(text, q.now)
 		if err != nil {
@@ -52,18 +51,18 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 		}
 		return s.storyAt(q, o, at)
 	}
-	x, err := s.subject(q, telemetry.LoopDeployment)
+	x, err := s.subject(q)
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.journal.Family(o)).WithOutages(s.opts.Server().Outages()).Story(x.cursor)
+	story, ok := telemetry.NewExcerpt(s.loops, s.journal.Family(o)).WithOutages(s.opts.Server().Outages()).Story(x.cursor)
 	if !ok || story.Open {
 		if older, err := s.storyAt(q, o, x.cursor.Started); err == nil {
 			return older, nil
 		}
 	}
 	if !ok {
-		return nil, noStory(o)
+		return nil, s.noStory(o)
 	}
 	if story.Settled.IsZero() && !x.pinned { // The page of the object says the same.
 		said, at := s.saidThen(x.newest, q.now)
@@ -80,13 +79,13 @@ func (s *Server) storyAt(q *query, o telemetry.Object, at time.Time) (*telemetry
 	t, list, err := s.collect(q, o, at)
 	switch {
 	case errors.Is(err, telemetry.ErrNotKept):
-		return nil, noStory(o)
+		return nil, s.noStory(o)
 	case err != nil:
 		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	story, ok := telemetry.NewExcerpt(list).WithOutages(s.opts.Server().Outages()).Story(t)
+	story, ok := telemetry.NewExcerpt(s.loops, list).WithOutages(s.opts.Server().Outages()).Story(t)
 	if !ok {
-		return nil, noStory(o)
+		return nil, s.noStory(o)
 	}
 	return story, nil
 }
@@ -94,21 +93,21 @@ func (s *Server) storyAt(q *query, o telemetry.Object, at time.Time) (*telemetry
 func (s *Server) collect(q *query, o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
 	ctx, cancel := context.WithTimeout(q.ctx, storyWithin)
 	defer cancel()
-	return telemetry.Collect(ctx, s.opts.Archive, o, at)
+	return telemetry.Collect(ctx, s.loops, s.opts.Archive, o, at)
 }
 
 func badTime(err error, text, href string) error {
 	return problem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).link(text, href)
 }
 
-func noStory(o telemetry.Object) error {
+func (s *Server) noStory(o telemetry.Object) error {
 	return problem(http.StatusNotFound, "no-story", "No kept sync of "+prose.Clip(o.Key(), 300)+" shows a change.",
-		views.Say("A story begins when a Deployment is no longer settled. Every kept sync of this one found it settled.")).
-		link("Deployment "+o.Key(), hrefOf(o))
+		views.Say("A story begins when a "+s.kindOf(o.Loop)+" is no longer settled. Every kept sync of this one found it settled.")).
+		link(s.kindOf(o.Loop)+" "+o.Key(), hrefOf(o))
 }
 
 func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
-	v := views.Story{Object: views.Link{Text: "Deployment " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
+	v := views.Story{Object: views.Link{Text: s.kindOf(story.Loop) + " " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
 	v.Headline, v.Then = storyHead(story)
 	if at := story.AsOf; !at.IsZero() {
 		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.outage().ofThen("As of", at)
@@ -197,17 +196,17 @@ func beatMark(b *telemetry.Beat) views.Mark {
 
 // chain is what led to a sync, and its effects.
 func (s *Server) chain(q *query) (*page, error) {
-	o := telemetry.Object{Loop: loopOf(q.route), Namespace: q.namespace, Name: q.name}
+	o := q.object
 	t, err := s.syncOfAddress(q, o)
 	if err != nil {
 		return nil, err
 	}
-	chain := telemetry.NewExcerpt(s.around(q, t)).Chain(t)
+	chain := telemetry.NewExcerpt(s.loops, s.around(q, t)).Chain(t)
 	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
-		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to the change or timer that started it, and its effects."), Origins: hops(chain.Origins.Links), Effects: hops(chain.Effects.Links)}
+		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to the change or timer that started it, and its effects."), Origins: s.hops(chain.Origins.Links), Effects: s.hops(chain.Effects.Links)}
 	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+digits(t.Seq)), body: views.ChainBody(v), data: v}
-	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = "deployments", v.Sync.Href, q.twinHref(), syncKeys
-	p.frame.Crumbs = under(o, views.Link{Text: "sync " + digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
+	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = s.tabOf(t.Loop), v.Sync.Href, q.twinHref(), syncKeys
+	p.frame.Crumbs = s.under(o, views.Link{Text: "sync " + digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
 	return p, nil
 }
 
@@ -219,19 +218,19 @@ func (s *Server) around(q *query, t *telemetry.Trace) []*telemetry.Trace {
 	}
 	ctx, cancel := context.WithTimeout(q.ctx, storyWithin)
 	defer cancel()
-	list, err := telemetry.Around(ctx, s.opts.Archive, t)
+	list, err := telemetry.Around(ctx, s.loops, s.opts.Archive, t)
 	if err != nil {
 		s.opts.Logger.Warn("The history could not be read for a chain", "key", t.Key(), "error", err)
 	}
 	return list
 }
 
-func hops(links []*telemetry.Link) []views.Hop {
+func (s *Server) hops(links []*telemetry.Link) []views.Hop {
 	list := make([]views.Hop, 0, len(links))
 	for _, l := range links {
-		h := views.Hop{Event: eventText(l.Cause), Cut: l.Cut, Hops: hops(l.Links)}
+		h := views.Hop{Event: eventText(l.Cause), Cut: l.Cut, Hops: s.hops(l.Links)}
 		if l.Sync != nil {
-			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: kindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
+			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: s.kindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
 			h.At, h.Mark, h.Text = l.Sync.Started, hitMark(l.Sync), wording(b.Tell(), false)
 			if l.Elsewhere {
 				h.Text = views.Say("sync " + digits(l.Sync.Seq) + ", which is on this page already")

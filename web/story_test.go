@@ -34,14 +34,14 @@ type world struct {
 func newWorld(t testing.TB, at time.Time) *world {
 	t.Helper()
 	w := &world{t: t, now: at, rv: 480000}
-	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41", Clock: func() time.Time { return at }})
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Clock: func() time.Time { return at }})
 	return w
 }
 
 // server is a console over the world, with its clock.
 func (w *world) server(change func(*Options)) *Server {
 	w.t.Helper()
-	o := Options{Journal: w.journal, Catalogues: []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, controllerCatalogue()}, Rules: writtenRules(w.t), Loops: w.loops,
+	o := Options{Journal: w.journal, Rules: writtenRules(w.t), Loops: w.loops,
 		Cluster: "dev-1", Version: "v0.1.0", Mode: "act", Started: w.began(), Now: func() time.Time { return storyNow },
 		Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
@@ -74,9 +74,9 @@ func (w *world) loops() []telemetry.LoopState {
 	caches := []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: 104, RV: "482337", Handled: "482330", Event: now.Add(-3 * time.Second)}, {Resource: "replicasets", Synced: true, Objects: 310, RV: "482345"},
 		{Resource: "pods", Synced: false, Objects: 872}}
 	return []telemetry.LoopState{
-		{Name: telemetry.LoopDeployment, Mode: "act", Running: true, Lag: 12 * time.Millisecond, Caches: caches[:2],
+		{Name: "deployment", Mode: "act", Running: true, Lag: 12 * time.Millisecond, Caches: caches[:2],
 			Echoes: []telemetry.EchoState{{Object: "Deployment auth/tokens", Written: "482340", Cached: "482337", Since: now.Add(-400 * time.Millisecond), Check: now.Add(600 * time.Millisecond)}},
-			Queue: telemetry.QueueState{Name: telemetry.LoopDeployment, Workers: 5, Busy: 2, Ready: 1, Waiting: 3, Dirty: 1, Adds: 12113, Errors: 31, Timers: 402, Keys: []telemetry.KeyState{
+			Queue: telemetry.QueueState{Name: "deployment", Workers: 5, Busy: 2, Ready: 1, Waiting: 3, Dirty: 1, Adds: 12113, Errors: 31, Timers: 402, Keys: []telemetry.KeyState{
 				{Key: "catalog/images", Phase: telemetry.KeyDirty, Since: now.Add(-9 * time.Millisecond), Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "ReplicaSet images-5f4bd6c97d", NewRV: "482350"}}},
 				{Key: "checkout/cart", Phase: telemetry.KeyProcessing, Since: now.Add(-210 * time.Millisecond)},
 				{Key: "search/query", Phase: telemetry.KeyReady, Since: now.Add(-8 * time.Millisecond), Causes: []telemetry.Cause{
@@ -86,9 +86,9 @@ func (w *world) loops() []telemetry.LoopState {
 					Spent: telemetry.Spent{Waiting: 32 * time.Second, Ready: 40 * time.Millisecond, Processing: 2 * time.Second}},
 				{Key: "shop/web", Phase: telemetry.KeyWaiting, Code: "deadline", Since: now.Add(-4 * time.Minute), Due: now.Add(31 * time.Second)},
 			}}},
-		{Name: telemetry.LoopReplicaSet, Mode: "act", Running: true, Caches: caches[2:],
+		{Name: "replicaset", Mode: "act", Running: true, Caches: caches[2:],
 			Expectations: []telemetry.ExpectationState{{Key: "checkout/cart-6f5d8c9b74", Creates: 5, Since: now.Add(-200 * time.Millisecond), Expires: now.Add(5 * time.Minute)}},
-			Queue: telemetry.QueueState{Name: telemetry.LoopReplicaSet, Workers: 5, Busy: 0, Waiting: 1, Adds: 9107, Errors: 17, Timers: 88, Keys: []telemetry.KeyState{
+			Queue: telemetry.QueueState{Name: "replicaset", Workers: 5, Busy: 0, Waiting: 1, Adds: 9107, Errors: 17, Timers: 88, Keys: []telemetry.KeyState{
 				{Key: "orders/worker-6b8d9f7c54", Phase: telemetry.KeyWaiting, Code: "back-off", Attempts: 16, Backoff: 328 * time.Second, Due: now.Add(293 * time.Second), Since: now.Add(-35 * time.Second)}}}},
 	}
 }
@@ -98,24 +98,20 @@ func (w *world) nextRV() string { w.rv++; return fmt.Sprint(w.rv) }
 // namespaces give the goldens a place; which is a matter of looks alone.
 var namespaces = []string{"auth", "catalog", "checkout", "data", "docs", "edge", "mail", "media", "orders", "payments", "search", "shop"}
 
-// controllerCatalogue are the questions of a ReplicationController: those of a ReplicaSet.
-func controllerCatalogue() decision.Catalogue {
-	c := replicaset.Catalogue
-	c.Loop = telemetry.LoopReplicationController
-	return c
-}
+// testLoops are those of the program.
+var testLoops = decision.Loops{deployment.Loop, replicaset.Loop, replicaset.ControllerLoop}
 
 // goldens records what every golden of the two loops decides, each as an object
 // of its own: no page of the console is tested with a situation that cannot be.
 func (w *world) goldens() {
 	w.t.Helper()
 	for i, file := range goldenFiles(w.t, "deployment") {
-		w.golden(telemetry.LoopDeployment, file, namespaces[i*7%len(namespaces)])
+		w.golden("deployment", file, namespaces[i*7%len(namespaces)])
 	}
 	for i, file := range goldenFiles(w.t, "replicaset") {
-		loop := telemetry.LoopReplicaSet
+		loop := "replicaset"
 		if strings.HasPrefix(filepath.Base(file), "replicationcontroller") {
-			loop = telemetry.LoopReplicationController
+			loop = "replicationcontroller"
 		}
 		w.golden(loop, file, namespaces[i*5%len(namespaces)])
 	}
@@ -166,7 +162,7 @@ func (w *world) golden(loop, file, namespace string) *telemetry.Trace {
 	name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 	s := readScript(w.t, file)
 	var trace *telemetry.Trace
-	if loop == telemetry.LoopDeployment {
+	if loop == "deployment" {
 		snap, err := deployment.Decode(s.snapshot)
 		if err != nil {
 			w.t.Fatalf("%s: %v", file, err)
@@ -191,14 +187,14 @@ func (w *world) golden(loop, file, namespace string) *telemetry.Trace {
 // decideDeployment runs a whole sync: decide, act as the script says, settle, tell.
 func (w *world) decideDeployment(snap *deployment.Snapshot, s script) *telemetry.Trace {
 	w.t.Helper()
-	t := w.trace(telemetry.LoopDeployment, snap.Namespace, snap.Name, snap.Now, snap)
+	t := w.trace("deployment", snap.Namespace, snap.Name, snap.Now, snap)
 	t.UID, t.Try, t.Gone = snap.UID, s.try, !snap.Found
 	return w.run(t, deployment.NewSync(snap), s)
 }
 
 func (w *world) decideReplicaSet(snap *replicaset.Snapshot, s script) *telemetry.Trace {
 	w.t.Helper()
-	t := w.trace(telemetry.LoopReplicaSet, snap.Namespace, snap.Name, snap.Now, snap)
+	t := w.trace("replicaset", snap.Namespace, snap.Name, snap.Now, snap)
 	t.UID, t.Try, t.Owner, t.Gone = snap.UID, s.try, snap.Owner, !snap.Found
 	return w.run(t, replicaset.NewSync(snap), s)
 }
@@ -285,4 +281,12 @@ func (w *world) finish(t *telemetry.Trace) *telemetry.Trace {
 		t.Result = telemetry.ResultDropped
 	}
 	return t
+}
+
+// catalogues are the questions of all loops.
+func catalogues(loops decision.Loops) (list []decision.Catalogue) {
+	for _, l := range loops {
+		list = append(list, l.Catalogue)
+	}
+	return list
 }

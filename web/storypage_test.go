@@ -41,7 +41,7 @@ func TestStoryPage(t *testing.T) {
 // TestChainPage goes from the newest sync of the stuck rollout back to who changed the image.
 func TestChainPage(t *testing.T) {
 	w, base := story(t)
-	x, _ := w.journal.Board().Get(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"})
+	x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	_, body := get(t, base, syncHref(x)+"/chain")
 	text := parse(t, body).one("main")
 	for _, want := range []string{"What led to it", "Effects", "by kubectl"} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
@@ -15,6 +16,7 @@ import (
 // subject is an object with the syncs that are kept of it, oldest first, and
 // the one under the cursor.
 type subject struct {
+	loops  decision.Loops
 	object telemetry.Object
 	row    telemetry.Row
 	newest *telemetry.Trace
@@ -28,9 +30,9 @@ type subject struct {
 }
 
 // subject finds the object of a page, and the sync under its cursor.
-func (s *Server) subject(q *query, loop string) (*subject, error) {
-	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
-	x := &subject{object: o, kept: s.journal.Of(o, historyRows), window: q.args.Get("window"), pod: q.args.Get("pod")}
+func (s *Server) subject(q *query) (*subject, error) {
+	o := q.object
+	x := &subject{loops: s.loops, object: o, kept: s.journal.Of(o, historyRows), window: q.args.Get("window"), pod: q.args.Get("pod")}
 	x.row, x.onList = s.journal.Board().Row(o)
 	switch {
 	case x.onList:
@@ -39,7 +41,10 @@ func (s *Server) subject(q *query, loop string) (*subject, error) {
 		x.newest = x.kept[len(x.kept)-1]
 	default:
 		t, err := s.syncAt(q, o, nil, q.now)
-		if err != nil {
+		switch {
+		case err != nil && !s.known(o.Loop):
+			return nil, s.nothingAt(q)
+		case err != nil:
 			return nil, s.unknownObject(o)
 		}
 		x.newest, x.kept = t, []*telemetry.Trace{t} // Of an earlier run.
@@ -115,8 +120,8 @@ func (s *Server) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, e
 	case ok && t.Object == o:
 		return t, nil
 	case ok:
-		return nil, problem(http.StatusNotFound, "other-object", "Sync "+digits(seq)+" was not one of "+kindOf(o.Loop)+" "+o.Key()+".",
-			views.Say("It belongs to "+kindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
+		return nil, problem(http.StatusNotFound, "other-object", "Sync "+digits(seq)+" was not one of "+s.kindOf(o.Loop)+" "+o.Key()+".",
+			views.Say("It belongs to "+s.kindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
 			link("Sync "+digits(seq)+" of "+t.Key(), syncHref(t)).link("The newest sync of "+o.Key(), back)
 	}
 	e := problem(http.StatusGone, "too-old", "Sync "+digits(seq)+" is no longer kept.",
@@ -142,13 +147,13 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 // unknownObject names what comes nearest to an object that is not there.
 func (s *Server) unknownObject(o telemetry.Object) error {
-	kind := kindOf(o.Loop)
+	kind := s.kindOf(o.Loop)
 	e := problem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
 		views.Say("Since ").Clock(s.window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
 	for _, t := range s.closest(o) {
 		e = e.link(t.Key(), hrefOf(t.Object))
 	}
-	return e.link("All Deployments", "/deployments")
+	return e.linkTo(s.all())
 }
 
 // closest are up to three objects of the same name elsewhere, or whose name

@@ -19,9 +19,7 @@ const maxRaw = 96 << 10
 
 // syncDoc is the permalink of one sync.
 func (s *Server) syncDoc(q *query) (*page, error) {
-	loop := loopOf(q.route)
-	o := telemetry.Object{Loop: loop, Namespace: q.namespace, Name: q.name}
-	t, err := s.syncOfAddress(q, o)
+	t, err := s.syncOfAddress(q, q.object)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +38,8 @@ func (s *Server) syncDoc(q *query) (*page, error) {
 
 func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDoc) {
 	f := &p.frame
-	f.Tab, f.Up, f.Twin, f.Keys = "deployments", v.Object.Href, q.twinHref(), syncDocKeys
-	f.Crumbs = under(t.Object, views.Link{Text: "sync " + digits(t.Seq)})
+	f.Tab, f.Up, f.Twin, f.Keys = s.tabOf(t.Loop), v.Object.Href, q.twinHref(), syncDocKeys
+	f.Crumbs = s.under(t.Object, views.Link{Text: "sync " + digits(t.Seq)})
 	for _, l := range []*views.Link{v.Newest, {Text: "its chain", Href: syncHref(t) + "/chain"}} {
 		if l != nil {
 			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))
@@ -50,16 +48,16 @@ func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDo
 }
 
 // under is the way to a page that belongs to an object.
-func under(o telemetry.Object, more ...views.Link) []views.Link {
-	c := crumbs(o.Namespace, o.Name)
+func (s *Server) under(o telemetry.Object, more ...views.Link) []views.Link {
+	c := s.crumbs(o)
 	c[len(c)-1].Href = hrefOf(o)
 	return append(c, more...)
 }
 
 func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 	v := views.SyncDoc{Headline: s.syncHeadline(t), Sentence: t.Sentence.At(t.Ended), Then: syncThen(t),
-		Object: views.Link{Text: kindOf(t.Loop) + " " + t.Key(), Href: hrefOf(t.Object)},
-		Sync:   s.syncOf(t), Held: heldViews(t), Report: reportOf(t), Observed: observed(t)}
+		Object: views.Link{Text: s.kindOf(t.Loop) + " " + t.Key(), Href: hrefOf(t.Object)},
+		Sync:   s.syncOf(t), Held: s.heldViews(t), Report: reportOf(t), Observed: s.observed(t)}
 	v.Phases, v.PhasesIn = phases(t)
 	v.Replay, v.Flow = replayLine(t), s.wayOf(t)
 	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
@@ -156,8 +154,8 @@ func waitLines(t *telemetry.Trace) []views.Line {
 }
 
 // observed is what the caches held, in a few lines.
-func observed(t *telemetry.Trace) []views.Line {
-	if snap, err := deploymentSnapshot(t); err == nil {
+func (s *Server) observed(t *telemetry.Trace) []views.Line {
+	if snap, err := deploymentSnapshot(s.loops, t); err == nil {
 		lines := []views.Line{{Label: "Deployment", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)}}
 		empty := 0
 		for i := range snap.ReplicaSets {
@@ -178,7 +176,7 @@ func observed(t *telemetry.Trace) []views.Line {
 		}
 		return lines
 	}
-	if snap, err := replicaSetSnapshot(t); err == nil {
+	if snap, err := replicaSetSnapshot(s.loops, t); err == nil {
 		return []views.Line{
 			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
 			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ": its own and orphans")},

@@ -110,7 +110,7 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 // writer names the sync that wrote an event, seen from the sync that it woke.
 func (s *Server) writer(t *telemetry.Trace, seq uint64) string {
 	if w, ok := s.journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
-		return fmt.Sprintf("written by %s #%d", kindOf(w.Loop), seq)
+		return fmt.Sprintf("written by %s #%d", s.kindOf(w.Loop), seq)
 	}
 	return fmt.Sprintf("its own write, #%d", seq)
 }
@@ -124,7 +124,7 @@ func (s *Server) toSync(from *telemetry.Trace, words string, seq uint64) views.T
 	if t, ok := s.journal.Get(seq); ok {
 		return views.Text{}.Link(words, syncHref(t))
 	}
-	return views.Text{}.Link(words, "/deployments")
+	return views.Text{}.Link(words, s.all().Href)
 }
 
 func change(from, to string) string {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
@@ -28,7 +27,7 @@ const (
 // whatIf is the page of a plan as it is beside the plan as it would be. It
 // decides on a copy of a recorded snapshot, and has no way to a cluster.
 func (s *Server) whatIf(q *query) (*page, error) {
-	x, err := s.subject(q, telemetry.LoopDeployment)
+	x, err := s.subject(q)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +50,8 @@ func (s *Server) whatIf(q *query) (*page, error) {
 func (s *Server) whatIfPage(q *query, x *subject, status int, v views.WhatIf) *page {
 	p := &page{status: status, frame: s.frame(q, "What if: "+x.object.Key()), body: views.WhatIfBody(v), data: v}
 	f := &p.frame
-	f.Tab, f.Up, f.Twin, f.Keys = "deployments", hrefOf(x.object), q.twinHref(), whatIfKeys
-	f.Crumbs = under(x.object, views.Link{Text: "what if"})
+	f.Tab, f.Up, f.Twin, f.Keys = s.tabOf(x.object.Loop), hrefOf(x.object), q.twinHref(), whatIfKeys
+	f.Crumbs = s.under(x.object, views.Link{Text: "what if"})
 	f.About = append(f.About, views.Say("from ").Link("sync "+digits(x.cursor.Seq), v.Base.Href).Plain(" of ").Clock(x.cursor.Started))
 	return p
 }

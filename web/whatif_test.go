@@ -181,7 +181,7 @@ func TestWhatIfWrong(t *testing.T) {
 func TestWhatIfBase(t *testing.T) {
 	w := planWorld(t)
 	_, h := w.serve(nil)
-	kept := w.journal.Of(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "stuck"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"}, historyRows)
 	first := kept[len(kept)/2]
 	_, v := whatIfTwin(t, h.URL, "stuck", "sync="+digits(first.Seq)+"&epoch="+first.Epoch)
 	if v.Base.Seq != first.Seq || !v.Base.At.Equal(first.Started) {
@@ -277,7 +277,7 @@ func TestWhatIfLarge(t *testing.T) {
 func TestWhatIfBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, q := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
-		x := &subject{object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}}
+		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
 		leave, err := s.simulate(q, x)
 		if err != nil {
 			t.Fatal(err)

@@ -166,16 +166,7 @@ func syncAddress(o telemetry.Object, epoch string, seq uint64) string {
 }
 
 // kindOf is what a loop works on, as a person says it.
-func kindOf(loop string) string {
-	switch loop {
-	case telemetry.LoopReplicaSet:
-		return "ReplicaSet"
-	case telemetry.LoopReplicationController:
-		return "ReplicationController"
-	default:
-		return "Deployment"
-	}
-}
+func (s *Server) kindOf(loop string) string { return s.loops.Kind(loop) }
 
 // split cuts the name of an object into the part that belongs to its owner and
 // its own part: web-7d4b9c6f5x-jtzz9 is jtzz9 of web-7d4b9c6f5x.

@@ -22,8 +22,8 @@ func (s *Server) wroteOf(t *telemetry.Trace) views.Wrote {
 		}
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
-		w := statusWrite(t)
-		w.Back = s.echoes(t.Object, kindOf(t.Loop), t.Name, t.Report.Outcome.RV, t.Seq)
+		w := s.statusWrite(t)
+		w.Back = s.echoes(t.Object, s.kindOf(t.Loop), t.Name, t.Report.Outcome.RV, t.Seq)
 		v.Writes = append(v.Writes, w)
 		tally(t.Report.Outcome, &done, &refused)
 	}
@@ -165,9 +165,9 @@ func detail(o *decision.Outcome) views.Text {
 	return t
 }
 
-func statusWrite(t *telemetry.Trace) views.Write {
+func (s *Server) statusWrite(t *telemetry.Trace) views.Write {
 	o := t.Report.Outcome
-	w := views.Write{What: views.Say("status of " + kindOf(t.Loop) + " ").Code(t.Name), Result: stateMark(o.State), RV: o.RV, Detail: detail(o)}
+	w := views.Write{What: views.Say("status of " + s.kindOf(t.Loop) + " ").Code(t.Name), Result: stateMark(o.State), RV: o.RV, Detail: detail(o)}
 	if o.Took > 0 {
 		w.Took = views.Took(o.Took)
 	}
@@ -183,9 +183,11 @@ func (s *Server) backOf(t *telemetry.Trace, a *decision.Action, o *decision.Outc
 		return nil
 	}
 	back := s.echoes(t.Object, a.Target.Kind, a.Target.Name, o.RV, t.Seq)
-	if a.Target.Kind == "ReplicaSet" && t.Loop == telemetry.LoopDeployment {
-		child := telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: t.Namespace, Name: a.Target.Name}
-		back = joined(back, s.echoes(child, a.Target.Kind, a.Target.Name, o.RV, t.Seq))
+	for _, loop := range s.loops.Owned(t.Loop) {
+		if s.kindOf(loop) == a.Target.Kind {
+			child := telemetry.Object{Loop: loop, Namespace: t.Namespace, Name: a.Target.Name}
+			back = joined(back, s.echoes(child, a.Target.Kind, a.Target.Name, o.RV, t.Seq))
+		}
 	}
 	return back
 }
@@ -205,7 +207,7 @@ func (s *Server) echoes(o telemetry.Object, kind, name, rv string, after uint64)
 	for _, t := range s.journal.Since(o, after, historyRows) {
 		for _, c := range t.Causes {
 			if c.NewRV == rv && c.Object == kind+" "+name {
-				return views.Text{}.Link(kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))
+				return views.Text{}.Link(s.kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))
 			}
 		}
 	}

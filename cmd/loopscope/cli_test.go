@@ -83,16 +83,18 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestDeploymentName(t *testing.T) {
+func TestObjectArg(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"deployment/web"}, "web"}, {[]string{"deploy/web"}, "web"}, {[]string{"Deployments.apps/web"}, "web"},
-		{[]string{"deployment", "web"}, "web"}, {[]string{"web"}, ""}, {[]string{"deployment/"}, ""}, {[]string{"deployment/a/b"}, ""}, {[]string{"rs/web"}, ""},
+		{[]string{"deployment/web"}, "deployment web"}, {[]string{"deploy/web"}, "deployment web"}, {[]string{"Deployments.apps/web"}, "deployment web"},
+		{[]string{"deployment", "web"}, "deployment web"}, {[]string{"rs/web"}, "replicaset web"}, {[]string{"RC", "web"}, "replicationcontroller web"},
+		{[]string{"widgets/web"}, "widget web"}, // of a program whose loops are not known here
+		{[]string{"web"}, ""}, {[]string{"deployment/"}, ""}, {[]string{"/web"}, ""}, {[]string{"deployment/a/b"}, ""},
 	} {
-		got, err := deploymentName(c.args)
-		if got != c.want || (err == nil) != (c.want != "") {
+		loop, name, err := objectArg(c.args)
+		if got := strings.TrimSpace(loop + " " + name); got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%v: %q, %v, want %q", c.args, got, err, c.want)
 		}
 	}
@@ -132,7 +134,7 @@ func TestExplainText(t *testing.T) {
 	x.Run(decision.Nobody)
 	told := x.Tell(decision.Try{}, now)
 	trace := &telemetry.Trace{
-		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+		Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
 		Rounds: x.Rounds, Report: x.Report, Numbers: told.Numbers, Sentence: told.Sentence,
 	}
 	var out bytes.Buffer

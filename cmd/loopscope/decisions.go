@@ -31,7 +31,7 @@ func newDecisions(s streams) *cobra.Command {
 list and the diagram that the console shows at /decisions, without counts. It
 needs neither a cluster nor a running loopscope.
 
-LOOP is deployment, replicaset or replicationcontroller; without it all loops are
+LOOP is ` + prose.Or(loopNames()) + `; without it all loops are
 printed. An SVG draws one. Mermaid of several loops comes as Markdown, a block each.`,
 		Example: `  # Every question of every loop
   loopscope decisions
@@ -63,13 +63,7 @@ func completeLoop(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return loopNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
-func loopNames() []string {
-	var names []string
-	for _, c := range app.Catalogues() {
-		names = append(names, c.Loop)
-	}
-	return names
-}
+func loopNames() []string { return app.Loops().Names() }
 
 func (o *decisionsOptions) run(ctx context.Context, out io.Writer, args []string) error {
 	if !slices.Contains(decisionFormats, o.output) {
@@ -91,9 +85,9 @@ func (o *decisionsOptions) run(ctx context.Context, out io.Writer, args []string
 
 // chosenLoops are the graphs of the loop that is named, or of all.
 func chosenLoops(args []string) (list []decision.Graph, err error) {
-	for _, c := range app.Catalogues() {
-		if len(args) == 0 || args[0] == c.Loop {
-			list = append(list, c.Graph())
+	for _, l := range app.Loops() {
+		if len(args) == 0 || args[0] == l.Name {
+			list = append(list, l.Catalogue.Graph())
 		}
 	}
 	if len(list) == 0 {

@@ -41,7 +41,8 @@ func TestDecisionsOfAllLoops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range app.Catalogues() {
+		for _, l := range app.Loops() {
+			c := l.Catalogue
 			if !strings.Contains(out, head+c.Loop) {
 				t.Errorf("%s lacks %s", format, c.Loop)
 			}
@@ -51,7 +52,8 @@ func TestDecisionsOfAllLoops(t *testing.T) {
 
 // TestDecisionsDrawn: each loop comes as XML that says in words what it draws.
 func TestDecisionsDrawn(t *testing.T) {
-	for _, c := range app.Catalogues() {
+	for _, l := range app.Loops() {
+		c := l.Catalogue
 		out, err := run(t, "decisions", c.Loop, "-o", "svg")
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 type explainOptions struct {
@@ -74,9 +75,12 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 	if o.at != "" || o.sync != "" {
 		return o.past(ctx, s, args)
 	}
-	name, err := deploymentName(args)
+	loop, name, err := objectArg(args)
 	if err != nil {
 		return err
+	}
+	if loop != app.Explained {
+		return fmt.Errorf("explain reads only %ss from a cluster, not %q; give --at or --sync to explain a sync of the history", app.Loops().Kind(app.Explained), args[0])
 	}
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
@@ -108,17 +112,17 @@ func (o *explainOptions) past(ctx context.Context, s streams, args []string) err
 	return o.print(s, out, func() error { return recordedText(s.out, x.trace, x.at) })
 }
 
-// deploymentName takes deployment/NAME, deploy/NAME, or the two as two words.
-func deploymentName(args []string) (string, error) {
+// objectArg takes KIND/NAME with a kind as kubectl has it, or the two as two words. A
+// kind that is not known here may be that of a loop of the program that is asked.
+func objectArg(args []string) (loop, name string, err error) {
 	kind, name, found := strings.Cut(strings.Join(args, "/"), "/")
-	if !found || name == "" || strings.Contains(name, "/") {
-		return "", fmt.Errorf("%q does not name a Deployment; write deployment/NAME", strings.Join(args, " "))
+	if loop = app.Loops().Named(kind); loop == "" {
+		loop = strings.TrimSuffix(strings.ToLower(kind), "s")
 	}
-	switch strings.ToLower(kind) {
-	case "deployment", "deployments", "deploy", "deployment.apps", "deployments.apps":
-		return name, nil
+	if !found || !decision.IsLoopName(loop) || name == "" || strings.Contains(name, "/") {
+		return "", "", fmt.Errorf("%q does not name an object; write KIND/NAME, such as %s/web", strings.Join(args, " "), app.Loops()[0].Name)
 	}
-	return "", fmt.Errorf("explain supports only Deployments, not %q; write deployment/NAME", kind)
+	return loop, name, nil
 }
 
 // explained is the trace with its sentence as plain text beside it.

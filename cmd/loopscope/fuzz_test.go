@@ -3,11 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// FuzzDeploymentName proves that the words after explain name one Deployment or
-// are refused with what to write instead.
-func FuzzDeploymentName(f *testing.F) {
+// FuzzObjectArg proves that the words after explain and story name one object of a
+// loop or are refused with what to write instead.
+func FuzzObjectArg(f *testing.F) {
 	for _, words := range [][2]string{{"deployment/web", ""}, {"deploy", "web"}, {"Deployments.apps/web", ""}, {"pod/web", ""}, {"web", ""},
 		{"deployment/", ""}, {"deployment/a/b", ""}, {"", ""}, {"deployment", "a/b"}, {"/", "/"}} {
 		f.Add(words[0], words[1])
@@ -17,12 +19,12 @@ func FuzzDeploymentName(f *testing.F) {
 		if second != "" {
 			args = append(args, second)
 		}
-		name, err := deploymentName(args)
+		loop, name, err := objectArg(args)
 		switch {
-		case err != nil && (name != "" || !strings.Contains(err.Error(), "write deployment/NAME")):
+		case err != nil && (name != "" || loop != "" || !strings.Contains(err.Error(), "write KIND/NAME, such as deployment/web")):
 			t.Fatalf("%q: %q, %v", args, name, err)
-		case err == nil && (name == "" || strings.Contains(name, "/") || !strings.HasPrefix(strings.ToLower(first), "deploy")):
-			t.Fatalf("%q names %q", args, name)
+		case err == nil && (name == "" || strings.Contains(name, "/") || !decision.IsLoopName(loop)):
+			t.Fatalf("%q names %q of %q", args, name, loop)
 		}
 	})
 }

@@ -61,7 +61,7 @@ func (o *explainOptions) recall(ctx context.Context, args []string, now time.Tim
 	if o.sync != "" {
 		return o.numbered(ctx, archive)
 	}
-	name, err := deploymentName(args)
+	loop, name, err := objectArg(args)
 	if err != nil {
 		return x, err
 	}
@@ -72,7 +72,7 @@ func (o *explainOptions) recall(ctx context.Context, args []string, now time.Tim
 	if x.at, err = telemetry.ParseMoment(o.at, now); err != nil {
 		return x, fmt.Errorf("--at: %w", err)
 	}
-	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: name}
+	object := telemetry.Object{Loop: loop, Namespace: namespace, Name: name}
 	x.trace, err = archive.AsOf(ctx, object, x.at)
 	if errors.Is(err, telemetry.ErrNotKept) {
 		return x, notKept(ctx, archive, object, x.at)

@@ -36,7 +36,7 @@ func syncOf(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.Tr
 	x.Run(decision.Nobody)
 	told := x.Tell(decision.Try{}, now)
 	return &telemetry.Trace{
-		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, UID: "d",
+		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, UID: "d",
 		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: x.Rounds, Report: x.Report, Numbers: told.Numbers,
 		Sentence: told.Sentence, Result: telemetry.ResultUnchanged, Snapshot: telemetry.SnapshotText(raw),
 	}
@@ -57,7 +57,7 @@ func podSync(t *testing.T, epoch string, seq uint64, now time.Time) *telemetry.T
 	})
 	told := x.Tell(decision.Try{}, now)
 	return &telemetry.Trace{
-		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-new"}, UID: "n", Owner: "web",
+		Version: telemetry.TraceVersion, Epoch: epoch, Seq: seq, Object: telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-new"}, UID: "n", Owner: "web",
 		Causes: []telemetry.Cause{}, Queued: now, Started: now, Ended: now.Add(time.Millisecond), Rounds: x.Rounds, Report: x.Report, Numbers: told.Numbers,
 		Sentence: told.Sentence, Result: telemetry.ResultFailed, Failure: refused.Failure, Snapshot: telemetry.SnapshotText(raw),
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/cmd/internal/replay"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/safetext"
@@ -102,7 +103,7 @@ func (r *replaying) file(ctx context.Context, name string) (err error) {
 		if len(batch) == 0 {
 			return err
 		}
-		r.add(batch, (replay.Rules{}).Traces(batch))
+		r.add(batch, replay.Rules(app.Loops()).Traces(batch))
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/safetext"
+	"github.com/loopscope/loopscope/web"
 )
 
 const (
@@ -64,11 +65,11 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 	if o.output != "" && o.output != "json" {
 		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
 	}
-	name, err := deploymentName(args)
+	loop, name, err := objectArg(args)
 	if err != nil {
 		return err
 	}
-	story, err := o.ask(ctx, name)
+	story, err := o.ask(ctx, loop, name)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (o *storyOptions) run(ctx context.Context, s streams, args []string) error 
 	return storyText(s.out, story, o.all)
 }
 
-func (o *storyOptions) ask(ctx context.Context, name string) (*telemetry.Story, error) {
+func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.Story, error) {
 	query := url.Values{}
 	if o.at != "" {
 		if _, err := telemetry.ParseMoment(o.at, time.Now()); err != nil {
@@ -93,7 +94,7 @@ func (o *storyOptions) ask(ctx context.Context, name string) (*telemetry.Story, 
 			Story *telemetry.Story `json:"story"`
 		} `json:"page"`
 	}
-	if err := askConsole(ctx, o.server, "/deployments/"+url.PathEscape(o.namespace)+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
+	if err := askConsole(ctx, o.server, web.PathOf(loop)+"/"+url.PathEscape(o.namespace)+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
 		return nil, err
 	}
 	if twin.Page.Story == nil {

@@ -7,9 +7,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -22,7 +22,7 @@ import (
 func explainText(out io.Writer, t *telemetry.Trace, seen evidence, now time.Time) error {
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: now}
 	p.line("%s", t.Sentence.At(now))
-	p.numbers(t.Numbers)
+	p.numbers(t.Loop, t.Numbers)
 	p.estimate(estimateOf(t))
 	p.findings(t.Diagnosis)
 	p.evidence(seen)
@@ -41,13 +41,13 @@ func recordedText(out io.Writer, t *telemetry.Trace, at time.Time) error {
 	p := printer{w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), now: at}
 	p.line("As of %s: sync %s/%d of %s %s, which ended at %s.\n", stamp(at), t.Epoch, t.Seq, t.Loop, t.Key(), stamp(t.Ended))
 	p.line("%s", inThePast(t.Sentence).At(at))
-	p.numbers(t.Numbers)
+	p.numbers(t.Loop, t.Numbers)
 	p.estimate(estimateOf(t))
 	p.findings(t.Diagnosis)
 	if len(t.Rounds) > 0 {
 		p.held(t.Rounds[len(t.Rounds)-1].Verdict.Held)
 	}
-	p.writes(t.Writes())
+	p.writes(t.Writes(app.Loops()))
 	if t.Failure != nil {
 		p.line("\nFAILED  %s", t.Failure.Message)
 	}
@@ -93,28 +93,25 @@ func (p *printer) end() error {
 	return p.w.Flush()
 }
 
-// headline is the numbers of the page's header, in its order and with its bounds.
-var headline = []struct{ label, fact, bound, limit string }{
-	{"wanted", "wanted", "", ""},
-	{"new", "new", "", ""},
-	{"old", "old", "", ""},
-	{"total", "total", "<=", "ceiling"},
-	{"available", "available", ">=", "floor"},
-}
+// signs are those of bounds as every terminal has them.
+var signs = map[string]string{"≤": "<=", "≥": ">="}
 
-func (p *printer) numbers(facts []decision.Fact) {
+// numbers are those at the top of the page, with their bounds and without instants.
+func (p *printer) numbers(loop string, facts []decision.Fact) {
 	value := map[string]string{}
 	for _, f := range facts {
-		value[f.Name] = f.Value.String()
+		if _, instant := f.Value.Time(); !instant {
+			value[f.Name] = f.Value.String()
+		}
 	}
 	var parts []string
-	for _, h := range headline {
-		if value[h.fact] == "" {
+	for _, h := range app.Loops().Of(loop).Headlines {
+		if value[h.Fact] == "" {
 			continue
 		}
-		text := h.label + " " + value[h.fact]
-		if value[h.limit] != "" {
-			text += " " + h.bound + " " + value[h.limit]
+		text := h.Label + " " + value[h.Fact]
+		if value[h.Bound] != "" {
+			text += " " + signs[h.Sign] + " " + value[h.Bound]
 		}
 		parts = append(parts, text)
 	}
@@ -125,18 +122,23 @@ func (p *printer) numbers(facts []decision.Fact) {
 
 // estimateOf says when a rollout may complete, as of its sync; nil where none was under way.
 func estimateOf(t *telemetry.Trace) *decision.Estimate {
-	if t.Loop != telemetry.LoopDeployment || t.Snapshot.IsZero() || len(t.Rounds) == 0 {
+	loop := app.Loops().Of(t.Loop)
+	if loop.Decode == nil || t.Snapshot.IsZero() || len(t.Rounds) == 0 {
 		return nil
 	}
 	text, err := t.Snapshot.JSON()
 	if err != nil {
 		return nil
 	}
-	s, err := deployment.Decode(text)
+	s, err := loop.Decode(text)
 	if err != nil {
 		return nil // A recording of a later version: the rest of the sync stands.
 	}
-	return sim.Estimate(s, t.Rounds[len(t.Rounds)-1].Learnt)
+	rollout, ok := s.(*deployment.Snapshot)
+	if !ok {
+		return nil
+	}
+	return sim.Estimate(rollout, t.Rounds[len(t.Rounds)-1].Learnt)
 }
 
 func (p *printer) estimate(e *decision.Estimate) {
@@ -300,10 +302,7 @@ func equation(e *decision.Equation) string {
 }
 
 func (p *printer) path(t *telemetry.Trace) {
-	catalogue := replicaset.Catalogue
-	if t.Loop == telemetry.LoopDeployment {
-		catalogue = deployment.Catalogue
-	}
+	catalogue := app.Loops().Of(t.Loop).Catalogue
 	p.line("\nPATH")
 	for _, step := range t.Path() {
 		text := step.Question

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry/safetext"
+	"github.com/loopscope/loopscope/web"
 )
 
 // The rows of a table: in all, and on a screen that is drawn again and again.
@@ -27,10 +28,10 @@ const (
 )
 
 type topOptions struct {
-	server, namespace, output string
-	all, watch                bool
-	every                     time.Duration
-	limit                     int
+	server, namespace, loop, output string
+	all, watch                      bool
+	every                           time.Duration
+	limit                           int
 	// now is the clock of a --watch.
 	now func() time.Time
 }
@@ -66,6 +67,7 @@ not taken for flags.`,
 	}
 	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployments")
+	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop")
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
 	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "refresh interval of --watch")
@@ -236,7 +238,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 	var list topList
 	for page := range maxTopPages {
 		var t topTwin
-		if err := askConsole(ctx, o.server, "/deployments.json", query, &t); err != nil {
+		if err := askConsole(ctx, o.server, web.PathOf(o.loop)+".json", query, &t); err != nil {
 			return topList{}, err
 		}
 		if t.Page.Headline == "" {

@@ -91,7 +91,7 @@ func (g *generator) try(s *situation, object int) *telemetry.Trace {
 	in.snapshot = []byte(strings.Replace(s.text(0, replace), `"shop"`, `"`+namespace+`"`, 1))
 	t := &telemetry.Trace{Version: telemetry.TraceVersion, Epoch: g.epoch, Seq: g.seq, Worker: g.rng.IntN(5), Object: telemetry.Object{Loop: s.loop}, Try: in.try}
 	g.times(t)
-	if s.loop == telemetry.LoopDeployment {
+	if s.loop == "deployment" {
 		return g.deployment(t, &in)
 	}
 	return g.replicaSet(t, &in)
@@ -174,7 +174,7 @@ func (g *generator) replicaSet(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	}
 	first.Now = t.Started
 	if first.Kind == "ReplicationController" {
-		t.Loop = telemetry.LoopReplicationController
+		t.Loop = "replicationcontroller"
 	}
 	g.jitter(&first.Want, &first.Status.Ready, &first.Status.Available, &first.Status.Replicas)
 	t.Namespace, t.Name, t.UID, t.Gone, t.Owner = first.Namespace, first.Name, first.UID, !first.Found, first.Owner
@@ -299,7 +299,7 @@ func TestGeneratorReachesEverything(t *testing.T) {
 	if len(bodies) != 5000 {
 		t.Errorf("%d different snapshots in 5000 syncs", len(bodies))
 	}
-	want := []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
+	want := []string{"deployment", "replicaset", "replicationcontroller"}
 	for _, r := range telemetry.Results {
 		if r != telemetry.ResultPanicked {
 			want = append(want, string(r))

@@ -15,7 +15,7 @@ import (
 // named makes a sync of a Deployment of that name, so long after the clock's start.
 func named(seq int, name string, after time.Duration) *telemetry.Trace {
 	at := clock().Add(after)
-	return &telemetry.Trace{Epoch: "e", Seq: uint64(seq), Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: name}, Started: at, Ended: at}
+	return &telemetry.Trace{Epoch: "e", Seq: uint64(seq), Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: name}, Started: at, Ended: at}
 }
 
 // TestPartOfManyNames asks for parts that more names have than the index is

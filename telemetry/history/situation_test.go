@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
 
 // A situation is the input of one golden of the loops, in pieces: the text
@@ -44,7 +42,7 @@ func situations(t testing.TB) []situation {
 
 // readSituations reads them once: under the race detector that takes a second.
 var readSituations = sync.OnceValues(func() (list []situation, _ error) {
-	for _, of := range []struct{ loop, folder string }{{telemetry.LoopDeployment, "deployment"}, {telemetry.LoopReplicaSet, "replicaset"}} {
+	for _, of := range []struct{ loop, folder string }{{"deployment", "deployment"}, {"replicaset", "replicaset"}} {
 		files, err := filepath.Glob("../../controllers/" + of.folder + "/testdata/golden/*.txtar")
 		if err != nil || len(files) < 50 {
 			return nil, fmt.Errorf("found %d goldens of %s: %v", len(files), of.loop, err)

@@ -119,7 +119,7 @@ func queries(traces []*telemetry.Trace) map[string]telemetry.Query {
 	step := some.Path()[len(some.Path())/2]
 	return map[string]telemetry.Query{
 		"all":              {},
-		"loop":             {Loop: telemetry.LoopReplicationController},
+		"loop":             {Loop: "replicationcontroller"},
 		"namespace":        {Namespace: some.Namespace},
 		"name":             {Name: some.Name},
 		"object":           {Loop: some.Loop, Namespace: some.Namespace, Name: some.Name},
@@ -267,7 +267,7 @@ func TestAsOf(t *testing.T) {
 			t.Errorf("AsOf(%v, %v) = %v, %v, want sync %d", some.Object, at, got, err, want.Seq)
 		}
 	}
-	if _, err := s.AsOf(t.Context(), telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "a", Name: "b"}, clock()); !errors.Is(err, telemetry.ErrNotKept) {
+	if _, err := s.AsOf(t.Context(), telemetry.Object{Loop: "deployment", Namespace: "a", Name: "b"}, clock()); !errors.Is(err, telemetry.ErrNotKept) {
 		t.Errorf("AsOf of an unknown object: %v", err)
 	}
 }

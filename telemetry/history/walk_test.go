@@ -115,7 +115,7 @@ func TestGroupsAreWalkedWhole(t *testing.T) {
 		traces = append(traces, classed(from, 7)...)
 	}
 	s := filled(t, traces)
-	for _, q := range []telemetry.Query{{}, {OldestFirst: true}, {Loop: telemetry.LoopDeployment}, {Loop: telemetry.LoopDeployment, OldestFirst: true}, {Class: telemetry.ClassSlow}} {
+	for _, q := range []telemetry.Query{{}, {OldestFirst: true}, {Loop: "deployment"}, {Loop: "deployment", OldestFirst: true}, {Class: telemetry.ClassSlow}} {
 		want := model(traces, q)
 		if !q.OldestFirst {
 			slices.Reverse(want)

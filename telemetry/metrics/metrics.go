@@ -21,14 +21,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Options says what the metrics cannot know by themselves.
 type Options struct {
-	// Controllers are the loops whose series exist from the start, at zero.
-	// Default: all three loops.
-	Controllers []string
+	// Loops are those whose series exist from the start, at zero.
+	Loops decision.Loops
 	// SlowAfter is the journal's, for the class of a trace. Default 1 s.
 	SlowAfter time.Duration
 	// Version and Revision go into loopscope_build_info.
@@ -54,13 +53,10 @@ type Metrics struct {
 // New makes the metrics and registers them, with those of the Go runtime and
 // the process. It fails where the registry has one of them already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
-	if len(o.Controllers) == 0 {
-		o.Controllers = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
-	}
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second
 	}
-	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Controllers), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Controllers), spans: newSpanVecs(), shadow: newShadowMetrics()}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Loops.Names()), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Loops.Names()), spans: newSpanVecs(), shadow: newShadowMetrics()}
 	all := []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -44,7 +44,7 @@ func scaling(seq uint64) *telemetry.Trace {
 	start := time.Date(2026, 11, 21, 1, 12, 0, 0, time.UTC)
 	return &telemetry.Trace{
 		Epoch: "7c41", Seq: seq,
-		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+		Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
 		Result: telemetry.ResultWrote, Queued: start, Started: start.Add(2 * time.Millisecond), Ended: start.Add(9 * time.Millisecond),
 		Phases: telemetry.Phases{Observe: 50 * time.Microsecond, Decide: 20 * time.Microsecond, Act: 5 * time.Millisecond, Settle: time.Microsecond},
 		Rounds: []decision.Round{{Verdict: decision.Verdict{Path: decision.Path{{Question: "RR-3.may-go"}}}}},
@@ -120,7 +120,7 @@ func TestOutcomesStartAtZero(t *testing.T) {
 	_, reg := newMetrics(t)
 	var b strings.Builder
 	b.WriteString("# HELP loopscope_syncs_total Syncs by how they ended and by the question that was answered last.\n# TYPE loopscope_syncs_total counter\n")
-	for _, c := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController} {
+	for _, c := range []string{"deployment", "replicaset", "replicationcontroller"} {
 		for _, r := range telemetry.Results {
 			fmt.Fprintf(&b, "loopscope_syncs_total{controller=%q,leaf=\"\",outcome=%q} 0\n", c, r)
 		}
@@ -164,7 +164,7 @@ loopscope_traces_recorded_total{class="wrote"} 1
 loopscope_traces_folded_total 2
 `, "loopscope_traces_recorded_total", "loopscope_traces_folded_total")
 	for result, want := range map[telemetry.Result]float64{telemetry.ResultWrote: 1, telemetry.ResultUnchanged: 1} {
-		if got := testutil.ToFloat64(m.syncs.total.WithLabelValues(telemetry.LoopDeployment, string(result), "RR-3.may-go")); got != want {
+		if got := testutil.ToFloat64(m.syncs.total.WithLabelValues("deployment", string(result), "RR-3.may-go")); got != want {
 			t.Errorf("%s at RR-3.may-go: %v, want %v", result, got, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestCountsAreExactUnderConcurrency(t *testing.T) {
 		})
 	}
 	recording.Wait()
-	if got := testutil.ToFloat64(m.syncs.total.WithLabelValues(telemetry.LoopDeployment, "wrote", "RR-3.may-go")); got != 4000 {
+	if got := testutil.ToFloat64(m.syncs.total.WithLabelValues("deployment", "wrote", "RR-3.may-go")); got != 4000 {
 		t.Errorf("%v syncs, want 4000", got)
 	}
 }

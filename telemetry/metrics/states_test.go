@@ -25,7 +25,7 @@ func TestObjectsByToneAndReason(t *testing.T) {
 			Sentence: decision.Sentence{Object: name, Tone: tone, Code: code, Since: noon.Add(-ago)},
 		})
 	}
-	const d, rs = telemetry.LoopDeployment, telemetry.LoopReplicaSet
+	const d, rs = "deployment", "replicaset"
 	said(d, "fine", "", decision.ToneOK, "settled", time.Hour, decision.Try{})
 	said(d, "new", "", decision.ToneWaiting, "image-pull", time.Minute, decision.Try{})
 	said(d, "old", "", decision.ToneWaiting, "readiness", 20*time.Minute, decision.Try{})
@@ -79,12 +79,12 @@ func TestCachesAndTheirWaits(t *testing.T) {
 	server := telemetry.ServerState{}
 	loops := []telemetry.LoopState{
 		{
-			Name:   telemetry.LoopDeployment,
+			Name:   "deployment",
 			Echoes: []telemetry.EchoState{{Object: "Deployment web", Since: noon.Add(-time.Second)}, {Object: "ReplicaSet web-1", Since: noon.Add(-90 * time.Second)}},
 			Caches: []telemetry.CacheState{{Resource: "deployments", Synced: true, Objects: 3, RV: "48121"}},
 		},
 		{
-			Name:         telemetry.LoopReplicaSet,
+			Name:         "replicaset",
 			Expectations: []telemetry.ExpectationState{{Key: "shop/web-1", Since: noon.Add(-time.Minute)}},
 			Caches:       []telemetry.CacheState{{Resource: "pods"}},
 		},

@@ -24,7 +24,7 @@ func BenchmarkExport(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.exporter.export(&telemetry.Trace{
-			Epoch: "7c41", Seq: 1, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+			Epoch: "7c41", Seq: 1, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
 			Started: ready, Ended: ready.Add(20 * time.Millisecond), Result: telemetry.ResultWrote,
 			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "Deployment web", NewRV: "98", At: ready}},
 			Rounds: []decision.Round{{

@@ -80,7 +80,7 @@ func newRig(t testing.TB, recent int) *rig {
 
 func (r *rig) record(n int) {
 	for range n {
-		r.journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, Started: time.Now(), Ended: time.Now()})
+		r.journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Started: time.Now(), Ended: time.Now()})
 	}
 }
 

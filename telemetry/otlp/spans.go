@@ -93,7 +93,7 @@ func (e *Exporter) ended(sync uint64, object string) bool {
 	if !ok {
 		return false
 	}
-	for _, w := range t.Writes() {
+	for _, w := range t.Writes(e.opts.Journal.Loops()) {
 		if w.Object == object && w.Taken() && (w.Kind == decision.DeletePods || w.Kind == decision.DeleteReplicaSet) {
 			return true
 		}
@@ -138,7 +138,7 @@ func failure(t *telemetry.Trace) (message string, failed bool) {
 // together, and only the phase of all of them is on record.
 func (e *Exporter) writes(ctx context.Context, t *telemetry.Trace, m moments) {
 	next := m.acted
-	for i, w := range t.Writes() {
+	for i, w := range t.Writes(e.opts.Journal.Loops()) {
 		from, to := next, next.Add(w.Took)
 		switch {
 		case w.Kind == telemetry.WriteStatus:

@@ -89,7 +89,7 @@ func attributes(b *strings.Builder, indent string, list []attribute.KeyValue) {
 // family is a journal of syncs that wrote what others are caused by.
 func family() *telemetry.Journal {
 	j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
-	set := telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-1"}
+	set := telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-1"}
 	pods := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1"}
 	did := func(o telemetry.Object, pairs ...any) {
 		var r decision.Round
@@ -103,7 +103,7 @@ func family() *telemetry.Journal {
 		decision.Action{Kind: decision.DeletePods, Target: pods}, decision.Outcome{State: decision.Written, Names: []string{"web-1-z"}, Done: 1})
 	did(set, decision.Action{Kind: decision.DeletePods, Target: pods}, decision.Outcome{State: decision.Written, Names: []string{"web-1-a"}, Done: 1})
 	old, again := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-0"}, decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-2"}
-	did(telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+	did(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
 		decision.Action{Kind: decision.DeleteReplicaSet, Target: old}, decision.Outcome{State: decision.Written, Names: []string{"web-0"}},
 		decision.Action{Kind: decision.CreateReplicaSet, Target: again}, decision.Outcome{State: decision.Written, Names: []string{"web-2"}},
 		decision.Action{Kind: decision.DeleteReplicaSet, Target: again}, decision.Outcome{State: decision.Refused})
@@ -113,7 +113,7 @@ func family() *telemetry.Journal {
 // TestSpansOfASync is one that has something of everything.
 func TestSpansOfASync(t *testing.T) {
 	x := &telemetry.Trace{
-		Epoch: "7c41", Seq: 4, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, UID: "uid-1", Owner: "boss",
+		Epoch: "7c41", Seq: 4, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, UID: "uid-1", Owner: "boss",
 		Folded: 3, Queued: noon, Started: after(2), Ended: after(42), Try: decision.Try{Number: 2}, Result: telemetry.ResultFailed,
 		Phases:   telemetry.Phases{Observe: time.Millisecond, Decide: 2 * time.Millisecond, Act: 20 * time.Millisecond, Settle: 3 * time.Millisecond, Publish: 5 * time.Millisecond},
 		Sentence: decision.Sentence{Object: "web", Verb: "is", State: "waiting", Tone: decision.ToneWaiting, Code: "floor"},
@@ -165,7 +165,7 @@ func TestSpansOfASync(t *testing.T) {
 
 // TestSpansOfABareSync has nothing that it need not have, and a clock that was set back.
 func TestSpansOfABareSync(t *testing.T) {
-	x := &telemetry.Trace{Epoch: "7c41", Seq: 5, Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-1"}, TakenBy: 4,
+	x := &telemetry.Trace{Epoch: "7c41", Seq: 5, Object: telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-1"}, TakenBy: 4,
 		Queued: after(9), Started: after(2), Ended: after(1), Result: telemetry.ResultPanicked, Gone: true,
 		Rounds: []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{{Kind: decision.Adopt, Target: decision.Ref{Kind: "Pod", Name: "p"}}}}, Outcomes: []decision.Outcome{{State: decision.Written}}}}}
 	golden(t, "testdata/bare.txt", told(t, family(), x))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/safetext"
 )
@@ -22,8 +23,6 @@ const (
 	maxRounds = 16
 )
 
-var loops = []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController}
-
 // check refuses what pages and replay may rely on not to meet.
 func check(t *telemetry.Trace) error {
 	switch {
@@ -33,13 +32,20 @@ func check(t *telemetry.Trace) error {
 		return errors.New(`the trace has no version: it begins with "v": 1`)
 	case t.Seq == 0:
 		return errors.New("the trace has no number")
-	case !slices.Contains(loops, t.Loop):
-		return fmt.Errorf("loop %q is not known", prose.Clip(t.Loop, longest))
 	case !slices.Contains(telemetry.Results, t.Result):
 		return fmt.Errorf("result %q is not known", prose.Clip(string(t.Result), longest))
 	}
-	return errors.Join(word("epoch", t.Epoch, maxEpoch), word("namespace", t.Namespace, maxName), word("name", t.Name, maxName),
+	return errors.Join(loopName(t.Loop), word("epoch", t.Epoch, maxEpoch), word("namespace", t.Namespace, maxName), word("name", t.Name, maxName),
 		instant("started", t.Started), instant("ended", t.Ended), checkRounds(t))
+}
+
+// loopName refuses what no loop is called: it stands in addresses and labels, whatever
+// program recorded it.
+func loopName(s string) error {
+	if !decision.IsLoopName(s) {
+		return fmt.Errorf("loop %q is not a name: 1 to 63 lower-case letters, digits and hyphens, the first a letter", prose.Clip(s, longest))
+	}
+	return nil
 }
 
 // word refuses what could not stand in an address.

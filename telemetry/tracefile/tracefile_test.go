@@ -37,7 +37,7 @@ func full(seq uint64) *telemetry.Trace {
 	ref := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1", UID: "u", RV: "9"}
 	return &telemetry.Trace{
 		Version: telemetry.TraceVersion, Epoch: "7c41d2aa", Seq: seq,
-		Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, UID: "d",
+		Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, UID: "d",
 		Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: noon, Object: "Deployment web", OldRV: "7", NewRV: "8", Sync: 3, Fields: []decision.Change{{Field: "spec.replicas", From: "2", To: "3"}}}},
 		Folded: 2, Worker: 1, Queued: noon, Started: noon.Add(time.Millisecond), Ended: noon.Add(time.Second), Phases: telemetry.Phases{Observe: 1, Decide: 2, Act: 3, Settle: 4, Publish: 5},
 		Rounds: []decision.Round{
@@ -136,7 +136,7 @@ func TestTracesComeBackAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []*telemetry.Trace{full(1), full(7), {Version: 1, Epoch: "e", Seq: 8, Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "a", Name: "b"}, Queued: noon, Started: noon, Ended: noon, Result: telemetry.ResultUnchanged}}
+		want := []*telemetry.Trace{full(1), full(7), {Version: 1, Epoch: "e", Seq: 8, Object: telemetry.Object{Loop: "replicaset", Namespace: "a", Name: "b"}, Queued: noon, Started: noon, Ended: noon, Result: telemetry.ResultUnchanged}}
 		for _, x := range want {
 			if err := w.Write(x); err != nil {
 				t.Fatal(err)

@@ -17,8 +17,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
-	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/history"
@@ -179,10 +177,10 @@ func notLoopback(address string) error {
 
 func (a *App) build() error {
 	var err error
-	if a.metrics, err = metrics.New(a.registry, metrics.Options{Version: a.opts.Version}); err != nil {
+	if a.metrics, err = metrics.New(a.registry, metrics.Options{Loops: controllers.Loops, Version: a.opts.Version}); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Observe: a.metrics.Observe})
+	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: controllers.Loops, Observe: a.metrics.Observe})
 	a.metrics.Folded(func() uint64 { _, _, folded := a.journal.Window(); return folded })
 	if err = a.newSpans(); err != nil {
 		return err
@@ -194,41 +192,35 @@ func (a *App) build() error {
 	mode := controllers.Act
 	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {
-		mode, a.shadow = controllers.Watch, telemetry.NewShadow()
+		mode, a.shadow = controllers.Watch, telemetry.NewShadow(controllers.Loops)
 		shadow = func() telemetry.ShadowState { return a.shadow.State(a.opts.Clock.Now()) }
 		a.metrics.Shadow(shadow)
 	}
 	a.console, err = web.New(web.Options{
-		Shadow:     shadow,
-		Profiling:  a.opts.Profiling,
-		Journal:    a.journal,
-		Tally:      a.tally,
-		Catalogues: Catalogues(),
-		Rules:      controllers.Rules(),
-		Loops:      a.cluster.states,
-		Queue:      a.cluster.queue,
-		Server:     a.cluster.server,
-		Ready:      a.cluster.ready,
-		Warnings:   a.cluster.warnings,
-		Gatherer:   a.registry,
-		Readers:    readers{a.metrics},
-		Cluster:    a.opts.Cluster,
-		Version:    a.opts.Version,
-		Mode:       string(mode),
-		Started:    time.Now(),
-		Logger:     a.opts.Logger,
-		Archive:    a.newHistory(),
+		Shadow:    shadow,
+		Profiling: a.opts.Profiling,
+		Journal:   a.journal,
+		Tally:     a.tally,
+		Rules:     controllers.Rules(),
+		Loops:     a.cluster.states,
+		Queue:     a.cluster.queue,
+		Server:    a.cluster.server,
+		Ready:     a.cluster.ready,
+		Warnings:  a.cluster.warnings,
+		Gatherer:  a.registry,
+		Readers:   readers{a.metrics},
+		Cluster:   a.opts.Cluster,
+		Version:   a.opts.Version,
+		Mode:      string(mode),
+		Started:   time.Now(),
+		Logger:    a.opts.Logger,
+		Archive:   a.newHistory(),
 	})
 	return err
 }
 
-// Catalogues are the questions of every loop. Those of a ReplicationController
-// are those of a ReplicaSet.
-func Catalogues() []decision.Catalogue {
-	rc := replicaset.Catalogue
-	rc.Loop = telemetry.LoopReplicationController
-	return []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, rc}
-}
+// Loops are what is known of the loops of this program.
+func Loops() decision.Loops { return controllers.Loops }
 
 // readers counts the console's websockets in the metrics.
 type readers struct{ m *metrics.Metrics }

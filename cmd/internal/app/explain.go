@@ -14,11 +14,15 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
+
+// Explained is the loop whose objects Explain reads from a cluster.
+var Explained = deployment.Loop.Name
 
 // checkWithin is how long a cluster may take to answer a first question.
 const checkWithin = 10 * time.Second

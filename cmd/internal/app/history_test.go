@@ -25,7 +25,7 @@ func TestHistoryIsKeptOverStop(t *testing.T) {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
+	want := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	for range 1000 {
 		a.journal.Record(&telemetry.Trace{Object: want, Started: time.Now(), Ended: time.Now()})
 	}

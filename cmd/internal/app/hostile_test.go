@@ -24,7 +24,7 @@ func TestHostileServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	a.journal.Record(&telemetry.Trace{Version: telemetry.TraceVersion, Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"},
+	a.journal.Record(&telemetry.Trace{Version: telemetry.TraceVersion, Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"},
 		Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: now, Object: "Deployment web"}}, Queued: now, Started: now, Ended: now, Result: telemetry.ResultWrote})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func NewView(ctx context.Context, opts ViewOptions) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Bytes: 4 * maxRecording}, rec.traces)
+	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: controllers.Loops, Bytes: 4 * maxRecording}, rec.traces)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opts.File, err)
 	}
@@ -58,7 +58,7 @@ func NewView(ctx context.Context, opts ViewOptions) (*App, error) {
 	a := &App{opts: all, listener: listener, registry: prometheus.NewRegistry(), journal: journal, tally: telemetry.NewTally(), ended: make(chan error, 1)}
 	from, to := rec.span()
 	a.console, err = web.New(web.Options{
-		Journal: journal, Tally: a.tally, Catalogues: Catalogues(), Rules: controllers.Rules(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
+		Journal: journal, Tally: a.tally, Rules: controllers.Rules(), Gatherer: a.registry, Cluster: all.Cluster, Version: all.Version, Logger: all.Logger,
 		Started: from, Now: func() time.Time { return to }, Recording: &web.Recording{From: from, To: to, Note: rec.note()},
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func TestSpansAreSent(t *testing.T) {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a.journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, Started: time.Now(), Ended: time.Now()})
+	a.journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Started: time.Now(), Ended: time.Now()})
 	stop(t, a)
 	if len(paths) != 1 || <-paths != "/v1/traces" {
 		t.Errorf("the receiver was asked %d more times", len(paths))

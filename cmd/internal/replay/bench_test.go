@@ -12,7 +12,7 @@ func BenchmarkReplay(b *testing.B) {
 	traces := recorded(b)
 	b.ResetTimer()
 	for i := 0; b.Loop(); i++ {
-		if f := (replay.Rules{}).Trace(traces[i%len(traces)]); f.Kind != replay.Equal {
+		if f := rules.Trace(traces[i%len(traces)]); f.Kind != replay.Equal {
 			b.Fatal(f)
 		}
 	}

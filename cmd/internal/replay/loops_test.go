@@ -191,7 +191,7 @@ func recorded(t testing.TB) []*telemetry.Trace {
 	unreadable.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Sometimes"}}
 	p := newPlane(deploymentOf("web", "shop:v1", 4), bad, unreadable, deploymentOf("taken", "shop:v1", 1), deploymentOf("ending", "shop:v1", 2),
 		controllerOf("api", 3), controllerOf("quota", 2), orphan("api-orphan"), orphan("api-gone"))
-	journal := telemetry.NewJournal(telemetry.JournalOptions{})
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: controllers.Loops})
 	stop := runLoops(t, p, journal)
 	defer stop()
 	rolled := false
@@ -256,7 +256,7 @@ func seen(j *telemetry.Journal) error {
 			return fmt.Errorf("no sync was %s: %v", want, results)
 		}
 	}
-	for _, loop := range []string{telemetry.LoopDeployment, telemetry.LoopReplicaSet, telemetry.LoopReplicationController} {
+	for _, loop := range []string{"deployment", "replicaset", "replicationcontroller"} {
 		if rounds[loop] < 2 {
 			return fmt.Errorf("no sync of the %s loop learnt anything: %v", loop, rounds)
 		}

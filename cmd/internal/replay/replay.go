@@ -7,30 +7,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// Rules are what recorded syncs are decided by. The zero value is the rules of
-// this program; a test replaces one to see that the change is caught.
-type Rules struct {
-	Deployment func(*deployment.Snapshot) decision.Core
-	ReplicaSet func(*replicaset.Snapshot) decision.Core
-}
-
-func (r Rules) withDefaults() Rules {
-	if r.Deployment == nil {
-		r.Deployment = func(s *deployment.Snapshot) decision.Core { return deployment.NewSync(s) }
-	}
-	if r.ReplicaSet == nil {
-		r.ReplicaSet = func(s *replicaset.Snapshot) decision.Core { return replicaset.NewSync(s) }
-	}
-	return r
-}
+// Rules are the loops that recorded syncs are decided by.
+type Rules decision.Loops
 
 // Kind is what became of a trace.
 type Kind string
@@ -94,11 +77,11 @@ func (r Rules) Trace(t *telemetry.Trace) Finding {
 		}
 		return Finding{Kind: NotReplayable, Reason: Unrecorded}
 	}
-	core, now, err := r.withDefaults().core(t)
+	s, err := r.snapshot(t)
 	if err != nil {
 		return Finding{Kind: NotReplayable, Reason: Unread, Detail: err}
 	}
-	return (&again{t: t}).sync(core, now)
+	return (&again{t: t}).sync(s.Begin(), s.Taken())
 }
 
 // Traces replays many at once, on every processor there is, and gives their
@@ -118,30 +101,20 @@ func (r Rules) Traces(list []*telemetry.Trace) []Finding {
 	return findings
 }
 
-// errLoop is the error of a loop that this program does not have.
-var errLoop = errors.New("there is no such loop")
+// errLoop is the error of a loop whose rules this program does not have.
+var errLoop = errors.New("this program does not have its rules")
 
-// core reads the snapshot for the rules of its loop, and when it was taken.
-func (r Rules) core(t *telemetry.Trace) (decision.Core, time.Time, error) {
+// snapshot reads what the sync decided on, for the rules of its loop.
+func (r Rules) snapshot(t *telemetry.Trace) (decision.Snapshot, error) {
+	loop := decision.Loops(r).Of(t.Loop)
+	if loop.Decode == nil {
+		return nil, fmt.Errorf("loop %q: %w", t.Loop, errLoop)
+	}
 	text, err := t.Snapshot.JSON()
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, err
 	}
-	switch t.Loop {
-	case telemetry.LoopDeployment:
-		s, err := deployment.Decode(text)
-		if err != nil {
-			return nil, time.Time{}, err
-		}
-		return r.Deployment(s), s.Now, nil
-	case telemetry.LoopReplicaSet, telemetry.LoopReplicationController:
-		s, err := replicaset.Decode(text)
-		if err != nil {
-			return nil, time.Time{}, err
-		}
-		return r.ReplicaSet(s), s.Now, nil
-	}
-	return nil, time.Time{}, fmt.Errorf("loop %q: %w", t.Loop, errLoop)
+	return loop.Decode(text)
 }
 
 // wordless is a verdict without what only tells why writes are held back.

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/cmd/internal/replay"
-	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -75,7 +76,7 @@ func TestRealLoopsReplay(t *testing.T) {
 			t.Fatalf("trace %d changed on its way:\n%s", i, cmp.Diff(before, after))
 		}
 		before := asJSON(t, x)
-		sum.Add(x, replay.Rules{}.Trace(x))
+		sum.Add(x, rules.Trace(x))
 		if after := asJSON(t, x); before != after {
 			t.Fatalf("replay changed trace %d", i)
 		}
@@ -87,8 +88,8 @@ func TestRealLoopsReplay(t *testing.T) {
 	for _, d := range sum.Differences {
 		t.Error(d)
 	}
-	for i, f := range (replay.Rules{}).Traces(traces) {
-		if f != (replay.Rules{}).Trace(traces[i]) {
+	for i, f := range rules.Traces(traces) {
+		if f != rules.Trace(traces[i]) {
 			t.Errorf("at once, trace %d is %+v", i, f)
 		}
 	}
@@ -109,23 +110,40 @@ func (c changed) Decide() decision.Verdict {
 	return v
 }
 
+// begins is a snapshot whose syncs are changed ones.
+type begins struct {
+	decision.Snapshot
+	change func(*decision.Verdict)
+}
+
+func (s begins) Begin() decision.Core { return changed{s.Snapshot.Begin(), s.change} }
+
+// changing are the rules with another verdict.
+func changing(change func(loop string, v *decision.Verdict)) replay.Rules {
+	loops := slices.Clone(controllers.Loops)
+	for i, l := range loops {
+		loops[i].Decode = func(text []byte) (decision.Snapshot, error) {
+			s, err := l.Decode(text)
+			return begins{s, func(v *decision.Verdict) { change(l.Name, v) }}, err
+		}
+	}
+	return replay.Rules(loops)
+}
+
+var rules = replay.Rules(controllers.Loops)
+
 // changedRule takes the new ReplicaSet one pod too far, and asks one question less.
 func changedRule(t *testing.T, traces []*telemetry.Trace) {
-	further := replay.Rules{Deployment: func(s *deployment.Snapshot) decision.Core {
-		return changed{deployment.NewSync(s), func(v *decision.Verdict) {
-			for i := range v.Actions {
-				if v.Actions[i].Kind == decision.UpdateReplicaSet && v.Actions[i].Size != nil {
-					v.Actions[i].Size.To++
-				}
+	further := changing(func(loop string, v *decision.Verdict) {
+		for i := range v.Actions {
+			if v.Actions[i].Kind == decision.UpdateReplicaSet && v.Actions[i].Size != nil {
+				v.Actions[i].Size.To++
 			}
-		}}
-	}, ReplicaSet: func(s *replicaset.Snapshot) decision.Core {
-		return changed{replicaset.NewSync(s), func(v *decision.Verdict) {
-			if n := len(v.Path); n > 3 {
-				v.Path = v.Path[:n-1]
-			}
-		}}
-	}}
+		}
+		if n := len(v.Path); loop != "deployment" && n > 3 {
+			v.Path = v.Path[:n-1]
+		}
+	})
 	var sum replay.Summary
 	sized := 0
 	for _, x := range traces {
@@ -138,15 +156,15 @@ func changedRule(t *testing.T, traces []*telemetry.Trace) {
 		}
 		sum.Add(x, further.Trace(x))
 	}
-	if d := sum.Loops[telemetry.LoopDeployment]; d.Different != sized || sized == 0 {
+	if d := sum.Loops["deployment"]; d.Different != sized || sized == 0 {
 		t.Errorf("%d Deployment syncs differ, and %d changed a size", d.Different, sized)
 	}
-	if rs := sum.Loops[telemetry.LoopReplicaSet]; rs.Different == 0 {
+	if rs := sum.Loops["replicaset"]; rs.Different == 0 {
 		t.Errorf("a question less was not noticed: %+v", rs)
 	}
 	for _, d := range sum.Differences {
 		switch {
-		case d.Loop == telemetry.LoopDeployment && !strings.HasSuffix(d.Path, ".size.to"), d.Loop == telemetry.LoopReplicaSet && d.Now != "nothing":
+		case d.Loop == "deployment" && !strings.HasSuffix(d.Path, ".size.to"), d.Loop == "replicaset" && d.Now != "nothing":
 			t.Error(d)
 		}
 	}
@@ -156,7 +174,7 @@ func changedRule(t *testing.T, traces []*telemetry.Trace) {
 func changedRecord(t *testing.T, traces []*telemetry.Trace) {
 	x := traces[len(traces)-1]
 	for _, candidate := range traces {
-		if candidate.Loop == telemetry.LoopDeployment && candidate.Report != nil && len(candidate.Numbers) > 0 && len(candidate.Sentence.Lead) > 0 {
+		if candidate.Loop == "deployment" && candidate.Report != nil && len(candidate.Numbers) > 0 && len(candidate.Sentence.Lead) > 0 {
 			x = candidate
 		}
 	}
@@ -180,7 +198,7 @@ func changedRecord(t *testing.T, traces []*telemetry.Trace) {
 	} {
 		doctored := through(t, []*telemetry.Trace{x})[0]
 		c.edit(doctored)
-		f := replay.Rules{}.Trace(doctored)
+		f := rules.Trace(doctored)
 		if f.Kind != c.kind || !strings.HasPrefix(f.Difference.Path, c.path) || f.Difference.Recorded == f.Difference.Now {
 			t.Errorf("%s: %s, %s", c.name, f.Kind, f.Difference)
 		}
@@ -215,9 +233,9 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 		}, replay.Different, ""},
 		{"no rounds", snapshot(gone), replay.Different, ""},
 	} {
-		x := &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}, Result: telemetry.ResultUnchanged}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, Result: telemetry.ResultUnchanged}
 		c.edit(x)
-		f := replay.Rules{}.Trace(x)
+		f := rules.Trace(x)
 		if f.Kind != c.kind || f.Reason != c.reason || (f.Reason == replay.Unread) != (f.Detail != nil) {
 			t.Errorf("%s: %s (%s), %v", c.name, f.Kind, f.Reason, f.Difference)
 		}
@@ -232,10 +250,8 @@ func TestPanickingRulesDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopReplicaSet}, Snapshot: telemetry.SnapshotText(raw), Rounds: []decision.Round{{Verdict: replicaset.Decide(s)}}}
-	f := replay.Rules{ReplicaSet: func(s *replicaset.Snapshot) decision.Core {
-		return changed{replicaset.NewSync(s), func(*decision.Verdict) { panic("no") }}
-	}}.Trace(x)
+	x := &telemetry.Trace{Object: telemetry.Object{Loop: "replicaset"}, Snapshot: telemetry.SnapshotText(raw), Rounds: []decision.Round{{Verdict: replicaset.Decide(s)}}}
+	f := changing(func(string, *decision.Verdict) { panic("no") }).Trace(x)
 	if f.Kind != replay.Different || f.Difference.String() != "rounds[0].verdict: recorded an answer, now a panic: no" {
 		t.Errorf("%s: %s", f.Kind, f.Difference)
 	}

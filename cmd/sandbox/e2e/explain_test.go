@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -107,11 +108,11 @@ func nextName(t *testing.T, kubeconfig, namespace string) string {
 	if err := json.Unmarshal([]byte(explainOrFail(t, kubeconfig, "deployment/web", "-n", namespace, "-o", "json")), &trace); err != nil {
 		t.Fatalf("explain -o json: %v", err)
 	}
-	snapshot, err := telemetry.SnapshotAs[deployment.Snapshot](trace.Snapshot)
+	snapshot, err := trace.Decided(controllers.Loops)
 	if err != nil {
 		t.Fatalf("snapshot: %v", err)
 	}
-	return snapshot.NextName
+	return snapshot.(*deployment.Snapshot).NextName
 }
 
 func setNames(t *testing.T, client kubernetes.Interface, namespace string) []string {

@@ -68,7 +68,7 @@ func TestPlansComeTrue(t *testing.T) {
 // writes of a size there were.
 func planComesTrue(t *testing.T, client kubernetes.Interface, traces *follower, namespace string, seed uint64) int {
 	w := drawPlanned(seed)
-	object := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: namespace, Name: w.name}
+	object := telemetry.Object{Loop: "deployment", Namespace: namespace, Name: w.name}
 	create(t, client, namespace, w)
 	waitQuiet(t, client, namespace, w.name)
 	before := newest(traces.of(t, object))

@@ -58,7 +58,7 @@ func accountOf(trace *telemetry.Trace) (*agreement.Account, error) {
 		return nil, err
 	}
 	a := &agreement.Account{Rounds: trace.Rounds, Sentence: trace.Sentence, Estimate: trace.Estimate}
-	if trace.Loop == telemetry.LoopDeployment {
+	if trace.Loop == "deployment" {
 		s, err := deployment.Decode(text)
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func (a *accounts) report(t *testing.T) {
 
 // TestAccountsFindContradictions: a sentence that names what is not found is seen.
 func TestAccountsFindContradictions(t *testing.T) {
-	trace := &telemetry.Trace{Object: telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web"},
+	trace := &telemetry.Trace{Object: telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web"},
 		Sentence: decision.Sentence{Code: "image-pull", Tone: decision.ToneWaiting, Lead: decision.Words{}.Say("1 pod cannot pull its image")}}
 	var a accounts
 	a.add(trace)
@@ -103,7 +103,7 @@ func TestAccountsFindContradictions(t *testing.T) {
 	}
 	trace.Snapshot = telemetry.SnapshotText([]byte(`{"v":1,"now":"2026-11-21T03:13:00Z","kind":"ReplicaSet","found":true,"namespace":"shop","name":"web","want":1,"burst":500}`))
 	a.add(trace)
-	if a.checked[telemetry.LoopReplicaSet] != 1 || len(a.problems) != 2 {
+	if a.checked["replicaset"] != 1 || len(a.problems) != 2 {
 		t.Fatalf("found %q", a.problems)
 	}
 }

@@ -99,8 +99,8 @@ func stepsOf(trace *telemetry.Trace) []decision.Step {
 // answerKey is "loop question answer" with the answer as it is declared. The
 // ReplicationController's loop asks the ReplicaSet's questions.
 func answerKey(loop, question, answer string) string {
-	if loop != telemetry.LoopDeployment {
-		loop = telemetry.LoopReplicaSet
+	if loop != "deployment" {
+		loop = "replicaset"
 	}
 	q, _ := catalogues[loop].Find(question)
 	declared, _ := q.Answer(answer)

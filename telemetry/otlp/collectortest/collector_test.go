@@ -189,8 +189,8 @@ func linked(r received, span ptrace.Span) (syncs []int64) {
 // chain is a Deployment sync that scales a ReplicaSet, whose syncs create two
 // pods and delete one; another pod is deleted by somebody else.
 func chain() []*telemetry.Trace {
-	web := telemetry.Object{Loop: telemetry.LoopDeployment, Namespace: "shop", Name: "web"}
-	set := telemetry.Object{Loop: telemetry.LoopReplicaSet, Namespace: "shop", Name: "web-1"}
+	web := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
+	set := telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-1"}
 	did := func(o telemetry.Object, a decision.Action, out decision.Outcome, causes ...telemetry.Cause) *telemetry.Trace {
 		for i := range causes {
 			causes[i].At = start

@@ -33,7 +33,7 @@ func goldens(t *testing.T) []*telemetry.Trace {
 	t.Helper()
 	var traces []*telemetry.Trace
 	for loop, decide := range map[string]func(*testing.T, golden) *telemetry.Trace{
-		telemetry.LoopDeployment: playDeployment, telemetry.LoopReplicaSet: playReplicaSet,
+		"deployment": playDeployment, "replicaset": playReplicaSet,
 	} {
 		files, err := filepath.Glob("../../../controllers/" + loop + "/testdata/golden/*.txtar")
 		if err != nil || len(files) < 40 {

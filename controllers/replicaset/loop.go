@@ -1,0 +1,49 @@
+package replicaset
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// Loop is what the rest of the program knows of the loop of ReplicaSets.
+var Loop = decision.Loop{
+	Name: "replicaset", Kind: "ReplicaSet", Aliases: []string{"rs", "replicaset.apps", "replicasets.apps"}, Owner: "deployment",
+	Catalogue: Catalogue, Reasons: Reasons, Headlines: headlines, New: empty, Decode: decodeLoop,
+}
+
+// ControllerLoop is the same of ReplicationControllers, which it serves by the same rules ([RM-1]).
+var ControllerLoop = decision.Loop{
+	Name: "replicationcontroller", Kind: "ReplicationController", Aliases: []string{"rc"},
+	Catalogue: controllerCatalogue(), Reasons: Reasons, Headlines: headlines, New: empty, Decode: decodeLoop,
+}
+
+func controllerCatalogue() decision.Catalogue {
+	c := Catalogue
+	c.Loop = "replicationcontroller"
+	return c
+}
+
+var headlines = []decision.Headline{
+	{Fact: "wanted", Label: "wanted"},
+	{Fact: "pods", Label: "pods"},
+	{Fact: "ready", Label: "ready"},
+	{Fact: "available", Label: "available"},
+	{Fact: "terminating", Label: "terminating"},
+}
+
+func empty() decision.Snapshot { return new(Snapshot) }
+
+func decodeLoop(text []byte) (decision.Snapshot, error) {
+	s, err := Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Begin is a sync on the snapshot, which it never changes.
+func (s *Snapshot) Begin() decision.Core { return NewSync(s) }
+
+// Taken is when it was observed.
+func (s *Snapshot) Taken() time.Time { return s.Now }

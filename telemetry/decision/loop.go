@@ -1,0 +1,124 @@
+package decision
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Loop is one kind of control loop, as those know it who keep, count and show its
+// syncs, or decide them again. Its package declares it, and nobody else names it.
+// Only Name is required: what is not declared is not shown, and nothing else is missing.
+type Loop struct {
+	// Name stands in traces, addresses and labels of metrics: "deployment".
+	Name string
+	// Kind is what its objects are: "Deployment".
+	Kind string
+	// Aliases are what kubectl takes for the kind, beside name and plural: "deploy".
+	Aliases []string
+	// Owner is the name of the loop whose objects control these; "" for none. Pages and
+	// stories of those show these, too.
+	Owner string
+	// Listed loops have their objects in a list of the console, and are named in its header.
+	Listed bool
+	// FirstSteps are commands that make something happen, for a list that is empty.
+	FirstSteps string
+	// Sizes is the kind of the objects whose sizes it decides, which is what can be
+	// compared with another controller's; "" for none.
+	Sizes string
+
+	Catalogue Catalogue
+	// Reasons are the codes of its sentences, held writes and timers.
+	Reasons []Reasons
+	// Headlines are the facts that stand at the top of a page, in their order.
+	Headlines []Headline
+
+	// New is an empty snapshot to read one into that was recorded, and Decode reads the
+	// same and checks it, for a sync that is decided again. Both nil for a loop whose
+	// syncs are shown and cannot be decided again.
+	New    func() Snapshot
+	Decode func(text []byte) (Snapshot, error)
+}
+
+// Snapshot is what a sync decided on: a pointer to a value of its loop's package.
+type Snapshot interface {
+	// Begin is a sync on it, which never changes it.
+	Begin() Core
+	// Taken is when it was observed.
+	Taken() time.Time
+}
+
+// Sizing is a snapshot of a loop that decides sizes.
+type Sizing interface {
+	// VersionOf is the resourceVersion in which it has an object of that loop's Sizes; ""
+	// where it has no such object.
+	VersionOf(kind, name string) string
+}
+
+// Headline is a fact with its label, and what stands beside it.
+type Headline struct {
+	Fact, Label string
+	// Bound is the fact that bounds it, and Sign how: "≤" or "≥".
+	Bound, Sign string
+	// Note is the fact of a part of it, and Words what that part is: "available".
+	Note, Words string
+}
+
+// IsLoopName reports whether a loop may be called so: 1 to 63 lower-case letters, digits
+// and hyphens, the first a letter. It stands in addresses and labels.
+func IsLoopName(s string) bool { return loopName.MatchString(s) }
+
+var loopName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+// Loops are those that a program knows.
+type Loops []Loop
+
+// Of is the loop of that name. One that nobody declared has its name for its kind.
+func (l Loops) Of(name string) *Loop {
+	if i := l.index(name); i >= 0 {
+		return &l[i]
+	}
+	return &Loop{Name: name, Kind: name}
+}
+
+// Named is the name of the loop of a kind as a person types it; "" where no loop here has it.
+func (l Loops) Named(kind string) string {
+	kind = strings.ToLower(kind)
+	for i := range l {
+		if kind == l[i].Name || kind == l[i].Name+"s" || slices.Contains(l[i].Aliases, kind) {
+			return l[i].Name
+		}
+	}
+	return ""
+}
+
+// Has reports whether a loop of that name was declared.
+func (l Loops) Has(name string) bool { return l.index(name) >= 0 }
+
+func (l Loops) index(name string) int {
+	return slices.IndexFunc(l, func(x Loop) bool { return x.Name == name })
+}
+
+// Kind is the kind of a loop's objects.
+func (l Loops) Kind(name string) string { return l.Of(name).Kind }
+
+// Names are those of all of them.
+func (l Loops) Names() []string {
+	names := make([]string, len(l))
+	for i := range l {
+		names[i] = l[i].Name
+	}
+	return names
+}
+
+// Owned are the loops whose objects those of that loop control.
+func (l Loops) Owned(name string) []string {
+	var names []string
+	for i := range l {
+		if l[i].Owner == name && name != "" {
+			names = append(names, l[i].Name)
+		}
+	}
+	return names
+}
