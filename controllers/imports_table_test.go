@@ -110,7 +110,7 @@ var rules = []rule{
 		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/klauspost/compress/s2", "and their tables of contents"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
 	},
 	{pkg: "telemetry/wire", why: "it knows the fields of traces and snapshots, and no file", ours: append([]allowance{traces, recalling}, pureOnes[:4]...)},
-	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces, wording, cleaning, sending}},
+	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces, vocabulary, wording, cleaning, sending}},
 	{pkg: "telemetry/safebytes", why: "it knows bytes and characters alone", ours: []allowance{cleaning}},
 	{
 		pkg: "cmd/internal/replay", why: "a sync that is decided again needs its trace alone",

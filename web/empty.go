@@ -27,7 +27,7 @@ func (s *Server) empty(l *decision.Loop, all []*entry, terms []term) *views.Prob
 		}
 	}
 	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.Kind) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
-	p.Links = append(p.Links, views.Link{Text: "show all", Href: PathOf(l.Name)})
+	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
 	return p
 }
 

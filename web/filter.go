@@ -124,13 +124,13 @@ func contains(list []string, s string) bool {
 // filterHref is the list of a loop with these terms.
 func filterHref(loop string, terms []term) string {
 	if len(terms) == 0 {
-		return PathOf(loop)
+		return decision.PathOf(loop)
 	}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.text
 	}
-	return PathOf(loop) + "?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
+	return decision.PathOf(loop) + "?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
 }
 
 // without is the filter less one term.
@@ -141,7 +141,7 @@ func without(terms []term, i int) []term {
 
 // filterView is the box and its chips.
 func filterView(l *decision.Loop, terms []term) views.Filter {
-	f := views.Filter{Action: PathOf(l.Name), Label: l.Kind + "s", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, image:3.4"}
+	f := views.Filter{Action: decision.PathOf(l.Name), Label: l.Kind + "s", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, image:3.4"}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.text

@@ -11,9 +11,6 @@ import (
 	"github.com/loopscope/loopscope/views"
 )
 
-// PathOf is where the pages of a loop's objects are, and the list of them.
-func PathOf(loop string) string { return "/" + loop + "s" }
-
 // loopAt is the loop that has its pages at an address.
 func loopAt(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -70,10 +67,10 @@ func (s *Server) listOf(loop string) *decision.Loop {
 }
 
 // tabOf is the entry of the main navigation under which a loop's objects are.
-func (s *Server) tabOf(loop string) string { return PathOf(s.listOf(loop).Name) }
+func (s *Server) tabOf(loop string) string { return decision.PathOf(s.listOf(loop).Name) }
 
 func listLink(l *decision.Loop) views.Link {
-	return views.Link{Text: l.Kind + "s", Href: PathOf(l.Name)}
+	return views.Link{Text: l.Kind + "s", Href: decision.PathOf(l.Name)}
 }
 
 // all leads to the list of everything.

@@ -123,7 +123,7 @@ func (s *Server) overview(q *query) (*page, error) {
 
 func (s *Server) overviewPage(q *query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page {
 	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v, rows: rows}
-	p.frame.Tab = PathOf(l.Name)
+	p.frame.Tab = decision.PathOf(l.Name)
 	p.frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
 	p.order = make([]string, len(rows))
@@ -170,7 +170,7 @@ func cut(loop string, list []*entry, after string) (shown []*entry, next string,
 		if from == 0 {
 			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
 				views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
-				link("The first page", PathOf(loop))
+				link("The first page", decision.PathOf(loop))
 		}
 	}
 	shown = list[from:min(len(list), from+pageRows)]
@@ -185,7 +185,7 @@ func nextHref(loop string, q *query, after string) string {
 	if f := q.args.Get("q"); f != "" {
 		args.Set("q", f)
 	}
-	return PathOf(loop) + "?" + args.Encode()
+	return decision.PathOf(loop) + "?" + args.Encode()
 }
 
 // headline counts what needs a person.

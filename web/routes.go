@@ -41,7 +41,7 @@ func (s *Server) routes() chi.Router {
 	for _, l := range append(slices.Clone(s.loops), decision.Loop{Listed: true}) {
 		of := "/{objects}"
 		if l.Name != "" {
-			of = PathOf(l.Name)
+			of = decision.PathOf(l.Name)
 		}
 		one := of + "/{namespace}/{name}"
 		if l.Listed {

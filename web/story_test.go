@@ -178,7 +178,7 @@ func (w *world) golden(loop, file, namespace string) *telemetry.Trace {
 		trace = w.decideReplicaSet(snap, s)
 		trace.Loop = loop
 	}
-	trace.Causes = []telemetry.Cause{{Kind: telemetry.CauseModified, At: trace.Queued, Object: kindOf(loop) + " " + name, OldRV: "480584", NewRV: "480682",
+	trace.Causes = []telemetry.Cause{{Kind: telemetry.CauseModified, At: trace.Queued, Object: testLoops.Kind(loop) + " " + name, OldRV: "480584", NewRV: "480682",
 		Manager: "kubectl", Fields: []decision.Change{{Field: "spec.replicas", From: "8", To: "10"}}}}
 	w.journal.Record(trace)
 	return trace

@@ -49,8 +49,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"a kubeconfig that is none", []string{"explain", "deployment/web", "--kubeconfig", garbage}, []string{garbage}},
 		{"a context that is not there", []string{"explain", "deployment/web", "--context", "prod"}, []string{"prod"}},
 		{"nothing to explain", []string{"explain"}, []string{"accepts between 1 and 2 arg(s)"}},
-		{"no name", []string{"explain", "web"}, []string{"deployment/NAME"}},
-		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod"`, "deployment/NAME"}},
+		{"no name", []string{"explain", "web"}, []string{"KIND/NAME"}},
+		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod/web"`, "--at or --sync"}},
 		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

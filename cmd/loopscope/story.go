@@ -17,9 +17,9 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/controllers/redact"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/safetext"
-	"github.com/loopscope/loopscope/web"
 )
 
 const (
@@ -94,7 +94,7 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 			Story *telemetry.Story `json:"story"`
 		} `json:"page"`
 	}
-	if err := askConsole(ctx, o.server, web.PathOf(loop)+"/"+url.PathEscape(o.namespace)+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
+	if err := askConsole(ctx, o.server, decision.PathOf(loop)+"/"+url.PathEscape(o.namespace)+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
 		return nil, err
 	}
 	if twin.Page.Story == nil {

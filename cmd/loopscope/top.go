@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/safetext"
-	"github.com/loopscope/loopscope/web"
 )
 
 // The rows of a table: in all, and on a screen that is drawn again and again.
@@ -238,7 +238,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 	var list topList
 	for page := range maxTopPages {
 		var t topTwin
-		if err := askConsole(ctx, o.server, web.PathOf(o.loop)+".json", query, &t); err != nil {
+		if err := askConsole(ctx, o.server, decision.PathOf(o.loop)+".json", query, &t); err != nil {
 			return topList{}, err
 		}
 		if t.Page.Headline == "" {

@@ -65,6 +65,9 @@ type Headline struct {
 	Note, Words string
 }
 
+// PathOf is where a console has the pages of a loop's objects, and the list of them.
+func PathOf(loop string) string { return "/" + loop + "s" }
+
 // IsLoopName reports whether a loop may be called so: 1 to 63 lower-case letters, digits
 // and hyphens, the first a letter. It stands in addresses and labels.
 func IsLoopName(s string) bool { return loopName.MatchString(s) }

@@ -24,7 +24,7 @@ import (
 
 func newMetrics(t testing.TB) (*Metrics, *prometheus.Registry) {
 	reg := prometheus.NewPedanticRegistry()
-	m, err := New(reg, Options{Version: "v0.1.0", Revision: "cc69513"})
+	m, err := New(reg, Options{Loops: testLoops, Version: "v0.1.0", Revision: "cc69513"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ type rig struct {
 func newRig(t testing.TB, recent int) *rig {
 	t.Helper()
 	r := &rig{counts: &counts{}, log: &bytes.Buffer{}}
-	r.journal = telemetry.NewJournal(telemetry.JournalOptions{Recent: recent, Epoch: "7c41"})
+	r.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Recent: recent, Epoch: "7c41"})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); r.journal.Run(ctx) }()
@@ -272,7 +272,7 @@ func TestHeadersArrive(t *testing.T) {
 // TestResource: who sends the spans, where the environment has the last word.
 func TestResource(t *testing.T) {
 	only(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": somewhere, "OTEL_RESOURCE_ATTRIBUTES": "team=blue,telemetry.sdk.name=ours"})
-	j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
+	j := telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41"})
 	e, err := New(t.Context(), Options{Journal: j, Cluster: "kind", Version: "v1.2.3"})
 	if err != nil {
 		t.Fatal(err)

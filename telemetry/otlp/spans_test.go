@@ -88,7 +88,7 @@ func attributes(b *strings.Builder, indent string, list []attribute.KeyValue) {
 
 // family is a journal of syncs that wrote what others are caused by.
 func family() *telemetry.Journal {
-	j := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
+	j := telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41"})
 	set := telemetry.Object{Loop: "replicaset", Namespace: "shop", Name: "web-1"}
 	pods := decision.Ref{Kind: "ReplicaSet", Namespace: "shop", Name: "web-1"}
 	did := func(o telemetry.Object, pairs ...any) {

@@ -246,7 +246,7 @@ func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
 		{"a newer trace", change(`"v":1`, `"v":2`), "use a newer Loopscope"},
 		{"no version", change(`"v":1,`, ``), "no version"},
 		{"no number", change(`"seq":1`, `"seq":0`), "no number"},
-		{"another loop", change(`"loop":"deployment"`, `"loop":"job"`), `loop "job"`},
+		{"another loop", change(`"loop":"deployment"`, `"loop":"Job/1"`), `loop "Job/1"`},
 		{"another result", change(`"result":"stale"`, `"result":"odd"`), `result "odd"`},
 		{"a path for a name", change(`"name":"web"`, `"name":"../web"`), "no name has"},
 		{"no namespace", change(`"namespace":"shop"`, `"namespace":""`), "namespace has 0 bytes"},
