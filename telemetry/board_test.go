@@ -41,6 +41,27 @@ func TestBoardListsTheNewestOfEveryLiveObject(t *testing.T) {
 	}
 }
 
+// A loop is on the board as long as an object of it is.
+func TestBoardLoops(t *testing.T) {
+	j := NewJournal(JournalOptions{})
+	check := func(want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, j.Board().Loops()); diff != "" {
+			t.Errorf("loops (-want +got):\n%s", diff)
+		}
+	}
+	check()
+	of := func(loop, name string, gone bool) *Trace {
+		return &Trace{Object: Object{loop, "shop", name}, Gone: gone}
+	}
+	record(j, of("widget", "a", false), of("widget", "b", false), of("job", "a", false), of("job", "a", false))
+	check("job", "widget")
+	record(j, of("widget", "a", true), of("job", "a", true), of("job", "a", true))
+	check("widget")
+	record(j, of("widget", "b", true))
+	check()
+}
+
 func TestBoardChildren(t *testing.T) {
 	child := func(name, owner string, gone bool) *Trace {
 		return &Trace{Object: Object{"replicaset", "shop", name}, Owner: owner, Gone: gone}

@@ -6,7 +6,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// Object is what the pages of a Deployment and of a ReplicaSet share: what is
+// Object is what the pages of all objects share: what is
 // now, what the loop last refused, and one of its syncs in full.
 type Object struct {
 	Kind      string `json:"kind"`

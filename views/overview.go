@@ -2,8 +2,10 @@ package views
 
 import "time"
 
-// Overview is the list of all Deployments, attention first.
+// Overview is the list of all objects of a loop, attention first.
 type Overview struct {
+	// Kind is what they are.
+	Kind     string  `json:"-"`
 	Headline string  `json:"headline"`
 	AsOf     *AsOf   `json:"asOf,omitempty"`
 	Tally    []Tally `json:"tally"`
@@ -49,7 +51,7 @@ type Group struct {
 	Rows []Row  `json:"rows"`
 }
 
-// Row is one Deployment of the list.
+// Row is one object of the list.
 type Row struct {
 	ID        string `json:"-"`
 	Group     string `json:"group"`

@@ -136,6 +136,10 @@ func (x *exhibition) states(t testing.TB, w *world) {
 	for range 12 {
 		short.journal.Record(plain("shop", "web"))
 	}
+	foreign := claims(t, testLoops)
+	for i, path := range claimPages(foreign) {
+		x.list = append(x.list, exhibit{id: "undeclared-" + digits(i), group: "States", title: "Of a loop that nobody declared: " + path, path: path, server: foreign.server(nil)})
+	}
 	calm, kept := many.server(nil), short.server(nil)
 	web := "/deployments/shop/web"
 	list := []exhibit{
@@ -170,6 +174,7 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		{id: "other-epoch", title: "Of another run", path: web + "/syncs/dead/3", server: x.main, status: http.StatusGone},
 		{id: "ahead", title: "A sync that is still to come", path: web + "?sync=999999", server: x.main, status: http.StatusNotFound},
 		{id: "not-found", title: "Not found", path: "/deployments/shop/wbe", server: x.main, status: http.StatusNotFound},
+		{id: "no-story", title: "Nothing to tell", path: hrefOf(w.journal.Board().Rows("replicationcontroller")[0].Trace.Object) + "/story", server: x.main, status: http.StatusNotFound},
 		{id: "no-page", title: "No such page", path: "/nowhere", server: x.main, status: http.StatusNotFound},
 		{id: "bad-number", title: "Not a number", path: web + "?sync=-4", server: x.main, status: http.StatusBadRequest},
 		{id: "no-row", title: "A page that begins nowhere", path: "/deployments?after=shop/none", server: x.main, status: http.StatusNotFound},

@@ -347,6 +347,9 @@ func (s *Server) find(address string) (*target, error) {
 		return nil, malformed{"there is no such page"}
 	}
 	page := s.pages[route.RoutePattern()]
+	if route.URLParam("objects") != "" && !s.known(loopAt(u.Path)) {
+		return nil, malformed{"there is no such page"}
+	}
 	if !page.live {
 		return nil, malformed{"that page is not live"}
 	}

@@ -101,7 +101,7 @@ func (s *Server) overview(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := views.Overview{Filter: filterView(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
+	v := views.Overview{Kind: l.Kind, Filter: filterView(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
 	if o := s.outage(); o.on {
 		v.AsOf = o.ofThen("As of", o.Began)
 	}

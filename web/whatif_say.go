@@ -222,7 +222,7 @@ type imagePatch struct {
 // commands are what would make the changes for real.
 func commands(p *proposal) []string {
 	var list []string
-	to := "kubectl patch " + quoted("deployment/"+p.from.Name) + " -n " + quoted(p.from.Namespace) + " --type="
+	to := "kubectl patch " + quoted(deployment.Loop.Name+"/"+p.from.Name) + " -n " + quoted(p.from.Namespace) + " --type="
 	if patch := p.patch(); patch != (specPatch{}) {
 		list = append(list, to+"merge -p "+quotedJSON(map[string]specPatch{"spec": patch}))
 	}

@@ -8,9 +8,15 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
 )
@@ -66,6 +72,7 @@ var podCases = []struct {
 // checkPods creates every case at once and then waits for each in turn.
 func checkPods(t *testing.T, plane *testplane.Plane) {
 	t.Helper()
+	seen := watchPods(t, plane)
 	for _, c := range podCases {
 		annotations, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": c.annotations}})
 		if err != nil {
@@ -73,12 +80,10 @@ func checkPods(t *testing.T, plane *testplane.Plane) {
 		}
 		plane.Kubectl(t, "run", c.name, "--image="+c.image, "--override-type=merge", "--overrides="+string(annotations))
 	}
-	seen := map[string][]string{}
 	for _, c := range podCases {
 		testplane.Until(t, 60*time.Second, "pod "+c.name, func() error {
-			recordPods(t, plane, seen)
-			if !inOrder(seen[c.name], c.want) {
-				return fmt.Errorf("went through %q, want %q", seen[c.name], c.want)
+			if states := seen.of(c.name); !inOrder(states, c.want) {
+				return fmt.Errorf("went through %q, want %q", states, c.want)
 			}
 			return nil
 		})
@@ -94,17 +99,55 @@ func checkPods(t *testing.T, plane *testplane.Plane) {
 	plane.Kubectl(t, "delete", "pods", "--all", "--timeout=30s")
 }
 
-// recordPods appends every pod's state, where it has changed, to seen.
-func recordPods(t *testing.T, plane *testplane.Plane, seen map[string][]string) {
+// podStates is what every pod went through, by its name.
+type podStates struct {
+	mu   sync.Mutex
+	seen map[string][]string
+}
+
+// watchPods notes every state from now on. Some last for less than it takes to ask.
+func watchPods(t *testing.T, plane *testplane.Plane) *podStates {
 	t.Helper()
-	out := plane.Kubectl(t, "get", "pods", "-o", `jsonpath={range .items[*]}{.metadata.name}{" "}{.status.phase}/`+
-		`{.status.containerStatuses[0].ready}/{.status.containerStatuses[0].state.waiting.reason}/{.status.containerStatuses[0].restartCount}{"\n"}{end}`)
-	for line := range strings.Lines(out) {
-		name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if states := seen[name]; len(states) == 0 || states[len(states)-1] != state {
-			seen[name] = append(states, state)
-		}
+	client, err := kubernetes.NewForConfig(plane.Config(t))
+	if err != nil {
+		t.Fatal(err)
 	}
+	events, err := client.CoreV1().Pods("default").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(events.Stop)
+	p := &podStates{seen: map[string][]string{}}
+	go func() {
+		for e := range events.ResultChan() {
+			if pod, ok := e.Object.(*corev1.Pod); ok {
+				p.note(pod)
+			}
+		}
+	}()
+	return p
+}
+
+func (p *podStates) note(pod *corev1.Pod) {
+	reason, ready, restarts := "", "", ""
+	for _, c := range pod.Status.ContainerStatuses[:min(1, len(pod.Status.ContainerStatuses))] {
+		if c.State.Waiting != nil {
+			reason = c.State.Waiting.Reason
+		}
+		ready, restarts = strconv.FormatBool(c.Ready), strconv.Itoa(int(c.RestartCount))
+	}
+	state := string(pod.Status.Phase) + "/" + ready + "/" + reason + "/" + restarts
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if states := p.seen[pod.Name]; len(states) == 0 || states[len(states)-1] != state {
+		p.seen[pod.Name] = append(states, state)
+	}
+}
+
+func (p *podStates) of(name string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen[name])
 }
 
 // inOrder reports whether want appears in got, in its order.

@@ -84,7 +84,7 @@ func compareQuestions(t *testing.T, tr *telemetry.Trace, span ptrace.Span) int {
 
 func compareWrites(t *testing.T, tr *telemetry.Trace, span ptrace.Span, children []ptrace.Span) int {
 	t.Helper()
-	want := tr.Writes()
+	want := tr.Writes(loops)
 	if len(children) != len(want) {
 		t.Errorf("%s: %d child spans for %d writes", tr.Name, len(children), len(want))
 		return 0

@@ -73,7 +73,7 @@ func (c *counts) SyncsMissed(n uint64) { c.missed.Add(int64(n)) }
 // export records the traces while an exporter reads, and ends it.
 func export(t *testing.T, traces []*telemetry.Trace) *counts {
 	t.Helper()
-	journal := telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"})
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Epoch: "7c41"})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go journal.Run(ctx)

@@ -14,6 +14,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
+var loops = decision.Loops{deployment.Loop, replicaset.Loop}
+
 var start = time.Date(2026, 11, 21, 3, 2, 24, 0, time.UTC)
 
 // golden is a sync of the loops' own goldens: what was seen, and how the API
@@ -106,7 +108,7 @@ func playReplicaSet(t *testing.T, g golden) *telemetry.Trace {
 func timed(tr *telemetry.Trace) *telemetry.Trace {
 	tr.Queued, tr.Started, tr.Ended = start, start.Add(2*time.Millisecond), start.Add(42*time.Millisecond)
 	tr.Phases = telemetry.Phases{Observe: time.Millisecond, Decide: time.Millisecond, Act: 20 * time.Millisecond, Settle: time.Millisecond, Publish: 5 * time.Millisecond}
-	for _, w := range tr.Writes() {
+	for _, w := range tr.Writes(loops) {
 		if w.Failure != nil && w.State != decision.Tolerated {
 			tr.Result, tr.Failure = telemetry.ResultFailed, w.Failure
 			return tr

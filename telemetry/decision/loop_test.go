@@ -1,0 +1,52 @@
+package decision
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+var someLoops = Loops{{Name: "deployment", Kind: "Deployment", Aliases: []string{"deploy"}}, {Name: "replicaset", Kind: "ReplicaSet", Owner: "deployment"}, {Name: "job", Kind: "Job"}}
+
+// What is asked of loops is found by their names; of one that nobody declared there is its name.
+func TestLoops(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		has        bool
+		owned      []string
+	}{
+		{"deployment", "Deployment", true, []string{"replicaset"}}, {"replicaset", "ReplicaSet", true, nil}, {"job", "Job", true, nil},
+		{"widget", "widget", false, nil}, {"", "", false, nil},
+	} {
+		of := someLoops.Of(c.name)
+		if of.Name != c.name || of.Kind != c.kind || someLoops.Kind(c.name) != c.kind || someLoops.Has(c.name) != c.has || !slices.Equal(someLoops.Owned(c.name), c.owned) {
+			t.Errorf("%q: %+v, has %v, owned %q", c.name, *of, someLoops.Has(c.name), someLoops.Owned(c.name))
+		}
+	}
+	if names := someLoops.Names(); !slices.Equal(names, []string{"deployment", "replicaset", "job"}) {
+		t.Errorf("names %q", names)
+	}
+	if someLoops.Of("job") != &someLoops[2] {
+		t.Error("a declared loop is copied")
+	}
+	for kind, want := range map[string]string{"Deploy": "deployment", "deployments": "deployment", "JOB": "job", "rs": "", "": "", "s": ""} {
+		if got := someLoops.Named(kind); got != want {
+			t.Errorf("%q is of loop %q, want %q", kind, got, want)
+		}
+	}
+	if PathOf("job") != "/jobs" {
+		t.Errorf("jobs are at %s", PathOf("job"))
+	}
+}
+
+// TestIsLoopName: what stands in an address and a label is no word of another program's.
+func TestIsLoopName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"deployment": true, "a": true, "cron-job2": true, strings.Repeat("a", 63): true,
+		"": false, strings.Repeat("a", 64): false, "2job": false, "-job": false, "Job": false, "a/b": false, "a b": false, "job\n": false, "jöb": false,
+	} {
+		if IsLoopName(name) != want {
+			t.Errorf("%q is a name: %v", name, !want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// claim is the snapshot of a loop that the program does not have: it scales an object up
+// as soon as its volume is bound.
+type claim struct {
+	Now   time.Time `json:"now"`
+	Name  string    `json:"name"`
+	Bound bool      `json:"bound"`
+	Size  int64     `json:"size"`
+}
+
+// toyLoop is all that there is to say of it.
+var toyLoop = decision.Loop{
+	Name: "claim", Kind: "Claim", Listed: true,
+	Catalogue: decision.Catalogue{Loop: "claim", Questions: []decision.Question{
+		{ID: "C-1", Tag: "C-1", Text: "Is its volume bound?", Doc: "Nothing runs without it.", Answers: []decision.Answer{
+			{Is: decision.Yes, Then: "look at its size", Passes: true}, {Is: decision.No, Then: "wait"},
+		}},
+	}},
+	Reasons: []decision.Reasons{{Scope: "claim", Kind: "sentence", Doc: "What a Claim is about.", List: []decision.Reason{
+		decision.Because("unbound", "Its volume is not bound.", "It waits.", "The volume is bound.", "Look at the provisioner.", "C-1"),
+		decision.Because("running", "Everything runs.", "Nothing.", "A change.", "No action needed.", "C-1"),
+	}}},
+	Headlines: []decision.Headline{{Fact: "size", Label: "size"}},
+	New:       func() decision.Snapshot { return new(claim) },
+	Decode: func(text []byte) (decision.Snapshot, error) {
+		s := new(claim)
+		return s, json.Unmarshal(text, s)
+	},
+}
+
+func (s *claim) Begin() decision.Core { return &claimSync{s: s} }
+func (s *claim) Taken() time.Time     { return s.Now }
+
+type claimSync struct{ s *claim }
+
+func (x *claimSync) Decide() (v decision.Verdict) {
+	target := decision.Ref{Kind: "Claim", Namespace: "shop", Name: x.s.Name, RV: "7"}
+	if v.Path.Ask("C-1", x.s.Bound, decision.Count("size", x.s.Size)) {
+		return v
+	}
+	v.Held = []decision.Held{{Question: "C-1", Kind: "scale", Target: target, Size: &decision.Size{From: 0, To: x.s.Size}, Code: "unbound",
+		Unblocks: decision.Words{}.Say("when its volume is bound")}}
+	return v
+}
+
+func (x *claimSync) Learn(decision.Round, decision.Learnt)    {}
+func (x *claimSync) Settle([]decision.Round) *decision.Report { return &decision.Report{} }
+
+func (x *claimSync) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
+	said := decision.Sentence{Namespace: "shop", Object: x.s.Name, Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Code: "unbound",
+		Lead: decision.Words{}.Say("its volume is not bound"), Then: decision.Words{}.Say("Unblocks when it is")}
+	if x.s.Bound {
+		said.Tone, said.State, said.Code, said.Lead, said.Then = decision.ToneOK, "settled", "running", decision.Words{}.Say("everything runs"), nil
+	}
+	return decision.Telling{Numbers: []decision.Fact{decision.Count("size", x.s.Size)}, Sentence: said}
+}
+
+// claims is a world with some syncs of that loop, declared or not.
+func claims(t testing.TB, loops decision.Loops) *world {
+	w := newWorld(t, storyNow.Add(-2*time.Hour))
+	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Epoch: "7c41", Clock: func() time.Time { return storyNow.Add(-2 * time.Hour) }})
+	for i, s := range []claim{{Name: "disk", Bound: true, Size: 3}, {Name: "disk", Size: 4}, {Name: "tape", Bound: true, Size: 1}} {
+		s.Now = storyNow.Add(time.Duration(i-10) * time.Minute)
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "claim", Namespace: "shop", Name: s.Name}, Snapshot: telemetry.SnapshotText(text), UID: s.Name,
+			Queued: s.Now, Started: s.Now, Ended: s.Now.Add(time.Millisecond),
+			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: s.Now, Object: "Claim " + s.Name, OldRV: "6", NewRV: digits(7 + i), Manager: "kubectl",
+				Fields: []decision.Change{{Field: "spec.size", From: "3", To: digits(s.Size)}}}}}
+		w.journal.Record(w.run(x, s.Begin(), script{}))
+	}
+	w.pump()
+	return w
+}
+
+// claimPages are every page of an object of that loop.
+func claimPages(w *world) []string {
+	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, historyRows)[1]
+	return []string{"/claims", hrefOf(disk.Object), hrefOf(disk.Object) + "/story", syncHref(disk), syncHref(disk) + "/chain"}
+}
+
+// TestForeignLoop: a loop that is declared gets everything that all loops have, without a
+// word about it anywhere else; and one that is not still has its pages.
+func TestForeignLoop(t *testing.T) {
+	for name, loops := range map[string]decision.Loops{"declared": append(slices.Clone(testLoops), toyLoop), "alone": {toyLoop}, "undeclared": testLoops} {
+		t.Run(name, func(t *testing.T) {
+			w, kind := claims(t, loops), "Claim"
+			if name == "undeclared" {
+				kind = "claim"
+			}
+			s, h := w.serve(nil)
+			for _, path := range claimPages(w) {
+				res, body := get(t, h.URL, path)
+				d := parse(t, body)
+				d.sound()
+				if res.StatusCode != http.StatusOK || strings.Contains(d.one("main"), "Deployment") {
+					t.Errorf("%s: %s, %s", path, res.Status, d.one("main"))
+				}
+				if _, twin := get(t, h.URL, path, "Accept", "application/json"); !strings.Contains(twin, "disk") {
+					t.Errorf("the twin of %s is %s", path, twin)
+				}
+				if to, err := s.find(path); strings.Count(path, "/") <= 3 && (err != nil || to == nil) {
+					t.Errorf("%s is not live: %v", path, err)
+				}
+			}
+			_, list := get(t, h.URL, "/claims")
+			if head := parse(t, list).one("h1"); !strings.HasPrefix(head, "1 "+kind+" is waiting.") {
+				t.Errorf("the list says %q", head)
+			}
+			_, page := get(t, h.URL, "/claims/shop/disk")
+			for _, want := range []string{"its volume is not bound", "Held back", "C-1", "spec.size 3 → 4", "kubectl", `href="/claims"`} {
+				if !strings.Contains(page, want) {
+					t.Errorf("the page of the object does not say %q", want)
+				}
+			}
+			_, found := get(t, h.URL, "/history?q=loop:claim+asked:C-1=no")
+			if d := parse(t, found); !strings.Contains(d.one("main"), "disk") || strings.Contains(d.one("main"), "tape") {
+				t.Errorf("the search finds %s", d.one("main"))
+			}
+			if res, _ := get(t, h.URL, "/claims/shop/none"); res.StatusCode != http.StatusNotFound {
+				t.Errorf("what is not there: %s", res.Status)
+			}
+			declared := name != "undeclared"
+			for _, path := range []string{"/decisions/claim", "/reasons/unbound"} {
+				if res, body := get(t, h.URL, path); (res.StatusCode == http.StatusOK) != declared || declared && !strings.Contains(body, "C-1") {
+					t.Errorf("%s: %s", path, res.Status)
+				}
+			}
+			if declared != strings.Contains(page, "Is its volume bound?") {
+				t.Error("the question has its text where it is declared, and nowhere else")
+			}
+		})
+	}
+}
