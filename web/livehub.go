@@ -347,7 +347,7 @@ func (s *Server) find(address string) (*target, error) {
 		return nil, malformed{"there is no such page"}
 	}
 	page := s.pages[route.RoutePattern()]
-	if route.URLParam("objects") != "" && !s.known(loopAt(u.Path)) {
+	if route.URLParam("objects") != "" && !s.foreign(loopAt(u.Path)) {
 		return nil, malformed{"there is no such page"}
 	}
 	if !page.live {

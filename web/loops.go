@@ -11,10 +11,14 @@ import (
 	"github.com/loopscope/loopscope/views"
 )
 
-// loopAt is the loop that has its pages at an address.
+// loopAt is the loop that has its pages at an address; "" where none can have.
 func loopAt(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return strings.TrimSuffix(first, "s")
+	loop, ok := strings.CutSuffix(first, "s")
+	if !ok {
+		return ""
+	}
+	return loop
 }
 
 // known reports whether there are objects of a loop to show, declared or not.
@@ -40,6 +44,20 @@ func (s *Server) listed() []*decision.Loop {
 		list = append(list, s.loops.Of("object"))
 	}
 	return list
+}
+
+// foreign reports whether there are objects of a loop that nobody declared.
+func (s *Server) foreign(loop string) bool { return !s.loops.Has(loop) && s.known(loop) }
+
+// undeclared are the pages of a loop that nobody declared. Those of the others have
+// addresses of their own.
+func (s *Server) undeclared(build builder) builder {
+	return func(q *query) (*page, error) {
+		if s.loops.Has(q.object.Loop) {
+			return s.notFound(q)
+		}
+		return build(q)
+	}
 }
 
 // first is the loop whose list is the front page.

@@ -39,28 +39,28 @@ func (s *Server) routes() chi.Router {
 	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
 	// Of every loop, and of those that nobody declared: a recording may have some.
 	for _, l := range append(slices.Clone(s.loops), decision.Loop{Listed: true}) {
-		of := "/{objects}"
-		if l.Name != "" {
-			of = decision.PathOf(l.Name)
+		of, by := decision.PathOf(l.Name), func(b builder) builder { return b }
+		if l.Name == "" {
+			of, by = "/{objects}", s.undeclared
 		}
 		one := of + "/{namespace}/{name}"
 		if l.Listed {
-			live(of, s.overview, "q", "after")
-			get(of+".json", s.overview, "q", "after")
+			live(of, by(s.overview), "q", "after")
+			get(of+".json", by(s.overview), "q", "after")
 		}
-		live(one, s.object, object...)
+		live(one, by(s.object), object...)
 		if l.Owner == "" {
-			get(one+"/story", s.story, "sync", "epoch", "at", "all")
-			get(one+"/story.json", s.story, "sync", "epoch", "at", "all")
+			get(one+"/story", by(s.story), "sync", "epoch", "at", "all")
+			get(one+"/story.json", by(s.story), "sync", "epoch", "at", "all")
 		}
 		if canPlan(&l) {
 			get(one+"/what-if", s.whatIf, plan...)
 			get(one+"/what-if.json", s.whatIf, plan...)
 		}
 		sync := one + "/syncs/{epoch}/{seq}"
-		get(sync, s.syncDoc)
-		get(sync+"/chain", s.chain)
-		get(sync+"/chain.json", s.chain)
+		get(sync, by(s.syncDoc))
+		get(sync+"/chain", by(s.chain))
+		get(sync+"/chain.json", by(s.chain))
 	}
 	live("/queues", s.queues)
 	get("/queues.json", s.queues)

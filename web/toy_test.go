@@ -132,6 +132,14 @@ func TestForeignLoop(t *testing.T) {
 			if d := parse(t, found); !strings.Contains(d.one("main"), "disk") || strings.Contains(d.one("main"), "tape") {
 				t.Errorf("the search finds %s", d.one("main"))
 			}
+			for _, path := range []string{"/claim", "/claim/shop/disk", "/deployment", "/replicasets", "/replicasets/shop/web/story", "/nothings", "/nothings/shop/web", "/nothings/shop/web/story"} {
+				if res, _ := get(t, h.URL, path); res.StatusCode != http.StatusNotFound {
+					t.Errorf("%s: %s", path, res.Status)
+				}
+				if _, err := s.find(path); err == nil {
+					t.Errorf("%s can be watched", path)
+				}
+			}
 			if res, _ := get(t, h.URL, "/claims/shop/none"); res.StatusCode != http.StatusNotFound {
 				t.Errorf("what is not there: %s", res.Status)
 			}
