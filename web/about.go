@@ -189,7 +189,7 @@ func (s *Server) reasonView(scope decision.Reasons, r decision.Reason) views.Rea
 		for i := range s.loops {
 			c := s.loops[i].Catalogue
 			if question, ok := c.Find(id); ok && c.Loop == scope.Scope {
-				v.Questions = append(v.Questions, views.Link{Text: id, Href: questionHref(c.Loop, id)})
+				v.Questions = append(v.Questions, views.Link{Text: id, Href: s.questionHref(c.Loop, id)})
 				if rule := ruleLink(question.Tag); !slices.Contains(v.Rules, rule) {
 					v.Rules = append(v.Rules, rule)
 				}

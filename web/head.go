@@ -157,7 +157,7 @@ func (s *Server) heldViews(t *telemetry.Trace) []views.Held {
 	for _, h := range held(t) {
 		v := heldView(h)
 		v.Reason = s.reasonHref(t.Loop, "held", h.Code)
-		v.Href = questionHref(t.Loop, h.Question)
+		v.Href = s.questionHref(t.Loop, h.Question)
 		list = append(list, v)
 	}
 	return list

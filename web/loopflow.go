@@ -44,7 +44,7 @@ func (s *Server) wayOf(t *telemetry.Trace) views.Flow {
 	return flow.Draw(g, flow.Notes{
 		Name: "way", Title: "The path of sync " + digits(t.Seq) + " through the " + s.kindOf(t.Loop) + " loop",
 		Desc: "The questions that it was asked, and the answers, stand under Path and Report above.", Hops: hops,
-		Question: func(q decision.Question) flow.Note { return flow.Note{Href: questionHref(t.Loop, q.ID)} },
+		Question: func(q decision.Question) flow.Note { return flow.Note{Href: s.questionHref(t.Loop, q.ID)} },
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {
 			return flow.Note{Href: askedHref(t.Loop, q.ID, a.Is)}
 		},

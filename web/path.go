@@ -188,27 +188,32 @@ func (s *Server) roundsOf(t *telemetry.Trace) (rounds []views.Round, report []vi
 		report = pathOf(settling, t.Report.Path)
 	}
 	for i := range rounds {
-		explained(t.Loop, rounds[i].Path)
+		s.explained(t.Loop, rounds[i].Path)
 	}
-	explained(t.Loop, report)
+	s.explained(t.Loop, report)
 	return rounds, report
 }
 
 // explained leads every question to its place in the diagram of the loop: its
 // text, where Kubernetes asks it, and how often it was answered in each way.
-func explained(loop string, nodes []views.Node) {
+func (s *Server) explained(loop string, nodes []views.Node) {
 	for i := range nodes {
 		if nodes[i].ID != "" {
-			nodes[i].Href = questionHref(loop, nodes[i].ID)
+			nodes[i].Href = s.questionHref(loop, nodes[i].ID)
 		}
 		for k := range nodes[i].Fold {
-			nodes[i].Fold[k].Href = questionHref(loop, nodes[i].Fold[k].Href)
+			nodes[i].Fold[k].Href = s.questionHref(loop, nodes[i].Fold[k].Href)
 		}
 	}
 }
 
-// questionHref is where a question is explained.
-func questionHref(loop, id string) string { return "/decisions/" + loop + "#" + id }
+// questionHref is where a question is explained; "" where nobody declared it.
+func (s *Server) questionHref(loop, id string) string {
+	if !s.loops.Has(loop) {
+		return ""
+	}
+	return "/decisions/" + loop + "#" + id
+}
 
 // reportStart is the index of the first question that the report asked and no
 // round did, -1 for none.

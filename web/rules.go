@@ -41,7 +41,7 @@ func (s *Server) questionsByRule() map[string][]views.Link {
 		for _, q := range c.Questions {
 			asked := func(l views.Link) bool { return l.Text == q.ID } // by another loop with the same questions
 			if !slices.ContainsFunc(list[q.Tag], asked) {
-				list[q.Tag] = append(list[q.Tag], views.Link{Text: q.ID, Href: questionHref(c.Loop, q.ID)})
+				list[q.Tag] = append(list[q.Tag], views.Link{Text: q.ID, Href: s.questionHref(c.Loop, q.ID)})
 			}
 		}
 	}

@@ -111,6 +111,9 @@ func TestForeignLoop(t *testing.T) {
 				if res.StatusCode != http.StatusOK || strings.Contains(d.one("main"), "Deployment") {
 					t.Errorf("%s: %s, %s", path, res.Status, d.one("main"))
 				}
+				if name == "undeclared" && strings.Contains(body, "/decisions/claim") {
+					t.Errorf("%s leads to questions that nobody declared", path)
+				}
 				if _, twin := get(t, h.URL, path, "Accept", "application/json"); !strings.Contains(twin, "disk") {
 					t.Errorf("the twin of %s is %s", path, twin)
 				}

@@ -62,17 +62,20 @@ func (s *surprises) story(t *testing.T) *telemetry.Story {
 	return twin.Page.Story
 }
 
-// tells waits until the story has such a beat.
-func (s *surprises) tells(t *testing.T, what string, is func(*telemetry.Beat) bool) {
+// tells waits until the story has such beats, in that order.
+func (s *surprises) tells(t *testing.T, what string, is ...func(*telemetry.Beat) bool) {
 	t.Helper()
 	testplane.Until(t, settleLimit, "story with "+what, func() error {
-		story := s.story(t)
+		story, found := s.story(t), 0
 		for i := range story.Beats {
-			if is(&story.Beats[i]) {
+			if is[found](&story.Beats[i]) {
+				found++
+			}
+			if found == len(is) {
 				return nil
 			}
 		}
-		return fmt.Errorf("none among %d beats", len(story.Beats))
+		return fmt.Errorf("%d of %d among %d beats", found, len(is), len(story.Beats))
 	})
 }
 
@@ -142,7 +145,8 @@ func (s *surprises) conflict(t *testing.T) {
 			t.Errorf("write beside the loop: %v", err)
 		}
 	}()
-	s.tells(t, "a conflict", conflicted)
+	// An earlier surprise may have come to a conflict of its own.
+	s.tells(t, "a conflict", pod("status.reason", "Unschedulable"), field("spec.replicas", "4"), conflicted, field("metadata.annotations[example.com/n]", ""))
 }
 
 // interfere changes an annotation and the size, again and again: the size gives
