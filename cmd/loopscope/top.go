@@ -67,7 +67,7 @@ not taken for flags.`,
 	}
 	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployments")
-	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop")
+	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop, which has to have a list in the console")
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
 	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "refresh interval of --watch")
