@@ -381,17 +381,3 @@ func handled(t *testing.T, opts Options) (*Loop, *deploymentController) {
 	l.caches = nil // Nothing to wait for.
 	return l, l.controller.(*deploymentController)
 }
-
-// TestCausesAreFolded bounds what one key remembers, and counts what it forgot.
-func TestCausesAreFolded(t *testing.T) {
-	q := newQueue(queueOptions{})
-	q.Start()
-	defer q.ShutDown()
-	const events = 3 * maxCauses
-	for range events {
-		q.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseModified})
-	}
-	if w, _ := q.Get(); len(w.Causes) != maxCauses || w.Folded != events-maxCauses {
-		t.Errorf("%d causes and %d folded, want %d and %d", len(w.Causes), w.Folded, maxCauses, events-maxCauses)
-	}
-}

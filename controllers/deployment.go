@@ -18,6 +18,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // deploymentTries is how often a failing Deployment is tried before it is
@@ -61,7 +62,7 @@ type deploymentController struct {
 func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
 	l := newLoop(deployment.Loop.Name, "deployment-controller", client, opts)
 	l.limit = deploymentTries
-	l.queue = newQueue(queueOptions{Name: "deployment", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	l.queue = queue.New(queue.Options[string]{Name: "deployment", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
 		return nil, err
 	}

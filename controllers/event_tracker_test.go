@@ -7,41 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
-
-	"github.com/loopscope/loopscope/telemetry"
 )
-
-// A key's time in each phase adds up over its whole stay in the queue.
-func TestTimeInEachPhase(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
-		want := func(step string, spent telemetry.Spent) {
-			t.Helper()
-			if k, _ := q.KeyState("web"); k.Spent != spent {
-				t.Errorf("%s: %+v, want %+v", step, k.Spent, spent)
-			}
-		}
-		const s = time.Second
-		q.EnqueueAfter("web", saw("one"), 5*s)
-		time.Sleep(2 * s) // In the bubble's time.
-		want("waiting", telemetry.Spent{Waiting: 2 * s})
-		time.Sleep(4 * s)
-		want("ready since a second", telemetry.Spent{Waiting: 5 * s, Ready: s})
-		mustGet(t, q)
-		time.Sleep(3 * s)
-		want("processing", telemetry.Spent{Waiting: 5 * s, Ready: s, Processing: 3 * s})
-		q.Enqueue("web", saw("two"))
-		time.Sleep(s)
-		want("processing and dirty", telemetry.Spent{Waiting: 5 * s, Ready: s, Processing: 4 * s})
-		q.Done("web")
-		time.Sleep(2 * s)
-		want("ready again", telemetry.Spent{Waiting: 5 * s, Ready: 3 * s, Processing: 4 * s})
-		mustGet(t, q)
-		q.Done("web")
-		if _, known := q.KeyState("web"); known {
-			t.Error("an idle key is still in the table")
-		}
-	})
-}
 
 // TestSight: what a loop has handled of a cache is seen, a resync is no news, and
 // the last state of what went while nobody watched counts.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // ExplainDeployment observes one Deployment of a live cluster, decides once and
@@ -20,7 +21,7 @@ import (
 func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespace, name string, opts Options) (*telemetry.Trace, error) {
 	opts = opts.withDefaults()
 	opts.Mode = Watch
-	l := &Loop{name: deployment.Loop.Name, opts: opts, client: client, queue: newQueue(queueOptions{Clock: opts.Clock})}
+	l := &Loop{name: deployment.Loop.Name, opts: opts, client: client, queue: queue.New(queue.Options[string]{Clock: opts.Clock})}
 	stores, err := readOnce(ctx, client, namespace, name)
 	if err != nil {
 		return nil, RedactError(err)

@@ -58,6 +58,7 @@ var (
 	masking    = allowance{"controllers/redact", "what no record may hold"}
 	sending    = allowance{"telemetry/safebytes", "what no reader may be sent"}
 	traces     = allowance{"telemetry", "traces and the journal"}
+	queueing   = allowance{"telemetry/queue", "the queue that knows why a key is in it"}
 	packing    = allowance{"telemetry/wire", "traces and snapshots as bytes"}
 	recalling  = allowance{"telemetry/internal/recall", "what was found for a constant text"}
 	agreeing   = allowance{"controllers/agreement", "what is said of a sync, held against itself"}
@@ -83,7 +84,7 @@ var rules = []rule{
 	{pkg: "controllers/sim", pure: true, why: "a model cluster is a value", ours: pureOnes[:5]},
 	{
 		pkg: "controllers", why: "the parent acts: it alone talks to the API server",
-		ours: append([]allowance{traces, packing, cleaning, masking, wording}, pureOnes[:5]...),
+		ours: append([]allowance{traces, queueing, packing, cleaning, masking, wording}, pureOnes[:5]...),
 		third: []allowance{
 			{"k8s.io/client-go", "informers, queue, clients and events"},
 			{"k8s.io/apimachinery", "the meta types"},
@@ -94,6 +95,10 @@ var rules = []rule{
 	},
 	{pkg: "controllers/internal/gendecisions", why: "the catalogues are all that DECISIONS.md and REASONS.md are made from", ours: append([]allowance{traces}, pureOnes[:4]...)},
 	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary, wording, recalling}},
+	{
+		pkg: "telemetry/queue", why: "any controller may use it, so it knows traces' causes and no loop", ours: []allowance{traces},
+		third: []allowance{{"k8s.io/client-go/util/workqueue", "the queue inside"}, {"k8s.io/utils/clock", "time is an argument"}},
+	},
 	{pkg: "telemetry/internal/recall", why: "it knows where texts are, and not what they say"},
 	{
 		pkg: "telemetry/metrics", why: "the metrics library is one exporter among others", ours: []allowance{traces, vocabulary},

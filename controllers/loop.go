@@ -18,6 +18,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // controller is what one kind of loop adds to the common one.
@@ -72,7 +73,7 @@ type Loop struct {
 	limit            int64  // tries before a key is dropped; 0 for never
 	opts             Options
 	client           kubernetes.Interface
-	queue            *queue
+	queue            *queue.Queue[string]
 	controller       controller
 	caches           []namedCache
 	running          atomic.Bool

@@ -18,6 +18,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // replicaSetController is the part of a Loop that keeps pods at a number, for
@@ -36,7 +37,7 @@ type replicaSetController struct {
 // handlers and starts nothing. The informers may be started before Run.
 func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
 	l := newLoop(replicaset.Loop.Name, "replicaset-controller", client, opts)
-	l.queue = newQueue(queueOptions{Name: "replicaset", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	l.queue = queue.New(queue.Options[string]{Name: "replicaset", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	if err := addIndex(sets.Informer(), controllerUID, indexController); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // NewReplicationController builds the ReplicationController loop on shared
@@ -20,7 +21,7 @@ import (
 // started before Run. It is the ReplicaSet loop over another kind ([RM-1]).
 func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
 	l := newLoop(replicaset.ControllerLoop.Name, "replication-controller", client, opts)
-	l.queue = newQueue(queueOptions{Name: "replicationmanager", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	l.queue = queue.New(queue.Options[string]{Name: "replicationmanager", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	o := replicationControllers{lister: controllers.Lister(), client: client}
 	return l, l.keepPods(o, controllers.Informer(), pods)
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // sync is one sync of one key, from taking it to giving it back: run it, see
 // how it ended, ask for the next one, record it. The record comes last so that
 // it says when the key is looked at again, and it never blocks.
-func (l *Loop) sync(ctx context.Context, w work, worker int) {
+func (l *Loop) sync(ctx context.Context, w queue.Work[string], worker int) {
 	defer l.queue.Done(w.Key)
 	l.stranded.forget(w.Key)
 	namespace, name, _ := strings.Cut(w.Key, "/")

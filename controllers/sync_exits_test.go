@@ -21,6 +21,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // A write that was not sent waits for an echo. If that event is lost, a timer
@@ -81,7 +82,7 @@ func runLoop(t *testing.T, s *script, r Recorder, keys []string, during func()) 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts := Options{Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
-		l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: s, queue: newQueue(queueOptions{})}
+		l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: s, queue: queue.New(queue.Options[string]{})}
 		for _, key := range keys {
 			l.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseAdded})
 		}
@@ -140,7 +141,7 @@ func TestResume(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, syncs := &script{observeErr: c.err}, &recording{}
 			synctest.Test(t, func(t *testing.T) {
-				l := &Loop{name: "test", opts: Options{Recorder: syncs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults(), client: fake.NewClientset(), controller: s, queue: newQueue(queueOptions{})}
+				l := &Loop{name: "test", opts: Options{Recorder: syncs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults(), client: fake.NewClientset(), controller: s, queue: queue.New(queue.Options[string]{})}
 				l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -304,7 +305,7 @@ func TestPanicsAfterTheDecision(t *testing.T) {
 		"Describing a sync panicked": {&recording{}, func() decision.Telling { panic("speechless") }},
 	} {
 		var log bytes.Buffer
-		l := &Loop{name: "test", opts: Options{Recorder: c.recorder, Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), queue: newQueue(queueOptions{})}
+		l := &Loop{name: "test", opts: Options{Recorder: c.recorder, Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), queue: queue.New(queue.Options[string]{})}
 		s := &script{tellFunc: c.tell}
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}}
 		l.describe(x, s)

@@ -18,6 +18,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/queue"
 	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
@@ -115,7 +116,7 @@ func play(t *testing.T, s *script, limit int64, mode Mode, idle time.Duration) (
 		r := &recording{}
 		opts := Options{Mode: mode, Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
 		l := &Loop{name: "test", limit: limit, opts: opts, client: fake.NewClientset(), controller: s}
-		l.queue = newQueue(queueOptions{})
+		l.queue = queue.New(queue.Options[string]{})
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -357,7 +358,7 @@ func TestWatchModeWritesNothing(t *testing.T) {
 
 func TestRunRefusesNonsense(t *testing.T) {
 	opts := Options{}.withDefaults()
-	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: &script{}, queue: newQueue(queueOptions{})}
+	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: &script{}, queue: queue.New(queue.Options[string]{})}
 	if err := l.Run(t.Context(), 0); err == nil {
 		t.Error("no workers were accepted")
 	}

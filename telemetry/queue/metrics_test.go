@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"sync"
@@ -48,7 +48,7 @@ func (c *counted) NewLongestRunningProcessorSecondsMetric(n string) workqueue.Se
 
 func TestQueueTellsItsProvider(t *testing.T) {
 	c := &counted{sum: map[string]float64{}}
-	inBubble(t, queueOptions{Name: "deployment", Metrics: c}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{Name: "deployment", Metrics: c}, func(t *testing.T, q *Queue[string]) {
 		q.Enqueue("web", saw("one"))
 		q.Enqueue("web", saw("two"))
 		q.EnqueueAfter("web", timer("deadline"), time.Minute)

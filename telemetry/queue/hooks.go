@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"sync"
@@ -11,19 +11,19 @@ import (
 // has come. It lets one Add or Done through at a time, so that the table can
 // tell from what the queue was told whether the key was ready or being processed: then
 // the table is client-go's state and not a guess at it.
-type readyHook struct {
-	workqueue.TypedInterface[string]
-	table *keyTable
+type readyHook[K comparable] struct {
+	workqueue.TypedInterface[K]
+	table *keyTable[K]
 	order sync.Mutex
 }
 
 // Add is called by the delaying queue alone: a time has come.
-func (s *readyHook) Add(key string) {
+func (s *readyHook[K]) Add(key K) {
 	s.put(key, func() { s.table.timerFired(key) })
 }
 
 // put records with note, if there is one, and adds the key.
-func (s *readyHook) put(key string, note func()) {
+func (s *readyHook[K]) put(key K, note func()) {
 	s.order.Lock()
 	defer s.order.Unlock()
 	if note != nil {
@@ -36,7 +36,7 @@ func (s *readyHook) put(key string, note func()) {
 
 // Done tells the table first: as soon as client-go knows, the key may be at
 // work again.
-func (s *readyHook) Done(key string) {
+func (s *readyHook[K]) Done(key K) {
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.table.done(key)
@@ -44,7 +44,7 @@ func (s *readyHook) Done(key string) {
 }
 
 // ShutDown waits for an Add under way, whose end asks whether it was dropped.
-func (s *readyHook) ShutDown() {
+func (s *readyHook[K]) ShutDown() {
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.TypedInterface.ShutDown()
@@ -52,28 +52,28 @@ func (s *readyHook) ShutDown() {
 
 // activeQueueHook is the queue of ready keys inside client-go's queue. It is called
 // under that queue's lock, so it sees each key come and go exactly when it does.
-type activeQueueHook struct {
-	active workqueue.Queue[string]
-	table  *keyTable
+type activeQueueHook[K comparable] struct {
+	active workqueue.Queue[K]
+	table  *keyTable[K]
 }
 
 // Touch is called for a key that is added while it is in the queue.
-func (s *activeQueueHook) Touch(key string) {
+func (s *activeQueueHook[K]) Touch(key K) {
 	s.active.Touch(key)
 	s.table.touched()
 }
 
 // Push is called for a key that becomes ready.
-func (s *activeQueueHook) Push(key string) {
+func (s *activeQueueHook[K]) Push(key K) {
 	s.active.Push(key)
 	s.table.pushed(key)
 }
 
 // Len is the number of ready keys.
-func (s *activeQueueHook) Len() int { return s.active.Len() }
+func (s *activeQueueHook[K]) Len() int { return s.active.Len() }
 
 // Pop is called when a worker takes a key.
-func (s *activeQueueHook) Pop() string {
+func (s *activeQueueHook[K]) Pop() K {
 	key := s.active.Pop()
 	s.table.popped(key)
 	return key
@@ -82,20 +82,20 @@ func (s *activeQueueHook) Pop() string {
 // rateLimiterHook is the rate limiter. AddRateLimited asks it for a delay and passes
 // that to the delaying queue behind the back of every outer wrapper, so this is
 // the one place that sees the back-off of a key.
-type rateLimiterHook struct {
-	workqueue.TypedRateLimiter[string]
-	table *keyTable
+type rateLimiterHook[K comparable] struct {
+	workqueue.TypedRateLimiter[K]
+	table *keyTable[K]
 }
 
 // When counts a failure of the key and says how long it has to wait.
-func (s *rateLimiterHook) When(key string) time.Duration {
+func (s *rateLimiterHook[K]) When(key K) time.Duration {
 	wait := s.TypedRateLimiter.When(key)
 	s.table.backedOff(key, wait, s.NumRequeues(key))
 	return wait
 }
 
 // Forget clears the failures of the key.
-func (s *rateLimiterHook) Forget(key string) {
+func (s *rateLimiterHook[K]) Forget(key K) {
 	s.TypedRateLimiter.Forget(key)
 	s.table.forgotten(key)
 }

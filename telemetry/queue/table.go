@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"sync"
@@ -24,13 +24,14 @@ const maxCauses = 64
 // sync can take the causes of an add that is still to come. The table then shows
 // that key when it is added and not before, and its sync, which finds no causes,
 // says which one took them.
-type keyTable struct {
+type keyTable[K comparable] struct {
 	clock clock.PassiveClock
+	text  func(K) string
 
 	mu    sync.Mutex
-	keys  map[string]*keyEntry
-	order []string // of first mention, until the replay
-	live  bool     // after the replay
+	keys  map[K]*keyEntry
+	order []K  // of first mention, until the replay
+	live  bool // after the replay
 
 	// inAdd and landed answer what became of the one Add under way.
 	inAdd, landed bool
@@ -40,7 +41,7 @@ type keyTable struct {
 
 	adds, errors, timers uint64
 
-	takers takers
+	takers takers[K]
 }
 
 // keyEntry is one key.
@@ -98,12 +99,12 @@ func (l *causeList) addTimer(c telemetry.Cause) {
 	l.add(c)
 }
 
-func newKeyTable(c clock.PassiveClock) *keyTable {
-	return &keyTable{clock: c, keys: map[string]*keyEntry{}, takers: takers{syncs: map[string]uint64{}}}
+func newKeyTable[K comparable](c clock.PassiveClock, text func(K) string) *keyTable[K] {
+	return &keyTable[K]{clock: c, text: text, keys: map[K]*keyEntry{}, takers: takers[K]{syncs: map[K]uint64{}}}
 }
 
 // entry finds or makes the entry of a key. The table is locked.
-func (t *keyTable) entry(key string) *keyEntry {
+func (t *keyTable[K]) entry(key K) *keyEntry {
 	e := t.keys[key]
 	if e == nil {
 		e = &keyEntry{takenBy: t.takers.of(key)}
@@ -116,7 +117,7 @@ func (t *keyTable) entry(key string) *keyEntry {
 }
 
 // dropIdle drops the entry of a key of which there is nothing left to say.
-func (t *keyTable) dropIdle(key string, e *keyEntry) {
+func (t *keyTable[K]) dropIdle(key K, e *keyEntry) {
 	if e.phase == "" && !e.early && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
 		delete(t.keys, key)
 		t.takers.remember(key, e.takenBy)
@@ -126,15 +127,15 @@ func (t *keyTable) dropIdle(key string, e *keyEntry) {
 // takers remembers which sync took the last causes of the keys that left the
 // table last. An add that is late for its causes follows within microseconds,
 // so a few are enough.
-type takers struct {
-	syncs map[string]uint64
-	order [256]string
+type takers[K comparable] struct {
+	syncs map[K]uint64
+	order [256]K
 	next  int
 }
 
-func (m *takers) of(key string) uint64 { return m.syncs[key] }
+func (m *takers[K]) of(key K) uint64 { return m.syncs[key] }
 
-func (m *takers) remember(key string, seq uint64) {
+func (m *takers[K]) remember(key K, seq uint64) {
 	if seq == 0 {
 		return
 	}
@@ -146,7 +147,7 @@ func (m *takers) remember(key string, seq uint64) {
 	m.syncs[key] = seq
 }
 
-func (t *keyTable) stamp(c telemetry.Cause) telemetry.Cause {
+func (t *keyTable[K]) stamp(c telemetry.Cause) telemetry.Cause {
 	if c.At.IsZero() {
 		c.At = t.clock.Now()
 	}
@@ -154,7 +155,7 @@ func (t *keyTable) stamp(c telemetry.Cause) telemetry.Cause {
 }
 
 // early records an Enqueue before Start.
-func (t *keyTable) early(key string, c telemetry.Cause) {
+func (t *keyTable[K]) early(key K, c telemetry.Cause) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -165,20 +166,20 @@ func (t *keyTable) early(key string, c telemetry.Cause) {
 }
 
 // earlyKey is a key that Start has to add, to be run at due, or both.
-type earlyKey struct {
-	key string
+type earlyKey[K comparable] struct {
+	key K
 	add bool
 	due time.Time
 }
 
 // replay lists what was recorded before Start and ends that time.
-func (t *keyTable) replay() []earlyKey {
+func (t *keyTable[K]) replay() []earlyKey[K] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list []earlyKey
+	var list []earlyKey[K]
 	for _, key := range t.order {
 		if e := t.keys[key]; e != nil && (e.early || !e.due.IsZero()) {
-			list = append(list, earlyKey{key: key, add: e.early, due: e.due})
+			list = append(list, earlyKey[K]{key: key, add: e.early, due: e.due})
 			e.early = false
 		}
 	}
@@ -187,7 +188,7 @@ func (t *keyTable) replay() []earlyKey {
 }
 
 // enqueued records the cause of an Enqueue.
-func (t *keyTable) enqueued(key string, c telemetry.Cause) {
+func (t *keyTable[K]) enqueued(key K, c telemetry.Cause) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -195,7 +196,7 @@ func (t *keyTable) enqueued(key string, c telemetry.Cause) {
 }
 
 // arm records the cause of a timer.
-func (t *keyTable) arm(key string, c telemetry.Cause, wait time.Duration) {
+func (t *keyTable[K]) arm(key K, c telemetry.Cause, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timers++
@@ -207,7 +208,7 @@ func (t *keyTable) arm(key string, c telemetry.Cause, wait time.Duration) {
 }
 
 // delays is client-go's rule: no wait is an Add, and of two times the earlier stays.
-func (t *keyTable) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
+func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
 	if wait <= 0 {
 		e.next.add(c)
 		return
@@ -225,7 +226,7 @@ func (t *keyTable) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
 
 // timerFired is the end of a wait. An Add without a wait comes here too: then the
 // time of the key has not come and its timers stay.
-func (t *keyTable) timerFired(key string) {
+func (t *keyTable[K]) timerFired(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -241,7 +242,7 @@ func (t *keyTable) timerFired(key string) {
 }
 
 // failed keeps the cause of a Retry for the rate limiter's answer.
-func (t *keyTable) failed(c telemetry.Cause) {
+func (t *keyTable[K]) failed(c telemetry.Cause) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.errors++
@@ -250,7 +251,7 @@ func (t *keyTable) failed(c telemetry.Cause) {
 }
 
 // backedOff records the rate limiter's answer.
-func (t *keyTable) backedOff(key string, wait time.Duration, attempts int) {
+func (t *keyTable[K]) backedOff(key K, wait time.Duration, attempts int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -266,14 +267,14 @@ func (t *keyTable) backedOff(key string, wait time.Duration, attempts int) {
 }
 
 // retryDue is the time that backedOff recorded last.
-func (t *keyTable) retryDue() time.Time {
+func (t *keyTable[K]) retryDue() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.due
 }
 
 // forgotten records that the failures of a key are cleared.
-func (t *keyTable) forgotten(key string) {
+func (t *keyTable[K]) forgotten(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.keys[key]; e != nil {

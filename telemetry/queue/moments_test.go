@@ -1,7 +1,8 @@
-package controllers
+package queue
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,12 +11,14 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
+var moment = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+
 // A worker takes the key between the record of a cause and its Add, so the
 // follow-up sync finds nothing and says who had it.
 func TestFollowUpWithoutCausesSaysWhoTookThem(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		q.Enqueue("web", saw("one"))
-		var w work
+		var w Work[string]
 		q.ready.put("web", func() {
 			q.table.enqueued("web", saw("two"))
 			w = mustGet(t, q)
@@ -35,7 +38,7 @@ func TestFollowUpWithoutCausesSaysWhoTookThem(t *testing.T) {
 // Three moments that a scheduler finds once in a thousand runs, held still.
 func TestTheTableBetweenTwoSteps(t *testing.T) {
 	t.Run("a worker takes a key that an add has just joined", func(t *testing.T) {
-		table := newKeyTable(clock.RealClock{})
+		table := newKeyTable(clock.RealClock{}, strings.ToLower)
 		table.adding()
 		table.pushed("web")
 		table.added("web", false)
@@ -48,7 +51,7 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 		}
 	})
 	t.Run("a key is forgotten before its add", func(t *testing.T) {
-		inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 			q.ready.put("web", func() {
 				q.table.enqueued("web", saw("one"))
 				q.Forget("web")
@@ -58,7 +61,7 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 		})
 	})
 	t.Run("an add follows a key that has left the table", func(t *testing.T) {
-		inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+		inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 			q.table.arm("web", timer("late"), 0)
 			q.Enqueue("web", saw("one"))
 			wantTold(t, "first sync", mustGet(t, q).Causes, "late", "one")
@@ -80,7 +83,7 @@ func TestTheTableBetweenTwoSteps(t *testing.T) {
 }
 
 func TestTakersAreBounded(t *testing.T) {
-	m := takers{syncs: map[string]uint64{}}
+	m := takers[string]{syncs: map[string]uint64{}}
 	if m.remember("nobody", 0); len(m.syncs) != 0 {
 		t.Errorf("%v is remembered of nobody", m.syncs)
 	}
@@ -94,7 +97,7 @@ func TestTakersAreBounded(t *testing.T) {
 
 // Calls that client-go makes of keys that are nowhere leave nothing behind.
 func TestTheTableOfKeysThatAreNowhere(t *testing.T) {
-	table := newKeyTable(clock.RealClock{})
+	table := newKeyTable(clock.RealClock{}, strings.ToLower)
 	table.done("web")
 	table.forgotten("web")
 	table.takenBy("web", 7)
@@ -117,7 +120,7 @@ func TestTheTableOfKeysThatAreNowhere(t *testing.T) {
 	if got := soonest(nil, "none"); got != "none" {
 		t.Errorf("of no timers the code is %q", got)
 	}
-	list := []telemetry.Cause{{Code: "b", Due: actingAt.Add(2)}, {Code: "a", Due: actingAt.Add(1)}, {Code: "c", Due: actingAt.Add(1)}}
+	list := []telemetry.Cause{{Code: "b", Due: moment.Add(2)}, {Code: "a", Due: moment.Add(1)}, {Code: "c", Due: moment.Add(1)}}
 	if got := soonest(list, "none"); got != "a" {
 		t.Errorf("the first timer is %q", got)
 	}
@@ -125,9 +128,9 @@ func TestTheTableOfKeysThatAreNowhere(t *testing.T) {
 
 // A timer that is armed already is not armed twice; one of another kind, code or time is.
 func TestTimersAreArmedOnce(t *testing.T) {
-	one := telemetry.Cause{Kind: telemetry.CauseTimer, Code: "echo", Due: actingAt}
+	one := telemetry.Cause{Kind: telemetry.CauseTimer, Code: "echo", Due: moment}
 	otherKind, otherCode, otherTime := one, one, one
-	otherKind.Kind, otherCode.Code, otherTime.Due = telemetry.CauseBackoff, "deadline", actingAt.Add(1)
+	otherKind.Kind, otherCode.Code, otherTime.Due = telemetry.CauseBackoff, "deadline", moment.Add(1)
 	var l causeList
 	for range 2 {
 		for _, c := range []telemetry.Cause{one, otherKind, otherCode, otherTime} {

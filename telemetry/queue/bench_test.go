@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func BenchmarkQueue(b *testing.B) {
 		}
 	})
 	b.Run("with causes", func(b *testing.B) {
-		q := newQueue(queueOptions{})
+		q := New(Options[string]{})
 		q.Start()
 		defer q.ShutDown()
 		cause := saw("Deployment web")

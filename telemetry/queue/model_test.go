@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ import (
 type model struct {
 	t    *testing.T
 	r    *rand.Rand
-	ours *queue
+	ours *Queue[string]
 	bare workqueue.TypedRateLimitingInterface[string]
 	// counts is what both told their metrics.
 	counts counted
@@ -49,7 +49,7 @@ func modelLimiter() workqueue.TypedRateLimiter[string] {
 func newModel(t *testing.T, seed uint64) *model {
 	m := &model{t: t, r: rand.New(rand.NewPCG(seed, 7)), keys: []string{"a", "b", "c", "d", "e"},
 		counts: counted{sum: map[string]float64{}}, given: map[string]int{}, taken: map[string]int{}}
-	m.ours = newQueue(queueOptions{Name: "ours", Metrics: &m.counts, Limiter: modelLimiter()})
+	m.ours = New(Options[string]{Name: "ours", Metrics: &m.counts, Limiter: modelLimiter()})
 	m.bare = workqueue.NewTypedRateLimitingQueueWithConfig(modelLimiter(), workqueue.TypedRateLimitingQueueConfig[string]{Name: "bare", MetricsProvider: &m.counts})
 	m.ours.Start()
 	return m
@@ -245,7 +245,7 @@ func TestTableEqualsClientGo(t *testing.T) {
 // no key was with two workers ([W-1]), and the table is empty.
 func TestManyProducersAndWorkers(t *testing.T) {
 	const producers, workers, each, keys = 6, 4, 2000, 7
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		var mu sync.Mutex
 		busy, out := map[string]bool{}, 0
 		var working, producing sync.WaitGroup
@@ -291,7 +291,7 @@ func TestManyProducersAndWorkers(t *testing.T) {
 	})
 }
 
-func produce(q *queue, seed uint64, n, keys int) {
+func produce(q *Queue[string], seed uint64, n, keys int) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for i := range n {
 		key := fmt.Sprint(r.IntN(keys))

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"fmt"
@@ -28,9 +28,9 @@ func pass(d time.Duration) {
 
 // inBubble runs body on a started queue under a fake clock. Goroutines that the
 // queue leaves behind fail the test.
-func inBubble(t *testing.T, o queueOptions, body func(*testing.T, *queue)) {
+func inBubble(t *testing.T, o Options[string], body func(*testing.T, *Queue[string])) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(o)
+		q := New(o)
 		q.Start()
 		defer q.ShutDown()
 		body(t, q)
@@ -38,7 +38,7 @@ func inBubble(t *testing.T, o queueOptions, body func(*testing.T, *queue)) {
 }
 
 // mustGet takes a key that has to be ready.
-func mustGet(t *testing.T, q *queue) work {
+func mustGet(t *testing.T, q *Queue[string]) Work[string] {
 	t.Helper()
 	if q.Len() == 0 {
 		t.Fatalf("no key is ready: %+v", q.State())
@@ -66,7 +66,7 @@ func wantTold(t *testing.T, what string, got []telemetry.Cause, want ...string) 
 	}
 }
 
-func wantKey(t *testing.T, q *queue, key string, phase telemetry.KeyPhase, since time.Time) telemetry.KeyState {
+func wantKey(t *testing.T, q *Queue[string], key string, phase telemetry.KeyPhase, since time.Time) telemetry.KeyState {
 	t.Helper()
 	k, _ := q.KeyState(key)
 	if k.Phase != phase || !k.Since.Equal(since) {
@@ -78,7 +78,7 @@ func wantKey(t *testing.T, q *queue, key string, phase telemetry.KeyPhase, since
 func TestBeforeStartOnlyTheTableIsFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // A goroutine would keep the bubble from ending.
 		start := time.Now()
-		q := newQueue(queueOptions{Name: "deployment"})
+		q := New(Options[string]{Name: "deployment"})
 		q.Enqueue("b", saw("b1"))
 		q.EnqueueAfter("later", timer("deadline"), 5*time.Second)
 		q.Enqueue("a", saw("a1"))
@@ -106,7 +106,7 @@ func TestBeforeStartOnlyTheTableIsFilled(t *testing.T) {
 
 func TestStartReplaysInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(queueOptions{})
+		q := New(Options[string]{})
 		q.Enqueue("b", saw("b1"))
 		q.EnqueueAfter("later", timer("deadline"), 5*time.Second)
 		q.EnqueueAfter("b", timer("check"), 4*time.Second)
@@ -139,7 +139,7 @@ func TestStartReplaysInOrder(t *testing.T) {
 }
 
 func TestPhasesOfAKey(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		start := time.Now()
 		q.Enqueue("web", saw("one"))
 		wantKey(t, q, "web", telemetry.KeyReady, start)
@@ -176,7 +176,7 @@ func TestPhasesOfAKey(t *testing.T) {
 }
 
 func TestEarlierOfTwoTimersHoldsForBoth(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		start := time.Now()
 		q.EnqueueAfter("web", timer("deadline"), 10*time.Minute)
 		pass(time.Second)
@@ -205,7 +205,7 @@ func TestEarlierOfTwoTimersHoldsForBoth(t *testing.T) {
 }
 
 func TestAnEventDoesNotDisarmATimer(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		due := time.Now().Add(time.Minute)
 		for range 100 { // Every sync arms it again.
 			q.EnqueueAfter("web", telemetry.Cause{Kind: telemetry.CauseTimer, Code: "deadline", Due: due}, time.Until(due))
@@ -229,7 +229,7 @@ func TestAnEventDoesNotDisarmATimer(t *testing.T) {
 }
 
 func TestRetryBacksOffUntilForgotten(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		for n, wait := range []time.Duration{5, 10, 20, 40, 80} {
 			now := time.Now()
 			wait *= time.Millisecond
@@ -263,7 +263,7 @@ func TestRetryBacksOffUntilForgotten(t *testing.T) {
 }
 
 func TestCausesAreBounded(t *testing.T) {
-	inBubble(t, queueOptions{}, func(t *testing.T, q *queue) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
 		for i := range maxCauses + 36 {
 			q.Enqueue("web", saw(fmt.Sprint(i)))
 		}
@@ -285,7 +285,7 @@ func TestCausesAreBounded(t *testing.T) {
 
 func TestShutDownDrainsAndDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(queueOptions{})
+		q := New(Options[string]{})
 		q.Start()
 		q.Enqueue("web", saw("one"))
 		waiting := make(chan bool)
@@ -308,5 +308,37 @@ func TestShutDownDrainsAndDrops(t *testing.T) {
 			t.Errorf("state: %+v", s)
 		}
 		q.ShutDown()
+	})
+}
+
+// A key's time in each phase adds up over its whole stay in the queue.
+func TestTimeInEachPhase(t *testing.T) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
+		want := func(step string, spent telemetry.Spent) {
+			t.Helper()
+			if k, _ := q.KeyState("web"); k.Spent != spent {
+				t.Errorf("%s: %+v, want %+v", step, k.Spent, spent)
+			}
+		}
+		const s = time.Second
+		q.EnqueueAfter("web", saw("one"), 5*s)
+		time.Sleep(2 * s) // In the bubble's time.
+		want("waiting", telemetry.Spent{Waiting: 2 * s})
+		time.Sleep(4 * s)
+		want("ready since a second", telemetry.Spent{Waiting: 5 * s, Ready: s})
+		mustGet(t, q)
+		time.Sleep(3 * s)
+		want("processing", telemetry.Spent{Waiting: 5 * s, Ready: s, Processing: 3 * s})
+		q.Enqueue("web", saw("two"))
+		time.Sleep(s)
+		want("processing and dirty", telemetry.Spent{Waiting: 5 * s, Ready: s, Processing: 4 * s})
+		q.Done("web")
+		time.Sleep(2 * s)
+		want("ready again", telemetry.Spent{Waiting: 5 * s, Ready: 3 * s, Processing: 4 * s})
+		mustGet(t, q)
+		q.Done("web")
+		if _, known := q.KeyState("web"); known {
+			t.Error("an idle key is still in the table")
+		}
 	})
 }

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"slices"
@@ -9,14 +9,14 @@ import (
 )
 
 // adding is called before client-go's Add.
-func (t *keyTable) adding() {
+func (t *keyTable[K]) adding() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inAdd, t.landed = true, false
 }
 
 // touched is called during an Add that found the key in the queue.
-func (t *keyTable) touched() {
+func (t *keyTable[K]) touched() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.landed = true
@@ -24,7 +24,7 @@ func (t *keyTable) touched() {
 
 // added is called after client-go's Add. One that did not reach the queue found
 // the key being processed, and it will be queued again; or the queue was shutting down.
-func (t *keyTable) added(key string, shutdown bool) {
+func (t *keyTable[K]) added(key K, shutdown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inAdd = false
@@ -41,7 +41,7 @@ func (t *keyTable) added(key string, shutdown bool) {
 }
 
 // pushed is called when a key joins the queue: by an Add, or by the Done of a dirty key.
-func (t *keyTable) pushed(key string) {
+func (t *keyTable[K]) pushed(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.inAdd {
@@ -54,7 +54,7 @@ func (t *keyTable) pushed(key string) {
 }
 
 // popped is called when a worker takes the key, and with it every cause so far.
-func (t *keyTable) popped(key string) {
+func (t *keyTable[K]) popped(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
@@ -64,7 +64,7 @@ func (t *keyTable) popped(key string) {
 }
 
 // done is called before client-go's Done, which pushes a dirty key.
-func (t *keyTable) done(key string) {
+func (t *keyTable[K]) done(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.keys[key]
@@ -86,11 +86,11 @@ func (e *keyEntry) enter(phase telemetry.KeyPhase, now time.Time) {
 }
 
 // taken is what the sync of a key that was just popped has taken.
-func (t *keyTable) taken(key string) work {
+func (t *keyTable[K]) taken(key K) Work[K] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entry(key)
-	w := work{Key: key, Causes: e.taken.kept, Folded: e.taken.folded, Queued: e.queued, Attempts: e.attempts}
+	w := Work[K]{Key: key, Causes: e.taken.kept, Folded: e.taken.folded, Queued: e.queued, Attempts: e.attempts}
 	if len(w.Causes) == 0 {
 		w.TakenBy = e.takenBy
 	}
@@ -98,7 +98,7 @@ func (t *keyTable) taken(key string) work {
 	return w
 }
 
-func (t *keyTable) takenBy(key string, seq uint64) {
+func (t *keyTable[K]) takenBy(key K, seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.keys[key]; e != nil && e.took {
@@ -107,7 +107,7 @@ func (t *keyTable) takenBy(key string, seq uint64) {
 }
 
 // state is the whole table, its keys in no order, with their causes or without.
-func (t *keyTable) state(causes bool) telemetry.QueueState {
+func (t *keyTable[K]) state(causes bool) telemetry.QueueState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := telemetry.QueueState{
@@ -116,7 +116,7 @@ func (t *keyTable) state(causes bool) telemetry.QueueState {
 	}
 	now := t.clock.Now()
 	for key, e := range t.keys {
-		k, ok := e.state(key, now, causes)
+		k, ok := e.state(t.text(key), now, causes)
 		if !ok {
 			continue
 		}
@@ -143,14 +143,14 @@ func count(s *telemetry.QueueState, k telemetry.KeyState) {
 	}
 }
 
-func (t *keyTable) keyState(key string) (telemetry.KeyState, bool) {
+func (t *keyTable[K]) keyState(key K) (telemetry.KeyState, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.keys[key]
 	if e == nil {
-		return telemetry.KeyState{Key: key}, false
+		return telemetry.KeyState{Key: t.text(key)}, false
 	}
-	return e.state(key, t.clock.Now(), true)
+	return e.state(t.text(key), t.clock.Now(), true)
 }
 
 // state is false for a key that is nowhere and remembered for its failures alone.
