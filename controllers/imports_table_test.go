@@ -99,6 +99,10 @@ var rules = []rule{
 		pkg: "telemetry/queue", why: "any controller may use it, so it knows traces' causes and no loop", ours: []allowance{traces},
 		third: []allowance{{"k8s.io/client-go/util/workqueue", "the queue inside"}, {"k8s.io/utils/clock", "time is an argument"}},
 	},
+	{
+		pkg: "telemetry/instrument", why: "other people's controllers carry it, so it knows traces, client-go and no loop", ours: []allowance{traces, vocabulary, wording, queueing, masking},
+		third: []allowance{{"k8s.io/client-go", "queues and handlers of events"}, {"k8s.io/apimachinery", "the meta types"}},
+	},
 	{pkg: "telemetry/internal/recall", why: "it knows where texts are, and not what they say"},
 	{
 		pkg: "telemetry/metrics", why: "the metrics library is one exporter among others", ours: []allowance{traces, vocabulary},

@@ -13,6 +13,8 @@ const (
 	CodeMinReady = "min-ready"
 	// CodeAnswersAgain is a back-off that ended early, as the API server serves again.
 	CodeAnswersAgain = "answers-again"
+	// CodeRequeue is the timer of a key that its controller wants to see again.
+	CodeRequeue = "requeue"
 	// CodeUnobserved is the sentence of a sync without a snapshot.
 	CodeUnobserved = "unobserved"
 	// CodeUnanswered is the sentence of one for which no API server served, as the loops have it, too.
@@ -33,6 +35,7 @@ var WorkerReasons = []decision.Reasons{
 	{Scope: "worker", Kind: "timer", Doc: "What the worker looks again for, beside the loop's own timers.", List: []decision.Reason{
 		because(CodeBackoff, "The sync failed and is tried again.", "Nothing happens for the object, unless an event comes first.", "The time is over.", "Read the failure of the last sync."),
 		because(CodeEcho, "A write of this process was not sent, as the echo of a newer one is still to come.", "Nothing is decided.", "The echo, or a second.", nothing),
+		because(CodeRequeue, "The controller asked to see the object again at that time.", "Nothing happens for the object, unless an event comes first.", "The time is over.", nothing),
 		because(CodeMinReady, "A pod that has just become ready has then been ready for minReadySeconds.", "The loop continues with everything else.", "Only time.", nothing),
 	}},
 	{Scope: "worker", Kind: "back-off", Doc: "The code of a cause of the kind back-off: the result of the sync that is tried again, or why it is tried earlier.", List: []decision.Reason{
@@ -48,6 +51,7 @@ var WorkerReasons = []decision.Reasons{
 		because(string(CauseTimer), "A timer fired; its code says what for.", "A sync follows.", "The sync.", nothing),
 		because(string(CausePodReason), "What a pod waits for changed, which may change what is said of its Deployment.", "A sync follows, at most one a second. It never causes a write by itself.", "The sync.", nothing),
 		because(string(CauseStart), "The object was in the first list after the start.", "A sync follows.", "The sync.", nothing),
+		because(string(CauseAsked), "The controller put the key into the queue and said no more.", "A sync follows.", "The sync.", "Wrap the handler of its informer to see what changed."),
 	}},
 	{Scope: "worker", Kind: "result", Doc: "How a sync ended: `result` of a trace, and the label outcome of metrics.", List: []decision.Reason{
 		because(string(ResultWrote), "At least one write was taken by the API server.", "The loop waits for the echo.", "The echo brings the next sync.", nothing),

@@ -162,10 +162,11 @@ const (
 	CauseTimer     CauseKind = "timer"
 	CausePodReason CauseKind = "pod-reason"
 	CauseStart     CauseKind = "start" // first list after start
+	CauseAsked     CauseKind = "asked" // enqueued by somebody who did not say why
 )
 
 // CauseKinds lists every CauseKind.
-var CauseKinds = []CauseKind{CauseAdded, CauseModified, CauseDeleted, CauseTombstone, CauseResync, CauseBackoff, CauseTimer, CausePodReason, CauseStart}
+var CauseKinds = []CauseKind{CauseAdded, CauseModified, CauseDeleted, CauseTombstone, CauseResync, CauseBackoff, CauseTimer, CausePodReason, CauseStart, CauseAsked}
 
 // Cause is one reason for a sync. Field values are recorded for counters and
 // conditions of status alone.

@@ -157,7 +157,7 @@ func burstDid(burst []*telemetry.Trace) string {
 					z.To = a.Size.To
 					sizes[own] = z
 				default:
-					other = append(other, actionWords[a.Kind]+" "+a.Target.Kind+" "+own)
+					other = append(other, verbOf(a.Kind)+" "+a.Target.Kind+" "+own)
 				}
 			}
 		}

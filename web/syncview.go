@@ -42,6 +42,7 @@ var causeWords = map[telemetry.CauseKind]string{
 	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
 	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
 	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "new status of", telemetry.CauseStart: "first list after start",
+	telemetry.CauseAsked: "enqueued by its controller",
 }
 
 func causeWord(k telemetry.CauseKind) string {
@@ -166,6 +167,7 @@ var lookWhys = map[string]string{
 	"back-off":     "tries again after the error",
 	"expectations": "stops waiting for pods it has not seen",
 	"status":       "publishes the deferred status",
+	"requeue":      "its controller asked to run again",
 }
 
 func lookWhy(t decision.Timer) views.Text {

@@ -92,6 +92,13 @@ var actionWords = map[decision.ActionKind]string{
 	decision.UpdateDeployment: "update", decision.Adopt: "adopt", decision.Release: "release",
 }
 
+func verbOf(kind decision.ActionKind) string {
+	if verb, ok := actionWords[kind]; ok {
+		return verb
+	}
+	return kind.Verb()
+}
+
 func actionText(a *decision.Action) views.Text {
 	switch a.Kind {
 	case decision.CreatePods:
@@ -99,11 +106,7 @@ func actionText(a *decision.Action) views.Text {
 	case decision.DeletePods:
 		return views.Say("delete ").Strong(prose.Count(max(a.Count, int64(len(a.Victims))), "pod"))
 	}
-	verb, ok := actionWords[a.Kind]
-	if !ok {
-		verb = string(a.Kind)
-	}
-	t := views.Say(verb + " " + a.Target.Kind + " ").Code(a.Target.Name)
+	t := views.Say(verbOf(a.Kind) + " " + a.Target.Kind + " ").Code(a.Target.Name)
 	if a.Size != nil {
 		t = t.Plain(" ").Strong(sizeText(a.Kind, a.Size))
 	}
@@ -246,6 +249,6 @@ func didOne(a *decision.Action, o *decision.Outcome) string {
 		_, own := split(a.Target.Name)
 		return own + " " + sizeText(a.Kind, a.Size)
 	default:
-		return actionWords[a.Kind] + " " + a.Target.Kind
+		return verbOf(a.Kind) + " " + a.Target.Kind
 	}
 }

@@ -1,6 +1,9 @@
 package decision
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ActionKind names a write. Each is done by one function of the acting layer.
 type ActionKind string
@@ -16,6 +19,16 @@ const (
 	Adopt            ActionKind = "adopt"
 	Release          ActionKind = "release"
 )
+
+// Verb is what a request of that kind does, as one says it before the name of an object:
+// "update", or with a subresource behind a hyphen "update the status of".
+func (k ActionKind) Verb() string {
+	verb, sub, found := strings.Cut(string(k), "-")
+	if !found {
+		return verb
+	}
+	return verb + " the " + sub + " of"
+}
 
 // Discipline says how the actions of one verdict that share it are carried out.
 type Discipline string

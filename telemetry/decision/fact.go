@@ -66,6 +66,9 @@ func Instant(name string, t time.Time) Fact {
 // Int returns the count and whether the value is one.
 func (v Value) Int() (int64, bool) { return v.n, v.kind == kindCount }
 
+// Text returns the text and whether the value is one.
+func (v Value) Text() (string, bool) { return v.s, v.kind == kindText }
+
 // Bool returns the truth and whether the value is one.
 func (v Value) Bool() (truth, ok bool) { return v.n == 1, v.kind == kindBool }
 

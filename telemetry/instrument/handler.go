@@ -1,0 +1,109 @@
+package instrument
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// Handler enqueues the keys that an object of a kind concerns, at every event of it, with
+// what changed as the cause:
+//
+//	informer.AddEventHandler(queue.Handler("Job", instrument.OwnerKey("Backup")))
+//
+// Of an update the keys of both versions are enqueued. Kinds are written as in
+// manifests.
+func (q *Queue[K]) Handler(kind string, keys func(metav1.Object) []K) cache.ResourceEventHandler {
+	return &handler[K]{queue: q, kind: kind, keys: keys}
+}
+
+type handler[K comparable] struct {
+	queue *Queue[K]
+	kind  string
+	keys  func(metav1.Object) []K
+}
+
+// ObjectKey is the key of an object itself, as "namespace/name".
+func ObjectKey(o metav1.Object) []string {
+	return []string{cache.NewObjectName(o.GetNamespace(), o.GetName()).String()}
+}
+
+// OwnerKey is the key of the object that controls one, if it is of that kind.
+func OwnerKey(kind string) func(metav1.Object) []string {
+	return func(o metav1.Object) []string {
+		ref := metav1.GetControllerOf(o)
+		if ref == nil || ref.Kind != kind {
+			return nil
+		}
+		return []string{cache.NewObjectName(o.GetNamespace(), ref.Name).String()}
+	}
+}
+
+// OnAdd implements cache.ResourceEventHandler.
+func (h *handler[K]) OnAdd(obj any, initial bool) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return
+	}
+	cause := telemetry.Cause{Kind: telemetry.CauseAdded, NewRV: o.GetResourceVersion()}
+	if initial {
+		cause.Kind = telemetry.CauseStart
+	}
+	h.enqueue(cause, o, o)
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (h *handler[K]) OnUpdate(before, after any) {
+	old, ok := before.(metav1.Object)
+	o, is := after.(metav1.Object)
+	if !ok || !is {
+		return
+	}
+	cause := telemetry.Cause{Kind: telemetry.CauseModified, OldRV: old.GetResourceVersion(), NewRV: o.GetResourceVersion()}
+	if cause.OldRV == cause.NewRV {
+		cause.Kind = telemetry.CauseResync
+	} else if !h.queue.off() {
+		cause.Fields, cause.Manager = between(old, o), author(old, o)
+	}
+	h.enqueue(cause, o, old, o)
+}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (h *handler[K]) OnDelete(obj any) {
+	cause := telemetry.Cause{Kind: telemetry.CauseDeleted}
+	if t, lost := obj.(cache.DeletedFinalStateUnknown); lost {
+		cause.Kind, obj = telemetry.CauseTombstone, t.Obj
+	}
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return
+	}
+	cause.OldRV = o.GetResourceVersion()
+	h.enqueue(cause, nil, o)
+}
+
+// enqueue adds the keys of some versions of an object, each once. now is the one that
+// there is, nil for none.
+func (h *handler[K]) enqueue(cause telemetry.Cause, now metav1.Object, of ...metav1.Object) {
+	cause.At, cause.Object = time.Now(), line(h.kind+" "+of[0].GetName())
+	added := map[K]bool{}
+	for _, o := range of {
+		for _, key := range h.keys(o) {
+			if added[key] {
+				continue
+			}
+			added[key] = true
+			if k := h.queue.known; k != nil && h.kind == k.controller.loop.Kind {
+				k.saw(key, now)
+			}
+			h.queue.Because(cause).Add(key)
+		}
+	}
+}
+
+func between(old, o metav1.Object) []decision.Change { return nil }
+func author(old, o metav1.Object) string             { return "" }

@@ -1,0 +1,450 @@
+package instrument_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/instrument"
+)
+
+// lab is an instrumented controller of Disks, and an API server whose part a test plays.
+type lab struct {
+	t       *testing.T
+	journal *telemetry.Journal
+	control *instrument.Controller
+	queue   *instrument.Queue[string]
+	client  kubernetes.Interface
+}
+
+func newLab(t *testing.T, answer http.HandlerFunc) *lab {
+	loop := instrument.Loop("disk", "Disk")
+	x := &lab{t: t, journal: telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}})}
+	x.control = control(t, x.journal, loop)
+	x.queue = instrument.NewQueue[string](x.control, quick())
+	t.Cleanup(x.queue.ShutDown)
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	x.client = clientOf(t, &rest.Config{Host: server.URL, QPS: -1})
+	return x
+}
+
+func control(t testing.TB, r instrument.Recorder, loop decision.Loop) *instrument.Controller {
+	c, err := instrument.New(r, loop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func clientOf(t testing.TB, config *rest.Config) kubernetes.Interface {
+	config.Wrap(instrument.Transport)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// quick is a limiter that lets everything through after a millisecond.
+func quick() workqueue.TypedRateLimiter[string] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Millisecond)
+}
+
+// sync is one turn of a worker as client-go's examples have it.
+func (x *lab) sync(handle func(context.Context, string) error) *telemetry.Trace {
+	x.t.Helper()
+	key, shutdown := x.queue.Get()
+	if shutdown {
+		x.t.Fatal("the queue is shut down")
+	}
+	if err := x.queue.Sync(x.t.Context(), key, handle); err != nil {
+		x.queue.AddRateLimited(key)
+	} else {
+		x.queue.Forget(key)
+	}
+	x.queue.Done(key)
+	t, ok := x.journal.Get(x.journal.Last())
+	if !ok {
+		x.t.Fatal("the sync was not recorded")
+	}
+	return t
+}
+
+func disk(rv string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "data", UID: "d-1", ResourceVersion: rv}}
+}
+
+func said(t *telemetry.Trace) string { return t.Sentence.At(t.Ended) }
+
+// answers plays an API server that says the same to everybody.
+func answers(code int, o any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(o)
+	}
+}
+
+func refusal(code int, reason, message string) http.HandlerFunc {
+	return answers(code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(code), Reason: metav1.StatusReason(reason), Message: message})
+}
+
+func claim(rv string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeClaim", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "data-0", UID: "c-1", ResourceVersion: rv}}
+}
+
+// update is the one write of most of the syncs here.
+func (x *lab) update(ctx context.Context, _ string) error {
+	_, err := x.client.CoreV1().PersistentVolumeClaims("shop").Update(ctx, claim("11"), metav1.UpdateOptions{})
+	return err
+}
+
+// TestSync: everything that a sync is made of, in one.
+func TestSync(t *testing.T) {
+	x := newLab(t, answers(http.StatusOK, claim("12")))
+	h := x.queue.Handler("Disk", instrument.ObjectKey)
+	h.OnAdd(disk("7"), true)
+	changed := disk("8")
+	changed.Labels = map[string]string{"tier": "gold"}
+	h.OnUpdate(disk("7"), changed)
+	got := x.sync(func(ctx context.Context, key string) error {
+		if !instrument.Ask(ctx, "claim-fits", true, decision.Count("size", 5)) {
+			t.Error("the answer is not the one that was given")
+		}
+		instrument.Numbers(ctx, decision.Count("size", 5))
+		return x.update(ctx, key)
+	})
+	if got.Object != (telemetry.Object{Loop: "disk", Namespace: "shop", Name: "data"}) || got.UID != "d-1" || got.Result != telemetry.ResultWrote {
+		t.Errorf("%+v of %s: %s", got.Object, got.UID, got.Result)
+	}
+	if len(got.Causes) != 2 || got.Causes[0].Kind != telemetry.CauseStart || got.Causes[1].Kind != telemetry.CauseModified || got.Causes[1].OldRV != "7" || got.Causes[1].NewRV != "8" || got.Causes[1].Object != "Disk data" {
+		t.Errorf("causes: %+v", got.Causes)
+	}
+	want := []telemetry.Write{{Kind: "update", Object: "PersistentVolumeClaim data-0", State: decision.Written, On: "11", RV: "12", Question: "claim-fits"}}
+	writes := got.Writes(x.journal.Loops())
+	for i := range writes {
+		if writes[i].Took <= 0 {
+			t.Errorf("%s took no time", writes[i].Object)
+		}
+		writes[i].Took = 0
+	}
+	if diff := cmp.Diff(want, writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if want := "shop/data is settled: the last sync updated PersistentVolumeClaim data-0."; said(got) != want {
+		t.Errorf("it says %q, want %q", said(got), want)
+	}
+	if got.Phases.Act <= 0 || got.Leaf() != "claim-fits" || len(got.Numbers) != 1 {
+		t.Errorf("phases %+v, leaf %s, numbers %v", got.Phases, got.Leaf(), got.Numbers)
+	}
+	// The event of that write is its echo.
+	x.queue.Handler("PersistentVolumeClaim", func(metav1.Object) []string { return []string{"shop/data"} }).OnUpdate(claim("11"), claim("12"))
+	if echo := x.sync(func(context.Context, string) error { return nil }); len(echo.Causes) != 1 || echo.Causes[0].Sync != got.Seq {
+		t.Errorf("the echo of sync %d has the causes %+v", got.Seq, echo.Causes)
+	}
+}
+
+// TestAnswers: what becomes of a write by how it is answered, and what is said then.
+func TestAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		state  decision.State
+		result telemetry.Result
+		says   string
+	}{
+		"conflict":  {refusal(409, "Conflict", "the object has been modified"), decision.Conflicted, telemetry.ResultStale, "shop/data is waiting: another writer was first (the object has been modified). Tries again in"},
+		"taken":     {refusal(409, "AlreadyExists", "it exists"), decision.Refused, telemetry.ResultFailed, "shop/data has failed: the last sync returned an error (it exists). Tries again in"},
+		"forbidden": {refusal(403, "Forbidden", "exceeded quota: password=hunter2"), decision.Refused, telemetry.ResultFailed, "shop/data has failed: the last sync returned an error (exceeded quota: password=…). Tries again in"},
+		"no etcd":   {refusal(500, "ServerTimeout", "etcdserver: request timed out"), decision.Unknown, telemetry.ResultUnknown, "shop/data is waiting: no API server answered the last sync (etcdserver: request timed out)."},
+		"webhook":   {refusal(500, "InternalError", "failed calling webhook"), decision.Unknown, telemetry.ResultUnknown, "shop/data has failed: the last sync returned an error (failed calling webhook)."},
+		"no answer": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, decision.Unknown, telemetry.ResultUnknown, "shop/data has failed: the last sync returned an error ("},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newLab(t, c.answer)
+			x.queue.Add("shop/data")
+			got := x.sync(x.update)
+			writes := got.Writes(x.journal.Loops())
+			if len(writes) == 0 || writes[len(writes)-1].State != c.state || got.Result != c.result {
+				t.Errorf("%s: %+v", got.Result, writes)
+			}
+			if !strings.HasPrefix(said(got), c.says) {
+				t.Errorf("it says %q", said(got))
+			}
+			if got.Try.Number != 1 || got.Try.Next.IsZero() || got.Causes[0].Kind != telemetry.CauseAsked {
+				t.Errorf("try %+v for %+v", got.Try, got.Causes)
+			}
+			again := x.sync(func(context.Context, string) error { return nil })
+			if again.Causes[0].Kind != telemetry.CauseBackoff || again.Causes[0].Code != string(c.result) || again.Result != telemetry.ResultUnchanged {
+				t.Errorf("the next: %s, %+v", again.Result, again.Causes)
+			}
+		})
+	}
+}
+
+// TestTold: what is said of syncs that wrote nothing.
+func TestTold(t *testing.T) {
+	x := newLab(t, refusal(404, "NotFound", "none"))
+	held := decision.Held{Kind: "create", Target: decision.Ref{Kind: "Job", Name: "backup-1"}, Code: "window-closed", Unblocks: decision.Words{}.Say("when the window opens")}
+	for name, c := range map[string]struct {
+		handle func(context.Context) error
+		after  func(string)
+		says   string
+		code   string
+	}{
+		"nothing":  {says: "shop/data is settled: the last sync had nothing to write.", code: instrument.CodeSettled},
+		"requeued": {after: func(key string) { x.queue.AddAfter(key, time.Hour) }, says: "shop/data is settled: the last sync had nothing to write. Runs again in ", code: instrument.CodeAgain},
+		"retried":  {after: func(key string) { x.queue.AddRateLimited(key) }, says: "shop/data is waiting: the last sync had nothing to write and asked to run again. Tries again in", code: instrument.CodeAgain},
+		"held": {handle: func(ctx context.Context) error {
+			instrument.Ask(ctx, "window-open", false)
+			instrument.Hold(ctx, held)
+			return nil
+		}, says: "shop/data is waiting: it does not create Job backup-1 yet. Unblocks when the window opens.", code: "window-closed"},
+		"own words": {handle: func(ctx context.Context) error {
+			instrument.Say(ctx, decision.Sentence{Verb: "is", State: "frozen", Tone: decision.ToneNeutral, Code: "frozen", Lead: decision.Words{}.Say("somebody froze it")})
+			return nil
+		}, says: "shop/data is frozen: somebody froze it.", code: "frozen"},
+		"failed": {handle: func(context.Context) error { return errors.New("no token=abcdefghijklmnop") }, says: "shop/data has failed: the last sync returned an error (no token=…). It is not tried again before something changes.", code: instrument.CodeFailed},
+		"gone already": {handle: func(ctx context.Context) error {
+			err := x.client.CoreV1().PersistentVolumeClaims("shop").Delete(ctx, "data-0", metav1.DeleteOptions{})
+			return errors.Join(err, nil)
+		}, says: "shop/data has failed: the last sync returned an error (none)", code: instrument.CodeFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x.queue.Add("shop/data")
+			key, _ := x.queue.Get()
+			_ = x.queue.Sync(t.Context(), key, func(ctx context.Context, _ string) error {
+				if c.handle == nil {
+					return nil
+				}
+				return c.handle(ctx)
+			})
+			if c.after != nil {
+				c.after(key)
+			}
+			x.queue.Done(key)
+			got, _ := x.journal.Get(x.journal.Last())
+			if !strings.HasPrefix(said(got), c.says) || got.Sentence.Code != c.code {
+				t.Errorf("%s: %q", got.Sentence.Code, said(got))
+			}
+			if name == "held" {
+				v := got.Rounds[0].Verdict
+				if len(v.Held) != 1 || v.Held[0].Question != "window-open" || !v.Path[0].Holds {
+					t.Errorf("held: %+v on %+v", v.Held, v.Path)
+				}
+			}
+			x.queue.Forget(key)
+		})
+	}
+}
+
+// TestGone: an object that was deleted leaves the board with its last sync.
+func TestGone(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	h := x.queue.Handler("Disk", instrument.ObjectKey)
+	h.OnAdd(disk("7"), false)
+	x.sync(func(context.Context, string) error { return nil })
+	h.OnDelete(disk("8"))
+	got := x.sync(func(context.Context, string) error { return nil })
+	if !got.Gone || said(got) != "shop/data is gone: it was deleted." {
+		t.Errorf("gone: %v, %q", got.Gone, said(got))
+	}
+	if _, there := x.journal.Board().Get(got.Object); there {
+		t.Error("it is still on the board")
+	}
+}
+
+// TestPanic: a panic is recorded, and goes on.
+func TestPanic(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	x.queue.Add("shop/data")
+	key, _ := x.queue.Get()
+	func() {
+		defer x.queue.Done(key)
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic did not go on")
+			}
+		}()
+		_ = x.queue.Sync(t.Context(), key, func(context.Context, string) error { panic("boom") })
+	}()
+	if got, _ := x.journal.Get(1); got.Result != telemetry.ResultPanicked || said(got) != "shop/data has panicked: the handler of the last sync panicked (boom). It is not tried again before something changes." {
+		t.Errorf("%s: %q", got.Result, said(got))
+	}
+}
+
+// TestRequests: of which kind requests are, in JSON and in protobuf, and which are no writes.
+func TestRequests(t *testing.T) {
+	x := newLab(t, func(w http.ResponseWriter, r *http.Request) {
+		o := &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "p", ResourceVersion: "5"}}
+		if strings.Contains(r.Header.Get("Accept"), "protobuf") {
+			w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+			if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(o, w); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		answers(http.StatusOK, o)(w, r)
+	})
+	pods := x.client.CoreV1().Pods("shop")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", ResourceVersion: "4"}}
+	named := pod.DeepCopy()
+	named.Name = "web-1"
+	for name, c := range map[string]struct {
+		send func(ctx context.Context) error
+		want *telemetry.Write
+	}{
+		"create": {func(ctx context.Context) error { _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); return err }, &telemetry.Write{Kind: "create", Object: "Pod web-1", On: "4", RV: "5"}},
+		"update": {func(ctx context.Context) error { _, err := pods.Update(ctx, named, metav1.UpdateOptions{}); return err }, &telemetry.Write{Kind: "update", Object: "Pod web-1", On: "4", RV: "5"}},
+		"status": {func(ctx context.Context) error {
+			_, err := pods.UpdateStatus(ctx, named, metav1.UpdateOptions{})
+			return err
+		}, &telemetry.Write{Kind: "update-status", Object: "Pod web-1", On: "4", RV: "5"}},
+		"delete": {func(ctx context.Context) error { return pods.Delete(ctx, "web-1", metav1.DeleteOptions{}) }, &telemetry.Write{Kind: "delete", Object: "Pod web-1"}},
+		"patch": {func(ctx context.Context) error {
+			_, err := pods.Patch(ctx, "web-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"secret"}},"spec":{"priority":3}}`), metav1.PatchOptions{})
+			return err
+		}, &telemetry.Write{Kind: "patch", Object: "Pod web-1", RV: "5", Changes: []decision.Change{{Field: "metadata.labels.a"}, {Field: "spec.priority", To: "3"}}}},
+		"apply": {func(ctx context.Context) error {
+			_, err := pods.Patch(ctx, "web-1", types.ApplyPatchType, []byte(`{"kind":"Pod"}`), metav1.PatchOptions{})
+			return err
+		}, &telemetry.Write{Kind: "apply", Object: "Pod web-1", RV: "5"}},
+		"read": {func(ctx context.Context) error { _, err := pods.Get(ctx, "web-1", metav1.GetOptions{}); return err }, nil},
+		"dry run": {func(ctx context.Context) error {
+			_, err := pods.Create(ctx, pod, metav1.CreateOptions{DryRun: []string{"All"}})
+			return err
+		}, nil},
+		"event": {func(ctx context.Context) error {
+			_, err := x.client.CoreV1().Events("shop").Create(ctx, &corev1.Event{}, metav1.CreateOptions{})
+			return err
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x.queue.Add("shop/data")
+			got := x.sync(func(ctx context.Context, _ string) error { return c.send(ctx) })
+			var want []telemetry.Write
+			if c.want != nil {
+				c.want.State = decision.Written
+				want = append(want, *c.want)
+			}
+			writes := got.Writes(x.journal.Loops())
+			for i := range writes {
+				writes[i].Took = 0
+			}
+			if diff := cmp.Diff(want, writes); diff != "" {
+				t.Errorf("(-want +got):\n%s\n%s", diff, said(got))
+			}
+		})
+	}
+}
+
+// TestOff: without a recorder everything works and nothing is recorded.
+func TestOff(t *testing.T) {
+	c := control(t, (*telemetry.Journal)(nil), instrument.Loop("disk", "Disk"))
+	q := instrument.NewQueue[string](c, nil)
+	defer q.ShutDown()
+	q.Handler("Disk", instrument.ObjectKey).OnUpdate(disk("7"), disk("8"))
+	key, _ := q.Get()
+	ran := false
+	if err := q.Sync(t.Context(), key, func(ctx context.Context, key string) error {
+		ran = key == "shop/data" && instrument.Ask(ctx, "q", true)
+		return nil
+	}); err != nil || !ran {
+		t.Errorf("ran: %v, %v", ran, err)
+	}
+	q.Done(key)
+	if !c.Off() || c.State().Running {
+		t.Error("it is not switched off")
+	}
+}
+
+// TestNames: what no loop can be called is refused with what is wrong.
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ name, kind, want string }{{"Disk", "Disk", "no name for a loop"}, {"", "Disk", "no name for a loop"}, {"disk", "", "the kind of its objects is missing"}} {
+		if _, err := instrument.New(nil, instrument.Loop(c.name, c.kind)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q of kind %q: %v", c.name, c.kind, err)
+		}
+	}
+}
+
+// TestWorkers: workers have numbers of their own, and a shutdown waits for their keys.
+func TestWorkers(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	var keys []string
+	for i := range 3 {
+		x.queue.Add(fmt.Sprint("shop/", i))
+		key, _ := x.queue.Get()
+		keys = append(keys, key)
+	}
+	if s := x.control.State(); s.Queue.Workers != 3 || s.Queue.Busy != 3 || !s.Running {
+		t.Errorf("state: %+v", s)
+	}
+	var drained sync.WaitGroup
+	drained.Go(x.queue.ShutDownWithDrain)
+	for _, key := range keys {
+		x.queue.Done(key)
+	}
+	drained.Wait()
+	workers := map[int]bool{}
+	for seq := range x.journal.Last() {
+		got, _ := x.journal.Get(seq + 1)
+		workers[got.Worker] = true
+	}
+	if len(workers) != 3 || !x.queue.ShuttingDown() {
+		t.Errorf("workers %v, shutting down: %v", workers, x.queue.ShuttingDown())
+	}
+	if _, shutdown := x.queue.Get(); !shutdown {
+		t.Error("a key after the shutdown")
+	}
+}
+
+// BenchmarkSync is what recording costs a sync that does nothing, against client-go's own queue.
+func BenchmarkSync(b *testing.B) {
+	for name, r := range map[string]*telemetry.Journal{"off": nil, "recorded": telemetry.NewJournal(telemetry.JournalOptions{})} {
+		b.Run(name, func(b *testing.B) {
+			q := instrument.NewQueue[string](control(b, r, instrument.Loop("disk", "Disk")), nil)
+			defer q.ShutDown()
+			nothing := func(context.Context, string) error { return nil }
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Add("shop/data")
+				key, _ := q.Get()
+				_ = q.Sync(b.Context(), key, nothing)
+				q.Forget(key)
+				q.Done(key)
+			}
+		})
+	}
+	b.Run("client-go", func(b *testing.B) {
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+		defer q.ShutDown()
+		b.ReportAllocs()
+		for b.Loop() {
+			q.Add("shop/data")
+			key, _ := q.Get()
+			q.Forget(key)
+			q.Done(key)
+		}
+	})
+}
