@@ -5,6 +5,10 @@ const body = document.body
 const $ = (q, e = document) => e.querySelector(q)
 const $$ = (q, e = document) => [...e.querySelectorAll(q)]
 const args = new URLSearchParams(location.search)
+// The console may be mounted under any address; pages are known by what follows it.
+const base = new URL(body.dataset.root || '/', location)
+const pathOf = u => u.pathname.slice(base.pathname.length - 1) + u.search
+const visit = path => location.assign(new URL(path, base))
 
 // Theme: stored when chosen with the key, never by an address; theme.js sets it.
 const otherTheme = () => {
@@ -177,7 +181,7 @@ const sorted = order => {
   const gone = ids.filter(id => !order.includes(id)).length - fresh
   if (gone > 0) parts.push(gone + (gone > 1 ? ' are' : ' is') + ' no longer here')
   resort.hidden = !parts.length
-  const link = Object.assign(document.createElement('a'), {href: page, textContent: 'sort again'})
+  const link = Object.assign(document.createElement('a'), {href: new URL(page.slice(1), base), textContent: 'sort again'})
   resort.replaceChildren(parts.join(', ') + ', ', link)
   if (!rows.length && fresh) location.reload()
 }
@@ -225,7 +229,7 @@ document.addEventListener('visibilitychange', glance)
 const connect = () => {
   clearTimeout(timer)
   if (!page || state === 'paused' || socket) return
-  const s = socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live', 'loopscope.page.v1')
+  const s = socket = new WebSocket(new URL('live', base).href.replace(/^http/, 'ws'), 'loopscope.page.v1')
   s.onopen = () => {
     if (s !== socket) return
     tries = 0
@@ -274,14 +278,14 @@ const pause = () => {
 const step = (href, push = true) => {
   if (state !== 'live' || socket?.readyState !== 1) return location.assign(href)
   const u = new URL(href, location)
-  page = u.pathname + u.search
+  page = pathOf(u)
   stepped = Date.now()
   if (push) history.pushState(null, '', href)
   v = ''
   subscribe()
 }
 addEventListener('popstate', () => {
-  if (page && location.pathname === page.split('?')[0]) step(location.pathname + location.search, false)
+  if (page && pathOf(location).split('?')[0] === page.split('?')[0]) step(location.href, false)
   else location.reload()
 })
 document.addEventListener('click', e => {
@@ -318,7 +322,7 @@ const move = by => {
 const press = q => $(q)?.click()
 const copy = () => {
   const permalink = $('#permalink')
-  const u = new URL(permalink ? permalink.href : page || '', location)
+  const u = new URL(permalink ? permalink.href : page ? page.slice(1) : location, base)
   navigator.clipboard?.writeText(u.href).then(() => announce('Link copied'))
 }
 const open = () => press($('[data-row].at a.row') ? '[data-row].at a.row' : '#permalink')
@@ -341,11 +345,11 @@ const keys = {
   p: () => button && pause(),
   t: otherTheme,
   c: copy,
-  gd: () => location.assign('/deployments'),
-  gq: () => location.assign('/queues'),
-  ga: () => location.assign('/decisions'),
-  gh: () => location.assign('/history'),
-  gs: () => location.assign('/shadow'),
+  gd: () => visit('deployments'),
+  gq: () => visit('queues'),
+  ga: () => visit('decisions'),
+  gh: () => visit('history'),
+  gs: () => visit('shadow'),
 }
 let chord = ''
 addEventListener('keydown', e => {

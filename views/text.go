@@ -178,20 +178,44 @@ func nowOf(ctx context.Context) time.Time {
 	return now
 }
 
+type rootKey struct{}
+
+// WithPath makes the links of a page that is served at a path of the console lead to
+// the others from there, so that it does not matter under which address the console as a
+// whole is mounted. Without it links begin with a slash.
+func WithPath(ctx context.Context, path string) context.Context {
+	return context.WithValue(ctx, rootKey{}, strings.Repeat("../", max(0, strings.Count(path, "/")-1)))
+}
+
+// At is the address of a page of the console, as a link to it; what is no path is checked
+// as the address of anywhere.
+func At(ctx context.Context, address string) templ.SafeURL {
+	root, relative := ctx.Value(rootKey{}).(string)
+	path, ok := strings.CutPrefix(address, "/")
+	switch {
+	case !relative || !ok || strings.HasPrefix(path, "/"):
+		return templ.URL(address)
+	case root+path == "":
+		return "./"
+	default:
+		return templ.SafeURL(root + path)
+	}
+}
+
 // Words places a Text. It is written by hand because every space counts in it.
 func Words(t Text) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		now := nowOf(ctx)
 		var b strings.Builder
 		for _, r := range t {
-			r.write(&b, now)
+			r.write(ctx, &b, now)
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	})
 }
 
-func (r Run) write(b *strings.Builder, now time.Time) {
+func (r Run) write(ctx context.Context, b *strings.Builder, now time.Time) {
 	text := templ.EscapeString(r.at(now))
 	switch r.Kind {
 	case Strong:
@@ -207,7 +231,7 @@ func (r Run) write(b *strings.Builder, now time.Time) {
 	case Clock:
 		fmt.Fprintf(b, `<time datetime="%s" title="%[1]s">%s</time>`, absolute(r.At), text)
 	case Jump:
-		fmt.Fprintf(b, `<a href="%s">%s</a>`, templ.EscapeString(string(templ.URL(r.Href))), text)
+		fmt.Fprintf(b, `<a href="%s">%s</a>`, templ.EscapeString(string(At(ctx, r.Href))), text)
 	default:
 		b.WriteString(text)
 	}

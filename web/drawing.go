@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/safebytes"
 	"github.com/loopscope/loopscope/views"
 )
@@ -208,7 +209,8 @@ func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key, r.asO
 
 func (r *listRow) paint(ctx context.Context) (fragment, error) {
 	r.once.Do(func() {
-		r.f, r.err = render(context.WithoutCancel(ctx), r.id, views.OverviewRow(r.view()))
+		ctx := views.WithPath(context.WithoutCancel(ctx), decision.PathOf(r.entry.Trace.Loop))
+		r.f, r.err = render(ctx, r.id, views.OverviewRow(r.view()))
 	})
 	return r.f, r.err
 }

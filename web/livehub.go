@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/views"
 )
 
 // watchedPages are the pages that are being watched. Each is drawn by one goroutine
@@ -313,7 +314,7 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 	if err != nil {
 		return nil, err
 	}
-	if d, err = draw(ctx, p); err != nil {
+	if d, err = draw(views.WithPath(ctx, to.url.EscapedPath()), p); err != nil {
 		return nil, err
 	}
 	s.draws.made.Add(1)

@@ -76,7 +76,7 @@ func (s *Server) ask(r *http.Request) *query {
 }
 
 func (s *Server) query(ctx context.Context, u *url.URL, route *chi.Context, twin bool) *query {
-	q := &query{ctx: ctx, args: s.pages[route.RoutePattern()].known(u.Query()), url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
+	q := &query{ctx: views.WithPath(ctx, u.EscapedPath()), args: s.pages[route.RoutePattern()].known(u.Query()), url: u, path: u.Path, route: route.RoutePattern(), now: s.opts.Now(), twin: twin,
 		namespace: route.URLParam("namespace"), name: route.URLParam("name"),
 		loop: route.URLParam("loop"), epoch: route.URLParam("epoch"), seq: route.URLParam("seq")}
 	defer func() { q.object = telemetry.Object{Loop: loopAt(q.path), Namespace: q.namespace, Name: q.name} }()

@@ -2,11 +2,16 @@ package web
 
 import (
 	"encoding/json"
+	"html"
 	"io"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/a-h/templ"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -36,7 +41,32 @@ func getWithin(t testing.TB, patience time.Duration, base, path string, header .
 	if err != nil {
 		t.Fatal(err)
 	}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+		return res, resolved(string(b), req.URL)
+	}
 	return res, string(b)
+}
+
+// linkOf finds what leads somewhere else, as pages write it: from where they are.
+var linkOf = regexp.MustCompile(`( (?:href|src|action)=")((?:\.\./|\./|[a-z])[^"]*)"`)
+
+// resolved is a page whose links begin with a slash, as a browser takes them.
+func resolved(page string, at *url.URL) string {
+	return linkOf.ReplaceAllStringFunc(page, func(attribute string) string {
+		m := linkOf.FindStringSubmatch(attribute)
+		to, err := url.Parse(html.UnescapeString(m[2]))
+		if err != nil || to.IsAbs() {
+			return attribute
+		}
+		return m[1] + templ.EscapeString(at.ResolveReference(to).RequestURI()+anchorOf(to)) + `"`
+	})
+}
+
+func anchorOf(u *url.URL) string {
+	if u.Fragment == "" {
+		return ""
+	}
+	return "#" + u.EscapedFragment()
 }
 
 // story is a console with every golden of both loops and a stuck rollout in it.

@@ -85,7 +85,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, twin bool, err err
 	f.Crumbs = []views.Link{listLink(s.first()), {Text: strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)}}
 	f.Keys = commonKeys
 	var b bytes.Buffer
-	if err := views.Page(f, views.ProblemBody(e.Problem)).Render(views.WithNow(r.Context(), q.now), &b); err != nil {
+	if err := views.Page(f, views.ProblemBody(e.Problem)).Render(views.WithNow(views.WithPath(r.Context(), r.URL.EscapedPath()), q.now), &b); err != nil {
 		s.opts.Logger.Error("render error page", "err", err)
 		newAnswer(r, e.Status, "text/plain; charset=utf-8", []byte(e.Heading+"\n")).write(w, r)
 		return

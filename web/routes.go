@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
 )
 
 // routes is every address that the console answers, and nothing else is
@@ -101,7 +102,9 @@ func (s *Server) routes() chi.Router {
 
 // front leads to the first list.
 func (s *Server) front(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, s.all().Href, http.StatusFound)
+	// http.Redirect would lead to the root of the host, where the console may not be.
+	w.Header().Set("Location", string(views.At(views.WithPath(r.Context(), "/"), s.all().Href)))
+	w.WriteHeader(http.StatusFound)
 }
 
 // route is what is served at a pattern.
