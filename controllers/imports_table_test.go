@@ -55,7 +55,7 @@ var (
 	}
 	wording    = allowance{"telemetry/prose", "plurals, lists and clipping"}
 	cleaning   = allowance{"telemetry/safetext", "what no terminal may be told"}
-	masking    = allowance{"controllers/redact", "what no record may hold"}
+	masking    = allowance{"telemetry/redact", "what no record may hold"}
 	sending    = allowance{"telemetry/safebytes", "what no reader may be sent"}
 	traces     = allowance{"telemetry", "traces and the journal"}
 	queueing   = allowance{"telemetry/queue", "the queue that knows why a key is in it"}
@@ -73,7 +73,7 @@ var rules = []rule{
 	{pkg: "telemetry/decision", pure: true, why: "the vocabulary stands below everything but English", ours: []allowance{wording}},
 	{pkg: "controllers/diagnosis", pure: true, why: "words of the cluster in, causes out", ours: []allowance{vocabulary, wording}},
 	{pkg: "telemetry/safetext", pure: true, why: "it knows characters alone"},
-	{pkg: "controllers/redact", pure: true, why: "it knows texts alone, and what hides in them", ours: []allowance{cleaning}},
+	{pkg: "telemetry/redact", pure: true, why: "it knows texts alone, and what hides in them", ours: []allowance{cleaning}},
 	{pkg: "controllers/agreement", pure: true, why: "it compares words, for tests alone", ours: []allowance{vocabulary, causesOf, wording}},
 	{pkg: "controllers/rollingupdate", pure: true, why: "arithmetic needs no vocabulary but its own", ours: []allowance{wording}},
 	{pkg: "controllers/replicaset", pure: true, why: "it decides by its snapshot alone", ours: []allowance{vocabulary, causesOf, wording}},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )

@@ -5,7 +5,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // newLogger writes the log of a program that runs on. Errors repeat what API servers,

@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 func main() {

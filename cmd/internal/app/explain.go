@@ -15,7 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loopscope/loopscope/controllers/redact"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // masks have what is left of a text, to the letter.
