@@ -13,6 +13,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // act carries out the actions in order, in runs that share a discipline, and
@@ -108,7 +109,7 @@ func (p panicked) Error() string { return fmt.Sprint("panic: ", p.what) }
 func (l *Loop) withRecover(send func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", redacted(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			l.opts.Logger.Error("Request panicked", "controller", l.name, "panic", redact.Message(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = panicked{p}
 		}
 	}()

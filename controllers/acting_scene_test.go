@@ -18,6 +18,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 )
 
 // actingAt is the instant of every scene.
@@ -61,7 +62,7 @@ func newScene(t *testing.T, loop string, over transport) *scene {
 		server.URL = closedPort
 	}
 	s := &scene{t: t, server: server, clock: testclock.NewFakeClock(actingAt), record: &recording{}}
-	s.opts = Options{Clock: s.clock, Recorder: s.record, Ledger: NewLedger(s.clock), Managers: NewManagers(), Signature: "loopscope",
+	s.opts = Options{Clock: s.clock, Recorder: s.record, Ledger: NewLedger(s.clock), Managers: changes.NewManagers(), Signature: "loopscope",
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	s.build(loop)
 	return s

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // credentialForms are ways to write a credential: what stands before and after it. Each
@@ -50,51 +51,6 @@ func TestNoCredentialIsRecorded(t *testing.T) {
 	}
 }
 
-// TestPullSecretsWithLogins: the name of a pull secret that is a login, a value of a
-// selector and a revision are masked where they stand alone, and what is known is kept.
-func TestPullSecretsWithLogins(t *testing.T) {
-	for told, want := range map[string]string{
-		keyed("imagePullSecrets", "user:hunter2@registry.example"): "imagePullSecrets[…@registry.example]",
-		keyed("imagePullSecrets", "regcred"):                       "imagePullSecrets[regcred]",
-		foreignLine("app=web,token=hunter2"):                       "app=web,token=…",
-		foreignLine("password in (a,hunter2)"):                     "password in (…)",
-		foreignNumber("12"):                                        "12",
-		foreignNumber("hunter2"):                                   "…",
-		foreignNumbers("1,hunter2,3"):                              "1,…,3",
-		imageName("nginx#token=hunter2"):                           "nginx#…",
-		imageName("nginx;token=hunter2"):                           "nginx;…",
-	} {
-		if told != want {
-			t.Errorf("%q, want %q", told, want)
-		}
-	}
-}
-
-// TestLongWordsAreCutBetweenWords: a credential that the bound divides is not half told.
-func TestLongWordsAreCutBetweenWords(t *testing.T) {
-	for n := longestRead - 40; n < longestRead+5; n++ {
-		got := redacted(strings.Repeat("password=hunter2 ", 100) + strings.Repeat("x", n-1700) + " ghp_aaaaaaaaaahunter2aaaaaaaaaaaaa")
-		if strings.Contains(got, "hunter") || !strings.HasSuffix(got, "…") || len(got) > maxMessageBytes {
-			t.Fatalf("%d: it ends with %q", n, got[len(got)-60:])
-		}
-	}
-}
-
-// TestLoginBehindTheCut: a word that is longer than what is read is not told, as its
-// login is known by the @ behind it.
-func TestLoginBehindTheCut(t *testing.T) {
-	for text, want := range map[string]string{
-		"Get https://user:hunter2" + strings.Repeat("x", longestRead) + "@host.example/: EOF":                                  "Get…",
-		"https://user:hunter2" + strings.Repeat("x", longestRead) + "@host.example/":                                           "…",
-		"a\nuser:hunter2" + strings.Repeat("x", longestRead) + "@host.example/app:1 and more words":                            "a…",
-		"word " + strings.Repeat("x", maxMessageBytes) + " user:hunter2" + strings.Repeat("x", longestRead) + "@host.example/": "word " + strings.Repeat("x", maxMessageBytes-len("word …")) + "…",
-	} {
-		if got := redacted(text); got != want {
-			t.Errorf("it is told as %q", got)
-		}
-	}
-}
-
 // TestConditionsAlikeAreRepeatedApart: two conditions whose masked words are the same are
 // each published as they were, and so are revisions that are no numbers.
 func TestConditionsAlikeAreRepeatedApart(t *testing.T) {
@@ -120,7 +76,7 @@ func TestConditionsAlikeAreRepeatedApart(t *testing.T) {
 	}
 	rs := &appsv1.ReplicaSet{}
 	rs.Annotations = map[string]string{annotationHistory: "1,token=x"}
-	stamp(rs.Annotations, &decision.Stamp{History: foreignNumbers("1,token=x") + ",2"})
+	stamp(rs.Annotations, &decision.Stamp{History: redact.Numbers("1,token=x") + ",2"})
 	if got := rs.Annotations[annotationHistory]; got != "1,token=x,2" {
 		t.Errorf("the list of revisions is written as %q", got)
 	}

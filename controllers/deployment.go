@@ -17,6 +17,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/queue"
 )
@@ -124,25 +125,25 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 				if old.UID != d.UID { // Deleted and created again between two looks.
 					b.forget(old)
 				}
-				changes := deploymentFields(old, d)
-				b.Enqueue(keyOf(d), modified(kindDeployment, old, d, changes, b.author(old, d, changes), b.now()))
+				changed := deploymentFields(old, d)
+				b.Enqueue(keyOf(d), changes.Modified(kindDeployment, old, d, changed, b.author(old, d, changed), b.now()))
 			}
 		},
 		DeleteFunc: func(obj any) {
-			d, tombstone, ok := unwrap[*appsv1.Deployment](obj)
+			d, tombstone, ok := changes.Unwrap[*appsv1.Deployment](obj)
 			if !ok {
 				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindDeployment)
 				return
 			}
 			b.forget(d)
-			b.Enqueue(keyOf(d), deleted(kindDeployment, d, tombstone, b.now()))
+			b.Enqueue(keyOf(d), changes.Deleted(kindDeployment, d, tombstone, b.now()))
 		},
 	}
 }
 
 // forget drops what is remembered of a Deployment that is gone.
 func (b *deploymentController) forget(d *appsv1.Deployment) {
-	b.opts.Managers.forget(d.UID)
+	b.opts.Managers.Forget(d.UID)
 	b.opts.Ledger.forget(d.UID)
 	b.forgetKey(keyOf(d))
 }
@@ -177,12 +178,12 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			rs, tombstone, ok := unwrap[*appsv1.ReplicaSet](obj)
+			rs, tombstone, ok := changes.Unwrap[*appsv1.ReplicaSet](obj)
 			if !ok {
 				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindReplicaSet)
 				return
 			}
-			b.opts.Managers.forget(rs.UID) // The ReplicaSet loop may not run beside this one.
+			b.opts.Managers.Forget(rs.UID) // The ReplicaSet loop may not run beside this one.
 			b.opts.Ledger.forget(rs.UID)
 			b.sizes.forget(rs.UID)
 			b.replicaSetDeleted(rs, tombstone)
@@ -191,8 +192,8 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 }
 
 func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
-	changes := replicaSetFields(old, rs)
-	cause := modified(kindReplicaSet, old, rs, changes, b.author(old, rs, changes), b.now())
+	changed := replicaSetFields(old, rs)
+	cause := changes.Modified(kindReplicaSet, old, rs, changed, b.author(old, rs, changed), b.now())
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
 	moved := !sameRef(before, after)
 	if moved && before != nil {
@@ -213,7 +214,7 @@ func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 
 func (b *deploymentController) replicaSetDeleted(rs *appsv1.ReplicaSet, tombstone bool) {
 	if d := b.resolve(rs.Namespace, metav1.GetControllerOf(rs)); d != nil {
-		b.Enqueue(keyOf(d), deleted(kindReplicaSet, rs, tombstone, b.now()))
+		b.Enqueue(keyOf(d), changes.Deleted(kindReplicaSet, rs, tombstone, b.now()))
 	}
 }
 
@@ -269,7 +270,7 @@ func (b *deploymentController) podHandler() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if pod, tombstone, ok := unwrap[*corev1.Pod](obj); ok {
+			if pod, tombstone, ok := changes.Unwrap[*corev1.Pod](obj); ok {
 				b.podGone(pod, tombstone)
 			}
 		},
@@ -290,7 +291,7 @@ func (b *deploymentController) podReason(old, pod *corev1.Pod) {
 	if d == nil {
 		return
 	}
-	cause := modified(kindPod, old, pod, podFields(old, pod), "", b.now())
+	cause := changes.Modified(kindPod, old, pod, podFields(old, pod), "", b.now())
 	cause.Kind = telemetry.CausePodReason
 	if delay := b.wakes.delay(keyOf(d), b.now()); delay > 0 {
 		b.queue.EnqueueAfter(keyOf(d), cause, delay)
@@ -306,7 +307,7 @@ func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
 	}
 	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
 	if ends := b.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
-		b.Enqueue(keyOf(d), deleted(kindPod, pod, tombstone, b.now()))
+		b.Enqueue(keyOf(d), changes.Deleted(kindPod, pod, tombstone, b.now()))
 	}
 }
 

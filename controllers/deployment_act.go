@@ -17,6 +17,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
@@ -219,7 +220,7 @@ func stamp(annotations map[string]string, s *decision.Stamp) {
 // verbatimHistory puts back what a list of revisions was before a revision was added, where
 // the record holds other words.
 func verbatimHistory(was, next string) string {
-	if added, found := strings.CutPrefix(next, foreignNumbers(was)); found && was != "" {
+	if added, found := strings.CutPrefix(next, redact.Numbers(was)); found && was != "" {
 		return was + added
 	}
 	return next

@@ -20,6 +20,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // The annotations by which a Deployment and its ReplicaSets are tied ([G-2]).
@@ -116,11 +117,11 @@ func (t *deploymentSync) fill() {
 	s.Generation, s.Deleting, s.Paused = d.Generation, d.DeletionTimestamp != nil, d.Spec.Paused
 	s.Want, s.MinReady = int64(defaultToOne(d.Spec.Replicas)), int64(d.Spec.MinReadySeconds)
 	s.Deadline, s.HistoryLimit = limited(d.Spec.ProgressDeadlineSeconds), limited(d.Spec.RevisionHistoryLimit)
-	s.Strategy = foreignLine(string(d.Spec.Strategy.Type))
+	s.Strategy = redact.Line(string(d.Spec.Strategy.Type))
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		s.MaxSurge, s.MaxUnavailable = intOrPercent(r.MaxSurge), intOrPercent(r.MaxUnavailable)
 	}
-	s.Revision, s.RollbackTo = t.redactNumber(d.Annotations[annotationRevision]), foreignNumber(d.Annotations[annotationRollback])
+	s.Revision, s.RollbackTo = t.redactNumber(d.Annotations[annotationRevision]), redact.Number(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
 	s.Status, s.Held = t.status(&d.Status), t.controller.deferred.of(t.key, d.UID)
 	s.Lag = t.controller.opts.Ledger.lags.longest()
@@ -155,10 +156,10 @@ func (t *deploymentSync) selector() labels.Selector {
 	s.SelectsAll = d.Spec.Selector != nil && equality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{})
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
-		s.SelectorError = redacted(err.Error())
+		s.SelectorError = redact.Message(err.Error())
 		return labels.Nothing()
 	}
-	s.Selector = foreignLine(selector.String())
+	s.Selector = redact.Line(selector.String())
 	return selector
 }
 
@@ -193,8 +194,8 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
 		Terminating: toInt(rs.Status.TerminatingReplicas),
 		Failure:     t.replicaFailure(rs),
-		Revision:    t.redactNumber(rs.Annotations[annotationRevision]), History: foreignNumbers(rs.Annotations[annotationHistory]),
-		Desired: foreignNumber(rs.Annotations[annotationDesired]), Max: foreignNumber(rs.Annotations[annotationMax]),
+		Revision:    t.redactNumber(rs.Annotations[annotationRevision]), History: redact.Numbers(rs.Annotations[annotationHistory]),
+		Desired: redact.Number(rs.Annotations[annotationDesired]), Max: redact.Number(rs.Annotations[annotationMax]),
 		Images: images(&rs.Spec.Template.Spec),
 	}
 	if least := t.controller.sizes.minimum(rs.UID, sizeAt{rs.Generation, out.Replicas}, out.ObservedGeneration); least < out.Replicas {
@@ -210,7 +211,7 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 func (t *deploymentSync) fillPods(rs *deployment.ReplicaSet) {
 	for _, p := range podsOf(t.controller.pods, t.d.Namespace, kindReplicaSet, rs.Name, rs.UID) {
 		if d := disruption(p); isRecent(d, t.s.Now) {
-			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: foreignLine(p.Spec.NodeName), Disruption: *d})
+			rs.Disrupted = append(rs.Disrupted, decision.DisruptedPod{Name: p.Name, Created: p.CreationTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), Disruption: *d})
 		}
 		if podFinished(p) {
 			continue
@@ -254,7 +255,7 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 	w := podWaitOf(p)
 	restarted, _ := restarts(p)
 	return deployment.Pod{
-		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: foreignLine(string(p.Status.Phase)), Node: foreignLine(p.Spec.NodeName),
+		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: redact.Line(string(p.Status.Phase)), Node: redact.Line(p.Spec.NodeName),
 		Ready: podReady(p), ReadySince: podReadySince(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, Restarts: restarted, ContainerState: w.container,
 	}
@@ -367,7 +368,7 @@ func intOrPercent(v *intstr.IntOrString) *deployment.IntOrPercent {
 	case v == nil:
 		return nil
 	case v.Type == intstr.String:
-		return &deployment.IntOrPercent{Percent: foreignLine(v.StrVal)}
+		return &deployment.IntOrPercent{Percent: redact.Line(v.StrVal)}
 	default:
 		return &deployment.IntOrPercent{Int: int64(v.IntVal)}
 	}

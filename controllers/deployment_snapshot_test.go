@@ -421,7 +421,7 @@ func TestOtherWriter(t *testing.T) {
 	live.Labels = map[string]string{"a": "1"}
 	l := newCaches(t).deployments.Loop
 	got := otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
-	if diff := cmp.Diff(&decision.Writer{RV: "2", Fields: []string{pathDeletion, "metadata.labels[a]"}}, got); diff != "" {
+	if diff := cmp.Diff(&decision.Writer{RV: "2", Fields: []string{"metadata.deletionTimestamp", "metadata.labels[a]"}}, got); diff != "" {
 		t.Errorf("deleted (-want +got):\n%s", diff)
 	}
 	live.DeletionTimestamp = nil

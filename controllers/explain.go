@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/queue"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // ExplainDeployment observes one Deployment of a live cluster, decides once and
@@ -24,7 +25,7 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 	l := &Loop{name: deployment.Loop.Name, opts: opts, client: client, queue: queue.New(queue.Options[string]{Clock: opts.Clock})}
 	stores, err := readOnce(ctx, client, namespace, name)
 	if err != nil {
-		return nil, RedactError(err)
+		return nil, redact.Error(err)
 	}
 	l.controller = &deploymentController{
 		Loop:        l,

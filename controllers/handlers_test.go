@@ -351,7 +351,7 @@ func TestCausesOfWhatBelongsToOthers(t *testing.T) {
 	}
 	caches.add(t, deploymentNamed("web", "d", ""), sized("2", 5))
 	for rv, manager := range map[string]string{"1": "helm", "2": "kubectl"} {
-		caches.deployments.opts.Managers.remember("r", rv, []metav1.ManagedFieldsEntry{signedBy(manager, "", 1, `{"f:spec":{"f:replicas":{}}}`)})
+		seenByInformers(t, caches.deployments.Loop, "r", rv, []metav1.ManagedFieldsEntry{signedBy(manager, "", 1, `{"f:spec":{"f:replicas":{}}}`)})
 	}
 	reason := decision.Change{Field: "status.reason", From: "ContainerCreating", To: "ErrImagePull"}
 	caches.deployments.replicaSetHandler().OnUpdate(sized("1", 3), sized("2", 5))
@@ -381,9 +381,9 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.deployments
 	b.opts.Ledger.written(entry{uid: "old", resource: resourceDeployments, rv: "9"})
-	b.opts.Managers.remember("old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
+	seenByInformers(t, b.Loop, "old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
 	b.deploymentHandler().OnUpdate(deploymentNamed("web", "old", ""), deploymentNamed("web", "new", ""))
-	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.at("old", "8") != nil {
+	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.Len() != 0 {
 		t.Error("writes or managers of the old Deployment are kept")
 	}
 	b.unresolved.add("shop/web")
@@ -503,7 +503,7 @@ func TestWhoMadeAnObject(t *testing.T) {
 	}{{"made", false, false, "helm"}, {"there at the start", true, false, ""}, {"made by us", false, true, ""}} {
 		b := newCaches(t).deployments
 		d := deploymentNamed("web", "d", "")
-		b.opts.Managers.remember("d", "1", []metav1.ManagedFieldsEntry{signedBy("helm", "", 1, "{}")})
+		seenByInformers(t, b.Loop, "d", "1", []metav1.ManagedFieldsEntry{signedBy("helm", "", 1, "{}")})
 		if c.ours {
 			b.opts.Ledger.written(deploymentEntry(d))
 		}
@@ -511,4 +511,20 @@ func TestWhoMadeAnObject(t *testing.T) {
 			t.Errorf("%s: by %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// seenByInformers has a loop know who signed a version of an object.
+func seenByInformers(t *testing.T, l *Loop, uid types.UID, rv string, entries []metav1.ManagedFieldsEntry) {
+	t.Helper()
+	_, err := l.opts.Managers.Strip(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: rv, ManagedFields: entries}})
+	check(t, err)
+}
+
+// signedBy is an entry of managedFields; at 0 has no time.
+func signedBy(manager, subresource string, at int64, fields string) metav1.ManagedFieldsEntry {
+	f := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}
+	if at != 0 {
+		f.Time = &metav1.Time{Time: time.Unix(at, 0)}
+	}
+	return f
 }

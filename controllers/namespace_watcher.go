@@ -12,6 +12,9 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/telemetry/changes"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
@@ -35,7 +38,7 @@ func (e *namespaceWatcher) run(ctx context.Context) {
 	defer stop()
 	informer := metadatainformer.NewFilteredMetadataInformer(e.client, namespaceResource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	if err := e.prepare(informer, stop); err != nil {
-		e.logger.Error("Namespaces are not watched", "error", redacted(err.Error()))
+		e.logger.Error("Namespaces are not watched", "error", redact.Message(err.Error()))
 		return
 	}
 	informer.RunWithContext(ctx)
@@ -45,7 +48,7 @@ func (e *namespaceWatcher) prepare(informer cache.SharedIndexInformer, stop func
 	transforms := informer.SetTransform(metadataOnly)
 	handles := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
-			e.logger.Info("Namespaces are not watched", "error", redacted(err.Error()))
+			e.logger.Info("Namespaces are not watched", "error", redact.Message(err.Error()))
 			stop()
 		}
 	})
@@ -56,7 +59,7 @@ func (e *namespaceWatcher) prepare(informer cache.SharedIndexInformer, stop func
 			e.observe(was, obj)
 		},
 		DeleteFunc: func(obj any) {
-			if ns, _, ok := unwrap[*metav1.PartialObjectMetadata](obj); ok {
+			if ns, _, ok := changes.Unwrap[*metav1.PartialObjectMetadata](obj); ok {
 				e.known.markDeleted(ns.Name, e.clock.Now())
 			}
 		},

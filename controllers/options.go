@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 )
 
 // Mode says whether a loop writes.
@@ -48,7 +49,7 @@ type Options struct {
 	// Ledger must be one and the same for all loops of a process. Default: a new one.
 	Ledger *Ledger
 	// Managers is the table that the informers' transform fills. Default: an empty one.
-	Managers *Managers
+	Managers *changes.Managers
 	// Signature is the field manager that the API server takes this process's writes
 	// for. What it did not write is never ascribed to that name. Default: none.
 	Signature string
@@ -91,7 +92,7 @@ func (o Options) withDefaults() Options {
 		o.Ledger = NewLedger(o.Clock)
 	}
 	if o.Managers == nil {
-		o.Managers = NewManagers()
+		o.Managers = changes.NewManagers()
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

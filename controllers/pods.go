@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // podController is the name of the pod index that upstream's controllers use:
@@ -104,7 +106,7 @@ func restarts(p *corev1.Pod) (regular, sidecar int64) {
 func images(spec *corev1.PodSpec) []string {
 	list := make([]string, 0, len(spec.Containers))
 	for _, c := range spec.Containers {
-		list = append(list, imageName(c.Image))
+		list = append(list, redact.Image(c.Image))
 	}
 	return list
 }

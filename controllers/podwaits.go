@@ -11,6 +11,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // reasonNodeNotReady is the reason of a pod whose containers are ready and which is
@@ -33,12 +34,12 @@ func podWaitOf(p *corev1.Pod) podWait {
 		return podWait{}
 	}
 	if c := podCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return podWait{reason: redacted(c.Reason), message: redacted(c.Message), since: c.LastTransitionTime.UTC()}
+		return podWait{reason: redact.Message(c.Reason), message: redact.Message(c.Message), since: c.LastTransitionTime.UTC()}
 	}
 	w := podWait{since: p.CreationTimestamp.UTC()}
 	c := podCondition(p, corev1.PodReady)
 	if c != nil {
-		w.reason, w.message, w.since = redacted(c.Reason), redacted(c.Message), c.LastTransitionTime.UTC()
+		w.reason, w.message, w.since = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
 	}
 	if nodeUnreachable(p) {
 		w.reason = reasonNodeNotReady
@@ -48,12 +49,12 @@ func podWaitOf(p *corev1.Pod) podWait {
 	if !found {
 		return w
 	}
-	w.container, w.image = worst.state(), imageName(worst.status.Image)
+	w.container, w.image = worst.state(), redact.Image(worst.status.Image)
 	switch state := &worst.status.State; {
 	case state.Waiting != nil && state.Waiting.Reason != "":
-		w.reason, w.message, w.since = redacted(state.Waiting.Reason), redacted(state.Waiting.Message), p.CreationTimestamp.UTC()
+		w.reason, w.message, w.since = redact.Message(state.Waiting.Reason), redact.Message(state.Waiting.Message), p.CreationTimestamp.UTC()
 	case state.Terminated != nil:
-		w.reason, w.message = redacted(state.Terminated.Reason), ""
+		w.reason, w.message = redact.Message(state.Terminated.Reason), ""
 	}
 	return w
 }
@@ -138,7 +139,7 @@ func (c container) severity() int {
 // state is what the record holds of the container.
 func (c container) state() decision.ContainerState {
 	s := c.status
-	out := decision.ContainerState{Container: redacted(s.Name), Role: c.role}
+	out := decision.ContainerState{Container: redact.Message(s.Name), Role: c.role}
 	ended := s.LastTerminationState.Terminated
 	switch {
 	case s.State.Running != nil:
@@ -158,18 +159,18 @@ func (c container) state() decision.ContainerState {
 // exit leaves out the message of a container that ran: it is the program's own, and
 // may be anything.
 func exit(t *corev1.ContainerStateTerminated, restarts int32) *decision.Exit {
-	e := &decision.Exit{Code: int64(t.ExitCode), Signal: int64(t.Signal), Reason: redacted(t.Reason), Restarts: int64(restarts), At: t.FinishedAt.UTC()}
+	e := &decision.Exit{Code: int64(t.ExitCode), Signal: int64(t.Signal), Reason: redact.Message(t.Reason), Restarts: int64(restarts), At: t.FinishedAt.UTC()}
 	if t.Reason == "StartError" || t.Reason == "ContainerCannotRun" {
-		e.Message = redacted(t.Message)
+		e.Message = redact.Message(t.Message)
 	}
 	return e
 }
 
 // terminatingPod describes a terminating pod.
 func terminatingPod(p *corev1.Pod) decision.TerminatingPod {
-	out := decision.TerminatingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: foreignLine(p.Spec.NodeName), NodeGone: nodeUnreachable(p)}
+	out := decision.TerminatingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), NodeGone: nodeUnreachable(p)}
 	for _, f := range p.Finalizers {
-		out.Finalizers = append(out.Finalizers, redacted(f))
+		out.Finalizers = append(out.Finalizers, redact.Message(f))
 	}
 	return out
 }
@@ -192,10 +193,10 @@ func disruption(p *corev1.Pod) *decision.Disruption {
 	}
 	var d decision.Disruption
 	if c := podCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
-		d.Target, d.Message, d.At = redacted(c.Reason), redacted(c.Message), c.LastTransitionTime.UTC()
+		d.Target, d.Message, d.At = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
 	}
 	if failed && p.Status.Reason != "" {
-		d.Reason, d.Message = redacted(p.Status.Reason), redacted(p.Status.Message)
+		d.Reason, d.Message = redact.Message(p.Status.Reason), redact.Message(p.Status.Message)
 	}
 	if d.Target == "" && d.Reason == "" {
 		return nil

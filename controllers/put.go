@@ -51,15 +51,14 @@ func otherWriter[T metav1.Object](l *Loop, was T, read func() (T, error), fields
 	if err != nil {
 		return nil
 	}
-	changes := fields(was, live)
-	before := l.opts.Managers.at(was.GetUID(), was.GetResourceVersion())
-	manager := l.others(l.opts.Managers.authors(before, entriesOf(live.GetManagedFields(), before), changes))
-	return &decision.Writer{Manager: manager, RV: live.GetResourceVersion(), Fields: names(changes)}
+	changed := fields(was, live)
+	manager := l.others(l.opts.Managers.WroteSince(was, live, changed))
+	return &decision.Writer{Manager: manager, RV: live.GetResourceVersion(), Fields: names(changed)}
 }
 
-func names(changes []decision.Change) []string {
-	list := make([]string, 0, len(changes))
-	for _, c := range changes {
+func names(changed []decision.Change) []string {
+	list := make([]string, 0, len(changed))
+	for _, c := range changed {
 		list = append(list, c.Field)
 	}
 	return list

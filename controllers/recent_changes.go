@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -143,7 +144,7 @@ func (l *objectChanges) observe(t *telemetry.Trace) {
 				l.resize = l.resize.then(name, f, authorsOf(c))
 			case f.Field == pathReplicas:
 				rescaled = true
-			case kind == kindDeployment && (f.Field == pathTemplate || f.Field == pathRollback):
+			case kind == kindDeployment && (f.Field == changes.PathTemplate || f.Field == pathRollback):
 				l.template = authorsOf(c)
 			}
 		}

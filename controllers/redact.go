@@ -2,87 +2,12 @@ package controllers
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
-
-// maxMessageBytes bounds the words of others that the record keeps of one
-// message, in bytes. Nothing reads further than that, and a webhook may say as
-// much as it likes.
-const maxMessageBytes = 2 << 10
-
-// longestRead bounds what is read of one message, in bytes: whatever is masked, enough is left.
-const longestRead = 8 << 10
-
-// redacted is the words of somebody else as the record may hold them: nothing that is
-// not for reading (safetext), no credential (redact), and a bearable length. Words
-// that went through it once come out of it the same.
-func redacted(text string) string {
-	text, cut := begun(text)
-	text = redact.Text(text)
-	if len(text) > maxMessageBytes {
-		text, cut = prose.Head(text, maxMessageBytes-len(prose.Ellipsis)), true
-	}
-	if cut {
-		text += prose.Ellipsis
-	}
-	return text
-}
-
-// begun is what is read of a text. It ends between two words: half a credential would
-// not be known for one, a login by nothing but the @ behind it. So a word that goes on
-// behind the end is left out, however long.
-func begun(text string) (begin string, cut bool) {
-	if len(text) <= longestRead {
-		return text, false
-	}
-	return text[:max(0, strings.LastIndexAny(text[:longestRead], " \n\t"))], true
-}
-
-// foreignLine is the same of what stands in one line: a name, a key, a short word.
-func foreignLine(text string) string { return redact.Line(text) }
-
-// RedactError is an error that repeats what an API server said, as it may be shown: in one
-// line, without credentials. It wraps err.
-func RedactError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return redactedError{err}
-}
-
-type redactedError struct{ error }
-
-func (e redactedError) Error() string { return foreignLine(e.error.Error()) }
-func (e redactedError) Unwrap() error { return e.error }
-
-// foreignNumber is an annotation that should be a whole number, and nothing of one that is none.
-func foreignNumber(text string) string {
-	if _, err := strconv.ParseInt(text, 10, 64); err != nil && text != "" {
-		return "…"
-	}
-	return text
-}
-
-// foreignNumbers is a list of them.
-func foreignNumbers(text string) string {
-	if !strings.Contains(text, ",") {
-		return foreignNumber(text)
-	}
-	list := strings.Split(text, ",")
-	for i, number := range list {
-		list[i] = foreignNumber(number)
-	}
-	return strings.Join(list, ",")
-}
-
-// imageName is an image reference without what must not be told.
-func imageName(ref string) string { return redact.Image(ref) }
 
 // notDeleted begins the error of a refused deletion, but not its event ([EV-2]).
 const notDeleted = "unable to delete pods: "
@@ -104,7 +29,7 @@ type words struct{ kind, status, reason, message string }
 
 // redact returns the words that the record may hold.
 func (h *redactor) redact(text string) string {
-	told := redacted(text)
+	told := redact.Message(text)
 	if told != text {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -119,7 +44,7 @@ func (h *redactor) redact(text string) string {
 // redactNumber does the same for an annotation that should be a number. Of two that are
 // none, each has words of its own: one of them may be published.
 func (h *redactor) redactNumber(text string) string {
-	told := foreignNumber(text)
+	told := redact.Number(text)
 	if told == text {
 		return text
 	}

@@ -20,6 +20,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/otlp"
 	"github.com/loopscope/loopscope/telemetry/safetext"
 	"github.com/loopscope/loopscope/web"
@@ -46,7 +47,7 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: Loops, Epoch: "7c41", Clock: clock.Now})
 	client := answering(after, replies[reply])
 	f := informers.NewSharedInformerFactory(client, 0)
-	opts := Options{Clock: clock, Recorder: journal, Managers: NewManagers(), Logger: slog.New(slog.NewJSONHandler(&lab.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	opts := Options{Clock: clock, Recorder: journal, Managers: changes.NewManagers(), Logger: slog.New(slog.NewJSONHandler(&lab.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	opts.Ledger = NewLedger(clock)
 	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	check(t, err)

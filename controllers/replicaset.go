@@ -18,6 +18,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
@@ -89,11 +90,11 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 			if old.UID != rs.UID { // Deleted and created again between two looks.
 				b.ownerGone(old, false)
 			}
-			changes := replicaSetFields(old, rs)
-			b.Enqueue(keyOf(rs), modified(b.kind(), old, rs, changes, b.author(old, rs, changes), b.now()))
+			changed := replicaSetFields(old, rs)
+			b.Enqueue(keyOf(rs), changes.Modified(b.kind(), old, rs, changed, b.author(old, rs, changed), b.now()))
 		},
 		DeleteFunc: func(obj any) {
-			o, tombstone, _ := unwrap[metav1.Object](obj)
+			o, tombstone, _ := changes.Unwrap[metav1.Object](obj)
 			rs := b.owners.form(o)
 			if rs == nil {
 				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", b.kind())
@@ -105,10 +106,10 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 }
 
 func (b *replicaSetController) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) {
-	b.opts.Managers.forget(rs.UID)
+	b.opts.Managers.Forget(rs.UID)
 	b.opts.Ledger.forget(rs.UID)
 	b.forgetKey(keyOf(rs))
-	b.Enqueue(keyOf(rs), deleted(b.kind(), rs, tombstone, b.now()))
+	b.Enqueue(keyOf(rs), changes.Deleted(b.kind(), rs, tombstone, b.now()))
 }
 
 // forgetKey drops what is remembered of a key whose object is gone.
@@ -136,8 +137,8 @@ func (b *replicaSetController) podHandler() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(obj any) {
-			if pod, tombstone, ok := unwrap[*corev1.Pod](obj); ok {
-				b.podDeleted(pod, deleted(kindPod, pod, tombstone, b.now()))
+			if pod, tombstone, ok := changes.Unwrap[*corev1.Pod](obj); ok {
+				b.podDeleted(pod, changes.Deleted(kindPod, pod, tombstone, b.now()))
 				return
 			}
 			b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindPod)
@@ -146,7 +147,7 @@ func (b *replicaSetController) podHandler() cache.ResourceEventHandler {
 }
 
 func (b *replicaSetController) podAdded(pod *corev1.Pod, initial bool) {
-	cause := added(kindPod, pod, initial, b.now())
+	cause := changes.Added(kindPod, pod, initial, b.now())
 	if pod.DeletionTimestamp != nil {
 		b.podDeleted(pod, cause)
 		return
@@ -163,7 +164,7 @@ func (b *replicaSetController) podAdded(pod *corev1.Pod, initial bool) {
 }
 
 func (b *replicaSetController) podUpdated(old, pod *corev1.Pod) {
-	cause := modified(kindPod, old, pod, podFields(old, pod), "", b.now())
+	cause := changes.Modified(kindPod, old, pod, podFields(old, pod), "", b.now())
 	relabelled := !labels.Equals(old.Labels, pod.Labels)
 	if pod.DeletionTimestamp != nil {
 		b.podDeleted(pod, cause)

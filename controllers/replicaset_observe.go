@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // observe takes the snapshot of one owner from the caches. Expectations
@@ -56,7 +57,7 @@ func (t *replicaSetSync) fill() {
 	s.Found, s.UID, s.RV, s.Generation = true, string(rs.UID), rs.ResourceVersion, rs.Generation
 	s.Deleting = rs.DeletionTimestamp != nil
 	if ref := metav1.GetControllerOf(rs); ref != nil && ref.Kind == kindDeployment {
-		s.Owner = foreignLine(ref.Name)
+		s.Owner = redact.Line(ref.Name)
 	}
 	s.Want, s.MinReady = int64(defaultToOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
@@ -68,10 +69,10 @@ func (t *replicaSetSync) fill() {
 	s.CountTerminating, s.DeletionCost = t.controller.opts.TerminatingReplicas(), t.controller.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		s.SelectorError = redacted(err.Error())
+		s.SelectorError = redact.Message(err.Error())
 		return
 	}
-	s.Selector = foreignLine(selector.String())
+	s.Selector = redact.Line(selector.String())
 	t.fillPods(selector)
 	t.fillSiblings()
 	s.Echo = t.echoes()
@@ -99,8 +100,8 @@ func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, match
 	out := replicaset.Pod{
 		Name: p.Name, UID: string(p.UID), RV: p.ResourceVersion, Mine: mine, Matches: matches,
 		FullLabels: full.Matches(labels.Set(p.Labels)),
-		Created:    p.CreationTimestamp.UTC(), Phase: foreignLine(string(p.Status.Phase)), Terminating: p.DeletionTimestamp != nil,
-		Node: foreignLine(p.Spec.NodeName), Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
+		Created:    p.CreationTimestamp.UTC(), Phase: redact.Line(string(p.Status.Phase)), Terminating: p.DeletionTimestamp != nil,
+		Node: redact.Line(p.Spec.NodeName), Ready: podReady(p), ReadySince: podReadySince(p), Cost: deletionCost(p),
 		Reason: w.reason, Message: w.message, Image: w.image, Since: w.since, ContainerState: w.container,
 	}
 	out.Restarts, out.SidecarRestarts = restarts(p)

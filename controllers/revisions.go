@@ -2,13 +2,14 @@ package controllers
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // change is what the newest revision changed of the one before, computed once
@@ -50,12 +51,11 @@ func compareRevisions(a, b string) int {
 
 // templateChange is masked as the fields of a cause are.
 func templateChange(from, to *appsv1.ReplicaSet) *deployment.TemplateChange {
-	d := templateFields(withoutHash(&from.Spec.Template), withoutHash(&to.Spec.Template))
-	all := slices.Concat(d.images, d.others)
-	c := &deployment.TemplateChange{From: foreignNumber(from.Annotations[annotationRevision]), To: foreignNumber(to.Annotations[annotationRevision])}
+	all := changes.Template(withoutHash(&from.Spec.Template), withoutHash(&to.Spec.Template))
+	c := &deployment.TemplateChange{From: redact.Number(from.Annotations[annotationRevision]), To: redact.Number(to.Annotations[annotationRevision])}
 	c.More = int64(max(0, len(all)-deployment.MaxChanged))
 	for _, f := range all[:len(all)-int(c.More)] {
-		f.Field = strings.TrimPrefix(f.Field, pathTemplate+".")
+		f.Field = strings.TrimPrefix(f.Field, changes.PathTemplate+".")
 		c.Fields = append(c.Fields, decision.Change{Field: f.Field, From: f.From, To: f.To})
 	}
 	return c

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // podHash is the name of the pod index by namespace and pod-template-hash. The
@@ -69,7 +71,7 @@ func (t *replicaSetSync) fillSiblings() {
 		for _, p := range podsMatching(t.controller.pods, t.rs.Namespace, sibling.Spec.Selector) {
 			if podActive(p) && p.Spec.NodeName != "" && !counted[p.UID] {
 				counted[p.UID] = true
-				t.s.Siblings[foreignLine(p.Spec.NodeName)]++
+				t.s.Siblings[redact.Line(p.Spec.NodeName)]++
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/queue"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // sync is one sync of one key, from taking it to giving it back: run it, see
@@ -51,7 +52,7 @@ func (l *Loop) sync(ctx context.Context, w queue.Work[string], worker int) {
 func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target objectSync) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.Failure = &decision.Failure{Reason: reasonPanic, Message: redacted(fmt.Sprint(p))}
+			t.Failure = &decision.Failure{Reason: reasonPanic, Message: redact.Message(fmt.Sprint(p))}
 			l.opts.Logger.Error("Sync panicked", "controller", l.name, "key", t.Key(), "panic", t.Failure.Message, "stack", string(debug.Stack()))
 		}
 	}()
@@ -60,7 +61,7 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target objectSy
 	t.Phases.Observe = clock()
 	if err != nil {
 		t.Failure = failureOf(fmt.Errorf("observe: %w", err))
-		t.Failure.Message = redacted(t.Failure.Message)
+		t.Failure.Message = redact.Message(t.Failure.Message)
 		return nil
 	}
 	s := decision.Sync{Core: target.core()}
@@ -261,14 +262,14 @@ func (l *Loop) describe(t *telemetry.Trace, target objectSync) {
 func (l *Loop) say(t *telemetry.Trace, target objectSync) (said bool) {
 	defer func() {
 		if p := recover(); p != nil { // Words must never stop a loop.
-			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", redacted(fmt.Sprint(p)))
+			l.opts.Logger.Error("Describing a sync panicked", "controller", l.name, "key", t.Key(), "panic", redact.Message(fmt.Sprint(p)))
 		}
 	}()
 	id := target.identity()
 	t.UID, t.Owner, t.Gone = id.uid, id.owner, !id.found
 	var err error
 	if t.Snapshot, err = target.snapshot(); err != nil {
-		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", redacted(err.Error()))
+		l.opts.Logger.Error("Snapshot cannot be recorded", "controller", l.name, "key", t.Key(), "error", redact.Message(err.Error()))
 	}
 	if t.Result == telemetry.ResultPanicked {
 		return false
@@ -299,7 +300,7 @@ func unobserved(t *telemetry.Trace) decision.Sentence {
 func (l *Loop) record(t *telemetry.Trace, target objectSync) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", redacted(fmt.Sprint(p)))
+			l.opts.Logger.Error("Recording a sync panicked", "controller", l.name, "key", t.Key(), "panic", redact.Message(fmt.Sprint(p)))
 		}
 	}()
 	for i := range t.Causes {

@@ -18,6 +18,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 const (
@@ -330,7 +331,7 @@ func (u *unblocker) deny(at place, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.denied[at.code] {
-		u.logger.Info("What keeps pods is not watched", "kind", enders[at.code].kind, "error", redacted(err.Error()))
+		u.logger.Info("What keeps pods is not watched", "kind", enders[at.code].kind, "error", redact.Message(err.Error()))
 	}
 	u.denied[at.code] = true
 	if w := u.places[at]; w != nil {

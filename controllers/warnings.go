@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 const (
@@ -31,7 +32,7 @@ func Warnings(ctx context.Context, client kubernetes.Interface, namespace string
 			"type": corev1.EventTypeWarning, "involvedObject.kind": kindPod, "involvedObject.name": pod,
 		}.String()})
 		if err != nil {
-			return nil, fmt.Errorf("read the events of pod %s: %w", pod, RedactError(err))
+			return nil, fmt.Errorf("read the events of pod %s: %w", pod, redact.Error(err))
 		}
 		for i := range events.Items {
 			list = append(list, warning(&events.Items[i]))
@@ -47,7 +48,7 @@ func Warnings(ctx context.Context, client kubernetes.Interface, namespace string
 // warning takes the time where whoever wrote the event has put it.
 func warning(e *corev1.Event) telemetry.Warning {
 	w := telemetry.Warning{At: e.LastTimestamp.UTC(), Count: int64(max(1, e.Count)), Object: e.InvolvedObject.Kind + " " + e.InvolvedObject.Name,
-		Reason: redacted(e.Reason), Message: redacted(e.Message)}
+		Reason: redact.Message(e.Reason), Message: redact.Message(e.Message)}
 	if e.Series != nil {
 		w.At, w.Count = e.Series.LastObservedTime.UTC(), int64(e.Series.Count)
 	}

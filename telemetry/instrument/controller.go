@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -21,6 +22,7 @@ type Recorder interface {
 type Controller struct {
 	loop     decision.Loop
 	recorder Recorder // nil where it is switched off
+	managers *changes.Managers
 
 	mu    sync.Mutex
 	lag   time.Duration
@@ -42,11 +44,22 @@ func New(recorder Recorder, loop decision.Loop) (*Controller, error) {
 	if j, ok := recorder.(*telemetry.Journal); ok && j == nil {
 		recorder = nil
 	}
-	return &Controller{loop: loop, recorder: recorder}, nil
+	return &Controller{loop: loop, recorder: recorder, managers: changes.NewManagers()}, nil
 }
 
 // Off reports whether nothing is recorded.
 func (c *Controller) Off() bool { return c.recorder == nil }
+
+// Strip is a transform for informers. It takes managedFields out of their objects, which
+// are most of what a cache holds, and keeps who signed what: causes then name who made a
+// change. It is not needed for anything else, and does nothing where recording is
+// switched off.
+func (c *Controller) Strip(obj any) (any, error) {
+	if c.Off() {
+		return obj, nil
+	}
+	return c.managers.Strip(obj)
+}
 
 // State is the controller as it stands now, for the console's page of queues.
 func (c *Controller) State() telemetry.LoopState {

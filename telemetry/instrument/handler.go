@@ -1,13 +1,14 @@
 package instrument
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/changes"
 )
 
 // Handler enqueues the keys that an object of a kind concerns, at every event of it, with
@@ -49,9 +50,9 @@ func (h *handler[K]) OnAdd(obj any, initial bool) {
 	if !ok {
 		return
 	}
-	cause := telemetry.Cause{Kind: telemetry.CauseAdded, NewRV: o.GetResourceVersion()}
-	if initial {
-		cause.Kind = telemetry.CauseStart
+	cause := changes.Added(h.kind, o, initial, time.Now())
+	if k := h.queue.known; k != nil && !initial {
+		cause.Manager = signed(k.controller.managers.Made(o))
 	}
 	h.enqueue(cause, o, o)
 }
@@ -63,33 +64,32 @@ func (h *handler[K]) OnUpdate(before, after any) {
 	if !ok || !is {
 		return
 	}
-	cause := telemetry.Cause{Kind: telemetry.CauseModified, OldRV: old.GetResourceVersion(), NewRV: o.GetResourceVersion()}
-	if cause.OldRV == cause.NewRV {
-		cause.Kind = telemetry.CauseResync
-	} else if !h.queue.off() {
-		cause.Fields, cause.Manager = between(old, o), author(old, o)
+	cause := telemetry.Cause{}
+	if k := h.queue.known; k != nil {
+		changed := changes.Between(old, o)
+		cause = changes.Modified(h.kind, old, o, changed, signed(k.controller.managers.Wrote(old, o, changed)), time.Now())
 	}
 	h.enqueue(cause, o, old, o)
 }
 
 // OnDelete implements cache.ResourceEventHandler.
 func (h *handler[K]) OnDelete(obj any) {
-	cause := telemetry.Cause{Kind: telemetry.CauseDeleted}
-	if t, lost := obj.(cache.DeletedFinalStateUnknown); lost {
-		cause.Kind, obj = telemetry.CauseTombstone, t.Obj
-	}
-	o, ok := obj.(metav1.Object)
+	o, tombstone, ok := changes.Unwrap[metav1.Object](obj)
 	if !ok {
 		return
 	}
-	cause.OldRV = o.GetResourceVersion()
-	h.enqueue(cause, nil, o)
+	if k := h.queue.known; k != nil {
+		k.controller.managers.Forget(o.GetUID())
+	}
+	h.enqueue(changes.Deleted(h.kind, o, tombstone, time.Now()), nil, o)
 }
+
+// signed is who made a change, as causes name them.
+func signed(managers []string) string { return strings.Join(managers, telemetry.BetweenManagers) }
 
 // enqueue adds the keys of some versions of an object, each once. now is the one that
 // there is, nil for none.
 func (h *handler[K]) enqueue(cause telemetry.Cause, now metav1.Object, of ...metav1.Object) {
-	cause.At, cause.Object = time.Now(), line(h.kind+" "+of[0].GetName())
 	added := map[K]bool{}
 	for _, o := range of {
 		for _, key := range h.keys(o) {
@@ -104,6 +104,3 @@ func (h *handler[K]) enqueue(cause telemetry.Cause, now metav1.Object, of ...met
 		}
 	}
 }
-
-func between(old, o metav1.Object) []decision.Change { return nil }
-func author(old, o metav1.Object) string             { return "" }

@@ -142,6 +142,9 @@ func TestSync(t *testing.T) {
 	if len(got.Causes) != 2 || got.Causes[0].Kind != telemetry.CauseStart || got.Causes[1].Kind != telemetry.CauseModified || got.Causes[1].OldRV != "7" || got.Causes[1].NewRV != "8" || got.Causes[1].Object != "Disk data" {
 		t.Errorf("causes: %+v", got.Causes)
 	}
+	if diff := cmp.Diff([]decision.Change{{Field: "metadata.labels[tier]"}}, got.Causes[1].Fields); diff != "" {
+		t.Errorf("what changed (-want +got):\n%s", diff)
+	}
 	want := []telemetry.Write{{Kind: "update", Object: "PersistentVolumeClaim data-0", State: decision.Written, On: "11", RV: "12", Question: "claim-fits"}}
 	writes := got.Writes(x.journal.Loops())
 	for i := range writes {

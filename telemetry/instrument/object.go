@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -95,9 +96,6 @@ func statusOf(body []byte) (*status, bool) {
 
 type status struct{ Kind, Reason, Message string }
 
-// maxFields bounds the fields that are named of one patch.
-const maxFields = 16
-
 // patched names the fields of a patch. Numbers and switches are shown; a text may be
 // anything, a secret included, and is not.
 func patched(body []byte) []decision.Change {
@@ -105,7 +103,7 @@ func patched(body []byte) []decision.Change {
 	if json.Unmarshal(body, &patch) != nil {
 		return nil
 	}
-	var list changes
+	var list patchFields
 	switch patch := patch.(type) {
 	case map[string]any:
 		list.fields("", patch)
@@ -120,12 +118,12 @@ func patched(body []byte) []decision.Change {
 	return list
 }
 
-type changes []decision.Change
+type patchFields []decision.Change
 
 // naming says which object a patch is of, and changes nothing.
 var naming = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid"}
 
-func (c *changes) fields(path string, of map[string]any) {
+func (c *patchFields) fields(path string, of map[string]any) {
 	names := make([]string, 0, len(of))
 	for name := range of {
 		names = append(names, name)
@@ -143,8 +141,8 @@ func (c *changes) fields(path string, of map[string]any) {
 	}
 }
 
-func (c *changes) add(path string, value any) {
-	if len(*c) >= maxFields || path == "" {
+func (c *patchFields) add(path string, value any) {
+	if len(*c) >= changes.MaxFields || path == "" {
 		return
 	}
 	change := decision.Change{Field: line(path)}

@@ -86,8 +86,6 @@ func (q *Queue[K]) Sync(ctx context.Context, key K, handle func(context.Context,
 	return s.run(ctx, func(ctx context.Context) error { return handle(ctx, key) })
 }
 
-func (q *Queue[K]) off() bool { return q.known == nil }
-
 // Because is a way into the queue for keys that have this cause.
 func (q *Queue[K]) Because(cause telemetry.Cause) Adder[K] { return Adder[K]{q, cause} }
 

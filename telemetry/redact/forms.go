@@ -223,7 +223,7 @@ func mixed(s string) bool {
 
 // noSentence reports whether a word is no part of one.
 func noSentence(s string) bool {
-	return !prose(s, "") && !never(s) && !strings.EqualFold(strings.TrimRight(s, ":."), "rbac")
+	return !inSentence(s, "") && !never(s) && !strings.EqualFold(strings.TrimRight(s, ":."), "rbac")
 }
 
 // notAbout reports whether a word after "bearer" is not about bearer tokens.

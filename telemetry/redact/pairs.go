@@ -37,7 +37,7 @@ func keyed(kind key, keys ...string) form {
 			return nowhere()
 		case !quoted && sign.quoted && sign.apart: // volume "token" : failed to mount
 			return nowhere()
-		case !quoted && sign.colon && prose(word, s[to:]):
+		case !quoted && sign.colon && inSentence(word, s[to:]):
 			return nowhere()
 		case !quoted:
 			to = whole(s, from, to)
@@ -85,7 +85,7 @@ func flagged(s string, begin, end int) (from, to int) {
 	}
 	from, to, quoted := valueAt(s, past(s, next, " "))
 	word := s[from:to]
-	if word == "" || never(word) || word[0] == '-' || list && !quoted || !quoted && prose(word, s[to:]) {
+	if word == "" || never(word) || word[0] == '-' || list && !quoted || !quoted && inSentence(word, s[to:]) {
 		return nowhere()
 	}
 	if !quoted {
@@ -279,7 +279,7 @@ func closing(s string, from, escaped int) int {
 // list is all that stands in brackets, or its first word.
 func list(s string, i int) (from, to int, quoted bool) {
 	all, _, closed := strings.Cut(s[i:min(len(s), i+4*window)], "]")
-	if to = i + len(all); closed && !prose(s[i:wordEnd(s, i, to)], "") {
+	if to = i + len(all); closed && !inSentence(s[i:wordEnd(s, i, to)], "") {
 		return i, to, true
 	}
 	return i, wordEnd(s, i, min(len(s), i+window)), false

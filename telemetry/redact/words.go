@@ -24,8 +24,8 @@ var proseWords = set(`a about access after already an and any are argument as at
 // kinds of objects go on with a sentence where a name in quotes follows.
 var kinds = set("secret secrets configmap configmaps pod pods serviceaccount serviceaccounts namespace namespaces node nodes volume persistentvolumeclaim container key keys token password")
 
-// prose reports whether a word belongs to a sentence and is no value. The rest is what follows it.
-func prose(word, rest string) bool {
+// inSentence reports whether a word belongs to a sentence and is no value. The rest is what follows it.
+func inSentence(word, rest string) bool {
 	if len(word) > len("persistentvolumeclaim:") {
 		return false
 	}

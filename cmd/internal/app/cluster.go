@@ -18,6 +18,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/metrics"
 )
 
@@ -62,7 +63,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	if c.reads, err = client(opts, m, "console"); err != nil {
 		return nil, err
 	}
-	managers := controllers.NewManagers()
+	managers := changes.NewManagers()
 	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip))
 	var recorder controllers.Recorder
 	if !opts.Untraced {

@@ -15,10 +15,10 @@ import (
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // Explained is the loop whose objects Explain reads from a cluster.
@@ -51,7 +51,7 @@ func Check(config *rest.Config, version string) error {
 		return err
 	}
 	if _, err := c.Discovery().ServerVersion(); err != nil {
-		return unreachable(config, controllers.RedactError(err))
+		return unreachable(config, redact.Error(err))
 	}
 	return nil
 }

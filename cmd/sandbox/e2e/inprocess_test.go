@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/telemetry/changes"
 )
 
 // runLoops runs both loops inside the test until it ends. What they see goes
@@ -23,7 +24,7 @@ func runLoops(t *testing.T, config *rest.Config, see cache.TransformFunc) {
 	if err != nil {
 		t.Fatalf("build client: %v", err)
 	}
-	managers := controllers.NewManagers()
+	managers := changes.NewManagers()
 	both := func(object any) (any, error) {
 		object, err := managers.Strip(object)
 		if err != nil || see == nil {

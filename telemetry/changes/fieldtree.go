@@ -1,4 +1,4 @@
-package controllers
+package changes
 
 import (
 	"encoding/json"
@@ -156,9 +156,9 @@ func inFull(steps []step) []step {
 		return steps
 	}
 	switch {
-	case steps[1].name == "template" && steps[2].name != "metadata":
+	case steps[1].name == "template" && steps[2].name != "metadata" && steps[2].name != "spec":
 		return slices.Insert(steps, 2, step{name: "spec"})
-	case steps[1].name == "strategy" && steps[2].name != "type":
+	case steps[1].name == "strategy" && steps[2].name != "type" && steps[2].name != "rollingUpdate":
 		return slices.Insert(steps, 2, step{name: "rollingUpdate"})
 	}
 	return steps

@@ -1,4 +1,4 @@
-package controllers
+package changes
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -125,14 +124,14 @@ func (m *Managers) ownershipChanges(before, after []signed) (claims []ownershipC
 // others say is left out. The empty path stands for a change of what causes do not
 // name, and of what has an owner who need not have changed it.
 func attributable(changes []decision.Change, claims []ownershipChange) []string {
-	below := slices.ContainsFunc(changes, func(c decision.Change) bool { return strings.HasPrefix(c.Field, pathTemplate+".") })
+	below := slices.ContainsFunc(changes, func(c decision.Change) bool { return strings.HasPrefix(c.Field, PathTemplate+".") })
 	applied := slices.ContainsFunc(claims, func(c ownershipChange) bool { return c.operation == string(metav1.ManagedFieldsOperationApply) })
 	var paths []string
 	for _, c := range changes {
 		switch {
 		case c.Field == pathDeletion:
 			return nil
-		case c.Field == pathTemplate && below, c.Field == pathApplied && applied:
+		case c.Field == PathTemplate && below, c.Field == pathApplied && applied:
 		default:
 			paths = append(paths, c.Field)
 		}
@@ -203,32 +202,4 @@ func soleWriter(claims []ownershipChange) string {
 		return ""
 	}
 	return names[0]
-}
-
-// author is who changed an object from one version to the next, as causes name him:
-// by name, or by names where several wrote unseen by each other. It is empty for
-// what this process wrote, which is known by its version, and for what nobody can
-// know.
-func (l *Loop) author(old, new metav1.Object, changes []decision.Change) string {
-	if old.GetResourceVersion() == new.GetResourceVersion() || l.opts.Ledger.wrote(new.GetUID(), new.GetResourceVersion()) {
-		return ""
-	}
-	return l.others(l.opts.Managers.between(old, new, changes))
-}
-
-// added describes the first sight of an object, and who made it, as far as that is
-// known: what the first list shows was made by whoever it was.
-func (l *Loop) added(kind string, o metav1.Object, initial bool) telemetry.Cause {
-	c := added(kind, o, initial, l.opts.Clock.Now())
-	if !initial && !l.opts.Ledger.wrote(o.GetUID(), o.GetResourceVersion()) {
-		c.Manager = l.others(l.opts.Managers.creators(l.opts.Managers.at(o.GetUID(), o.GetResourceVersion())))
-	}
-	return c
-}
-
-// others joins names without our own: what we wrote is known by its version, so a
-// change with another one that seems to be ours is not.
-func (l *Loop) others(names []string) string {
-	names = slices.DeleteFunc(names, func(name string) bool { return name == l.opts.Signature })
-	return strings.Join(names, telemetry.BetweenManagers)
 }

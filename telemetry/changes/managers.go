@@ -1,4 +1,4 @@
-package controllers
+package changes
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // maxVersions is how many of an object's newest versions are remembered. A
@@ -90,8 +91,15 @@ func (m *Managers) remember(uid types.UID, rv string, fields []metav1.ManagedFie
 	m.table[uid] = append(known, signedVersion{rv, entriesOf(fields, newest.entries)})
 }
 
-// forget drops an object that is gone.
-func (m *Managers) forget(uid types.UID) {
+// Len is how many objects are remembered.
+func (m *Managers) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.table)
+}
+
+// Forget drops an object that is gone.
+func (m *Managers) Forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.table, uid)
@@ -128,8 +136,23 @@ func (m *Managers) tree(text unique.Handle[string]) fieldTree {
 	return t
 }
 
-// between names who made these changes between two versions of an object.
-func (m *Managers) between(old, new metav1.Object, changes []decision.Change) []string {
+// Made names who made an object, as far as that version tells; nobody where several
+// may have.
+func (m *Managers) Made(o metav1.Object) []string {
+	return m.creators(m.at(o.GetUID(), o.GetResourceVersion()))
+}
+
+// WroteSince names who made these changes between a version that informers have seen
+// and one that was read live, managedFields and all.
+func (m *Managers) WroteSince(was, live metav1.Object, changes []decision.Change) []string {
+	before := m.at(was.GetUID(), was.GetResourceVersion())
+	return m.authors(before, entriesOf(live.GetManagedFields(), before), changes)
+}
+
+// Wrote names who made these changes between two versions of an object that informers
+// have seen: nobody where that is not known, several where they wrote unseen by each
+// other.
+func (m *Managers) Wrote(old, new metav1.Object, changes []decision.Change) []string {
 	after := m.at(new.GetUID(), new.GetResourceVersion())
 	if old.GetUID() != new.GetUID() { // Deleted and created again between two looks.
 		return m.creators(after)
@@ -179,7 +202,7 @@ func signedOf(f *metav1.ManagedFieldsEntry, was signed) signed {
 	if !f.Time.IsZero() {
 		s.at = f.Time.Unix()
 	}
-	by := signer{foreignLine(f.Manager), string(f.Operation), f.Subresource}
+	by := signer{redact.Line(f.Manager), string(f.Operation), f.Subresource}
 	if s.by = was.by; s.by == (unique.Handle[signer]{}) || s.by.Value() != by {
 		s.by = unique.Make(by)
 	}

@@ -1,0 +1,292 @@
+package changes
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+func change(path string, values ...string) decision.Change {
+	c := decision.Change{Field: path}
+	if len(values) == 2 {
+		c.From, c.To = values[0], values[1]
+	}
+	return c
+}
+
+// statefulSet is an object of a kind that no loop knows.
+func statefulSet() *appsv1.StatefulSet {
+	s := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "db", Labels: map[string]string{"team": "a"}}}
+	s.Spec.Replicas, s.Spec.ServiceName = new(int32(3)), "hunter2"
+	s.Spec.Template.Spec.Containers = []corev1.Container{{Name: "db", Image: "postgres:16", Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}},
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}}}}
+	s.Status.ReadyReplicas = 1
+	s.Status.Conditions = []appsv1.StatefulSetCondition{{Type: "Ready", Status: "False", Reason: "Starting", Message: "hunter2"}, {Type: "Old", Status: "True"}}
+	return s
+}
+
+// edits are changes of a StatefulSet, and what is told of each, typed or not.
+var edits = map[string]struct {
+	edit func(*appsv1.StatefulSet)
+	want []decision.Change
+}{
+	"nothing":       {func(*appsv1.StatefulSet) {}, nil},
+	"a number":      {func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(5)) }, []decision.Change{change("spec.replicas", "3", "5")}},
+	"a number goes": {func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil }, []decision.Change{change("spec.replicas", "3", "")}},
+	"a text":        {func(s *appsv1.StatefulSet) { s.Spec.ServiceName = "correct" }, []decision.Change{change("spec.serviceName")}},
+	"an image first": {func(s *appsv1.StatefulSet) {
+		s.Spec.Replicas, s.Spec.Template.Spec.Containers[0].Image = new(int32(1)), "u:hunter2@postgres:17"
+	}, []decision.Change{change("spec.template.containers[db].image", "postgres:16", "…@postgres:17"), change("spec.replicas", "3", "1"), change("spec.template")}},
+	"a variable": {func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Containers[0].Env[0].Value = "correct" },
+		[]decision.Change{change("spec.template"), change("spec.template.containers[db].env[PASSWORD]")}},
+	"a quantity": {func(s *appsv1.StatefulSet) {
+		s.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("1Gi")}
+	}, []decision.Change{change("spec.template"), change("spec.template.containers[db].resources.requests[cpu]", "100m", "2"), change("spec.template.containers[db].resources.requests[memory]", "", "1Gi")}},
+	"a container": {func(s *appsv1.StatefulSet) {
+		s.Spec.Template.Spec.Containers = append(s.Spec.Template.Spec.Containers, corev1.Container{Name: "log", Image: "log:1"})
+	}, []decision.Change{change("spec.template.containers[log].image", "", "log:1"), change("spec.template"), change("spec.template.containers[log]")}},
+	"a template's annotation": {func(s *appsv1.StatefulSet) {
+		s.Spec.Template.Annotations = map[string]string{"a.example/b": "hunter2", "c": "x"}
+	},
+		[]decision.Change{change("spec.template"), change("spec.template.metadata.annotations[a.example/b]"), change("spec.template.metadata.annotations[c]")}},
+	"metadata before the status": {func(s *appsv1.StatefulSet) {
+		s.Labels, s.Status.ReadyReplicas = map[string]string{"team": "hunter2"}, 2
+	}, []decision.Change{change("metadata.labels[team]"), change("status.readyReplicas", "1", "2")}},
+	"a condition": {func(s *appsv1.StatefulSet) { s.Status.Conditions[0].Status, s.Status.Conditions[0].Reason = "True", "" },
+		[]decision.Change{change("status.conditions[Ready]", "False Starting", "True")}},
+	"what a condition says": {func(s *appsv1.StatefulSet) { s.Status.Conditions[0].Message = "correct" }, []decision.Change{change("status.conditions[Ready]")}},
+	"a reason that is none": {func(s *appsv1.StatefulSet) { s.Status.Conditions[0].Reason = "it is hunter2" },
+		[]decision.Change{change("status.conditions[Ready]", "False Starting", "False")}},
+	"one condition for another": {func(s *appsv1.StatefulSet) { s.Status.Conditions[1].Type = "New" },
+		[]decision.Change{change("status.conditions[Old]", "True", ""), change("status.conditions[New]", "", "True")}},
+	"two of one type": {func(s *appsv1.StatefulSet) { s.Status.Conditions[1].Type = "Ready" }, []decision.Change{change("status.conditions")}},
+	"a deletion":      {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)} }, []decision.Change{change("metadata.deletionTimestamp")}},
+}
+
+func TestBetween(t *testing.T) {
+	for name, c := range edits {
+		t.Run(name, func(t *testing.T) {
+			old, is := statefulSet(), statefulSet()
+			c.edit(is)
+			if diff := cmp.Diff(c.want, Between(old, is)); diff != "" {
+				t.Errorf("typed (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.want, Between(asUnstructured(t, old), asUnstructured(t, is))); diff != "" {
+				t.Errorf("unstructured (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func asUnstructured(t *testing.T, o runtime.Object) *unstructured.Unstructured {
+	t.Helper()
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	check(t, err)
+	return &unstructured.Unstructured{Object: m}
+}
+
+// What is beside spec and status is told, too, and of secrets the keys alone.
+func TestBetweenOfOtherFields(t *testing.T) {
+	old := &corev1.Secret{Data: map[string][]byte{"a": []byte("hunter2"), "b": []byte("x")}, Type: "Opaque"}
+	is := &corev1.Secret{Data: map[string][]byte{"a": []byte("correct"), "c": []byte("x")}, Type: "hunter2", Immutable: new(true)}
+	want := []decision.Change{change("immutable", "", "true"), change("data[a]"), change("data[b]"), change("data[c]"), change("type")}
+	if diff := cmp.Diff(want, Between(old, is)); diff != "" {
+		t.Errorf("Secret (-want +got):\n%s", diff)
+	}
+	config := &corev1.ConfigMap{Data: map[string]string{"a": "hunter2"}}
+	if diff := cmp.Diff([]decision.Change{change("data[a]")}, Between(config, &corev1.ConfigMap{})); diff != "" {
+		t.Errorf("ConfigMap (-want +got):\n%s", diff)
+	}
+	job := &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "@hourly", Suspend: new(false)}}
+	next := job.DeepCopy()
+	next.Spec.Schedule, next.Spec.Suspend, next.Spec.JobTemplate.Spec.BackoffLimit = "hunter2", new(true), new(int32(3))
+	next.Spec.JobTemplate.Spec.Template.Spec.Containers = []corev1.Container{{Name: "a", Image: "a:1"}}
+	want = []decision.Change{change("spec.jobTemplate.spec.template.containers[a].image", "", "a:1"), change("spec.schedule"), change("spec.suspend", "false", "true"),
+		change("spec.jobTemplate.spec.backoffLimit", "", "3"), change("spec.jobTemplate.spec.template"), change("spec.jobTemplate.spec.template.containers[a]")}
+	if diff := cmp.Diff(want, Between(job, next)); diff != "" {
+		t.Errorf("CronJob (-want +got):\n%s", diff)
+	}
+}
+
+// A resource of somebody's own: what a schema would say of it is not known.
+func TestBetweenOfACustomResource(t *testing.T) {
+	object := func(text string) *unstructured.Unstructured {
+		var u unstructured.Unstructured
+		check(t, utiljson.Unmarshal([]byte(text), &u.Object)) // Whole numbers as Kubernetes reads them.
+		return &u
+	}
+	for _, c := range []struct {
+		name, old, is string
+		want          []decision.Change
+	}{
+		{"numbers and switches", `{"spec":{"share":0.5,"on":true}}`, `{"spec":{"share":0.25,"on":false,"more":2}}`,
+			[]decision.Change{change("spec.more", "", "2"), change("spec.on", "true", "false"), change("spec.share", "0.5", "0.25")}},
+		{"a number for a text", `{"spec":{"a":"hunter2"}}`, `{"spec":{"a":1}}`, []decision.Change{change("spec.a")}},
+		{"an object for a list", `{"spec":{"a":[]}}`, `{"spec":{"a":{"b":"hunter2"}}}`, []decision.Change{change("spec.a")}},
+		{"a list for an object", `{"spec":{"a":{}}}`, `{"spec":{"a":["hunter2"]}}`, []decision.Change{change("spec.a")}},
+		{"keys that are no fields", `{"spec":{"a.b/c":1}}`, `{"spec":{"a.b/c":2,"password=hunter2":"x"}}`, []decision.Change{change("spec[a.b/c]", "1", "2"), change("spec[password=…]")}},
+		{"an image that is none", `{"spec":{"image":"a:1"}}`, `{"spec":{"image":"hunter2 and more"}}`, []decision.Change{change("spec.image")}},
+		{"an image", `{"spec":{"image":"a:1"}}`, `{"spec":{"image":"a:2"}}`, []decision.Change{change("spec.image", "a:1", "a:2")}},
+		{"a request that is none", `{"spec":{"requests":{"cpu":"1"}}}`, `{"spec":{"requests":{"cpu":"hunter2"}}}`, []decision.Change{change("spec.requests[cpu]")}},
+		{"a quantity in other words", `{"spec":{"limits":{"cpu":"1000m"}}}`, `{"spec":{"limits":{"cpu":"1"}}}`, []decision.Change{change("spec.limits[cpu]")}},
+		{"a list without names", `{"spec":{"a":[{"b":1}]}}`, `{"spec":{"a":[{"b":2}]}}`, []decision.Change{change("spec.a")}},
+		{"two of one name", `{"spec":{"a":[{"name":"x"}]}}`, `{"spec":{"a":[{"name":"x"},{"name":"x"}]}}`, []decision.Change{change("spec.a")}},
+		{"the order alone", `{"spec":{"a":[{"name":"x"},{"name":"y"}]}}`, `{"spec":{"a":[{"name":"y"},{"name":"x"}]}}`, []decision.Change{change("spec.a")}},
+		{"an element goes", `{"spec":{"a":[{"name":"x"},{"name":"y","b":1}]}}`, `{"spec":{"a":[{"name":"y","b":2}]}}`, []decision.Change{change("spec.a[y].b", "1", "2"), change("spec.a[x]")}},
+		{"a generation that stands", `{"metadata":{"uid":"u","generation":1},"spec":{"a":1},"x":1}`, `{"metadata":{"uid":"u","generation":1},"spec":{"a":2},"x":2}`, []decision.Change{change("x", "1", "2")}},
+		{"the first status", `{"spec":{}}`, `{"spec":{},"status":{"n":1,"conditions":[{"type":"Ready","status":"True"}]}}`, []decision.Change{change("status.conditions"), change("status.n", "", "1")}},
+		{"no body", `{}`, `{"spec":"hunter2","status":["hunter2"]}`, []decision.Change{change("spec"), change("status")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Between(object(c.old), object(c.is))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// foreign has what no API of Kubernetes has.
+type foreign struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ObjectMeta
+	When    hidden            `json:"when"`
+	Image   string            `json:"image"`
+	Skipped int               `json:"-"`
+	Any     any               `json:"any"`
+	Meta    map[string]string `json:"meta"`
+	quiet   int
+}
+
+type hidden struct{ at int }
+
+// Objects of whatever type are compared as far as that goes.
+func TestBetweenOfStrangers(t *testing.T) {
+	old := &foreign{When: hidden{1}, Image: "a:1", Any: "hunter2", quiet: 1}
+	is := &foreign{When: hidden{2}, Image: "a:2", Any: 2, Skipped: 2, Meta: map[string]string{"k": "hunter2"}, quiet: 2}
+	if diff := cmp.Diff([]decision.Change{change("image", "a:1", "a:2"), change("when"), change("any"), change("meta[k]")}, Between(old, is)); diff != "" {
+		t.Errorf("another type (-want +got):\n%s", diff)
+	}
+	labelled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{NodeName: "n"}}
+	if diff := cmp.Diff([]decision.Change{change("metadata.labels[a]")}, Between(&corev1.Secret{}, labelled)); diff != "" {
+		t.Errorf("two types (-want +got):\n%s", diff)
+	}
+	for name, pair := range map[string][2]metav1.Object{
+		"nothing": {nil, labelled}, "nothing of a type": {labelled, (*corev1.Pod)(nil)}, "an empty one": {&unstructured.Unstructured{}, &unstructured.Unstructured{}},
+	} {
+		if got := Between(pair[0], pair[1]); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	deep := func(n int64) *unstructured.Unstructured {
+		var at any = n
+		for range 2 * deepest {
+			at = map[string]any{"a": at}
+		}
+		return &unstructured.Unstructured{Object: map[string]any{"spec": at}}
+	}
+	if got := Between(deep(1), deep(2)); len(got) != 1 || strings.Count(got[0].Field, ".") != deepest || got[0].To != "" {
+		t.Errorf("of what is deep: %v", got)
+	}
+}
+
+// No more fields than a cause may name.
+func TestBetweenIsBounded(t *testing.T) {
+	spec := map[string]any{}
+	for i := range int64(100) {
+		spec[fmt.Sprint("n", i)] = i
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	if n := len(Between(&unstructured.Unstructured{Object: map[string]any{}}, u)); n != MaxFields {
+		t.Errorf("%d fields, want %d", n, MaxFields)
+	}
+}
+
+// secret is in every text that fuzzing plants.
+const secret = "s3cr3tW0rd"
+
+// FuzzBetween compares whatever JSON an API server may hold, with a secret in every text
+// but those that may be shown. Nothing may panic, and none may be told.
+func FuzzBetween(f *testing.F) {
+	for _, c := range edits {
+		old, is := statefulSet(), statefulSet()
+		c.edit(is)
+		a, errA := json.Marshal(old)
+		b, errB := json.Marshal(is)
+		if errA != nil || errB != nil {
+			f.Fatal(errA, errB)
+		}
+		f.Add(a, b)
+	}
+	f.Add([]byte(`{"spec":{"requests":{"cpu":"1"},"image":"a"}}`), []byte(`{"spec":{"requests":{"cpu":2},"image":{"name":"x"}},"metadata":7}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		var old, is map[string]any
+		if json.Unmarshal(a, &old) != nil || json.Unmarshal(b, &is) != nil {
+			return
+		}
+		for i, o := range []map[string]any{old, is} {
+			for _, body := range slices.Sorted(func(yield func(string) bool) {
+				for key := range o {
+					if !yield(key) {
+						return
+					}
+				}
+			}) {
+				if body != "metadata" {
+					o[body] = planted(o[body], fmt.Sprint(secret, i))
+				}
+			}
+		}
+		got := Between(&unstructured.Unstructured{Object: old}, &unstructured.Unstructured{Object: is})
+		if len(got) > MaxFields {
+			t.Errorf("%d fields", len(got))
+		}
+		for _, c := range got {
+			if strings.Contains(c.From+c.To, secret) {
+				t.Errorf("%s tells a text: from %q to %q", c.Field, c.From, c.To)
+			}
+			if c.From == c.To && c.From != "" {
+				t.Errorf("%s did not change: %q", c.Field, c.From)
+			}
+		}
+		if again := Between(&unstructured.Unstructured{Object: old}, &unstructured.Unstructured{Object: is}); !reflect.DeepEqual(got, again) {
+			t.Errorf("a second time it is %v, was %v", again, got)
+		}
+	})
+}
+
+// planted puts a secret into every text, but into what a condition, an image and a name
+// may show.
+func planted(v any, secret string) any {
+	switch v := v.(type) {
+	case string:
+		return v + secret
+	case []any:
+		for i := range v {
+			v[i] = planted(v[i], secret)
+		}
+	case map[string]any:
+		for key, inner := range v {
+			if _, is := inner.(string); is && slices.Contains([]string{"name", "image", "type", "status", "reason"}, key) {
+				continue
+			}
+			v[key] = planted(inner, secret)
+		}
+	}
+	return v
+}
