@@ -19,13 +19,25 @@ import (
 // Of an update the keys of both versions are enqueued. Kinds are written as in
 // manifests.
 func (q *Queue[K]) Handler(kind string, keys func(metav1.Object) []K) cache.ResourceEventHandler {
-	return &handler[K]{queue: q, kind: kind, keys: keys}
+	return &handler[K]{q, kind, keys, func(key K, cause telemetry.Cause) { q.Because(cause).Add(key) }}
+}
+
+// Announcer is a Handler that enqueues nothing: what happened is the cause of the Add of
+// the key that follows within a second. It is for frameworks that hear of events in one
+// of their parts and enqueue in another.
+func (q *Queue[K]) Announcer(kind string, keys func(metav1.Object) []K) cache.ResourceEventHandler {
+	return &handler[K]{q, kind, keys, func(key K, cause telemetry.Cause) {
+		if q.known != nil {
+			q.known.announce(key, cause)
+		}
+	}}
 }
 
 type handler[K comparable] struct {
 	queue *Queue[K]
 	kind  string
 	keys  func(metav1.Object) []K
+	add   func(K, telemetry.Cause)
 }
 
 // ObjectKey is the key of an object itself, as "namespace/name".
@@ -97,10 +109,10 @@ func (h *handler[K]) enqueue(cause telemetry.Cause, now metav1.Object, of ...met
 				continue
 			}
 			added[key] = true
-			if k := h.queue.known; k != nil && h.kind == k.controller.loop.Kind {
+			if k := h.queue.known; k != nil && h.kind == k.controller.loop.Kind && text(key) == o.GetNamespace()+"/"+o.GetName() {
 				k.saw(key, now)
 			}
-			h.queue.Because(cause).Add(key)
+			h.add(key, cause)
 		}
 	}
 }

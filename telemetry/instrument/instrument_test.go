@@ -278,6 +278,27 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestAnnounced: what is announced is the cause of the Add that follows, and of no other.
+func TestAnnounced(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	h := x.queue.Announcer("Disk", instrument.ObjectKey)
+	h.OnAdd(disk("7"), false)
+	if x.queue.Len() != 0 {
+		t.Fatal("an announcement enqueues")
+	}
+	nothing := func(context.Context, string) error { return nil }
+	x.queue.Add("shop/other")
+	if got := x.sync(nothing); got.Causes[0].Kind != telemetry.CauseAsked {
+		t.Errorf("another key: %+v", got.Causes)
+	}
+	for _, want := range []telemetry.CauseKind{telemetry.CauseAdded, telemetry.CauseAsked} {
+		x.queue.Add("shop/data")
+		if got := x.sync(nothing); len(got.Causes) != 1 || got.Causes[0].Kind != want || got.UID != "d-1" {
+			t.Errorf("%+v of %q, want %s", got.Causes, got.UID, want)
+		}
+	}
+}
+
 // TestPanic: a panic is recorded, and goes on.
 func TestPanic(t *testing.T) {
 	x := newLab(t, http.NotFound)

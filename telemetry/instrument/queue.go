@@ -3,6 +3,7 @@ package instrument
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,9 +35,11 @@ type known[K comparable] struct {
 	mu      sync.Mutex
 	syncs   map[K]*syncUnderWay
 	objects map[K]identity
-	busy    int // keys that are with workers
-	ended   bool
-	idle    sync.Cond // busy has changed
+	// announced are the causes of the next Add of a key.
+	announced map[K][]telemetry.Cause
+	busy      int // keys that are with workers
+	ended     bool
+	idle      sync.Cond // busy has changed
 }
 
 // identity is what is known of an object beyond its name.
@@ -54,7 +57,7 @@ func NewQueue[K comparable](c *Controller, limiter workqueue.TypedRateLimiter[K]
 	if c.Off() {
 		return &Queue[K]{TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueue(limiter)}
 	}
-	k := &known[K]{controller: c, queue: queue.New(queue.Options[K]{Name: c.loop.Name, Limiter: limiter, Text: text[K]}), syncs: map[K]*syncUnderWay{}, objects: map[K]identity{}}
+	k := &known[K]{controller: c, queue: queue.New(queue.Options[K]{Name: c.loop.Name, Limiter: limiter, Text: text[K]}), syncs: map[K]*syncUnderWay{}, objects: map[K]identity{}, announced: map[K][]telemetry.Cause{}}
 	k.idle.L = &k.mu
 	k.queue.Start()
 	c.mu.Lock()
@@ -113,6 +116,39 @@ func (a Adder[K]) AddAfter(key K, wait time.Duration) {
 	a.queue.TypedRateLimitingInterface.AddAfter(key, wait)
 }
 
+// What is announced is forgotten when no Add has followed for announcedFor, by the time
+// that there are mostAnnounced keys.
+const (
+	announcedFor  = time.Second
+	mostAnnounced = 4096
+)
+
+// announce keeps the cause of an Add of the key that is about to follow.
+func (k *known[K]) announce(key K, cause telemetry.Cause) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.announced) >= mostAnnounced {
+		maps.DeleteFunc(k.announced, func(_ K, list []telemetry.Cause) bool { return !recent(list[len(list)-1]) })
+	}
+	if len(k.announced) < mostAnnounced && len(k.announced[key]) < maxTimers {
+		k.announced[key] = append(k.announced[key], cause)
+	}
+}
+
+func recent(c telemetry.Cause) bool { return time.Since(c.At) < announcedFor }
+
+// why are the causes of an Add.
+func (k *known[K]) why(key K) []telemetry.Cause {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	list := slices.DeleteFunc(k.announced[key], func(c telemetry.Cause) bool { return !recent(c) })
+	delete(k.announced, key)
+	if len(list) == 0 {
+		list = append(list, telemetry.Cause{Kind: telemetry.CauseAsked})
+	}
+	return list
+}
+
 // saw notes what an object of the controller's own kind is, or with nil that it is gone.
 func (k *known[K]) saw(key K, o metav1.Object) {
 	k.mu.Lock()
@@ -134,8 +170,12 @@ func (k *known[K]) of(key K) *syncUnderWay {
 	return k.syncs[key]
 }
 
-// Add implements workqueue.TypedInterface. Nobody says why.
-func (k *known[K]) Add(key K) { k.queue.Enqueue(key, telemetry.Cause{Kind: telemetry.CauseAsked}) }
+// Add implements workqueue.TypedInterface.
+func (k *known[K]) Add(key K) {
+	for _, cause := range k.why(key) {
+		k.queue.Enqueue(key, cause)
+	}
+}
 
 // AddAfter implements workqueue.TypedDelayingInterface.
 func (k *known[K]) AddAfter(key K, wait time.Duration) {
@@ -143,7 +183,7 @@ func (k *known[K]) AddAfter(key K, wait time.Duration) {
 		k.Add(key)
 		return
 	}
-	due := time.Now().Add(wait)
+	due := time.Now().Add(wait).Round(10 * time.Millisecond) // Syncs that want the same time find it a little apart.
 	if s := k.of(key); s != nil {
 		s.note(func() {
 			if len(s.trace.Timers) < maxTimers {

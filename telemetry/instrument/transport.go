@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -21,15 +22,20 @@ import (
 // untouched, as reads do. Of a write are kept: what it was and to which object, the
 // resourceVersion that it was decided on and the one that came back, what a patch
 // changes, and how it was answered. Events are no writes, and neither is a dry run.
-func Transport(next http.RoundTripper) http.RoundTripper { return transport{next} }
+func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
 
-type transport struct{ next http.RoundTripper }
+type transport struct {
+	next http.RoundTripper
+	// kinds are those of resources, learnt from what came back: the answer to a deletion
+	// may have the resource alone.
+	kinds sync.Map
+}
 
 // WrappedRoundTripper is for those who look for what is inside.
-func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	s := under(r.Context())
 	if s == nil {
 		return t.next.RoundTrip(r)
@@ -40,8 +46,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	began := time.Now()
 	res, err := t.next.RoundTrip(r)
+	took := time.Since(began)
 	outcome := w.answered(res, err)
-	outcome.Took = time.Since(began)
+	outcome.Took = took
+	t.learn(w)
 	s.note(func() {
 		s.api += outcome.Took
 		if len(s.writes) >= maxWrites {
@@ -54,6 +62,16 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.writes = append(s.writes, outcome)
 	})
 	return res, err
+}
+
+// learn keeps the kind of a write's resource, or says it.
+func (t *transport) learn(w *write) {
+	resource, target := w.path.group+"/"+w.path.resource, &w.action.Target
+	if target.Kind != w.path.resource {
+		t.kinds.Store(resource, target.Kind)
+	} else if kind, ok := t.kinds.Load(resource); ok {
+		target.Kind, _ = kind.(string)
+	}
 }
 
 // The kinds of write; that of a subresource has its name behind a hyphen: "update-status".
