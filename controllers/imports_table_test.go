@@ -72,6 +72,7 @@ var (
 var rules = []rule{
 	{pkg: "telemetry/prose", pure: true, why: "it knows English and no loop", ours: []allowance{cleaning}},
 	{pkg: "telemetry/decision", pure: true, why: "the vocabulary stands below everything but English", ours: []allowance{wording}},
+	{pkg: "telemetry/decision/decisiontest", pure: true, why: "a loop is declared with the vocabulary alone", ours: []allowance{vocabulary}},
 	{pkg: "controllers/diagnosis", pure: true, why: "words of the cluster in, causes out", ours: []allowance{vocabulary, wording}},
 	{pkg: "telemetry/safetext", pure: true, why: "it knows characters alone"},
 	{pkg: "telemetry/redact", pure: true, why: "it knows texts alone, and what hides in them", ours: []allowance{cleaning, wording}},

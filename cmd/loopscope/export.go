@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
@@ -57,7 +58,7 @@ compressed where the name ends in .gz.`,
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of a running console")
 	f.StringVar(&o.history, "history", "", "read this history file, not a running console")
-	f.StringVar(&o.loop, "loop", "", "only syncs of this loop: deployment, replicaset or replicationcontroller")
+	f.StringVar(&o.loop, "loop", "", "only syncs of this loop: "+prose.Or(loopNames())+", or one that another program has recorded")
 	f.StringVar(&o.namespace, "namespace", "", "only syncs of this namespace")
 	f.StringVar(&o.name, "name", "", "only syncs of objects of this name")
 	f.StringVar(&o.since, "since", "", "only syncs that started then or later: a time (2026-11-21T03:02:24Z, 03:02) or how long ago (30m)")

@@ -205,7 +205,7 @@ func TestView(t *testing.T) {
 				t.Errorf("%s does not say %q", c.page, want)
 			}
 		}
-		if body := page(t, a.URL()+"/deployments"); !strings.Contains(body, "cannot pull") || !strings.Contains(body, "/deployments/shop/web") {
+		if body := page(t, a.URL()+"/deployments"); !strings.Contains(body, "cannot pull") || !strings.Contains(body, `"deployments/shop/web"`) {
 			t.Errorf("the overview does not show what is stuck:\n%s", body)
 		}
 		out, err := run(t, "export", "--server", a.URL(), "--loop", "deployment")
