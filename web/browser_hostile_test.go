@@ -140,10 +140,11 @@ func mark(path string) string {
 const injectedScript = `(() => {
 	const bad = []
 	if (window.hostile) bad.push('script ran: ' + window.hostile)
-	for (const e of document.querySelectorAll('img,iframe,object,embed,[onerror],[onload],[onclick],script:not([src^="/static/"])')) bad.push('injected: ' + e.outerHTML.slice(0, 80))
+	for (const e of document.querySelectorAll('img,iframe,object,embed,[onerror],[onload],[onclick],script:not([src])')) bad.push('injected: ' + e.outerHTML.slice(0, 80))
 	for (const e of document.querySelectorAll('[href],[src],[action]')) {
 		const to = e.getAttribute('href') || e.getAttribute('src') || e.getAttribute('action')
-		if (!/^[/#](?![/\\])/.test(to)) bad.push('leads away: ' + to.slice(0, 80))
+		if (new URL(to, location).origin !== location.origin) bad.push('leads away: ' + to.slice(0, 80))
+		if (e.src && !new URL(e.src).pathname.startsWith('/static/')) bad.push('loaded: ' + e.src)
 	}
 	return bad
 })()`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -105,7 +106,13 @@ func (x *exhibition) show(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithValue(r.Context(), chi.RouteCtxKey, nil)
 	as := r.Clone(ctx)
 	as.URL, as.RequestURI = to, e.path
-	e.server.Handler().ServeHTTP(w, as)
+	as.Header.Del("Accept-Encoding")
+	page := httptest.NewRecorder()
+	e.server.Handler().ServeHTTP(page, as)
+	maps.Copy(w.Header(), page.Header())
+	w.Header().Del("Content-Length")
+	w.WriteHeader(page.Code)
+	_, _ = io.WriteString(w, resolved(page.Body.String(), to)) // It is shown elsewhere than where it stands.
 }
 
 func (x *exhibition) draw(w http.ResponseWriter, r *http.Request, s *Server, title string, body templ.Component) {

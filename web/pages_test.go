@@ -48,7 +48,7 @@ func getWithin(t testing.TB, patience time.Duration, base, path string, header .
 }
 
 // linkOf finds what leads somewhere else, as pages write it: from where they are.
-var linkOf = regexp.MustCompile(`( (?:href|src|action)=")((?:\.\./|\./|[a-z])[^"]*)"`)
+var linkOf = regexp.MustCompile(`( (?:href|src|action|data-root)=")((?:\.\./|\./|[a-z])[^"]*)"`)
 
 // resolved is a page whose links begin with a slash, as a browser takes them.
 func resolved(page string, at *url.URL) string {
