@@ -145,3 +145,9 @@ func unanswered(err error) bool {
 func namespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
+
+// unsupported is the outcome of an action nobody carries out: a defect of ours that
+// must be seen, not guessed around.
+func unsupported(a decision.Action) decision.Outcome {
+	return decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Reason: "Unsupported", Message: fmt.Sprintf("no code carries out %s", a.Kind)}}
+}

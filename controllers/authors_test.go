@@ -37,10 +37,13 @@ func sized(rv string, n int32, entries ...metav1.ManagedFieldsEntry) *appsv1.Dep
 func TestCausesNeverNameOurselves(t *testing.T) {
 	const size = `{"f:spec":{"f:replicas":{}}}`
 	kubectl, ours := signedBy("kubectl", "scale", 0, size), signedBy("loopscope", "", 2, size)
-	b := newCaches(t).deployments
-	b.opts.Signature = "loopscope"
-	b.queue.Start()
-	t.Cleanup(b.queue.ShutDown)
+	loop := func(signature string) *deploymentController {
+		b := newCachesWith(t, Options{Signature: signature}).deployments
+		b.queue.Start()
+		t.Cleanup(b.queue.ShutDown)
+		return b
+	}
+	b := loop("loopscope")
 	if c := causeOf(t, b.Loop, sized("1", 3, ours), sized("2", 5, kubectl)); c.Manager != "kubectl" {
 		t.Errorf("scaled by kubectl: %q", c.Manager)
 	}
@@ -51,7 +54,7 @@ func TestCausesNeverNameOurselves(t *testing.T) {
 	if c := causeOf(t, b.Loop, sized("3", 3, ours), sized("4", 5, kubectl)); c.Manager != "" {
 		t.Errorf("our own version: %q", c.Manager)
 	}
-	b.opts.Signature = ""
+	b = loop("")
 	if c := causeOf(t, b.Loop, sized("4", 5, kubectl), sized("5", 3, ours)); c.Manager != "loopscope" {
 		t.Errorf("another process of that name, beside one that only watches: %q", c.Manager)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // deploymentTries is how often a failing Deployment is tried before it is
@@ -45,6 +44,8 @@ const (
 // deploymentController is the Deployment loop's part of a Loop.
 type deploymentController struct {
 	*Loop
+	opts        Options
+	client      kubernetes.Interface
 	deployments appslisters.DeploymentLister
 	replicaSets appslisters.ReplicaSetLister
 	owned       cache.Indexer // ReplicaSets by controller
@@ -55,15 +56,14 @@ type deploymentController struct {
 	progress    progress
 	unresolved  unresolvedKeys
 	wakes       wakeLimiter
-	changes     recentChanges
+	changes     recent[objectChanges]
 }
 
 // NewDeployment builds the Deployment loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
 func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	l := newLoop(deployment.Loop.Name, "deployment-controller", client, opts)
-	l.limit = deploymentTries
-	l.queue = queue.New(queue.Options[string]{Name: "deployment", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	opts = opts.withDefaults()
+	l := newLoop(loopOptions{Name: deployment.Loop.Name, Component: "deployment-controller", Queue: "deployment", Tries: deploymentTries}, client, opts)
 	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
 		return nil, err
 	}
@@ -75,6 +75,8 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 	}
 	b := &deploymentController{
 		Loop:        l,
+		opts:        opts,
+		client:      client,
 		deployments: deployments.Lister(),
 		replicaSets: replicaSets.Lister(),
 		owned:       replicaSets.Informer().GetIndexer(),
@@ -84,9 +86,8 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 			resourceReplicaSets: replicaSets.Informer().GetStore(),
 		},
 	}
-	l.controller = b
-	l.opts.Ledger.namespaces.subscribe(b.namespaceTerminates)
-	l.namespaceWatcher = &namespaceWatcher{client: l.opts.Metadata, known: &l.opts.Ledger.namespaces, clock: l.opts.Clock, logger: l.opts.Logger}
+	l.use(b)
+	l.watchNamespaces(b.namespaceTerminates)
 	if err := l.register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
 		return nil, err
 	}
@@ -97,8 +98,6 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 }
 
 func (b *deploymentController) now() time.Time { return b.opts.Clock.Now() }
-
-func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
 // namespaceTerminates enqueues the Deployments of a namespace that is being deleted: they do not
 // hear of it otherwise, as nothing of theirs changes.
@@ -132,7 +131,7 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 		DeleteFunc: func(obj any) {
 			d, tombstone, ok := changes.Unwrap[*appsv1.Deployment](obj)
 			if !ok {
-				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindDeployment)
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", kindDeployment)
 				return
 			}
 			b.forget(d)
@@ -153,7 +152,7 @@ func (b *deploymentController) forgetKey(key string) {
 	b.unresolved.forget(key)
 	b.wakes.forget(key)
 	b.changes.forget(key)
-	b.deferred.forget(key)
+	b.ForgetKey(key)
 	b.templates.forget(key)
 }
 
@@ -180,7 +179,7 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 		DeleteFunc: func(obj any) {
 			rs, tombstone, ok := changes.Unwrap[*appsv1.ReplicaSet](obj)
 			if !ok {
-				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindReplicaSet)
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", kindReplicaSet)
 				return
 			}
 			b.opts.Managers.Forget(rs.UID) // The ReplicaSet loop may not run beside this one.
@@ -294,7 +293,7 @@ func (b *deploymentController) podReason(old, pod *corev1.Pod) {
 	cause := changes.Modified(kindPod, old, pod, podFields(old, pod), "", b.now())
 	cause.Kind = telemetry.CausePodReason
 	if delay := b.wakes.delay(keyOf(d), b.now()); delay > 0 {
-		b.queue.EnqueueAfter(keyOf(d), cause, delay)
+		b.EnqueueAfter(keyOf(d), cause, delay)
 		return
 	}
 	b.Enqueue(keyOf(d), cause)
@@ -306,7 +305,7 @@ func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
 		return
 	}
 	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
-	if ends := b.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
+	if ends := b.opts.Ledger.terminatingSince(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
 		b.Enqueue(keyOf(d), changes.Deleted(kindPod, pod, tombstone, b.now()))
 	}
 }
@@ -337,14 +336,6 @@ func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment 
 		return nil
 	}
 	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))
-}
-
-// sameRef compares what resolve looks at.
-func sameRef(a, b *metav1.OwnerReference) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.UID == b.UID && a.Kind == b.Kind && a.Name == b.Name
 }
 
 func (b *deploymentController) unknown(key string) { b.unresolved.add(key) }

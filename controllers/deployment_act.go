@@ -47,7 +47,7 @@ func (t *deploymentSync) snapshot() (telemetry.Snapshot, error) { return wire.Pa
 
 func (t *deploymentSync) remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.controller.changes.note(t.key, t.controller.changes.of(t.key, t.s.UID).afterDeployment(&t.s, trace))
+		t.controller.changes.note(t.key, t.s.UID, t.controller.changes.of(t.key, t.s.UID).after(&t.s, trace))
 	}
 }
 
@@ -79,12 +79,6 @@ func (t *deploymentSync) do(ctx context.Context, a decision.Action) (decision.Ou
 		return t.release(ctx, a)
 	}
 	return unsupported(a), decision.Learnt{}
-}
-
-// unsupported is the outcome of an action nobody carries out: a defect of ours that
-// must be seen, not guessed around.
-func unsupported(a decision.Action) decision.Outcome {
-	return decision.Outcome{State: decision.Refused, Failure: &decision.Failure{Reason: "Unsupported", Message: fmt.Sprintf("no code carries out %s", a.Kind)}}
 }
 
 func (t *deploymentSync) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {

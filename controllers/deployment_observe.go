@@ -61,11 +61,6 @@ func (b *deploymentController) observe(ctx context.Context, key string) (objectS
 	return t, nil
 }
 
-// wallTime is an instant as a snapshot keeps it. A monotonic reading does not
-// survive the record: a span decided on would be another one when it is decided
-// on again.
-func wallTime(t time.Time) time.Time { return t.UTC().Round(0) }
-
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with everything that a live read shows.
 func (b *deploymentController) readLive(ctx context.Context, t *deploymentSync) error {
@@ -123,13 +118,13 @@ func (t *deploymentSync) fill() {
 	}
 	s.Revision, s.RollbackTo = t.redactNumber(d.Annotations[annotationRevision]), redact.Number(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
-	s.Status, s.Held = t.status(&d.Status), t.controller.deferred.of(t.key, d.UID)
-	s.Lag = t.controller.opts.Ledger.lags.longest()
-	s.NamespaceTerminating = t.controller.opts.Ledger.namespaces.since(d.Namespace, d.CreationTimestamp.Time)
-	s.Recent = t.controller.changes.of(t.key, s.UID).forSnapshot(s.Now)
+	s.Status, s.Held = t.status(&d.Status), t.controller.heldSince(t.key, d.UID)
+	s.Lag = t.controller.opts.Ledger.lag()
+	s.NamespaceTerminating = t.controller.opts.Ledger.terminatingSince(d.Namespace, d.CreationTimestamp.Time)
+	s.Recent = current(t.controller.changes.of(t.key, s.UID).change, s.Now)
 	s.CountTerminating = t.controller.opts.TerminatingReplicas()
 	t.template = t.controller.templates.get(t.key, d)
-	s.Arrived = t.controller.unblocks.arrived(t.key)
+	s.Arrived = t.controller.arrived(t.key)
 	t.nameNext()
 	selector := t.selector()
 	t.fillReplicaSets(selector)

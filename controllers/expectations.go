@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-
-	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
 // expectationLife is how long creations and deletions are waited for.
@@ -32,8 +30,12 @@ type expectation struct {
 
 // expected is what a key waits for at one instant.
 type expected struct {
-	replicaset.Expectations
-	// gone are the pods whose deletion was asked for and has not been seen.
+	Creates, Deletes int64
+	Since            time.Time
+	// Expires is when it stops blocking.
+	Expires time.Time
+	// gone are the objects whose deletion was asked for and has not been seen; nil for none,
+	// and in a list of all keys.
 	gone map[types.UID]struct{}
 }
 
@@ -94,11 +96,13 @@ func (e *expectations) outstanding(key string) expected {
 	if x == nil || x.creates <= 0 && len(x.deletes) == 0 || e.clock.Since(x.since) > expectationLife {
 		return expected{}
 	}
-	return expected{x.view(), maps.Clone(x.deletes)}
+	is := x.view()
+	is.gone = maps.Clone(x.deletes)
+	return is
 }
 
-func (x *expectation) view() replicaset.Expectations {
-	return replicaset.Expectations{
+func (x *expectation) view() expected {
+	return expected{
 		Creates: max(x.creates, 0),
 		Deletes: int64(len(x.deletes)),
 		Since:   x.since,
@@ -107,10 +111,10 @@ func (x *expectation) view() replicaset.Expectations {
 }
 
 // all lists what every key waits for, for the debug pages.
-func (e *expectations) all() map[string]replicaset.Expectations {
+func (e *expectations) all() map[string]expected {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	list := map[string]replicaset.Expectations{}
+	list := map[string]expected{}
 	for key, x := range e.keys {
 		if v := x.view(); v.Creates > 0 || v.Deletes > 0 {
 			list[key] = v

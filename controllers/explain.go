@@ -11,7 +11,6 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/queue"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -21,34 +20,25 @@ import (
 // is that of the first read that failed, a missing Deployment included.
 func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespace, name string, opts Options) (*telemetry.Trace, error) {
 	opts = opts.withDefaults()
-	opts.Mode = Watch
-	l := &Loop{name: deployment.Loop.Name, opts: opts, client: client, queue: queue.New(queue.Options[string]{Clock: opts.Clock})}
+	opts.Mode, opts.Metrics = Watch, nil
+	l := newLoop(loopOptions{Name: deployment.Loop.Name}, client, opts)
 	stores, err := readOnce(ctx, client, namespace, name)
 	if err != nil {
 		return nil, redact.Error(err)
 	}
-	l.controller = &deploymentController{
+	l.use(&deploymentController{
 		Loop:        l,
+		opts:        opts,
+		client:      client,
 		deployments: appslisters.NewDeploymentLister(stores.deployments),
 		replicaSets: appslisters.NewReplicaSetLister(stores.replicaSets),
 		owned:       stores.replicaSets,
 		pods:        stores.pods,
-	}
+	})
 	if ns, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err == nil && ns.DeletionTimestamp != nil {
-		opts.Ledger.namespaces.markTerminating(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
+		opts.Ledger.noteTerminating(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
 	}
-	t := &telemetry.Trace{
-		Version: telemetry.TraceVersion,
-		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
-		Causes:  []telemetry.Cause{}, // Nobody asked but the reader.
-		Started: opts.Clock.Now(),
-	}
-	t.Queued = t.Started
-	target := l.attempt(ctx, t)
-	t.Result = result(t, target)
-	t.Ended = opts.Clock.Now()
-	l.describe(t, target)
-	return t, nil
+	return l.look(ctx, namespace, name), nil
 }
 
 // clusterRead is what one read of a namespace found, in the shape of caches.

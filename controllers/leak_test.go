@@ -154,13 +154,10 @@ func until(t *testing.T, what string, check func() error) {
 
 // [C-2]: the switches are read at every use.
 func TestSwitchesAreReadAtUse(t *testing.T) {
-	caches := newCaches(t)
-	caches.add(t, controllerNamed("web", "r", "8", 3), deploymentNamed("web", "d", "RollingUpdate"))
 	on := true
-	for _, l := range []*Loop{caches.controllers.Loop, caches.deployments.Loop} {
-		l.opts.TerminatingReplicas = func() bool { return on }
-		l.opts.PodDeletionCost = func() bool { return on }
-	}
+	is := func() bool { return on }
+	caches := newCachesWith(t, Options{TerminatingReplicas: is, PodDeletionCost: is})
+	caches.add(t, controllerNamed("web", "r", "8", 3), deploymentNamed("web", "d", "RollingUpdate"))
 	for _, want := range []bool{true, false, true} {
 		on = want
 		d, err := caches.deployments.observe(t.Context(), "shop/web")

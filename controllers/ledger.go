@@ -75,6 +75,20 @@ func versionsOf(stores map[string]versioned) versions {
 	return v
 }
 
+// lag is how far the loop that is behind the most is behind, in whole milliseconds.
+func (l *Ledger) lag() time.Duration { return l.lags.longest() }
+
+// terminatingSince is when it was first seen that the namespace of an object is being
+// deleted, zero if it was not. created is when the object was.
+func (l *Ledger) terminatingSince(namespace string, created time.Time) time.Time {
+	return l.namespaces.since(namespace, created)
+}
+
+// noteTerminating notes that a namespace is being deleted; the first time counts.
+func (l *Ledger) noteTerminating(namespace string, at time.Time) {
+	l.namespaces.markTerminating(namespace, at)
+}
+
 type objectLock struct {
 	sync.Mutex
 	users int

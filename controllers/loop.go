@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -93,12 +94,51 @@ type namedCache struct {
 	events   *eventTracker
 }
 
-// newLoop is what every constructor begins with. A queue and a body are still to come.
-func newLoop(name, component string, client kubernetes.Interface, opts Options) *Loop {
-	l := &Loop{name: name, component: component, opts: opts.withDefaults(), client: client}
+// loopOptions are what one loop is called, and how often it tries.
+type loopOptions struct {
+	// Name stands in traces and addresses, as decision.Loop has it.
+	Name string
+	// Component is whom the events of the loop are from.
+	Component string
+	// Queue is the name of its queue in metrics; "" for none.
+	Queue string
+	// Tries is how often a failing key is tried before it is dropped; 0 for as often as it
+	// takes.
+	Tries int64
+}
+
+// newLoop is what every constructor begins with. What it does is still to be told, by use.
+func newLoop(of loopOptions, client kubernetes.Interface, opts Options) *Loop {
+	l := &Loop{name: of.Name, component: of.Component, limit: of.Tries, opts: opts.withDefaults(), client: client}
+	l.queue = queue.New(queue.Options[string]{Name: of.Queue, Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	l.unblocks.client, l.unblocks.logger, l.unblocks.wake = l.opts.Metadata, l.opts.Logger, l.tryNow
 	return l
 }
+
+// use tells a loop what it does, before anything else.
+func (l *Loop) use(c controller) { l.controller = c }
+
+// watchNamespaces calls f with every namespace of which it becomes known, while the loop
+// runs, that it is being deleted.
+func (l *Loop) watchNamespaces(f func(namespace string)) {
+	known := &l.opts.Ledger.namespaces
+	known.subscribe(f)
+	l.namespaceWatcher = &namespaceWatcher{client: l.opts.Metadata, known: known, clock: l.opts.Clock, logger: l.opts.Logger}
+}
+
+// EnqueueAfter asks for a sync of namespace/name in a while.
+func (l *Loop) EnqueueAfter(key string, cause telemetry.Cause, after time.Duration) {
+	l.queue.EnqueueAfter(key, cause, after)
+}
+
+// ForgetKey drops what the loop remembers of a key whose object is gone.
+func (l *Loop) ForgetKey(key string) { l.deferred.forget(key) }
+
+// heldSince is since when the status of an object is held back, zero if it is not.
+func (l *Loop) heldSince(key string, uid types.UID) time.Time { return l.deferred.of(key, uid) }
+
+// arrived are the objects that the pods of a key lacked, and that were created since.
+func (l *Loop) arrived(key string) []string { return l.unblocks.arrived(key) }
 
 // tryNow tries a key at once, and as if for the first time.
 func (l *Loop) tryNow(key string, cause telemetry.Cause) {

@@ -44,13 +44,3 @@ func setsIn(sets cache.Indexer, index, value string) []*appsv1.ReplicaSet {
 	}
 	return list
 }
-
-// selecting asks the API server for everything that a selector matches. What selects
-// everything, or cannot be read, asks for all there is: the controller decides whose it is.
-func selecting(s *metav1.LabelSelector) metav1.ListOptions {
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		return metav1.ListOptions{}
-	}
-	return metav1.ListOptions{LabelSelector: selector.String()}
-}

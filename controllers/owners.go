@@ -28,21 +28,6 @@ type owners interface {
 	putStatus(ctx context.Context, rs *appsv1.ReplicaSet) (*appsv1.ReplicaSet, error)
 }
 
-// controllerUID is the name of the ReplicaSet index by the UID of its controller.
-const controllerUID = "controllerUID"
-
-// indexController files an object under the UID of its controller.
-func indexController(obj any) ([]string, error) {
-	o, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, nil
-	}
-	if uid := ownerUID(o); uid != "" {
-		return []string{string(uid)}, nil
-	}
-	return nil, nil
-}
-
 // replicaSets are the owners that need no other form.
 type replicaSets struct {
 	lister  appslisters.ReplicaSetLister

@@ -4,26 +4,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// recentChanges remembers of each key what others did to its object lately. The zero value
-// is ready.
-type recentChanges struct {
-	mu   sync.Mutex
-	keys map[string]objectChanges
-}
-
-// objectChanges is what others did to one object, as its syncs have seen it.
+// objectChanges is what others did to one Deployment, as its syncs have seen it.
 type objectChanges struct {
-	uid    string
 	change *decision.RecentChange // dealt with; nil for nothing
 	resize externalResize         // not dealt with yet
 	// template is who changed the pod template last, "" where nobody knows.
@@ -37,45 +26,8 @@ type externalResize struct {
 	by      string
 }
 
-// of is what is known of the object under a key: another one of the same name has its own.
-func (r *recentChanges) of(key, uid string) objectChanges {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if l := r.keys[key]; l.uid == uid {
-		return l
-	}
-	return objectChanges{uid: uid}
-}
-
-func (r *recentChanges) note(key string, l objectChanges) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if l == (objectChanges{uid: l.uid}) {
-		delete(r.keys, key)
-		return
-	}
-	if r.keys == nil {
-		r.keys = map[string]objectChanges{}
-	}
-	r.keys[key] = l
-}
-
-func (r *recentChanges) forget(key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.keys, key)
-}
-
-// forSnapshot is what a snapshot takes of it; nil for nothing.
-func (l objectChanges) forSnapshot(now time.Time) *decision.RecentChange {
-	if l.change == nil || l.change.Over(now) {
-		return nil
-	}
-	return l.change
-}
-
-// afterDeployment is what is known after a sync of a Deployment.
-func (l objectChanges) afterDeployment(s *deployment.Snapshot, t *telemetry.Trace) objectChanges {
+// after is what is known after a sync of a Deployment.
+func (l objectChanges) after(s *deployment.Snapshot, t *telemetry.Trace) objectChanges {
 	l.observe(t)
 	before := l.change
 	for _, a := range written(t) {
@@ -94,40 +46,9 @@ func (l objectChanges) afterDeployment(s *deployment.Snapshot, t *telemetry.Trac
 	if t.Result == telemetry.ResultWrote || t.Result == telemetry.ResultUnchanged {
 		l.resize = externalResize{} // It was decided on.
 	}
-	return l.expire(before, s.Now, t)
-}
-
-// afterReplicaSet is what is known after a sync of what keeps pods at a number.
-func (l objectChanges) afterReplicaSet(s *replicaset.Snapshot, t *telemetry.Trace) objectChanges {
-	before := l.change
-	for _, a := range written(t) {
-		switch a.Kind {
-		case decision.Adopt:
-			l.change = claimed(l.change, decision.Adopted, a, s.Now)
-		case decision.Release:
-			l.change = claimed(l.change, decision.Released, a, s.Now)
-		}
-	}
-	return l.expire(before, s.Now, t)
-}
-
-// expire notes that what was news before the sync has been told, and forgets it in the end.
-func (l objectChanges) expire(before *decision.RecentChange, now time.Time, t *telemetry.Trace) objectChanges {
-	if l.change == nil || l.change != before {
-		return l
-	}
-	if l.change.Over(now) {
-		l.change = nil
-	} else if l.change.Told.IsZero() && t.Sentence.Code == codeSettled {
-		told := *l.change // The snapshot has the other one.
-		told.Told = now
-		l.change = &told
-	}
+	l.change = expire(l.change, before, s.Now, t)
 	return l
 }
-
-// codeSettled is the code of the sentence of an object at rest.
-const codeSettled = "settled"
 
 // observe takes from the causes what others changed.
 func (l *objectChanges) observe(t *telemetry.Trace) {
@@ -197,26 +118,4 @@ func wentBack(s *deployment.Snapshot, a *decision.Action) *decision.RecentChange
 		return nil
 	}
 	return &decision.RecentChange{Kind: decision.WentBack, At: s.Now, Object: a.Target.Name, From: from, To: to, Became: became}
-}
-
-// claimed is the news of a claim; several of one sync are one.
-func claimed(n *decision.RecentChange, kind decision.RecentChangeKind, a *decision.Action, now time.Time) *decision.RecentChange {
-	if n == nil || n.Kind != kind || !n.At.Equal(now) {
-		return &decision.RecentChange{Kind: kind, At: now, Object: a.Target.Name, Count: 1}
-	}
-	more := *n
-	more.Count++
-	return &more
-}
-
-// written are the actions of a sync that the API server took.
-func written(t *telemetry.Trace) (list []*decision.Action) {
-	for _, r := range t.Rounds {
-		for i := range r.Outcomes { // None where nothing was carried out, and one of each action otherwise.
-			if r.Outcomes[i].State == decision.Written {
-				list = append(list, &r.Verdict.Actions[i])
-			}
-		}
-	}
-	return list
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -107,9 +106,9 @@ func TestDeploymentNews(t *testing.T) {
 		l := objectChanges{}
 		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}, {UID: "4", Revision: "0"}}}
 		for _, sync := range tc.syncs {
-			l = l.afterDeployment(s, sync)
+			l = l.after(s, sync)
 		}
-		if diff := cmp.Diff(tc.want, l.forSnapshot(newsNow)); diff != "" {
+		if diff := cmp.Diff(tc.want, current(l.change, newsNow)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -119,13 +118,12 @@ func TestReplicaSetNews(t *testing.T) {
 	claim := func(kind decision.ActionKind, name string) decision.Action {
 		return decision.Action{Kind: kind, Target: decision.Ref{Name: name}}
 	}
-	s := &replicaset.Snapshot{Now: newsNow}
-	l := objectChanges{}.afterReplicaSet(s, synced(telemetry.ResultWrote, nil, claim(decision.Adopt, "a"), claim(decision.CreatePods, "web")))
-	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 1}, l.forSnapshot(newsNow)); diff != "" {
+	l := claimsAfter(nil, newsNow, synced(telemetry.ResultWrote, nil, claim(decision.Adopt, "a"), claim(decision.CreatePods, "web")))
+	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 1}, current(l, newsNow)); diff != "" {
 		t.Errorf("adopted (-want +got):\n%s", diff)
 	}
-	l = l.afterReplicaSet(s, synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
-	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: newsNow, Object: "b", Count: 2}, l.forSnapshot(newsNow)); diff != "" {
+	l = claimsAfter(l, newsNow, synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
+	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: newsNow, Object: "b", Count: 2}, current(l, newsNow)); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
 }
@@ -133,9 +131,9 @@ func TestReplicaSetNews(t *testing.T) {
 // Claims of one sync are counted together, and those of another are news of their own.
 func TestClaimsAreCountedBySync(t *testing.T) {
 	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
-	l := objectChanges{}.afterReplicaSet(&replicaset.Snapshot{Now: newsNow}, synced(telemetry.ResultWrote, nil, adopt, adopt))
-	l = l.afterReplicaSet(&replicaset.Snapshot{Now: newsNow.Add(time.Second)}, synced(telemetry.ResultWrote, nil, adopt))
-	if n := l.forSnapshot(newsNow.Add(time.Second)); n == nil || n.Count != 1 || !n.At.Equal(newsNow.Add(time.Second)) {
+	l := claimsAfter(nil, newsNow, synced(telemetry.ResultWrote, nil, adopt, adopt))
+	l = claimsAfter(l, newsNow.Add(time.Second), synced(telemetry.ResultWrote, nil, adopt))
+	if n := current(l, newsNow.Add(time.Second)); n == nil || n.Count != 1 || !n.At.Equal(newsNow.Add(time.Second)) {
 		t.Errorf("after two syncs it is %+v", n)
 	}
 }
@@ -147,44 +145,44 @@ func TestNewsIsToldAndForgotten(t *testing.T) {
 	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
 	moving, settled := synced(telemetry.ResultUnchanged, nil), synced(telemetry.ResultUnchanged, nil)
 	settled.Sentence.Code = "settled"
-	l := objectChanges{}.afterDeployment(at(0), synced(telemetry.ResultWrote, nil, adopt))
-	l = l.afterDeployment(at(30*time.Minute), moving)
-	first := l.forSnapshot(newsNow.Add(30 * time.Minute))
+	l := objectChanges{}.after(at(0), synced(telemetry.ResultWrote, nil, adopt))
+	l = l.after(at(30*time.Minute), moving)
+	first := current(l.change, newsNow.Add(30*time.Minute))
 	if first == nil || !first.Told.IsZero() {
 		t.Fatalf("on its way it is %+v", first)
 	}
-	l = l.afterDeployment(at(30*time.Minute), settled)
-	l = l.afterDeployment(at(31*time.Minute), settled)
-	if n := l.forSnapshot(newsNow.Add(31 * time.Minute)); n == nil || !n.Told.Equal(newsNow.Add(30*time.Minute)) {
+	l = l.after(at(30*time.Minute), settled)
+	l = l.after(at(31*time.Minute), settled)
+	if n := current(l.change, newsNow.Add(31*time.Minute)); n == nil || !n.Told.Equal(newsNow.Add(30*time.Minute)) {
 		t.Errorf("at rest it is %+v", n)
 	}
 	if !first.Told.IsZero() {
 		t.Error("what the snapshot has was changed")
 	}
 	over := newsNow.Add(31*time.Minute + time.Second)
-	if n := l.forSnapshot(over); n != nil {
+	if n := current(l.change, over); n != nil {
 		t.Errorf("later it is %+v", n)
 	}
-	if l = l.afterDeployment(&deployment.Snapshot{Now: over}, settled); l != (objectChanges{}) {
+	if l = l.after(&deployment.Snapshot{Now: over}, settled); l != (objectChanges{}) {
 		t.Errorf("what stays of it is %+v", l)
 	}
 }
 
 func TestNewsroom(t *testing.T) {
-	var r recentChanges
-	news := objectChanges{uid: "1", change: &decision.RecentChange{Object: "a"}}
-	r.note("shop/web", news)
+	var r recent[*decision.RecentChange]
+	news := &decision.RecentChange{Object: "a"}
+	r.note("shop/web", "1", news)
 	if got := r.of("shop/web", "1"); got != news {
 		t.Errorf("it knows %+v", got)
 	}
-	if got := r.of("shop/web", "2"); got != (objectChanges{uid: "2"}) {
+	if got := r.of("shop/web", "2"); got != nil {
 		t.Errorf("of another object of that name it knows %+v", got)
 	}
-	r.note("shop/web", objectChanges{uid: "1"})
+	r.note("shop/web", "1", nil)
 	if len(r.keys) != 0 {
 		t.Errorf("it keeps %v of what knows nothing", r.keys)
 	}
-	r.note("shop/web", news)
+	r.note("shop/web", "1", news)
 	if r.forget("shop/web"); len(r.keys) != 0 {
 		t.Errorf("it did not forget %v", r.keys)
 	}

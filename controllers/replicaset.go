@@ -19,35 +19,37 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
-	"github.com/loopscope/loopscope/telemetry/queue"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // replicaSetController is the part of a Loop that keeps pods at a number, for
 // ReplicaSets and for what has their form.
 type replicaSetController struct {
 	*Loop
+	opts       Options
+	client     kubernetes.Interface
 	owners     owners
 	pods       cache.Indexer
 	stores     map[string]versioned
 	expect     *expectations
 	unresolved unresolvedKeys
-	changes    recentChanges
+	changes    recent[*decision.RecentChange]
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
 func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	l := newLoop(replicaset.Loop.Name, "replicaset-controller", client, opts)
-	l.queue = queue.New(queue.Options[string]{Name: "replicaset", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	opts = opts.withDefaults()
+	l := newLoop(loopOptions{Name: replicaset.Loop.Name, Component: "replicaset-controller", Queue: "replicaset"}, client, opts)
 	if err := addIndex(sets.Informer(), controllerUID, indexController); err != nil {
 		return nil, err
 	}
 	o := replicaSets{lister: sets.Lister(), indexer: sets.Informer().GetIndexer(), client: client}
-	return l, l.keepPods(o, sets.Informer(), pods)
+	return l, keepPods(l, client, opts, o, sets.Informer(), pods)
 }
 
 // keepPods makes a loop keep the pods of these owners.
-func (l *Loop) keepPods(o owners, informer cache.SharedIndexInformer, pods coreinformers.PodInformer) error {
+func keepPods(l *Loop, client kubernetes.Interface, opts Options, o owners, informer cache.SharedIndexInformer, pods coreinformers.PodInformer) error {
 	for name, f := range map[string]cache.IndexFunc{podController: indexPod, podHash: indexPodHash, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc} {
 		if err := addIndex(pods.Informer(), name, f); err != nil {
 			return err
@@ -55,15 +57,17 @@ func (l *Loop) keepPods(o owners, informer cache.SharedIndexInformer, pods corei
 	}
 	b := &replicaSetController{
 		Loop:   l,
+		opts:   opts,
+		client: client,
 		owners: o,
 		pods:   pods.Informer().GetIndexer(),
 		stores: map[string]versioned{
 			o.resource(): informer.GetStore(),
 			resourcePods: pods.Informer().GetStore(),
 		},
-		expect: newExpectations(l.opts.Clock),
+		expect: newExpectations(opts.Clock),
 	}
-	l.controller = b
+	l.use(b)
 	if err := l.register(o.resource(), informer, b.ownerHandler()); err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 			o, tombstone, _ := changes.Unwrap[metav1.Object](obj)
 			rs := b.owners.form(o)
 			if rs == nil {
-				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", b.kind())
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", b.kind())
 				return
 			}
 			b.ownerGone(rs, tombstone)
@@ -116,7 +120,7 @@ func (b *replicaSetController) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) 
 func (b *replicaSetController) forgetKey(key string) {
 	b.expect.forget(key)
 	b.unresolved.forget(key)
-	b.deferred.forget(key)
+	b.ForgetKey(key)
 	b.changes.forget(key)
 }
 
@@ -141,7 +145,7 @@ func (b *replicaSetController) podHandler() cache.ResourceEventHandler {
 				b.podDeleted(pod, changes.Deleted(kindPod, pod, tombstone, b.now()))
 				return
 			}
-			b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.name, "want", kindPod)
+			b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", kindPod)
 		},
 	}
 }
@@ -199,7 +203,7 @@ func (b *replicaSetController) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1
 	b.Enqueue(keyOf(rs), cause)
 	if !podReady(old) && podReady(pod) && rs.Spec.MinReadySeconds > 0 {
 		wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
-		b.queue.EnqueueAfter(keyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: telemetry.CodeMinReady, Due: b.now().Add(wait)}, wait)
+		b.EnqueueAfter(keyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: telemetry.CodeMinReady, Due: b.now().Add(wait)}, wait)
 	}
 }
 

@@ -48,7 +48,7 @@ func (t *replicaSetSync) snapshot() (telemetry.Snapshot, error) { return wire.Pa
 
 func (t *replicaSetSync) remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.controller.changes.note(t.key, t.controller.changes.of(t.key, t.s.UID).afterReplicaSet(&t.s, trace))
+		t.controller.changes.note(t.key, t.s.UID, claimsAfter(t.controller.changes.of(t.key, t.s.UID), t.s.Now, trace))
 	}
 }
 

@@ -61,11 +61,12 @@ func (t *replicaSetSync) fill() {
 	}
 	s.Want, s.MinReady = int64(defaultToOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
-	s.Status, s.Held = t.status(&rs.Status), t.controller.deferred.of(t.key, rs.UID)
-	s.Lag = t.controller.opts.Ledger.lags.longest()
-	s.Recent = t.controller.changes.of(t.key, s.UID).forSnapshot(s.Now)
-	s.Expect = t.expect.Expectations
-	s.Expect.Since, s.Expect.Expires = wallTime(s.Expect.Since), wallTime(s.Expect.Expires)
+	s.Status, s.Held = t.status(&rs.Status), t.controller.heldSince(t.key, rs.UID)
+	s.Lag = t.controller.opts.Ledger.lag()
+	s.Recent = current(t.controller.changes.of(t.key, s.UID), s.Now)
+	s.Expect = replicaset.Expectations{
+		Creates: t.expect.Creates, Deletes: t.expect.Deletes, Since: wallTime(t.expect.Since), Expires: wallTime(t.expect.Expires),
+	}
 	s.CountTerminating, s.DeletionCost = t.controller.opts.TerminatingReplicas(), t.controller.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
@@ -159,11 +160,4 @@ func (t *replicaSetSync) status(st *appsv1.ReplicaSetStatus) replicaset.Status {
 		out.Conditions = append(out.Conditions, told)
 	}
 	return out
-}
-
-func ownerUID(o metav1.Object) types.UID {
-	if ref := metav1.GetControllerOf(o); ref != nil {
-		return ref.UID
-	}
-	return ""
 }

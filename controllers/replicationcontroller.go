@@ -13,17 +13,16 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/loopscope/loopscope/controllers/replicaset"
-	"github.com/loopscope/loopscope/telemetry/queue"
 )
 
 // NewReplicationController builds the ReplicationController loop on shared
 // informers, registers its handlers and starts nothing. The informers may be
 // started before Run. It is the ReplicaSet loop over another kind ([RM-1]).
 func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	l := newLoop(replicaset.ControllerLoop.Name, "replication-controller", client, opts)
-	l.queue = queue.New(queue.Options[string]{Name: "replicationmanager", Metrics: l.opts.Metrics, Clock: l.opts.Clock})
+	opts = opts.withDefaults()
+	l := newLoop(loopOptions{Name: replicaset.ControllerLoop.Name, Component: "replication-controller", Queue: "replicationmanager"}, client, opts)
 	o := replicationControllers{lister: controllers.Lister(), client: client}
-	return l, l.keepPods(o, controllers.Informer(), pods)
+	return l, keepPods(l, client, opts, o, controllers.Informer(), pods)
 }
 
 // replicationControllers are the owners that are put into the form of ReplicaSets.

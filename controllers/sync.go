@@ -47,6 +47,23 @@ func (l *Loop) sync(ctx context.Context, w queue.Work[string], worker int) {
 	l.record(t, target)
 }
 
+// look is one sync of an object that nobody asked for but the reader: nothing is queued,
+// recorded or tried again. In Watch mode nothing is written either.
+func (l *Loop) look(ctx context.Context, namespace, name string) *telemetry.Trace {
+	t := &telemetry.Trace{
+		Version: telemetry.TraceVersion,
+		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
+		Causes:  []telemetry.Cause{},
+		Started: l.opts.Clock.Now(),
+	}
+	t.Queued = t.Started
+	target := l.attempt(ctx, t)
+	t.Result = result(t, target)
+	t.Ended = l.opts.Clock.Now()
+	l.describe(t, target)
+	return t
+}
+
 // attempt runs the four verbs and recovers a panic into the trace, so that one
 // broken object cannot stop the loop for all others.
 func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target objectSync) {
