@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // parent is one of the kinds that adopt, with one of its children.
@@ -62,20 +64,20 @@ func (p parent) recheckRows() (rows []actingRow) {
 	add("still there", func(*scene) {})
 	add("another of that name", func(s *scene) {
 		other := p.of()
-		accessor(other).SetUID("uid-another")
-		s.server.store(other)
+		lab.Accessor(other).SetUID("uid-another")
+		s.server.Store(other)
 	})
 	add("being deleted", func(s *scene) {
 		other := p.of()
-		s.server.store(terminating(accessor(other)).(runtime.Object))
+		s.server.Store(terminating(lab.Accessor(other)).(runtime.Object))
 	})
-	add("gone", func(s *scene) { s.server.remove(p.of()) })
+	add("gone", func(s *scene) { s.server.Remove(p.of()) })
 	for _, name := range []string{"403 by RBAC", "429 once, Retry-After 0", "500 internal error", "500 of etcd", "503 unavailable", "504 timeout", "connection cut before the commit"} {
-		a := answerNamed(name)
-		add(name, func(s *scene) { s.server.on(http.MethodGet, "/web", a.times, a.reply) })
+		a := lab.AnswerNamed(name)
+		add(name, func(s *scene) { s.server.On(http.MethodGet, "/web", a.Times, a.Reply) })
 	}
 	rows = append(rows, p.row("recheck before an adoption", "nobody there", rows[0].arrange))
-	rows[len(rows)-1].over = toNobody
+	rows[len(rows)-1].over = lab.ToNobody
 	return rows
 }
 
@@ -86,7 +88,7 @@ func (p parent) leftRows() (rows []actingRow) {
 			p.base(s)
 			if of != nil {
 				d := p.of()
-				of(accessor(d))
+				of(lab.Accessor(d))
 				s.have(d)
 			}
 			s.have(child().(runtime.Object))
@@ -94,12 +96,12 @@ func (p parent) leftRows() (rows []actingRow) {
 	}
 	add("of another owner, with our labels", func() metav1.Object {
 		o := p.child("x")
-		o.SetOwnerReferences([]metav1.OwnerReference{*ownedBy(p.kind, "other", "uid-other")})
+		o.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(p.kind, "other", "uid-other")})
 		return o
 	}, nil)
 	add("of an earlier one of our name", func() metav1.Object {
 		o := p.child("x")
-		o.SetOwnerReferences([]metav1.OwnerReference{*ownedBy(p.kind, "web", "uid-earlier")})
+		o.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(p.kind, "web", "uid-earlier")})
 		return o
 	}, nil)
 	add("orphan with other labels", func() metav1.Object { return relabelled(orphaned(p.child("x"))) }, nil)
@@ -131,34 +133,34 @@ func (p parent) liveRows() (rows []actingRow) {
 		rows = append(rows, p.row(section, name, func(s *scene) {
 			p.base(s)
 			live(s)
-			s.loop.controller.unknown("shop/web")
+			s.loop.does().unknown("shop/web")
 		}))
 	}
 	add("as in the cache", func(*scene) {})
-	add("a newer one of itself", func(s *scene) { s.server.store(at500(accessor(p.of()))) })
-	add("a newer child of ours", func(s *scene) { s.server.store(at500(p.child("x"))) })
+	add("a newer one of itself", func(s *scene) { s.server.Store(at500(lab.Accessor(p.of()))) })
+	add("a newer child of ours", func(s *scene) { s.server.Store(at500(p.child("x"))) })
 	add("newer children of others and of nobody", func(s *scene) {
 		other := p.child("x")
-		other.SetOwnerReferences([]metav1.OwnerReference{*ownedBy(p.kind, "other", "uid-other")})
+		other.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(p.kind, "other", "uid-other")})
 		earlier := p.child("y")
-		earlier.SetOwnerReferences([]metav1.OwnerReference{*ownedBy(p.kind, "web", "uid-earlier")})
-		s.server.store(at500(other), at500(earlier), at500(orphaned(p.child("z"))))
+		earlier.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(p.kind, "web", "uid-earlier")})
+		s.server.Store(at500(other), at500(earlier), at500(orphaned(p.child("z"))))
 	})
-	add("gone", func(s *scene) { s.server.remove(p.of()) })
+	add("gone", func(s *scene) { s.server.Remove(p.of()) })
 	add("another of that name, with a child", func(s *scene) {
-		other, child := accessor(p.of()), p.child("x")
+		other, child := lab.Accessor(p.of()), p.child("x")
 		other.SetUID("uid-another")
-		child.SetOwnerReferences([]metav1.OwnerReference{*ownedBy(p.kind, "web", "uid-another")})
-		s.server.store(at500(other), at500(child))
+		child.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(p.kind, "web", "uid-another")})
+		s.server.Store(at500(other), at500(child))
 	})
 	for _, path := range []string{"/web", "s"} {
 		for _, name := range []string{"403 by RBAC", "410 gone", "429 once, Retry-After 0", "500 internal error", "500 of etcd", "503 unavailable", "504 timeout", "connection cut before the commit", "connection cut in the body"} {
-			a, read := answerNamed(name), map[string]string{"/web": "get", "s": "list"}[path]
-			add(read+" "+name, func(s *scene) { s.server.on(http.MethodGet, path, a.times, a.reply) })
+			a, read := lab.AnswerNamed(name), map[string]string{"/web": "get", "s": "list"}[path]
+			add(read+" "+name, func(s *scene) { s.server.On(http.MethodGet, path, a.Times, a.Reply) })
 		}
 	}
 	rows = append(rows, p.row(section, "nobody there", rows[0].arrange))
-	rows[len(rows)-1].over = toNobody
+	rows[len(rows)-1].over = lab.ToNobody
 	return rows
 }
 
@@ -178,10 +180,10 @@ func (p parent) deletionRows() (rows []actingRow) {
 		live func(s *scene)
 	}{
 		{"are all there", func(*scene) {}},
-		{"one is gone", func(s *scene) { s.server.remove(webPod("x", p.kind)) }},
-		{"one is being deleted", func(s *scene) { s.server.store(terminating(webPod("x", p.kind))) }},
+		{"one is gone", func(s *scene) { s.server.Remove(webPod("x", p.kind)) }},
+		{"one is being deleted", func(s *scene) { s.server.Store(terminating(webPod("x", p.kind))) }},
 		{"the cache has seen one go", func(s *scene) {
-			s.server.remove(webPod("x", p.kind))
+			s.server.Remove(webPod("x", p.kind))
 			s.cached(terminating(webPod("x", p.kind)))
 		}},
 	} {
@@ -189,8 +191,8 @@ func (p parent) deletionRows() (rows []actingRow) {
 			p.base(s)
 			s.have(webPod("x", p.kind), webPod("y", p.kind))
 			c.live(s)
-			s.loop.controller.(*replicaSetController).expect.expectDeletes("shop/web", []types.UID{"uid-x", "uid-y"})
-			s.loop.controller.unknown("shop/web")
+			s.loop.does().(*replicaSetController).expect.expect("shop/web", 0, "uid-x", "uid-y")
+			s.loop.does().unknown("shop/web")
 		}))
 	}
 	return rows
@@ -200,8 +202,8 @@ func (p parent) deletionRows() (rows []actingRow) {
 func (p parent) overdueRow() actingRow {
 	return p.row("live read after a lost reply", "our write has not been seen for 5 minutes", func(s *scene) {
 		p.base(s)
-		s.opts.Ledger.written(entry{uid: "uid-web", resource: resourceNamed(p.of()), object: "it", rv: "900"})
-		s.clock.Step(echoLive + time.Second)
+		s.opts.Ledger.written(entry{uid: "uid-web", resource: lab.ResourceOf(p.of()), object: "it", rv: "900"})
+		s.clock.Step(5*time.Minute + time.Second)
 	})
 }
 

@@ -5,6 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // act is one kind of write, in what brings it about. Each is met with every answer.
@@ -18,17 +21,17 @@ type act struct {
 
 // rows are the situations of an act, one for each answer.
 func (a act) rows() (rows []actingRow) {
-	for _, answer := range answers() {
-		rows = append(rows, actingRow{section: a.name, name: answer.name, loop: a.loop, over: answer.over, arrange: func(s *scene) {
+	for _, answer := range lab.Answers() {
+		rows = append(rows, actingRow{section: a.name, name: answer.Name, loop: a.loop, over: answer.Over, arrange: func(s *scene) {
 			a.arrange(s)
-			if answer.over == toNobody {
+			if answer.Over == lab.ToNobody {
 				return
 			}
 			if a.spare > 0 {
-				s.server.on(a.method, a.suffix, a.spare, taken)
+				s.server.On(a.method, a.suffix, a.spare, lab.Taken)
 			}
-			s.server.on(a.method, a.suffix, answer.times, answer.reply)
-			if answer.name == "409 by version" {
+			s.server.On(a.method, a.suffix, answer.Times, answer.Reply)
+			if answer.Name == "409 by version" {
 				s.intrude()
 			}
 		}})
@@ -39,10 +42,8 @@ func (a act) rows() (rows []actingRow) {
 // intrude has kubectl write everything that the API server has: its versions are not the
 // caches' any more.
 func (s *scene) intrude() {
-	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
-	for _, o := range s.server.objects {
-		m := accessor(o)
+	s.server.Change(func(o runtime.Object) {
+		m := lab.Accessor(o)
 		annotations := map[string]string{}
 		for k, v := range m.GetAnnotations() {
 			annotations[k] = v
@@ -52,7 +53,7 @@ func (s *scene) intrude() {
 		m.SetResourceVersion("150")
 		m.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-annotate", Operation: metav1.ManagedFieldsOperationUpdate, Time: &actingMade,
 			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:team":{}}}}`)}})
-	}
+	})
 }
 
 // deploymentActs are the writes of the Deployment loop.
@@ -124,7 +125,7 @@ func relabelled[T metav1.Object](o T) T {
 
 // keeperActs are the writes of the loops that keep pods, which differ in the kind alone.
 func keeperActs(loop, kind string) []act {
-	resource := resourceNamed(keeper(kind, 0))
+	resource := lab.ResourceOf(keeper(kind, 0))
 	acts := []act{
 		{name: "create pods", method: http.MethodPost, suffix: "/pods", arrange: func(s *scene) { s.have(keeper(kind, 4)) }},
 		{name: "create pods after the first", method: http.MethodPost, suffix: "/pods", spare: 1, arrange: func(s *scene) { s.have(keeper(kind, 4)) }},

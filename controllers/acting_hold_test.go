@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // holdRows say which changes of a status wait for more to come, and which may not.
@@ -35,17 +37,17 @@ func deploymentHoldRows() (rows []actingRow) {
 	add("one more pod is available", more)
 	add("one more, held for a second already", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		s.loop.deferred.note("shop/web", "uid-web", actingAt.Add(-time.Second))
+		s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 	})
 	add("one more, held for a second already, of an earlier one of that name", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		s.loop.deferred.note("shop/web", "uid-earlier", actingAt.Add(-time.Second))
+		s.loop.hold("shop/web", "uid-earlier", lab.At.Add(-time.Second))
 	})
 	add("one more, held for a second, while keys wait", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		s.loop.deferred.note("shop/web", "uid-web", actingAt.Add(-time.Second))
+		s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 		for range 20 {
-			s.opts.Ledger.lags.note("replicaset", time.Second)
+			s.opts.Ledger.noteWait("replicaset", time.Second)
 		}
 	})
 	add("one more, and a generation", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
@@ -101,13 +103,13 @@ func keeperHoldRows() (rows []actingRow) {
 		add("one more pod is ready", func(_ *scene, h *holding) { h.said = [3]int32{3, 1, 1} })
 		add("one more, held for a second already", func(s *scene, h *holding) {
 			h.said = [3]int32{3, 1, 1}
-			s.loop.deferred.note("shop/web", "uid-web", actingAt.Add(-time.Second))
+			s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 		})
 		add("one more, held, while keys wait", func(s *scene, h *holding) {
 			h.said = [3]int32{3, 1, 1}
-			s.loop.deferred.note("shop/web", "uid-web", actingAt.Add(-time.Second))
+			s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 			for range 20 {
-				s.opts.Ledger.lags.note("deployment", time.Second)
+				s.opts.Ledger.noteWait("deployment", time.Second)
 			}
 		})
 		add("the last pod is available", func(_ *scene, h *holding) { h.ready = 3 })
@@ -134,12 +136,12 @@ type holding struct {
 
 func (h *holding) owner(kind string) runtime.Object {
 	o := keeper(kind, h.want)
-	m := accessor(o)
+	m := lab.Accessor(o)
 	if h.generation > 0 {
 		m.SetGeneration(h.generation)
 	}
 	if h.deployed {
-		m.SetOwnerReferences([]metav1.OwnerReference{*ownedBy(kindDeployment, "top", "uid-top")})
+		m.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(kindDeployment, "top", "uid-top")})
 	}
 	switch o := o.(type) {
 	case *appsv1.ReplicaSet:

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // deploymentRow is a situation of the Deployment loop.
@@ -19,7 +21,7 @@ func nameRows() (rows []actingRow) {
 	add := func(name string, arrange func(s *scene)) {
 		rows = append(rows, deploymentRow("name of a new replicaset", name, func(s *scene) {
 			s.have(webDeployment(), webSet(1, 3))
-			s.server.on(http.MethodPost, "/replicasets", 1, answerNamed("409 name taken").reply)
+			s.server.On(http.MethodPost, "/replicasets", 1, lab.AnswerNamed("409 name taken").Reply)
 			arrange(s)
 		}))
 	}
@@ -29,24 +31,24 @@ func nameRows() (rows []actingRow) {
 		rs.Spec.Template = actingTemplate(image, rs.Labels)
 		rs.OwnerReferences = nil
 		if owner != "" {
-			rs.OwnerReferences = []metav1.OwnerReference{*ownedBy(kindDeployment, "web", owner)}
+			rs.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kindDeployment, "web", owner)}
 		}
 		return rs
 	}
 	d := webDeployment()
 	name := replicaSetName("web", templateHash(&d.Spec.Template, nil))
-	add("ours, of this template, not in the cache yet", func(s *scene) { s.server.store(holder(name, "uid-web", "shop:v2")) })
-	add("ours, of another template", func(s *scene) { s.server.store(holder(name, "uid-web", "shop:v3")) })
-	add("of an earlier Deployment of our name", func(s *scene) { s.server.store(holder(name, "uid-earlier", "shop:v2")) })
-	add("nobody's", func(s *scene) { s.server.store(holder(name, "", "shop:v2")) })
+	add("ours, of this template, not in the cache yet", func(s *scene) { s.server.Store(holder(name, "uid-web", "shop:v2")) })
+	add("ours, of another template", func(s *scene) { s.server.Store(holder(name, "uid-web", "shop:v3")) })
+	add("of an earlier Deployment of our name", func(s *scene) { s.server.Store(holder(name, "uid-earlier", "shop:v2")) })
+	add("nobody's", func(s *scene) { s.server.Store(holder(name, "", "shop:v2")) })
 	add("another's, and so is the next name", func(s *scene) {
 		next := replicaSetName("web", templateHash(&d.Spec.Template, new(int32(1))))
-		s.server.store(holder(name, "uid-earlier", "shop:v2"), holder(next, "uid-earlier", "shop:v2"))
-		s.server.on(http.MethodPost, "/replicasets", 1, answerNamed("409 name taken").reply)
+		s.server.Store(holder(name, "uid-earlier", "shop:v2"), holder(next, "uid-earlier", "shop:v2"))
+		s.server.On(http.MethodPost, "/replicasets", 1, lab.AnswerNamed("409 name taken").Reply)
 	})
 	add("gone again", func(*scene) {})
 	for _, answer := range []string{"403 by RBAC", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
-		add("who has it cannot be read: "+answer, func(s *scene) { s.server.on(http.MethodGet, "/"+name, 0, answerNamed(answer).reply) })
+		add("who has it cannot be read: "+answer, func(s *scene) { s.server.On(http.MethodGet, "/"+name, 0, lab.AnswerNamed(answer).Reply) })
 	}
 	return rows
 }
@@ -61,48 +63,48 @@ func guardRows() (rows []actingRow) {
 	two := func(s *scene) { s.have(webDeployment(), webSet(0, 1), webSet(1, 1), webSet(2, 3)) }
 	rows = append(rows, deploymentRow(section, "the other loop has written the second ReplicaSet meanwhile", func(s *scene) {
 		two(s)
-		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
 			s.opts.Ledger.written(newer("web-1"))
-			taken(w, r, take)
+			lab.Taken(w, r, take)
 		})
 	}))
 	rows = append(rows, deploymentRow(section, "the cache shows a newer second ReplicaSet meanwhile", func(s *scene) {
 		two(s)
-		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
 			s.cached(at500(webSet(1, 1)))
-			taken(w, r, take)
+			lab.Taken(w, r, take)
 		})
 	}))
 	rows = append(rows, deploymentRow(section, "the cache shows another second ReplicaSet of that name meanwhile", func(s *scene) {
 		two(s)
-		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
 			other := webSet(1, 1)
 			other.UID = "uid-another"
 			s.cached(other)
-			taken(w, r, take)
+			lab.Taken(w, r, take)
 		})
 	}))
 	rows = append(rows, deploymentRow(section, "the ReplicaSet to delete was written by the other loop meanwhile", func(s *scene) {
 		d := webDeployment()
 		d.Spec.RevisionHistoryLimit = new(int32)
 		s.have(d, webSet(0, 0), webSet(1, 0), webSet(2, 3))
-		s.server.on(http.MethodDelete, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+		s.server.On(http.MethodDelete, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
 			s.opts.Ledger.written(newer("web-1"))
-			taken(w, r, take)
+			lab.Taken(w, r, take)
 		})
 	}))
 	rows = append(rows, deploymentRow(section, "the Deployment's own status was written meanwhile", func(s *scene) {
 		two(s)
-		s.server.on(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
+		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
 			s.opts.Ledger.written(entry{uid: "uid-web", resource: resourceDeployments, object: "it", rv: "900"})
-			taken(w, r, take)
+			lab.Taken(w, r, take)
 		})
 	}))
 	for _, answer := range []string{"404 not found", "503 unavailable", "connection cut before the commit"} {
 		rows = append(rows, deploymentRow(section, "409 by version, and the other writer cannot be read: "+answer, func(s *scene) {
 			s.have(webDeployment(), webSet(1, 0), webSet(2, 1))
-			s.server.on(http.MethodPut, "/replicasets/web-2", 0, answerNamed("409 by version").reply)
-			s.server.on(http.MethodGet, "/replicasets/web-2", 0, answerNamed(answer).reply)
+			s.server.On(http.MethodPut, "/replicasets/web-2", 0, lab.AnswerNamed("409 by version").Reply)
+			s.server.On(http.MethodGet, "/replicasets/web-2", 0, lab.AnswerNamed(answer).Reply)
 		}))
 	}
 	return append(rows, statusGuardRows(section)...)
@@ -113,9 +115,9 @@ func statusGuardRows(section string) (rows []actingRow) {
 	for _, p := range parents()[1:] {
 		rows = append(rows, p.row(section, "its status, and it was scaled by us meanwhile", func(s *scene) {
 			s.have(setStatus(keeper(p.kind, 2), 2), webPod("own", p.kind))
-			s.server.on(http.MethodPost, "/pods", 0, func(w http.ResponseWriter, r *http.Request, take func() response) {
-				s.opts.Ledger.written(entry{uid: "uid-web", resource: resourceNamed(p.of()), object: "it", rv: "900"})
-				taken(w, r, take)
+			s.server.On(http.MethodPost, "/pods", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
+				s.opts.Ledger.written(entry{uid: "uid-web", resource: lab.ResourceOf(p.of()), object: "it", rv: "900"})
+				lab.Taken(w, r, take)
 			})
 		}))
 	}
@@ -128,7 +130,7 @@ func eventRows() (rows []actingRow) {
 		for _, answer := range []string{"403 by a terminating namespace", "409 name taken", "422 invalid", "500 internal error"} {
 			rows = append(rows, p.row("events", "first, "+answer, func(s *scene) {
 				p.tells(s)
-				s.server.on(http.MethodPost, "/events", 0, answerNamed(answer).reply)
+				s.server.On(http.MethodPost, "/events", 0, lab.AnswerNamed(answer).Reply)
 			}))
 		}
 		twice := p.row("events", "told again", p.tells)
@@ -136,8 +138,8 @@ func eventRows() (rows []actingRow) {
 		rows = append(rows, twice)
 		again := p.row("events", "told again, and the first is gone", func(s *scene) {
 			p.tells(s)
-			s.server.script(0, answerNamed("404 not found").reply, func(x *sent) bool {
-				resource, _, _ := x.parts()
+			s.server.Script(0, lab.AnswerNamed("404 not found").Reply, func(x *lab.Sent) bool {
+				resource, _, _ := x.Parts()
 				return resource == "events" && x.Method == http.MethodPatch
 			})
 		})
@@ -153,12 +155,12 @@ func (p parent) tells(s *scene) {
 		d := webDeployment()
 		d.Annotations[annotationRollback] = "7"
 		s.have(d, webSet(2, 3))
-		s.server.on(http.MethodPut, "/deployments/web", 1, answerNamed("422 invalid").reply)
+		s.server.On(http.MethodPut, "/deployments/web", 1, lab.AnswerNamed("422 invalid").Reply)
 		return
 	}
 	s.have(keeper(p.kind, 1))
-	s.server.on(http.MethodPost, "/pods", 0, answerNamed("403 by quota").reply)
-	s.server.on(http.MethodPut, "/status", 0, answerNamed("422 invalid").reply)
+	s.server.On(http.MethodPost, "/pods", 0, lab.AnswerNamed("403 by quota").Reply)
+	s.server.On(http.MethodPut, "/status", 0, lab.AnswerNamed("422 invalid").Reply)
 }
 
 // otherRows are objects that are not served like the rest.
@@ -172,7 +174,7 @@ func otherRows() (rows []actingRow) {
 	rows = append(rows, deploymentRow(section, "a Deployment that selects everything", all))
 	rows = append(rows, deploymentRow(section, "a Deployment that selects everything, after a lost reply", func(s *scene) {
 		all(s)
-		s.loop.controller.unknown("shop/web")
+		s.loop.does().unknown("shop/web")
 	}))
 	rows = append(rows, deploymentRow(section, "a Deployment that is not there", func(*scene) {}))
 	rows = append(rows, deploymentRow(section, "a Deployment that is paused", func(s *scene) {
@@ -184,13 +186,13 @@ func otherRows() (rows []actingRow) {
 		d := webDeployment()
 		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 		pod := webPod("old", "")
-		pod.OwnerReferences = []metav1.OwnerReference{*ownedBy(kindReplicaSet, "web-1", "uid-web-1")}
+		pod.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kindReplicaSet, "web-1", "uid-web-1")}
 		s.have(d, webSet(1, 0), terminating(pod))
 	}))
 	for _, p := range parents() {
 		rows = append(rows, p.row(section, "is being deleted", func(s *scene) {
 			p.base(s)
-			s.have(terminating(accessor(p.of())).(runtime.Object))
+			s.have(terminating(lab.Accessor(p.of())).(runtime.Object))
 		}))
 	}
 	for _, p := range parents()[1:] {
@@ -200,11 +202,11 @@ func otherRows() (rows []actingRow) {
 		}))
 		rows = append(rows, p.row(section, "the words of a refusal are published as they were said", func(s *scene) {
 			s.have(keeper(p.kind, 1))
-			s.server.on(http.MethodPost, "/pods", 0, refuse(422, metav1.StatusReasonInvalid, "cannot pull https://user:secret@registry.example/shop"))
+			s.server.On(http.MethodPost, "/pods", 0, lab.Refuse(422, metav1.StatusReasonInvalid, "cannot pull https://user:secret@registry.example/shop"))
 		}))
 		rows = append(rows, p.row(section, "a name that is no prefix", func(s *scene) {
 			o := keeper(p.kind, 1)
-			accessor(o).SetAnnotations(map[string]string{"of": "the owner"})
+			lab.Accessor(o).SetAnnotations(map[string]string{"of": "the owner"})
 			s.have(o)
 		}))
 	}
@@ -216,7 +218,8 @@ func watchRows() (rows []actingRow) {
 	add := func(acts []act) {
 		for _, a := range acts {
 			rows = append(rows, actingRow{section: "watching", name: a.name, loop: a.loop, arrange: func(s *scene) {
-				s.loop.opts.Mode = Watch
+				s.opts.Mode = Watch
+				s.build(a.loop)
 				a.arrange(s)
 			}})
 		}

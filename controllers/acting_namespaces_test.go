@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // TestActingNamespaces: the metadata of namespaces is watched, and nothing else of them. A
@@ -19,27 +20,27 @@ func TestActingNamespaces(t *testing.T) {
 	for _, answer := range []string{"taken", "401 unauthorized", "403 by RBAC", "404 not found", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, "deployment", overHTTP2)
+			s := lab.NewServer(t, true)
 			if answer != "taken" {
 				times := 0
 				if !strings.HasPrefix(answer, "40") {
 					times = 1 // It goes on with the next.
 				}
-				s.server.script(times, answerNamed(answer).reply, func(*sent) bool { return true })
+				s.Script(times, lab.AnswerNamed(answer).Reply, func(*lab.Sent) bool { return true })
 			}
-			s.server.script(0, namespaceEnding, func(*sent) bool { return true })
-			e, known := s.endings(t)
+			s.Script(0, namespaceEnding, func(*lab.Sent) bool { return true })
+			e, known := endings(t, s)
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() { e.run(ctx); close(ended) }()
 			if strings.HasPrefix(answer, "40") {
 				<-ended
 			} else {
-				s.await(t, "the namespace", func() bool { return !known.since("shop", actingMade.Time).IsZero() })
+				lab.Await(t, "the namespace", func() bool { return !known.since("shop", lab.At.Add(-time.Hour)).IsZero() })
 			}
 			end()
 			<-ended
-			for _, x := range s.server.requests() {
+			for _, x := range s.Requests() {
 				if x.Path != "/api/v1/namespaces" || x.UserAgent != "loopscope/test unblock" {
 					t.Errorf("%s %s by %s", x.Method, x.Path, x.UserAgent)
 				}
@@ -49,7 +50,7 @@ func TestActingNamespaces(t *testing.T) {
 }
 
 // namespaceEnding is a watch that begins with all there is: one that is being deleted.
-func namespaceEnding(w http.ResponseWriter, r *http.Request, _ func() response) {
+func namespaceEnding(w http.ResponseWriter, r *http.Request, _ func() lab.Response) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Query().Get("watch") == "" {
 		fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"8"},"items":[`+endingNamespace+`]}`)
@@ -63,26 +64,10 @@ func namespaceEnding(w http.ResponseWriter, r *http.Request, _ func() response) 
 
 const endingNamespace = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop","uid":"n","resourceVersion":"8","deletionTimestamp":"2026-11-24T10:00:00Z"}}`
 
-// endings is one on the scene's API server, with the client of a manager.
-func (s *scene) endings(t *testing.T) (*namespaceWatcher, *terminatingNamespaces) {
+// endings is one on an API server, with the client of a manager.
+func endings(t *testing.T, s *lab.Server) (*namespaceWatcher, *terminatingNamespaces) {
 	t.Helper()
-	client := s.metadata(t)
+	client := s.Metadata(t)
 	known := &terminatingNamespaces{}
-	return &namespaceWatcher{client: client, known: known, clock: s.clock, logger: slog.New(slog.DiscardHandler)}, known
-}
-
-// metadata is the client of a manager for metadata alone.
-func (s *scene) metadata(t *testing.T) metadata.Interface {
-	t.Helper()
-	config := metadata.ConfigFor(s.config("loopscope/test unblock"))
-	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(h.Transport) })
-	client, err := metadata.NewForConfigAndClient(config, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return &namespaceWatcher{client: client, known: known, clock: testclock.NewFakeClock(lab.At), logger: slog.New(slog.DiscardHandler)}, known
 }

@@ -10,10 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // Objects of scenes are made long before it.
-var actingMade = metav1.NewTime(actingAt.Add(-time.Hour))
+var actingMade = metav1.NewTime(lab.At.Add(-time.Hour))
 
 func actingMeta(name, uid, rv string, labels map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), ResourceVersion: rv, Generation: 1, Labels: labels, CreationTimestamp: actingMade}
@@ -53,7 +55,7 @@ func deploymentCondition(kind appsv1.DeploymentConditionType, reason, message st
 func webSet(revision int, size int32) *appsv1.ReplicaSet {
 	name, hash := fmt.Sprint("web-", revision), fmt.Sprint("hash-", revision)
 	rs := &appsv1.ReplicaSet{ObjectMeta: actingMeta(name, "uid-"+name, fmt.Sprint(100+revision), map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: hash})}
-	rs.OwnerReferences = []metav1.OwnerReference{*ownedBy(kindDeployment, "web", "uid-web")}
+	rs.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kindDeployment, "web", "uid-web")}
 	rs.Annotations = map[string]string{annotationRevision: fmt.Sprint(revision), annotationDesired: "3", annotationMax: "4", "team": "red"}
 	rs.Spec = appsv1.ReplicaSetSpec{Replicas: &size, MinReadySeconds: 5, Selector: &metav1.LabelSelector{MatchLabels: rs.Labels}, Template: actingTemplate(fmt.Sprint("shop:v", revision), rs.Labels)}
 	rs.Status = appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: size, FullyLabeledReplicas: size, ReadyReplicas: size, AvailableReplicas: size, TerminatingReplicas: new(int32)}
@@ -88,7 +90,7 @@ func setStatus(o runtime.Object, pods int32) runtime.Object {
 func webPod(name, kind string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: actingMeta(name, "uid-"+name, "200", map[string]string{"app": "web"}), Spec: corev1.PodSpec{NodeName: "node-1"}}
 	if kind != "" {
-		p.OwnerReferences = []metav1.OwnerReference{*ownedBy(kind, "web", "uid-web")}
+		p.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kind, "web", "uid-web")}
 	}
 	if kind == kindReplicationController {
 		p.OwnerReferences[0].APIVersion = "v1"

@@ -3,6 +3,7 @@ package controllers
 import (
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -22,11 +23,11 @@ func TestActingRestoresWhatWasDecidedOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, "deployment", overHTTP2)
+			s := newScene(t, "deployment", lab.OverHTTP2)
 			d := webDeployment()
 			d.Annotations[annotationRollback] = "1"
 			s.have(d, webSet(1, 0), webSet(2, 3))
-			target, err := s.loop.controller.observe(t.Context(), "shop/web")
+			target, err := s.loop.does().observe(t.Context(), "shop/web")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +39,7 @@ func TestActingRestoresWhatWasDecidedOn(t *testing.T) {
 			if o, _ := target.do(t.Context(), v.Actions[0]); o.State != decision.Superseded {
 				t.Errorf("%s: %+v", o.State, o.Failure)
 			}
-			if sent := s.server.requests(); len(sent) > 0 {
+			if sent := s.server.Requests(); len(sent) > 0 {
 				t.Errorf("sent %s", shortOf(sent))
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -18,7 +19,7 @@ type actingRow struct {
 	section, name string
 	loop          string
 	arrange       func(s *scene)
-	over          transport
+	over          lab.Transport
 	// keep is set where the next sync's requests are answered like those of the first.
 	keep bool
 }
@@ -26,8 +27,8 @@ type actingRow struct {
 // played is what a row came to, as the table has it.
 type played struct {
 	cells    []string
-	requests []sent // of the sync
-	all      []sent // of the next one, too
+	requests []lab.Sent // of the sync
+	all      []lab.Sent // of the next one, too
 }
 
 // columns of the table.
@@ -40,27 +41,27 @@ func (x actingRow) play(t *testing.T) played {
 	s := newScene(t, x.loop, x.over)
 	x.arrange(s)
 	trace := s.sync()
-	if x.over != toNobody {
+	if x.over != lab.ToNobody {
 		s.events(s.told(trace))
 	}
-	requests := s.server.requests()
+	requests := s.server.Requests()
 	checkAgents(t, userAgents[x.loop], requests)
 	cells := []string{x.name, shortOf(requests), outcomesOf(trace), endOf(trace), s.remembered(), ""}
-	if x.over != toNobody {
+	if x.over != lab.ToNobody {
 		if !x.keep {
-			s.server.answerAll()
+			s.server.AnswerAll()
 		}
 		next := s.sync()
 		s.events(s.told(next))
-		more := s.server.requests()
+		more := s.server.Requests()
 		cells[5] = cmp.Or(shortOf(more), "nothing") + "; " + endOf(next)
 	}
-	return played{cells, requests, s.server.everything()}
+	return played{cells, requests, s.server.Everything()}
 }
 
 // checkAgents sees to it that the API server signs every request with the loop's name: it
 // takes what the user agent begins with, as no request names another field manager.
-func checkAgents(t *testing.T, agent string, requests []sent) {
+func checkAgents(t *testing.T, agent string, requests []lab.Sent) {
 	t.Helper()
 	for _, r := range requests {
 		if r.UserAgent != agent || strings.Contains(r.Query, "fieldManager") || strings.Contains(r.Query, "dryRun") {
@@ -79,10 +80,10 @@ func (s *scene) told(t *telemetry.Trace) int {
 
 // shortOf is the requests without their bodies. Those that go out at once, and events,
 // which nobody waits for, are sorted.
-func shortOf(requests []sent) string {
+func shortOf(requests []lab.Sent) string {
 	var list, told []string
 	for _, r := range requests {
-		resource, name, sub := r.parts()
+		resource, name, sub := r.Parts()
 		if resource == "events" {
 			told = append(told, strings.TrimSpace(r.Method+" events "+r.Answer+" "+reasonOfEvent(r.Body)))
 			continue
@@ -221,24 +222,21 @@ func endOf(t *telemetry.Trace) string {
 // next one has to read live.
 func (s *scene) remembered() string {
 	var list []string
-	ledger := s.opts.Ledger
-	ledger.mu.Lock()
-	for uid, e := range ledger.entries {
-		text := e.object + " at " + e.rv
-		if e.owner != "" && uid != e.owner {
+	for _, e := range s.opts.Ledger.all() {
+		text := e.object + " at " + e.written
+		if e.owner != "" && e.uid != e.owner {
 			text += " of " + string(e.owner)
 		}
 		list = append(list, text)
 	}
-	ledger.mu.Unlock()
 	for _, x := range s.loop.Waits().Expectations {
 		list = append(list, fmt.Sprintf("expects %d creations, %d deletions", x.Creates, x.Deletes))
 	}
-	if s.loop.readsLive("shop/web") {
+	if readsLive(s.loop, "shop/web") {
 		list = append(list, "reads live next")
 	}
-	if !s.loop.deferred.of("shop/web", "uid-web").IsZero() {
-		since := actingAt.Sub(s.loop.deferred.of("shop/web", "uid-web"))
+	if !s.loop.heldSince("shop/web", "uid-web").IsZero() {
+		since := lab.At.Sub(s.loop.heldSince("shop/web", "uid-web"))
 		list = append(list, fmt.Sprint("status due since ", since))
 	}
 	slices.Sort(list)
@@ -246,8 +244,8 @@ func (s *scene) remembered() string {
 }
 
 // readsLive reports whether the next sync of a key begins with a live read.
-func (l *Loop) readsLive(key string) bool {
-	switch b := l.controller.(type) {
+func readsLive(l *Loop, key string) bool {
+	switch b := l.does().(type) {
 	case *deploymentController:
 		return b.unresolved.has(key)
 	case *replicaSetController:

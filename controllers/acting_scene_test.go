@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"encoding/pem"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,23 +16,21 @@ import (
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 )
-
-// actingAt is the instant of every scene.
-var actingAt = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 
 // scene is one loop with caches that a test fills, in front of an API server. The loop
 // sends through client-go's real transport, as a manager sets it up.
 type scene struct {
 	t      *testing.T
-	server *apiServer
+	server *lab.Server
 	clock  *testclock.FakeClock
 	opts   Options
 	caches *caches
 	loop   *Loop
-	record *recording
+	record *lab.Recording
 }
 
 // userAgents are those of the clients of the manager, by loop.
@@ -43,43 +40,25 @@ var userAgents = map[string]string{
 	"replicationcontroller": "loopscope/test replication-controller",
 }
 
-// transport is how a scene's loop reaches the API server.
-type transport int
-
-const (
-	overHTTP2 transport = iota // as in production
-	overHTTP1
-	toNobody // the connection is refused
-)
-
 // closedPort is one that no server is ever given.
 const closedPort = "https://127.0.0.1:1"
 
-func newScene(t *testing.T, loop string, over transport) *scene {
+func newScene(t *testing.T, loop string, over lab.Transport) *scene {
 	t.Helper()
-	server := newAPIServer(t, over != overHTTP1)
-	if over == toNobody {
+	server := lab.NewServer(t, over != lab.OverHTTP1)
+	if over == lab.ToNobody {
 		server.URL = closedPort
 	}
-	s := &scene{t: t, server: server, clock: testclock.NewFakeClock(actingAt), record: &recording{}}
+	s := &scene{t: t, server: server, clock: testclock.NewFakeClock(lab.At), record: &lab.Recording{}}
 	s.opts = Options{Clock: s.clock, Recorder: s.record, Ledger: NewLedger(s.clock), Managers: changes.NewManagers(), Signature: "loopscope",
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	s.build(loop)
 	return s
 }
 
-// config is how a manager reaches the API server: protobuf, and a user agent of its own.
-func (s *scene) config(userAgent string) *rest.Config {
-	return &rest.Config{
-		Host: s.server.URL, UserAgent: userAgent, QPS: -1,
-		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})},
-		ContentConfig:   rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
-	}
-}
-
 // client is one that closes its connections with the test.
 func (s *scene) client(userAgent string) kubernetes.Interface {
-	config := s.config(userAgent)
+	config := s.server.ConfigFor(userAgent)
 	h, err := rest.HTTPClientFor(config)
 	if err != nil {
 		s.t.Fatal(err)
@@ -110,12 +89,10 @@ func (s *scene) build(loop string) {
 		s.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	broadcaster := s.loop.broadcast(ctx)
-	s.loop.queue.Start()
+	end := s.loop.begin(ctx)
 	s.t.Cleanup(func() {
 		cancel()
-		broadcaster.Shutdown()
-		s.loop.queue.ShutDown()
+		end()
 	})
 }
 
@@ -124,7 +101,7 @@ func (s *scene) have(objects ...runtime.Object) {
 	s.t.Helper()
 	for _, o := range objects {
 		s.cached(o)
-		s.server.store(o.DeepCopyObject())
+		s.server.Store(o.DeepCopyObject())
 	}
 }
 
@@ -139,13 +116,11 @@ func (s *scene) cached(objects ...runtime.Object) {
 // sync runs one sync of shop/web, as a worker does, and returns what it recorded.
 func (s *scene) sync() *telemetry.Trace {
 	s.t.Helper()
-	s.loop.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded, At: actingAt})
-	w, shutdown := s.loop.queue.Get()
-	if shutdown {
+	s.loop.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded, At: lab.At})
+	if !s.loop.step(s.t.Context(), 0) {
 		s.t.Fatal("the queue is shut down")
 	}
-	s.loop.sync(s.t.Context(), w, 0)
-	traces := s.record.all()
+	traces := s.record.All()
 	return traces[len(traces)-1]
 }
 
@@ -155,15 +130,12 @@ func (s *scene) events(n int) {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		have := 0
-		s.server.mu.Lock()
-		for i := range s.server.sent {
-			x := &s.server.sent[i]
+		for _, x := range s.server.All() {
 			again := x.Method == http.MethodPatch && strings.HasPrefix(x.Answer, "404") // Then it is created.
-			if resource, _, _ := x.parts(); resource == "events" && x.Answer != "" && !again {
+			if resource, _, _ := x.Parts(); resource == "events" && x.Answer != "" && !again {
 				have++
 			}
 		}
-		s.server.mu.Unlock()
 		if have >= n {
 			return
 		}

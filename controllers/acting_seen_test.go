@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // checkSeen fails for every kind of request, with its answer, that the suites parity and
@@ -51,9 +53,9 @@ func watchedLine(line string) bool {
 }
 
 // seenLine is a request in the words of cmd/sandbox/internal/requestlog.
-func seenLine(x sent) string {
+func seenLine(x lab.Sent) string {
 	_, part, _ := strings.Cut(x.UserAgent, " ")
-	resource, name, sub := x.parts()
+	resource, name, sub := x.Parts()
 	verb := map[string]string{"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get"}[x.Method]
 	switch {
 	case x.Method == "PATCH":

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/klog/v2"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 var updateActing = flag.Bool("update", false, "write what the loops send, and make of each answer, into testdata/acting")
@@ -141,20 +143,20 @@ func actingRequests(t *testing.T, all []actingRow, results []played) map[string]
 }
 
 // ordered sorts the requests of a row, as some go out at once. The table has the order.
-func ordered(t *testing.T, requests []sent) []sent {
+func ordered(t *testing.T, requests []lab.Sent) []lab.Sent {
 	t.Helper()
 	list := slices.Clone(requests)
 	for i := range list {
 		stable(&list[i])
 	}
-	slices.SortStableFunc(list, func(a, b sent) int { return strings.Compare(indented(t, a), indented(t, b)) })
+	slices.SortStableFunc(list, func(a, b lab.Sent) int { return strings.Compare(indented(t, a), indented(t, b)) })
 	return list
 }
 
 // stable leaves out of a request what is another each time: the library that sends events
 // names and dates them, and a server has some port.
-func stable(r *sent) {
-	resource, name, _ := r.parts()
+func stable(r *lab.Sent) {
+	resource, name, _ := r.Parts()
 	if resource != "events" {
 		return
 	}

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -34,12 +34,12 @@ func TestActingUnblock(t *testing.T) {
 		for _, answer := range []string{"taken", "401 unauthorized", "403 by RBAC", "404 not found", "429 once, Retry-After 0", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
 			t.Run(code+"/"+answer, func(t *testing.T) {
 				t.Parallel()
-				s := newScene(t, "replicaset", overHTTP2)
-				if a := answerNamed(answer); answer != "taken" {
-					s.server.script(max(a.times, 0), a.reply, func(x *sent) bool { return !strings.Contains(x.Query, "watch=") })
+				s := lab.NewServer(t, true)
+				if a := lab.AnswerNamed(answer); answer != "taken" {
+					s.Script(max(a.Times, 0), a.Reply, func(x *lab.Sent) bool { return !strings.Contains(x.Query, "watch=") })
 				}
-				s.server.script(0, answerMetadata, func(*sent) bool { return true })
-				u, woken := s.unblocker(t)
+				s.Script(0, answerMetadata, func(*lab.Sent) bool { return true })
+				u, woken := unblockerOn(t, s)
 				u.follow(keptBy(code))
 				want := []string{"GET " + path + "?limit=1"}
 				switch answer {
@@ -48,14 +48,14 @@ func TestActingUnblock(t *testing.T) {
 				case "429 once, Retry-After 0":
 					want = append(want, want[0], "GET "+path+"?resourceVersion=7&watch=true")
 				}
-				s.awaitRequests(t, want)
+				awaitRequests(t, s, want)
 				if len(want) > 1 {
 					if got := <-woken; got.key != "shop/web" || !strings.HasSuffix(got.cause.Object, " full") {
 						t.Errorf("woke %s because of %s", got.key, got.cause.Object)
 					}
 				}
 				forbidden := strings.HasPrefix(answer, "40")
-				s.await(t, "the end of the watch", func() bool { return u.isDenied(code) == forbidden })
+				lab.Await(t, "the end of the watch", func() bool { return u.isDenied(code) == forbidden })
 			})
 		}
 	}
@@ -68,7 +68,7 @@ func (u *unblocker) isDenied(code string) bool {
 }
 
 // answerMetadata answers a list, and a watch with one object that came.
-func answerMetadata(w http.ResponseWriter, r *http.Request, _ func() response) {
+func answerMetadata(w http.ResponseWriter, r *http.Request, _ func() lab.Response) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Query().Get("watch") == "" {
 		fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[]}`)
@@ -79,11 +79,11 @@ func answerMetadata(w http.ResponseWriter, r *http.Request, _ func() response) {
 	<-r.Context().Done()
 }
 
-// unblocker is one on the scene's API server, with the client of a manager.
-func (s *scene) unblocker(t *testing.T) (*unblocker, <-chan woken) {
+// unblockerOn is one on an API server, with the client of a manager.
+func unblockerOn(t *testing.T, s *lab.Server) (*unblocker, <-chan woken) {
 	t.Helper()
 	tried := make(chan woken, 8)
-	u := &unblocker{client: s.metadata(t), logger: slog.New(slog.DiscardHandler), wake: func(key string, c telemetry.Cause) { tried <- woken{key, c} }}
+	u := &unblocker{client: s.Metadata(t), logger: slog.New(slog.DiscardHandler), wake: func(key string, c telemetry.Cause) { tried <- woken{key, c} }}
 	ctx, end := context.WithCancel(context.Background())
 	u.run(ctx)
 	t.Cleanup(func() { end(); u.wait() })
@@ -109,28 +109,17 @@ func keptBy(code string) *telemetry.Trace {
 }
 
 // awaitRequests waits for exactly these requests of the unblocker.
-func (s *scene) awaitRequests(t *testing.T, want []string) {
+func awaitRequests(t *testing.T, s *lab.Server, want []string) {
 	t.Helper()
 	var got []string
-	s.await(t, "requests", func() bool {
-		s.server.mu.Lock()
-		defer s.server.mu.Unlock()
+	lab.Await(t, "requests", func() bool {
 		got = nil
-		for _, x := range s.server.sent {
+		for _, x := range s.All() {
 			got = append(got, x.Method+" "+x.Path+"?"+x.Query)
 		}
 		return len(got) >= len(want)
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-}
-
-func (s *scene) await(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !met(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not come", what)
-		}
 	}
 }

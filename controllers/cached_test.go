@@ -11,6 +11,7 @@ import (
 	appslisters "k8s.io/client-go/listers/apps/v1"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -29,7 +30,7 @@ func TestKeysThatNameNothing(t *testing.T) {
 
 // A write to the Deployment is compared with its version, one to a ReplicaSet with that one's.
 func TestVersionsInTheCaches(t *testing.T) {
-	d := &deploymentSync{d: deploymentNamed("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType), s: deployment.Snapshot{ReplicaSets: []deployment.ReplicaSet{{UID: "r-1", RV: "8"}, {UID: "r-2", RV: "9"}}}}
+	d := &deploymentSync{d: lab.Deployment("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType), s: deployment.Snapshot{ReplicaSets: []deployment.ReplicaSet{{UID: "r-1", RV: "8"}, {UID: "r-2", RV: "9"}}}}
 	d.d.ResourceVersion = "7"
 	for _, c := range []struct{ resource, uid, want string }{{resourceDeployments, "d-1", "7"}, {resourceReplicaSets, "r-2", "9"}, {resourceReplicaSets, "r-3", ""}} {
 		if got := d.cached(c.resource, types.UID(c.uid)); got != c.want {
@@ -41,11 +42,11 @@ func TestVersionsInTheCaches(t *testing.T) {
 // [D-2]: what the caches hold is shared, and a sync that writes changes copies alone.
 func TestSyncsLeaveTheCachesAlone(t *testing.T) {
 	caches := newCaches(t)
-	d := deploymentNamed("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
+	d := lab.Deployment("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
 	d.Generation, d.Annotations = 3, map[string]string{"team": "red"}
 	d.Spec.Replicas = new(int32(5))
 	d.Spec.Template.Labels = map[string]string{"app": "web"}
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r-1", "1", map[string]string{"app": "web"}, ownedBy(kindDeployment, "web", "d-1"))}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r-1", "1", map[string]string{"app": "web"}, lab.OwnedBy(kindDeployment, "web", "d-1"))}
 	rs.Spec.Replicas = new(int32(2))
 	rs.Spec.Template = *d.Spec.Template.DeepCopy()
 	before, setBefore := d.DeepCopy(), rs.DeepCopy()

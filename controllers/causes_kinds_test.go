@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -31,7 +32,7 @@ func TestFieldsOfEveryChange(t *testing.T) {
 		return changed("status.conditions["+kind+"]", "False Slow", "True Fast")
 	}
 	is1, is2 := metav1.ObjectMeta{}, metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Unix(9, 0)}, Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"},
-		OwnerReferences: []metav1.OwnerReference{*ownedBy("Deployment", "web", "d")}, Finalizers: []string{"f"}}
+		OwnerReferences: []metav1.OwnerReference{*lab.OwnedBy("Deployment", "web", "d")}, Finalizers: []string{"f"}}
 	meta := []decision.Change{{Field: "metadata.deletionTimestamp"}, {Field: "metadata.labels[l]"}, {Field: "metadata.annotations[a]"}, {Field: "metadata.ownerReferences"}, {Field: "metadata.finalizers"}}
 	d1 := &appsv1.Deployment{ObjectMeta: is1, Spec: appsv1.DeploymentSpec{Replicas: new(int32(1)), MinReadySeconds: 1, ProgressDeadlineSeconds: new(int32(1)), RevisionHistoryLimit: new(int32(1)),
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromString("25%"))}}},
@@ -83,7 +84,7 @@ func TestFieldsOfEveryChange(t *testing.T) {
 
 // A generation that stands says that the spec does, and spares the comparison.
 func TestFieldsOfAStatus(t *testing.T) {
-	old := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+	old := lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
 	old.Generation = 4
 	is := old.DeepCopy()
 	is.Spec.Paused = true // It cannot be, with the generation of before.
@@ -107,7 +108,7 @@ func TestFieldsOfAStatus(t *testing.T) {
 // TestPodLife tells a pod's life from causes alone.
 func TestPodLife(t *testing.T) {
 	life := []*corev1.Pod{
-		{ObjectMeta: object("web-1-a", "p", "1", nil, nil), Status: corev1.PodStatus{Phase: corev1.PodPending}},
+		{ObjectMeta: lab.Object("web-1-a", "p", "1", nil, nil), Status: corev1.PodStatus{Phase: corev1.PodPending}},
 		{}, {}, {}, {}, {},
 	}
 	steps := []func(*corev1.Pod){nil,
@@ -144,7 +145,7 @@ func TestPodLife(t *testing.T) {
 
 // echoing is a recorder that knows one write of ours.
 type echoing struct {
-	recording
+	lab.Recording
 	rv string
 }
 
@@ -181,7 +182,7 @@ func TestEveryKindOfCause(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, 1) }()
 		synctest.Wait()
-		one := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+		one := lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
 		two := one.DeepCopy()
 		two.ResourceVersion, two.Spec.Replicas = "8", new(int32(3))
 		handle.deploymentHandler().OnAdd(one, true)
@@ -205,7 +206,7 @@ func TestEveryKindOfCause(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := map[telemetry.CauseKind]telemetry.Cause{}
-		for _, trace := range r.all() {
+		for _, trace := range r.All() {
 			for _, c := range trace.Causes {
 				found[c.Kind] = c
 			}

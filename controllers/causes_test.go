@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -17,7 +18,7 @@ func TestDeploymentFields(t *testing.T) {
 	two, four := int32(2), int32(4)
 	base := appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"token": "hunter2", "keep": "x"}},
-		Spec:       appsv1.DeploymentSpec{Replicas: &two, Template: *template(nil, "nginx:1.27")},
+		Spec:       appsv1.DeploymentSpec{Replicas: &two, Template: *lab.Template(nil, "nginx:1.27")},
 	}
 	for _, c := range []struct {
 		name string
@@ -27,7 +28,7 @@ func TestDeploymentFields(t *testing.T) {
 		{"nothing", func(*appsv1.Deployment) {}, nil},
 		{"size", func(d *appsv1.Deployment) { d.Spec.Replicas = &four }, []decision.Change{{Field: "spec.replicas", From: "2", To: "4"}}},
 		{"paused", func(d *appsv1.Deployment) { d.Spec.Paused = true }, []decision.Change{{Field: "spec.paused", From: "false", To: "true"}}},
-		{"image", func(d *appsv1.Deployment) { d.Spec.Template = *template(nil, "nginx:404") }, []decision.Change{
+		{"image", func(d *appsv1.Deployment) { d.Spec.Template = *lab.Template(nil, "nginx:404") }, []decision.Change{
 			{Field: "spec.template.containers[web].image", From: "nginx:1.27", To: "nginx:404"}, {Field: "spec.template"}}},
 		{"annotations are named, never shown", func(d *appsv1.Deployment) {
 			d.Annotations = map[string]string{"token": "correct horse", "new": "secret"}
@@ -58,8 +59,8 @@ func TestFieldsAreBounded(t *testing.T) {
 }
 
 func TestPodFields(t *testing.T) {
-	old := pod(corev1.PodPending, "ContainerCreating", false)
-	ready := pod(corev1.PodRunning, "", true)
+	old := lab.Pod(corev1.PodPending, "ContainerCreating", false)
+	ready := lab.Pod(corev1.PodRunning, "", true)
 	want := []decision.Change{
 		{Field: "status.phase", From: "Pending", To: "Running"},
 		{Field: "status.conditions[Ready]", From: "false", To: "true"},
@@ -68,17 +69,4 @@ func TestPodFields(t *testing.T) {
 	if diff := cmp.Diff(want, podFields(old, ready)); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func pod(phase corev1.PodPhase, reason string, ready bool) *corev1.Pod {
-	p := &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
-	if reason != "" {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}
-	}
-	status := corev1.ConditionFalse
-	if ready {
-		status = corev1.ConditionTrue
-	}
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Unix(1000, 0)}}
-	return p
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // A constructor that cannot add its indexes or its handlers says which, and of what.
@@ -37,7 +39,7 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		deployments, sets, controllers, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods()
 		stopped := map[string]cache.SharedIndexInformer{d: deployments.Informer(), rs: sets.Informer(), rc: controllers.Informer(), p: pods.Informer()}[c.stopped]
 		for _, name := range c.indexes {
-			check(t, addIndex(stopped, name, indexPod))
+			lab.Check(t, addIndex(stopped, name, indexPod))
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
@@ -60,8 +62,8 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 // Indexes file what they know, each under its own key, and pass over the rest.
 func TestIndexes(t *testing.T) {
 	label := map[string]string{"pod-template-hash": "h"}
-	owned := &corev1.Pod{ObjectMeta: object("p", "p", "1", label, ownedBy("ReplicaSet", "web-1", "r"))}
-	orphan := &corev1.Pod{ObjectMeta: object("o", "o", "1", nil, nil)}
+	owned := &corev1.Pod{ObjectMeta: lab.Object("p", "p", "1", label, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
+	orphan := &corev1.Pod{ObjectMeta: lab.Object("o", "o", "1", nil, nil)}
 	for _, c := range []struct {
 		name  string
 		index cache.IndexFunc
@@ -92,11 +94,11 @@ func TestDefaults(t *testing.T) {
 	if _, err := o.Managers.Strip(cache.DeletedFinalStateUnknown{Key: "shop/web"}); err != nil {
 		t.Error(err)
 	}
-	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", ManagedFields: []metav1.ManagedFieldsEntry{signedBy("kubelet", "status", 1, "{}")}}}
+	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", ManagedFields: []metav1.ManagedFieldsEntry{lab.SignedBy("kubelet", "status", 1, "{}")}}}
 	if _, err := o.Managers.Strip(plain); err != nil || plain.ManagedFields != nil || o.Managers.Len() != 0 {
 		t.Errorf("of a pod is kept %v, and %d objects: %v", plain.ManagedFields, o.Managers.Len(), err)
 	}
-	if _, err := o.Managers.Strip(deploymentNamed("web", "d", "")); err != nil || o.Managers.Len() != 0 {
+	if _, err := o.Managers.Strip(lab.Deployment("web", "d", "")); err != nil || o.Managers.Len() != 0 {
 		t.Errorf("of what nobody signed %d objects are kept: %v", o.Managers.Len(), err)
 	}
 }

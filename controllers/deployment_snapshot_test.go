@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -35,8 +36,8 @@ func lookedAt(t *testing.T, c *caches) *deploymentSync {
 func TestNameOfTheNextReplicaSet(t *testing.T) {
 	for _, c := range []struct{ now, next *int32 }{{nil, new(int32(1))}, {new(int32(0)), new(int32(1))}, {new(int32(4)), new(int32(5))}} {
 		caches := newCaches(t)
-		d := deploymentNamed("web", "d", "")
-		d.Spec.Template, d.Status.CollisionCount = *template(map[string]string{"app": "web"}, "shop:v1"), c.now
+		d := lab.Deployment("web", "d", "")
+		d.Spec.Template, d.Status.CollisionCount = *lab.Template(map[string]string{"app": "web"}, "shop:v1"), c.now
 		caches.add(t, d)
 		s := lookedAt(t, caches).s
 		now, next := templateHash(&d.Spec.Template, c.now), templateHash(&d.Spec.Template, c.next)
@@ -61,9 +62,9 @@ func TestSelectorsOfASnapshot(t *testing.T) {
 		"odd":        {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}, false, "", odd, false},
 	} {
 		caches := newCaches(t)
-		d := deploymentNamed("web", "d", "")
+		d := lab.Deployment("web", "d", "")
 		d.Spec.Selector = c.selector
-		rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", map[string]string{"app": "web"}, nil)}
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", map[string]string{"app": "web"}, nil)}
 		rs.Spec.Selector = c.selector
 		caches.add(t, d, rs, podOf("p", nil))
 		s := lookedAt(t, caches).s
@@ -84,21 +85,21 @@ func TestSelectorsOfASnapshot(t *testing.T) {
 func TestFieldsOfASnapshot(t *testing.T) {
 	caches := newCaches(t)
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
-	d := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+	d := lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
 	d.Generation, d.CreationTimestamp = 7, metav1.Unix(100, 0)
 	d.Annotations = map[string]string{annotationRevision: "5", annotationRollback: "3", "team": "red"}
 	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.Paused = new(int32(9)), 8, true
 	d.Spec.ProgressDeadlineSeconds, d.Spec.RevisionHistoryLimit = new(int32(600)), new(int32(10))
 	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(2)), MaxUnavailable: new(intstr.FromString("25%"))}
-	d.Spec.Template = *template(map[string]string{"app": "web"}, "shop:v1")
+	d.Spec.Template = *lab.Template(map[string]string{"app": "web"}, "shop:v1")
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 6, Replicas: 1, UpdatedReplicas: 2, ReadyReplicas: 3, AvailableReplicas: 4, UnavailableReplicas: 5, TerminatingReplicas: new(int32(6)), CollisionCount: new(int32(7)),
 		Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "R", Message: "M", LastUpdateTime: metav1.Unix(400, 0), LastTransitionTime: metav1.Unix(300, 0)},
 			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Unix(500, 0)}}}
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "4", map[string]string{"app": "web"}, ownedBy("Deployment", "web", "d"))}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "4", map[string]string{"app": "web"}, lab.OwnedBy("Deployment", "web", "d"))}
 	rs.Generation, rs.CreationTimestamp = 3, metav1.Unix(150, 0)
 	rs.Annotations = map[string]string{annotationRevision: "4", annotationHistory: "1,2", annotationDesired: "9", annotationMax: "11", "team": "blue"}
-	rs.Spec = appsv1.ReplicaSetSpec{Replicas: new(int32(2)), MinReadySeconds: 1, Template: *template(map[string]string{"app": "web"}, "shop:v0")}
+	rs.Spec = appsv1.ReplicaSetSpec{Replicas: new(int32(2)), MinReadySeconds: 1, Template: *lab.Template(map[string]string{"app": "web"}, "shop:v0")}
 	rs.Status = appsv1.ReplicaSetStatus{ObservedGeneration: 2, Replicas: 3, ReadyReplicas: 4, AvailableReplicas: 5, TerminatingReplicas: new(int32(6))}
 	older := rs.DeepCopy()
 	older.Name, older.UID, older.CreationTimestamp = "web-2", "r2", metav1.Unix(140, 0)
@@ -128,13 +129,13 @@ func TestFieldsOfASnapshot(t *testing.T) {
 // The least size of a ReplicaSet is told for as long as its status may be of before it.
 func TestLeastSizeOfASnapshot(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", ""))
+	caches.add(t, lab.Deployment("web", "d", ""))
 	for _, c := range []struct {
 		size                 int32
 		generation, observed int64
 		want                 *int64
 	}{{5, 1, 1, nil}, {2, 2, 1, nil}, {5, 3, 1, new(int64(2))}, {5, 3, 3, nil}} {
-		rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))}
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))}
 		rs.Generation, rs.Spec.Replicas, rs.Status.ObservedGeneration = c.generation, &c.size, c.observed
 		caches.add(t, rs)
 		if got := lookedAt(t, caches).s.ReplicaSets[0].Least; (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
@@ -160,7 +161,7 @@ func TestSyncsOfWhatIsGone(t *testing.T) {
 			t.Errorf("what nobody can do came to %+v", o)
 		}
 	}
-	if len(caches.deployments.changes.keys)+len(caches.replicaSets.changes.keys) != 0 {
+	if caches.deployments.changes.of("shop/web", "") != (objectChanges{}) || caches.replicaSets.changes.of("shop/web", "") != nil {
 		t.Error("what is gone has news")
 	}
 	if one.cached(resourceReplicaSets, "r") != "" || other.(*replicaSetSync).cached(resourcePods, "p") != "" {
@@ -170,7 +171,7 @@ func TestSyncsOfWhatIsGone(t *testing.T) {
 
 // What is written to a ReplicaSet is what the action says, and nothing else.
 func TestApply(t *testing.T) {
-	sync := &deploymentSync{d: deploymentNamed("web", "d", "")}
+	sync := &deploymentSync{d: lab.Deployment("web", "d", "")}
 	sync.d.Annotations = map[string]string{"team": "red", annotationRevision: "9"}
 	rs := &appsv1.ReplicaSet{}
 	sync.apply(rs, decision.Action{})
@@ -198,7 +199,7 @@ func TestApply(t *testing.T) {
 // A pod's name begins with its owner's and a dash, where that makes a name, as upstream has it.
 func TestPrefixOfNewPods(t *testing.T) {
 	for name, want := range map[string]string{"web-1": "web-1-", "Web": "Web"} {
-		rs := &appsv1.ReplicaSet{ObjectMeta: object(name, "r", "1", nil, nil)}
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, "r", "1", nil, nil)}
 		sync := &replicaSetSync{controller: newCaches(t).replicaSets, rs: rs}
 		if got := sync.newPod().GenerateName; got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -210,9 +211,9 @@ func TestPrefixOfNewPods(t *testing.T) {
 // version that the cache has, and so are pods.
 func TestOrderOfASnapshot(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", ""))
+	caches.add(t, lab.Deployment("web", "d", ""))
 	for _, name := range []string{"c", "a", "b"} {
-		rs := &appsv1.ReplicaSet{ObjectMeta: object(name, name, "1", map[string]string{"app": "web"}, ownedBy("Deployment", "web", "d"))}
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, name, "1", map[string]string{"app": "web"}, lab.OwnedBy("Deployment", "web", "d"))}
 		caches.add(t, rs)
 		rs = rs.DeepCopy()
 		rs.ResourceVersion = "9"
@@ -225,10 +226,10 @@ func TestOrderOfASnapshot(t *testing.T) {
 	if told != "ReplicaSet a 1 9, ReplicaSet b 1 9, ReplicaSet c 1 9, " {
 		t.Error(told)
 	}
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: appWeb}}}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: appWeb}}}
 	caches.add(t, rs)
 	for _, name := range []string{"c", "a", "b"} {
-		p := podOf(name, ownedBy("ReplicaSet", "web", "r"))
+		p := podOf(name, lab.OwnedBy("ReplicaSet", "web", "r"))
 		caches.add(t, p)
 		p = p.DeepCopy()
 		p.ResourceVersion = "9"
@@ -258,17 +259,17 @@ func TestSiblingsOfASnapshot(t *testing.T) {
 		want  int32
 		told  map[string]int64
 	}{
-		"too many":         {ownedBy("Deployment", "web", "d"), 1, map[string]int64{"n1": 2, "n2": 1}},
-		"as many":          {ownedBy("Deployment", "web", "d"), 2, nil},
+		"too many":         {lab.OwnedBy("Deployment", "web", "d"), 1, map[string]int64{"n1": 2, "n2": 1}},
+		"as many":          {lab.OwnedBy("Deployment", "web", "d"), 2, nil},
 		"without a family": {nil, 1, nil},
 	} {
 		caches := newCaches(t)
 		for _, set := range []string{"web-1", "web-2"} {
 			labels := map[string]string{"pod-template-hash": set}
-			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object(set, "uid-"+set, "1", labels, c.owner), Spec: appsv1.ReplicaSetSpec{Replicas: &c.want, Selector: &metav1.LabelSelector{MatchLabels: labels}}})
+			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object(set, "uid-"+set, "1", labels, c.owner), Spec: appsv1.ReplicaSetSpec{Replicas: &c.want, Selector: &metav1.LabelSelector{MatchLabels: labels}}})
 		}
 		add := func(name, set, node string, phase corev1.PodPhase) {
-			p := &corev1.Pod{ObjectMeta: object(name, "uid-"+name, "1", map[string]string{"pod-template-hash": set}, ownedBy("ReplicaSet", set, "uid-"+set))}
+			p := &corev1.Pod{ObjectMeta: lab.Object(name, "uid-"+name, "1", map[string]string{"pod-template-hash": set}, lab.OwnedBy("ReplicaSet", set, "uid-"+set))}
 			p.Spec.NodeName, p.Status.Phase = node, phase
 			caches.add(t, p)
 		}
@@ -311,7 +312,7 @@ func TestNumbersThatAreMissing(t *testing.T) {
 // Progress that ended is none, and says nothing of when there was some.
 func TestEndedProgress(t *testing.T) {
 	caches := newCaches(t)
-	d := deploymentNamed("web", "d", "")
+	d := lab.Deployment("web", "d", "")
 	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, LastUpdateTime: metav1.Unix(400, 0)}}
 	caches.add(t, d)
 	if at := lookedAt(t, caches).s.LastProgress; !at.IsZero() {
@@ -341,7 +342,7 @@ func TestStaleCopies(t *testing.T) {
 // What is to be written, or written back, and is gone from the cache was superseded.
 func TestWritesOfWhatIsGone(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", ""))
+	caches.add(t, lab.Deployment("web", "d", ""))
 	sync := lookedAt(t, caches)
 	gone := decision.Ref{Kind: kindReplicaSet, Namespace: "shop", Name: "web-1", UID: "r", RV: "1"}
 	for _, a := range []decision.Action{{Kind: decision.UpdateReplicaSet, Target: gone}, {Kind: decision.UpdateDeployment, Restore: &gone}} {
@@ -353,9 +354,9 @@ func TestWritesOfWhatIsGone(t *testing.T) {
 
 // The owner of a ReplicaSet is told where it is a Deployment.
 func TestOwnerOfASnapshot(t *testing.T) {
-	for want, ref := range map[string]*metav1.OwnerReference{"web": ownedBy("Deployment", "web", "d"), "": ownedBy("Rollout", "web", "d")} {
+	for want, ref := range map[string]*metav1.OwnerReference{"web": lab.OwnedBy("Deployment", "web", "d"), "": lab.OwnedBy("Rollout", "web", "d")} {
 		caches := newCaches(t)
-		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ref)})
+		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, ref)})
 		seen, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
 		if err != nil {
 			t.Fatal(err)
@@ -406,7 +407,7 @@ func TestSumOfPodResults(t *testing.T) {
 func TestNamesOfPodResults(t *testing.T) {
 	var all podResults
 	for range maxNames + 1 {
-		all.created(&corev1.Pod{ObjectMeta: object("p", "p", "1", nil, nil)})
+		all.created(&corev1.Pod{ObjectMeta: lab.Object("p", "p", "1", nil, nil)})
 	}
 	if o := all.sum(); len(o.Names) != maxNames || len(o.RVs) != maxNames || o.Done != maxNames+1 {
 		t.Errorf("%d names and %d versions of %d", len(o.Names), len(o.RVs), o.Done)
@@ -415,9 +416,9 @@ func TestNamesOfPodResults(t *testing.T) {
 
 // Who was first is told with what he changed, from what was seen to what stands now.
 func TestOtherWriter(t *testing.T) {
-	was, live := deploymentNamed("web", "d", ""), deploymentNamed("web", "d", "")
-	live.ResourceVersion, live.DeletionTimestamp = "2", &metav1.Time{Time: actingAt}
-	live.ManagedFields = []metav1.ManagedFieldsEntry{signedBy("kubectl", "", 1, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)}
+	was, live := lab.Deployment("web", "d", ""), lab.Deployment("web", "d", "")
+	live.ResourceVersion, live.DeletionTimestamp = "2", &metav1.Time{Time: lab.At}
+	live.ManagedFields = []metav1.ManagedFieldsEntry{lab.SignedBy("kubectl", "", 1, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)}
 	live.Labels = map[string]string{"a": "1"}
 	l := newCaches(t).deployments.Loop
 	got := otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)

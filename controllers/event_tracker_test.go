@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // TestSight: what a loop has handled of a cache is seen, a resync is no news, and
@@ -18,7 +20,7 @@ func TestSight(t *testing.T) {
 		AddFunc: func(any) { passed++ }, UpdateFunc: func(any, any) { passed++ }, DeleteFunc: func(any) { passed++ },
 	}}
 	rs := func(rv string) *appsv1.ReplicaSet {
-		return &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", rv, nil, nil)}
+		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", rv, nil, nil)}
 	}
 	for _, step := range []struct {
 		event func()

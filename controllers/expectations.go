@@ -43,19 +43,12 @@ func newExpectations(c clock.PassiveClock) *expectations {
 	return &expectations{clock: c, keys: map[string]*expectation{}}
 }
 
-// expectCreates replaces what a key waits for with n creations.
-func (e *expectations) expectCreates(key string, n int64) {
+// expect replaces what a key waits for with n creations and these deletions.
+func (e *expectations) expect(key string, creates int64, deletes ...types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.keys[key] = &expectation{creates: n, since: e.clock.Now()}
-}
-
-// expectDeletes replaces what a key waits for with the deletion of these pods.
-func (e *expectations) expectDeletes(key string, uids []types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	x := &expectation{deletes: map[types.UID]struct{}{}, since: e.clock.Now()}
-	for _, uid := range uids {
+	x := &expectation{creates: creates, deletes: map[types.UID]struct{}{}, since: e.clock.Now()}
+	for _, uid := range deletes {
 		x.deletes[uid] = struct{}{}
 	}
 	e.keys[key] = x

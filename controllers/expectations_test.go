@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 )
 
@@ -17,18 +16,18 @@ func TestExpectations(t *testing.T) {
 		creates, deletes int64
 	}{
 		{"nothing expected", func(*expectations) {}, 0, 0},
-		{"creations", func(e *expectations) { e.expectCreates(key, 3); e.created(key, 1) }, 2, 0},
-		{"all seen", func(e *expectations) { e.expectCreates(key, 2); e.created(key, 1); e.created(key, 1) }, 0, 0},
-		{"more seen than asked for", func(e *expectations) { e.expectCreates(key, 1); e.created(key, 5) }, 0, 0},
+		{"creations", func(e *expectations) { e.expect(key, 3); e.created(key, 1) }, 2, 0},
+		{"all seen", func(e *expectations) { e.expect(key, 2); e.created(key, 1); e.created(key, 1) }, 0, 0},
+		{"more seen than asked for", func(e *expectations) { e.expect(key, 1); e.created(key, 5) }, 0, 0},
 		{"deletions count each pod once", func(e *expectations) {
-			e.expectDeletes(key, []types.UID{"a", "b"})
+			e.expect(key, 0, "a", "b")
 			e.deleted(key, "a")
 			e.deleted(key, "a")
 		}, 0, 1},
-		{"a pod nobody asked to delete", func(e *expectations) { e.expectDeletes(key, []types.UID{"a"}); e.deleted(key, "z") }, 0, 1},
-		{"a new request replaces the old", func(e *expectations) { e.expectCreates(key, 9); e.expectDeletes(key, []types.UID{"a"}) }, 0, 1},
-		{"forgotten", func(e *expectations) { e.expectCreates(key, 9); e.forget(key) }, 0, 0},
-		{"another key", func(e *expectations) { e.expectCreates("shop/other", 9) }, 0, 0},
+		{"a pod nobody asked to delete", func(e *expectations) { e.expect(key, 0, "a"); e.deleted(key, "z") }, 0, 1},
+		{"a new request replaces the old", func(e *expectations) { e.expect(key, 9); e.expect(key, 0, "a") }, 0, 1},
+		{"forgotten", func(e *expectations) { e.expect(key, 9); e.forget(key) }, 0, 0},
+		{"another key", func(e *expectations) { e.expect("shop/other", 9) }, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newExpectations(testclock.NewFakeClock(time.Unix(0, 0)))
@@ -45,7 +44,7 @@ func TestExpectations(t *testing.T) {
 func TestExpectedDeletionsAreNamed(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	e := newExpectations(clock)
-	e.expectDeletes("k", []types.UID{"a", "b"})
+	e.expect("k", 0, "a", "b")
 	before := e.outstanding("k")
 	e.deleted("k", "a")
 	if _, b := before.gone["b"]; len(before.gone) != 2 || !b {
@@ -82,7 +81,7 @@ func TestHeldBackIsOfOneObject(t *testing.T) {
 func TestExpectationsStopBlockingAfterFiveMinutes(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	e := newExpectations(clock)
-	e.expectCreates("k", 1)
+	e.expect("k", 1)
 	clock.Step(expectationLife)
 	if e.outstanding("k").Creates != 1 {
 		t.Error("expired a moment too early")

@@ -13,6 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -22,7 +23,7 @@ import (
 func TestExplainSeesWhatASyncSees(t *testing.T) {
 	labels := map[string]string{"app": "web"}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d", Generation: 1},
-		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: *template(labels, "shop:v1")}}
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: *lab.Template(labels, "shop:v1")}}
 	set := func(name string, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels, OwnerReferences: owners},
 			Spec: appsv1.ReplicaSetSpec{Template: d.Spec.Template}}
@@ -51,7 +52,7 @@ func TestExplainSaysWhatItCannotRead(t *testing.T) {
 		{"list", resourceReplicaSets, "list ReplicaSets: no"},
 		{"list", resourcePods, "list pods: no"},
 	} {
-		client := fake.NewClientset(deploymentNamed("web", "d", ""))
+		client := fake.NewClientset(lab.Deployment("web", "d", ""))
 		client.PrependReactor(c.verb, c.resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
 		if trace, err := ExplainDeployment(t.Context(), client, "shop", "web", Options{}); trace != nil || err == nil || err.Error() != c.want {
 			t.Errorf("%s %s: error %v, want %q", c.verb, c.resource, err, c.want)
@@ -63,12 +64,12 @@ func TestExplainSaysWhatItCannotRead(t *testing.T) {
 // are told as those that a sync would do.
 func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
 	labels := map[string]string{"app": "web"}
-	d := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
-	d.Spec.Template = *template(labels, "shop:v1")
+	d := lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+	d.Spec.Template = *lab.Template(labels, "shop:v1")
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	for _, ends := range []bool{false, true} {
 		if ends {
-			ns.DeletionTimestamp = &metav1.Time{Time: actingAt}
+			ns.DeletionTimestamp = &metav1.Time{Time: lab.At}
 		}
 		trace, err := ExplainDeployment(t.Context(), fake.NewClientset(ns, d), "shop", "web", Options{})
 		if err != nil {
@@ -78,7 +79,7 @@ func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.NamespaceTerminating.Equal(actingAt) != ends {
+		if s.NamespaceTerminating.Equal(lab.At) != ends {
 			t.Errorf("terminating %v: since %s", ends, s.NamespaceTerminating)
 		}
 		if actions := trace.Rounds[0].Verdict.Actions; !ends && (len(actions) != 1 || actions[0].Kind != decision.CreateReplicaSet || trace.Rounds[0].Outcomes != nil) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -66,11 +67,11 @@ func FuzzObserve(f *testing.F) {
 
 // seeds are a rollout, and the same with everything left out that can be.
 func seeds() []contents {
-	d := deploymentNamed("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
+	d := lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
 	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Annotations = new(int32(3)), 5, map[string]string{annotationRollback: "0", annotationRevision: "x"}
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "5", map[string]string{"app": "web"}, ownedBy(kindDeployment, "web", "d"))}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "5", map[string]string{"app": "web"}, lab.OwnedBy(kindDeployment, "web", "d"))}
 	rs.Spec.Selector, rs.Spec.Replicas, rs.Annotations = d.Spec.Selector, new(int32(2)), map[string]string{annotationDesired: "-1", annotationMax: "4"}
-	p := &corev1.Pod{ObjectMeta: object("web-1-a", "p", "9", map[string]string{"app": "web"}, ownedBy(kindReplicaSet, "web-1", "r"))}
+	p := &corev1.Pod{ObjectMeta: lab.Object("web-1-a", "p", "9", map[string]string{"app": "web"}, lab.OwnedBy(kindReplicaSet, "web-1", "r"))}
 	p.Annotations = map[string]string{corev1.PodDeletionCost: "+7"}
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}}
@@ -102,7 +103,7 @@ func fillStore[T interface {
 // look runs the pure part of a sync, and observes once more.
 func look(t *testing.T, l *Loop, key string) {
 	t.Helper()
-	first, err := l.controller.observe(t.Context(), key)
+	first, err := l.does().observe(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func look(t *testing.T, l *Loop, key string) {
 	if s := x.Tell(decision.Try{}, first.now()).Sentence; s.Code == "" {
 		t.Fatalf("nothing to say about %s", key)
 	}
-	second, err := l.controller.observe(t.Context(), key)
+	second, err := l.does().observe(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

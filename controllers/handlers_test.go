@@ -10,14 +10,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -48,7 +49,7 @@ func newCachesWith(t testing.TB, opts Options) *caches {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &caches{factory: f, deployments: d.controller.(*deploymentController), replicaSets: r.controller.(*replicaSetController), controllers: rc.controller.(*replicaSetController)}
+	return &caches{factory: f, deployments: d.does().(*deploymentController), replicaSets: r.does().(*replicaSetController), controllers: rc.does().(*replicaSetController)}
 }
 
 func (c *caches) add(t testing.TB, objects ...any) {
@@ -83,31 +84,23 @@ func queued(l *Loop) []string {
 	return keys
 }
 
-func object(name, uid, rv string, labels map[string]string, owner *metav1.OwnerReference) metav1.ObjectMeta {
-	m := metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(uid), ResourceVersion: rv, Labels: labels}
-	if owner != nil {
-		m.OwnerReferences = []metav1.OwnerReference{*owner}
+// keyState is a key of a loop's queue; false where it is not queued.
+func keyState(l *Loop, key string) (telemetry.KeyState, bool) {
+	for _, k := range l.State().Queue.Keys {
+		if k.Key == key {
+			return k, true
+		}
 	}
-	return m
-}
-
-func ownedBy(kind, name, uid string) *metav1.OwnerReference {
-	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: name, UID: types.UID(uid)}, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind})
-}
-
-func deploymentNamed(name, uid string, strategy appsv1.DeploymentStrategyType) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: object(name, uid, "1", nil, nil), Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Strategy: appsv1.DeploymentStrategy{Type: strategy},
-	}}
+	return telemetry.KeyState{}, false
 }
 
 // [E-3]: which Deployments a ReplicaSet's event concerns.
 func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 	app := func(name string) map[string]string { return map[string]string{"app": name} }
 	rs := func(rv string, labels map[string]string, owner *metav1.OwnerReference) *appsv1.ReplicaSet {
-		return &appsv1.ReplicaSet{ObjectMeta: object("rs", "r", rv, labels, owner)}
+		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("rs", "r", rv, labels, owner)}
 	}
-	dying := rs("1", app("web"), ownedBy("Deployment", "web", "d"))
+	dying := rs("1", app("web"), lab.OwnedBy("Deployment", "web", "d"))
 	now := metav1.Now()
 	dying.DeletionTimestamp = &now
 	for _, c := range []struct {
@@ -115,55 +108,57 @@ func TestReplicaSetEventsWakeDeployments(t *testing.T) {
 		send func(h cache.ResourceEventHandler)
 		want []string
 	}{
-		{"added, owned", func(h cache.ResourceEventHandler) { h.OnAdd(rs("1", nil, ownedBy("Deployment", "web", "d")), false) }, []string{"shop/web"}},
+		{"added, owned", func(h cache.ResourceEventHandler) {
+			h.OnAdd(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), false)
+		}, []string{"shop/web"}},
 		{"added, of another object of that name", func(h cache.ResourceEventHandler) {
-			h.OnAdd(rs("1", nil, ownedBy("Deployment", "web", "other")), false)
+			h.OnAdd(rs("1", nil, lab.OwnedBy("Deployment", "web", "other")), false)
 		}, nil},
 		{"added, of one that is gone", func(h cache.ResourceEventHandler) {
-			h.OnAdd(rs("1", app("web"), ownedBy("Deployment", "gone", "g")), false)
+			h.OnAdd(rs("1", app("web"), lab.OwnedBy("Deployment", "gone", "g")), false)
 		}, nil},
 		{"added, of another kind", func(h cache.ResourceEventHandler) {
-			h.OnAdd(rs("1", app("web"), ownedBy("Rollout", "web", "d")), false)
+			h.OnAdd(rs("1", app("web"), lab.OwnedBy("Rollout", "web", "d")), false)
 		}, nil},
 		{"added, orphan that matches one", func(h cache.ResourceEventHandler) { h.OnAdd(rs("1", app("web"), nil), false) }, []string{"shop/web"}},
 		{"added, orphan without labels", func(h cache.ResourceEventHandler) { h.OnAdd(rs("1", nil, nil), false) }, nil},
 		{"added, being deleted", func(h cache.ResourceEventHandler) { h.OnAdd(dying, false) }, []string{"shop/web"}},
 		{"resync", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("1", nil, ownedBy("Deployment", "web", "d")))
+			h.OnUpdate(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), rs("1", nil, lab.OwnedBy("Deployment", "web", "d")))
 		}, nil},
 		{"changed", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d")))
+			h.OnUpdate(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), rs("2", nil, lab.OwnedBy("Deployment", "web", "d")))
 		}, []string{"shop/web"}},
 		{"moved from one owner to another", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "api", "e")))
+			h.OnUpdate(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), rs("2", nil, lab.OwnedBy("Deployment", "api", "e")))
 		}, []string{"shop/api", "shop/web"}},
 		{"said to be of another kind", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Rollout", "web", "d")))
+			h.OnUpdate(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), rs("2", nil, lab.OwnedBy("Rollout", "web", "d")))
 		}, []string{"shop/web"}},
 		{"said to be of another name", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "shop", "d")))
+			h.OnUpdate(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), rs("2", nil, lab.OwnedBy("Deployment", "shop", "d")))
 		}, []string{"shop/web"}},
 		{"made again under its owner's name", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, ownedBy("Deployment", "web", "d")), rs("2", nil, ownedBy("Deployment", "web", "d-2")))
+			h.OnUpdate(rs("1", nil, lab.OwnedBy("Deployment", "web", "d")), rs("2", nil, lab.OwnedBy("Deployment", "web", "d-2")))
 		}, []string{"shop/web"}},
 		{"adopted", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", nil, nil), rs("2", nil, ownedBy("Deployment", "web", "d")))
+			h.OnUpdate(rs("1", nil, nil), rs("2", nil, lab.OwnedBy("Deployment", "web", "d")))
 		}, []string{"shop/web"}},
 		{"released", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(rs("1", app("api"), ownedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
+			h.OnUpdate(rs("1", app("api"), lab.OwnedBy("Deployment", "web", "d")), rs("2", app("api"), nil))
 		}, []string{"shop/api", "shop/web"}},
 		{"orphan, same labels", func(h cache.ResourceEventHandler) { h.OnUpdate(rs("1", app("web"), nil), rs("2", app("web"), nil)) }, nil},
 		{"orphan, new labels", func(h cache.ResourceEventHandler) { h.OnUpdate(rs("1", nil, nil), rs("2", app("web"), nil)) }, []string{"shop/web"}},
-		{"deleted", func(h cache.ResourceEventHandler) { h.OnDelete(rs("1", nil, ownedBy("Deployment", "web", "d"))) }, []string{"shop/web"}},
+		{"deleted", func(h cache.ResourceEventHandler) { h.OnDelete(rs("1", nil, lab.OwnedBy("Deployment", "web", "d"))) }, []string{"shop/web"}},
 		{"deleted orphan", func(h cache.ResourceEventHandler) { h.OnDelete(rs("1", app("web"), nil)) }, nil},
 		{"tombstone", func(h cache.ResourceEventHandler) {
-			h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/rs", Obj: rs("1", nil, ownedBy("Deployment", "web", "d"))})
+			h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/rs", Obj: rs("1", nil, lab.OwnedBy("Deployment", "web", "d"))})
 		}, []string{"shop/web"}},
 		{"tombstone of something else", func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: "?"}) }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			caches := newCaches(t)
-			caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), deploymentNamed("api", "e", "RollingUpdate"))
+			caches.add(t, lab.Deployment("web", "d", "RollingUpdate"), lab.Deployment("api", "e", "RollingUpdate"))
 			c.send(caches.deployments.replicaSetHandler())
 			if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
 				t.Error(diff)
@@ -185,11 +180,11 @@ func TestPodsLeft(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.strategy, c.left, c.phase), func(t *testing.T) {
 			caches := newCaches(t)
-			caches.add(t, deploymentNamed("web", "d", c.strategy), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
+			caches.add(t, lab.Deployment("web", "d", c.strategy), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
 			for i := range c.left {
-				caches.add(t, &corev1.Pod{ObjectMeta: object(fmt.Sprint("left", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r")), Status: corev1.PodStatus{Phase: c.phase}})
+				caches.add(t, &corev1.Pod{ObjectMeta: lab.Object(fmt.Sprint("left", i), fmt.Sprint(i), "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r")), Status: corev1.PodStatus{Phase: c.phase}})
 			}
-			caches.deployments.podHandler().OnDelete(&corev1.Pod{ObjectMeta: object("gone", "g", "1", nil, ownedBy("ReplicaSet", "web-1", "r"))})
+			caches.deployments.podHandler().OnDelete(&corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))})
 			if diff := cmp.Diff(c.want, queued(caches.deployments.Loop)); diff != "" {
 				t.Error(diff)
 			}
@@ -199,10 +194,10 @@ func TestPodsLeft(t *testing.T) {
 
 // [E-6] and [RS-3]: which ReplicaSets a pod's event wakes, and what it counts for.
 func TestPodEventsWakeReplicaSets(t *testing.T) {
-	owner := ownedBy("ReplicaSet", "web", "r")
+	owner := lab.OwnedBy("ReplicaSet", "web", "r")
 	labels := map[string]string{"app": "web"}
 	pod := func(rv string, labels map[string]string, owner *metav1.OwnerReference, dying bool) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: object("p", "p", rv, labels, owner)}
+		p := &corev1.Pod{ObjectMeta: lab.Object("p", "p", rv, labels, owner)}
 		if dying {
 			now := metav1.Now()
 			p.DeletionTimestamp = &now
@@ -232,7 +227,7 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 			h.OnUpdate(pod("1", nil, nil, false), pod("2", labels, nil, false))
 		}, []string{"shop/web"}, 1, 1},
 		{"released by another", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(pod("1", labels, ownedBy("ReplicaSet", "other", "o"), false), pod("2", labels, nil, false))
+			h.OnUpdate(pod("1", labels, lab.OwnedBy("ReplicaSet", "other", "o"), false), pod("2", labels, nil, false))
 		}, []string{"shop/web"}, 1, 1},
 		{"adopted", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, owner, false))
@@ -241,10 +236,10 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 			h.OnUpdate(pod("1", labels, nil, false), pod("2", labels, nil, false))
 		}, nil, 1, 1},
 		{"moved to another", func(h cache.ResourceEventHandler) {
-			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, ownedBy("ReplicaSet", "other", "o"), false))
+			h.OnUpdate(pod("1", labels, owner, false), pod("2", labels, lab.OwnedBy("ReplicaSet", "other", "o"), false))
 		}, []string{"shop/web"}, 1, 1},
 		{"of another kind of that name", func(h cache.ResourceEventHandler) {
-			h.OnAdd(pod("1", labels, ownedBy("Job", "web", "r"), false), false)
+			h.OnAdd(pod("1", labels, lab.OwnedBy("Job", "web", "r"), false), false)
 		}, nil, 1, 1},
 		{"released and relabelled while going", func(h cache.ResourceEventHandler) {
 			h.OnUpdate(pod("1", labels, owner, false), pod("2", nil, nil, true))
@@ -258,10 +253,9 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			caches := newCaches(t)
-			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", labels, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
+			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", labels, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
 			e := caches.replicaSets.expect
-			e.expectDeletes("shop/web", []types.UID{"p"})
-			e.keys["shop/web"].creates = 1
+			e.expect("shop/web", 1, "p")
 			c.send(caches.replicaSets.podHandler())
 			if diff := cmp.Diff(c.want, queued(caches.replicaSets.Loop)); diff != "" {
 				t.Error(diff)
@@ -287,17 +281,17 @@ func TestReadyPodsSetATimer(t *testing.T) {
 		{"stays ready", true, true, 7, 0},
 		{"is not ready", false, false, 7, 0},
 	} {
-		clock := testclock.NewFakeClock(actingAt)
+		clock := testclock.NewFakeClock(lab.At)
 		caches := newCachesWith(t, Options{Clock: clock})
-		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{MinReadySeconds: c.minReady}})
+		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{MinReadySeconds: c.minReady}})
 		of := func(rv string, ready bool) *corev1.Pod {
-			p := pod(corev1.PodRunning, "", ready)
-			p.ObjectMeta = object("p", "p", rv, nil, ownedBy("ReplicaSet", "web", "r"))
+			p := lab.Pod(corev1.PodRunning, "", ready)
+			p.ObjectMeta = lab.Object("p", "p", rv, nil, lab.OwnedBy("ReplicaSet", "web", "r"))
 			return p
 		}
 		caches.replicaSets.podHandler().OnUpdate(of("1", c.was), of("2", c.is))
-		state, queued := caches.replicaSets.queue.KeyState("shop/web")
-		if got := state.Due.Sub(actingAt); !queued || state.Due.IsZero() != (c.want == 0) || c.want > 0 && got != c.want {
+		state, queued := keyState(caches.replicaSets.Loop, "shop/web")
+		if got := state.Due.Sub(lab.At); !queued || state.Due.IsZero() != (c.want == 0) || c.want > 0 && got != c.want {
 			t.Errorf("%s: queued %v, due %s", c.name, queued, state.Due)
 		}
 	}
@@ -308,10 +302,10 @@ func TestReadyPodsSetATimer(t *testing.T) {
 func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.replicaSets
-	b.expect.expectCreates("shop/web", 5)
+	b.expect.expect("shop/web", 5)
 	b.opts.Ledger.written(entry{uid: "old", resource: resourceReplicaSets, rv: "9"})
-	old := &appsv1.ReplicaSet{ObjectMeta: object("web", "old", "1", nil, nil)}
-	b.ownerHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: object("web", "new", "2", nil, nil)})
+	old := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "old", "1", nil, nil)}
+	b.ownerHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "new", "2", nil, nil)})
 	if b.expect.outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.all()) != 0 {
 		t.Error("expectations or writes of the old ReplicaSet are kept")
 	}
@@ -324,10 +318,10 @@ func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 func TestCauseOfAChangedReplicaSet(t *testing.T) {
 	b := newCaches(t).replicaSets
 	sized := func(rv string, n int32) *appsv1.ReplicaSet {
-		return &appsv1.ReplicaSet{ObjectMeta: object("web", "u", rv, nil, nil), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
+		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "u", rv, nil, nil), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
 	}
 	b.ownerHandler().OnUpdate(sized("1", 3), sized("2", 5))
-	state, queued := b.queue.KeyState("shop/web")
+	state, queued := keyState(b.Loop, "shop/web")
 	if !queued || len(state.Causes) != 1 {
 		t.Fatalf("the key has %d causes, want 1", len(state.Causes))
 	}
@@ -342,16 +336,16 @@ func TestCauseOfAChangedReplicaSet(t *testing.T) {
 func TestCausesOfWhatBelongsToOthers(t *testing.T) {
 	caches := newCaches(t)
 	sized := func(rv string, n int32) *appsv1.ReplicaSet {
-		return &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", rv, nil, ownedBy("Deployment", "web", "d")), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
+		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", rv, nil, lab.OwnedBy("Deployment", "web", "d")), Spec: appsv1.ReplicaSetSpec{Replicas: &n}}
 	}
 	waiting := func(rv, reason string) *corev1.Pod {
-		p := pod(corev1.PodPending, reason, false)
-		p.ObjectMeta = object("web-1-a", "p", rv, nil, ownedBy("ReplicaSet", "web-1", "r"))
+		p := lab.Pod(corev1.PodPending, reason, false)
+		p.ObjectMeta = lab.Object("web-1-a", "p", rv, nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))
 		return p
 	}
-	caches.add(t, deploymentNamed("web", "d", ""), sized("2", 5))
+	caches.add(t, lab.Deployment("web", "d", ""), sized("2", 5))
 	for rv, manager := range map[string]string{"1": "helm", "2": "kubectl"} {
-		seenByInformers(t, caches.deployments.Loop, "r", rv, []metav1.ManagedFieldsEntry{signedBy(manager, "", 1, `{"f:spec":{"f:replicas":{}}}`)})
+		seenByInformers(t, caches.deployments.opts.Managers, "r", rv, []metav1.ManagedFieldsEntry{lab.SignedBy(manager, "", 1, `{"f:spec":{"f:replicas":{}}}`)})
 	}
 	reason := decision.Change{Field: "status.reason", From: "ContainerCreating", To: "ErrImagePull"}
 	caches.deployments.replicaSetHandler().OnUpdate(sized("1", 3), sized("2", 5))
@@ -365,7 +359,7 @@ func TestCausesOfWhatBelongsToOthers(t *testing.T) {
 		"shop/web-1": {{Kind: telemetry.CauseModified, Object: "Pod web-1-a", OldRV: "3", NewRV: "4", Fields: []decision.Change{reason}}},
 	}
 	for key, l := range map[string]*Loop{"shop/web": caches.deployments.Loop, "shop/web-1": caches.replicaSets.Loop} {
-		state, _ := l.queue.KeyState(key)
+		state, _ := keyState(l, key)
 		for i := range state.Causes {
 			state.Causes[i].At = time.Time{}
 		}
@@ -381,16 +375,16 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.deployments
 	b.opts.Ledger.written(entry{uid: "old", resource: resourceDeployments, rv: "9"})
-	seenByInformers(t, b.Loop, "old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
-	b.deploymentHandler().OnUpdate(deploymentNamed("web", "old", ""), deploymentNamed("web", "new", ""))
+	seenByInformers(t, b.opts.Managers, "old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
+	b.deploymentHandler().OnUpdate(lab.Deployment("web", "old", ""), lab.Deployment("web", "new", ""))
 	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.Len() != 0 {
 		t.Error("writes or managers of the old Deployment are kept")
 	}
 	b.unresolved.add("shop/web")
 	b.progress.note("shop/web", [4]int64{1}, b.now(), b.now())
 	b.wakes.delay("shop/web", b.now())
-	b.deferred.note("shop/web", "u", b.now())
-	caches.replicaSets.deferred.note("shop/web", "u", b.now())
+	b.hold("shop/web", "u", b.now())
+	caches.replicaSets.hold("shop/web", "u", b.now())
 	caches.replicaSets.unresolved.add("shop/web")
 	if _, err := b.observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
@@ -398,8 +392,8 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	if _, err := caches.replicaSets.observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.unresolved.keys)+len(b.progress.seen)+len(b.wakes.next)+len(caches.replicaSets.unresolved.keys) != 0 ||
-		len(b.deferred.since)+len(caches.replicaSets.deferred.since) != 0 {
+	if len(b.progress.seen)+len(b.wakes.next) != 0 || b.unresolved.has("shop/web") || caches.replicaSets.unresolved.has("shop/web") ||
+		!b.heldSince("shop/web", "u").IsZero() || !caches.replicaSets.heldSince("shop/web", "u").IsZero() {
 		t.Error("a key that is gone is remembered")
 	}
 }
@@ -407,7 +401,7 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 // What is no object of its kind wakes nobody, whatever handler it comes to.
 func TestHandlersPassOverOtherObjects(t *testing.T) {
 	caches := newCachesWith(t, Options{Logger: slog.New(slog.DiscardHandler)})
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil)}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, nil)}
 	for name, h := range map[string]cache.ResourceEventHandler{
 		"Deployment": caches.deployments.deploymentHandler(), "ReplicaSet": caches.deployments.replicaSetHandler(), "Pod": caches.deployments.podHandler(),
 		"owner": caches.replicaSets.ownerHandler(), "Pod of an owner": caches.replicaSets.podHandler(), "ReplicationController": caches.controllers.ownerHandler(),
@@ -415,7 +409,7 @@ func TestHandlersPassOverOtherObjects(t *testing.T) {
 		var one, other any = rs, "?"
 		switch name {
 		case "Deployment":
-			one = deploymentNamed("web", "d", "")
+			one = lab.Deployment("web", "d", "")
 		case "Pod", "Pod of an owner":
 			one = podOf("p", nil)
 		case "ReplicationController":
@@ -439,18 +433,18 @@ func TestHandlersPassOverOtherObjects(t *testing.T) {
 func TestOrphansWithoutLabels(t *testing.T) {
 	caches := newCaches(t)
 	missing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpDoesNotExist}}}
-	d := deploymentNamed("web", "d", "")
+	d := lab.Deployment("web", "d", "")
 	d.Spec.Selector = missing
-	caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: missing}})
+	caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: missing}})
 	all, odd := &metav1.LabelSelector{}, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}
 	for name, selector := range map[string]*metav1.LabelSelector{"all": all, "odd": odd} {
-		d := deploymentNamed(name, name, "")
+		d := lab.Deployment(name, name, "")
 		d.Spec.Selector = selector
-		caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: object(name, name, "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: selector}})
+		caches.add(t, d, &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, name, "1", nil, nil), Spec: appsv1.ReplicaSetSpec{Selector: selector}})
 	}
 	for want, of := range []map[string]string{nil, {"tier": "x"}} {
-		caches.deployments.replicaSetHandler().OnAdd(&appsv1.ReplicaSet{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
-		caches.replicaSets.podHandler().OnAdd(&corev1.Pod{ObjectMeta: object("orphan", "o", "1", of, nil)}, false)
+		caches.deployments.replicaSetHandler().OnAdd(&appsv1.ReplicaSet{ObjectMeta: lab.Object("orphan", "o", "1", of, nil)}, false)
+		caches.replicaSets.podHandler().OnAdd(&corev1.Pod{ObjectMeta: lab.Object("orphan", "o", "1", of, nil)}, false)
 		if one, other := queued(caches.deployments.Loop), queued(caches.replicaSets.Loop); len(one) != want || len(other) != want {
 			t.Errorf("labels %v wake %v and %v", of, one, other)
 		}
@@ -464,20 +458,20 @@ func TestPodsOfOthersWakeNoDeployment(t *testing.T) {
 		owner *metav1.OwnerReference
 		want  []string
 	}{
-		{"its own", ownedBy("ReplicaSet", "web-1", "r"), []string{"shop/web"}},
+		{"its own", lab.OwnedBy("ReplicaSet", "web-1", "r"), []string{"shop/web"}},
 		{"an orphan", nil, nil},
-		{"of another kind", ownedBy("Job", "web-1", "r"), nil},
-		{"of a ReplicaSet that is gone", ownedBy("ReplicaSet", "web-0", "r0"), nil},
-		{"of another ReplicaSet of that name", ownedBy("ReplicaSet", "web-1", "r0"), nil},
-		{"of a ReplicaSet of nobody", ownedBy("ReplicaSet", "web-2", "r2"), nil},
+		{"of another kind", lab.OwnedBy("Job", "web-1", "r"), nil},
+		{"of a ReplicaSet that is gone", lab.OwnedBy("ReplicaSet", "web-0", "r0"), nil},
+		{"of another ReplicaSet of that name", lab.OwnedBy("ReplicaSet", "web-1", "r0"), nil},
+		{"of a ReplicaSet of nobody", lab.OwnedBy("ReplicaSet", "web-2", "r2"), nil},
 	} {
 		caches := newCaches(t)
-		caches.add(t, deploymentNamed("web", "d", appsv1.RecreateDeploymentStrategyType), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))},
-			&appsv1.ReplicaSet{ObjectMeta: object("web-2", "r2", "1", nil, nil)})
-		p := pod(corev1.PodPending, "ContainerCreating", false)
-		p.ObjectMeta = object("p", "p", "1", nil, c.owner)
+		caches.add(t, lab.Deployment("web", "d", appsv1.RecreateDeploymentStrategyType), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))},
+			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-2", "r2", "1", nil, nil)})
+		p := lab.Pod(corev1.PodPending, "ContainerCreating", false)
+		p.ObjectMeta = lab.Object("p", "p", "1", nil, c.owner)
 		failing := p.DeepCopy()
-		failing.Status = pod(corev1.PodPending, "ErrImagePull", false).Status
+		failing.Status = lab.Pod(corev1.PodPending, "ErrImagePull", false).Status
 		h := caches.deployments.podHandler()
 		h.OnUpdate(p, p)
 		if keys := queued(caches.deployments.Loop); len(keys) != 0 {
@@ -502,8 +496,8 @@ func TestWhoMadeAnObject(t *testing.T) {
 		want          string
 	}{{"made", false, false, "helm"}, {"there at the start", true, false, ""}, {"made by us", false, true, ""}} {
 		b := newCaches(t).deployments
-		d := deploymentNamed("web", "d", "")
-		seenByInformers(t, b.Loop, "d", "1", []metav1.ManagedFieldsEntry{signedBy("helm", "", 1, "{}")})
+		d := lab.Deployment("web", "d", "")
+		seenByInformers(t, b.opts.Managers, "d", "1", []metav1.ManagedFieldsEntry{lab.SignedBy("helm", "", 1, "{}")})
 		if c.ours {
 			b.opts.Ledger.written(deploymentEntry(d))
 		}
@@ -513,18 +507,9 @@ func TestWhoMadeAnObject(t *testing.T) {
 	}
 }
 
-// seenByInformers has a loop know who signed a version of an object.
-func seenByInformers(t *testing.T, l *Loop, uid types.UID, rv string, entries []metav1.ManagedFieldsEntry) {
+// seenByInformers has loops know who signed a version of an object.
+func seenByInformers(t *testing.T, managers *changes.Managers, uid types.UID, rv string, entries []metav1.ManagedFieldsEntry) {
 	t.Helper()
-	_, err := l.opts.Managers.Strip(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: rv, ManagedFields: entries}})
-	check(t, err)
-}
-
-// signedBy is an entry of managedFields; at 0 has no time.
-func signedBy(manager, subresource string, at int64, fields string) metav1.ManagedFieldsEntry {
-	f := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}
-	if at != 0 {
-		f.Time = &metav1.Time{Time: time.Unix(at, 0)}
-	}
-	return f
+	_, err := managers.Strip(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: rv, ManagedFields: entries}})
+	lab.Check(t, err)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -68,12 +69,12 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 		client kubernetes.Interface
 		synced bool
 	}{
-		{"with caches and work to do", fake.NewClientset(deploymentNamed("web", "d", "RollingUpdate"), controllerNamed("web", "r", "1", 3)), true},
+		{"with caches and work to do", fake.NewClientset(lab.Deployment("web", "d", "RollingUpdate"), controllerNamed("web", "r", "1", 3)), true},
 		{"with no API server", refused, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()
-			traces := &recording{}
+			traces := &lab.Recording{}
 			f := informers.NewSharedInformerFactory(c.client, 0)
 			ctx, cancel := context.WithCancel(t.Context())
 			loops := construct(t, ctx, c.client, f, Options{Recorder: traces})
@@ -93,8 +94,8 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 			}
 			f.Shutdown()
 			goleak.VerifyNone(t, before)
-			if c.synced == (len(traces.all()) == 0) {
-				t.Errorf("%d syncs were recorded", len(traces.all()))
+			if c.synced == (len(traces.All()) == 0) {
+				t.Errorf("%d syncs were recorded", len(traces.All()))
 			}
 		})
 	}
@@ -157,7 +158,7 @@ func TestSwitchesAreReadAtUse(t *testing.T) {
 	on := true
 	is := func() bool { return on }
 	caches := newCachesWith(t, Options{TerminatingReplicas: is, PodDeletionCost: is})
-	caches.add(t, controllerNamed("web", "r", "8", 3), deploymentNamed("web", "d", "RollingUpdate"))
+	caches.add(t, controllerNamed("web", "r", "8", 3), lab.Deployment("web", "d", "RollingUpdate"))
 	for _, want := range []bool{true, false, true} {
 		on = want
 		d, err := caches.deployments.observe(t.Context(), "shop/web")
@@ -176,7 +177,7 @@ func TestWaitsAreSorted(t *testing.T) {
 	caches := newCaches(t)
 	for _, name := range []string{"c", "a", "b"} {
 		caches.deployments.opts.Ledger.written(entry{uid: types.UID(name), resource: resourceDeployments, object: "Deployment " + name, rv: "5"})
-		caches.replicaSets.expect.expectCreates("shop/"+name, 1)
+		caches.replicaSets.expect.expect("shop/"+name, 1)
 	}
 	if name := caches.deployments.Name(); name != "deployment" {
 		t.Errorf("the loop is called %q", name)

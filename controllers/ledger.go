@@ -75,6 +75,9 @@ func versionsOf(stores map[string]versioned) versions {
 	return v
 }
 
+// noteWait notes how long a key of a loop has waited in its queue, from ready to taken.
+func (l *Ledger) noteWait(loop string, wait time.Duration) { l.lags.note(loop, wait) }
+
 // lag is how far the loop that is behind the most is behind, in whole milliseconds.
 func (l *Ledger) lag() time.Duration { return l.lags.longest() }
 
@@ -222,6 +225,7 @@ func (l *Ledger) drop(uid types.UID) {
 
 // echo is an entry as a sync sees it.
 type echo struct {
+	uid, owner              types.UID
 	object, written, cached string
 	since, check            time.Time
 	overdue                 bool // old enough for a live read
@@ -271,7 +275,7 @@ func (l *Ledger) wait(e *entry, have string) echo {
 		e.delay = min(2*e.delay, echoMost)
 		e.check = now.Add(e.delay)
 	}
-	return echo{object: e.object, written: e.rv, cached: have, since: e.since, check: e.check, overdue: now.Sub(e.since) >= echoLive}
+	return echo{uid: e.uid, owner: e.owner, object: e.object, written: e.rv, cached: have, since: e.since, check: e.check, overdue: now.Sub(e.since) >= echoLive}
 }
 
 // noticeRestore forgets everything of a resource whose store has fallen behind
@@ -339,7 +343,7 @@ func (l *Ledger) all() []echo {
 	defer l.mu.Unlock()
 	list := make([]echo, 0, len(l.entries))
 	for _, e := range l.entries {
-		list = append(list, echo{object: e.object, written: e.rv, cached: l.highest[e.resource], since: e.since, check: e.check})
+		list = append(list, echo{uid: e.uid, owner: e.owner, object: e.object, written: e.rv, cached: l.highest[e.resource], since: e.since, check: e.check})
 	}
 	return list
 }

@@ -118,6 +118,9 @@ func newLoop(of loopOptions, client kubernetes.Interface, opts Options) *Loop {
 // use tells a loop what it does, before anything else.
 func (l *Loop) use(c controller) { l.controller = c }
 
+// does is what the loop was told to do.
+func (l *Loop) does() controller { return l.controller }
+
 // watchNamespaces calls f with every namespace of which it becomes known, while the loop
 // runs, that it is being deleted.
 func (l *Loop) watchNamespaces(f func(namespace string)) {
@@ -136,6 +139,10 @@ func (l *Loop) ForgetKey(key string) { l.deferred.forget(key) }
 
 // heldSince is since when the status of an object is held back, zero if it is not.
 func (l *Loop) heldSince(key string, uid types.UID) time.Time { return l.deferred.of(key, uid) }
+
+// hold notes since when the status of an object is held back; the first time of a row
+// counts.
+func (l *Loop) hold(key string, uid types.UID, since time.Time) { l.deferred.note(key, uid, since) }
 
 // arrived are the objects that the pods of a key lacked, and that were created since.
 func (l *Loop) arrived(key string) []string { return l.unblocks.arrived(key) }
@@ -171,12 +178,11 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	if !l.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("%s loop: it runs already, or has run", l.name)
 	}
-	broadcaster := l.broadcast(ctx)
-	defer broadcaster.Shutdown()
 	if !cache.WaitForCacheSync(ctx.Done(), l.Synced) {
 		return nil // Ended before the caches were full; there was nothing to do yet.
 	}
-	l.queue.Start()
+	end := l.begin(ctx)
+	defer end()
 	l.unblocks.run(ctx)
 	defer l.unblocks.wait()
 	l.workers.Store(int64(workers))
@@ -194,6 +200,21 @@ func (l *Loop) Run(ctx context.Context, workers int) error {
 	return nil
 }
 
+// begin opens the queue and the way of the events, until end is called. Run does so itself;
+// by it and step alone, somebody else says when there is a sync.
+func (l *Loop) begin(ctx context.Context) (end func()) {
+	shutdown := func() {}
+	if l.recorder = l.opts.Events; l.recorder == nil {
+		b := l.broadcast(ctx)
+		shutdown = b.Shutdown
+	}
+	l.queue.Start()
+	return func() {
+		l.queue.ShutDown()
+		shutdown()
+	}
+}
+
 // broadcast starts the event pipeline. In watch mode events go nowhere.
 func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
 	b := record.NewBroadcaster(record.WithContext(ctx))
@@ -205,17 +226,23 @@ func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
 }
 
 func (l *Loop) work(ctx context.Context, worker int) {
-	for {
-		w, shutdown := l.queue.Get()
-		if shutdown {
-			return
-		}
-		if ctx.Err() != nil { // Every write would fail, and the record say so of each key.
-			l.queue.Done(w.Key)
-			continue
-		}
-		l.sync(ctx, w, worker)
+	for l.step(ctx, worker) {
 	}
+}
+
+// step waits for a key that is due and syncs it, for one worker. It is false where the
+// queue has ended.
+func (l *Loop) step(ctx context.Context, worker int) bool {
+	w, shutdown := l.queue.Get()
+	if shutdown {
+		return false
+	}
+	if ctx.Err() != nil { // Every write would fail, and the record say so of each key.
+		l.queue.Done(w.Key)
+		return true
+	}
+	l.sync(ctx, w, worker)
+	return true
 }
 
 // State is the loop as it stands now.

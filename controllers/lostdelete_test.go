@@ -7,13 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // After lost replies to deletions, those are still expected that happened and
 // that the cache does not show.
 func TestLostDeletesAreExpected(t *testing.T) {
 	c := newCaches(t)
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web", "r", "1", nil, nil)}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil)}
 	owned := func(name string, ending bool) *corev1.Pod {
 		p := podOf(name, metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind(kindReplicaSet)))
 		p.Namespace, p.UID = rs.Namespace, types.UID(name)
@@ -24,7 +26,7 @@ func TestLostDeletesAreExpected(t *testing.T) {
 	}
 	c.add(t, rs, owned("alive", false), owned("ends", false), owned("went", false), owned("shown", true))
 	target := &replicaSetSync{controller: c.replicaSets, key: keyOf(rs), rs: rs}
-	c.replicaSets.expect.expectDeletes(target.key, []types.UID{"alive", "ends", "went", "shown", "forgotten"})
+	c.replicaSets.expect.expect(target.key, 0, "alive", "ends", "went", "shown", "forgotten")
 	c.replicaSets.settleDeletes(target, []corev1.Pod{*owned("alive", false), *owned("ends", true)})
 	left := c.replicaSets.expect.outstanding(target.key).gone
 	_, ends := left["ends"]

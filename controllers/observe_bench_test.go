@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // BenchmarkObserve observes an owner of 500 pods, each of which says why it waits.
@@ -23,20 +25,20 @@ func BenchmarkObserve(b *testing.B) {
 	client := answering(field, replies["taken"])
 	f := informers.NewSharedInformerFactory(client, 0)
 	r, err := NewReplicaSet(b.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
-	check(b, err)
+	lab.Check(b, err)
 	d, err := NewDeployment(b.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
-	check(b, err)
+	lab.Check(b, err)
 	stores := (&caches{factory: f}).store
 	for _, o := range field.objects() {
 		if _, is := o.(*corev1.ReplicationController); !is {
-			check(b, cache.Store(stores(o)).Add(o))
+			lab.Check(b, cache.Store(stores(o)).Add(o))
 		}
 	}
 	for key, l := range map[string]*Loop{"shop/web-2": r, "shop/web": d} {
-		b.Run(l.name, func(b *testing.B) {
+		b.Run(l.Name(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := l.controller.observe(b.Context(), key); err != nil {
+				if _, err := l.does().observe(b.Context(), key); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -57,6 +58,9 @@ type Options struct {
 	// LimitRanges, ServiceAccounts) while it does. Default: nothing is watched. Then the
 	// back-off alone tries again, and a namespace that ends tells when it refuses something.
 	Metadata metadata.Interface
+	// Events takes the events of a loop. Default: they are sent to the API server, and
+	// nowhere in Watch mode.
+	Events record.EventRecorder
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }

@@ -1,23 +1,17 @@
 package controllers
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -36,11 +30,11 @@ func TestPodAvailable(t *testing.T) {
 		{"a moment too young", true, 10, readyAt.Add(10*time.Second - 1), false},
 		{"old enough", true, 10, readyAt.Add(10 * time.Second), true},
 	} {
-		if got := podAvailable(pod(corev1.PodRunning, "", c.ready), c.minReady, c.now); got != c.want {
+		if got := podAvailable(lab.Pod(corev1.PodRunning, "", c.ready), c.minReady, c.now); got != c.want {
 			t.Errorf("%s: available = %v, want %v", c.name, got, c.want)
 		}
 	}
-	timeless := pod(corev1.PodRunning, "", true)
+	timeless := lab.Pod(corev1.PodRunning, "", true)
 	timeless.Status.Conditions[0].LastTransitionTime = metav1.Time{}
 	if !podAvailable(timeless, 0, readyAt) || podAvailable(timeless, 1, readyAt) {
 		t.Error("a pod that is ready since nobody knows when is available where it need not be for long")
@@ -48,25 +42,25 @@ func TestPodAvailable(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
-	unscheduled := pod(corev1.PodPending, "", false)
+	unscheduled := lab.Pod(corev1.PodPending, "", false)
 	unscheduled.Status.Conditions = append(unscheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"})
-	scheduled := pod(corev1.PodRunning, "CrashLoopBackOff", false)
+	scheduled := lab.Pod(corev1.PodRunning, "CrashLoopBackOff", false)
 	scheduled.Status.Conditions = append(scheduled.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Reason: "Placed"})
-	initWaits := pod(corev1.PodPending, "PodInitializing", false)
+	initWaits := lab.Pod(corev1.PodPending, "PodInitializing", false)
 	initWaits.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
-	nodeLost := pod(corev1.PodRunning, "", false)
+	nodeLost := lab.Pod(corev1.PodRunning, "", false)
 	nodeLost.Status.Reason = "NodeLost"
-	probe := pod(corev1.PodRunning, "", false)
+	probe := lab.Pod(corev1.PodRunning, "", false)
 	probe.Status.Conditions[0].Reason = "ContainersNotReady"
 	for _, c := range []struct {
 		name string
 		pod  *corev1.Pod
 		want string
 	}{
-		{"ready", pod(corev1.PodRunning, "CrashLoopBackOff", true), ""},
+		{"ready", lab.Pod(corev1.PodRunning, "CrashLoopBackOff", true), ""},
 		{"a node, and crashing", scheduled, "CrashLoopBackOff"},
 		{"no node", unscheduled, "Unschedulable"},
-		{"image", pod(corev1.PodPending, "ImagePullBackOff", false), "ImagePullBackOff"},
+		{"image", lab.Pod(corev1.PodPending, "ImagePullBackOff", false), "ImagePullBackOff"},
 		{"the init container comes first", initWaits, "ImagePullBackOff"},
 		{"readiness", probe, "ContainersNotReady"},
 		{"node lost", nodeLost, "NodeNotReady"},
@@ -121,10 +115,10 @@ func TestDisruption(t *testing.T) {
 // A snapshot describes the newest that were ended lately.
 func TestDisruptedPodsOfASnapshot(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
+	caches.add(t, lab.Deployment("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
 	now := caches.deployments.now()
 	for i := range 30 {
-		p := &corev1.Pod{ObjectMeta: object(fmt.Sprintf("web-%02d", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r"))}
+		p := &corev1.Pod{ObjectMeta: lab.Object(fmt.Sprintf("web-%02d", i), fmt.Sprint(i), "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
 		p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: []corev1.PodCondition{
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-time.Duration(i*25) * time.Second))}}}
 		caches.add(t, p)
@@ -155,8 +149,8 @@ func TestDisruptedPodsOfASnapshot(t *testing.T) {
 // A pod that is evicted wakes its Deployment, though its waiting reason stays.
 func TestDisruptionWakesTheDeployment(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
-	old := &corev1.Pod{ObjectMeta: object("p", "p", "1", nil, ownedBy("ReplicaSet", "web-1", "r"))}
+	caches.add(t, lab.Deployment("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
+	old := &corev1.Pod{ObjectMeta: lab.Object("p", "p", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
 	old.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
 	now := old.DeepCopy()
 	now.ResourceVersion = "2"
@@ -179,36 +173,6 @@ func TestDeletionCost(t *testing.T) {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.PodDeletionCost: value}}}
 		if got := deletionCost(p); got != want {
 			t.Errorf("cost of %q = %d, want %d", value, got, want)
-		}
-	}
-}
-
-func TestOutcomeOf(t *testing.T) {
-	resource := schema.GroupResource{Group: "apps", Resource: "replicasets"}
-	terminating := apierrors.NewForbidden(resource, "web", nil)
-	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	for _, c := range []struct {
-		name     string
-		err      error
-		want     decision.State
-		terminal bool
-	}{
-		{"taken", nil, decision.Written, false},
-		{"another writer", apierrors.NewConflict(resource, "web", nil), decision.Conflicted, false},
-		{"quota", apierrors.NewForbidden(resource, "web", nil), decision.Refused, false},
-		{"namespace terminating", terminating, decision.Refused, true},
-		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), decision.Refused, false},
-		{"server error", apierrors.NewInternalError(http.ErrHandlerTimeout), decision.Unknown, false},
-		{"gateway timeout", apierrors.NewTimeoutError("etcd", 1), decision.Unknown, false},
-		{"bad gateway", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusBadGateway}}, decision.Unknown, false},
-		{"no reply", http.ErrServerClosed, decision.Unknown, false},
-	} {
-		o := outcomeOf("", c.err)
-		if o.State != c.want {
-			t.Errorf("%s: state %s, want %s", c.name, o.State, c.want)
-		}
-		if o.Failure != nil && o.Failure.Terminal != c.terminal {
-			t.Errorf("%s: terminal = %v", c.name, o.Failure.Terminal)
 		}
 	}
 }
@@ -282,26 +246,5 @@ func TestRestarts(t *testing.T) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}
 	if regular, sidecar := restarts(p); regular != 2 || sidecar != 3 {
 		t.Errorf("%d and %d, want 2 and 3", regular, sidecar)
-	}
-}
-
-// A failure has the API server's words; one without a reply is of an API server that was not
-// there, unless we ended the request ourselves.
-func TestFailureOf(t *testing.T) {
-	gone := func(err error) error { return &url.Error{Op: "Get", URL: "https://cluster", Err: err} }
-	for name, c := range map[string]struct {
-		err    error
-		code   int
-		reason string
-	}{
-		"a refusal":          {apierrors.NewBadRequest("no"), 400, "BadRequest"},
-		"nobody listens":     {fmt.Errorf("read: %w", gone(syscall.ECONNREFUSED)), 0, decision.Unreachable},
-		"ended by us":        {gone(context.Canceled), 0, ""},
-		"of our own":         {errors.New("closed"), 0, ""},
-		"a panic on the way": {fmt.Errorf("read: %w", panicked{"nil map"}), 0, reasonPanic},
-	} {
-		if f := failureOf(c.err); f.Code != c.code || f.Reason != c.reason || f.Message != c.err.Error() || f.Terminal {
-			t.Errorf("%s: %+v", name, f)
-		}
 	}
 }

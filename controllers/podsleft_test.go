@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // countingIndexer counts the objects that are read out of a cache.
@@ -40,18 +42,18 @@ func (c *countingIndexer) List() []any {
 func crowded(t testing.TB, others int) (*deploymentController, *appsv1.Deployment) {
 	t.Helper()
 	caches := newCaches(t)
-	d := deploymentNamed("web", "d", appsv1.RecreateDeploymentStrategyType)
+	d := lab.Deployment("web", "d", appsv1.RecreateDeploymentStrategyType)
 	caches.add(t, d,
-		&appsv1.ReplicaSet{ObjectMeta: object("web-1", "r1", "1", nil, ownedBy("Deployment", "web", "d"))},
-		&appsv1.ReplicaSet{ObjectMeta: object("web-2", "r2", "1", nil, ownedBy("Deployment", "web", "d"))},
-		&corev1.Pod{ObjectMeta: object("web-1-a", "p", "1", nil, ownedBy("ReplicaSet", "web-1", "r1")), Status: corev1.PodStatus{Phase: corev1.PodFailed}})
+		&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r1", "1", nil, lab.OwnedBy("Deployment", "web", "d"))},
+		&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-2", "r2", "1", nil, lab.OwnedBy("Deployment", "web", "d"))},
+		&corev1.Pod{ObjectMeta: lab.Object("web-1-a", "p", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r1")), Status: corev1.PodStatus{Phase: corev1.PodFailed}})
 	for i := range others {
 		rs := fmt.Sprint("other-", i/5)
 		if i%5 == 0 {
-			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: object(rs, rs, "1", nil, ownedBy("Deployment", "other", fmt.Sprint("o", i)))})
+			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object(rs, rs, "1", nil, lab.OwnedBy("Deployment", "other", fmt.Sprint("o", i)))})
 		}
 		pod := fmt.Sprint("pod-", i)
-		caches.add(t, &corev1.Pod{ObjectMeta: object(pod, pod, "1", nil, ownedBy("ReplicaSet", rs, rs)), Status: corev1.PodStatus{Phase: corev1.PodRunning}})
+		caches.add(t, &corev1.Pod{ObjectMeta: lab.Object(pod, pod, "1", nil, lab.OwnedBy("ReplicaSet", rs, rs)), Status: corev1.PodStatus{Phase: corev1.PodRunning}})
 	}
 	return caches.deployments, d
 }
@@ -85,7 +87,7 @@ func BenchmarkPodsLeft(b *testing.B) {
 func TestWhatSelectorsAskFor(t *testing.T) {
 	caches := newCaches(t)
 	hashed := map[string]string{"app": "web", "pod-template-hash": "h"}
-	caches.add(t, podOf("other", nil), &corev1.Pod{ObjectMeta: object("web", "w", "1", hashed, nil)}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "blog", Name: "web", UID: "b", Labels: hashed}})
+	caches.add(t, podOf("other", nil), &corev1.Pod{ObjectMeta: lab.Object("web", "w", "1", hashed, nil)}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "blog", Name: "web", UID: "b", Labels: hashed}})
 	for name, c := range map[string]struct {
 		selector *metav1.LabelSelector
 		asks     string

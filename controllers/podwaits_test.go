@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -159,13 +160,13 @@ func TestWhichPodsAreTold(t *testing.T) {
 // one ReplicaSet, and how long those took that became ready once.
 func TestPodsOfAReplicaSet(t *testing.T) {
 	caches := newCaches(t)
-	set := &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))}
+	set := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))}
 	set.Spec.MinReadySeconds = 10
-	caches.add(t, deploymentNamed("web", "d", ""), set)
+	caches.add(t, lab.Deployment("web", "d", ""), set)
 	now := caches.deployments.now().Truncate(time.Second)
 	add := func(name string, change func(p *corev1.Pod)) {
-		p := pod(corev1.PodRunning, "", true)
-		p.ObjectMeta = object(name, "uid-"+name, "1", nil, ownedBy("ReplicaSet", "web-1", "r"))
+		p := lab.Pod(corev1.PodRunning, "", true)
+		p.ObjectMeta = lab.Object(name, "uid-"+name, "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))
 		p.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
 		p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Minute))
 		p.Spec.NodeName = "n1"
@@ -193,7 +194,7 @@ func TestPodsOfAReplicaSet(t *testing.T) {
 		p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-9 * time.Second))
 	})
 	add("crashing", func(p *corev1.Pod) {
-		*p = corev1.Pod{ObjectMeta: p.ObjectMeta, Status: pod(corev1.PodRunning, "CrashLoopBackOff", false).Status}
+		*p = corev1.Pod{ObjectMeta: p.ObjectMeta, Status: lab.Pod(corev1.PodRunning, "CrashLoopBackOff", false).Status}
 	})
 	add("done", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
 	add("going", func(p *corev1.Pod) {
@@ -222,9 +223,9 @@ func TestPodsOfAReplicaSet(t *testing.T) {
 func TestBlockingPodsAreBounded(t *testing.T) {
 	for _, n := range []int{deployment.MaxBlocking, deployment.MaxBlocking + 1} {
 		caches := newCaches(t)
-		caches.add(t, deploymentNamed("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: object("web-1", "r", "1", nil, ownedBy("Deployment", "web", "d"))})
+		caches.add(t, lab.Deployment("web", "d", ""), &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
 		for i := range n {
-			caches.add(t, &corev1.Pod{ObjectMeta: object(fmt.Sprintf("web-%02d", i), fmt.Sprint(i), "1", nil, ownedBy("ReplicaSet", "web-1", "r"))})
+			caches.add(t, &corev1.Pod{ObjectMeta: lab.Object(fmt.Sprintf("web-%02d", i), fmt.Sprint(i), "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))})
 		}
 		seen, err := caches.deployments.observe(t.Context(), "shop/web")
 		if err != nil {

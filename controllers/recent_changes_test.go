@@ -7,20 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
-
-var newsNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-// synced is the trace of a sync that had these causes and wrote these actions.
-func synced(result telemetry.Result, causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
-	r := decision.Round{Verdict: decision.Verdict{Actions: actions}}
-	for range actions {
-		r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.Written})
-	}
-	return &telemetry.Trace{Causes: causes, Result: result, Rounds: []decision.Round{r}}
-}
 
 func changedBy(manager, object string, changes ...decision.Change) telemetry.Cause {
 	return telemetry.Cause{Kind: telemetry.CauseModified, Object: object, Manager: manager, Fields: changes}
@@ -114,30 +104,6 @@ func TestDeploymentNews(t *testing.T) {
 	}
 }
 
-func TestReplicaSetNews(t *testing.T) {
-	claim := func(kind decision.ActionKind, name string) decision.Action {
-		return decision.Action{Kind: kind, Target: decision.Ref{Name: name}}
-	}
-	l := claimsAfter(nil, newsNow, synced(telemetry.ResultWrote, nil, claim(decision.Adopt, "a"), claim(decision.CreatePods, "web")))
-	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 1}, current(l, newsNow)); diff != "" {
-		t.Errorf("adopted (-want +got):\n%s", diff)
-	}
-	l = claimsAfter(l, newsNow, synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
-	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: newsNow, Object: "b", Count: 2}, current(l, newsNow)); diff != "" {
-		t.Errorf("released (-want +got):\n%s", diff)
-	}
-}
-
-// Claims of one sync are counted together, and those of another are news of their own.
-func TestClaimsAreCountedBySync(t *testing.T) {
-	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
-	l := claimsAfter(nil, newsNow, synced(telemetry.ResultWrote, nil, adopt, adopt))
-	l = claimsAfter(l, newsNow.Add(time.Second), synced(telemetry.ResultWrote, nil, adopt))
-	if n := current(l, newsNow.Add(time.Second)); n == nil || n.Count != 1 || !n.At.Equal(newsNow.Add(time.Second)) {
-		t.Errorf("after two syncs it is %+v", n)
-	}
-}
-
 // News waits until its object is at rest, is told for a minute then, and forgotten by
 // the next sync. What a snapshot has of it does not change.
 func TestNewsIsToldAndForgotten(t *testing.T) {
@@ -168,30 +134,10 @@ func TestNewsIsToldAndForgotten(t *testing.T) {
 	}
 }
 
-func TestNewsroom(t *testing.T) {
-	var r recent[*decision.RecentChange]
-	news := &decision.RecentChange{Object: "a"}
-	r.note("shop/web", "1", news)
-	if got := r.of("shop/web", "1"); got != news {
-		t.Errorf("it knows %+v", got)
-	}
-	if got := r.of("shop/web", "2"); got != nil {
-		t.Errorf("of another object of that name it knows %+v", got)
-	}
-	r.note("shop/web", "1", nil)
-	if len(r.keys) != 0 {
-		t.Errorf("it keeps %v of what knows nothing", r.keys)
-	}
-	r.note("shop/web", "1", news)
-	if r.forget("shop/web"); len(r.keys) != 0 {
-		t.Errorf("it did not forget %v", r.keys)
-	}
-}
-
 // What a sync did is news in the snapshot of the next, of the same object alone.
 func TestNewsIsInTheNextSnapshot(t *testing.T) {
 	caches := newCaches(t)
-	d := deploymentNamed("web", "d", "")
+	d := lab.Deployment("web", "d", "")
 	caches.add(t, d, controllerNamed("web", "r", "8", 3))
 	adopted := synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}})
 	look := func() (ofDeployment, ofController *decision.RecentChange) {

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // field is what the loops see of a cluster in one test.
@@ -29,23 +31,23 @@ type field struct {
 // evicted.
 func rollout() *field {
 	app := func() map[string]string { return map[string]string{"app": "web"} }
-	d := deploymentNamed("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
+	d := lab.Deployment("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
 	d.Generation, d.Spec.Replicas, d.Annotations = 7, new(int32(3)), map[string]string{annotationRevision: "2"}
-	d.Spec.Template = *template(app(), "")
+	d.Spec.Template = *lab.Template(app(), "")
 	d.Spec.ProgressDeadlineSeconds = new(int32(600))
 	f := &field{d: d}
 	for i, image := range []string{"web:1", ""} {
 		name := fmt.Sprintf("web-%d", i+1)
-		rs := &appsv1.ReplicaSet{ObjectMeta: object(name, "r-"+name, "1", app(), ownedBy(kindDeployment, "web", "d-1"))}
-		rs.Spec = appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: app()}, Template: *template(app(), image)}
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, "r-"+name, "1", app(), lab.OwnedBy(kindDeployment, "web", "d-1"))}
+		rs.Spec = appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: app()}, Template: *lab.Template(app(), image)}
 		rs.Annotations = map[string]string{annotationRevision: fmt.Sprint(i + 1), annotationDesired: "3", annotationMax: "4"}
 		rs.CreationTimestamp = metav1.Unix(int64(1000+i), 0)
 		f.sets = append(f.sets, rs)
 	}
 	f.sets[0].Status = appsv1.ReplicaSetStatus{Replicas: 3, ReadyReplicas: 3, AvailableReplicas: 3}
 	f.sets[1].Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}}
-	f.rc = &corev1.ReplicationController{ObjectMeta: object("old", "rc-1", "1", app(), nil)}
-	f.rc.Spec = corev1.ReplicationControllerSpec{Replicas: new(int32(2)), Selector: map[string]string{"app": "old"}, Template: template(map[string]string{"app": "old"}, "")}
+	f.rc = &corev1.ReplicationController{ObjectMeta: lab.Object("old", "rc-1", "1", app(), nil)}
+	f.rc.Spec = corev1.ReplicationControllerSpec{Replicas: new(int32(2)), Selector: map[string]string{"app": "old"}, Template: lab.Template(map[string]string{"app": "old"}, "")}
 	waits := []corev1.PodStatus{
 		{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}},
 		{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}}},
@@ -55,9 +57,9 @@ func rollout() *field {
 	}
 	for i, status := range waits {
 		name := fmt.Sprintf("web-2-%d", i)
-		f.pods = append(f.pods, &corev1.Pod{ObjectMeta: object(name, "p-"+name, "1", app(), ownedBy(kindReplicaSet, "web-2", "r-web-2")), Status: status})
+		f.pods = append(f.pods, &corev1.Pod{ObjectMeta: lab.Object(name, "p-"+name, "1", app(), lab.OwnedBy(kindReplicaSet, "web-2", "r-web-2")), Status: status})
 	}
-	p := &corev1.Pod{ObjectMeta: object("old-1", "p-old-1", "1", map[string]string{"app": "old"}, ownedBy(kindReplicationController, "old", "rc-1"))}
+	p := &corev1.Pod{ObjectMeta: lab.Object("old-1", "p-old-1", "1", map[string]string{"app": "old"}, lab.OwnedBy(kindReplicationController, "old", "rc-1"))}
 	f.pods = append(f.pods, p)
 	return f
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/otlp"
@@ -42,64 +43,55 @@ type laboratory struct {
 // woke, and see it go; what was recorded, logged and shown is returned.
 func observeAll(t testing.TB, before, after *field, reply string) string {
 	t.Helper()
-	lab := &laboratory{t: t}
+	run := &laboratory{t: t}
 	clock := clocktesting.NewFakeClock(laboratoryTime)
 	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: Loops, Epoch: "7c41", Clock: clock.Now})
 	client := answering(after, replies[reply])
 	f := informers.NewSharedInformerFactory(client, 0)
-	opts := Options{Clock: clock, Recorder: journal, Managers: changes.NewManagers(), Logger: slog.New(slog.NewJSONHandler(&lab.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	opts.Ledger = NewLedger(clock)
+	opts := Options{Clock: clock, Recorder: journal, Managers: changes.NewManagers(), Logger: slog.New(slog.NewJSONHandler(&run.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	opts.Ledger, opts.Events = NewLedger(clock), record.NewFakeRecorder(1000)
 	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
-	check(t, err)
+	lab.Check(t, err)
 	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
-	check(t, err)
+	lab.Check(t, err)
 	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, opts)
-	check(t, err)
-	lab.loops = []*Loop{d, r, rc}
-	for _, l := range lab.loops {
-		l.recorder = record.NewFakeRecorder(1000)
-		l.queue.Start()
-		t.Cleanup(l.queue.ShutDown)
+	lab.Check(t, err)
+	run.loops = []*Loop{d, r, rc}
+	for _, l := range run.loops {
+		t.Cleanup(l.begin(t.Context()))
 	}
 	old, now := before.objects(), after.objects()
 	for _, o := range slices.Concat(old, now) {
 		_, err := opts.Managers.Strip(o)
-		check(t, err)
+		lab.Check(t, err)
 	}
 	stores := (&caches{factory: f}).store
 	for i, o := range now {
-		check(t, stores(o).Add(o))
-		lab.tell(func(h cache.ResourceEventHandler) { h.OnAdd(o, false) })
+		lab.Check(t, stores(o).Add(o))
+		run.tell(func(h cache.ResourceEventHandler) { h.OnAdd(o, false) })
 		if i < len(old) {
-			lab.tell(func(h cache.ResourceEventHandler) { h.OnUpdate(old[i], o) })
+			run.tell(func(h cache.ResourceEventHandler) { h.OnUpdate(old[i], o) })
 		}
 	}
-	lab.states()
-	lab.work()
+	run.states()
+	run.work()
 	for _, o := range now {
-		check(t, stores(o).Delete(o))
-		lab.tell(func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: o}) })
+		lab.Check(t, stores(o).Delete(o))
+		run.tell(func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: o}) })
 	}
-	lab.states()
-	lab.read(journal, clock.Now)
-	lab.work()
-	lab.read(journal, clock.Now)
-	lab.spans(journal)
-	lab.explain(client)
-	return lab.out.String()
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	run.states()
+	run.read(journal, clock.Now)
+	run.work()
+	run.read(journal, clock.Now)
+	run.spans(journal)
+	run.explain(client)
+	return run.out.String()
 }
 
 // tell gives an event to every handler, as informers do; each ignores what is not for it.
-func (lab *laboratory) tell(event func(cache.ResourceEventHandler)) {
-	for _, l := range lab.loops {
-		switch b := l.controller.(type) {
+func (run *laboratory) tell(event func(cache.ResourceEventHandler)) {
+	for _, l := range run.loops {
+		switch b := l.does().(type) {
 		case *deploymentController:
 			event(b.deploymentHandler())
 			event(b.replicaSetHandler())
@@ -112,44 +104,43 @@ func (lab *laboratory) tell(event func(cache.ResourceEventHandler)) {
 }
 
 // work syncs until no key is ready.
-func (lab *laboratory) work() {
-	for _, l := range lab.loops {
-		for l.queue.Len() > 0 {
-			w, _ := l.queue.Get()
-			l.sync(lab.t.Context(), w, 0)
+func (run *laboratory) work() {
+	for _, l := range run.loops {
+		for l.Phases().Ready > 0 {
+			l.step(run.t.Context(), 0)
 		}
 	}
 }
 
 // keep is where everything ends that leaves a loop.
-func (lab *laboratory) keep(v any) {
+func (run *laboratory) keep(v any) {
 	raw, err := json.Marshal(v)
-	check(lab.t, err)
-	lab.out.Write(raw)
+	lab.Check(run.t, err)
+	run.out.Write(raw)
 }
 
-func (lab *laboratory) states() {
-	for _, l := range lab.loops {
-		lab.keep(l.State())
+func (run *laboratory) states() {
+	for _, l := range run.loops {
+		run.keep(l.State())
 	}
 }
 
 // read opens every page and twin of the console.
-func (lab *laboratory) read(journal *telemetry.Journal, now func() time.Time) {
+func (run *laboratory) read(journal *telemetry.Journal, now func() time.Time) {
 	var loops []telemetry.LoopState
-	for _, l := range lab.loops {
+	for _, l := range run.loops {
 		loops = append(loops, l.State())
 	}
 	s, err := web.New(web.Options{Journal: journal, Now: now,
-		Loops: func() []telemetry.LoopState { return loops }, Logger: slog.New(slog.NewJSONHandler(&lab.out, nil))})
-	check(lab.t, err)
+		Loops: func() []telemetry.LoopState { return loops }, Logger: slog.New(slog.NewJSONHandler(&run.out, nil))})
+	lab.Check(run.t, err)
 	paths := []string{"/deployments", "/queues", "/debug/controllers", "/export.jsonl"}
 	for seq := uint64(1); seq <= journal.Last(); seq++ {
 		trace, ok := journal.Get(seq)
 		if !ok {
 			continue
 		}
-		lab.keep(trace)
+		run.keep(trace)
 		object := "/" + trace.Loop + "s/" + trace.Key()
 		paths = append(paths, object, fmt.Sprintf("%s/syncs/%s/%d", object, trace.Epoch, seq), "/debug/controllers/"+trace.Loop, "/debug/controllers/"+trace.Loop+"/"+trace.Key())
 	}
@@ -161,35 +152,35 @@ func (lab *laboratory) read(journal *telemetry.Journal, now func() time.Time) {
 			w := httptest.NewRecorder()
 			s.Handler().ServeHTTP(w, req)
 			if w.Code == http.StatusInternalServerError {
-				lab.t.Errorf("%s: %d", path, w.Code)
+				run.t.Errorf("%s: %d", path, w.Code)
 			}
-			lab.out.Write(w.Body.Bytes())
+			run.out.Write(w.Body.Bytes())
 		}
 	}
 }
 
 // spans exports what the journal holds, and keeps what a collector receives.
-func (lab *laboratory) spans(journal *telemetry.Journal) {
+func (run *laboratory) spans(journal *telemetry.Journal) {
 	var mu sync.Mutex
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			lab.t.Error(err)
+			run.t.Error(err)
 		}
-		lab.out.WriteString(safetext.Line(string(body)) + "\n") // Its lengths are bytes of any kind.
-		lab.received = append(lab.received, body...)
+		run.out.WriteString(safetext.Line(string(body)) + "\n") // Its lengths are bytes of any kind.
+		run.received = append(run.received, body...)
 	}))
 	defer collector.Close()
-	lab.t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	lab.t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-	e, err := otlp.New(lab.t.Context(), otlp.Options{Journal: journal, Counts: uncounted{}, Logger: slog.New(slog.NewJSONHandler(&lab.out, nil)), Cluster: "c", Version: "v"})
-	check(lab.t, err)
-	check(lab.t, e.Start(lab.t.Context()))
-	check(lab.t, e.Stop(lab.t.Context()))
-	if journal.Last() > 0 && !bytes.Contains(lab.received, []byte("shop")) {
-		lab.t.Error("no span was received: nothing of that was searched")
+	run.t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	run.t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+	e, err := otlp.New(run.t.Context(), otlp.Options{Journal: journal, Counts: uncounted{}, Logger: slog.New(slog.NewJSONHandler(&run.out, nil)), Cluster: "c", Version: "v"})
+	lab.Check(run.t, err)
+	lab.Check(run.t, e.Start(run.t.Context()))
+	lab.Check(run.t, e.Stop(run.t.Context()))
+	if journal.Last() > 0 && !bytes.Contains(run.received, []byte("shop")) {
+		run.t.Error("no span was received: nothing of that was searched")
 	}
 }
 
@@ -200,9 +191,9 @@ func (uncounted) SpansExported(int)    {}
 func (uncounted) SpansFailed(int)      {}
 func (uncounted) SyncsMissed(_ uint64) {}
 
-func (lab *laboratory) explain(client *fake.Clientset) {
-	trace, err := ExplainDeployment(lab.t.Context(), client, "shop", "web", Options{})
-	check(lab.t, err)
-	lab.keep(trace)
-	lab.out.WriteString(trace.Sentence.At(trace.Ended))
+func (run *laboratory) explain(client *fake.Clientset) {
+	trace, err := ExplainDeployment(run.t.Context(), client, "shop", "web", Options{})
+	lab.Check(run.t, err)
+	run.keep(trace)
+	run.out.WriteString(trace.Sentence.At(trace.Ended))
 }

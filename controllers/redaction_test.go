@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
@@ -160,7 +161,7 @@ func everyField(t *testing.T, was, is *field) string {
 		t.Fatalf("%d images and %d other paths differ", images, len(all)-images)
 	}
 	raw, err := json.Marshal(all)
-	check(t, err)
+	lab.Check(t, err)
 	return string(raw)
 }
 

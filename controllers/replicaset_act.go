@@ -149,7 +149,7 @@ func (t *replicaSetSync) create(ctx context.Context, a decision.Action) (decisio
 	if len(t.rs.Spec.Template.Labels) == 0 { // Nobody would find such a pod again.
 		return decision.Outcome{State: decision.Refused, Untried: a.Count, Failure: &decision.Failure{Reason: "Invalid", Message: "unable to create pods, no labels"}}, decision.Learnt{}
 	}
-	t.controller.expect.expectCreates(t.key, a.Count)
+	t.controller.expect.expect(t.key, a.Count)
 	var all podResults
 	left := a.Count
 	for batch := int64(1); left > 0 && all.outcome.Failed == 0; batch *= 2 {
@@ -199,7 +199,7 @@ func (t *replicaSetSync) delete(ctx context.Context, a decision.Action) decision
 	for _, v := range a.Victims {
 		uids = append(uids, types.UID(v.UID))
 	}
-	t.controller.expect.expectDeletes(t.key, uids)
+	t.controller.expect.expect(t.key, 0, uids...)
 	var all podResults
 	runAll(int64(len(a.Victims)), func(i int64) { t.deletePod(ctx, a.Victims[i], &all) })
 	return all.sum()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -14,7 +15,7 @@ import (
 // the objects of the caches that it looked at, of which thousands would gather.
 func TestTheRecordKeepsNoTurnAlive(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
+	caches.add(t, lab.Deployment("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
 	deployment, traceOfOne := recordedTurn(t, func() (*deploymentSync, error) {
 		target, err := caches.deployments.observe(t.Context(), "shop/web")
 		return target.(*deploymentSync), err

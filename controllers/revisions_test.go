@@ -11,15 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // revisionOf is a ReplicaSet of a revision, with a template of its own.
 func revisionOf(revision, image string, change func(*corev1.Container)) *appsv1.ReplicaSet {
 	labels := map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: "hash" + revision}
-	rs := &appsv1.ReplicaSet{ObjectMeta: object("web-"+revision, "r-"+revision, "1", labels, nil)}
+	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-"+revision, "r-"+revision, "1", labels, nil)}
 	rs.Annotations = map[string]string{annotationRevision: revision}
-	rs.Spec.Template = *template(labels, image)
+	rs.Spec.Template = *lab.Template(labels, image)
 	change(&rs.Spec.Template.Spec.Containers[0])
 	return rs
 }
@@ -73,9 +74,9 @@ func TestTemplateChangeIsBounded(t *testing.T) {
 		t.Errorf("%d paths and %d more, the first is %+v", len(c.Fields), c.More, c.Fields[0])
 	}
 	raw, err := json.Marshal(c)
-	check(t, err)
+	lab.Check(t, err)
 	small, err := json.Marshal((&knownTemplate{}).change([]*appsv1.ReplicaSet{revisionOf("1", "shop/web:3.3.2", func(*corev1.Container) {}), revisionOf("2", "shop/web:3.4.0", func(*corev1.Container) {})}))
-	check(t, err)
+	lab.Check(t, err)
 	t.Logf("a changed image adds %d bytes to a trace, 201 changed paths add %d", len(small), len(raw))
 	if len(raw) > 1024 || len(small) > 160 {
 		t.Error("that is too much")

@@ -33,7 +33,7 @@ func (l *Loop) sync(ctx context.Context, w queue.Work[string], worker int) {
 		Queued:  w.Queued,
 		Started: l.opts.Clock.Now(),
 	}
-	l.opts.Ledger.lags.note(l.name, t.Wait())
+	l.opts.Ledger.noteWait(l.name, t.Wait())
 	target := l.attempt(ctx, t)
 	t.Result = result(t, target)
 	l.requeue(t)
@@ -107,7 +107,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target objectSyn
 	t.Timers = slices.Concat(t.Timers, t.Report.Timers)
 	uid := types.UID(target.identity().uid)
 	if t.Report.Hold {
-		l.deferred.note(t.Key(), uid, wallTime(t.Started))
+		l.hold(t.Key(), uid, wallTime(t.Started))
 	} else {
 		l.deferred.forget(t.Key())
 	}
@@ -120,7 +120,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target objectSyn
 		t.Report.Outcome = &outcome
 		if outcome.State == decision.Refused || outcome.State == decision.Unanswered {
 			// It is due: held back once more, the next try would pass for a success.
-			l.deferred.note(t.Key(), uid, wallTime(t.Started).Add(-decision.LongestWindow))
+			l.hold(t.Key(), uid, wallTime(t.Started).Add(-decision.LongestWindow))
 		}
 	}
 	if object := target.object(); object != nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/queue"
@@ -139,7 +140,7 @@ func TestResume(t *testing.T) {
 		{"a refusal", apierrors.NewBadRequest("no"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, syncs := &script{observeErr: c.err}, &recording{}
+			s, syncs := &script{observeErr: c.err}, &lab.Recording{}
 			synctest.Test(t, func(t *testing.T) {
 				l := &Loop{name: "test", opts: Options{Recorder: syncs, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults(), client: fake.NewClientset(), controller: s, queue: queue.New(queue.Options[string]{})}
 				l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
@@ -147,13 +148,13 @@ func TestResume(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- l.Run(ctx, 1) }()
 				time.Sleep(time.Minute) // Fake time: the next try is many seconds away.
-				before := len(syncs.all())
+				before := len(syncs.All())
 				l.Resume()
 				synctest.Wait()
-				if ran := len(syncs.all()) > before; ran != c.runs {
+				if ran := len(syncs.All()) > before; ran != c.runs {
 					t.Errorf("ran at once: %v, want %v", ran, c.runs)
 				}
-				if last := syncs.all()[len(syncs.all())-1]; c.runs && (last.Try.Number != 1 || last.Causes[0].Code != "answers-again") {
+				if last := syncs.All()[len(syncs.All())-1]; c.runs && (last.Try.Number != 1 || last.Causes[0].Code != "answers-again") {
 					t.Errorf("try %d, caused by %+v", last.Try.Number, last.Causes)
 				}
 				cancel()
@@ -201,7 +202,7 @@ func TestSnapshotsThatCannotBeRecorded(t *testing.T) {
 
 // A sync that could not decide says why, and when it is tried again, if it is.
 func TestSentencesOfWhatWasNotObserved(t *testing.T) {
-	next := actingAt.Add(10 * time.Second)
+	next := lab.At.Add(10 * time.Second)
 	down := failureOf(&url.Error{Op: "Get", URL: "https://cluster", Err: syscall.ECONNREFUSED})
 	for _, c := range []struct {
 		name    string
@@ -218,7 +219,7 @@ func TestSentencesOfWhatWasNotObserved(t *testing.T) {
 		x := &telemetry.Trace{Object: telemetry.Object{Namespace: "shop", Name: "web"}, Failure: c.failure}
 		x.Try.Next = c.next
 		s := unobserved(x)
-		said := s.At(actingAt)
+		said := s.At(lab.At)
 		for _, words := range c.want {
 			if !strings.Contains(said, words) {
 				t.Errorf("%s: %q lacks %q", c.name, said, words)
@@ -300,9 +301,9 @@ func TestPanicsAfterTheDecision(t *testing.T) {
 		recorder Recorder
 		tell     func() decision.Telling
 	}{
-		"":                           {&recording{}, nil},
+		"":                           {&lab.Recording{}, nil},
 		"Recording a sync panicked":  {broken{}, nil},
-		"Describing a sync panicked": {&recording{}, func() decision.Telling { panic("speechless") }},
+		"Describing a sync panicked": {&lab.Recording{}, func() decision.Telling { panic("speechless") }},
 	} {
 		var log bytes.Buffer
 		l := &Loop{name: "test", opts: Options{Recorder: c.recorder, Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), queue: queue.New(queue.Options[string]{})}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -89,31 +89,11 @@ func (s *script) Tell([]decision.Round, *decision.Report, decision.Try, time.Tim
 	return decision.Telling{Sentence: decision.Sentence{Object: "web", Tone: decision.ToneOK}}
 }
 
-// recording keeps the traces of a loop.
-type recording struct {
-	mu     sync.Mutex
-	traces []*telemetry.Trace
-}
-
-func (r *recording) Record(t *telemetry.Trace) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t.Seq = uint64(len(r.traces) + 1)
-	r.traces = append(r.traces, t)
-}
-func (r *recording) SyncOf(_, _, _, _ string) (uint64, bool) { return 0, false }
-
-func (r *recording) all() []*telemetry.Trace {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]*telemetry.Trace(nil), r.traces...)
-}
-
 // play runs a script's loop in fake time until it has been idle for that long.
 func play(t *testing.T, s *script, limit int64, mode Mode, idle time.Duration) (traces []*telemetry.Trace) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &recording{}
+		r := &lab.Recording{}
 		opts := Options{Mode: mode, Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.withDefaults()
 		l := &Loop{name: "test", limit: limit, opts: opts, client: fake.NewClientset(), controller: s}
 		l.queue = queue.New(queue.Options[string]{})
@@ -126,7 +106,7 @@ func play(t *testing.T, s *script, limit int64, mode Mode, idle time.Duration) (
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		traces = r.all()
+		traces = r.All()
 	})
 	return traces
 }

@@ -8,24 +8,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-func template(labels map[string]string, image string) *corev1.PodTemplateSpec {
-	return &corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
-	}
-}
+	"github.com/loopscope/loopscope/controllers/internal/lab"
+)
 
 // [N-2]: the hash depends on the template and the collision count, and a
 // count of zero is not the same as none.
 func TestTemplateHash(t *testing.T) {
-	a := template(map[string]string{"app": "web"}, "nginx:1.27")
+	a := lab.Template(map[string]string{"app": "web"}, "nginx:1.27")
 	zero, one := int32(0), int32(1)
 	seen := map[string]string{}
 	for name, h := range map[string]string{
 		"no count": templateHash(a, nil), "zero": templateHash(a, &zero), "one": templateHash(a, &one),
-		"other image": templateHash(template(map[string]string{"app": "web"}, "nginx:1.28"), nil),
+		"other image": templateHash(lab.Template(map[string]string{"app": "web"}, "nginx:1.28"), nil),
 	} {
 		if other, taken := seen[h]; taken {
 			t.Errorf("%s and %s have the same hash %s", name, other, h)
@@ -52,8 +47,8 @@ func TestReplicaSetName(t *testing.T) {
 }
 
 func TestSameTemplate(t *testing.T) {
-	base := template(map[string]string{"app": "web"}, "nginx:1.27")
-	hashed := template(map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: "x"}, "nginx:1.27")
+	base := lab.Template(map[string]string{"app": "web"}, "nginx:1.27")
+	hashed := lab.Template(map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: "x"}, "nginx:1.27")
 	empty := base.DeepCopy()
 	empty.Spec.Volumes = []corev1.Volume{}
 	quantity := func(s string) *corev1.PodTemplateSpec {
@@ -61,7 +56,7 @@ func TestSameTemplate(t *testing.T) {
 		c.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(s)}
 		return c
 	}
-	onlyHash := template(map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "x"}, "i")
+	onlyHash := lab.Template(map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "x"}, "i")
 	for _, c := range []struct {
 		name string
 		a, b *corev1.PodTemplateSpec
@@ -72,8 +67,8 @@ func TestSameTemplate(t *testing.T) {
 		{"a nil and an empty list", base, empty, true},
 		{"the same quantity written otherwise", quantity("1000m"), quantity("1"), true},
 		{"another quantity", quantity("1"), quantity("2"), false},
-		{"another image", base, template(map[string]string{"app": "web"}, "nginx:1.28"), false},
-		{"no labels but the hash", onlyHash, template(nil, "i"), true},
+		{"another image", base, lab.Template(map[string]string{"app": "web"}, "nginx:1.28"), false},
+		{"no labels but the hash", onlyHash, lab.Template(nil, "i"), true},
 	} {
 		if got := sameTemplate(c.a, c.b); got != c.want {
 			t.Errorf("%s: same = %v, want %v", c.name, got, c.want)
@@ -87,8 +82,8 @@ func TestSameTemplate(t *testing.T) {
 // TestTemplatesAreOfOneGeneration: what was computed holds for one generation
 // of one object, and for one generation of each ReplicaSet.
 func TestTemplatesAreOfOneGeneration(t *testing.T) {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: 1}, Spec: appsv1.DeploymentSpec{Template: *template(nil, "shop:v1")}}
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{UID: "rs", Generation: 1}, Spec: appsv1.ReplicaSetSpec{Template: *template(nil, "shop:v1")}}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: 1}, Spec: appsv1.DeploymentSpec{Template: *lab.Template(nil, "shop:v1")}}
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{UID: "rs", Generation: 1}, Spec: appsv1.ReplicaSetSpec{Template: *lab.Template(nil, "shop:v1")}}
 	var m templates
 	known := m.get("shop/web", d)
 	first := known.hash(&d.Spec.Template, nil)
@@ -98,11 +93,11 @@ func TestTemplatesAreOfOneGeneration(t *testing.T) {
 	if m.get("shop/web", d) != known {
 		t.Error("it is computed again for the same generation")
 	}
-	rs.Spec.Template, rs.Generation = *template(nil, "shop:v2"), 2
+	rs.Spec.Template, rs.Generation = *lab.Template(nil, "shop:v2"), 2
 	if known.sameAs(&d.Spec.Template, rs) {
 		t.Error("the ReplicaSet of before is remembered")
 	}
-	d.Spec.Template, d.Generation = *template(nil, "shop:v2"), 2
+	d.Spec.Template, d.Generation = *lab.Template(nil, "shop:v2"), 2
 	if again := m.get("shop/web", d); again.hash(&d.Spec.Template, nil) == first || !again.sameAs(&d.Spec.Template, rs) {
 		t.Error("the template of before is remembered")
 	}

@@ -17,6 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -64,17 +65,6 @@ func syncOfKey(key string, rounds ...decision.Round) *telemetry.Trace {
 
 const overQuota = `pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`
 
-func within[T any](t *testing.T, from chan T, what string) T {
-	t.Helper()
-	select {
-	case x := <-from:
-		return x
-	case <-time.After(10 * time.Second):
-		t.Fatalf("no %s", what)
-		panic("unreachable")
-	}
-}
-
 func quotaNamed(name, rv string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", ResourceVersion: rv}}
 }
@@ -83,8 +73,8 @@ func quotaNamed(name, rv string) *metav1.PartialObjectMetadata {
 func TestUnblockWakes(t *testing.T) {
 	u, events, tried, _ := unblocking(t)
 	u.follow(refusedWith("shop/web-1", overQuota))
-	within(t, events, "watch").Modify(quotaNamed("small", "9"))
-	w := within(t, tried, "try")
+	lab.Within(t, events, "watch").Modify(quotaNamed("small", "9"))
+	w := lab.Within(t, tried, "try")
 	if w.key != "shop/web-1" || w.cause.Kind != telemetry.CauseModified || w.cause.Object != "ResourceQuota small" || w.cause.NewRV != "9" {
 		t.Errorf("it was woken by %+v", w)
 	}
@@ -96,20 +86,20 @@ func TestUnblockSharesAWatch(t *testing.T) {
 	u, events, tried, _ := unblocking(t)
 	u.follow(refusedWith("shop/web-1", overQuota))
 	u.follow(refusedWith("shop/web-2", overQuota))
-	first := within(t, events, "watch")
+	first := lab.Within(t, events, "watch")
 	u.follow(syncOfKey("shop/web-1", decision.Round{Verdict: decision.Verdict{Stop: true}}))
 	first.Delete(quotaNamed("small", "9"))
-	keys := map[string]bool{within(t, tried, "try").key: true, within(t, tried, "second try").key: true}
+	keys := map[string]bool{lab.Within(t, tried, "try").key: true, lab.Within(t, tried, "second try").key: true}
 	if !keys["shop/web-1"] || !keys["shop/web-2"] {
 		t.Errorf("tried were %v", keys)
 	}
 	u.follow(syncOfKey("shop/web-1", decision.Round{}))
 	u.follow(refusedWith("shop/web-2", `pods "web-2" is forbidden: error looking up service account shop/nobody: serviceaccount "nobody" not found`))
-	second := within(t, events, "watch of ServiceAccounts")
+	second := lab.Within(t, events, "watch of ServiceAccounts")
 	for range first.ResultChan() { // until it is stopped
 	}
 	second.Add(quotaNamed("nobody", "11"))
-	if w := within(t, tried, "try"); w.key != "shop/web-2" || w.cause.Object != "ServiceAccount nobody" || w.cause.Kind != telemetry.CauseAdded {
+	if w := lab.Within(t, tried, "try"); w.key != "shop/web-2" || w.cause.Object != "ServiceAccount nobody" || w.cause.Kind != telemetry.CauseAdded {
 		t.Errorf("it was woken by %+v", w)
 	}
 }
@@ -145,17 +135,17 @@ func TestUnblockWakesForWhatIsNamed(t *testing.T) {
 	} {
 		u, events, tried, _ := unblocking(t)
 		u.follow(lacking(code, message))
-		w := within(t, events, "watch")
+		w := lab.Within(t, events, "watch")
 		w.Add(quotaNamed("mydata", "8"))
 		w.Add(quotaNamed("data", "9"))
-		if got := within(t, tried, "try"); got.key != "shop/web" || got.cause.NewRV != "9" || got.cause.Kind != telemetry.CauseAdded || got.cause.Object != enders[code].kind+" data" {
+		if got := lab.Within(t, tried, "try"); got.key != "shop/web" || got.cause.NewRV != "9" || got.cause.Kind != telemetry.CauseAdded || got.cause.Object != enders[code].kind+" data" {
 			t.Errorf("%s: it was woken by %+v", code, got)
 		}
 		if got := u.arrived("shop/web"); !slices.Equal(got, []string{enders[code].kind + " data"}) {
 			t.Errorf("%s: %q arrived", code, got)
 		}
 		w.Delete(quotaNamed("data", "10"))
-		within(t, tried, "try")
+		lab.Within(t, tried, "try")
 		if got := u.arrived("shop/web"); len(got) > 0 {
 			t.Errorf("%s: %q is still there", code, got)
 		}
@@ -177,12 +167,12 @@ func TestUnblockWakesForEachOfMany(t *testing.T) {
 		u.follow(x)
 		want["shop/web-"+name] = true
 	}
-	w := within(t, events, "watch")
+	w := lab.Within(t, events, "watch")
 	for _, name := range []string{"a", "b", "c"} {
 		w.Add(quotaNamed("data-"+name, "9"))
 	}
 	for len(want) > 0 {
-		got := within(t, tried, "try")
+		got := lab.Within(t, tried, "try")
 		if !want[got.key] || got.cause.Object != "PersistentVolumeClaim data-"+strings.TrimPrefix(got.key, "shop/web-") {
 			t.Fatalf("%s was woken by %s", got.key, got.cause.Object)
 		}
@@ -194,14 +184,14 @@ func TestUnblockWakesForEachOfMany(t *testing.T) {
 func TestUnblockWakesForNodes(t *testing.T) {
 	u, events, tried, _ := unblocking(t)
 	u.follow(lacking(diagnosis.Node, "0/3 nodes are available: 3 Insufficient cpu"))
-	w := within(t, events, "watch")
+	w := lab.Within(t, events, "watch")
 	node := func(rv, zone string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n1", ResourceVersion: rv, Labels: map[string]string{"zone": zone}}}
 	}
 	w.Modify(node("7", "a"))
 	w.Modify(node("8", "a"))
 	w.Modify(node("9", "b"))
-	if got := within(t, tried, "try"); got.cause.NewRV != "9" || got.cause.Object != "Node n1" {
+	if got := lab.Within(t, tried, "try"); got.cause.NewRV != "9" || got.cause.Object != "Node n1" {
 		t.Errorf("it was woken by %+v", got)
 	}
 }
@@ -259,11 +249,11 @@ func TestUnblockWatchesAreBounded(t *testing.T) {
 		t.Errorf("%d keys wait in %d places, want %d", len(u.keys), len(u.places), maxPlaces)
 	}
 	for range maxPlaces {
-		within(t, events, "watch")
+		lab.Within(t, events, "watch")
 	}
 	u.follow(syncOfKey("ns-0/web", decision.Round{}))
 	u.follow(refusedWith("one-more/web", overQuota))
-	within(t, events, "watch where there is room again")
+	lab.Within(t, events, "watch where there is room again")
 }
 
 // What comes of a watch that nobody waits for any more, or is no object, wakes nobody.
@@ -298,19 +288,19 @@ func TestUnblockPassesOver(t *testing.T) {
 func TestUnblockWatchesAgain(t *testing.T) {
 	u, events, tried, client := unblocking(t)
 	u.follow(refusedWith("shop/web-1", overQuota))
-	within(t, events, "watch").Stop()
+	lab.Within(t, events, "watch").Stop()
 	began := time.Now()
-	within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
-	within(t, events, "watch after one that failed").Modify(quotaNamed("of-another-name", "9"))
+	lab.Within(t, events, "watch after one that ended").Error(&metav1.Status{Code: 410})
+	lab.Within(t, events, "watch after one that failed").Modify(quotaNamed("of-another-name", "9"))
 	if took := time.Since(began); took >= watchAgain {
 		t.Errorf("that took %s, as after a request that failed", took)
 	}
-	within(t, tried, "try")
+	lab.Within(t, tried, "try")
 	client.PrependWatchReactor("limitranges", func(clienttesting.Action) (bool, watch.Interface, error) {
 		return true, nil, apierrors.NewForbidden(enders["limit-range"].resource.GroupResource(), "", nil)
 	})
 	u.follow(refusedWith("shop/web-2", `pods "web-2" is forbidden: maximum cpu usage per Container is 1, but limit is 2`))
-	eventually(t, "a watch that is forbidden is not given up", func() bool {
+	lab.Eventually(t, "a watch that is forbidden is not given up", func() bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		_, waits := u.keys["shop/web-2"]

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
 // instants calls visit with every time.Time in v and where it is.
@@ -35,12 +37,13 @@ func instants(v reflect.Value, at string, visit func(at string, t time.Time)) {
 // that the record cannot hold.
 func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
 	caches := newCaches(t)
-	caches.add(t, deploymentNamed("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
+	caches.add(t, lab.Deployment("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
+	caches.deployments.opts.Ledger.written(entry{uid: "d", resource: resourceDeployments, object: "Deployment web", rv: "99"})
+	caches.controllers.opts.Ledger.written(entry{uid: "r", resource: resourceReplicationControllers, object: "ReplicationController web", rv: "99"})
 	for uid, l := range map[types.UID]*Loop{"d": caches.deployments.Loop, "r": caches.controllers.Loop} {
-		l.deferred.note("shop/web", uid, wallTime(time.Now()))
-		l.opts.Ledger.written(entry{uid: uid, resource: l.caches[0].resource, object: l.name + " web", rv: "99"})
+		l.hold("shop/web", uid, wallTime(time.Now()))
 	}
-	caches.controllers.expect.expectCreates("shop/web", 2)
+	caches.controllers.expect.expect("shop/web", 2)
 	observed, err := caches.deployments.observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)

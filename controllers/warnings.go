@@ -29,7 +29,7 @@ func Warnings(ctx context.Context, client kubernetes.Interface, namespace string
 	var list []telemetry.Warning
 	for _, pod := range pods {
 		events, err := client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: eventsOfPod, FieldSelector: fieldselector.Set{
-			"type": corev1.EventTypeWarning, "involvedObject.kind": kindPod, "involvedObject.name": pod,
+			"type": corev1.EventTypeWarning, "involvedObject.kind": "Pod", "involvedObject.name": pod,
 		}.String()})
 		if err != nil {
 			return nil, fmt.Errorf("read the events of pod %s: %w", pod, redact.Error(err))

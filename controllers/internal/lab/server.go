@@ -1,15 +1,24 @@
-package controllers
+// Package lab is what tests of loops are made in: an API server that does what a script
+// says, objects, and a recorder. It is for tests alone, and knows no loop.
+package lab
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,48 +32,49 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// apiServer plays the API server's part over HTTPS and HTTP/2: it stores objects of one
+// Server plays the API server's part over HTTPS and HTTP/2: it stores objects of one
 // namespace, speaks protobuf where it is asked to, writes down every request, and
 // answers otherwise where a script says so.
-type apiServer struct {
+type Server struct {
 	*httptest.Server
 
 	mu                     sync.Mutex
 	version, made, arrived int
 	objects                map[string]runtime.Object // by "RESOURCE/NAME"
-	scripts                []*apiScript
-	sent                   []sent
-	before                 []sent // what requests has returned
+	scripts                []*script
+	sent                   []Sent
+	before                 []Sent // what requests has returned
 }
 
 // script is what becomes of the requests that match.
-type apiScript struct {
-	match func(*sent) bool
-	reply reply
+type script struct {
+	match func(*Sent) bool
+	reply Reply
 	times int // 0: always
 }
 
-// reply answers a request in the API server's place. take carries the request out as
+// Reply answers a request in the API server's place. take carries the request out as
 // the API server would, and returns its answer.
-type reply func(w http.ResponseWriter, r *http.Request, take func() response)
+type Reply func(w http.ResponseWriter, r *http.Request, take func() Response)
 
-// sent is one request as it arrived, and the answer that it got.
-type sent struct {
+// Sent is one request as it arrived, and the answer that it got.
+type Sent struct {
 	Method, Path, Query, ContentType, UserAgent string
 	Body                                        any
 	Answer                                      string `json:"-"`
 	at                                          int
 }
 
-// response is an answer of the API server.
-type response struct {
+// Response is an answer of the API server.
+type Response struct {
 	code   int
 	object runtime.Object
 }
 
-func newAPIServer(t *testing.T, http2 bool) *apiServer {
+// NewServer starts an API server for one test.
+func NewServer(t *testing.T, http2 bool) *Server {
 	t.Helper()
-	s := &apiServer{version: 1000, objects: map[string]runtime.Object{}}
+	s := &Server{version: 1000, objects: map[string]runtime.Object{}}
 	s.Server = httptest.NewUnstartedServer(s)
 	s.EnableHTTP2 = http2
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // Handlers that cut connections panic.
@@ -74,12 +84,12 @@ func newAPIServer(t *testing.T, http2 bool) *apiServer {
 }
 
 // ServeHTTP writes the request down and answers it.
-func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	x := sent{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type"), UserAgent: r.UserAgent()}
+	x := Sent{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type"), UserAgent: r.UserAgent()}
 	object := decodeBody(&x, body)
 	s.mu.Lock()
 	s.arrived++
@@ -93,7 +103,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(p)
 		}
 	}()
-	take := func() response { return s.take(&x, object, body) }
+	take := func() Response { return s.take(&x, object, body) }
 	recorder := &codeWriter{ResponseWriter: w, told: func(code int, reason string) { s.answered(&x, strings.TrimSpace(fmt.Sprint(code, " ", reason))) }}
 	if reply == nil {
 		recorder.write(r, take())
@@ -102,11 +112,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply(recorder, r, take)
 }
 
-func (s *apiServer) scripted(x *sent) reply {
+func (s *Server) scripted(x *Sent) Reply {
 	for _, script := range s.scripts {
 		if script.match(x) {
 			if script.times--; script.times == 0 {
-				script.match = func(*sent) bool { return false }
+				script.match = func(*Sent) bool { return false }
 			}
 			return script.reply
 		}
@@ -115,7 +125,7 @@ func (s *apiServer) scripted(x *sent) reply {
 }
 
 // answered notes the answer of a request, unless a test has taken the request already.
-func (s *apiServer) answered(x *sent, answer string) {
+func (s *Server) answered(x *Sent, answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.sent {
@@ -126,7 +136,7 @@ func (s *apiServer) answered(x *sent, answer string) {
 }
 
 // decodeBody notes the body as JSON and returns the object that it holds, nil for none.
-func decodeBody(x *sent, body []byte) runtime.Object {
+func decodeBody(x *Sent, body []byte) runtime.Object {
 	if len(body) == 0 {
 		return nil
 	}
@@ -144,41 +154,58 @@ func decodeBody(x *sent, body []byte) runtime.Object {
 	return object
 }
 
-// on scripts the next requests of a method to a path that ends so.
-func (s *apiServer) on(method, suffix string, times int, r reply) {
-	s.script(times, r, func(x *sent) bool { return x.Method == method && strings.HasSuffix(x.Path, suffix) })
-}
-
-func (s *apiServer) script(times int, r reply, match func(*sent) bool) {
+// Change changes every object that is stored.
+func (s *Server) Change(f func(o runtime.Object)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.scripts = append(s.scripts, &apiScript{match, r, times})
+	for _, o := range s.objects {
+		f(o)
+	}
 }
 
-// answerAll forgets every script.
-func (s *apiServer) answerAll() {
+// All are the requests that have arrived.
+func (s *Server) All() []Sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sent)
+}
+
+// On scripts the next requests of a method to a path that ends so.
+func (s *Server) On(method, suffix string, times int, r Reply) {
+	s.Script(times, r, func(x *Sent) bool { return x.Method == method && strings.HasSuffix(x.Path, suffix) })
+}
+
+// Script answers the next requests that match, of times many; 0 for all.
+func (s *Server) Script(times int, r Reply, match func(*Sent) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts = append(s.scripts, &script{match, r, times})
+}
+
+// AnswerAll forgets every script.
+func (s *Server) AnswerAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts = nil
 }
 
-// store puts objects as they are; remove takes one away.
-func (s *apiServer) store(objects ...runtime.Object) {
+// Store puts objects as they are; remove takes one away.
+func (s *Server) Store(objects ...runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range objects {
-		s.objects[resourceNamed(o)+"/"+accessor(o).GetName()] = o
+		s.objects[ResourceOf(o)+"/"+Accessor(o).GetName()] = o
 	}
 }
 
-func (s *apiServer) remove(o runtime.Object) {
+func (s *Server) Remove(o runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.objects, resourceNamed(o)+"/"+accessor(o).GetName())
+	delete(s.objects, ResourceOf(o)+"/"+Accessor(o).GetName())
 }
 
-// requests returns what was sent since the last call. Their answers are known by then.
-func (s *apiServer) requests() []sent {
+// Requests returns what was sent since the last call. Their answers are known by then.
+func (s *Server) Requests() []Sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.sent
@@ -186,15 +213,16 @@ func (s *apiServer) requests() []sent {
 	return list
 }
 
-// everything is all that was ever sent.
-func (s *apiServer) everything() []sent {
-	s.requests()
+// Everything is all that was ever sent.
+func (s *Server) Everything() []Sent {
+	s.Requests()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.before
 }
 
-func accessor(o runtime.Object) metav1.Object {
+// Accessor is the metadata of an object.
+func Accessor(o runtime.Object) metav1.Object {
 	m, err := meta.Accessor(o)
 	if err != nil {
 		panic(err)
@@ -202,53 +230,54 @@ func accessor(o runtime.Object) metav1.Object {
 	return m
 }
 
-func resourceNamed(o runtime.Object) string {
+// ResourceOf is the resource that an object is of.
+func ResourceOf(o runtime.Object) string {
 	switch o.(type) {
 	case *appsv1.Deployment:
-		return resourceDeployments
+		return "deployments"
 	case *appsv1.ReplicaSet:
-		return resourceReplicaSets
+		return "replicasets"
 	case *corev1.ReplicationController:
-		return resourceReplicationControllers
+		return "replicationcontrollers"
 	case *corev1.Pod:
-		return resourcePods
+		return "pods"
 	}
 	return "events"
 }
 
 // resource, name and subresource of a request.
-func (x *sent) parts() (resource, name, sub string) {
+func (x *Sent) Parts() (resource, name, sub string) {
 	_, path, _ := strings.Cut(x.Path, "/namespaces/shop/")
 	p := append(strings.Split(path, "/"), "", "")
 	return p[0], p[1], p[2]
 }
 
 // take carries a request out.
-func (s *apiServer) take(x *sent, object runtime.Object, body []byte) response {
+func (s *Server) take(x *Sent, object runtime.Object, body []byte) Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	resource, name, _ := x.parts()
+	resource, name, _ := x.Parts()
 	stored := s.objects[resource+"/"+name]
 	switch {
 	case x.Method == http.MethodPost:
-		return response{http.StatusCreated, s.create(resource, object)}
+		return Response{http.StatusCreated, s.create(resource, object)}
 	case x.Method == http.MethodGet && name == "":
 		return s.list(resource, x.Query)
 	case stored == nil && resource != "events":
 		return failed(http.StatusNotFound, metav1.StatusReasonNotFound, resource+" "+name+" not found")
 	case x.Method == http.MethodPut:
-		return response{http.StatusOK, s.keep(resource, object)}
+		return Response{http.StatusOK, s.keep(resource, object)}
 	case x.Method == http.MethodPatch:
-		return response{http.StatusOK, s.keep(resource, patched(stored, body))}
+		return Response{http.StatusOK, s.keep(resource, patched(stored, body))}
 	case x.Method == http.MethodDelete:
 		delete(s.objects, resource+"/"+name)
-		return response{http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess}}
+		return Response{http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess}}
 	}
-	return response{http.StatusOK, stored}
+	return Response{http.StatusOK, stored}
 }
 
-func (s *apiServer) create(resource string, object runtime.Object) runtime.Object {
-	m := accessor(object)
+func (s *Server) create(resource string, object runtime.Object) runtime.Object {
+	m := Accessor(object)
 	s.made++
 	m.SetUID(types.UID(fmt.Sprint("made-", s.made)))
 	if m.GetName() == "" {
@@ -257,15 +286,15 @@ func (s *apiServer) create(resource string, object runtime.Object) runtime.Objec
 	return s.keep(resource, object)
 }
 
-func (s *apiServer) keep(resource string, object runtime.Object) runtime.Object {
+func (s *Server) keep(resource string, object runtime.Object) runtime.Object {
 	s.version++
-	m := accessor(object)
+	m := Accessor(object)
 	m.SetResourceVersion(fmt.Sprint(s.version))
 	s.objects[resource+"/"+m.GetName()] = object
 	return object
 }
 
-func (s *apiServer) list(resource, query string) response {
+func (s *Server) list(resource, query string) Response {
 	selector := labels.Everything()
 	if _, text, found := strings.Cut(query, "labelSelector="); found {
 		var err error
@@ -275,7 +304,7 @@ func (s *apiServer) list(resource, query string) response {
 	}
 	sets, pods := &appsv1.ReplicaSetList{}, &corev1.PodList{}
 	for _, o := range s.objects {
-		if resourceNamed(o) != resource || !selector.Matches(labels.Set(accessor(o).GetLabels())) {
+		if ResourceOf(o) != resource || !selector.Matches(labels.Set(Accessor(o).GetLabels())) {
 			continue
 		}
 		switch o := o.(type) {
@@ -285,10 +314,10 @@ func (s *apiServer) list(resource, query string) response {
 			pods.Items = append(pods.Items, *o)
 		}
 	}
-	if resource == resourcePods {
-		return response{http.StatusOK, pods}
+	if resource == "pods" {
+		return Response{http.StatusOK, pods}
 	}
-	return response{http.StatusOK, sets}
+	return Response{http.StatusOK, sets}
 }
 
 func patched(stored runtime.Object, patch []byte) runtime.Object {
@@ -304,7 +333,7 @@ func patched(stored runtime.Object, patch []byte) runtime.Object {
 		panic(err)
 	}
 	out := stored.DeepCopyObject()
-	accessor(out).SetOwnerReferences(nil) // Unmarshalling adds to what is there.
+	Accessor(out).SetOwnerReferences(nil) // Unmarshalling adds to what is there.
 	if err := json.Unmarshal(is, out); err != nil {
 		panic(err)
 	}
@@ -321,7 +350,7 @@ type codeWriter struct {
 func (w *codeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // write encodes an answer as the client wants it.
-func (w *codeWriter) write(r *http.Request, a response) {
+func (w *codeWriter) write(r *http.Request, a Response) {
 	w.Header().Set("Content-Type", mediaType(r))
 	w.told(a.code, reasonOf(a.object))
 	w.WriteHeader(a.code)
@@ -363,6 +392,41 @@ func encoded(r *http.Request, o runtime.Object) []byte {
 	return data
 }
 
-func failed(code int, reason metav1.StatusReason, message string) response {
-	return response{code, &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}}
+func failed(code int, reason metav1.StatusReason, message string) Response {
+	return Response{code, &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}}
+}
+
+// Metadata is the client of a manager for metadata alone.
+func (s *Server) Metadata(t *testing.T) metadata.Interface {
+	t.Helper()
+	config := metadata.ConfigFor(s.ConfigFor("loopscope/test unblock"))
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(h.Transport) })
+	client, err := metadata.NewForConfigAndClient(config, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// Config is how a manager reaches the API server: protobuf, and a user agent of its own.
+func (s *Server) ConfigFor(userAgent string) *rest.Config {
+	return &rest.Config{
+		Host: s.URL, UserAgent: userAgent, QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})},
+		ContentConfig:   rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
+	}
+}
+
+// Await waits for something that comes of itself.
+func Await(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !met(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
 }
