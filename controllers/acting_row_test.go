@@ -72,7 +72,7 @@ func checkAgents(t *testing.T, agent string, requests []lab.Sent) {
 
 // told is how many events a sync has sent.
 func (s *scene) told(t *telemetry.Trace) int {
-	if t.Report == nil || s.loop.opts.Mode == Watch {
+	if t.Report == nil || s.opts.Mode == Watch {
 		return 0
 	}
 	return len(t.Report.Events)

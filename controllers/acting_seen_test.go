@@ -41,7 +41,7 @@ const fewestSeen = 60
 
 // watchedLine reports whether TestActingUnblock or TestActingNamespaces has such a request.
 func watchedLine(line string) bool {
-	for _, path := range append(slices.Collect(maps.Values(watchesOf)), "/namespaces") {
+	for _, path := range append(slices.Collect(maps.Values(lab.WatchesOf)), "/namespaces") {
 		resource := path[strings.LastIndexByte(path, '/')+1:]
 		for _, answer := range []string{"200", "403 Forbidden", "404 NotFound", "500", "none"} {
 			if line == "unblock list "+resource+": "+answer || line == "unblock watch "+resource+": "+answer {

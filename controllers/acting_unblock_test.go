@@ -17,20 +17,13 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// watchesOf are the requests for what may end what keeps pods, by the code of the finding.
-var watchesOf = map[string]string{
-	"volume-claim": "/api/v1/namespaces/shop/persistentvolumeclaims", "config": "/api/v1/namespaces/shop/configmaps", "unschedulable": "/api/v1/nodes",
-	"quota": "/api/v1/namespaces/shop/resourcequotas", "limit-range": "/api/v1/namespaces/shop/limitranges",
-	"service-account": "/api/v1/namespaces/shop/serviceaccounts", "priority-class": "/apis/scheduling.k8s.io/v1/priorityclasses",
-}
-
 // TestActingUnblock: what may end what keeps pods is listed once and watched from there. A
 // right that is missing ends it for good, anything else only this watch.
 func TestActingUnblock(t *testing.T) {
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(watchesOf)), slices.Sorted(maps.Keys(enders))); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(lab.WatchesOf)), slices.Sorted(maps.Keys(enders))); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
-	for code, path := range watchesOf {
+	for code, path := range lab.WatchesOf {
 		for _, answer := range []string{"taken", "401 unauthorized", "403 by RBAC", "404 not found", "429 once, Retry-After 0", "500 of etcd", "503 unavailable", "connection cut before the commit"} {
 			t.Run(code+"/"+answer, func(t *testing.T) {
 				t.Parallel()

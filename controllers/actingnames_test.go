@@ -49,18 +49,19 @@ func TestNamespaceEndWakesDeployments(t *testing.T) {
 
 // A pod that goes with its namespace wakes its Deployment, which tells who outlives it.
 func TestPodsGoWithTheirNamespace(t *testing.T) {
-	caches := newCaches(t)
-	caches.add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
-		&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
-	loop := caches.deployments
+	ends, lives := newCaches(t), newCaches(t)
+	ends.deployments.opts.Ledger.noteTerminating("shop", time.Now()) // It has no Deployment yet that would be told.
+	for _, caches := range []*caches{ends, lives} {
+		caches.add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
+			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
+	}
 	gone := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
-	loop.podHandler().OnDelete(gone)
-	if keys := queued(loop.Loop); len(keys) > 0 {
+	lives.deployments.podHandler().OnDelete(gone)
+	if keys := queued(lives.deployments.Loop); len(keys) > 0 {
 		t.Errorf("while its namespace lives, %v is woken", keys)
 	}
-	loop.opts.Ledger.namespaces.note("shop", time.Now()) // Nobody is told yet.
-	loop.podHandler().OnDelete(gone)
-	if keys := queued(loop.Loop); !slices.Equal(keys, []string{"shop/web"}) {
+	ends.deployments.podHandler().OnDelete(gone)
+	if keys := queued(ends.deployments.Loop); !slices.Equal(keys, []string{"shop/web"}) {
 		t.Errorf("when its namespace ends, %v is woken", keys)
 	}
 }

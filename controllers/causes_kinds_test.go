@@ -14,15 +14,18 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // Every field that a loop decides on or writes is named where it changed, from what to what.
@@ -153,18 +156,42 @@ func (r *echoing) SyncOf(kind, namespace, name, rv string) (uint64, bool) {
 	return 41, kind == kindDeployment && namespace == "shop" && name == "web" && rv == r.rv
 }
 
-// failsOnce is a body whose first look at a key fails.
-type failsOnce struct {
-	*script
+// timed is a body whose first look at a key fails, and that sets a timer afterwards.
+type timed struct {
+	redactor
 	looked bool
 }
 
-func (f *failsOnce) observe(ctx context.Context, key string) (objectSync, error) {
-	if !f.looked {
-		f.looked = true
+func (b *timed) observe(context.Context, string) (objectSync, error) {
+	if !b.looked {
+		b.looked = true
 		return nil, errors.New("the first try fails")
 	}
-	return f.script.observe(ctx, key)
+	return b, nil
+}
+
+func (*timed) unknown(string) {}
+func (*timed) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+	return nil, nil
+}
+func (b *timed) core() decision.Core { return b }
+func (*timed) now() time.Time        { return time.Time{} }
+func (*timed) do(context.Context, decision.Action) (decision.Outcome, decision.Learnt) {
+	return decision.Outcome{}, decision.Learnt{}
+}
+func (*timed) publish(context.Context) decision.Outcome { return decision.Outcome{} }
+func (*timed) remember(*telemetry.Trace)                {}
+func (*timed) snapshot() (telemetry.Snapshot, error)    { return wire.Pack(&deployment.Snapshot{}) }
+func (*timed) object() runtime.Object                   { return nil }
+func (*timed) identity() identity                       { return identity{uid: "u", found: true} }
+
+func (*timed) Decide() decision.Verdict {
+	return decision.Verdict{Timers: []decision.Timer{{At: time.Now().Add(time.Hour), Code: "deadline"}}}
+}
+func (*timed) Learn(decision.Round, decision.Learnt)    {}
+func (*timed) Settle([]decision.Round) *decision.Report { return &decision.Report{} }
+func (*timed) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
+	return decision.Telling{Sentence: decision.Sentence{Object: "web", Tone: decision.ToneOK}}
 }
 
 // TestEveryKindOfCause lets informers, timers, back-off and the queue give a
@@ -174,13 +201,14 @@ func TestEveryKindOfCause(t *testing.T) {
 		r := &echoing{rv: "8"}
 		logger := slog.New(slog.NewTextHandler(io.Discard, nil))
 		l, handle := handled(t, Options{Recorder: r, Logger: logger})
-		s := &script{decideFunc: func(int) decision.Verdict {
-			return decision.Verdict{Timers: []decision.Timer{{At: time.Now().Add(time.Hour), Code: "deadline"}}}
-		}}
-		l.controller = &failsOnce{script: s}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- l.Run(ctx, 1) }()
+		l.use(&timed{})
+		end := l.begin(t.Context()) // There are no informers to wait for.
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for l.step(t.Context(), 0) {
+			}
+		}()
 		synctest.Wait()
 		one := lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType)
 		two := one.DeepCopy()
@@ -201,10 +229,8 @@ func TestEveryKindOfCause(t *testing.T) {
 		}
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CausePodReason})
 		time.Sleep(2 * time.Hour) // Until the timer.
-		cancel()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		end()
+		<-ended
 		found := map[telemetry.CauseKind]telemetry.Cause{}
 		for _, trace := range r.All() {
 			for _, c := range trace.Causes {
@@ -241,6 +267,5 @@ func handled(t *testing.T, opts Options) (*Loop, *deploymentController) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.caches = nil // Nothing to wait for.
-	return l, l.controller.(*deploymentController)
+	return l, l.does().(*deploymentController)
 }

@@ -156,7 +156,7 @@ func TestSyncsOfWhatIsGone(t *testing.T) {
 		if sync.object() != runtime.Object(nil) {
 			t.Errorf("events are about %T", sync.object())
 		}
-		sync.remember(synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt}))
+		sync.remember(lab.Synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt}))
 		if o, _ := sync.do(t.Context(), decision.Action{Kind: "Dance"}); o.State != decision.Refused || o.Failure.Message != "no code carries out Dance" {
 			t.Errorf("what nobody can do came to %+v", o)
 		}

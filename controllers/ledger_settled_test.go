@@ -17,8 +17,8 @@ func TestLedgerBelievesALiveRead(t *testing.T) {
 	clock.Step(time.Second)
 	write(l, "child", "parent", "70") // By the other loop, while the read is under way.
 	l.confirmed("parent", asked, []entry{
-		{uid: "parent", resource: resourceReplicaSets, rv: "60"},
-		{uid: "child", owner: "parent", resource: resourceReplicaSets, rv: "65"},
+		{uid: "parent", resource: "replicasets", rv: "60"},
+		{uid: "child", owner: "parent", resource: "replicasets", rv: "65"},
 	})
 	waits := l.pending("parent", at("59"), seenAt("59"), cachedAt("59"))
 	var written []string

@@ -16,7 +16,7 @@ type store string
 func (s store) LastStoreSyncResourceVersion() string { return string(s) }
 
 func at(rv string) map[string]versioned {
-	return map[string]versioned{resourceReplicaSets: store(rv)}
+	return map[string]versioned{"replicasets": store(rv)}
 }
 
 func seenAt(rv string) versions { return versionsOf(at(rv)) }
@@ -31,7 +31,7 @@ func newTestLedger() (*Ledger, *testclock.FakeClock) {
 }
 
 func write(l *Ledger, uid, owner, rv string) {
-	l.written(entry{uid: types.UID(uid), owner: types.UID(owner), resource: resourceReplicaSets, object: "ReplicaSet " + uid, rv: rv})
+	l.written(entry{uid: types.UID(uid), owner: types.UID(owner), resource: "replicasets", object: "ReplicaSet " + uid, rv: rv})
 }
 
 // [RS-1]: a write is waited for until its cache, or the object in it, shows it.
@@ -191,13 +191,13 @@ func TestLedgerGuardsOneAtATime(t *testing.T) {
 // What this process does not watch is never waited for: its store says nothing.
 func TestLedgerPassesOverOtherResources(t *testing.T) {
 	l, _ := newTestLedger()
-	l.written(entry{uid: "pod", owner: "parent", resource: resourcePods, rv: "7"})
+	l.written(entry{uid: "pod", owner: "parent", resource: "pods", rv: "7"})
 	write(l, "parent", "", "100")
 	if waits := l.pending("parent", at("99"), seenAt("99"), cachedAt("")); len(waits) != 1 || waits[0].object != "ReplicaSet parent" {
 		t.Errorf("waits for %+v", waits)
 	}
-	l.written(entry{uid: "", resource: resourcePods, rv: "7"})
-	l.written(entry{uid: "x", resource: resourcePods})
+	l.written(entry{uid: "", resource: "pods", rv: "7"})
+	l.written(entry{uid: "x", resource: "pods"})
 	if n := len(l.all()); n != 2 {
 		t.Errorf("%d writes are remembered, want the two that have a name and a version", n)
 	}

@@ -6,31 +6,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
-
-var newsNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-// synced is the trace of a sync that had these causes and wrote these actions.
-func synced(result telemetry.Result, causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
-	r := decision.Round{Verdict: decision.Verdict{Actions: actions}}
-	for range actions {
-		r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.Written})
-	}
-	return &telemetry.Trace{Causes: causes, Result: result, Rounds: []decision.Round{r}}
-}
 
 func TestReplicaSetNews(t *testing.T) {
 	claim := func(kind decision.ActionKind, name string) decision.Action {
 		return decision.Action{Kind: kind, Target: decision.Ref{Name: name}}
 	}
-	l := claimsAfter(nil, newsNow, synced(telemetry.ResultWrote, nil, claim(decision.Adopt, "a"), claim(decision.CreatePods, "web")))
-	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 1}, current(l, newsNow)); diff != "" {
+	l := claimsAfter(nil, lab.Noon, lab.Synced(telemetry.ResultWrote, nil, claim(decision.Adopt, "a"), claim(decision.CreatePods, "web")))
+	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Adopted, At: lab.Noon, Object: "a", Count: 1}, current(l, lab.Noon)); diff != "" {
 		t.Errorf("adopted (-want +got):\n%s", diff)
 	}
-	l = claimsAfter(l, newsNow, synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
-	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: newsNow, Object: "b", Count: 2}, current(l, newsNow)); diff != "" {
+	l = claimsAfter(l, lab.Noon, lab.Synced(telemetry.ResultWrote, nil, claim(decision.Release, "b"), claim(decision.Release, "c")))
+	if diff := cmp.Diff(&decision.RecentChange{Kind: decision.Released, At: lab.Noon, Object: "b", Count: 2}, current(l, lab.Noon)); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
 }
@@ -38,9 +28,9 @@ func TestReplicaSetNews(t *testing.T) {
 // Claims of one sync are counted together, and those of another are news of their own.
 func TestClaimsAreCountedBySync(t *testing.T) {
 	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
-	l := claimsAfter(nil, newsNow, synced(telemetry.ResultWrote, nil, adopt, adopt))
-	l = claimsAfter(l, newsNow.Add(time.Second), synced(telemetry.ResultWrote, nil, adopt))
-	if n := current(l, newsNow.Add(time.Second)); n == nil || n.Count != 1 || !n.At.Equal(newsNow.Add(time.Second)) {
+	l := claimsAfter(nil, lab.Noon, lab.Synced(telemetry.ResultWrote, nil, adopt, adopt))
+	l = claimsAfter(l, lab.Noon.Add(time.Second), lab.Synced(telemetry.ResultWrote, nil, adopt))
+	if n := current(l, lab.Noon.Add(time.Second)); n == nil || n.Count != 1 || !n.At.Equal(lab.Noon.Add(time.Second)) {
 		t.Errorf("after two syncs it is %+v", n)
 	}
 }

@@ -39,7 +39,7 @@ func TestDeploymentNews(t *testing.T) {
 	label := decision.Change{Field: "metadata.labels[a]"}
 	template, rollback := decision.Change{Field: "spec.template"}, decision.Change{Field: "metadata.annotations[deprecated.deployment.rollback.to]"}
 	wrote := func(causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
-		return synced(telemetry.ResultWrote, causes, actions...)
+		return lab.Synced(telemetry.ResultWrote, causes, actions...)
 	}
 	folded := wrote([]telemetry.Cause{byHand}, back)
 	folded.Folded = 1
@@ -48,10 +48,10 @@ func TestDeploymentNews(t *testing.T) {
 	planned := wrote([]telemetry.Cause{byHand}, back)
 	planned.Rounds[0].Outcomes = nil
 	scaledBack := func(by string) *decision.RecentChange {
-		return &decision.RecentChange{Kind: decision.ScaledBack, At: newsNow, By: by, Object: "web-1", From: 7, To: 3}
+		return &decision.RecentChange{Kind: decision.ScaledBack, At: lab.Noon, By: by, Object: "web-1", From: 7, To: 3}
 	}
 	wentBack := func(by string) *decision.RecentChange {
-		return &decision.RecentChange{Kind: decision.WentBack, At: newsNow, By: by, Object: "web-1", From: 4, To: 2, Became: 5}
+		return &decision.RecentChange{Kind: decision.WentBack, At: lab.Noon, By: by, Object: "web-1", From: 4, To: 2, Became: 5}
 	}
 	for name, tc := range map[string]struct {
 		syncs []*telemetry.Trace
@@ -61,9 +61,9 @@ func TestDeploymentNews(t *testing.T) {
 		"by nobody knows whom":    {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("", rs, replicas("3", "7"))}, back)}, scaledBack("")},
 		"by two":                  {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("a, b", rs, replicas("3", "7"))}, back)}, scaledBack("a and b")},
 		"by hand, twice":          {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("helm", rs, replicas("3", "5")), changedBy("kubectl", rs, replicas("5", "7"))}, back)}, scaledBack("kubectl")},
-		"seen while it waited":    {[]*telemetry.Trace{synced(telemetry.ResultWaiting, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
-		"written on a second try": {[]*telemetry.Trace{synced(telemetry.ResultStale, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
-		"left as it was":          {[]*telemetry.Trace{synced(telemetry.ResultUnchanged, []telemetry.Cause{byHand}), wrote(nil, back)}, nil},
+		"seen while it waited":    {[]*telemetry.Trace{lab.Synced(telemetry.ResultWaiting, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
+		"written on a second try": {[]*telemetry.Trace{lab.Synced(telemetry.ResultStale, []telemetry.Cause{byHand}), wrote(nil, back)}, scaledBack("kubectl")},
+		"left as it was":          {[]*telemetry.Trace{lab.Synced(telemetry.ResultUnchanged, []telemetry.Cause{byHand}), wrote(nil, back)}, nil},
 		"decided on before":       {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand}), wrote(nil, back)}, nil},
 		"and labelled":            {[]*telemetry.Trace{wrote([]telemetry.Cause{changedBy("kubectl", rs, replicas("3", "7"), label)}, back)}, scaledBack("kubectl")},
 		"and paused":              {[]*telemetry.Trace{wrote([]telemetry.Cause{byHand, changedBy("kubectl", d, label)}, back)}, scaledBack("kubectl")},
@@ -90,15 +90,15 @@ func TestDeploymentNews(t *testing.T) {
 		"of a later one":               {[]*telemetry.Trace{wrote(nil, restamp("3", "5"))}, nil},
 
 		"adopted": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "b"}})},
-			&decision.RecentChange{Kind: decision.Adopted, At: newsNow, Object: "a", Count: 2}},
+			&decision.RecentChange{Kind: decision.Adopted, At: lab.Noon, Object: "a", Count: 2}},
 		"released": {[]*telemetry.Trace{wrote(nil, decision.Action{Kind: decision.Release, Target: decision.Ref{Name: "a"}})}, nil},
 	} {
 		l := objectChanges{}
-		s := &deployment.Snapshot{Now: newsNow, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}, {UID: "4", Revision: "0"}}}
+		s := &deployment.Snapshot{Now: lab.Noon, Revision: "4", ReplicaSets: []deployment.ReplicaSet{{UID: "1", Revision: "2"}, {UID: "2"}, {UID: "3", Revision: "4"}, {UID: "4", Revision: "0"}}}
 		for _, sync := range tc.syncs {
 			l = l.after(s, sync)
 		}
-		if diff := cmp.Diff(tc.want, current(l.change, newsNow)); diff != "" {
+		if diff := cmp.Diff(tc.want, current(l.change, lab.Noon)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -107,25 +107,25 @@ func TestDeploymentNews(t *testing.T) {
 // News waits until its object is at rest, is told for a minute then, and forgotten by
 // the next sync. What a snapshot has of it does not change.
 func TestNewsIsToldAndForgotten(t *testing.T) {
-	at := func(d time.Duration) *deployment.Snapshot { return &deployment.Snapshot{Now: newsNow.Add(d)} }
+	at := func(d time.Duration) *deployment.Snapshot { return &deployment.Snapshot{Now: lab.Noon.Add(d)} }
 	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}}
-	moving, settled := synced(telemetry.ResultUnchanged, nil), synced(telemetry.ResultUnchanged, nil)
+	moving, settled := lab.Synced(telemetry.ResultUnchanged, nil), lab.Synced(telemetry.ResultUnchanged, nil)
 	settled.Sentence.Code = "settled"
-	l := objectChanges{}.after(at(0), synced(telemetry.ResultWrote, nil, adopt))
+	l := objectChanges{}.after(at(0), lab.Synced(telemetry.ResultWrote, nil, adopt))
 	l = l.after(at(30*time.Minute), moving)
-	first := current(l.change, newsNow.Add(30*time.Minute))
+	first := current(l.change, lab.Noon.Add(30*time.Minute))
 	if first == nil || !first.Told.IsZero() {
 		t.Fatalf("on its way it is %+v", first)
 	}
 	l = l.after(at(30*time.Minute), settled)
 	l = l.after(at(31*time.Minute), settled)
-	if n := current(l.change, newsNow.Add(31*time.Minute)); n == nil || !n.Told.Equal(newsNow.Add(30*time.Minute)) {
+	if n := current(l.change, lab.Noon.Add(31*time.Minute)); n == nil || !n.Told.Equal(lab.Noon.Add(30*time.Minute)) {
 		t.Errorf("at rest it is %+v", n)
 	}
 	if !first.Told.IsZero() {
 		t.Error("what the snapshot has was changed")
 	}
-	over := newsNow.Add(31*time.Minute + time.Second)
+	over := lab.Noon.Add(31*time.Minute + time.Second)
 	if n := current(l.change, over); n != nil {
 		t.Errorf("later it is %+v", n)
 	}
@@ -139,7 +139,7 @@ func TestNewsIsInTheNextSnapshot(t *testing.T) {
 	caches := newCaches(t)
 	d := lab.Deployment("web", "d", "")
 	caches.add(t, d, controllerNamed("web", "r", "8", 3))
-	adopted := synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}})
+	adopted := lab.Synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}})
 	look := func() (ofDeployment, ofController *decision.RecentChange) {
 		seen, err := caches.deployments.observe(t.Context(), "shop/web")
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // At is the instant of every scene.
@@ -163,4 +164,23 @@ func Within[T any](t *testing.T, from chan T, what string) T {
 		t.Fatalf("no %s", what)
 		panic("unreachable")
 	}
+}
+
+// Noon is the instant of what is news.
+var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// Synced is the trace of a sync that had these causes and wrote these actions.
+func Synced(result telemetry.Result, causes []telemetry.Cause, actions ...decision.Action) *telemetry.Trace {
+	r := decision.Round{Verdict: decision.Verdict{Actions: actions}}
+	for range actions {
+		r.Outcomes = append(r.Outcomes, decision.Outcome{State: decision.Written})
+	}
+	return &telemetry.Trace{Causes: causes, Result: result, Rounds: []decision.Round{r}}
+}
+
+// WatchesOf are the requests for what may end what keeps pods, by the code of the finding.
+var WatchesOf = map[string]string{
+	"volume-claim": "/api/v1/namespaces/shop/persistentvolumeclaims", "config": "/api/v1/namespaces/shop/configmaps", "unschedulable": "/api/v1/nodes",
+	"quota": "/api/v1/namespaces/shop/resourcequotas", "limit-range": "/api/v1/namespaces/shop/limitranges",
+	"service-account": "/api/v1/namespaces/shop/serviceaccounts", "priority-class": "/apis/scheduling.k8s.io/v1/priorityclasses",
 }
