@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -133,7 +134,7 @@ func (p parent) liveRows() (rows []actingRow) {
 		rows = append(rows, p.row(section, name, func(s *scene) {
 			p.base(s)
 			live(s)
-			s.loop.does().unknown("shop/web")
+			s.loop.Does().Unknown("shop/web")
 		}))
 	}
 	add("as in the cache", func(*scene) {})
@@ -191,8 +192,8 @@ func (p parent) deletionRows() (rows []actingRow) {
 			p.base(s)
 			s.have(webPod("x", p.kind), webPod("y", p.kind))
 			c.live(s)
-			s.loop.does().(*replicaSetController).expect.expect("shop/web", 0, "uid-x", "uid-y")
-			s.loop.does().unknown("shop/web")
+			s.loop.Does().(*replicaSetController).expect.Expect("shop/web", 0, "uid-x", "uid-y")
+			s.loop.Does().Unknown("shop/web")
 		}))
 	}
 	return rows
@@ -202,7 +203,7 @@ func (p parent) deletionRows() (rows []actingRow) {
 func (p parent) overdueRow() actingRow {
 	return p.row("live read after a lost reply", "our write has not been seen for 5 minutes", func(s *scene) {
 		p.base(s)
-		s.opts.Ledger.written(entry{uid: "uid-web", resource: lab.ResourceOf(p.of()), object: "it", rv: "900"})
+		s.opts.Ledger.Written(engine.Entry{UID: "uid-web", Resource: lab.ResourceOf(p.of()), Object: "it", RV: "900"})
 		s.clock.Step(5*time.Minute + time.Second)
 	})
 }

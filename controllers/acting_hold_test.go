@@ -37,17 +37,17 @@ func deploymentHoldRows() (rows []actingRow) {
 	add("one more pod is available", more)
 	add("one more, held for a second already", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
+		s.loop.Hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 	})
 	add("one more, held for a second already, of an earlier one of that name", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		s.loop.hold("shop/web", "uid-earlier", lab.At.Add(-time.Second))
+		s.loop.Hold("shop/web", "uid-earlier", lab.At.Add(-time.Second))
 	})
 	add("one more, held for a second, while keys wait", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
+		s.loop.Hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 		for range 20 {
-			s.opts.Ledger.noteWait("replicaset", time.Second)
+			s.opts.Ledger.NoteWait("replicaset", time.Second)
 		}
 	})
 	add("one more, and a generation", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
@@ -103,13 +103,13 @@ func keeperHoldRows() (rows []actingRow) {
 		add("one more pod is ready", func(_ *scene, h *holding) { h.said = [3]int32{3, 1, 1} })
 		add("one more, held for a second already", func(s *scene, h *holding) {
 			h.said = [3]int32{3, 1, 1}
-			s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
+			s.loop.Hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 		})
 		add("one more, held, while keys wait", func(s *scene, h *holding) {
 			h.said = [3]int32{3, 1, 1}
-			s.loop.hold("shop/web", "uid-web", lab.At.Add(-time.Second))
+			s.loop.Hold("shop/web", "uid-web", lab.At.Add(-time.Second))
 			for range 20 {
-				s.opts.Ledger.noteWait("deployment", time.Second)
+				s.opts.Ledger.NoteWait("deployment", time.Second)
 			}
 		})
 		add("the last pod is available", func(_ *scene, h *holding) { h.ready = 3 })

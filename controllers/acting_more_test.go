@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -57,14 +58,14 @@ func nameRows() (rows []actingRow) {
 // whose other writer is not.
 func guardRows() (rows []actingRow) {
 	section := "superseded and conflicting"
-	newer := func(uid string) entry {
-		return entry{uid: types.UID("uid-" + uid), resource: resourceReplicaSets, object: "it", rv: "900"}
+	newer := func(uid string) engine.Entry {
+		return engine.Entry{UID: types.UID("uid-" + uid), Resource: resourceReplicaSets, Object: "it", RV: "900"}
 	}
 	two := func(s *scene) { s.have(webDeployment(), webSet(0, 1), webSet(1, 1), webSet(2, 3)) }
 	rows = append(rows, deploymentRow(section, "the other loop has written the second ReplicaSet meanwhile", func(s *scene) {
 		two(s)
 		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
-			s.opts.Ledger.written(newer("web-1"))
+			s.opts.Ledger.Written(newer("web-1"))
 			lab.Taken(w, r, take)
 		})
 	}))
@@ -89,14 +90,14 @@ func guardRows() (rows []actingRow) {
 		d.Spec.RevisionHistoryLimit = new(int32)
 		s.have(d, webSet(0, 0), webSet(1, 0), webSet(2, 3))
 		s.server.On(http.MethodDelete, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
-			s.opts.Ledger.written(newer("web-1"))
+			s.opts.Ledger.Written(newer("web-1"))
 			lab.Taken(w, r, take)
 		})
 	}))
 	rows = append(rows, deploymentRow(section, "the Deployment's own status was written meanwhile", func(s *scene) {
 		two(s)
 		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
-			s.opts.Ledger.written(entry{uid: "uid-web", resource: resourceDeployments, object: "it", rv: "900"})
+			s.opts.Ledger.Written(engine.Entry{UID: "uid-web", Resource: resourceDeployments, Object: "it", RV: "900"})
 			lab.Taken(w, r, take)
 		})
 	}))
@@ -116,7 +117,7 @@ func statusGuardRows(section string) (rows []actingRow) {
 		rows = append(rows, p.row(section, "its status, and it was scaled by us meanwhile", func(s *scene) {
 			s.have(setStatus(keeper(p.kind, 2), 2), webPod("own", p.kind))
 			s.server.On(http.MethodPost, "/pods", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
-				s.opts.Ledger.written(entry{uid: "uid-web", resource: lab.ResourceOf(p.of()), object: "it", rv: "900"})
+				s.opts.Ledger.Written(engine.Entry{UID: "uid-web", Resource: lab.ResourceOf(p.of()), Object: "it", RV: "900"})
 				lab.Taken(w, r, take)
 			})
 		}))
@@ -174,7 +175,7 @@ func otherRows() (rows []actingRow) {
 	rows = append(rows, deploymentRow(section, "a Deployment that selects everything", all))
 	rows = append(rows, deploymentRow(section, "a Deployment that selects everything, after a lost reply", func(s *scene) {
 		all(s)
-		s.loop.does().unknown("shop/web")
+		s.loop.Does().Unknown("shop/web")
 	}))
 	rows = append(rows, deploymentRow(section, "a Deployment that is not there", func(*scene) {}))
 	rows = append(rows, deploymentRow(section, "a Deployment that is paused", func(s *scene) {
@@ -218,7 +219,7 @@ func watchRows() (rows []actingRow) {
 	add := func(acts []act) {
 		for _, a := range acts {
 			rows = append(rows, actingRow{section: "watching", name: a.name, loop: a.loop, arrange: func(s *scene) {
-				s.opts.Mode = Watch
+				s.opts.Mode = engine.Watch
 				s.build(a.loop)
 				a.arrange(s)
 			}})

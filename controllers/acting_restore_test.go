@@ -27,16 +27,16 @@ func TestActingRestoresWhatWasDecidedOn(t *testing.T) {
 			d := webDeployment()
 			d.Annotations[annotationRollback] = "1"
 			s.have(d, webSet(1, 0), webSet(2, 3))
-			target, err := s.loop.does().observe(t.Context(), "shop/web")
+			target, err := s.loop.Does().Observe(t.Context(), "shop/web")
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := target.core().Decide()
+			v := target.Core().Decide()
 			if len(v.Actions) != 1 || v.Actions[0].Restore == nil || v.Actions[0].Restore.UID != "uid-web-1" {
 				t.Fatalf("decided %+v", v.Actions)
 			}
 			meanwhile(s)
-			if o, _ := target.do(t.Context(), v.Actions[0]); o.State != decision.Superseded {
+			if o, _ := target.Do(t.Context(), v.Actions[0]); o.State != decision.Superseded {
 				t.Errorf("%s: %+v", o.State, o.Failure)
 			}
 			if sent := s.server.Requests(); len(sent) > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -72,7 +73,7 @@ func checkAgents(t *testing.T, agent string, requests []lab.Sent) {
 
 // told is how many events a sync has sent.
 func (s *scene) told(t *telemetry.Trace) int {
-	if t.Report == nil || s.opts.Mode == Watch {
+	if t.Report == nil || s.opts.Mode == engine.Watch {
 		return 0
 	}
 	return len(t.Report.Events)
@@ -222,10 +223,10 @@ func endOf(t *telemetry.Trace) string {
 // next one has to read live.
 func (s *scene) remembered() string {
 	var list []string
-	for _, e := range s.opts.Ledger.all() {
-		text := e.object + " at " + e.written
-		if e.owner != "" && e.uid != e.owner {
-			text += " of " + string(e.owner)
+	for _, e := range s.opts.Ledger.All() {
+		text := e.Object + " at " + e.Written
+		if e.Owner != "" && e.UID != e.Owner {
+			text += " of " + string(e.Owner)
 		}
 		list = append(list, text)
 	}
@@ -235,8 +236,8 @@ func (s *scene) remembered() string {
 	if readsLive(s.loop, "shop/web") {
 		list = append(list, "reads live next")
 	}
-	if !s.loop.heldSince("shop/web", "uid-web").IsZero() {
-		since := lab.At.Sub(s.loop.heldSince("shop/web", "uid-web"))
+	if !s.loop.HeldSince("shop/web", "uid-web").IsZero() {
+		since := lab.At.Sub(s.loop.HeldSince("shop/web", "uid-web"))
 		list = append(list, fmt.Sprint("status due since ", since))
 	}
 	slices.Sort(list)
@@ -244,12 +245,12 @@ func (s *scene) remembered() string {
 }
 
 // readsLive reports whether the next sync of a key begins with a live read.
-func readsLive(l *Loop, key string) bool {
-	switch b := l.does().(type) {
+func readsLive(l *engine.Loop, key string) bool {
+	switch b := l.Does().(type) {
 	case *deploymentController:
-		return b.unresolved.has(key)
+		return b.unresolved.Has(key)
 	case *replicaSetController:
-		return b.unresolved.has(key)
+		return b.unresolved.Has(key)
 	}
 	return false
 }

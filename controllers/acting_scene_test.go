@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -27,9 +28,9 @@ type scene struct {
 	t      *testing.T
 	server *lab.Server
 	clock  *testclock.FakeClock
-	opts   Options
+	opts   engine.Options
 	caches *caches
-	loop   *Loop
+	loop   *engine.Loop
 	record *lab.Recording
 }
 
@@ -50,7 +51,7 @@ func newScene(t *testing.T, loop string, over lab.Transport) *scene {
 		server.URL = closedPort
 	}
 	s := &scene{t: t, server: server, clock: testclock.NewFakeClock(lab.At), record: &lab.Recording{}}
-	s.opts = Options{Clock: s.clock, Recorder: s.record, Ledger: NewLedger(s.clock), Managers: changes.NewManagers(), Signature: "loopscope",
+	s.opts = engine.Options{Clock: s.clock, Recorder: s.record, Ledger: engine.NewLedger(s.clock), Managers: changes.NewManagers(), Signature: "loopscope",
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	s.build(loop)
 	return s
@@ -89,7 +90,7 @@ func (s *scene) build(loop string) {
 		s.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	end := s.loop.begin(ctx)
+	end := s.loop.Begin(ctx)
 	s.t.Cleanup(func() {
 		cancel()
 		end()
@@ -117,7 +118,7 @@ func (s *scene) cached(objects ...runtime.Object) {
 func (s *scene) sync() *telemetry.Trace {
 	s.t.Helper()
 	s.loop.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded, At: lab.At})
-	if !s.loop.step(s.t.Context(), 0) {
+	if !s.loop.Step(s.t.Context(), 0) {
 		s.t.Fatal("the queue is shut down")
 	}
 	traces := s.record.All()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -24,7 +25,7 @@ func TestNamespaceEndWakesDeployments(t *testing.T) {
 	seen := &lab.Recording{}
 	f := informers.NewSharedInformerFactory(client, 0)
 	ctx, end := context.WithCancel(t.Context())
-	loop := construct(t, ctx, client, f, Options{Mode: Watch, Metadata: names, Recorder: seen})[0]
+	loop := construct(t, ctx, client, f, engine.Options{Mode: engine.Watch, Metadata: names, Recorder: seen})[0]
 	ended := make(chan error, 1)
 	f.Start(ctx.Done())
 	go func() { ended <- loop.Run(ctx, 1) }()
@@ -50,7 +51,7 @@ func TestNamespaceEndWakesDeployments(t *testing.T) {
 // A pod that goes with its namespace wakes its Deployment, which tells who outlives it.
 func TestPodsGoWithTheirNamespace(t *testing.T) {
 	ends, lives := newCaches(t), newCaches(t)
-	ends.deployments.opts.Ledger.noteTerminating("shop", time.Now()) // It has no Deployment yet that would be told.
+	ends.deployments.opts.Ledger.NoteTerminating("shop", time.Now()) // It has no Deployment yet that would be told.
 	for _, caches := range []*caches{ends, lives} {
 		caches.add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
 			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -38,7 +39,7 @@ func TestCausesNeverNameOurselves(t *testing.T) {
 	const size = `{"f:spec":{"f:replicas":{}}}`
 	kubectl, ours := lab.SignedBy("kubectl", "scale", 0, size), lab.SignedBy("loopscope", "", 2, size)
 	loop := func(signature string) *deploymentController {
-		return newCachesWith(t, Options{Signature: signature}).deployments
+		return newCachesWith(t, engine.Options{Signature: signature}).deployments
 	}
 	b := loop("loopscope")
 	if c := causeOf(t, b, sized("1", 3, ours), sized("2", 5, kubectl)); c.Manager != "kubectl" {
@@ -47,7 +48,7 @@ func TestCausesNeverNameOurselves(t *testing.T) {
 	if c := causeOf(t, b, sized("2", 5, kubectl), sized("3", 3, ours)); c.Manager != "" {
 		t.Errorf("signed like our own, with a version that is not: %q", c.Manager)
 	}
-	b.opts.Ledger.written(entry{uid: "u", resource: resourceDeployments, rv: "4"})
+	b.opts.Ledger.Written(engine.Entry{UID: "u", Resource: resourceDeployments, RV: "4"})
 	if c := causeOf(t, b, sized("3", 3, ours), sized("4", 5, kubectl)); c.Manager != "" {
 		t.Errorf("our own version: %q", c.Manager)
 	}

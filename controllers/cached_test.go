@@ -18,9 +18,9 @@ import (
 // [D-0], [RS-0]: a key that names no object is an error that names the key.
 func TestKeysThatNameNothing(t *testing.T) {
 	caches := newCaches(t)
-	_, ofDeployment := caches.deployments.observe(t.Context(), "a/b/c")
-	_, ofReplicaSet := caches.replicaSets.observe(t.Context(), "a/b/c")
-	_, ofController := caches.controllers.observe(t.Context(), "a/b/c")
+	_, ofDeployment := caches.deployments.Observe(t.Context(), "a/b/c")
+	_, ofReplicaSet := caches.replicaSets.Observe(t.Context(), "a/b/c")
+	_, ofController := caches.controllers.Observe(t.Context(), "a/b/c")
 	for loop, err := range map[string]error{"deployment": ofDeployment, "replicaset": ofReplicaSet, "replicationcontroller": ofController} {
 		if err == nil || !strings.Contains(err.Error(), `"a/b/c"`) {
 			t.Errorf("%s: %v, want an error that names the key", loop, err)
@@ -51,21 +51,21 @@ func TestSyncsLeaveTheCachesAlone(t *testing.T) {
 	rs.Spec.Template = *d.Spec.Template.DeepCopy()
 	before, setBefore := d.DeepCopy(), rs.DeepCopy()
 	caches.add(t, d, rs)
-	target, err := caches.deployments.observe(t.Context(), "shop/web")
+	target, err := caches.deployments.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := decision.Sync{Core: target.core()}
+	s := decision.Sync{Core: target.Core()}
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		if len(v.Actions) == 0 {
 			t.Fatal("the sync writes nothing")
 		}
 		for _, action := range v.Actions {
-			target.do(t.Context(), action)
+			target.Do(t.Context(), action)
 		}
 		return nil, decision.Learnt{}
 	})
-	target.publish(t.Context())
+	target.Publish(t.Context())
 	if diff := cmp.Diff(before, d) + cmp.Diff(setBefore, rs); diff != "" {
 		t.Errorf("the sync changed cached objects:\n%s", diff)
 	}
@@ -95,16 +95,16 @@ func TestUnreadableCaches(t *testing.T) {
 	caches := newCaches(t)
 	caches.deployments.deployments = unreadableDeployments{}
 	caches.replicaSets.owners = unreadable{caches.replicaSets.owners}
-	caches.deployments.unresolved.add("shop/web")
-	caches.replicaSets.unresolved.add("shop/web")
-	_, ofDeployment := caches.deployments.observe(t.Context(), "shop/web")
-	_, ofReplicaSet := caches.replicaSets.observe(t.Context(), "shop/web")
+	caches.deployments.unresolved.Add("shop/web")
+	caches.replicaSets.unresolved.Add("shop/web")
+	_, ofDeployment := caches.deployments.Observe(t.Context(), "shop/web")
+	_, ofReplicaSet := caches.replicaSets.Observe(t.Context(), "shop/web")
 	for loop, err := range map[string]error{"deployment": ofDeployment, "replicaset": ofReplicaSet} {
 		if err == nil || err.Error() != "read cache: closed" {
 			t.Errorf("%s: %v, want what failed", loop, err)
 		}
 	}
-	if !caches.deployments.unresolved.has("shop/web") || !caches.replicaSets.unresolved.has("shop/web") {
+	if !caches.deployments.unresolved.Has("shop/web") || !caches.replicaSets.unresolved.Has("shop/web") {
 		t.Error("what is due for a live read is forgotten")
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -158,11 +159,11 @@ func (r *echoing) SyncOf(kind, namespace, name, rv string) (uint64, bool) {
 
 // timed is a body whose first look at a key fails, and that sets a timer afterwards.
 type timed struct {
-	redactor
+	engine.Redactor
 	looked bool
 }
 
-func (b *timed) observe(context.Context, string) (objectSync, error) {
+func (b *timed) Observe(context.Context, string) (engine.Sync, error) {
 	if !b.looked {
 		b.looked = true
 		return nil, errors.New("the first try fails")
@@ -170,20 +171,20 @@ func (b *timed) observe(context.Context, string) (objectSync, error) {
 	return b, nil
 }
 
-func (*timed) unknown(string) {}
-func (*timed) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+func (*timed) Unknown(string) {}
+func (*timed) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	return nil, nil
 }
-func (b *timed) core() decision.Core { return b }
-func (*timed) now() time.Time        { return time.Time{} }
-func (*timed) do(context.Context, decision.Action) (decision.Outcome, decision.Learnt) {
+func (b *timed) Core() decision.Core { return b }
+func (*timed) Now() time.Time        { return time.Time{} }
+func (*timed) Do(context.Context, decision.Action) (decision.Outcome, decision.Learnt) {
 	return decision.Outcome{}, decision.Learnt{}
 }
-func (*timed) publish(context.Context) decision.Outcome { return decision.Outcome{} }
-func (*timed) remember(*telemetry.Trace)                {}
-func (*timed) snapshot() (telemetry.Snapshot, error)    { return wire.Pack(&deployment.Snapshot{}) }
-func (*timed) object() runtime.Object                   { return nil }
-func (*timed) identity() identity                       { return identity{uid: "u", found: true} }
+func (*timed) Publish(context.Context) decision.Outcome { return decision.Outcome{} }
+func (*timed) Remember(*telemetry.Trace)                {}
+func (*timed) Snapshot() (telemetry.Snapshot, error)    { return wire.Pack(&deployment.Snapshot{}) }
+func (*timed) Object() runtime.Object                   { return nil }
+func (*timed) Identity() engine.Identity                { return engine.Identity{UID: "u", Found: true} }
 
 func (*timed) Decide() decision.Verdict {
 	return decision.Verdict{Timers: []decision.Timer{{At: time.Now().Add(time.Hour), Code: "deadline"}}}
@@ -200,13 +201,13 @@ func TestEveryKindOfCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &echoing{rv: "8"}
 		logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-		l, handle := handled(t, Options{Recorder: r, Logger: logger})
-		l.use(&timed{})
-		end := l.begin(t.Context()) // There are no informers to wait for.
+		l, handle := handled(t, engine.Options{Recorder: r, Logger: logger})
+		l.Use(&timed{})
+		end := l.Begin(t.Context()) // There are no informers to wait for.
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			for l.step(t.Context(), 0) {
+			for l.Step(t.Context(), 0) {
 			}
 		}()
 		synctest.Wait()
@@ -259,7 +260,7 @@ func TestEveryKindOfCause(t *testing.T) {
 }
 
 // handled is a Deployment loop without informers, and the body whose handlers feed it.
-func handled(t *testing.T, opts Options) (*Loop, *deploymentController) {
+func handled(t *testing.T, opts engine.Options) (*engine.Loop, *deploymentController) {
 	t.Helper()
 	client := fake.NewClientset()
 	f := informers.NewSharedInformerFactory(client, 0)
@@ -267,5 +268,5 @@ func handled(t *testing.T, opts Options) (*Loop, *deploymentController) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l, l.does().(*deploymentController)
+	return l, l.Does().(*deploymentController)
 }

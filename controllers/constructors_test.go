@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -25,11 +26,11 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		{"deployment", p, nil, "add index podController"},
 		{"deployment", p, []string{podController}, "watch pods"},
 		{"deployment", rs, nil, "add index controllerUID"},
-		{"deployment", rs, []string{controllerUID}, "add index orphanSets"},
-		{"deployment", rs, []string{controllerUID, orphanSets}, "watch replicasets"},
+		{"deployment", rs, []string{engine.ControllerUID}, "add index orphanSets"},
+		{"deployment", rs, []string{engine.ControllerUID, orphanSets}, "watch replicasets"},
 		{"deployment", d, nil, "watch deployments"},
 		{"replicaset", rs, nil, "add index controllerUID"},
-		{"replicaset", rs, []string{controllerUID}, "watch replicasets"},
+		{"replicaset", rs, []string{engine.ControllerUID}, "watch replicasets"},
 		{"replicaset", p, []string{podController, cache.NamespaceIndex}, "add index podHash"},
 		{"replicaset", p, []string{podController, podHash, cache.NamespaceIndex}, "watch pods"},
 		{"replicationcontroller", rc, nil, "watch replicationcontrollers"},
@@ -39,7 +40,7 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		deployments, sets, controllers, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods()
 		stopped := map[string]cache.SharedIndexInformer{d: deployments.Informer(), rs: sets.Informer(), rc: controllers.Informer(), p: pods.Informer()}[c.stopped]
 		for _, name := range c.indexes {
-			lab.Check(t, addIndex(stopped, name, indexPod))
+			lab.Check(t, engine.AddIndex(stopped, name, indexPod))
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
@@ -47,11 +48,11 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		var err error
 		switch c.loop {
 		case "deployment":
-			_, err = NewDeployment(t.Context(), deployments, sets, pods, client, Options{})
+			_, err = NewDeployment(t.Context(), deployments, sets, pods, client, engine.Options{})
 		case "replicaset":
-			_, err = NewReplicaSet(t.Context(), sets, pods, client, Options{})
+			_, err = NewReplicaSet(t.Context(), sets, pods, client, engine.Options{})
 		case "replicationcontroller":
-			_, err = NewReplicationController(t.Context(), controllers, pods, client, Options{})
+			_, err = NewReplicationController(t.Context(), controllers, pods, client, engine.Options{})
 		}
 		if got := fmt.Sprint(err); len(got) < len(c.want) || got[:len(c.want)] != c.want {
 			t.Errorf("%s without %s: %v, want an error that begins with %q", c.loop, c.stopped, err, c.want)
@@ -71,7 +72,7 @@ func TestIndexes(t *testing.T) {
 	}{
 		{"pods by controller", indexPod, [3]string{"[shop/ReplicaSet/web-1/r]", "[shop]", "[]"}},
 		{"pods by hash", indexPodHash, [3]string{"[shop/h]", "[]", "[]"}},
-		{"by the UID of the controller", indexController, [3]string{"[r]", "[]", "[]"}},
+		{"by the UID of the controller", engine.IndexController, [3]string{"[r]", "[]", "[]"}},
 		{"orphans", indexOrphan, [3]string{"[]", "[shop]", "[]"}},
 	} {
 		for i, obj := range []any{owned, orphan, "?"} {
@@ -84,8 +85,8 @@ func TestIndexes(t *testing.T) {
 
 // What is not told has its default: a loop acts, and is recorded by nobody.
 func TestDefaults(t *testing.T) {
-	o := Options{}.withDefaults()
-	if o.Mode != Act || o.Burst != 500 || !o.TerminatingReplicas() || !o.PodDeletionCost() || o.Clock == nil || o.Ledger == nil || o.Managers == nil || o.Logger == nil {
+	o := engine.Options{}.WithDefaults()
+	if o.Mode != engine.Act || o.Burst != 500 || !o.TerminatingReplicas() || !o.PodDeletionCost() || o.Clock == nil || o.Ledger == nil || o.Managers == nil || o.Logger == nil {
 		t.Errorf("%+v", o)
 	}
 	if seq, ok := o.Recorder.SyncOf("Deployment", "shop", "web", "1"); seq != 0 || ok {

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
@@ -54,24 +55,24 @@ func TestNoCredentialIsRecorded(t *testing.T) {
 // TestConditionsAlikeAreRepeatedApart: two conditions whose masked words are the same are
 // each published as they were, and so are revisions that are no numbers.
 func TestConditionsAlikeAreRepeatedApart(t *testing.T) {
-	var h redactor
+	var h engine.Redactor
 	conditions := map[string]decision.Condition{}
 	for _, secret := range []string{"one", "two"} {
-		conditions[secret] = h.condition("Ready"+secret, "True", "Said", "password="+secret)
+		conditions[secret] = h.Condition("Ready"+secret, "True", "Said", "password="+secret)
 		if conditions[secret].Message != "password=…" {
 			t.Errorf("the record holds %q", conditions[secret].Message)
 		}
 	}
 	for secret, c := range conditions {
-		if got := h.unredactCondition(c).message; got != "password="+secret {
+		if got := h.UnredactCondition(c).Message; got != "password="+secret {
 			t.Errorf("%s is published as %q", secret, got)
 		}
 	}
-	one, two := h.redactNumber("token=one"), h.redactNumber("token=two")
-	if one == two || strings.Contains(one+two, "token") || h.unredactNumber(one) != "token=one" || h.unredactNumber(two) != "token=two" || h.unredactNumber("7") != "7" {
-		t.Errorf("revisions are %q and %q, published as %q and %q", one, two, h.unredactNumber(one), h.unredactNumber(two))
+	one, two := h.RedactNumber("token=one"), h.RedactNumber("token=two")
+	if one == two || strings.Contains(one+two, "token") || h.UnredactNumber(one) != "token=one" || h.UnredactNumber(two) != "token=two" || h.UnredactNumber("7") != "7" {
+		t.Errorf("revisions are %q and %q, published as %q and %q", one, two, h.UnredactNumber(one), h.UnredactNumber(two))
 	}
-	if got := h.unredact("long…"); got != "long…" {
+	if got := h.Unredact("long…"); got != "long…" {
 		t.Errorf("words that end in an ellipsis are published as %q", got)
 	}
 	rs := &appsv1.ReplicaSet{}

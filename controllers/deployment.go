@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -43,34 +44,34 @@ const (
 
 // deploymentController is the Deployment loop's part of a Loop.
 type deploymentController struct {
-	*Loop
-	opts        Options
+	*engine.Loop
+	opts        engine.Options
 	client      kubernetes.Interface
 	deployments appslisters.DeploymentLister
 	replicaSets appslisters.ReplicaSetLister
 	owned       cache.Indexer // ReplicaSets by controller
 	pods        cache.Indexer
-	stores      map[string]versioned
+	stores      map[string]engine.Store
 	templates   templates
 	sizes       unobservedSizes
 	progress    progress
-	unresolved  unresolvedKeys
+	unresolved  engine.Keys
 	wakes       wakeLimiter
-	changes     recent[objectChanges]
+	changes     engine.Recent[objectChanges]
 }
 
 // NewDeployment builds the Deployment loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
-func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	opts = opts.withDefaults()
-	l := newLoop(loopOptions{Name: deployment.Loop.Name, Component: "deployment-controller", Queue: "deployment", Tries: deploymentTries}, client, opts)
-	if err := addIndex(pods.Informer(), podController, indexPod); err != nil {
+func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts engine.Options) (*engine.Loop, error) {
+	opts = opts.WithDefaults()
+	l := engine.New(engine.Settings{Name: deployment.Loop.Name, Component: "deployment-controller", Queue: "deployment", Tries: deploymentTries}, client, opts)
+	if err := engine.AddIndex(pods.Informer(), podController, indexPod); err != nil {
 		return nil, err
 	}
-	if err := addIndex(replicaSets.Informer(), controllerUID, indexController); err != nil {
+	if err := engine.AddIndex(replicaSets.Informer(), engine.ControllerUID, engine.IndexController); err != nil {
 		return nil, err
 	}
-	if err := addIndex(replicaSets.Informer(), orphanSets, indexOrphan); err != nil {
+	if err := engine.AddIndex(replicaSets.Informer(), orphanSets, indexOrphan); err != nil {
 		return nil, err
 	}
 	b := &deploymentController{
@@ -81,20 +82,20 @@ func NewDeployment(_ context.Context, deployments appsinformers.DeploymentInform
 		replicaSets: replicaSets.Lister(),
 		owned:       replicaSets.Informer().GetIndexer(),
 		pods:        pods.Informer().GetIndexer(),
-		stores: map[string]versioned{
+		stores: map[string]engine.Store{
 			resourceDeployments: deployments.Informer().GetStore(),
 			resourceReplicaSets: replicaSets.Informer().GetStore(),
 		},
 	}
-	l.use(b)
-	l.watchNamespaces(b.namespaceTerminates)
-	if err := l.register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
+	l.Use(b)
+	l.WatchNamespaces(b.namespaceTerminates)
+	if err := l.Register(resourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
 		return nil, err
 	}
-	if err := l.register(resourceReplicaSets, replicaSets.Informer(), b.replicaSetHandler()); err != nil {
+	if err := l.Register(resourceReplicaSets, replicaSets.Informer(), b.replicaSetHandler()); err != nil {
 		return nil, err
 	}
-	return l, l.register(resourcePods, pods.Informer(), b.podHandler())
+	return l, l.Register(resourcePods, pods.Informer(), b.podHandler())
 }
 
 func (b *deploymentController) now() time.Time { return b.opts.Clock.Now() }
@@ -104,7 +105,7 @@ func (b *deploymentController) now() time.Time { return b.opts.Clock.Now() }
 func (b *deploymentController) namespaceTerminates(namespace string) {
 	list, _ := b.deployments.Deployments(namespace).List(labels.Everything()) // A lister over a cache does not fail.
 	for _, d := range list {
-		b.Enqueue(keyOf(d), telemetry.Cause{Kind: telemetry.CauseModified, At: b.now(), Object: "Namespace " + namespace,
+		b.Enqueue(engine.KeyOf(d), telemetry.Cause{Kind: telemetry.CauseModified, At: b.now(), Object: "Namespace " + namespace,
 			Fields: []decision.Change{{Field: "metadata.deletionTimestamp", To: "set"}}})
 	}
 }
@@ -114,7 +115,7 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if d, ok := obj.(*appsv1.Deployment); ok {
-				b.Enqueue(keyOf(d), b.added(kindDeployment, d, initial))
+				b.Enqueue(engine.KeyOf(d), b.Added(kindDeployment, d, initial))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
@@ -125,7 +126,7 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 					b.forget(old)
 				}
 				changed := deploymentFields(old, d)
-				b.Enqueue(keyOf(d), changes.Modified(kindDeployment, old, d, changed, b.author(old, d, changed), b.now()))
+				b.Enqueue(engine.KeyOf(d), changes.Modified(kindDeployment, old, d, changed, b.Author(old, d, changed), b.now()))
 			}
 		},
 		DeleteFunc: func(obj any) {
@@ -135,7 +136,7 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 				return
 			}
 			b.forget(d)
-			b.Enqueue(keyOf(d), changes.Deleted(kindDeployment, d, tombstone, b.now()))
+			b.Enqueue(engine.KeyOf(d), changes.Deleted(kindDeployment, d, tombstone, b.now()))
 		},
 	}
 }
@@ -143,15 +144,15 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 // forget drops what is remembered of a Deployment that is gone.
 func (b *deploymentController) forget(d *appsv1.Deployment) {
 	b.opts.Managers.Forget(d.UID)
-	b.opts.Ledger.forget(d.UID)
-	b.forgetKey(keyOf(d))
+	b.opts.Ledger.Forget(d.UID)
+	b.forgetKey(engine.KeyOf(d))
 }
 
 func (b *deploymentController) forgetKey(key string) {
 	b.progress.forget(key)
-	b.unresolved.forget(key)
+	b.unresolved.Forget(key)
 	b.wakes.forget(key)
-	b.changes.forget(key)
+	b.changes.Forget(key)
 	b.ForgetKey(key)
 	b.templates.forget(key)
 }
@@ -166,7 +167,7 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 			case rs.DeletionTimestamp != nil:
 				b.replicaSetDeleted(rs, false)
 			default:
-				b.concerns(rs, b.added(kindReplicaSet, rs, initial))
+				b.concerns(rs, b.Added(kindReplicaSet, rs, initial))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
@@ -183,7 +184,7 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 				return
 			}
 			b.opts.Managers.Forget(rs.UID) // The ReplicaSet loop may not run beside this one.
-			b.opts.Ledger.forget(rs.UID)
+			b.opts.Ledger.Forget(rs.UID)
 			b.sizes.forget(rs.UID)
 			b.replicaSetDeleted(rs, tombstone)
 		},
@@ -192,17 +193,17 @@ func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
 
 func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 	changed := replicaSetFields(old, rs)
-	cause := changes.Modified(kindReplicaSet, old, rs, changed, b.author(old, rs, changed), b.now())
+	cause := changes.Modified(kindReplicaSet, old, rs, changed, b.Author(old, rs, changed), b.now())
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
-	moved := !sameRef(before, after)
+	moved := !engine.SameRef(before, after)
 	if moved && before != nil {
 		if d := b.resolve(rs.Namespace, before); d != nil {
-			b.Enqueue(keyOf(d), cause)
+			b.Enqueue(engine.KeyOf(d), cause)
 		}
 	}
 	if after != nil {
 		if d := b.resolve(rs.Namespace, after); d != nil {
-			b.Enqueue(keyOf(d), cause)
+			b.Enqueue(engine.KeyOf(d), cause)
 		}
 		return
 	}
@@ -213,7 +214,7 @@ func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
 
 func (b *deploymentController) replicaSetDeleted(rs *appsv1.ReplicaSet, tombstone bool) {
 	if d := b.resolve(rs.Namespace, metav1.GetControllerOf(rs)); d != nil {
-		b.Enqueue(keyOf(d), changes.Deleted(kindReplicaSet, rs, tombstone, b.now()))
+		b.Enqueue(engine.KeyOf(d), changes.Deleted(kindReplicaSet, rs, tombstone, b.now()))
 	}
 }
 
@@ -225,7 +226,7 @@ func (b *deploymentController) concerns(rs *appsv1.ReplicaSet, cause telemetry.C
 		return
 	}
 	if d := b.resolve(rs.Namespace, ref); d != nil {
-		b.Enqueue(keyOf(d), cause)
+		b.Enqueue(engine.KeyOf(d), cause)
 	}
 }
 
@@ -237,7 +238,7 @@ func (b *deploymentController) matching(rs *appsv1.ReplicaSet, cause telemetry.C
 	for _, d := range all {
 		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 		if err == nil && !selector.Empty() && selector.Matches(labels.Set(rs.Labels)) {
-			b.Enqueue(keyOf(d), cause)
+			b.Enqueue(engine.KeyOf(d), cause)
 		}
 	}
 }
@@ -292,11 +293,11 @@ func (b *deploymentController) podReason(old, pod *corev1.Pod) {
 	}
 	cause := changes.Modified(kindPod, old, pod, podFields(old, pod), "", b.now())
 	cause.Kind = telemetry.CausePodReason
-	if delay := b.wakes.delay(keyOf(d), b.now()); delay > 0 {
-		b.EnqueueAfter(keyOf(d), cause, delay)
+	if delay := b.wakes.delay(engine.KeyOf(d), b.now()); delay > 0 {
+		b.EnqueueAfter(engine.KeyOf(d), cause, delay)
 		return
 	}
-	b.Enqueue(keyOf(d), cause)
+	b.Enqueue(engine.KeyOf(d), cause)
 }
 
 func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
@@ -305,8 +306,8 @@ func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
 		return
 	}
 	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
-	if ends := b.opts.Ledger.terminatingSince(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
-		b.Enqueue(keyOf(d), changes.Deleted(kindPod, pod, tombstone, b.now()))
+	if ends := b.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
+		b.Enqueue(engine.KeyOf(d), changes.Deleted(kindPod, pod, tombstone, b.now()))
 	}
 }
 
@@ -338,4 +339,4 @@ func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment 
 	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))
 }
 
-func (b *deploymentController) unknown(key string) { b.unresolved.add(key) }
+func (b *deploymentController) Unknown(key string) { b.unresolved.Add(key) }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
@@ -23,47 +24,47 @@ import (
 
 // deploymentSync is one sync of one Deployment.
 type deploymentSync struct {
-	redactor
+	engine.Redactor
 	controller *deploymentController
 	key        string
-	seen       versions           // of the stores, from before anything was read
+	seen       engine.Versions    // of the stores, from before anything was read
 	d          *appsv1.Deployment // from the cache: never changed; nil where it is gone
 	s          deployment.Snapshot
 	sync       *deployment.Sync
-	parent     parentCheck
+	parent     engine.ParentCheck
 	// template is what is known of the Deployment's.
 	template *knownTemplate
 }
 
-func (t *deploymentSync) core() decision.Core {
+func (t *deploymentSync) Core() decision.Core {
 	if t.sync == nil {
 		t.sync = deployment.NewSync(&t.s)
 	}
 	return t.sync
 }
 
-func (t *deploymentSync) now() time.Time                        { return t.s.Now }
-func (t *deploymentSync) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *deploymentSync) Now() time.Time                        { return t.s.Now }
+func (t *deploymentSync) Snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
-func (t *deploymentSync) remember(trace *telemetry.Trace) {
+func (t *deploymentSync) Remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.controller.changes.note(t.key, t.s.UID, t.controller.changes.of(t.key, t.s.UID).after(&t.s, trace))
+		t.controller.changes.Note(t.key, t.s.UID, t.controller.changes.Of(t.key, t.s.UID).after(&t.s, trace))
 	}
 }
 
-func (t *deploymentSync) object() runtime.Object {
+func (t *deploymentSync) Object() runtime.Object {
 	if t.d == nil {
 		return nil
 	}
 	return t.d
 }
 
-func (t *deploymentSync) identity() identity {
-	return identity{uid: t.s.UID, found: t.s.Found, waiting: len(t.s.Echo) > 0}
+func (t *deploymentSync) Identity() engine.Identity {
+	return engine.Identity{UID: t.s.UID, Found: t.s.Found, Waiting: len(t.s.Echo) > 0}
 }
 
-// do carries out one action.
-func (t *deploymentSync) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+// Do carries out one action.
+func (t *deploymentSync) Do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	switch a.Kind {
 	case decision.CreateReplicaSet:
 		return t.create(ctx, a)
@@ -78,7 +79,7 @@ func (t *deploymentSync) do(ctx context.Context, a decision.Action) (decision.Ou
 	case decision.Release:
 		return t.release(ctx, a)
 	}
-	return unsupported(a), decision.Learnt{}
+	return engine.Unsupported(a), decision.Learnt{}
 }
 
 func (t *deploymentSync) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
@@ -87,15 +88,15 @@ func (t *deploymentSync) create(ctx context.Context, a decision.Action) (decisio
 	switch {
 	case err == nil:
 		t.controller.wroteReplicaSet(made)
-		o := outcomeOf(made.ResourceVersion, nil)
+		o := engine.OutcomeOf(made.ResourceVersion, nil)
 		o.Names = []string{made.Name}
 		return o, decision.Learnt{}
 	case apierrors.IsAlreadyExists(err):
 		return t.nameTaken(ctx, rs, err)
-	case namespaceTerminating(err):
-		return outcomeOf("", err), decision.Learnt{NamespaceTerminating: true}
+	case engine.NamespaceTerminating(err):
+		return engine.OutcomeOf("", err), decision.Learnt{NamespaceTerminating: true}
 	default:
-		return outcomeOf("", err), decision.Learnt{}
+		return engine.OutcomeOf("", err), decision.Learnt{}
 	}
 }
 
@@ -122,9 +123,9 @@ func (t *deploymentSync) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, t
 	live, err := t.controller.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err): // Gone again: the next try has the name.
-		return decision.Outcome{State: decision.Conflicted, Failure: failureOf(taken)}, decision.Learnt{}
+		return decision.Outcome{State: decision.Conflicted, Failure: engine.FailureOf(taken)}, decision.Learnt{}
 	case err != nil:
-		return refusal(fmt.Errorf("ReplicaSet %s exists, and whose it is cannot be read: %w", rs.Name, err)), decision.Learnt{}
+		return engine.Refusal(fmt.Errorf("ReplicaSet %s exists, and whose it is cannot be read: %w", rs.Name, err)), decision.Learnt{}
 	}
 	found := &decision.NameTaken{
 		Name: live.Name, UID: string(live.UID),
@@ -133,7 +134,7 @@ func (t *deploymentSync) nameTaken(ctx context.Context, rs *appsv1.ReplicaSet, t
 	if found.Mine {
 		t.controller.wroteReplicaSet(live)
 	}
-	return outcomeOf("", taken), decision.Learnt{NameTaken: found}
+	return engine.OutcomeOf("", taken), decision.Learnt{NameTaken: found}
 }
 
 // update writes size, annotations and minReadySeconds of a ReplicaSet.
@@ -145,15 +146,15 @@ func (t *deploymentSync) update(ctx context.Context, a decision.Action) decision
 	rs := cached.DeepCopy()
 	t.apply(rs, a)
 	sets := t.controller.client.AppsV1().ReplicaSets(rs.Namespace)
-	o := t.controller.guarded(rs.UID, rs.ResourceVersion, func() (entry, error) {
+	o := t.controller.Guarded(rs.UID, rs.ResourceVersion, func() (engine.Entry, error) {
 		written, err := sets.Update(ctx, rs, metav1.UpdateOptions{})
 		if err != nil {
-			return entry{}, err
+			return engine.Entry{}, err
 		}
 		return replicaSetEntry(written), nil
 	})
 	if o.State == decision.Conflicted {
-		o.Other = otherWriter(t.controller.Loop, cached, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
+		o.Other = engine.OtherWriter(t.controller.Loop, cached, func() (*appsv1.ReplicaSet, error) { return sets.Get(ctx, rs.Name, metav1.GetOptions{}) }, replicaSetFields)
 	}
 	return o
 }
@@ -222,8 +223,8 @@ func verbatimHistory(was, next string) string {
 
 func (t *deploymentSync) delete(ctx context.Context, a decision.Action) decision.Outcome {
 	uid, rv := types.UID(a.Target.UID), a.Target.RV
-	return ignoreNotFound(t.controller.guarded(uid, rv, func() (entry, error) {
-		return entry{}, t.controller.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
+	return engine.IgnoreNotFound(t.controller.Guarded(uid, rv, func() (engine.Entry, error) {
+		return engine.Entry{}, t.controller.client.AppsV1().ReplicaSets(a.Target.Namespace).Delete(ctx, a.Target.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv},
 		})
 	}))
@@ -260,16 +261,16 @@ func restoredAnnotations(from, restored map[string]string) map[string]string {
 	return out
 }
 
-// publish writes the status, and with it the revision annotation, in one PUT:
+// Publish writes the status, and with it the revision annotation, in one PUT:
 // the status endpoint takes annotations and keeps spec and labels.
-func (t *deploymentSync) publish(ctx context.Context) decision.Outcome {
+func (t *deploymentSync) Publish(ctx context.Context) decision.Outcome {
 	d := t.d.DeepCopy()
-	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.unredactCondition)
+	setDeploymentStatus(&d.Status, &t.sync.Report().Status, t.UnredactCondition)
 	if t.sync.Report().Revision != "" {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}
-		d.Annotations[annotationRevision] = t.unredactNumber(t.sync.Report().Revision)
+		d.Annotations[annotationRevision] = t.UnredactNumber(t.sync.Report().Revision)
 	}
 	return t.put(ctx, func() (*appsv1.Deployment, error) {
 		return t.controller.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
@@ -278,57 +279,57 @@ func (t *deploymentSync) publish(ctx context.Context) decision.Outcome {
 
 // put sends a guarded write of the Deployment itself.
 func (t *deploymentSync) put(ctx context.Context, send func() (*appsv1.Deployment, error)) decision.Outcome {
-	return t.controller.put(t.d, func() (entry, error) {
+	return t.controller.Put(t.d, func() (engine.Entry, error) {
 		written, err := send()
 		if err != nil {
-			return entry{}, err
+			return engine.Entry{}, err
 		}
 		return deploymentEntry(written), nil
 	}, func() *decision.Writer {
-		return otherWriter(t.controller.Loop, t.d, func() (*appsv1.Deployment, error) { return t.controller.live(ctx, t.d) }, deploymentFields)
+		return engine.OtherWriter(t.controller.Loop, t.d, func() (*appsv1.Deployment, error) { return t.controller.live(ctx, t.d) }, deploymentFields)
 	})
 }
 
 // adopt makes an orphan ours, after one live look at whether we still exist ([A-2]).
 func (t *deploymentSync) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
-	state, err := t.parent.check(string(t.d.UID), func() (metav1.Object, error) {
+	state, err := t.parent.Check(string(t.d.UID), func() (metav1.Object, error) {
 		return t.controller.live(ctx, t.d)
 	})
 	if err != nil {
-		return refusal(cannotAdopt(a, err)), decision.Learnt{}
+		return engine.Refusal(engine.CannotAdopt(a, err)), decision.Learnt{}
 	}
 	if state != "" {
 		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}
 	}
 	ref := metav1.NewControllerRef(t.d, appsv1.SchemeGroupVersion.WithKind(kindDeployment))
-	return t.patch(ctx, a, adoptPatch(a.Target.UID, ref))
+	return t.patch(ctx, a, engine.AdoptPatch(a.Target.UID, ref))
 }
 
 func (t *deploymentSync) release(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
-	return t.patch(ctx, a, releasePatch(a.Target.UID, string(t.d.UID)))
+	return t.patch(ctx, a, engine.ReleasePatch(a.Target.UID, string(t.d.UID)))
 }
 
 func (t *deploymentSync) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
 	rs, err := t.controller.client.AppsV1().ReplicaSets(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
 	if err == nil {
-		t.controller.opts.Ledger.written(entry{uid: rs.UID, owner: t.d.UID, resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion})
-		return outcomeOf(rs.ResourceVersion, nil), decision.Learnt{}
+		t.controller.opts.Ledger.Written(engine.Entry{UID: rs.UID, Owner: t.d.UID, Resource: resourceReplicaSets, Object: kindReplicaSet + " " + rs.Name, RV: rs.ResourceVersion})
+		return engine.OutcomeOf(rs.ResourceVersion, nil), decision.Learnt{}
 	}
-	return claimOutcome(a, err)
+	return engine.ClaimOutcome(a, err)
 }
 
-// waits is what the ledger holds for Deployments and their ReplicaSets.
-func (b *deploymentController) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+// Pending is what the ledger holds for Deployments and their ReplicaSets.
+func (b *deploymentController) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	var list []telemetry.EchoState
-	for _, e := range b.opts.Ledger.all() {
-		list = append(list, telemetry.EchoState{Object: e.object, Written: e.written, Cached: e.cached, Since: e.since, Check: e.check})
+	for _, e := range b.opts.Ledger.All() {
+		list = append(list, telemetry.EchoState{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: e.Since, Check: e.Check})
 	}
 	return list, nil
 }
 
 // setDeploymentStatus fills in what is to be published, what others said in
 // their very words.
-func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verbatim func(decision.Condition) words) {
+func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verbatim func(decision.Condition) engine.Words) {
 	st.ObservedGeneration = s.ObservedGeneration
 	st.Replicas, st.UpdatedReplicas = int32(s.Replicas), int32(s.Updated)
 	st.ReadyReplicas, st.AvailableReplicas, st.UnavailableReplicas = int32(s.Ready), int32(s.Available), int32(s.Unavailable)
@@ -337,7 +338,7 @@ func setDeploymentStatus(st *appsv1.DeploymentStatus, s *deployment.Status, verb
 	for _, c := range s.Conditions {
 		said := verbatim(c)
 		st.Conditions = append(st.Conditions, appsv1.DeploymentCondition{
-			Type: appsv1.DeploymentConditionType(said.kind), Status: corev1.ConditionStatus(said.status), Reason: said.reason, Message: said.message,
+			Type: appsv1.DeploymentConditionType(said.Kind), Status: corev1.ConditionStatus(said.Status), Reason: said.Reason, Message: said.Message,
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

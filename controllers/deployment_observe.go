@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
@@ -35,14 +36,14 @@ const (
 // ownAnnotations are never copied from a Deployment to its ReplicaSets ([G-2]).
 var ownAnnotations = []string{corev1.LastAppliedConfigAnnotation, annotationRevision, annotationHistory, annotationDesired, annotationMax, annotationRollback}
 
-// observe takes the snapshot of one Deployment from the caches.
-func (b *deploymentController) observe(ctx context.Context, key string) (objectSync, error) {
+// Observe takes the snapshot of one Deployment from the caches.
+func (b *deploymentController) Observe(ctx context.Context, key string) (engine.Sync, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
-	t := &deploymentSync{controller: b, key: key, seen: versionsOf(b.stores)}
-	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: wallTime(b.now()), Namespace: namespace, Name: name}
+	t := &deploymentSync{controller: b, key: key, seen: engine.VersionsOf(b.stores)}
+	t.s = deployment.Snapshot{Version: deployment.SnapshotVersion, Now: engine.WallTime(b.now()), Namespace: namespace, Name: name}
 	t.d, err = b.deployments.Deployments(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		b.forgetKey(key) // A sync under way may have noted something after the delete event.
@@ -51,11 +52,11 @@ func (b *deploymentController) observe(ctx context.Context, key string) (objectS
 	if err != nil {
 		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if b.unresolved.has(key) {
+	if b.unresolved.Has(key) {
 		if err := b.readLive(ctx, t); err != nil {
 			return nil, err
 		}
-		b.unresolved.forget(key)
+		b.unresolved.Forget(key)
 	}
 	t.fill()
 	return t, nil
@@ -67,14 +68,14 @@ func (b *deploymentController) readLive(ctx context.Context, t *deploymentSync) 
 	asked := b.now()
 	live, err := b.live(ctx, t.d)
 	if apierrors.IsNotFound(err) {
-		b.opts.Ledger.confirmed(t.d.UID, asked, nil)
+		b.opts.Ledger.Confirmed(t.d.UID, asked, nil)
 		return nil // The cache will see it go.
 	}
 	if err != nil {
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
-	found := []entry{deploymentEntry(live)}
-	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, selecting(t.d.Spec.Selector))
+	found := []engine.Entry{deploymentEntry(live)}
+	children, err := b.client.AppsV1().ReplicaSets(t.d.Namespace).List(ctx, engine.Selecting(t.d.Spec.Selector))
 	if err != nil {
 		return fmt.Errorf("live read of ReplicaSets after a lost reply: %w", err)
 	}
@@ -83,7 +84,7 @@ func (b *deploymentController) readLive(ctx context.Context, t *deploymentSync) 
 			found = append(found, replicaSetEntry(rs))
 		}
 	}
-	b.opts.Ledger.confirmed(t.d.UID, asked, found)
+	b.opts.Ledger.Confirmed(t.d.UID, asked, found)
 	t.s.LiveReads = []string{kindDeployment + " " + live.Name, fmt.Sprintf("%d ReplicaSets", len(children.Items))}
 	return nil
 }
@@ -93,16 +94,16 @@ func (b *deploymentController) live(ctx context.Context, d *appsv1.Deployment) (
 	return b.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 }
 
-func deploymentEntry(d *appsv1.Deployment) entry {
-	return entry{uid: d.UID, resource: resourceDeployments, object: kindDeployment + " " + d.Name, rv: d.ResourceVersion}
+func deploymentEntry(d *appsv1.Deployment) engine.Entry {
+	return engine.Entry{UID: d.UID, Resource: resourceDeployments, Object: kindDeployment + " " + d.Name, RV: d.ResourceVersion}
 }
 
 func (b *deploymentController) wroteReplicaSet(rs *appsv1.ReplicaSet) {
-	b.opts.Ledger.written(replicaSetEntry(rs))
+	b.opts.Ledger.Written(replicaSetEntry(rs))
 }
 
-func replicaSetEntry(rs *appsv1.ReplicaSet) entry {
-	return entry{uid: rs.UID, owner: ownerUID(rs), resource: resourceReplicaSets, object: kindReplicaSet + " " + rs.Name, rv: rs.ResourceVersion}
+func replicaSetEntry(rs *appsv1.ReplicaSet) engine.Entry {
+	return engine.Entry{UID: rs.UID, Owner: engine.OwnerUID(rs), Resource: resourceReplicaSets, Object: kindReplicaSet + " " + rs.Name, RV: rs.ResourceVersion}
 }
 
 // fill copies what is decided on out of the cached objects.
@@ -116,15 +117,15 @@ func (t *deploymentSync) fill() {
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		s.MaxSurge, s.MaxUnavailable = intOrPercent(r.MaxSurge), intOrPercent(r.MaxUnavailable)
 	}
-	s.Revision, s.RollbackTo = t.redactNumber(d.Annotations[annotationRevision]), redact.Number(d.Annotations[annotationRollback])
+	s.Revision, s.RollbackTo = t.RedactNumber(d.Annotations[annotationRevision]), redact.Number(d.Annotations[annotationRollback])
 	s.Images = images(&d.Spec.Template.Spec)
-	s.Status, s.Held = t.status(&d.Status), t.controller.heldSince(t.key, d.UID)
-	s.Lag = t.controller.opts.Ledger.lag()
-	s.NamespaceTerminating = t.controller.opts.Ledger.terminatingSince(d.Namespace, d.CreationTimestamp.Time)
-	s.Recent = current(t.controller.changes.of(t.key, s.UID).change, s.Now)
+	s.Status, s.Held = t.status(&d.Status), t.controller.HeldSince(t.key, d.UID)
+	s.Lag = t.controller.opts.Ledger.Lag()
+	s.NamespaceTerminating = t.controller.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time)
+	s.Recent = engine.Current(t.controller.changes.Of(t.key, s.UID).change, s.Now)
 	s.CountTerminating = t.controller.opts.TerminatingReplicas()
 	t.template = t.controller.templates.get(t.key, d)
-	s.Arrived = t.controller.arrived(t.key)
+	s.Arrived = t.controller.Arrived(t.key)
 	t.nameNext()
 	selector := t.selector()
 	t.fillReplicaSets(selector)
@@ -189,7 +190,7 @@ func (t *deploymentSync) replicaSet(rs *appsv1.ReplicaSet, mine, matches bool) d
 		StatusReplicas: int64(rs.Status.Replicas), Ready: int64(rs.Status.ReadyReplicas), Available: int64(rs.Status.AvailableReplicas),
 		Terminating: toInt(rs.Status.TerminatingReplicas),
 		Failure:     t.replicaFailure(rs),
-		Revision:    t.redactNumber(rs.Annotations[annotationRevision]), History: redact.Numbers(rs.Annotations[annotationHistory]),
+		Revision:    t.RedactNumber(rs.Annotations[annotationRevision]), History: redact.Numbers(rs.Annotations[annotationHistory]),
 		Desired: redact.Number(rs.Annotations[annotationDesired]), Max: redact.Number(rs.Annotations[annotationMax]),
 		Images: images(&rs.Spec.Template.Spec),
 	}
@@ -260,10 +261,10 @@ func blockingPod(p *corev1.Pod) deployment.Pod {
 // do not show yet.
 func (t *deploymentSync) echoes() []deployment.Echo {
 	var list []deployment.Echo
-	for _, e := range t.controller.opts.Ledger.pending(t.d.UID, t.controller.stores, t.seen, t.cached) {
-		list = append(list, deployment.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wallTime(e.since), Check: wallTime(e.check)})
-		if e.overdue {
-			t.controller.unresolved.add(t.key)
+	for _, e := range t.controller.opts.Ledger.Pending(t.d.UID, t.controller.stores, t.seen, t.cached) {
+		list = append(list, deployment.Echo{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: engine.WallTime(e.Since), Check: engine.WallTime(e.Check)})
+		if e.Overdue {
+			t.controller.unresolved.Add(t.key)
 		}
 	}
 	slices.SortFunc(list, func(a, b deployment.Echo) int { return strings.Compare(a.Object, b.Object) })
@@ -317,7 +318,7 @@ func (t *deploymentSync) status(st *appsv1.DeploymentStatus) deployment.Status {
 		Terminating: toInt(st.TerminatingReplicas), Collisions: toInt(st.CollisionCount),
 	}
 	for _, c := range st.Conditions {
-		told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
+		told := t.Condition(string(c.Type), string(c.Status), c.Reason, c.Message)
 		told.Updated, told.Transition = c.LastUpdateTime.UTC(), c.LastTransitionTime.UTC()
 		out.Conditions = append(out.Conditions, told)
 	}
@@ -327,7 +328,7 @@ func (t *deploymentSync) status(st *appsv1.DeploymentStatus) deployment.Status {
 func (t *deploymentSync) replicaFailure(rs *appsv1.ReplicaSet) *decision.Condition {
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure {
-			told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
+			told := t.Condition(string(c.Type), string(c.Status), c.Reason, c.Message)
 			told.Transition = c.LastTransitionTime.UTC()
 			return &told
 		}

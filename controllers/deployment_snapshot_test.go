@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -24,7 +25,7 @@ import (
 // lookedAt is a sync of shop/web that has looked and done nothing yet.
 func lookedAt(t *testing.T, c *caches) *deploymentSync {
 	t.Helper()
-	seen, err := c.deployments.observe(t.Context(), "shop/web")
+	seen, err := c.deployments.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestSelectorsOfASnapshot(t *testing.T) {
 		if s.SelectsAll != c.all || s.Selector != c.told || s.SelectorError != c.failure || len(s.ReplicaSets) > 0 != c.adopts {
 			t.Errorf("%s: all %v, %q, error %q, candidates %+v", name, s.SelectsAll, s.Selector, s.SelectorError, s.ReplicaSets)
 		}
-		of, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+		of, err := caches.replicaSets.Observe(t.Context(), "shop/web-1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,20 +149,20 @@ func TestLeastSizeOfASnapshot(t *testing.T) {
 func TestSyncsOfWhatIsGone(t *testing.T) {
 	caches := newCaches(t)
 	one := lookedAt(t, caches)
-	other, err := caches.replicaSets.observe(t.Context(), "shop/web")
+	other, err := caches.replicaSets.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sync := range []objectSync{one, other} {
-		if sync.object() != runtime.Object(nil) {
-			t.Errorf("events are about %T", sync.object())
+	for _, sync := range []engine.Sync{one, other} {
+		if sync.Object() != runtime.Object(nil) {
+			t.Errorf("events are about %T", sync.Object())
 		}
-		sync.remember(lab.Synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt}))
-		if o, _ := sync.do(t.Context(), decision.Action{Kind: "Dance"}); o.State != decision.Refused || o.Failure.Message != "no code carries out Dance" {
+		sync.Remember(lab.Synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt}))
+		if o, _ := sync.Do(t.Context(), decision.Action{Kind: "Dance"}); o.State != decision.Refused || o.Failure.Message != "no code carries out Dance" {
 			t.Errorf("what nobody can do came to %+v", o)
 		}
 	}
-	if caches.deployments.changes.of("shop/web", "") != (objectChanges{}) || caches.replicaSets.changes.of("shop/web", "") != nil {
+	if caches.deployments.changes.Of("shop/web", "") != (objectChanges{}) || caches.replicaSets.changes.Of("shop/web", "") != nil {
 		t.Error("what is gone has news")
 	}
 	if one.cached(resourceReplicaSets, "r") != "" || other.(*replicaSetSync).cached(resourcePods, "p") != "" {
@@ -235,7 +236,7 @@ func TestOrderOfASnapshot(t *testing.T) {
 		p.ResourceVersion = "9"
 		caches.replicaSets.wrotePod(p, rs)
 	}
-	seen, err := caches.replicaSets.observe(t.Context(), "shop/web")
+	seen, err := caches.replicaSets.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestSiblingsOfASnapshot(t *testing.T) {
 		add("c", "web-2", "n1", corev1.PodRunning)
 		add("d", "web-2", "n1", corev1.PodFailed)
 		add("e", "web-2", "", corev1.PodPending)
-		seen, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+		seen, err := caches.replicaSets.Observe(t.Context(), "shop/web-1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +347,7 @@ func TestWritesOfWhatIsGone(t *testing.T) {
 	sync := lookedAt(t, caches)
 	gone := decision.Ref{Kind: kindReplicaSet, Namespace: "shop", Name: "web-1", UID: "r", RV: "1"}
 	for _, a := range []decision.Action{{Kind: decision.UpdateReplicaSet, Target: gone}, {Kind: decision.UpdateDeployment, Restore: &gone}} {
-		if o, _ := sync.do(t.Context(), a); o.State != decision.Superseded {
+		if o, _ := sync.Do(t.Context(), a); o.State != decision.Superseded {
 			t.Errorf("%s came to %s", a.Kind, o.State)
 		}
 	}
@@ -357,11 +358,11 @@ func TestOwnerOfASnapshot(t *testing.T) {
 	for want, ref := range map[string]*metav1.OwnerReference{"web": lab.OwnedBy("Deployment", "web", "d"), "": lab.OwnedBy("Rollout", "web", "d")} {
 		caches := newCaches(t)
 		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, ref)})
-		seen, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+		seen, err := caches.replicaSets.Observe(t.Context(), "shop/web-1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := seen.identity(); id.owner != want || id.uid != "r" || !id.found || id.waiting {
+		if id := seen.Identity(); id.Owner != want || id.UID != "r" || !id.Found || id.Waiting {
 			t.Errorf("of a %s: %+v", ref.Kind, id)
 		}
 	}
@@ -421,12 +422,12 @@ func TestOtherWriter(t *testing.T) {
 	live.ManagedFields = []metav1.ManagedFieldsEntry{lab.SignedBy("kubectl", "", 1, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)}
 	live.Labels = map[string]string{"a": "1"}
 	l := newCaches(t).deployments.Loop
-	got := otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
+	got := engine.OtherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
 	if diff := cmp.Diff(&decision.Writer{RV: "2", Fields: []string{"metadata.deletionTimestamp", "metadata.labels[a]"}}, got); diff != "" {
 		t.Errorf("deleted (-want +got):\n%s", diff)
 	}
 	live.DeletionTimestamp = nil
-	got = otherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
+	got = engine.OtherWriter(l, was, func() (*appsv1.Deployment, error) { return live, nil }, deploymentFields)
 	if diff := cmp.Diff(&decision.Writer{Manager: "kubectl", RV: "2", Fields: []string{"metadata.labels[a]"}}, got); diff != "" {
 		t.Errorf("labelled (-want +got):\n%s", diff)
 	}

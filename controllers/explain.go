@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
@@ -18,15 +19,15 @@ import (
 // writes nothing: what comes back is the trace that a sync would leave now. It
 // reads the Deployment, and the ReplicaSets and pods of its namespace. An error
 // is that of the first read that failed, a missing Deployment included.
-func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespace, name string, opts Options) (*telemetry.Trace, error) {
-	opts = opts.withDefaults()
-	opts.Mode, opts.Metrics = Watch, nil
-	l := newLoop(loopOptions{Name: deployment.Loop.Name}, client, opts)
+func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options) (*telemetry.Trace, error) {
+	opts = opts.WithDefaults()
+	opts.Mode, opts.Metrics = engine.Watch, nil
+	l := engine.New(engine.Settings{Name: deployment.Loop.Name}, client, opts)
 	stores, err := readOnce(ctx, client, namespace, name)
 	if err != nil {
 		return nil, redact.Error(err)
 	}
-	l.use(&deploymentController{
+	l.Use(&deploymentController{
 		Loop:        l,
 		opts:        opts,
 		client:      client,
@@ -36,9 +37,9 @@ func ExplainDeployment(ctx context.Context, client kubernetes.Interface, namespa
 		pods:        stores.pods,
 	})
 	if ns, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err == nil && ns.DeletionTimestamp != nil {
-		opts.Ledger.noteTerminating(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
+		opts.Ledger.NoteTerminating(namespace, ns.DeletionTimestamp.UTC()) // Who may not read it is not told; the rest still stands.
 	}
-	return l.look(ctx, namespace, name), nil
+	return l.Look(ctx, namespace, name), nil
 }
 
 // clusterRead is what one read of a namespace found, in the shape of caches.
@@ -64,7 +65,7 @@ func readOnce(ctx context.Context, client kubernetes.Interface, namespace, name 
 	}
 	o := &clusterRead{
 		deployments: newIndexer(nil),
-		replicaSets: newIndexer(cache.Indexers{controllerUID: indexController, orphanSets: indexOrphan}),
+		replicaSets: newIndexer(cache.Indexers{engine.ControllerUID: engine.IndexController, orphanSets: indexOrphan}),
 		pods:        newIndexer(cache.Indexers{podController: indexPod}),
 	}
 	keep(o.deployments, d)

@@ -13,6 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -32,7 +33,7 @@ func TestExplainSeesWhatASyncSees(t *testing.T) {
 		return *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: uid}, appsv1.SchemeGroupVersion.WithKind(kindDeployment))
 	}
 	client := fake.NewClientset(d, set("own", by("d")), set("orphan"), set("foreign", by("other")))
-	trace, err := ExplainDeployment(t.Context(), client, "shop", "web", Options{})
+	trace, err := ExplainDeployment(t.Context(), client, "shop", "web", engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestExplainSaysWhatItCannotRead(t *testing.T) {
 	} {
 		client := fake.NewClientset(lab.Deployment("web", "d", ""))
 		client.PrependReactor(c.verb, c.resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
-		if trace, err := ExplainDeployment(t.Context(), client, "shop", "web", Options{}); trace != nil || err == nil || err.Error() != c.want {
+		if trace, err := ExplainDeployment(t.Context(), client, "shop", "web", engine.Options{}); trace != nil || err == nil || err.Error() != c.want {
 			t.Errorf("%s %s: error %v, want %q", c.verb, c.resource, err, c.want)
 		}
 	}
@@ -71,7 +72,7 @@ func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
 		if ends {
 			ns.DeletionTimestamp = &metav1.Time{Time: lab.At}
 		}
-		trace, err := ExplainDeployment(t.Context(), fake.NewClientset(ns, d), "shop", "web", Options{})
+		trace, err := ExplainDeployment(t.Context(), fake.NewClientset(ns, d), "shop", "web", engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

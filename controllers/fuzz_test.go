@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -39,7 +40,7 @@ func FuzzObserve(f *testing.F) {
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	deployments, replicaSets, pods := factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods()
-	opts := Options{Clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC))}
+	opts := engine.Options{Clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC))}
 	d, err := NewDeployment(f.Context(), deployments, replicaSets, pods, client, opts)
 	if err != nil {
 		f.Fatal(err)
@@ -101,21 +102,21 @@ func fillStore[T interface {
 }
 
 // look runs the pure part of a sync, and observes once more.
-func look(t *testing.T, l *Loop, key string) {
+func look(t *testing.T, l *engine.Loop, key string) {
 	t.Helper()
-	first, err := l.does().observe(t.Context(), key)
+	first, err := l.Does().Observe(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := recordOf(t, first)
-	x := decision.Sync{Core: first.core()}
+	x := decision.Sync{Core: first.Core()}
 	x.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		return slices.Repeat([]decision.Outcome{{State: decision.NotTried}}, len(v.Actions)), decision.Learnt{}
 	})
-	if s := x.Tell(decision.Try{}, first.now()).Sentence; s.Code == "" {
+	if s := x.Tell(decision.Try{}, first.Now()).Sentence; s.Code == "" {
 		t.Fatalf("nothing to say about %s", key)
 	}
-	second, err := l.does().observe(t.Context(), key)
+	second, err := l.Does().Observe(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +125,9 @@ func look(t *testing.T, l *Loop, key string) {
 	}
 }
 
-func recordOf(t *testing.T, x objectSync) string {
+func recordOf(t *testing.T, x engine.Sync) string {
 	t.Helper()
-	snapshot, err := x.snapshot()
+	snapshot, err := x.Snapshot()
 	if err != nil {
 		t.Fatalf("cannot be recorded: %v", err)
 	}

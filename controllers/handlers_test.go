@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -31,9 +32,9 @@ type caches struct {
 	controllers *replicaSetController // ReplicationControllers
 }
 
-func newCaches(t testing.TB) *caches { t.Helper(); return newCachesWith(t, Options{}) }
+func newCaches(t testing.TB) *caches { t.Helper(); return newCachesWith(t, engine.Options{}) }
 
-func newCachesWith(t testing.TB, opts Options) *caches {
+func newCachesWith(t testing.TB, opts engine.Options) *caches {
 	t.Helper()
 	client := fake.NewClientset()
 	f := informers.NewSharedInformerFactory(client, 0)
@@ -49,7 +50,7 @@ func newCachesWith(t testing.TB, opts Options) *caches {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &caches{factory: f, deployments: d.does().(*deploymentController), replicaSets: r.does().(*replicaSetController), controllers: rc.does().(*replicaSetController)}
+	return &caches{factory: f, deployments: d.Does().(*deploymentController), replicaSets: r.Does().(*replicaSetController), controllers: rc.Does().(*replicaSetController)}
 }
 
 func (c *caches) add(t testing.TB, objects ...any) {
@@ -76,7 +77,7 @@ func (c *caches) store(o any) cache.Store {
 }
 
 // queued are the keys that wait for a sync.
-func queued(l *Loop) []string {
+func queued(l *engine.Loop) []string {
 	var keys []string
 	for _, k := range l.State().Queue.Keys {
 		keys = append(keys, k.Key)
@@ -85,7 +86,7 @@ func queued(l *Loop) []string {
 }
 
 // keyState is a key of a loop's queue; false where it is not queued.
-func keyState(l *Loop, key string) (telemetry.KeyState, bool) {
+func keyState(l *engine.Loop, key string) (telemetry.KeyState, bool) {
 	for _, k := range l.State().Queue.Keys {
 		if k.Key == key {
 			return k, true
@@ -255,12 +256,12 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 			caches := newCaches(t)
 			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", labels, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
 			e := caches.replicaSets.expect
-			e.expect("shop/web", 1, "p")
+			e.Expect("shop/web", 1, "p")
 			c.send(caches.replicaSets.podHandler())
 			if diff := cmp.Diff(c.want, queued(caches.replicaSets.Loop)); diff != "" {
 				t.Error(diff)
 			}
-			if got := e.outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
+			if got := e.Outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
 				t.Errorf("%d creates and %d deletes expected, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
 			}
 		})
@@ -282,7 +283,7 @@ func TestReadyPodsSetATimer(t *testing.T) {
 		{"is not ready", false, false, 7, 0},
 	} {
 		clock := testclock.NewFakeClock(lab.At)
-		caches := newCachesWith(t, Options{Clock: clock})
+		caches := newCachesWith(t, engine.Options{Clock: clock})
 		caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", nil, nil), Spec: appsv1.ReplicaSetSpec{MinReadySeconds: c.minReady}})
 		of := func(rv string, ready bool) *corev1.Pod {
 			p := lab.Pod(corev1.PodRunning, "", ready)
@@ -302,11 +303,11 @@ func TestReadyPodsSetATimer(t *testing.T) {
 func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.replicaSets
-	b.expect.expect("shop/web", 5)
-	b.opts.Ledger.written(entry{uid: "old", resource: resourceReplicaSets, rv: "9"})
+	b.expect.Expect("shop/web", 5)
+	b.opts.Ledger.Written(engine.Entry{UID: "old", Resource: resourceReplicaSets, RV: "9"})
 	old := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "old", "1", nil, nil)}
 	b.ownerHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "new", "2", nil, nil)})
-	if b.expect.outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.all()) != 0 {
+	if b.expect.Outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.All()) != 0 {
 		t.Error("expectations or writes of the old ReplicaSet are kept")
 	}
 	if diff := cmp.Diff([]string{"shop/web"}, queued(b.Loop)); diff != "" {
@@ -358,7 +359,7 @@ func TestCausesOfWhatBelongsToOthers(t *testing.T) {
 		},
 		"shop/web-1": {{Kind: telemetry.CauseModified, Object: "Pod web-1-a", OldRV: "3", NewRV: "4", Fields: []decision.Change{reason}}},
 	}
-	for key, l := range map[string]*Loop{"shop/web": caches.deployments.Loop, "shop/web-1": caches.replicaSets.Loop} {
+	for key, l := range map[string]*engine.Loop{"shop/web": caches.deployments.Loop, "shop/web-1": caches.replicaSets.Loop} {
 		state, _ := keyState(l, key)
 		for i := range state.Causes {
 			state.Causes[i].At = time.Time{}
@@ -374,33 +375,33 @@ func TestCausesOfWhatBelongsToOthers(t *testing.T) {
 func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.deployments
-	b.opts.Ledger.written(entry{uid: "old", resource: resourceDeployments, rv: "9"})
+	b.opts.Ledger.Written(engine.Entry{UID: "old", Resource: resourceDeployments, RV: "9"})
 	seenByInformers(t, b.opts.Managers, "old", "8", []metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
 	b.deploymentHandler().OnUpdate(lab.Deployment("web", "old", ""), lab.Deployment("web", "new", ""))
-	if len(b.opts.Ledger.all()) != 0 || b.opts.Managers.Len() != 0 {
+	if len(b.opts.Ledger.All()) != 0 || b.opts.Managers.Len() != 0 {
 		t.Error("writes or managers of the old Deployment are kept")
 	}
-	b.unresolved.add("shop/web")
+	b.unresolved.Add("shop/web")
 	b.progress.note("shop/web", [4]int64{1}, b.now(), b.now())
 	b.wakes.delay("shop/web", b.now())
-	b.hold("shop/web", "u", b.now())
-	caches.replicaSets.hold("shop/web", "u", b.now())
-	caches.replicaSets.unresolved.add("shop/web")
-	if _, err := b.observe(t.Context(), "shop/web"); err != nil {
+	b.Hold("shop/web", "u", b.now())
+	caches.replicaSets.Hold("shop/web", "u", b.now())
+	caches.replicaSets.unresolved.Add("shop/web")
+	if _, err := b.Observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := caches.replicaSets.observe(t.Context(), "shop/web"); err != nil {
+	if _, err := caches.replicaSets.Observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.progress.seen)+len(b.wakes.next) != 0 || b.unresolved.has("shop/web") || caches.replicaSets.unresolved.has("shop/web") ||
-		!b.heldSince("shop/web", "u").IsZero() || !caches.replicaSets.heldSince("shop/web", "u").IsZero() {
+	if len(b.progress.seen)+len(b.wakes.next) != 0 || b.unresolved.Has("shop/web") || caches.replicaSets.unresolved.Has("shop/web") ||
+		!b.HeldSince("shop/web", "u").IsZero() || !caches.replicaSets.HeldSince("shop/web", "u").IsZero() {
 		t.Error("a key that is gone is remembered")
 	}
 }
 
 // What is no object of its kind wakes nobody, whatever handler it comes to.
 func TestHandlersPassOverOtherObjects(t *testing.T) {
-	caches := newCachesWith(t, Options{Logger: slog.New(slog.DiscardHandler)})
+	caches := newCachesWith(t, engine.Options{Logger: slog.New(slog.DiscardHandler)})
 	rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, nil)}
 	for name, h := range map[string]cache.ResourceEventHandler{
 		"Deployment": caches.deployments.deploymentHandler(), "ReplicaSet": caches.deployments.replicaSetHandler(), "Pod": caches.deployments.podHandler(),
@@ -420,7 +421,7 @@ func TestHandlersPassOverOtherObjects(t *testing.T) {
 		h.OnUpdate(other, one)
 		h.OnDelete(other)
 		h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: other})
-		for _, l := range []*Loop{caches.deployments.Loop, caches.replicaSets.Loop, caches.controllers.Loop} {
+		for _, l := range []*engine.Loop{caches.deployments.Loop, caches.replicaSets.Loop, caches.controllers.Loop} {
 			if keys := queued(l); len(keys) != 0 {
 				t.Errorf("%s: it woke %v", name, keys)
 			}
@@ -499,9 +500,9 @@ func TestWhoMadeAnObject(t *testing.T) {
 		d := lab.Deployment("web", "d", "")
 		seenByInformers(t, b.opts.Managers, "d", "1", []metav1.ManagedFieldsEntry{lab.SignedBy("helm", "", 1, "{}")})
 		if c.ours {
-			b.opts.Ledger.written(deploymentEntry(d))
+			b.opts.Ledger.Written(deploymentEntry(d))
 		}
-		if got := b.added(kindDeployment, d, c.initial).Manager; got != c.want {
+		if got := b.Added(kindDeployment, d, c.initial).Manager; got != c.want {
 			t.Errorf("%s: by %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -17,12 +17,13 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
 // construct builds the three loops as a program of somebody else would.
-func construct(t *testing.T, ctx context.Context, client kubernetes.Interface, f informers.SharedInformerFactory, opts Options) []*Loop {
+func construct(t *testing.T, ctx context.Context, client kubernetes.Interface, f informers.SharedInformerFactory, opts engine.Options) []*engine.Loop {
 	t.Helper()
 	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	deployments, sets, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods()
@@ -38,7 +39,7 @@ func construct(t *testing.T, ctx context.Context, client kubernetes.Interface, f
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []*Loop{d, rs, rc}
+	return []*engine.Loop{d, rs, rc}
 }
 
 // [C-1]: a constructor starts no goroutine, also
@@ -49,7 +50,7 @@ func TestConstructorsStartNothing(t *testing.T) {
 	f := informers.NewSharedInformerFactory(client, 0)
 	before := goleak.IgnoreCurrent()
 	ctx, cancel := context.WithCancel(t.Context())
-	for _, l := range construct(t, ctx, client, f, Options{}) {
+	for _, l := range construct(t, ctx, client, f, engine.Options{}) {
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
 		if keys := l.State().Queue.Keys; len(keys) != 1 {
 			t.Errorf("%s: %d keys wait for Run, want 1", l.Name(), len(keys))
@@ -77,7 +78,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 			traces := &lab.Recording{}
 			f := informers.NewSharedInformerFactory(c.client, 0)
 			ctx, cancel := context.WithCancel(t.Context())
-			loops := construct(t, ctx, c.client, f, Options{Recorder: traces})
+			loops := construct(t, ctx, c.client, f, engine.Options{Recorder: traces})
 			f.StartWithContext(ctx)
 			ended := make(chan error, len(loops))
 			for _, l := range loops {
@@ -157,11 +158,11 @@ func until(t *testing.T, what string, check func() error) {
 func TestSwitchesAreReadAtUse(t *testing.T) {
 	on := true
 	is := func() bool { return on }
-	caches := newCachesWith(t, Options{TerminatingReplicas: is, PodDeletionCost: is})
+	caches := newCachesWith(t, engine.Options{TerminatingReplicas: is, PodDeletionCost: is})
 	caches.add(t, controllerNamed("web", "r", "8", 3), lab.Deployment("web", "d", "RollingUpdate"))
 	for _, want := range []bool{true, false, true} {
 		on = want
-		d, err := caches.deployments.observe(t.Context(), "shop/web")
+		d, err := caches.deployments.Observe(t.Context(), "shop/web")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,8 +177,8 @@ func TestSwitchesAreReadAtUse(t *testing.T) {
 func TestWaitsAreSorted(t *testing.T) {
 	caches := newCaches(t)
 	for _, name := range []string{"c", "a", "b"} {
-		caches.deployments.opts.Ledger.written(entry{uid: types.UID(name), resource: resourceDeployments, object: "Deployment " + name, rv: "5"})
-		caches.replicaSets.expect.expect("shop/"+name, 1)
+		caches.deployments.opts.Ledger.Written(engine.Entry{UID: types.UID(name), Resource: resourceDeployments, Object: "Deployment " + name, RV: "5"})
+		caches.replicaSets.expect.Expect("shop/"+name, 1)
 	}
 	if name := caches.deployments.Name(); name != "deployment" {
 		t.Errorf("the loop is called %q", name)

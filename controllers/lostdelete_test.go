@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -25,10 +26,10 @@ func TestLostDeletesAreExpected(t *testing.T) {
 		return p
 	}
 	c.add(t, rs, owned("alive", false), owned("ends", false), owned("went", false), owned("shown", true))
-	target := &replicaSetSync{controller: c.replicaSets, key: keyOf(rs), rs: rs}
-	c.replicaSets.expect.expect(target.key, 0, "alive", "ends", "went", "shown", "forgotten")
+	target := &replicaSetSync{controller: c.replicaSets, key: engine.KeyOf(rs), rs: rs}
+	c.replicaSets.expect.Expect(target.key, 0, "alive", "ends", "went", "shown", "forgotten")
 	c.replicaSets.settleDeletes(target, []corev1.Pod{*owned("alive", false), *owned("ends", true)})
-	left := c.replicaSets.expect.outstanding(target.key).gone
+	left := c.replicaSets.expect.Outstanding(target.key).Gone
 	_, ends := left["ends"]
 	_, went := left["went"]
 	if len(left) != 2 || !ends || !went {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -24,9 +25,9 @@ func BenchmarkObserve(b *testing.B) {
 	}
 	client := answering(field, replies["taken"])
 	f := informers.NewSharedInformerFactory(client, 0)
-	r, err := NewReplicaSet(b.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	r, err := NewReplicaSet(b.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, engine.Options{})
 	lab.Check(b, err)
-	d, err := NewDeployment(b.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, Options{})
+	d, err := NewDeployment(b.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, engine.Options{})
 	lab.Check(b, err)
 	stores := (&caches{factory: f}).store
 	for _, o := range field.objects() {
@@ -34,11 +35,11 @@ func BenchmarkObserve(b *testing.B) {
 			lab.Check(b, cache.Store(stores(o)).Add(o))
 		}
 	}
-	for key, l := range map[string]*Loop{"shop/web-2": r, "shop/web": d} {
+	for key, l := range map[string]*engine.Loop{"shop/web-2": r, "shop/web": d} {
 		b.Run(l.Name(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := l.does().observe(b.Context(), key); err != nil {
+				if _, err := l.Does().Observe(b.Context(), key); err != nil {
 					b.Fatal(err)
 				}
 			}

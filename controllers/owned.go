@@ -7,10 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/engine"
 )
 
 // orphanSets is the name of the ReplicaSet index by namespace, for those without
-// a controller. With controllerUID a sync reads its own candidates and not every
+// a controller. With ControllerUID a sync reads its own candidates and not every
 // ReplicaSet of the namespace.
 const orphanSets = "orphanSets"
 
@@ -24,7 +26,7 @@ func indexOrphan(obj any) ([]string, error) {
 // controlledBy lists the ReplicaSets of a controller in its namespace, in no
 // order. A reference from another namespace is nobody's.
 func controlledBy(sets cache.Indexer, namespace string, uid types.UID) []*appsv1.ReplicaSet {
-	return slices.DeleteFunc(setsIn(sets, controllerUID, string(uid)), func(rs *appsv1.ReplicaSet) bool {
+	return slices.DeleteFunc(setsIn(sets, engine.ControllerUID, string(uid)), func(rs *appsv1.ReplicaSet) bool {
 		return rs.Namespace != namespace
 	})
 }

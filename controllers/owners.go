@@ -10,6 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/engine"
 )
 
 // owners is a kind of object that keeps a number of pods, in the form of
@@ -56,7 +58,7 @@ func (o replicaSets) list(namespace string) []*appsv1.ReplicaSet {
 }
 
 func (o replicaSets) siblings(rs *appsv1.ReplicaSet) []*appsv1.ReplicaSet {
-	uid := ownerUID(rs)
+	uid := engine.OwnerUID(rs)
 	if uid == "" {
 		return nil
 	}

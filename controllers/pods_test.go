@@ -123,7 +123,7 @@ func TestDisruptedPodsOfASnapshot(t *testing.T) {
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-time.Duration(i*25) * time.Second))}}}
 		caches.add(t, p)
 	}
-	seen, err := caches.deployments.observe(t.Context(), "shop/web")
+	seen, err := caches.deployments.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestDisruptedPodsOfASnapshot(t *testing.T) {
 	if len(list) != deployment.MaxDisrupted || list[0].Name != "web-00" || list[1].Name != "web-01" {
 		t.Errorf("%d pods: %+v", len(list), list)
 	}
-	of, err := caches.replicaSets.observe(t.Context(), "shop/web-1")
+	of, err := caches.replicaSets.Observe(t.Context(), "shop/web-1")
 	if err != nil {
 		t.Fatal(err)
 	}

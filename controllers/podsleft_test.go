@@ -10,6 +10,7 @@ import (
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -99,7 +100,7 @@ func TestWhatSelectorsAskFor(t *testing.T) {
 		"nothing":    {nil, "", 0},
 		"odd":        {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}, "", 0},
 	} {
-		if got := selecting(c.selector); got.LabelSelector != c.asks {
+		if got := engine.Selecting(c.selector); got.LabelSelector != c.asks {
 			t.Errorf("%s asks for %q", name, got.LabelSelector)
 		}
 		if got := podsMatching(caches.replicaSets.pods, "shop", c.selector); len(got) != c.matches {

@@ -200,7 +200,7 @@ func TestPodsOfAReplicaSet(t *testing.T) {
 	add("going", func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: now}, []string{"example.com/hold"}
 	})
-	seen, err := caches.deployments.observe(t.Context(), "shop/web")
+	seen, err := caches.deployments.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestBlockingPodsAreBounded(t *testing.T) {
 		for i := range n {
 			caches.add(t, &corev1.Pod{ObjectMeta: lab.Object(fmt.Sprintf("web-%02d", i), fmt.Sprint(i), "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))})
 		}
-		seen, err := caches.deployments.observe(t.Context(), "shop/web")
+		seen, err := caches.deployments.Observe(t.Context(), "shop/web")
 		if err != nil {
 			t.Fatal(err)
 		}

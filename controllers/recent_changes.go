@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -30,10 +31,10 @@ type externalResize struct {
 func (l objectChanges) after(s *deployment.Snapshot, t *telemetry.Trace) objectChanges {
 	l.observe(t)
 	before := l.change
-	for _, a := range written(t) {
+	for _, a := range engine.Written(t) {
 		switch {
 		case a.Kind == decision.Adopt:
-			l.change = claimed(l.change, decision.Adopted, a, s.Now)
+			l.change = engine.Claimed(l.change, decision.Adopted, a, s.Now)
 		case l.resize.takenBack(a):
 			l.change = &decision.RecentChange{Kind: decision.ScaledBack, At: s.Now, By: l.resize.by, Object: a.Target.Name, From: a.Size.From, To: a.Size.To}
 		case a.Stamp != nil && a.Stamp.Revision != "":
@@ -46,7 +47,7 @@ func (l objectChanges) after(s *deployment.Snapshot, t *telemetry.Trace) objectC
 	if t.Result == telemetry.ResultWrote || t.Result == telemetry.ResultUnchanged {
 		l.resize = externalResize{} // It was decided on.
 	}
-	l.change = expire(l.change, before, s.Now, t)
+	l.change = engine.Expire(l.change, before, s.Now, t)
 	return l
 }
 

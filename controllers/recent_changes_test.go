@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -98,7 +99,7 @@ func TestDeploymentNews(t *testing.T) {
 		for _, sync := range tc.syncs {
 			l = l.after(s, sync)
 		}
-		if diff := cmp.Diff(tc.want, current(l.change, lab.Noon)); diff != "" {
+		if diff := cmp.Diff(tc.want, engine.Current(l.change, lab.Noon)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -113,20 +114,20 @@ func TestNewsIsToldAndForgotten(t *testing.T) {
 	settled.Sentence.Code = "settled"
 	l := objectChanges{}.after(at(0), lab.Synced(telemetry.ResultWrote, nil, adopt))
 	l = l.after(at(30*time.Minute), moving)
-	first := current(l.change, lab.Noon.Add(30*time.Minute))
+	first := engine.Current(l.change, lab.Noon.Add(30*time.Minute))
 	if first == nil || !first.Told.IsZero() {
 		t.Fatalf("on its way it is %+v", first)
 	}
 	l = l.after(at(30*time.Minute), settled)
 	l = l.after(at(31*time.Minute), settled)
-	if n := current(l.change, lab.Noon.Add(31*time.Minute)); n == nil || !n.Told.Equal(lab.Noon.Add(30*time.Minute)) {
+	if n := engine.Current(l.change, lab.Noon.Add(31*time.Minute)); n == nil || !n.Told.Equal(lab.Noon.Add(30*time.Minute)) {
 		t.Errorf("at rest it is %+v", n)
 	}
 	if !first.Told.IsZero() {
 		t.Error("what the snapshot has was changed")
 	}
 	over := lab.Noon.Add(31*time.Minute + time.Second)
-	if n := current(l.change, over); n != nil {
+	if n := engine.Current(l.change, over); n != nil {
 		t.Errorf("later it is %+v", n)
 	}
 	if l = l.after(&deployment.Snapshot{Now: over}, settled); l != (objectChanges{}) {
@@ -141,13 +142,13 @@ func TestNewsIsInTheNextSnapshot(t *testing.T) {
 	caches.add(t, d, controllerNamed("web", "r", "8", 3))
 	adopted := lab.Synced(telemetry.ResultWrote, nil, decision.Action{Kind: decision.Adopt, Target: decision.Ref{Name: "a"}})
 	look := func() (ofDeployment, ofController *decision.RecentChange) {
-		seen, err := caches.deployments.observe(t.Context(), "shop/web")
+		seen, err := caches.deployments.Observe(t.Context(), "shop/web")
 		if err != nil {
 			t.Fatal(err)
 		}
 		one, other := seen.(*deploymentSync), turnOf(t, caches)
-		one.remember(adopted)
-		other.remember(adopted)
+		one.Remember(adopted)
+		other.Remember(adopted)
 		return one.s.Recent, other.s.Recent
 	}
 	if one, other := look(); one != nil || other != nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -33,7 +34,7 @@ var laboratoryTime = time.Date(2026, 11, 21, 3, 13, 0, 0, time.UTC)
 // laboratory runs the real loops over a field and keeps everything that leaves them.
 type laboratory struct {
 	t     testing.TB
-	loops []*Loop
+	loops []*engine.Loop
 	out   bytes.Buffer
 	// received is what a collector has received of it.
 	received []byte
@@ -48,17 +49,17 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: Loops, Epoch: "7c41", Clock: clock.Now})
 	client := answering(after, replies[reply])
 	f := informers.NewSharedInformerFactory(client, 0)
-	opts := Options{Clock: clock, Recorder: journal, Managers: changes.NewManagers(), Logger: slog.New(slog.NewJSONHandler(&run.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	opts.Ledger, opts.Events = NewLedger(clock), record.NewFakeRecorder(1000)
+	opts := engine.Options{Clock: clock, Recorder: journal, Managers: changes.NewManagers(), Logger: slog.New(slog.NewJSONHandler(&run.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	opts.Ledger, opts.Events = engine.NewLedger(clock), record.NewFakeRecorder(1000)
 	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	lab.Check(t, err)
 	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	lab.Check(t, err)
 	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, opts)
 	lab.Check(t, err)
-	run.loops = []*Loop{d, r, rc}
+	run.loops = []*engine.Loop{d, r, rc}
 	for _, l := range run.loops {
-		t.Cleanup(l.begin(t.Context()))
+		t.Cleanup(l.Begin(t.Context()))
 	}
 	old, now := before.objects(), after.objects()
 	for _, o := range slices.Concat(old, now) {
@@ -91,7 +92,7 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 // tell gives an event to every handler, as informers do; each ignores what is not for it.
 func (run *laboratory) tell(event func(cache.ResourceEventHandler)) {
 	for _, l := range run.loops {
-		switch b := l.does().(type) {
+		switch b := l.Does().(type) {
 		case *deploymentController:
 			event(b.deploymentHandler())
 			event(b.replicaSetHandler())
@@ -107,7 +108,7 @@ func (run *laboratory) tell(event func(cache.ResourceEventHandler)) {
 func (run *laboratory) work() {
 	for _, l := range run.loops {
 		for l.Phases().Ready > 0 {
-			l.step(run.t.Context(), 0)
+			l.Step(run.t.Context(), 0)
 		}
 	}
 }
@@ -192,7 +193,7 @@ func (uncounted) SpansFailed(int)      {}
 func (uncounted) SyncsMissed(_ uint64) {}
 
 func (run *laboratory) explain(client *fake.Clientset) {
-	trace, err := ExplainDeployment(run.t.Context(), client, "shop", "web", Options{})
+	trace, err := ExplainDeployment(run.t.Context(), client, "shop", "web", engine.Options{})
 	lab.Check(run.t, err)
 	run.keep(trace)
 	run.out.WriteString(trace.Sentence.At(trace.Ended))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -219,24 +220,24 @@ func FuzzNothingPlantedLeaves(f *testing.F) {
 // TestWhatIsPublishedIsVerbatim: the record holds other words than the API server
 // sent, and the status and the event that are published those very ones.
 func TestWhatIsPublishedIsVerbatim(t *testing.T) {
-	var h redactor
+	var h engine.Redactor
 	raw := "webhook says\x1b no, see https://u:p@host.example " + strings.Repeat("x", redact.MaxMessageBytes)
 	refused := &decision.Failure{Message: raw}
-	h.redactFailure(refused)
+	h.RedactFailure(refused)
 	if refused.Message == raw || len(refused.Message) > redact.MaxMessageBytes {
 		t.Errorf("the record holds %q", refused.Message)
 	}
-	deleted := &decision.Failure{Message: notDeleted + "pod\x07 is guarded"}
-	h.redactFailure(deleted)
+	deleted := &decision.Failure{Message: engine.NotDeleted + "pod\x07 is guarded"}
+	h.RedactFailure(deleted)
 	for told, want := range map[string]string{
 		refused.Message:                      raw,
 		"Error creating: " + refused.Message: "Error creating: " + raw,
-		deleted.Message:                      notDeleted + "pod\x07 is guarded",
+		deleted.Message:                      engine.NotDeleted + "pod\x07 is guarded",
 		"Error deleting: pod  is guarded":    "Error deleting: pod\x07 is guarded",
 		"Created pod: web-1":                 "Created pod: web-1",
 		"":                                   "",
 	} {
-		if got := h.unredact(told); got != want {
+		if got := h.Unredact(told); got != want {
 			t.Errorf("%.60q is published as %.80q, want %.80q", told, got, want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
@@ -25,23 +26,23 @@ import (
 // replicaSetController is the part of a Loop that keeps pods at a number, for
 // ReplicaSets and for what has their form.
 type replicaSetController struct {
-	*Loop
-	opts       Options
+	*engine.Loop
+	opts       engine.Options
 	client     kubernetes.Interface
 	owners     owners
 	pods       cache.Indexer
-	stores     map[string]versioned
-	expect     *expectations
-	unresolved unresolvedKeys
-	changes    recent[*decision.RecentChange]
+	stores     map[string]engine.Store
+	expect     *engine.Expectations
+	unresolved engine.Keys
+	changes    engine.Recent[*decision.RecentChange]
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
 // handlers and starts nothing. The informers may be started before Run.
-func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	opts = opts.withDefaults()
-	l := newLoop(loopOptions{Name: replicaset.Loop.Name, Component: "replicaset-controller", Queue: "replicaset"}, client, opts)
-	if err := addIndex(sets.Informer(), controllerUID, indexController); err != nil {
+func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts engine.Options) (*engine.Loop, error) {
+	opts = opts.WithDefaults()
+	l := engine.New(engine.Settings{Name: replicaset.Loop.Name, Component: "replicaset-controller", Queue: "replicaset"}, client, opts)
+	if err := engine.AddIndex(sets.Informer(), engine.ControllerUID, engine.IndexController); err != nil {
 		return nil, err
 	}
 	o := replicaSets{lister: sets.Lister(), indexer: sets.Informer().GetIndexer(), client: client}
@@ -49,9 +50,9 @@ func NewReplicaSet(_ context.Context, sets appsinformers.ReplicaSetInformer, pod
 }
 
 // keepPods makes a loop keep the pods of these owners.
-func keepPods(l *Loop, client kubernetes.Interface, opts Options, o owners, informer cache.SharedIndexInformer, pods coreinformers.PodInformer) error {
+func keepPods(l *engine.Loop, client kubernetes.Interface, opts engine.Options, o owners, informer cache.SharedIndexInformer, pods coreinformers.PodInformer) error {
 	for name, f := range map[string]cache.IndexFunc{podController: indexPod, podHash: indexPodHash, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc} {
-		if err := addIndex(pods.Informer(), name, f); err != nil {
+		if err := engine.AddIndex(pods.Informer(), name, f); err != nil {
 			return err
 		}
 	}
@@ -61,17 +62,17 @@ func keepPods(l *Loop, client kubernetes.Interface, opts Options, o owners, info
 		client: client,
 		owners: o,
 		pods:   pods.Informer().GetIndexer(),
-		stores: map[string]versioned{
+		stores: map[string]engine.Store{
 			o.resource(): informer.GetStore(),
 			resourcePods: pods.Informer().GetStore(),
 		},
-		expect: newExpectations(opts.Clock),
+		expect: engine.NewExpectations(opts.Clock),
 	}
-	l.use(b)
-	if err := l.register(o.resource(), informer, b.ownerHandler()); err != nil {
+	l.Use(b)
+	if err := l.Register(o.resource(), informer, b.ownerHandler()); err != nil {
 		return err
 	}
-	return l.register(resourcePods, pods.Informer(), b.podHandler())
+	return l.Register(resourcePods, pods.Informer(), b.podHandler())
 }
 
 func (b *replicaSetController) now() time.Time { return b.opts.Clock.Now() }
@@ -83,7 +84,7 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if rs := b.owners.form(obj); rs != nil {
-				b.Enqueue(keyOf(rs), b.added(b.kind(), rs, initial))
+				b.Enqueue(engine.KeyOf(rs), b.Added(b.kind(), rs, initial))
 			}
 		},
 		UpdateFunc: func(oldObj, newObj any) {
@@ -95,7 +96,7 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 				b.ownerGone(old, false)
 			}
 			changed := replicaSetFields(old, rs)
-			b.Enqueue(keyOf(rs), changes.Modified(b.kind(), old, rs, changed, b.author(old, rs, changed), b.now()))
+			b.Enqueue(engine.KeyOf(rs), changes.Modified(b.kind(), old, rs, changed, b.Author(old, rs, changed), b.now()))
 		},
 		DeleteFunc: func(obj any) {
 			o, tombstone, _ := changes.Unwrap[metav1.Object](obj)
@@ -111,17 +112,17 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 
 func (b *replicaSetController) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) {
 	b.opts.Managers.Forget(rs.UID)
-	b.opts.Ledger.forget(rs.UID)
-	b.forgetKey(keyOf(rs))
-	b.Enqueue(keyOf(rs), changes.Deleted(b.kind(), rs, tombstone, b.now()))
+	b.opts.Ledger.Forget(rs.UID)
+	b.forgetKey(engine.KeyOf(rs))
+	b.Enqueue(engine.KeyOf(rs), changes.Deleted(b.kind(), rs, tombstone, b.now()))
 }
 
 // forgetKey drops what is remembered of a key whose object is gone.
 func (b *replicaSetController) forgetKey(key string) {
-	b.expect.forget(key)
-	b.unresolved.forget(key)
+	b.expect.Forget(key)
+	b.unresolved.Forget(key)
 	b.ForgetKey(key)
-	b.changes.forget(key)
+	b.changes.Forget(key)
 }
 
 // podHandler wakes the owners that a pod concerns and keeps their
@@ -162,8 +163,8 @@ func (b *replicaSetController) podAdded(pod *corev1.Pod, initial bool) {
 		return
 	}
 	if rs := b.resolve(pod.Namespace, ref); rs != nil {
-		b.expect.created(keyOf(rs), 1)
-		b.Enqueue(keyOf(rs), cause)
+		b.expect.Created(engine.KeyOf(rs), 1)
+		b.Enqueue(engine.KeyOf(rs), cause)
 	}
 }
 
@@ -178,10 +179,10 @@ func (b *replicaSetController) podUpdated(old, pod *corev1.Pod) {
 		return
 	}
 	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(pod)
-	moved := !sameRef(before, after)
+	moved := !engine.SameRef(before, after)
 	if moved && before != nil {
 		if rs := b.resolve(pod.Namespace, before); rs != nil {
-			b.Enqueue(keyOf(rs), cause)
+			b.Enqueue(engine.KeyOf(rs), cause)
 		}
 	}
 	if after != nil {
@@ -200,10 +201,10 @@ func (b *replicaSetController) ownedPodUpdated(old, pod *corev1.Pod, ref *metav1
 	if rs == nil {
 		return
 	}
-	b.Enqueue(keyOf(rs), cause)
+	b.Enqueue(engine.KeyOf(rs), cause)
 	if !podReady(old) && podReady(pod) && rs.Spec.MinReadySeconds > 0 {
 		wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
-		b.EnqueueAfter(keyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: telemetry.CodeMinReady, Due: b.now().Add(wait)}, wait)
+		b.EnqueueAfter(engine.KeyOf(rs), telemetry.Cause{Kind: telemetry.CauseTimer, At: b.now(), Code: telemetry.CodeMinReady, Due: b.now().Add(wait)}, wait)
 	}
 }
 
@@ -213,8 +214,8 @@ func (b *replicaSetController) podDeleted(pod *corev1.Pod, cause telemetry.Cause
 	if rs == nil {
 		return
 	}
-	b.expect.deleted(keyOf(rs), pod.UID)
-	b.Enqueue(keyOf(rs), cause)
+	b.expect.Deleted(engine.KeyOf(rs), pod.UID)
+	b.Enqueue(engine.KeyOf(rs), cause)
 }
 
 // matching enqueues every owner that could adopt an orphan.
@@ -225,7 +226,7 @@ func (b *replicaSetController) matching(pod *corev1.Pod, cause telemetry.Cause) 
 	for _, rs := range b.owners.list(pod.Namespace) {
 		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 		if err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels)) {
-			b.Enqueue(keyOf(rs), cause)
+			b.Enqueue(engine.KeyOf(rs), cause)
 		}
 	}
 }
@@ -243,7 +244,7 @@ func (b *replicaSetController) resolve(namespace string, ref *metav1.OwnerRefere
 	return rs
 }
 
-func (b *replicaSetController) unknown(key string) { b.unresolved.add(key) }
+func (b *replicaSetController) Unknown(key string) { b.unresolved.Add(key) }
 
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with every pod that a live list shows.
@@ -251,14 +252,14 @@ func (b *replicaSetController) readLive(ctx context.Context, t *replicaSetSync) 
 	asked := b.now()
 	live, err := b.owners.live(ctx, t.rs.Namespace, t.rs.Name)
 	if apierrors.IsNotFound(err) {
-		b.opts.Ledger.confirmed(t.rs.UID, asked, nil)
+		b.opts.Ledger.Confirmed(t.rs.UID, asked, nil)
 		return nil // The cache will see it go.
 	}
 	if err != nil {
 		return fmt.Errorf("live read after a lost reply: %w", err)
 	}
-	found := []entry{b.entryOf(live)}
-	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, selecting(t.rs.Spec.Selector))
+	found := []engine.Entry{b.entryOf(live)}
+	pods, err := b.client.CoreV1().Pods(t.rs.Namespace).List(ctx, engine.Selecting(t.rs.Spec.Selector))
 	if err != nil {
 		return fmt.Errorf("live read of pods after a lost reply: %w", err)
 	}
@@ -267,7 +268,7 @@ func (b *replicaSetController) readLive(ctx context.Context, t *replicaSetSync) 
 			found = append(found, podEntry(p, live))
 		}
 	}
-	b.opts.Ledger.confirmed(t.rs.UID, asked, found)
+	b.opts.Ledger.Confirmed(t.rs.UID, asked, found)
 	b.settleDeletes(t, pods.Items)
 	t.s.LiveReads = []string{b.kind() + " " + live.Name, fmt.Sprintf("%d pods", len(pods.Items))}
 	return nil
@@ -287,22 +288,22 @@ func (b *replicaSetController) settleDeletes(t *replicaSetSync, live []corev1.Po
 			delete(waiting, live[i].UID)
 		}
 	}
-	for uid := range b.expect.outstanding(t.key).gone {
+	for uid := range b.expect.Outstanding(t.key).Gone {
 		if !waiting[uid] {
-			b.expect.deleted(t.key, uid)
+			b.expect.Deleted(t.key, uid)
 		}
 	}
 }
 
 // entryOf is an owner as the ledger remembers it.
-func (b *replicaSetController) entryOf(rs *appsv1.ReplicaSet) entry {
-	return entry{uid: rs.UID, owner: ownerUID(rs), resource: b.owners.resource(), object: b.kind() + " " + rs.Name, rv: rs.ResourceVersion}
+func (b *replicaSetController) entryOf(rs *appsv1.ReplicaSet) engine.Entry {
+	return engine.Entry{UID: rs.UID, Owner: engine.OwnerUID(rs), Resource: b.owners.resource(), Object: b.kind() + " " + rs.Name, RV: rs.ResourceVersion}
 }
 
 func (b *replicaSetController) wrotePod(pod *corev1.Pod, rs *appsv1.ReplicaSet) {
-	b.opts.Ledger.written(podEntry(pod, rs))
+	b.opts.Ledger.Written(podEntry(pod, rs))
 }
 
-func podEntry(pod *corev1.Pod, rs *appsv1.ReplicaSet) entry {
-	return entry{uid: pod.UID, owner: rs.UID, resource: resourcePods, object: kindPod + " " + pod.Name, rv: pod.ResourceVersion}
+func podEntry(pod *corev1.Pod, rs *appsv1.ReplicaSet) engine.Entry {
+	return engine.Entry{UID: pod.UID, Owner: rs.UID, Resource: resourcePods, Object: kindPod + " " + pod.Name, RV: pod.ResourceVersion}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -25,35 +26,35 @@ const maxNames = 50
 
 // replicaSetSync is one sync of one owner of pods, in the form of a ReplicaSet.
 type replicaSetSync struct {
-	redactor
+	engine.Redactor
 	controller *replicaSetController
 	key        string
-	seen       versions           // of the stores, from before anything was read
+	seen       engine.Versions    // of the stores, from before anything was read
 	rs         *appsv1.ReplicaSet // from the cache: never changed; nil where it is gone
 	s          replicaset.Snapshot
 	sync       *replicaset.Sync
-	parent     parentCheck
-	expect     expected // as of before the pods were listed
+	parent     engine.ParentCheck
+	expect     engine.Expected // as of before the pods were listed
 }
 
-func (t *replicaSetSync) core() decision.Core {
+func (t *replicaSetSync) Core() decision.Core {
 	if t.sync == nil {
 		t.sync = replicaset.NewSync(&t.s)
 	}
 	return t.sync
 }
 
-func (t *replicaSetSync) now() time.Time                        { return t.s.Now }
-func (t *replicaSetSync) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *replicaSetSync) Now() time.Time                        { return t.s.Now }
+func (t *replicaSetSync) Snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
 
-func (t *replicaSetSync) remember(trace *telemetry.Trace) {
+func (t *replicaSetSync) Remember(trace *telemetry.Trace) {
 	if t.s.Found {
-		t.controller.changes.note(t.key, t.s.UID, claimsAfter(t.controller.changes.of(t.key, t.s.UID), t.s.Now, trace))
+		t.controller.changes.Note(t.key, t.s.UID, engine.ClaimsAfter(t.controller.changes.Of(t.key, t.s.UID), t.s.Now, trace))
 	}
 }
 
-// object is a reference, as the event must name the object and not its form.
-func (t *replicaSetSync) object() runtime.Object {
+// Object is a reference, as the event must name the object and not its form.
+func (t *replicaSetSync) Object() runtime.Object {
 	if t.rs == nil {
 		return nil
 	}
@@ -63,12 +64,12 @@ func (t *replicaSetSync) object() runtime.Object {
 	}
 }
 
-func (t *replicaSetSync) identity() identity {
-	return identity{uid: t.s.UID, owner: t.s.Owner, found: t.s.Found, waiting: len(t.s.Echo) > 0}
+func (t *replicaSetSync) Identity() engine.Identity {
+	return engine.Identity{UID: t.s.UID, Owner: t.s.Owner, Found: t.s.Found, Waiting: len(t.s.Echo) > 0}
 }
 
-// do carries out one action.
-func (t *replicaSetSync) do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+// Do carries out one action.
+func (t *replicaSetSync) Do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
 	switch a.Kind {
 	case decision.CreatePods:
 		return t.create(ctx, a)
@@ -77,9 +78,9 @@ func (t *replicaSetSync) do(ctx context.Context, a decision.Action) (decision.Ou
 	case decision.Adopt:
 		return t.adopt(ctx, a)
 	case decision.Release:
-		return t.patch(ctx, a, releasePatch(a.Target.UID, string(t.rs.UID)))
+		return t.patch(ctx, a, engine.ReleasePatch(a.Target.UID, string(t.rs.UID)))
 	}
-	return unsupported(a), decision.Learnt{}
+	return engine.Unsupported(a), decision.Learnt{}
 }
 
 // podResults collects the replies of many requests that run at once.
@@ -118,10 +119,10 @@ func (p *podResults) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outcome.Failed++
-	p.unknown = p.unknown || outcomeUnknown(err)
-	p.terminating = p.terminating || namespaceTerminating(err)
+	p.unknown = p.unknown || engine.OutcomeUnknown(err)
+	p.terminating = p.terminating || engine.NamespaceTerminating(err)
 	if p.outcome.Failure == nil {
-		p.outcome.Failure = failureOf(err)
+		p.outcome.Failure = engine.FailureOf(err)
 	}
 }
 
@@ -149,7 +150,7 @@ func (t *replicaSetSync) create(ctx context.Context, a decision.Action) (decisio
 	if len(t.rs.Spec.Template.Labels) == 0 { // Nobody would find such a pod again.
 		return decision.Outcome{State: decision.Refused, Untried: a.Count, Failure: &decision.Failure{Reason: "Invalid", Message: "unable to create pods, no labels"}}, decision.Learnt{}
 	}
-	t.controller.expect.expect(t.key, a.Count)
+	t.controller.expect.Expect(t.key, a.Count)
 	var all podResults
 	left := a.Count
 	for batch := int64(1); left > 0 && all.outcome.Failed == 0; batch *= 2 {
@@ -159,13 +160,13 @@ func (t *replicaSetSync) create(ctx context.Context, a decision.Action) (decisio
 	}
 	all.outcome.Untried = left
 	// What failed or was never tried will not be seen.
-	t.controller.expect.created(t.key, a.Count-all.outcome.Done)
+	t.controller.expect.Created(t.key, a.Count-all.outcome.Done)
 	return all.sum(), decision.Learnt{NamespaceTerminating: all.terminating}
 }
 
 func (t *replicaSetSync) createPod(ctx context.Context, all *podResults) {
 	var pod *corev1.Pod
-	err := t.controller.withRecover(func() (err error) {
+	err := t.controller.WithRecover(func() (err error) {
 		pod, err = t.controller.client.CoreV1().Pods(t.rs.Namespace).Create(ctx, t.newPod(), metav1.CreateOptions{})
 		return err
 	})
@@ -199,7 +200,7 @@ func (t *replicaSetSync) delete(ctx context.Context, a decision.Action) decision
 	for _, v := range a.Victims {
 		uids = append(uids, types.UID(v.UID))
 	}
-	t.controller.expect.expect(t.key, 0, uids...)
+	t.controller.expect.Expect(t.key, 0, uids...)
 	var all podResults
 	runAll(int64(len(a.Victims)), func(i int64) { t.deletePod(ctx, a.Victims[i], &all) })
 	return all.sum()
@@ -207,19 +208,19 @@ func (t *replicaSetSync) delete(ctx context.Context, a decision.Action) decision
 
 func (t *replicaSetSync) deletePod(ctx context.Context, v decision.Victim, all *podResults) {
 	uid := types.UID(v.UID)
-	err := t.controller.withRecover(func() error {
+	err := t.controller.WithRecover(func() error {
 		return t.controller.client.CoreV1().Pods(t.rs.Namespace).Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	})
 	switch {
 	case err == nil:
 		all.deleted(v.Name)
 	case apierrors.IsNotFound(err):
-		t.controller.expect.deleted(t.key, uid)
+		t.controller.expect.Deleted(t.key, uid)
 	default:
-		if !outcomeUnknown(err) { // Otherwise a live read tells whether it is still to come.
-			t.controller.expect.deleted(t.key, uid)
+		if !engine.OutcomeUnknown(err) { // Otherwise a live read tells whether it is still to come.
+			t.controller.expect.Deleted(t.key, uid)
 		}
-		all.failed(fmt.Errorf(notDeleted+"%w", err))
+		all.failed(fmt.Errorf(engine.NotDeleted+"%w", err))
 	}
 }
 
@@ -234,47 +235,47 @@ func runAll(n int64, f func(i int64)) {
 
 // adopt makes an orphan ours, after one live look at whether we still exist ([A-2]).
 func (t *replicaSetSync) adopt(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
-	state, err := t.parent.check(string(t.rs.UID), func() (metav1.Object, error) {
+	state, err := t.parent.Check(string(t.rs.UID), func() (metav1.Object, error) {
 		return t.controller.owners.live(ctx, t.rs.Namespace, t.rs.Name)
 	})
 	if err != nil {
-		return refusal(cannotAdopt(a, err)), decision.Learnt{}
+		return engine.Refusal(engine.CannotAdopt(a, err)), decision.Learnt{}
 	}
 	if state != "" {
 		return decision.Outcome{State: decision.NotTried}, decision.Learnt{Parent: state}
 	}
-	return t.patch(ctx, a, adoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, t.controller.owners.kind())))
+	return t.patch(ctx, a, engine.AdoptPatch(a.Target.UID, metav1.NewControllerRef(t.rs, t.controller.owners.kind())))
 }
 
 func (t *replicaSetSync) patch(ctx context.Context, a decision.Action, body []byte) (decision.Outcome, decision.Learnt) {
 	pod, err := t.controller.client.CoreV1().Pods(a.Target.Namespace).Patch(ctx, a.Target.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{})
 	if err != nil {
-		return claimOutcome(a, err)
+		return engine.ClaimOutcome(a, err)
 	}
 	t.controller.wrotePod(pod, t.rs)
-	return outcomeOf(pod.ResourceVersion, nil), decision.Learnt{}
+	return engine.OutcomeOf(pod.ResourceVersion, nil), decision.Learnt{}
 }
 
-// publish writes the status, once and guarded: the Deployment loop writes the same object.
-func (t *replicaSetSync) publish(ctx context.Context) decision.Outcome {
+// Publish writes the status, once and guarded: the Deployment loop writes the same object.
+func (t *replicaSetSync) Publish(ctx context.Context) decision.Outcome {
 	rs := t.rs.DeepCopy()
-	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.unredactCondition)
-	return t.controller.put(t.rs, func() (entry, error) {
+	setReplicaSetStatus(&rs.Status, &t.sync.Report().Status, t.UnredactCondition)
+	return t.controller.Put(t.rs, func() (engine.Entry, error) {
 		written, err := t.controller.owners.putStatus(ctx, rs)
 		if err != nil {
-			return entry{}, err
+			return engine.Entry{}, err
 		}
 		return t.controller.entryOf(written), nil
 	}, func() *decision.Writer {
 		read := func() (*appsv1.ReplicaSet, error) { return t.controller.owners.live(ctx, rs.Namespace, rs.Name) }
-		return otherWriter(t.controller.Loop, t.rs, read, replicaSetFields)
+		return engine.OtherWriter(t.controller.Loop, t.rs, read, replicaSetFields)
 	})
 }
 
-// waits is what the ledger and the expectations hold.
-func (b *replicaSetController) waits() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+// Pending is what the ledger and the expectations hold.
+func (b *replicaSetController) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
 	var list []telemetry.ExpectationState
-	for key, x := range b.expect.all() {
+	for key, x := range b.expect.All() {
 		list = append(list, telemetry.ExpectationState{Key: key, Creates: x.Creates, Deletes: x.Deletes, Since: x.Since, Expires: x.Expires})
 	}
 	return nil, list // The ledger is shared; the Deployment loop lists it.
@@ -282,7 +283,7 @@ func (b *replicaSetController) waits() ([]telemetry.EchoState, []telemetry.Expec
 
 // setReplicaSetStatus fills in what is to be published, what others said in
 // their very words.
-func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verbatim func(decision.Condition) words) {
+func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verbatim func(decision.Condition) engine.Words) {
 	st.ObservedGeneration = s.ObservedGeneration
 	st.Replicas, st.FullyLabeledReplicas = int32(s.Replicas), int32(s.FullyLabeled)
 	st.ReadyReplicas, st.AvailableReplicas = int32(s.Ready), int32(s.Available)
@@ -291,7 +292,7 @@ func setReplicaSetStatus(st *appsv1.ReplicaSetStatus, s *replicaset.Status, verb
 	for _, c := range s.Conditions {
 		said := verbatim(c)
 		st.Conditions = append(st.Conditions, appsv1.ReplicaSetCondition{
-			Type: appsv1.ReplicaSetConditionType(said.kind), Status: corev1.ConditionStatus(said.status), Reason: said.reason, Message: said.message,
+			Type: appsv1.ReplicaSetConditionType(said.Kind), Status: corev1.ConditionStatus(said.Status), Reason: said.Reason, Message: said.Message,
 			LastTransitionTime: metav1.NewTime(c.Transition),
 		})
 	}

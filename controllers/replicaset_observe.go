@@ -15,21 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
-// observe takes the snapshot of one owner from the caches. Expectations
+// Observe takes the snapshot of one owner from the caches. Expectations
 // are read before the pods are listed: the other way round, a pod seen in
 // between would be missing from the list and no longer be waited for ([RS-3]).
-func (b *replicaSetController) observe(ctx context.Context, key string) (objectSync, error) {
+func (b *replicaSetController) Observe(ctx context.Context, key string) (engine.Sync, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("key %q: %w", key, err)
 	}
-	t := &replicaSetSync{controller: b, key: key, seen: versionsOf(b.stores)}
+	t := &replicaSetSync{controller: b, key: key, seen: engine.VersionsOf(b.stores)}
 	t.s = replicaset.Snapshot{
-		Version: replicaset.SnapshotVersion, Now: wallTime(b.now()), Kind: b.kind(),
+		Version: replicaset.SnapshotVersion, Now: engine.WallTime(b.now()), Kind: b.kind(),
 		Namespace: namespace, Name: name, Burst: b.opts.Burst,
 	}
 	t.rs, err = b.owners.get(namespace, name)
@@ -40,13 +41,13 @@ func (b *replicaSetController) observe(ctx context.Context, key string) (objectS
 	if err != nil {
 		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if b.unresolved.has(key) {
+	if b.unresolved.Has(key) {
 		if err := b.readLive(ctx, t); err != nil {
 			return nil, err
 		}
-		b.unresolved.forget(key)
+		b.unresolved.Forget(key)
 	}
-	t.expect = b.expect.outstanding(key)
+	t.expect = b.expect.Outstanding(key)
 	t.fill()
 	return t, nil
 }
@@ -61,11 +62,11 @@ func (t *replicaSetSync) fill() {
 	}
 	s.Want, s.MinReady = int64(defaultToOne(rs.Spec.Replicas)), int64(rs.Spec.MinReadySeconds)
 	s.Images = images(&rs.Spec.Template.Spec)
-	s.Status, s.Held = t.status(&rs.Status), t.controller.heldSince(t.key, rs.UID)
-	s.Lag = t.controller.opts.Ledger.lag()
-	s.Recent = current(t.controller.changes.of(t.key, s.UID), s.Now)
+	s.Status, s.Held = t.status(&rs.Status), t.controller.HeldSince(t.key, rs.UID)
+	s.Lag = t.controller.opts.Ledger.Lag()
+	s.Recent = engine.Current(t.controller.changes.Of(t.key, s.UID), s.Now)
 	s.Expect = replicaset.Expectations{
-		Creates: t.expect.Creates, Deletes: t.expect.Deletes, Since: wallTime(t.expect.Since), Expires: wallTime(t.expect.Expires),
+		Creates: t.expect.Creates, Deletes: t.expect.Deletes, Since: engine.WallTime(t.expect.Since), Expires: engine.WallTime(t.expect.Expires),
 	}
 	s.CountTerminating, s.DeletionCost = t.controller.opts.TerminatingReplicas(), t.controller.opts.PodDeletionCost()
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
@@ -109,7 +110,7 @@ func (t *replicaSetSync) addPod(p *corev1.Pod, full labels.Selector, mine, match
 	if d := disruption(p); isRecent(d, t.s.Now) {
 		out.Disruption = d
 	}
-	_, out.Expected = t.expect.gone[p.UID]
+	_, out.Expected = t.expect.Gone[p.UID]
 	t.s.Pods = append(t.s.Pods, out)
 }
 
@@ -127,10 +128,10 @@ func deletionCost(p *corev1.Pod) int64 {
 // echoes are our writes to this owner and its pods that the caches do not show yet.
 func (t *replicaSetSync) echoes() []replicaset.Echo {
 	var list []replicaset.Echo
-	for _, e := range t.controller.opts.Ledger.pending(t.rs.UID, t.controller.stores, t.seen, t.cached) {
-		list = append(list, replicaset.Echo{Object: e.object, Written: e.written, Cached: e.cached, Since: wallTime(e.since), Check: wallTime(e.check)})
-		if e.overdue {
-			t.controller.unresolved.add(t.key)
+	for _, e := range t.controller.opts.Ledger.Pending(t.rs.UID, t.controller.stores, t.seen, t.cached) {
+		list = append(list, replicaset.Echo{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: engine.WallTime(e.Since), Check: engine.WallTime(e.Check)})
+		if e.Overdue {
+			t.controller.unresolved.Add(t.key)
 		}
 	}
 	slices.SortFunc(list, func(a, b replicaset.Echo) int { return strings.Compare(a.Object, b.Object) })
@@ -155,7 +156,7 @@ func (t *replicaSetSync) status(st *appsv1.ReplicaSetStatus) replicaset.Status {
 		Ready: int64(st.ReadyReplicas), Available: int64(st.AvailableReplicas), Terminating: toInt(st.TerminatingReplicas),
 	}
 	for _, c := range st.Conditions {
-		told := t.condition(string(c.Type), string(c.Status), c.Reason, c.Message)
+		told := t.Condition(string(c.Type), string(c.Status), c.Reason, c.Message)
 		told.Transition = c.LastTransitionTime.UTC()
 		out.Conditions = append(out.Conditions, told)
 	}

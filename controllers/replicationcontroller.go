@@ -12,15 +12,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 )
 
 // NewReplicationController builds the ReplicationController loop on shared
 // informers, registers its handlers and starts nothing. The informers may be
 // started before Run. It is the ReplicaSet loop over another kind ([RM-1]).
-func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts Options) (*Loop, error) {
-	opts = opts.withDefaults()
-	l := newLoop(loopOptions{Name: replicaset.ControllerLoop.Name, Component: "replication-controller", Queue: "replicationmanager"}, client, opts)
+func NewReplicationController(_ context.Context, controllers coreinformers.ReplicationControllerInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts engine.Options) (*engine.Loop, error) {
+	opts = opts.WithDefaults()
+	l := engine.New(engine.Settings{Name: replicaset.ControllerLoop.Name, Component: "replication-controller", Queue: "replicationmanager"}, client, opts)
 	o := replicationControllers{lister: controllers.Lister(), client: client}
 	return l, keepPods(l, client, opts, o, controllers.Informer(), pods)
 }

@@ -71,7 +71,7 @@ func TestEventsWakeReplicationControllers(t *testing.T) {
 			caches := newCaches(t)
 			b := caches.controllers
 			caches.add(t, rc("r", "1"))
-			b.expect.expect("shop/web", 1, "uid-p")
+			b.expect.Expect("shop/web", 1, "uid-p")
 			if c.owner != nil {
 				c.owner(b.ownerHandler())
 			} else {
@@ -84,7 +84,7 @@ func TestEventsWakeReplicationControllers(t *testing.T) {
 			if len(c.want) > 0 && b.State().Queue.Keys[0].Causes[0].Kind != c.kind {
 				t.Errorf("woken by %+v, want %s", b.State().Queue.Keys[0].Causes, c.kind)
 			}
-			if got := b.expect.outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
+			if got := b.expect.Outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
 				t.Errorf("%d creates and %d deletes expected, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
 			}
 			if other := queued(caches.replicaSets.Loop); other != nil {
@@ -97,7 +97,7 @@ func TestEventsWakeReplicationControllers(t *testing.T) {
 // turnOf observes shop/web of the ReplicationController loop.
 func turnOf(t *testing.T, c *caches) *replicaSetSync {
 	t.Helper()
-	target, err := c.controllers.observe(t.Context(), "shop/web")
+	target, err := c.controllers.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,23 +145,23 @@ func TestReplicationControllerWrites(t *testing.T) {
 	}
 	target := turnOf(t, caches)
 	adopt := decision.Action{Kind: decision.Adopt, Target: decision.Ref{Kind: kindPod, Namespace: "shop", Name: "orphan", UID: "uid-orphan"}}
-	if o, _ := target.do(t.Context(), adopt); o.State != decision.Written {
+	if o, _ := target.Do(t.Context(), adopt); o.State != decision.Written {
 		t.Errorf("adoption %s: %+v", o.State, o.Failure)
 	}
-	if o, _ := target.do(t.Context(), decision.Action{Kind: decision.CreatePods, Count: 1}); o.State != decision.Written {
+	if o, _ := target.Do(t.Context(), decision.Action{Kind: decision.CreatePods, Count: 1}); o.State != decision.Written {
 		t.Errorf("creation %s: %+v", o.State, o.Failure)
 	}
-	target.core()
+	target.Core()
 	settled := target.sync.Report()
 	settled.Status.Replicas, settled.Status.ObservedGeneration = 2, 4
 	settled.Status.Terminating = new(int64)
 	settled.Status.Conditions = []decision.Condition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "quota"}}
-	if o := target.publish(t.Context()); o.State != decision.Written {
+	if o := target.Publish(t.Context()); o.State != decision.Written {
 		t.Errorf("status %s: %+v", o.State, o.Failure)
 	}
 	checkWritten(t, client)
 	want := &corev1.ObjectReference{APIVersion: "v1", Kind: kindReplicationController, Namespace: "shop", Name: "web", UID: "r", ResourceVersion: "8"}
-	if diff := cmp.Diff(runtime.Object(want), target.object()); diff != "" {
+	if diff := cmp.Diff(runtime.Object(want), target.Object()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -211,18 +211,18 @@ func TestReplicationControllerWithoutATemplate(t *testing.T) {
 	rc.Spec.Template = nil
 	caches.add(t, rc)
 	target := turnOf(t, caches)
-	v := target.core().Decide()
+	v := target.Core().Decide()
 	if len(v.Actions) != 1 || v.Actions[0].Count != 3 {
 		t.Fatalf("decided %+v", v.Actions)
 	}
-	o, _ := target.do(t.Context(), v.Actions[0])
+	o, _ := target.Do(t.Context(), v.Actions[0])
 	if o.State != decision.Refused || o.Failure.Message != "unable to create pods, no labels" || o.Untried != 3 {
 		t.Errorf("creation %s, %d untried: %+v", o.State, o.Untried, o.Failure)
 	}
 	if sent := caches.controllers.client.(*fake.Clientset).Actions(); len(sent) != 0 {
 		t.Errorf("sent %v", sent)
 	}
-	if got := caches.controllers.expect.outstanding("shop/web"); got.Creates != 0 {
+	if got := caches.controllers.expect.Outstanding("shop/web"); got.Creates != 0 {
 		t.Errorf("%d creations are waited for", got.Creates)
 	}
 }
@@ -244,11 +244,11 @@ func TestPanickingRequestsAreFailures(t *testing.T) {
 			caches.add(t, controllerNamed("web", "r", "8", 3))
 			client := caches.controllers.client.(*fake.Clientset)
 			client.PrependReactor(c.verb, "pods", func(clienttesting.Action) (bool, runtime.Object, error) { panic(errors.New("no such codec")) })
-			o, _ := turnOf(t, caches).do(t.Context(), c.action)
+			o, _ := turnOf(t, caches).Do(t.Context(), c.action)
 			if o.State != decision.Unknown || o.Failed != 1 || o.Failure.Reason != "Panic" {
 				t.Errorf("outcome %s, %d failed: %+v", o.State, o.Failed, o.Failure)
 			}
-			if got := caches.controllers.expect.outstanding("shop/web"); got.Creates != 0 || got.Deletes != c.deletes {
+			if got := caches.controllers.expect.Outstanding("shop/web"); got.Creates != 0 || got.Deletes != c.deletes {
 				t.Errorf("%d creations and %d deletions are waited for", got.Creates, got.Deletes)
 			}
 		})

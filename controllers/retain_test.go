@@ -6,6 +6,7 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -17,7 +18,7 @@ func TestTheRecordKeepsNoTurnAlive(t *testing.T) {
 	caches := newCaches(t)
 	caches.add(t, lab.Deployment("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
 	deployment, traceOfOne := recordedTurn(t, func() (*deploymentSync, error) {
-		target, err := caches.deployments.observe(t.Context(), "shop/web")
+		target, err := caches.deployments.Observe(t.Context(), "shop/web")
 		return target.(*deploymentSync), err
 	})
 	controller, traceOfOther := recordedTurn(t, func() (*replicaSetSync, error) { return turnOf(t, caches), nil })
@@ -37,20 +38,20 @@ func TestTheRecordKeepsNoTurnAlive(t *testing.T) {
 //go:noinline
 func recordedTurn[T any, P interface {
 	*T
-	objectSync
+	engine.Sync
 }](t *testing.T, observe func() (P, error)) (weak.Pointer[T], *telemetry.Trace) {
 	t.Helper()
 	target, err := observe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := decision.Sync{Core: target.core()}
+	s := decision.Sync{Core: target.Core()}
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		return slices.Repeat([]decision.Outcome{{State: decision.NotTried}}, len(v.Actions)), decision.Learnt{}
 	})
-	told := s.Tell(decision.Try{}, target.now())
+	told := s.Tell(decision.Try{}, target.Now())
 	trace := &telemetry.Trace{Rounds: s.Rounds, Report: s.Report, Numbers: told.Numbers, Sentence: told.Sentence}
-	if trace.Snapshot, err = target.snapshot(); err != nil {
+	if trace.Snapshot, err = target.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	return weak.Make((*T)(target)), trace

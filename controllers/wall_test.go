@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -38,13 +39,13 @@ func instants(v reflect.Value, at string, visit func(at string, t time.Time)) {
 func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
 	caches := newCaches(t)
 	caches.add(t, lab.Deployment("web", "d", "RollingUpdate"), controllerNamed("web", "r", "8", 3))
-	caches.deployments.opts.Ledger.written(entry{uid: "d", resource: resourceDeployments, object: "Deployment web", rv: "99"})
-	caches.controllers.opts.Ledger.written(entry{uid: "r", resource: resourceReplicationControllers, object: "ReplicationController web", rv: "99"})
-	for uid, l := range map[types.UID]*Loop{"d": caches.deployments.Loop, "r": caches.controllers.Loop} {
-		l.hold("shop/web", uid, wallTime(time.Now()))
+	caches.deployments.opts.Ledger.Written(engine.Entry{UID: "d", Resource: resourceDeployments, Object: "Deployment web", RV: "99"})
+	caches.controllers.opts.Ledger.Written(engine.Entry{UID: "r", Resource: resourceReplicationControllers, Object: "ReplicationController web", RV: "99"})
+	for uid, l := range map[types.UID]*engine.Loop{"d": caches.deployments.Loop, "r": caches.controllers.Loop} {
+		l.Hold("shop/web", uid, engine.WallTime(time.Now()))
 	}
-	caches.controllers.expect.expect("shop/web", 2)
-	observed, err := caches.deployments.observe(t.Context(), "shop/web")
+	caches.controllers.expect.Expect("shop/web", 2)
+	observed, err := caches.deployments.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/history"
@@ -189,10 +190,10 @@ func (a *App) build() error {
 		return err
 	}
 	a.metrics.States(metrics.Sources{Board: a.journal.Board(), Waits: a.cluster.waits, Server: a.cluster.server, Now: a.opts.Clock.Now})
-	mode := controllers.Act
+	mode := engine.Act
 	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {
-		mode, a.shadow = controllers.Watch, telemetry.NewShadow(controllers.Loops)
+		mode, a.shadow = engine.Watch, telemetry.NewShadow(controllers.Loops)
 		shadow = func() telemetry.ShadowState { return a.shadow.State(a.opts.Clock.Now()) }
 		a.metrics.Shadow(shadow)
 	}

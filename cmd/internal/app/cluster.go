@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/metrics"
@@ -36,7 +37,7 @@ const (
 // cluster is everything that talks to the API server.
 type cluster struct {
 	factory informers.SharedInformerFactory
-	loops   []*controllers.Loop
+	loops   []*engine.Loop
 	health  rest.Interface
 	reads   kubernetes.Interface // for what somebody asks to see
 
@@ -65,13 +66,13 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	}
 	managers := changes.NewManagers()
 	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip))
-	var recorder controllers.Recorder
+	var recorder engine.Recorder
 	if !opts.Untraced {
 		recorder = journal
 	}
-	mode := controllers.Act
+	mode := engine.Act
 	if opts.Watch {
-		mode = controllers.Watch
+		mode = engine.Watch
 	}
 	refusers, err := metadata.NewForConfig(configOf(opts, m, "unblock"))
 	if err != nil {
@@ -81,12 +82,12 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	if opts.Watch {
 		signature = "" // It writes nothing: who has that name is another process, and may be told.
 	}
-	return c, c.build(opts, m, controllers.Options{
+	return c, c.build(opts, m, engine.Options{
 		Mode:      mode,
 		Recorder:  recorder,
 		Metrics:   m,
 		Clock:     opts.Clock,
-		Ledger:    controllers.NewLedger(opts.Clock),
+		Ledger:    engine.NewLedger(opts.Clock),
 		Managers:  managers,
 		Metadata:  refusers,
 		Signature: signature,
@@ -94,7 +95,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	})
 }
 
-func (c *cluster) build(opts Options, m *metrics.Metrics, o controllers.Options) error {
+func (c *cluster) build(opts Options, m *metrics.Metrics, o engine.Options) error {
 	ctx := context.Background() // Constructors start nothing that would outlive them.
 	deployments, replicaSets, pods := c.factory.Apps().V1().Deployments(), c.factory.Apps().V1().ReplicaSets(), c.factory.Core().V1().Pods()
 	own, err := client(opts, m, "deployment-controller")
@@ -119,7 +120,7 @@ func (c *cluster) build(opts Options, m *metrics.Metrics, o controllers.Options)
 	if err != nil {
 		return fmt.Errorf("replicationcontroller loop: %w", err)
 	}
-	c.loops = []*controllers.Loop{d, rs, rc}
+	c.loops = []*engine.Loop{d, rs, rc}
 	return nil
 }
 
@@ -232,7 +233,7 @@ func (c *cluster) change(err error) (again bool) {
 
 // warnings are the newest Warning events of pods.
 func (c *cluster) warnings(ctx context.Context, namespace string, pods []string) ([]telemetry.Warning, error) {
-	return controllers.Warnings(ctx, c.reads, namespace, pods)
+	return engine.Warnings(ctx, c.reads, namespace, pods)
 }
 
 // answering gives a channel that closes after the next probe that succeeds.

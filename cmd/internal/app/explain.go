@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -72,7 +73,7 @@ func Explain(ctx context.Context, config *rest.Config, namespace, name, version 
 	if err != nil {
 		return nil, err
 	}
-	t, err := controllers.ExplainDeployment(ctx, c, namespace, name, controllers.Options{})
+	t, err := controllers.ExplainDeployment(ctx, c, namespace, name, engine.Options{})
 	switch {
 	case err == nil:
 		return t, nil
@@ -112,7 +113,7 @@ func Warnings(ctx context.Context, config *rest.Config, t *telemetry.Trace, vers
 	if err != nil {
 		return nil, err
 	}
-	return controllers.Warnings(ctx, c, t.Namespace, pods[:min(len(pods), 3)])
+	return engine.Warnings(ctx, c, t.Namespace, pods[:min(len(pods), 3)])
 }
 
 // notFound names what is there instead.

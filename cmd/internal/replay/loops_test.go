@@ -27,6 +27,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -210,7 +211,7 @@ func runLoops(t testing.TB, p *plane, journal *telemetry.Journal) (stop func()) 
 	ctx, cancel := context.WithCancel(t.Context())
 	f := informers.NewSharedInformerFactory(p, 0)
 	deployments, sets, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods()
-	opts := controllers.Options{Recorder: journal, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	opts := engine.Options{Recorder: journal, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	d, dErr := controllers.NewDeployment(ctx, deployments, sets, pods, p, opts)
 	rs, rsErr := controllers.NewReplicaSet(ctx, sets, pods, p, opts)
 	rc, rcErr := controllers.NewReplicationController(ctx, f.Core().V1().ReplicationControllers(), pods, p, opts)
@@ -219,7 +220,7 @@ func runLoops(t testing.TB, p *plane, journal *telemetry.Journal) (stop func()) 
 	}
 	f.StartWithContext(ctx)
 	var group sync.WaitGroup
-	for _, l := range []*controllers.Loop{d, rs, rc} {
+	for _, l := range []*engine.Loop{d, rs, rc} {
 		group.Go(func() {
 			if err := l.Run(ctx, 2); err != nil {
 				t.Error(err)

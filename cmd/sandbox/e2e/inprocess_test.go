@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry/changes"
 )
 
@@ -33,7 +34,7 @@ func runLoops(t *testing.T, config *rest.Config, see cache.TransformFunc) {
 		return see(object)
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(both))
-	options := controllers.Options{Managers: managers, Ledger: controllers.NewLedger(clock.RealClock{}), Signature: "loopscope"}
+	options := engine.Options{Managers: managers, Ledger: engine.NewLedger(clock.RealClock{}), Signature: "loopscope"}
 	ctx, cancel := context.WithCancel(context.Background())
 	deployments, sets, pods := factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods()
 	d, err := controllers.NewDeployment(ctx, deployments, sets, pods, client, options)

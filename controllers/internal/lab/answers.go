@@ -59,10 +59,12 @@ func AnswerNamed(name string) Answer {
 	panic("no answer " + name)
 }
 
+// Taken is the answer of an API server that does what it is asked for.
 func Taken(w http.ResponseWriter, r *http.Request, take func() Response) {
 	w.(*codeWriter).write(r, take())
 }
 
+// Refuse is a refusal by a status.
 func Refuse(code int, reason metav1.StatusReason, message string) Reply {
 	return func(w http.ResponseWriter, r *http.Request, _ func() Response) {
 		w.(*codeWriter).write(r, failed(code, reason, message))

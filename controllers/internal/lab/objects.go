@@ -25,6 +25,7 @@ var At = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
 // Transport is how a scene's loop reaches the API server.
 type Transport int
 
+// The transports.
 const (
 	OverHTTP2 Transport = iota // as in production
 	OverHTTP1

@@ -198,6 +198,7 @@ func (s *Server) Store(objects ...runtime.Object) {
 	}
 }
 
+// Remove takes an object away.
 func (s *Server) Remove(o runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +246,7 @@ func ResourceOf(o runtime.Object) string {
 	return "events"
 }
 
-// resource, name and subresource of a request.
+// Parts are resource, name and subresource of a request.
 func (x *Sent) Parts() (resource, name, sub string) {
 	_, path, _ := strings.Cut(x.Path, "/namespaces/shop/")
 	p := append(strings.Split(path, "/"), "", "")
@@ -412,7 +413,7 @@ func (s *Server) Metadata(t *testing.T) metadata.Interface {
 	return client
 }
 
-// Config is how a manager reaches the API server: protobuf, and a user agent of its own.
+// ConfigFor is how a manager reaches the API server: protobuf, and a user agent of its own.
 func (s *Server) ConfigFor(userAgent string) *rest.Config {
 	return &rest.Config{
 		Host: s.URL, UserAgent: userAgent, QPS: -1,

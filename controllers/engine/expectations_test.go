@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// [RS-3].
+func TestExpectations(t *testing.T) {
+	const key = "shop/web"
+	for _, c := range []struct {
+		name             string
+		do               func(*Expectations)
+		creates, deletes int64
+	}{
+		{"nothing expected", func(*Expectations) {}, 0, 0},
+		{"creations", func(e *Expectations) { e.Expect(key, 3); e.Created(key, 1) }, 2, 0},
+		{"all seen", func(e *Expectations) { e.Expect(key, 2); e.Created(key, 1); e.Created(key, 1) }, 0, 0},
+		{"more seen than asked for", func(e *Expectations) { e.Expect(key, 1); e.Created(key, 5) }, 0, 0},
+		{"deletions count each pod once", func(e *Expectations) {
+			e.Expect(key, 0, "a", "b")
+			e.Deleted(key, "a")
+			e.Deleted(key, "a")
+		}, 0, 1},
+		{"a pod nobody asked to delete", func(e *Expectations) { e.Expect(key, 0, "a"); e.Deleted(key, "z") }, 0, 1},
+		{"a new request replaces the old", func(e *Expectations) { e.Expect(key, 9); e.Expect(key, 0, "a") }, 0, 1},
+		{"forgotten", func(e *Expectations) { e.Expect(key, 9); e.Forget(key) }, 0, 0},
+		{"another key", func(e *Expectations) { e.Expect("shop/other", 9) }, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := NewExpectations(testclock.NewFakeClock(time.Unix(0, 0)))
+			c.do(e)
+			got := e.Outstanding(key)
+			if got.Creates != c.creates || got.Deletes != c.deletes {
+				t.Errorf("outstanding = %d creates, %d deletes, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
+			}
+		})
+	}
+}
+
+// What is still to be seen going is named as long as it is waited for.
+func TestExpectedDeletionsAreNamed(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	e := NewExpectations(clock)
+	e.Expect("k", 0, "a", "b")
+	before := e.Outstanding("k")
+	e.Deleted("k", "a")
+	if _, b := before.Gone["b"]; len(before.Gone) != 2 || !b {
+		t.Errorf("what was read before changed with the next event: %v", before.Gone)
+	}
+	if _, b := e.Outstanding("k").Gone["b"]; !b || len(e.Outstanding("k").Gone) != 1 {
+		t.Errorf("after the first was seen: %v", e.Outstanding("k").Gone)
+	}
+	clock.Step(expectationLife + time.Nanosecond)
+	if len(e.Outstanding("k").Gone) != 0 {
+		t.Error("they are named after they stopped blocking")
+	}
+}
+
+// A status held back is of one object, and not of the next of its name; the
+// window counts from the first time.
+func TestHeldBackIsOfOneObject(t *testing.T) {
+	var h deferredStatuses
+	at := time.Unix(1, 0)
+	h.note("shop/web", "a", at)
+	h.note("shop/web", "a", at.Add(time.Second))
+	if got := h.of("shop/web", "a"); !got.Equal(at) {
+		t.Errorf("held since %v, want %v", got, at)
+	}
+	if !h.of("shop/web", "b").IsZero() || !h.of("shop/api", "a").IsZero() {
+		t.Error("another object is held back too")
+	}
+	h.forget("shop/web")
+	if !h.of("shop/web", "a").IsZero() {
+		t.Error("it is remembered after it went")
+	}
+}
+
+func TestExpectationsStopBlockingAfterFiveMinutes(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	e := NewExpectations(clock)
+	e.Expect("k", 1)
+	clock.Step(expectationLife)
+	if e.Outstanding("k").Creates != 1 {
+		t.Error("expired a moment too early")
+	}
+	clock.Step(time.Nanosecond)
+	if e.Outstanding("k").Creates != 0 {
+		t.Error("still blocks after five minutes")
+	}
+	if e.All()["k"].Creates != 1 {
+		t.Error("what was never seen is not shown any more")
+	}
+}

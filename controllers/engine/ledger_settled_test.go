@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+// A write that is unseen for five minutes is looked up live. If the live read
+// does not reach it either, a restore took it back, or its object is gone: it
+// must not be waited for any longer, nor supersede any other write.
+func TestLedgerBelievesALiveRead(t *testing.T) {
+	l, clock := newTestLedger()
+	write(l, "parent", "", "100")
+	write(l, "gone", "parent", "101")
+	clock.Step(echoLive)
+	asked := clock.Now()
+	clock.Step(time.Second)
+	write(l, "child", "parent", "70") // By the other loop, while the read is under way.
+	l.Confirmed("parent", asked, []Entry{
+		{UID: "parent", Resource: "replicasets", RV: "60"},
+		{UID: "child", Owner: "parent", Resource: "replicasets", RV: "65"},
+	})
+	waits := l.Pending("parent", at("59"), seenAt("59"), cachedAt("59"))
+	var written []string
+	for _, w := range waits {
+		written = append(written, w.Written)
+		if w.Overdue {
+			t.Errorf("%+v is overdue just after the live read", w)
+		}
+	}
+	if len(waits) != 2 || waits[0].Written != "60" || waits[1].Written != "70" {
+		t.Errorf("waits for %v, want 60 of the live read and 70 written since it began", written)
+	}
+	if l.guarded("parent", "60", func() {}) {
+		t.Error("a version that the restore took back supersedes a write")
+	}
+	if !l.guarded("child", "65", func() {}) {
+		t.Error("a write made during the live read no longer guards")
+	}
+}
+
+// An object can go while a write to it is under way: its delete event is
+// handled first, and no other will come.
+func TestLedgerSweepsWhatCameAfterTheDeleteEvent(t *testing.T) {
+	l, clock := newTestLedger()
+	l.Forget("late")
+	write(l, "late", "gone too", "100")
+	l.Pending("other", at("200"), seenAt("200"), cachedAt(""))
+	if len(l.All()) != 1 {
+		t.Fatal("a fresh write was swept")
+	}
+	clock.Step(echoLive)
+	write(l, "ahead", "", "300")
+	l.Pending("other", at("200"), seenAt("200"), cachedAt(""))
+	if len(l.All()) != 1 || len(l.last) != 1 || len(l.owned) != 0 {
+		t.Errorf("kept %+v and %v, want the write at 300 alone", l.All(), l.last)
+	}
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// KeyOf is the key of an object: namespace/name.
+func KeyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// WallTime is an instant as a snapshot keeps it. A monotonic reading does not
+// survive the record: a span decided on would be another one when it is decided
+// on again.
+func WallTime(t time.Time) time.Time { return t.UTC().Round(0) }
+
+// OwnerUID is that of an object's controller, "" where it has none.
+func OwnerUID(o metav1.Object) types.UID {
+	if ref := metav1.GetControllerOf(o); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+// SameRef reports whether two controller references name the same object; nil is none.
+func SameRef(a, b *metav1.OwnerReference) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID && a.Kind == b.Kind && a.Name == b.Name
+}
+
+// ControllerUID is the name of an index of objects by the UID of their controller.
+const ControllerUID = "controllerUID"
+
+// IndexController files an object under the UID of its controller.
+func IndexController(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, nil
+	}
+	if uid := OwnerUID(o); uid != "" {
+		return []string{string(uid)}, nil
+	}
+	return nil, nil
+}
+
+// Selecting asks the API server for everything that a selector matches. What selects
+// everything, or cannot be read, asks for all there is: the controller decides whose it is.
+func Selecting(s *metav1.LabelSelector) metav1.ListOptions {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return metav1.ListOptions{}
+	}
+	return metav1.ListOptions{LabelSelector: selector.String()}
+}
