@@ -134,7 +134,7 @@ func (p parent) liveRows() (rows []actingRow) {
 		rows = append(rows, p.row(section, name, func(s *scene) {
 			p.base(s)
 			live(s)
-			s.loop.Does().Unknown("shop/web")
+			s.loop.MarkUnresolved("shop/web")
 		}))
 	}
 	add("as in the cache", func(*scene) {})
@@ -192,8 +192,8 @@ func (p parent) deletionRows() (rows []actingRow) {
 			p.base(s)
 			s.have(webPod("x", p.kind), webPod("y", p.kind))
 			c.live(s)
-			s.loop.Does().(*replicaSetController).expect.Expect("shop/web", 0, "uid-x", "uid-y")
-			s.loop.Does().Unknown("shop/web")
+			s.loop.Expectations().Expect("shop/web", 0, "uid-x", "uid-y")
+			s.loop.MarkUnresolved("shop/web")
 		}))
 	}
 	return rows

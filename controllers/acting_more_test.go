@@ -175,7 +175,7 @@ func otherRows() (rows []actingRow) {
 	rows = append(rows, deploymentRow(section, "a Deployment that selects everything", all))
 	rows = append(rows, deploymentRow(section, "a Deployment that selects everything, after a lost reply", func(s *scene) {
 		all(s)
-		s.loop.Does().Unknown("shop/web")
+		s.loop.MarkUnresolved("shop/web")
 	}))
 	rows = append(rows, deploymentRow(section, "a Deployment that is not there", func(*scene) {}))
 	rows = append(rows, deploymentRow(section, "a Deployment that is paused", func(s *scene) {

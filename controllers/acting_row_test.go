@@ -233,7 +233,7 @@ func (s *scene) remembered() string {
 	for _, x := range s.loop.Waits().Expectations {
 		list = append(list, fmt.Sprintf("expects %d creations, %d deletions", x.Creates, x.Deletes))
 	}
-	if readsLive(s.loop, "shop/web") {
+	if s.loop.Unresolved("shop/web") {
 		list = append(list, "reads live next")
 	}
 	if !s.loop.HeldSince("shop/web", "uid-web").IsZero() {
@@ -242,15 +242,4 @@ func (s *scene) remembered() string {
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")
-}
-
-// readsLive reports whether the next sync of a key begins with a live read.
-func readsLive(l *engine.Loop, key string) bool {
-	switch b := l.Does().(type) {
-	case *deploymentController:
-		return b.unresolved.Has(key)
-	case *replicaSetController:
-		return b.unresolved.Has(key)
-	}
-	return false
 }

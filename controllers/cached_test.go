@@ -95,8 +95,8 @@ func TestUnreadableCaches(t *testing.T) {
 	caches := newCaches(t)
 	caches.deployments.deployments = unreadableDeployments{}
 	caches.replicaSets.owners = unreadable{caches.replicaSets.owners}
-	caches.deployments.unresolved.Add("shop/web")
-	caches.replicaSets.unresolved.Add("shop/web")
+	caches.deployments.MarkUnresolved("shop/web")
+	caches.replicaSets.MarkUnresolved("shop/web")
 	_, ofDeployment := caches.deployments.Observe(t.Context(), "shop/web")
 	_, ofReplicaSet := caches.replicaSets.Observe(t.Context(), "shop/web")
 	for loop, err := range map[string]error{"deployment": ofDeployment, "replicaset": ofReplicaSet} {
@@ -104,7 +104,7 @@ func TestUnreadableCaches(t *testing.T) {
 			t.Errorf("%s: %v, want what failed", loop, err)
 		}
 	}
-	if !caches.deployments.unresolved.Has("shop/web") || !caches.replicaSets.unresolved.Has("shop/web") {
+	if !caches.deployments.Unresolved("shop/web") || !caches.replicaSets.Unresolved("shop/web") {
 		t.Error("what is due for a live read is forgotten")
 	}
 }

@@ -171,12 +171,9 @@ func (b *timed) Observe(context.Context, string) (engine.Sync, error) {
 	return b, nil
 }
 
-func (*timed) Unknown(string) {}
-func (*timed) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
-	return nil, nil
-}
-func (b *timed) Core() decision.Core { return b }
-func (*timed) Now() time.Time        { return time.Time{} }
+func (*timed) Pending() []telemetry.EchoState { return nil }
+func (b *timed) Core() decision.Core          { return b }
+func (*timed) Now() time.Time                 { return time.Time{} }
 func (*timed) Do(context.Context, decision.Action) (decision.Outcome, decision.Learnt) {
 	return decision.Outcome{}, decision.Learnt{}
 }

@@ -55,7 +55,6 @@ type deploymentController struct {
 	templates   templates
 	sizes       unobservedSizes
 	progress    progress
-	unresolved  engine.Keys
 	wakes       wakeLimiter
 	changes     engine.Recent[objectChanges]
 }
@@ -150,7 +149,6 @@ func (b *deploymentController) forget(d *appsv1.Deployment) {
 
 func (b *deploymentController) forgetKey(key string) {
 	b.progress.forget(key)
-	b.unresolved.Forget(key)
 	b.wakes.forget(key)
 	b.changes.Forget(key)
 	b.ForgetKey(key)
@@ -338,5 +336,3 @@ func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment 
 	}
 	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))
 }
-
-func (b *deploymentController) Unknown(key string) { b.unresolved.Add(key) }

@@ -319,12 +319,12 @@ func (t *deploymentSync) patch(ctx context.Context, a decision.Action, body []by
 }
 
 // Pending is what the ledger holds for Deployments and their ReplicaSets.
-func (b *deploymentController) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
+func (b *deploymentController) Pending() []telemetry.EchoState {
 	var list []telemetry.EchoState
 	for _, e := range b.opts.Ledger.All() {
 		list = append(list, telemetry.EchoState{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: e.Since, Check: e.Check})
 	}
-	return list, nil
+	return list
 }
 
 // setDeploymentStatus fills in what is to be published, what others said in

@@ -52,11 +52,11 @@ func (b *deploymentController) Observe(ctx context.Context, key string) (engine.
 	if err != nil {
 		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if b.unresolved.Has(key) {
+	if b.Unresolved(key) {
 		if err := b.readLive(ctx, t); err != nil {
 			return nil, err
 		}
-		b.unresolved.Forget(key)
+		b.Resolved(key)
 	}
 	t.fill()
 	return t, nil
@@ -264,7 +264,7 @@ func (t *deploymentSync) echoes() []deployment.Echo {
 	for _, e := range t.controller.opts.Ledger.Pending(t.d.UID, t.controller.stores, t.seen, t.cached) {
 		list = append(list, deployment.Echo{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: engine.WallTime(e.Since), Check: engine.WallTime(e.Check)})
 		if e.Overdue {
-			t.controller.unresolved.Add(t.key)
+			t.controller.MarkUnresolved(t.key)
 		}
 	}
 	slices.SortFunc(list, func(a, b deployment.Echo) int { return strings.Compare(a.Object, b.Object) })

@@ -255,7 +255,7 @@ func TestPodEventsWakeReplicaSets(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			caches := newCaches(t)
 			caches.add(t, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "r", "1", labels, nil), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}})
-			e := caches.replicaSets.expect
+			e := caches.replicaSets.Expectations()
 			e.Expect("shop/web", 1, "p")
 			c.send(caches.replicaSets.podHandler())
 			if diff := cmp.Diff(c.want, queued(caches.replicaSets.Loop)); diff != "" {
@@ -303,11 +303,11 @@ func TestReadyPodsSetATimer(t *testing.T) {
 func TestReplacedReplicaSetForgetsTheOldOne(t *testing.T) {
 	caches := newCaches(t)
 	b := caches.replicaSets
-	b.expect.Expect("shop/web", 5)
+	b.Expectations().Expect("shop/web", 5)
 	b.opts.Ledger.Written(engine.Entry{UID: "old", Resource: resourceReplicaSets, RV: "9"})
 	old := &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "old", "1", nil, nil)}
 	b.ownerHandler().OnUpdate(old, &appsv1.ReplicaSet{ObjectMeta: lab.Object("web", "new", "2", nil, nil)})
-	if b.expect.Outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.All()) != 0 {
+	if b.Expectations().Outstanding("shop/web").Creates != 0 || len(b.opts.Ledger.All()) != 0 {
 		t.Error("expectations or writes of the old ReplicaSet are kept")
 	}
 	if diff := cmp.Diff([]string{"shop/web"}, queued(b.Loop)); diff != "" {
@@ -381,19 +381,19 @@ func TestGoneDeploymentLeavesNothing(t *testing.T) {
 	if len(b.opts.Ledger.All()) != 0 || b.opts.Managers.Len() != 0 {
 		t.Error("writes or managers of the old Deployment are kept")
 	}
-	b.unresolved.Add("shop/web")
+	b.MarkUnresolved("shop/web")
 	b.progress.note("shop/web", [4]int64{1}, b.now(), b.now())
 	b.wakes.delay("shop/web", b.now())
 	b.Hold("shop/web", "u", b.now())
 	caches.replicaSets.Hold("shop/web", "u", b.now())
-	caches.replicaSets.unresolved.Add("shop/web")
+	caches.replicaSets.MarkUnresolved("shop/web")
 	if _, err := b.Observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := caches.replicaSets.Observe(t.Context(), "shop/web"); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.progress.seen)+len(b.wakes.next) != 0 || b.unresolved.Has("shop/web") || caches.replicaSets.unresolved.Has("shop/web") ||
+	if len(b.progress.seen)+len(b.wakes.next) != 0 || b.Unresolved("shop/web") || caches.replicaSets.Unresolved("shop/web") ||
 		!b.HeldSince("shop/web", "u").IsZero() || !caches.replicaSets.HeldSince("shop/web", "u").IsZero() {
 		t.Error("a key that is gone is remembered")
 	}

@@ -178,7 +178,7 @@ func TestWaitsAreSorted(t *testing.T) {
 	caches := newCaches(t)
 	for _, name := range []string{"c", "a", "b"} {
 		caches.deployments.opts.Ledger.Written(engine.Entry{UID: types.UID(name), Resource: resourceDeployments, Object: "Deployment " + name, RV: "5"})
-		caches.replicaSets.expect.Expect("shop/"+name, 1)
+		caches.replicaSets.Expectations().Expect("shop/"+name, 1)
 	}
 	if name := caches.deployments.Name(); name != "deployment" {
 		t.Errorf("the loop is called %q", name)

@@ -27,9 +27,9 @@ func TestLostDeletesAreExpected(t *testing.T) {
 	}
 	c.add(t, rs, owned("alive", false), owned("ends", false), owned("went", false), owned("shown", true))
 	target := &replicaSetSync{controller: c.replicaSets, key: engine.KeyOf(rs), rs: rs}
-	c.replicaSets.expect.Expect(target.key, 0, "alive", "ends", "went", "shown", "forgotten")
+	c.replicaSets.Expectations().Expect(target.key, 0, "alive", "ends", "went", "shown", "forgotten")
 	c.replicaSets.settleDeletes(target, []corev1.Pod{*owned("alive", false), *owned("ends", true)})
-	left := c.replicaSets.expect.Outstanding(target.key).Gone
+	left := c.replicaSets.Expectations().Outstanding(target.key).Gone
 	_, ends := left["ends"]
 	_, went := left["went"]
 	if len(left) != 2 || !ends || !went {

@@ -27,14 +27,12 @@ import (
 // ReplicaSets and for what has their form.
 type replicaSetController struct {
 	*engine.Loop
-	opts       engine.Options
-	client     kubernetes.Interface
-	owners     owners
-	pods       cache.Indexer
-	stores     map[string]engine.Store
-	expect     *engine.Expectations
-	unresolved engine.Keys
-	changes    engine.Recent[*decision.RecentChange]
+	opts    engine.Options
+	client  kubernetes.Interface
+	owners  owners
+	pods    cache.Indexer
+	stores  map[string]engine.Store
+	changes engine.Recent[*decision.RecentChange]
 }
 
 // NewReplicaSet builds the ReplicaSet loop on shared informers, registers its
@@ -66,7 +64,6 @@ func keepPods(l *engine.Loop, client kubernetes.Interface, opts engine.Options, 
 			o.resource(): informer.GetStore(),
 			resourcePods: pods.Informer().GetStore(),
 		},
-		expect: engine.NewExpectations(opts.Clock),
 	}
 	l.Use(b)
 	if err := l.Register(o.resource(), informer, b.ownerHandler()); err != nil {
@@ -119,8 +116,6 @@ func (b *replicaSetController) ownerGone(rs *appsv1.ReplicaSet, tombstone bool) 
 
 // forgetKey drops what is remembered of a key whose object is gone.
 func (b *replicaSetController) forgetKey(key string) {
-	b.expect.Forget(key)
-	b.unresolved.Forget(key)
 	b.ForgetKey(key)
 	b.changes.Forget(key)
 }
@@ -163,7 +158,7 @@ func (b *replicaSetController) podAdded(pod *corev1.Pod, initial bool) {
 		return
 	}
 	if rs := b.resolve(pod.Namespace, ref); rs != nil {
-		b.expect.Created(engine.KeyOf(rs), 1)
+		b.Expectations().Created(engine.KeyOf(rs), 1)
 		b.Enqueue(engine.KeyOf(rs), cause)
 	}
 }
@@ -214,7 +209,7 @@ func (b *replicaSetController) podDeleted(pod *corev1.Pod, cause telemetry.Cause
 	if rs == nil {
 		return
 	}
-	b.expect.Deleted(engine.KeyOf(rs), pod.UID)
+	b.Expectations().Deleted(engine.KeyOf(rs), pod.UID)
 	b.Enqueue(engine.KeyOf(rs), cause)
 }
 
@@ -243,8 +238,6 @@ func (b *replicaSetController) resolve(namespace string, ref *metav1.OwnerRefere
 	}
 	return rs
 }
-
-func (b *replicaSetController) Unknown(key string) { b.unresolved.Add(key) }
 
 // readLive finds out what became of a write whose reply was lost: the caches
 // have to catch up with every pod that a live list shows.
@@ -288,9 +281,9 @@ func (b *replicaSetController) settleDeletes(t *replicaSetSync, live []corev1.Po
 			delete(waiting, live[i].UID)
 		}
 	}
-	for uid := range b.expect.Outstanding(t.key).Gone {
+	for uid := range b.Expectations().Outstanding(t.key).Gone {
 		if !waiting[uid] {
-			b.expect.Deleted(t.key, uid)
+			b.Expectations().Deleted(t.key, uid)
 		}
 	}
 }

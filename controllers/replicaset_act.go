@@ -150,7 +150,7 @@ func (t *replicaSetSync) create(ctx context.Context, a decision.Action) (decisio
 	if len(t.rs.Spec.Template.Labels) == 0 { // Nobody would find such a pod again.
 		return decision.Outcome{State: decision.Refused, Untried: a.Count, Failure: &decision.Failure{Reason: "Invalid", Message: "unable to create pods, no labels"}}, decision.Learnt{}
 	}
-	t.controller.expect.Expect(t.key, a.Count)
+	t.controller.Expectations().Expect(t.key, a.Count)
 	var all podResults
 	left := a.Count
 	for batch := int64(1); left > 0 && all.outcome.Failed == 0; batch *= 2 {
@@ -160,7 +160,7 @@ func (t *replicaSetSync) create(ctx context.Context, a decision.Action) (decisio
 	}
 	all.outcome.Untried = left
 	// What failed or was never tried will not be seen.
-	t.controller.expect.Created(t.key, a.Count-all.outcome.Done)
+	t.controller.Expectations().Created(t.key, a.Count-all.outcome.Done)
 	return all.sum(), decision.Learnt{NamespaceTerminating: all.terminating}
 }
 
@@ -200,7 +200,7 @@ func (t *replicaSetSync) delete(ctx context.Context, a decision.Action) decision
 	for _, v := range a.Victims {
 		uids = append(uids, types.UID(v.UID))
 	}
-	t.controller.expect.Expect(t.key, 0, uids...)
+	t.controller.Expectations().Expect(t.key, 0, uids...)
 	var all podResults
 	runAll(int64(len(a.Victims)), func(i int64) { t.deletePod(ctx, a.Victims[i], &all) })
 	return all.sum()
@@ -215,10 +215,10 @@ func (t *replicaSetSync) deletePod(ctx context.Context, v decision.Victim, all *
 	case err == nil:
 		all.deleted(v.Name)
 	case apierrors.IsNotFound(err):
-		t.controller.expect.Deleted(t.key, uid)
+		t.controller.Expectations().Deleted(t.key, uid)
 	default:
 		if !engine.OutcomeUnknown(err) { // Otherwise a live read tells whether it is still to come.
-			t.controller.expect.Deleted(t.key, uid)
+			t.controller.Expectations().Deleted(t.key, uid)
 		}
 		all.failed(fmt.Errorf(engine.NotDeleted+"%w", err))
 	}
@@ -272,14 +272,8 @@ func (t *replicaSetSync) Publish(ctx context.Context) decision.Outcome {
 	})
 }
 
-// Pending is what the ledger and the expectations hold.
-func (b *replicaSetController) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
-	var list []telemetry.ExpectationState
-	for key, x := range b.expect.All() {
-		list = append(list, telemetry.ExpectationState{Key: key, Creates: x.Creates, Deletes: x.Deletes, Since: x.Since, Expires: x.Expires})
-	}
-	return nil, list // The ledger is shared; the Deployment loop lists it.
-}
+// Pending is nothing: the ledger is shared, and the Deployment loop lists it.
+func (*replicaSetController) Pending() []telemetry.EchoState { return nil }
 
 // setReplicaSetStatus fills in what is to be published, what others said in
 // their very words.

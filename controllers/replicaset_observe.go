@@ -41,13 +41,13 @@ func (b *replicaSetController) Observe(ctx context.Context, key string) (engine.
 	if err != nil {
 		return nil, fmt.Errorf("read cache: %w", err)
 	}
-	if b.unresolved.Has(key) {
+	if b.Unresolved(key) {
 		if err := b.readLive(ctx, t); err != nil {
 			return nil, err
 		}
-		b.unresolved.Forget(key)
+		b.Resolved(key)
 	}
-	t.expect = b.expect.Outstanding(key)
+	t.expect = b.Expectations().Outstanding(key)
 	t.fill()
 	return t, nil
 }
@@ -131,7 +131,7 @@ func (t *replicaSetSync) echoes() []replicaset.Echo {
 	for _, e := range t.controller.opts.Ledger.Pending(t.rs.UID, t.controller.stores, t.seen, t.cached) {
 		list = append(list, replicaset.Echo{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: engine.WallTime(e.Since), Check: engine.WallTime(e.Check)})
 		if e.Overdue {
-			t.controller.unresolved.Add(t.key)
+			t.controller.MarkUnresolved(t.key)
 		}
 	}
 	slices.SortFunc(list, func(a, b replicaset.Echo) int { return strings.Compare(a.Object, b.Object) })

@@ -71,7 +71,7 @@ func TestEventsWakeReplicationControllers(t *testing.T) {
 			caches := newCaches(t)
 			b := caches.controllers
 			caches.add(t, rc("r", "1"))
-			b.expect.Expect("shop/web", 1, "uid-p")
+			b.Expectations().Expect("shop/web", 1, "uid-p")
 			if c.owner != nil {
 				c.owner(b.ownerHandler())
 			} else {
@@ -84,7 +84,7 @@ func TestEventsWakeReplicationControllers(t *testing.T) {
 			if len(c.want) > 0 && b.State().Queue.Keys[0].Causes[0].Kind != c.kind {
 				t.Errorf("woken by %+v, want %s", b.State().Queue.Keys[0].Causes, c.kind)
 			}
-			if got := b.expect.Outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
+			if got := b.Expectations().Outstanding("shop/web"); got.Creates != c.creates || got.Deletes != c.deletes {
 				t.Errorf("%d creates and %d deletes expected, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
 			}
 			if other := queued(caches.replicaSets.Loop); other != nil {
@@ -222,7 +222,7 @@ func TestReplicationControllerWithoutATemplate(t *testing.T) {
 	if sent := caches.controllers.client.(*fake.Clientset).Actions(); len(sent) != 0 {
 		t.Errorf("sent %v", sent)
 	}
-	if got := caches.controllers.expect.Outstanding("shop/web"); got.Creates != 0 {
+	if got := caches.controllers.Expectations().Outstanding("shop/web"); got.Creates != 0 {
 		t.Errorf("%d creations are waited for", got.Creates)
 	}
 }
@@ -248,7 +248,7 @@ func TestPanickingRequestsAreFailures(t *testing.T) {
 			if o.State != decision.Unknown || o.Failed != 1 || o.Failure.Reason != "Panic" {
 				t.Errorf("outcome %s, %d failed: %+v", o.State, o.Failed, o.Failure)
 			}
-			if got := caches.controllers.expect.Outstanding("shop/web"); got.Creates != 0 || got.Deletes != c.deletes {
+			if got := caches.controllers.Expectations().Outstanding("shop/web"); got.Creates != 0 || got.Deletes != c.deletes {
 				t.Errorf("%d creations and %d deletions are waited for", got.Creates, got.Deletes)
 			}
 		})

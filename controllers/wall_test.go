@@ -44,7 +44,7 @@ func TestSnapshotsHoldWallTimeAlone(t *testing.T) {
 	for uid, l := range map[types.UID]*engine.Loop{"d": caches.deployments.Loop, "r": caches.controllers.Loop} {
 		l.Hold("shop/web", uid, engine.WallTime(time.Now()))
 	}
-	caches.controllers.expect.Expect("shop/web", 2)
+	caches.controllers.Expectations().Expect("shop/web", 2)
 	observed, err := caches.deployments.Observe(t.Context(), "shop/web")
 	if err != nil {
 		t.Fatal(err)

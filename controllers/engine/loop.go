@@ -27,11 +27,8 @@ type Controller interface {
 	// Observe takes the snapshot of a key. It may do a live read where an
 	// earlier outcome is unknown, and reads caches otherwise.
 	Observe(ctx context.Context, key string) (Sync, error)
-	// Unknown notes that a write's outcome is unknown: the next observe of the
-	// key does a live read.
-	Unknown(key string)
-	// Pending is the state behind the debug pages.
-	Pending() ([]telemetry.EchoState, []telemetry.ExpectationState)
+	// Pending are the writes that the loop waits for, in no order, for the debug pages.
+	Pending() []telemetry.EchoState
 }
 
 // Sync is one sync of one key: its snapshot and the typed functions of its loop.
@@ -80,8 +77,10 @@ type Loop struct {
 	running          atomic.Bool
 	workers          atomic.Int64
 	recorder         record.EventRecorder
-	stranded         Keys // failed for want of an API server
+	stranded         keySet // failed for want of an API server
+	unresolved       keySet // of which a write's outcome is unknown
 	deferred         deferredStatuses
+	expect           *Expectations
 	unblocks         unblocker
 	namespaceWatcher *namespaceWatcher // nil for none
 }
@@ -110,6 +109,7 @@ type Settings struct {
 // New is what every constructor begins with. What it does is still to be told, by use.
 func New(of Settings, client kubernetes.Interface, opts Options) *Loop {
 	l := &Loop{name: of.Name, component: of.Component, limit: of.Tries, opts: opts.WithDefaults(), client: client}
+	l.expect = NewExpectations(l.opts.Clock)
 	l.queue = queue.New(queue.Options[string]{Name: of.Queue, Metrics: l.opts.Metrics, Clock: l.opts.Clock})
 	l.unblocks.client, l.unblocks.logger, l.unblocks.wake = l.opts.Metadata, l.opts.Logger, l.tryNow
 	return l
@@ -135,7 +135,24 @@ func (l *Loop) EnqueueAfter(key string, cause telemetry.Cause, after time.Durati
 }
 
 // ForgetKey drops what the loop remembers of a key whose object is gone.
-func (l *Loop) ForgetKey(key string) { l.deferred.forget(key) }
+func (l *Loop) ForgetKey(key string) {
+	l.expect.Forget(key)
+	l.unresolved.forget(key)
+	l.deferred.forget(key)
+}
+
+// Expectations are what the loop asked to be created and deleted, by key.
+func (l *Loop) Expectations() *Expectations { return l.expect }
+
+// Unresolved reports whether the outcome of a write of a key is unknown: then Observe does a
+// live read first, and says by Resolved that it did.
+func (l *Loop) Unresolved(key string) bool { return l.unresolved.has(key) }
+
+// MarkUnresolved has the next Observe of a key do a live read.
+func (l *Loop) MarkUnresolved(key string) { l.unresolved.add(key) }
+
+// Resolved notes that a live read was done.
+func (l *Loop) Resolved(key string) { l.unresolved.forget(key) }
 
 // HeldSince is since when the status of an object is held back, zero if it is not.
 func (l *Loop) HeldSince(key string, uid types.UID) time.Time { return l.deferred.of(key, uid) }
@@ -265,7 +282,10 @@ func (l *Loop) counted(s telemetry.QueueState) telemetry.QueueState {
 // holds up the workers.
 func (l *Loop) Waits() telemetry.LoopState {
 	s := telemetry.LoopState{Name: l.name, Mode: string(l.opts.Mode), Running: l.running.Load()}
-	s.Echoes, s.Expectations = l.controller.Pending()
+	s.Echoes = l.controller.Pending()
+	for key, x := range l.expect.All() {
+		s.Expectations = append(s.Expectations, telemetry.ExpectationState{Key: key, Creates: x.Creates, Deletes: x.Deletes, Since: x.Since, Expires: x.Expires})
+	}
 	sort.Slice(s.Echoes, func(i, j int) bool { return s.Echoes[i].Object < s.Echoes[j].Object })
 	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })
 	for _, c := range l.caches {

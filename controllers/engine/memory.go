@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Keys are keys of whose last sync something is still to be made good: a
+// keySet is keys of whose last sync something is still to be made good: a
 // write with an unknown outcome, or all of it where no API server served. The
 // zero value is ready.
-type Keys struct {
+type keySet struct {
 	mu   sync.Mutex
 	keys map[string]bool
 }
 
-// Add notes a key.
-func (l *Keys) Add(key string) {
+// add notes a key.
+func (l *keySet) add(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.keys == nil {
@@ -27,15 +27,15 @@ func (l *Keys) Add(key string) {
 	l.keys[key] = true
 }
 
-// Has reports whether a key was noted.
-func (l *Keys) Has(key string) bool {
+// has reports whether a key was noted.
+func (l *keySet) has(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.keys[key]
 }
 
-// Forget drops a key.
-func (l *Keys) Forget(key string) {
+// forget drops a key.
+func (l *keySet) forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.keys, key)
@@ -83,7 +83,7 @@ func (h *deferredStatuses) forget(key string) {
 }
 
 // take returns every key and leaves none.
-func (l *Keys) take() []string {
+func (l *keySet) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	keys := slices.Sorted(maps.Keys(l.keys))

@@ -22,7 +22,7 @@ import (
 // it says when the key is looked at again, and it never blocks.
 func (l *Loop) sync(ctx context.Context, w queue.Work[string], worker int) {
 	defer l.queue.Done(w.Key)
-	l.stranded.Forget(w.Key)
+	l.stranded.forget(w.Key)
 	namespace, name, _ := strings.Cut(w.Key, "/")
 	t := &telemetry.Trace{
 		Object:  telemetry.Object{Loop: l.name, Namespace: namespace, Name: name},
@@ -213,7 +213,7 @@ func (l *Loop) requeue(t *telemetry.Trace) {
 		return
 	}
 	if t.Result == telemetry.ResultUnknown {
-		l.controller.Unknown(key)
+		l.MarkUnresolved(key)
 	}
 	if t.Failure != nil && t.Failure.Terminal {
 		l.queue.Forget(key)
@@ -235,7 +235,7 @@ func (l *Loop) retry(t *telemetry.Trace) {
 	tries := int64(l.queue.NumRequeues(key)) + 1
 	t.Try = decision.Try{Number: tries, Limit: l.limit}
 	if t.Failure.Down() {
-		l.stranded.Add(key)
+		l.stranded.add(key)
 		if tries > outageTries {
 			l.retryDuringOutage(t)
 			return

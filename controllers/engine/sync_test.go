@@ -35,9 +35,9 @@ type script struct {
 	tellFunc   func() decision.Telling
 	packErr    error
 
-	rounds         int
-	done           []string
-	unresolvedKeys []string
+	rounds int
+	done   []string
+	loop   *Loop // that it was played by
 }
 
 func (s *script) Observe(context.Context, string) (Sync, error) {
@@ -47,12 +47,9 @@ func (s *script) Observe(context.Context, string) (Sync, error) {
 	s.rounds = 0
 	return s, nil
 }
-func (s *script) Unknown(key string) { s.unresolvedKeys = append(s.unresolvedKeys, key) }
-func (s *script) Pending() ([]telemetry.EchoState, []telemetry.ExpectationState) {
-	return nil, nil
-}
-func (s *script) Core() decision.Core { return s }
-func (s *script) Now() time.Time      { return time.Time{} }
+func (s *script) Pending() []telemetry.EchoState { return nil }
+func (s *script) Core() decision.Core            { return s }
+func (s *script) Now() time.Time                 { return time.Time{} }
 func (s *script) Decide() decision.Verdict {
 	s.rounds++
 	if s.decideFunc == nil {
@@ -96,6 +93,7 @@ func play(t *testing.T, s *script, limit int64, mode Mode, idle time.Duration) (
 		r := &lab.Recording{}
 		opts := Options{Mode: mode, Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.WithDefaults()
 		l := &Loop{name: "test", limit: limit, opts: opts, client: fake.NewClientset(), controller: s}
+		s.loop = l
 		l.queue = queue.New(queue.Options[string]{})
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAdded})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -315,7 +313,7 @@ func TestResults(t *testing.T) {
 			if again := len(traces) > 1; again != c.again {
 				t.Errorf("tried again = %v, want %v", again, c.again)
 			}
-			if asked := len(s.unresolvedKeys) > 0; asked != (c.outcome.State == decision.Unknown) {
+			if asked := s.loop.Unresolved("shop/web"); asked != (c.outcome.State == decision.Unknown) {
 				t.Errorf("asked for a live read = %v", asked)
 			}
 		})
