@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -30,16 +31,16 @@ func parents() []parent {
 		return func(name string) metav1.Object { return webPod(name, kind) }
 	}
 	return []parent{
-		{"deployment", kindDeployment, func() runtime.Object { return webDeployment() }, set},
-		{"replicaset", kindReplicaSet, func() runtime.Object { return setStatus(keeper(kindReplicaSet, 1), 1) }, pod(kindReplicaSet)},
-		{"replicationcontroller", kindReplicationController, func() runtime.Object { return setStatus(keeper(kindReplicationController, 1), 1) }, pod(kindReplicationController)},
+		{"deployment", family.KindDeployment, func() runtime.Object { return webDeployment() }, set},
+		{"replicaset", family.KindReplicaSet, func() runtime.Object { return setStatus(keeper(family.KindReplicaSet, 1), 1) }, pod(family.KindReplicaSet)},
+		{"replicationcontroller", family.KindReplicationController, func() runtime.Object { return setStatus(keeper(family.KindReplicationController, 1), 1) }, pod(family.KindReplicationController)},
 	}
 }
 
 // base is the parent at rest with what it needs.
 func (p parent) base(s *scene) {
 	s.have(p.of())
-	if p.kind == kindDeployment {
+	if p.kind == family.KindDeployment {
 		s.have(webSet(2, 3))
 		return
 	}
@@ -114,7 +115,7 @@ func (p parent) leftRows() (rows []actingRow) {
 	add("orphan being deleted", func() metav1.Object { return terminating(orphaned(p.child("x"))) }, nil)
 	add("orphan, while we are being deleted", func() metav1.Object { return orphaned(p.child("x")) }, func(o metav1.Object) { terminating(o) })
 	add("ours with other labels, while we are being deleted", func() metav1.Object { return relabelled(p.child("x")) }, func(o metav1.Object) { terminating(o) })
-	if p.kind != kindDeployment {
+	if p.kind != family.KindDeployment {
 		add("finished orphan", func() metav1.Object { return finished(orphaned(webPod("x", ""))) }, nil)
 		add("ours with other labels, finished", func() metav1.Object { return finished(relabelled(webPod("x", p.kind))) }, nil)
 	}
@@ -173,7 +174,7 @@ func at500(o metav1.Object) runtime.Object {
 
 // deletionRows are what a live list shows of pods whose deletion was asked for.
 func (p parent) deletionRows() (rows []actingRow) {
-	if p.kind == kindDeployment {
+	if p.kind == family.KindDeployment {
 		return nil
 	}
 	for _, c := range []struct {

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -70,8 +72,8 @@ func deploymentActs() []act {
 		}},
 		{name: "update replicaset, annotations", method: http.MethodPut, suffix: "/replicasets/web-2", arrange: func(s *scene) {
 			d, again := webDeployment(), webSet(2, 3)
-			d.Annotations[annotationRevision], d.Spec.MinReadySeconds = "4", 7
-			again.Annotations = map[string]string{annotationRevision: "2", annotationHistory: "1", annotationDesired: "3", annotationMax: "4", "kept": "yes"}
+			d.Annotations[deployments.AnnotationRevision], d.Spec.MinReadySeconds = "4", 7
+			again.Annotations = map[string]string{deployments.AnnotationRevision: "2", deployments.AnnotationHistory: "1", deployments.AnnotationDesired: "3", deployments.AnnotationMax: "4", "kept": "yes"}
 			s.have(d, webSet(4, 0), again)
 		}},
 		{name: "delete replicaset", method: http.MethodDelete, suffix: "/replicasets/web-0", arrange: func(s *scene) {
@@ -81,14 +83,14 @@ func deploymentActs() []act {
 		}},
 		{name: "update deployment, rollback", method: http.MethodPut, suffix: "/deployments/web", arrange: func(s *scene) {
 			d, old, now := webDeployment(), webSet(1, 0), webSet(2, 3)
-			d.Annotations[annotationRollback] = "1"
+			d.Annotations[deployments.AnnotationRollback] = "1"
 			d.Annotations["since"], now.Annotations["since"] = "revision 2", "revision 2"
 			old.Annotations["team"], old.Annotations["of"] = "green", "revision 1"
 			s.have(d, old, now)
 		}},
 		{name: "update deployment, rollback to nothing", method: http.MethodPut, suffix: "/deployments/web", arrange: func(s *scene) {
 			d := webDeployment()
-			d.Annotations[annotationRollback] = "7"
+			d.Annotations[deployments.AnnotationRollback] = "7"
 			s.have(d, webSet(1, 0), webSet(2, 3))
 		}},
 		{name: "adopt replicaset", method: http.MethodPatch, suffix: "/replicasets/web-1", arrange: func(s *scene) {
@@ -99,7 +101,7 @@ func deploymentActs() []act {
 		}},
 		{name: "status of a deployment", method: http.MethodPut, suffix: "/deployments/web/status", arrange: func(s *scene) {
 			d := webDeployment()
-			d.Generation, d.Annotations[annotationRevision] = 2, "1"
+			d.Generation, d.Annotations[deployments.AnnotationRevision] = 2, "1"
 			d.Status.Conditions = append(d.Status.Conditions, deploymentCondition("Custom", "Others", "is kept"))
 			s.have(d, webSet(1, 0), webSet(2, 3))
 		}},
@@ -144,7 +146,7 @@ func keeperActs(loop, kind string) []act {
 	}
 	for i := range acts {
 		acts[i].loop = loop
-		if kind == kindReplicationController {
+		if kind == family.KindReplicationController {
 			acts[i].name += " of a replicationcontroller"
 		}
 	}
@@ -162,10 +164,10 @@ func actingRows() (all []actingRow) {
 		a.loop = "deployment"
 		all = append(all, a.rows()...)
 	}
-	for _, a := range keeperActs("replicaset", kindReplicaSet) {
+	for _, a := range keeperActs("replicaset", family.KindReplicaSet) {
 		all = append(all, a.rows()...)
 	}
-	for _, a := range keeperActs("replicationcontroller", kindReplicationController) {
+	for _, a := range keeperActs("replicationcontroller", family.KindReplicationController) {
 		all = append(all, a.rows()...)
 	}
 	for _, rows := range [][]actingRow{claimRows(), nameRows(), guardRows(), holdRows(), eventRows(), otherRows(), watchRows()} {

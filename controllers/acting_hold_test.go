@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -56,7 +58,7 @@ func deploymentHoldRows() (rows []actingRow) {
 	})
 	add("one more, and a revision", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
-		d.Annotations[annotationRevision] = "1"
+		d.Annotations[deployments.AnnotationRevision] = "1"
 	})
 	add("one more, and minimum availability", func(s *scene, d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 		more(s, d, rs)
@@ -141,7 +143,7 @@ func (h *holding) owner(kind string) runtime.Object {
 		m.SetGeneration(h.generation)
 	}
 	if h.deployed {
-		m.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(kindDeployment, "top", "uid-top")})
+		m.SetOwnerReferences([]metav1.OwnerReference{*lab.OwnedBy(family.KindDeployment, "top", "uid-top")})
 	}
 	switch o := o.(type) {
 	case *appsv1.ReplicaSet:

@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -32,18 +34,18 @@ func nameRows() (rows []actingRow) {
 		rs.Spec.Template = actingTemplate(image, rs.Labels)
 		rs.OwnerReferences = nil
 		if owner != "" {
-			rs.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kindDeployment, "web", owner)}
+			rs.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(family.KindDeployment, "web", owner)}
 		}
 		return rs
 	}
 	d := webDeployment()
-	name := replicaSetName("web", templateHash(&d.Spec.Template, nil))
+	name := deployments.ReplicaSetName("web", deployments.TemplateHash(&d.Spec.Template, nil))
 	add("ours, of this template, not in the cache yet", func(s *scene) { s.server.Store(holder(name, "uid-web", "shop:v2")) })
 	add("ours, of another template", func(s *scene) { s.server.Store(holder(name, "uid-web", "shop:v3")) })
 	add("of an earlier Deployment of our name", func(s *scene) { s.server.Store(holder(name, "uid-earlier", "shop:v2")) })
 	add("nobody's", func(s *scene) { s.server.Store(holder(name, "", "shop:v2")) })
 	add("another's, and so is the next name", func(s *scene) {
-		next := replicaSetName("web", templateHash(&d.Spec.Template, new(int32(1))))
+		next := deployments.ReplicaSetName("web", deployments.TemplateHash(&d.Spec.Template, new(int32(1))))
 		s.server.Store(holder(name, "uid-earlier", "shop:v2"), holder(next, "uid-earlier", "shop:v2"))
 		s.server.On(http.MethodPost, "/replicasets", 1, lab.AnswerNamed("409 name taken").Reply)
 	})
@@ -59,7 +61,7 @@ func nameRows() (rows []actingRow) {
 func guardRows() (rows []actingRow) {
 	section := "superseded and conflicting"
 	newer := func(uid string) engine.Entry {
-		return engine.Entry{UID: types.UID("uid-" + uid), Resource: resourceReplicaSets, Object: "it", RV: "900"}
+		return engine.Entry{UID: types.UID("uid-" + uid), Resource: family.ResourceReplicaSets, Object: "it", RV: "900"}
 	}
 	two := func(s *scene) { s.have(webDeployment(), webSet(0, 1), webSet(1, 1), webSet(2, 3)) }
 	rows = append(rows, deploymentRow(section, "the other loop has written the second ReplicaSet meanwhile", func(s *scene) {
@@ -97,7 +99,7 @@ func guardRows() (rows []actingRow) {
 	rows = append(rows, deploymentRow(section, "the Deployment's own status was written meanwhile", func(s *scene) {
 		two(s)
 		s.server.On(http.MethodPut, "/replicasets/web-0", 0, func(w http.ResponseWriter, r *http.Request, take func() lab.Response) {
-			s.opts.Ledger.Written(engine.Entry{UID: "uid-web", Resource: resourceDeployments, Object: "it", RV: "900"})
+			s.opts.Ledger.Written(engine.Entry{UID: "uid-web", Resource: family.ResourceDeployments, Object: "it", RV: "900"})
 			lab.Taken(w, r, take)
 		})
 	}))
@@ -152,9 +154,9 @@ func eventRows() (rows []actingRow) {
 
 // tells has two syncs tell the same event, as the write between is refused.
 func (p parent) tells(s *scene) {
-	if p.kind == kindDeployment {
+	if p.kind == family.KindDeployment {
 		d := webDeployment()
-		d.Annotations[annotationRollback] = "7"
+		d.Annotations[deployments.AnnotationRollback] = "7"
 		s.have(d, webSet(2, 3))
 		s.server.On(http.MethodPut, "/deployments/web", 1, lab.AnswerNamed("422 invalid").Reply)
 		return
@@ -187,7 +189,7 @@ func otherRows() (rows []actingRow) {
 		d := webDeployment()
 		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 		pod := webPod("old", "")
-		pod.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kindReplicaSet, "web-1", "uid-web-1")}
+		pod.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(family.KindReplicaSet, "web-1", "uid-web-1")}
 		s.have(d, webSet(1, 0), terminating(pod))
 	}))
 	for _, p := range parents() {
@@ -230,7 +232,7 @@ func watchRows() (rows []actingRow) {
 		deployments[i].loop = "deployment"
 	}
 	add(deployments)
-	add(keeperActs("replicaset", kindReplicaSet))
-	add(keeperActs("replicationcontroller", kindReplicationController))
+	add(keeperActs("replicaset", family.KindReplicaSet))
+	add(keeperActs("replicationcontroller", family.KindReplicationController))
 	return rows
 }

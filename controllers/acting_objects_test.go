@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -32,12 +34,12 @@ func actingTemplate(image string, labels map[string]string) corev1.PodTemplateSp
 // webDeployment is a Deployment of three pods at rest, as far as its own status goes.
 func webDeployment() *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: actingMeta("web", "uid-web", "100", map[string]string{"app": "web"}), Spec: appsv1.DeploymentSpec{
-		Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: appWeb}, MinReadySeconds: 5,
-		Template: actingTemplate("shop:v2", appWeb), ProgressDeadlineSeconds: new(int32(600)), RevisionHistoryLimit: new(int32(10)),
+		Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: lab.AppWeb}, MinReadySeconds: 5,
+		Template: actingTemplate("shop:v2", lab.AppWeb), ProgressDeadlineSeconds: new(int32(600)), RevisionHistoryLimit: new(int32(10)),
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
 			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(1))}},
 	}}
-	d.Annotations = map[string]string{annotationRevision: "2", "team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
+	d.Annotations = map[string]string{deployments.AnnotationRevision: "2", "team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3, TerminatingReplicas: new(int32),
 		Conditions: []appsv1.DeploymentCondition{
 			deploymentCondition(appsv1.DeploymentAvailable, "MinimumReplicasAvailable", "Deployment has minimum availability."),
@@ -55,8 +57,8 @@ func deploymentCondition(kind appsv1.DeploymentConditionType, reason, message st
 func webSet(revision int, size int32) *appsv1.ReplicaSet {
 	name, hash := fmt.Sprint("web-", revision), fmt.Sprint("hash-", revision)
 	rs := &appsv1.ReplicaSet{ObjectMeta: actingMeta(name, "uid-"+name, fmt.Sprint(100+revision), map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: hash})}
-	rs.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kindDeployment, "web", "uid-web")}
-	rs.Annotations = map[string]string{annotationRevision: fmt.Sprint(revision), annotationDesired: "3", annotationMax: "4", "team": "red"}
+	rs.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(family.KindDeployment, "web", "uid-web")}
+	rs.Annotations = map[string]string{deployments.AnnotationRevision: fmt.Sprint(revision), deployments.AnnotationDesired: "3", deployments.AnnotationMax: "4", "team": "red"}
 	rs.Spec = appsv1.ReplicaSetSpec{Replicas: &size, MinReadySeconds: 5, Selector: &metav1.LabelSelector{MatchLabels: rs.Labels}, Template: actingTemplate(fmt.Sprint("shop:v", revision), rs.Labels)}
 	rs.Status = appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: size, FullyLabeledReplicas: size, ReadyReplicas: size, AvailableReplicas: size, TerminatingReplicas: new(int32)}
 	return rs
@@ -65,12 +67,12 @@ func webSet(revision int, size int32) *appsv1.ReplicaSet {
 // keeper is an owner of pods that wants some: a ReplicaSet or a ReplicationController.
 func keeper(kind string, want int32) runtime.Object {
 	m := actingMeta("web", "uid-web", "100", map[string]string{"app": "web"})
-	if kind == kindReplicationController {
-		rc := &corev1.ReplicationController{ObjectMeta: m, Spec: corev1.ReplicationControllerSpec{Replicas: &want, Selector: appWeb, Template: new(actingTemplate("shop:v2", appWeb))}}
+	if kind == family.KindReplicationController {
+		rc := &corev1.ReplicationController{ObjectMeta: m, Spec: corev1.ReplicationControllerSpec{Replicas: &want, Selector: lab.AppWeb, Template: new(actingTemplate("shop:v2", lab.AppWeb))}}
 		rc.Status = corev1.ReplicationControllerStatus{ObservedGeneration: 1}
 		return rc
 	}
-	rs := &appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &want, Selector: &metav1.LabelSelector{MatchLabels: appWeb}, Template: actingTemplate("shop:v2", appWeb)}}
+	rs := &appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &want, Selector: &metav1.LabelSelector{MatchLabels: lab.AppWeb}, Template: actingTemplate("shop:v2", lab.AppWeb)}}
 	rs.Status = appsv1.ReplicaSetStatus{ObservedGeneration: 1, TerminatingReplicas: new(int32)}
 	return rs
 }
@@ -92,7 +94,7 @@ func webPod(name, kind string) *corev1.Pod {
 	if kind != "" {
 		p.OwnerReferences = []metav1.OwnerReference{*lab.OwnedBy(kind, "web", "uid-web")}
 	}
-	if kind == kindReplicationController {
+	if kind == family.KindReplicationController {
 		p.OwnerReferences[0].APIVersion = "v1"
 	}
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: actingMade}}}

@@ -3,6 +3,7 @@ package controllers
 import (
 	"testing"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -17,7 +18,7 @@ func TestActingRestoresWhatWasDecidedOn(t *testing.T) {
 			s.cached(other)
 		},
 		"gone": func(s *scene) {
-			if err := s.caches.store(webSet(1, 0)).Delete(webSet(1, 0)); err != nil {
+			if err := s.caches.StoreOf(webSet(1, 0)).Delete(webSet(1, 0)); err != nil {
 				t.Error(err)
 			}
 		},
@@ -25,7 +26,7 @@ func TestActingRestoresWhatWasDecidedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, "deployment", lab.OverHTTP2)
 			d := webDeployment()
-			d.Annotations[annotationRollback] = "1"
+			d.Annotations[deployments.AnnotationRollback] = "1"
 			s.have(d, webSet(1, 0), webSet(2, 3))
 			target, err := s.loop.Does().Observe(t.Context(), "shop/web")
 			if err != nil {

@@ -16,8 +16,10 @@ import (
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 )
@@ -29,7 +31,7 @@ type scene struct {
 	server *lab.Server
 	clock  *testclock.FakeClock
 	opts   engine.Options
-	caches *caches
+	caches *lab.Caches
 	loop   *engine.Loop
 	record *lab.Recording
 }
@@ -76,15 +78,15 @@ func (s *scene) client(userAgent string) kubernetes.Interface {
 func (s *scene) build(loop string) {
 	client := s.client(userAgents[loop])
 	f := informers.NewSharedInformerFactory(client, 0)
-	s.caches = &caches{factory: f}
+	s.caches = &lab.Caches{Factory: f}
 	var err error
 	switch loop {
 	case "deployment":
-		s.loop, err = NewDeployment(s.t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
+		s.loop, err = deployments.New(s.t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
 	case "replicaset":
-		s.loop, err = NewReplicaSet(s.t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
+		s.loop, err = replicasets.New(s.t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
 	case "replicationcontroller":
-		s.loop, err = NewReplicationController(s.t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, s.opts)
+		s.loop, err = replicasets.NewReplicationController(s.t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, s.opts)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -110,7 +112,7 @@ func (s *scene) have(objects ...runtime.Object) {
 func (s *scene) cached(objects ...runtime.Object) {
 	s.t.Helper()
 	for _, o := range objects {
-		s.caches.add(s.t, o)
+		s.caches.Add(s.t, o)
 	}
 }
 

@@ -2,12 +2,10 @@ package controllers
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -46,23 +44,4 @@ func TestNamespaceEndWakesDeployments(t *testing.T) {
 		t.Error(err)
 	}
 	f.Shutdown()
-}
-
-// A pod that goes with its namespace wakes its Deployment, which tells who outlives it.
-func TestPodsGoWithTheirNamespace(t *testing.T) {
-	ends, lives := newCaches(t), newCaches(t)
-	ends.deployments.opts.Ledger.NoteTerminating("shop", time.Now()) // It has no Deployment yet that would be told.
-	for _, caches := range []*caches{ends, lives} {
-		caches.add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
-			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
-	}
-	gone := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
-	lives.deployments.podHandler().OnDelete(gone)
-	if keys := queued(lives.deployments.Loop); len(keys) > 0 {
-		t.Errorf("while its namespace lives, %v is woken", keys)
-	}
-	ends.deployments.podHandler().OnDelete(gone)
-	if keys := queued(ends.deployments.Loop); !slices.Equal(keys, []string{"shop/web"}) {
-		t.Errorf("when its namespace ends, %v is woken", keys)
-	}
 }

@@ -11,36 +11,39 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 )
 
 // A constructor that cannot add its indexes or its handlers says which, and of what.
 func TestConstructorsSayWhatTheyLack(t *testing.T) {
-	d, rs, rc, p := resourceDeployments, resourceReplicaSets, resourceReplicationControllers, resourcePods
+	d, rs, rc, p := family.ResourceDeployments, family.ResourceReplicaSets, family.ResourceReplicationControllers, family.ResourcePods
 	for _, c := range []struct {
 		loop, stopped string
 		indexes       []string // that are there already
 		want          string
 	}{
 		{"deployment", p, nil, "add index podController"},
-		{"deployment", p, []string{podController}, "watch pods"},
+		{"deployment", p, []string{family.PodController}, "watch pods"},
 		{"deployment", rs, nil, "add index controllerUID"},
 		{"deployment", rs, []string{engine.ControllerUID}, "add index orphanSets"},
-		{"deployment", rs, []string{engine.ControllerUID, orphanSets}, "watch replicasets"},
+		{"deployment", rs, []string{engine.ControllerUID, family.OrphanSets}, "watch replicasets"},
 		{"deployment", d, nil, "watch deployments"},
 		{"replicaset", rs, nil, "add index controllerUID"},
 		{"replicaset", rs, []string{engine.ControllerUID}, "watch replicasets"},
-		{"replicaset", p, []string{podController, cache.NamespaceIndex}, "add index podHash"},
-		{"replicaset", p, []string{podController, podHash, cache.NamespaceIndex}, "watch pods"},
+		{"replicaset", p, []string{family.PodController, cache.NamespaceIndex}, "add index podHash"},
+		{"replicaset", p, []string{family.PodController, "podHash", cache.NamespaceIndex}, "watch pods"},
 		{"replicationcontroller", rc, nil, "watch replicationcontrollers"},
 	} {
 		client := fake.NewClientset()
 		f := informers.NewSharedInformerFactory(client, 0)
-		deployments, sets, controllers, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods()
-		stopped := map[string]cache.SharedIndexInformer{d: deployments.Informer(), rs: sets.Informer(), rc: controllers.Informer(), p: pods.Informer()}[c.stopped]
+		ds, sets, controllers, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods()
+		stopped := map[string]cache.SharedIndexInformer{d: ds.Informer(), rs: sets.Informer(), rc: controllers.Informer(), p: pods.Informer()}[c.stopped]
 		for _, name := range c.indexes {
-			lab.Check(t, engine.AddIndex(stopped, name, indexPod))
+			lab.Check(t, engine.AddIndex(stopped, name, family.IndexPod))
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
@@ -48,11 +51,11 @@ func TestConstructorsSayWhatTheyLack(t *testing.T) {
 		var err error
 		switch c.loop {
 		case "deployment":
-			_, err = NewDeployment(t.Context(), deployments, sets, pods, client, engine.Options{})
+			_, err = deployments.New(t.Context(), ds, sets, pods, client, engine.Options{})
 		case "replicaset":
-			_, err = NewReplicaSet(t.Context(), sets, pods, client, engine.Options{})
+			_, err = replicasets.New(t.Context(), sets, pods, client, engine.Options{})
 		case "replicationcontroller":
-			_, err = NewReplicationController(t.Context(), controllers, pods, client, engine.Options{})
+			_, err = replicasets.NewReplicationController(t.Context(), controllers, pods, client, engine.Options{})
 		}
 		if got := fmt.Sprint(err); len(got) < len(c.want) || got[:len(c.want)] != c.want {
 			t.Errorf("%s without %s: %v, want an error that begins with %q", c.loop, c.stopped, err, c.want)
@@ -70,10 +73,9 @@ func TestIndexes(t *testing.T) {
 		index cache.IndexFunc
 		want  [3]string // of the pod that is owned, of the orphan, of what is no object
 	}{
-		{"pods by controller", indexPod, [3]string{"[shop/ReplicaSet/web-1/r]", "[shop]", "[]"}},
-		{"pods by hash", indexPodHash, [3]string{"[shop/h]", "[]", "[]"}},
+		{"pods by controller", family.IndexPod, [3]string{"[shop/ReplicaSet/web-1/r]", "[shop]", "[]"}},
 		{"by the UID of the controller", engine.IndexController, [3]string{"[r]", "[]", "[]"}},
-		{"orphans", indexOrphan, [3]string{"[]", "[shop]", "[]"}},
+		{"orphans", family.IndexOrphan, [3]string{"[]", "[shop]", "[]"}},
 	} {
 		for i, obj := range []any{owned, orphan, "?"} {
 			if got, err := c.index(obj); fmt.Sprint(got) != c.want[i] || err != nil {

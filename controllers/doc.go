@@ -1,17 +1,10 @@
-// Package controllers holds the effects of the loops: informers, the work
-// queue, observing, acting and publishing. It may not decide: every choice is
-// made by the pure packages below it, and recorded there.
+// Package controllers lists the loops of the program and holds what is said about all of them:
+// how they are built (DESIGN.md), their rules, questions and codes, and the tests that hold
+// the source to that. It has no code of any loop.
 //
-// A sync is four verbs, each done by one method of a turn:
-//
-//	observe  caches -> Snapshot, or a wait for the echo of our own last write
-//	decide   Snapshot -> Verdict (pure)
-//	act      the Verdict's actions, each under its own discipline
-//	settle   Snapshot and rounds -> Report (pure), then publish it
-//
-// One body serves ReplicaSets and ReplicationControllers, which are put into the
-// form of the former where they are read.
-//
-// Constructors register handlers and start nothing. Run starts the queue, the
-// event broadcaster and the workers, and returns after all of them have ended.
+//	engine               what is true of every loop
+//	deployment           decides for Deployments; deployment/effects observes and acts
+//	replicaset           decides for ReplicaSets and ReplicationControllers; replicaset/effects observes and acts
+//	family               what their objects are to each other
+//	diagnosis, rollingupdate, sim, agreement   are below and beside the deciding
 package controllers

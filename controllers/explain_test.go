@@ -13,7 +13,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -30,10 +32,10 @@ func TestExplainSeesWhatASyncSees(t *testing.T) {
 			Spec: appsv1.ReplicaSetSpec{Template: d.Spec.Template}}
 	}
 	by := func(uid types.UID) metav1.OwnerReference {
-		return *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: uid}, appsv1.SchemeGroupVersion.WithKind(kindDeployment))
+		return *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: uid}, appsv1.SchemeGroupVersion.WithKind(family.KindDeployment))
 	}
 	client := fake.NewClientset(d, set("own", by("d")), set("orphan"), set("foreign", by("other")))
-	trace, err := ExplainDeployment(t.Context(), client, "shop", "web", engine.Options{})
+	trace, err := deployments.Explain(t.Context(), client, "shop", "web", engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +51,13 @@ func TestExplainSeesWhatASyncSees(t *testing.T) {
 // What cannot be read is named, and nothing is explained.
 func TestExplainSaysWhatItCannotRead(t *testing.T) {
 	for _, c := range []struct{ verb, resource, want string }{
-		{"get", resourceDeployments, "read Deployment: no"},
-		{"list", resourceReplicaSets, "list ReplicaSets: no"},
-		{"list", resourcePods, "list pods: no"},
+		{"get", family.ResourceDeployments, "read Deployment: no"},
+		{"list", family.ResourceReplicaSets, "list ReplicaSets: no"},
+		{"list", family.ResourcePods, "list pods: no"},
 	} {
 		client := fake.NewClientset(lab.Deployment("web", "d", ""))
 		client.PrependReactor(c.verb, c.resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
-		if trace, err := ExplainDeployment(t.Context(), client, "shop", "web", engine.Options{}); trace != nil || err == nil || err.Error() != c.want {
+		if trace, err := deployments.Explain(t.Context(), client, "shop", "web", engine.Options{}); trace != nil || err == nil || err.Error() != c.want {
 			t.Errorf("%s %s: error %v, want %q", c.verb, c.resource, err, c.want)
 		}
 	}
@@ -72,7 +74,7 @@ func TestExplainKnowsOfATerminatingNamespace(t *testing.T) {
 		if ends {
 			ns.DeletionTimestamp = &metav1.Time{Time: lab.At}
 		}
-		trace, err := ExplainDeployment(t.Context(), fake.NewClientset(ns, d), "shop", "web", engine.Options{})
+		trace, err := deployments.Explain(t.Context(), fake.NewClientset(ns, d), "shop", "web", engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,14 +11,15 @@ import (
 
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 	"github.com/loopscope/loopscope/telemetry"
 )
 
@@ -26,16 +27,16 @@ import (
 func construct(t *testing.T, ctx context.Context, client kubernetes.Interface, f informers.SharedInformerFactory, opts engine.Options) []*engine.Loop {
 	t.Helper()
 	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	deployments, sets, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods()
-	d, err := NewDeployment(ctx, deployments, sets, pods, client, opts)
+	ds, sets, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods()
+	d, err := deployments.New(ctx, ds, sets, pods, client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs, err := NewReplicaSet(ctx, sets, pods, client, opts)
+	rs, err := replicasets.New(ctx, sets, pods, client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc, err := NewReplicationController(ctx, f.Core().V1().ReplicationControllers(), pods, client, opts)
+	rc, err := replicasets.NewReplicationController(ctx, f.Core().V1().ReplicationControllers(), pods, client, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 		client kubernetes.Interface
 		synced bool
 	}{
-		{"with caches and work to do", fake.NewClientset(lab.Deployment("web", "d", "RollingUpdate"), controllerNamed("web", "r", "1", 3)), true},
+		{"with caches and work to do", fake.NewClientset(lab.Deployment("web", "d", "RollingUpdate"), lab.ReplicationController("web", "r", "1", 3)), true},
 		{"with no API server", refused, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,46 +152,5 @@ func until(t *testing.T, what string, check func() error) {
 		case <-deadline:
 			t.Fatalf("%s: %v", what, err)
 		}
-	}
-}
-
-// [C-2]: the switches are read at every use.
-func TestSwitchesAreReadAtUse(t *testing.T) {
-	on := true
-	is := func() bool { return on }
-	caches := newCachesWith(t, engine.Options{TerminatingReplicas: is, PodDeletionCost: is})
-	caches.add(t, controllerNamed("web", "r", "8", 3), lab.Deployment("web", "d", "RollingUpdate"))
-	for _, want := range []bool{true, false, true} {
-		on = want
-		d, err := caches.deployments.Observe(t.Context(), "shop/web")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := turnOf(t, caches).s
-		if s.CountTerminating != want || s.DeletionCost != want || d.(*deploymentSync).s.CountTerminating != want {
-			t.Errorf("switched to %v: terminating %v, cost %v, terminating of the Deployment %v", want, s.CountTerminating, s.DeletionCost, d.(*deploymentSync).s.CountTerminating)
-		}
-	}
-}
-
-// What a loop waits for is listed in order, with the version that each cache has.
-func TestWaitsAreSorted(t *testing.T) {
-	caches := newCaches(t)
-	for _, name := range []string{"c", "a", "b"} {
-		caches.deployments.opts.Ledger.Written(engine.Entry{UID: types.UID(name), Resource: resourceDeployments, Object: "Deployment " + name, RV: "5"})
-		caches.replicaSets.Expectations().Expect("shop/"+name, 1)
-	}
-	if name := caches.deployments.Name(); name != "deployment" {
-		t.Errorf("the loop is called %q", name)
-	}
-	echoes, expectations := "", ""
-	for _, e := range caches.deployments.Waits().Echoes {
-		echoes += e.Object + " " + e.Written + ", "
-	}
-	for _, e := range caches.replicaSets.Waits().Expectations {
-		expectations += e.Key + ", "
-	}
-	if echoes != "Deployment a 5, Deployment b 5, Deployment c 5, " || expectations != "shop/a, shop/b, shop/c, " {
-		t.Errorf("%s; %s", echoes, expectations)
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 )
 
 // BenchmarkObserve observes an owner of 500 pods, each of which says why it waits.
@@ -25,11 +27,11 @@ func BenchmarkObserve(b *testing.B) {
 	}
 	client := answering(field, replies["taken"])
 	f := informers.NewSharedInformerFactory(client, 0)
-	r, err := NewReplicaSet(b.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, engine.Options{})
+	r, err := replicasets.New(b.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, engine.Options{})
 	lab.Check(b, err)
-	d, err := NewDeployment(b.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, engine.Options{})
+	d, err := deployments.New(b.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, engine.Options{})
 	lab.Check(b, err)
-	stores := (&caches{factory: f}).store
+	stores := (&lab.Caches{Factory: f}).StoreOf
 	for _, o := range field.objects() {
 		if _, is := o.(*corev1.ReplicationController); !is {
 			lab.Check(b, cache.Store(stores(o)).Add(o))

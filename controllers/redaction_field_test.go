@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
+	"github.com/loopscope/loopscope/controllers/family"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 )
 
@@ -32,15 +34,15 @@ type field struct {
 func rollout() *field {
 	app := func() map[string]string { return map[string]string{"app": "web"} }
 	d := lab.Deployment("web", "d-1", appsv1.RollingUpdateDeploymentStrategyType)
-	d.Generation, d.Spec.Replicas, d.Annotations = 7, new(int32(3)), map[string]string{annotationRevision: "2"}
+	d.Generation, d.Spec.Replicas, d.Annotations = 7, new(int32(3)), map[string]string{deployments.AnnotationRevision: "2"}
 	d.Spec.Template = *lab.Template(app(), "")
 	d.Spec.ProgressDeadlineSeconds = new(int32(600))
 	f := &field{d: d}
 	for i, image := range []string{"web:1", ""} {
 		name := fmt.Sprintf("web-%d", i+1)
-		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, "r-"+name, "1", app(), lab.OwnedBy(kindDeployment, "web", "d-1"))}
+		rs := &appsv1.ReplicaSet{ObjectMeta: lab.Object(name, "r-"+name, "1", app(), lab.OwnedBy(family.KindDeployment, "web", "d-1"))}
 		rs.Spec = appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: app()}, Template: *lab.Template(app(), image)}
-		rs.Annotations = map[string]string{annotationRevision: fmt.Sprint(i + 1), annotationDesired: "3", annotationMax: "4"}
+		rs.Annotations = map[string]string{deployments.AnnotationRevision: fmt.Sprint(i + 1), deployments.AnnotationDesired: "3", deployments.AnnotationMax: "4"}
 		rs.CreationTimestamp = metav1.Unix(int64(1000+i), 0)
 		f.sets = append(f.sets, rs)
 	}
@@ -57,9 +59,9 @@ func rollout() *field {
 	}
 	for i, status := range waits {
 		name := fmt.Sprintf("web-2-%d", i)
-		f.pods = append(f.pods, &corev1.Pod{ObjectMeta: lab.Object(name, "p-"+name, "1", app(), lab.OwnedBy(kindReplicaSet, "web-2", "r-web-2")), Status: status})
+		f.pods = append(f.pods, &corev1.Pod{ObjectMeta: lab.Object(name, "p-"+name, "1", app(), lab.OwnedBy(family.KindReplicaSet, "web-2", "r-web-2")), Status: status})
 	}
-	p := &corev1.Pod{ObjectMeta: lab.Object("old-1", "p-old-1", "1", map[string]string{"app": "old"}, lab.OwnedBy(kindReplicationController, "old", "rc-1"))}
+	p := &corev1.Pod{ObjectMeta: lab.Object("old-1", "p-old-1", "1", map[string]string{"app": "old"}, lab.OwnedBy(family.KindReplicationController, "old", "rc-1"))}
 	f.pods = append(f.pods, p)
 	return f
 }
@@ -127,7 +129,7 @@ var situations = map[string]func(*field){
 	"first rollout": func(f *field) { f.sets = f.sets[:1] },
 	"same template": func(f *field) { f.sets[1].Spec.Template = *f.d.Spec.Template.DeepCopy() },
 	"paused":        func(f *field) { f.d.Spec.Paused = true },
-	"rollback":      func(f *field) { f.d.Annotations[annotationRollback] = "1" },
+	"rollback":      func(f *field) { f.d.Annotations[deployments.AnnotationRollback] = "1" },
 	"orphans": func(f *field) {
 		for _, rs := range f.sets {
 			rs.OwnerReferences = nil
@@ -217,7 +219,7 @@ func (f *field) get(resource, name string) runtime.Object {
 
 func (f *field) list(resource string) runtime.Object {
 	switch resource {
-	case resourceReplicaSets:
+	case family.ResourceReplicaSets:
 		list := &appsv1.ReplicaSetList{}
 		for _, rs := range f.sets {
 			list.Items = append(list.Items, *rs)
@@ -235,12 +237,12 @@ func (f *field) list(resource string) runtime.Object {
 func resourceOf(o runtime.Object) string {
 	switch o.(type) {
 	case *appsv1.Deployment:
-		return resourceDeployments
+		return family.ResourceDeployments
 	case *appsv1.ReplicaSet:
-		return resourceReplicaSets
+		return family.ResourceReplicaSets
 	case *corev1.ReplicationController:
-		return resourceReplicationControllers
+		return family.ResourceReplicationControllers
 	default:
-		return resourcePods
+		return family.ResourcePods
 	}
 }

@@ -19,8 +19,10 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/otlp"
@@ -51,11 +53,11 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 	f := informers.NewSharedInformerFactory(client, 0)
 	opts := engine.Options{Clock: clock, Recorder: journal, Managers: changes.NewManagers(), Logger: slog.New(slog.NewJSONHandler(&run.out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	opts.Ledger, opts.Events = engine.NewLedger(clock), record.NewFakeRecorder(1000)
-	d, err := NewDeployment(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
+	d, err := deployments.New(t.Context(), f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	lab.Check(t, err)
-	r, err := NewReplicaSet(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
+	r, err := replicasets.New(t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, opts)
 	lab.Check(t, err)
-	rc, err := NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, opts)
+	rc, err := replicasets.NewReplicationController(t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, opts)
 	lab.Check(t, err)
 	run.loops = []*engine.Loop{d, r, rc}
 	for _, l := range run.loops {
@@ -66,7 +68,7 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 		_, err := opts.Managers.Strip(o)
 		lab.Check(t, err)
 	}
-	stores := (&caches{factory: f}).store
+	stores := (&lab.Caches{Factory: f}).StoreOf
 	for i, o := range now {
 		lab.Check(t, stores(o).Add(o))
 		run.tell(func(h cache.ResourceEventHandler) { h.OnAdd(o, false) })
@@ -92,14 +94,8 @@ func observeAll(t testing.TB, before, after *field, reply string) string {
 // tell gives an event to every handler, as informers do; each ignores what is not for it.
 func (run *laboratory) tell(event func(cache.ResourceEventHandler)) {
 	for _, l := range run.loops {
-		switch b := l.Does().(type) {
-		case *deploymentController:
-			event(b.deploymentHandler())
-			event(b.replicaSetHandler())
-			event(b.podHandler())
-		case *replicaSetController:
-			event(b.ownerHandler())
-			event(b.podHandler())
+		for _, h := range l.Handlers() {
+			event(h)
 		}
 	}
 }
@@ -193,7 +189,7 @@ func (uncounted) SpansFailed(int)      {}
 func (uncounted) SyncsMissed(_ uint64) {}
 
 func (run *laboratory) explain(client *fake.Clientset) {
-	trace, err := ExplainDeployment(run.t.Context(), client, "shop", "web", engine.Options{})
+	trace, err := deployments.Explain(run.t.Context(), client, "shop", "web", engine.Options{})
 	lab.Check(run.t, err)
 	run.keep(trace)
 	run.out.WriteString(trace.Sentence.At(trace.Ended))

@@ -1,10 +1,31 @@
 package controllers
 
 import (
-	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/replicaset"
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
+	"github.com/loopscope/loopscope/controllers/engine"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// Loops are the loops of this program: a new one is its own package and a line here.
-var Loops = decision.Loops{deployment.Loop, replicaset.Loop, replicaset.ControllerLoop}
+// Registered are the loops of this program: a new one is its own rooms and a line here. They
+// are built in this order.
+var Registered = []engine.Registration{deployments.Registered, replicasets.Registered, replicasets.RegisteredControllers}
+
+// Loops are how those loops are kept and shown.
+var Loops = func() decision.Loops {
+	var list decision.Loops
+	for _, r := range Registered {
+		list = append(list, r.Loop)
+	}
+	return list
+}()
+
+// Explained is the loop whose objects can be read from a cluster and explained.
+var Explained = func() engine.Registration {
+	for _, r := range Registered {
+		if r.Explain != nil {
+			return r
+		}
+	}
+	return engine.Registration{}
+}()

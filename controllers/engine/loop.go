@@ -312,6 +312,16 @@ func (l *Loop) Register(resource string, informer cache.SharedIndexInformer, h c
 	return nil
 }
 
+// Handlers are what informers call for the loop, for somebody who brings events himself;
+// each passes over what is not for it.
+func (l *Loop) Handlers() []cache.ResourceEventHandler {
+	list := make([]cache.ResourceEventHandler, 0, len(l.caches))
+	for _, c := range l.caches {
+		list = append(list, c.events)
+	}
+	return list
+}
+
 // AddIndex adds an index that another loop may have added before.
 func AddIndex(informer cache.SharedIndexInformer, name string, f cache.IndexFunc) error {
 	if _, have := informer.GetIndexer().GetIndexers()[name]; have {

@@ -40,7 +40,7 @@ type Options struct {
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
 	Listener net.Listener
-	// Workers is the number of syncs each loop runs at once. Default 5.
+	// Workers is the number of syncs each loop runs at once. Default: each loop's own, 5.
 	Workers int
 	// QPS and Burst bound each loop's client. Defaults 20 and 30, as upstream.
 	QPS   float32
@@ -69,9 +69,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Listen == "" {
 		o.Listen = DefaultListen
-	}
-	if o.Workers == 0 {
-		o.Workers = 5
 	}
 	if o.QPS == 0 {
 		o.QPS = 20
@@ -127,7 +124,7 @@ func New(opts Options) (*App, error) {
 		return nil, errors.New("app: Options.Config is required")
 	}
 	opts = opts.withDefaults()
-	if opts.Workers < 1 {
+	if opts.Workers < 0 {
 		return nil, fmt.Errorf("app: %d workers given, at least 1 is needed", opts.Workers)
 	}
 	listener, err := listen(opts)
@@ -256,7 +253,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.background(ctx, "watch of the API server", a.cluster.probe)
 	a.background(ctx, "informers", a.cluster.informers)
 	for _, l := range a.cluster.loops {
-		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error { return l.Run(ctx, a.opts.Workers) })
+		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error { return l.Run(ctx, l.workers) })
 	}
 	return nil
 }

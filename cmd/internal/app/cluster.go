@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,13 +38,19 @@ const (
 // cluster is everything that talks to the API server.
 type cluster struct {
 	factory informers.SharedInformerFactory
-	loops   []*engine.Loop
+	loops   []running
 	health  rest.Interface
 	reads   kubernetes.Interface // for what somebody asks to see
 
 	mu      sync.Mutex
 	state   outages
 	answers chan struct{} // closes after the next probe that succeeds
+}
+
+// running is a loop, and how many syncs it runs at once.
+type running struct {
+	*engine.Loop
+	workers int
 }
 
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*cluster, error) {
@@ -97,30 +104,17 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 
 func (c *cluster) build(opts Options, m *metrics.Metrics, o engine.Options) error {
 	ctx := context.Background() // Constructors start nothing that would outlive them.
-	deployments, replicaSets, pods := c.factory.Apps().V1().Deployments(), c.factory.Apps().V1().ReplicaSets(), c.factory.Core().V1().Pods()
-	own, err := client(opts, m, "deployment-controller")
-	if err != nil {
-		return err
+	for _, r := range controllers.Registered {
+		own, err := client(opts, m, r.Settings.Component)
+		if err != nil {
+			return err
+		}
+		l, err := r.New(ctx, engine.Needs{Informers: c.factory, Client: own, Options: o})
+		if err != nil {
+			return fmt.Errorf("%s loop: %w", r.Settings.Name, err)
+		}
+		c.loops = append(c.loops, running{l, cmp.Or(opts.Workers, r.Workers)})
 	}
-	d, err := controllers.NewDeployment(ctx, deployments, replicaSets, pods, own, o)
-	if err != nil {
-		return fmt.Errorf("deployment loop: %w", err)
-	}
-	if own, err = client(opts, m, "replicaset-controller"); err != nil {
-		return err
-	}
-	rs, err := controllers.NewReplicaSet(ctx, replicaSets, pods, own, o)
-	if err != nil {
-		return fmt.Errorf("replicaset loop: %w", err)
-	}
-	if own, err = client(opts, m, "replication-controller"); err != nil {
-		return err
-	}
-	rc, err := controllers.NewReplicationController(ctx, c.factory.Core().V1().ReplicationControllers(), pods, own, o)
-	if err != nil {
-		return fmt.Errorf("replicationcontroller loop: %w", err)
-	}
-	c.loops = []*engine.Loop{d, rs, rc}
 	return nil
 }
 

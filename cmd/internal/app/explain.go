@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/controllers"
-	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -23,7 +22,7 @@ import (
 )
 
 // Explained is the loop whose objects Explain reads from a cluster.
-var Explained = deployment.Loop.Name
+var Explained = controllers.Explained.Loop.Name
 
 // checkWithin is how long a cluster may take to answer a first question.
 const checkWithin = 10 * time.Second
@@ -73,7 +72,7 @@ func Explain(ctx context.Context, config *rest.Config, namespace, name, version 
 	if err != nil {
 		return nil, err
 	}
-	t, err := controllers.ExplainDeployment(ctx, c, namespace, name, engine.Options{})
+	t, err := controllers.Explained.Explain(ctx, c, namespace, name, engine.Options{})
 	switch {
 	case err == nil:
 		return t, nil

@@ -210,17 +210,18 @@ func runLoops(t testing.TB, p *plane, journal *telemetry.Journal) (stop func()) 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := informers.NewSharedInformerFactory(p, 0)
-	deployments, sets, pods := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods()
 	opts := engine.Options{Recorder: journal, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
-	d, dErr := controllers.NewDeployment(ctx, deployments, sets, pods, p, opts)
-	rs, rsErr := controllers.NewReplicaSet(ctx, sets, pods, p, opts)
-	rc, rcErr := controllers.NewReplicationController(ctx, f.Core().V1().ReplicationControllers(), pods, p, opts)
-	if err := errors.Join(dErr, rsErr, rcErr); err != nil {
-		t.Fatal(err)
+	var loops []*engine.Loop
+	for _, r := range controllers.Registered {
+		l, err := r.New(ctx, engine.Needs{Informers: f, Client: p, Options: opts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loops = append(loops, l)
 	}
 	f.StartWithContext(ctx)
 	var group sync.WaitGroup
-	for _, l := range []*engine.Loop{d, rs, rc} {
+	for _, l := range loops {
 		group.Go(func() {
 			if err := l.Run(ctx, 2); err != nil {
 				t.Error(err)

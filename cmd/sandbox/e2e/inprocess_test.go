@@ -10,8 +10,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/loopscope/loopscope/controllers"
+	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
+	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
 	"github.com/loopscope/loopscope/telemetry/changes"
 )
 
@@ -36,12 +37,12 @@ func runLoops(t *testing.T, config *rest.Config, see cache.TransformFunc) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(both))
 	options := engine.Options{Managers: managers, Ledger: engine.NewLedger(clock.RealClock{}), Signature: "loopscope"}
 	ctx, cancel := context.WithCancel(context.Background())
-	deployments, sets, pods := factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods()
-	d, err := controllers.NewDeployment(ctx, deployments, sets, pods, client, options)
+	ds, sets, pods := factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods()
+	d, err := deployments.New(ctx, ds, sets, pods, client, options)
 	if err != nil {
 		t.Fatalf("deployment loop: %v", err)
 	}
-	r, err := controllers.NewReplicaSet(ctx, sets, pods, client, options)
+	r, err := replicasets.New(ctx, sets, pods, client, options)
 	if err != nil {
 		t.Fatalf("replicaset loop: %v", err)
 	}

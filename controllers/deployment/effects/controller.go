@@ -1,0 +1,335 @@
+package effects
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/changes"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// deploymentTries is how often a failing Deployment is tried before it is
+// dropped until something changes ([W-2]).
+const deploymentTries = 15
+
+// settings are the names of the loop and of its parts.
+var settings = engine.Settings{Name: deployment.Loop.Name, Component: "deployment-controller", Queue: "deployment", Tries: deploymentTries}
+
+// Registered is the Deployment loop as a program runs it.
+var Registered = engine.Registration{
+	Loop: deployment.Loop, Settings: settings, Workers: engine.DefaultWorkers, Explain: Explain,
+	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
+		apps := n.Informers.Apps().V1()
+		return New(ctx, apps.Deployments(), apps.ReplicaSets(), n.Informers.Core().V1().Pods(), n.Client, n.Options)
+	},
+}
+
+// deploymentController is the Deployment loop's part of a Loop.
+type deploymentController struct {
+	*engine.Loop
+	opts        engine.Options
+	client      kubernetes.Interface
+	deployments appslisters.DeploymentLister
+	replicaSets appslisters.ReplicaSetLister
+	owned       cache.Indexer // ReplicaSets by controller
+	pods        cache.Indexer
+	stores      map[string]engine.Store
+	templates   templates
+	sizes       unobservedSizes
+	progress    progress
+	wakes       wakeLimiter
+	changes     engine.Recent[objectChanges]
+}
+
+// New builds the Deployment loop on shared informers, registers its
+// handlers and starts nothing. The informers may be started before Run.
+func New(_ context.Context, deployments appsinformers.DeploymentInformer, replicaSets appsinformers.ReplicaSetInformer, pods coreinformers.PodInformer, client kubernetes.Interface, opts engine.Options) (*engine.Loop, error) {
+	opts = opts.WithDefaults()
+	l := engine.New(settings, client, opts)
+	if err := engine.AddIndex(pods.Informer(), family.PodController, family.IndexPod); err != nil {
+		return nil, err
+	}
+	if err := engine.AddIndex(replicaSets.Informer(), engine.ControllerUID, engine.IndexController); err != nil {
+		return nil, err
+	}
+	if err := engine.AddIndex(replicaSets.Informer(), family.OrphanSets, family.IndexOrphan); err != nil {
+		return nil, err
+	}
+	b := &deploymentController{
+		Loop:        l,
+		opts:        opts,
+		client:      client,
+		deployments: deployments.Lister(),
+		replicaSets: replicaSets.Lister(),
+		owned:       replicaSets.Informer().GetIndexer(),
+		pods:        pods.Informer().GetIndexer(),
+		stores: map[string]engine.Store{
+			family.ResourceDeployments: deployments.Informer().GetStore(),
+			family.ResourceReplicaSets: replicaSets.Informer().GetStore(),
+		},
+	}
+	l.Use(b)
+	l.WatchNamespaces(b.namespaceTerminates)
+	if err := l.Register(family.ResourceDeployments, deployments.Informer(), b.deploymentHandler()); err != nil {
+		return nil, err
+	}
+	if err := l.Register(family.ResourceReplicaSets, replicaSets.Informer(), b.replicaSetHandler()); err != nil {
+		return nil, err
+	}
+	return l, l.Register(family.ResourcePods, pods.Informer(), b.podHandler())
+}
+
+func (b *deploymentController) now() time.Time { return b.opts.Clock.Now() }
+
+// namespaceTerminates enqueues the Deployments of a namespace that is being deleted: they do not
+// hear of it otherwise, as nothing of theirs changes.
+func (b *deploymentController) namespaceTerminates(namespace string) {
+	list, _ := b.deployments.Deployments(namespace).List(labels.Everything()) // A lister over a cache does not fail.
+	for _, d := range list {
+		b.Enqueue(engine.KeyOf(d), telemetry.Cause{Kind: telemetry.CauseModified, At: b.now(), Object: "Namespace " + namespace,
+			Fields: []decision.Change{{Field: "metadata.deletionTimestamp", To: "set"}}})
+	}
+}
+
+// deploymentHandler enqueues every event of a Deployment ([E-2]).
+func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			if d, ok := obj.(*appsv1.Deployment); ok {
+				b.Enqueue(engine.KeyOf(d), b.Added(family.KindDeployment, d, initial))
+			}
+		},
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*appsv1.Deployment)
+			d, is := newObj.(*appsv1.Deployment)
+			if ok && is {
+				if old.UID != d.UID { // Deleted and created again between two looks.
+					b.forget(old)
+				}
+				changed := deploymentFields(old, d)
+				b.Enqueue(engine.KeyOf(d), changes.Modified(family.KindDeployment, old, d, changed, b.Author(old, d, changed), b.now()))
+			}
+		},
+		DeleteFunc: func(obj any) {
+			d, tombstone, ok := changes.Unwrap[*appsv1.Deployment](obj)
+			if !ok {
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", family.KindDeployment)
+				return
+			}
+			b.forget(d)
+			b.Enqueue(engine.KeyOf(d), changes.Deleted(family.KindDeployment, d, tombstone, b.now()))
+		},
+	}
+}
+
+// forget drops what is remembered of a Deployment that is gone.
+func (b *deploymentController) forget(d *appsv1.Deployment) {
+	b.opts.Managers.Forget(d.UID)
+	b.opts.Ledger.Forget(d.UID)
+	b.forgetKey(engine.KeyOf(d))
+}
+
+func (b *deploymentController) forgetKey(key string) {
+	b.progress.forget(key)
+	b.wakes.forget(key)
+	b.changes.Forget(key)
+	b.ForgetKey(key)
+	b.templates.forget(key)
+}
+
+// replicaSetHandler enqueues the Deployments that a ReplicaSet concerns ([E-3]).
+func (b *deploymentController) replicaSetHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			rs, ok := obj.(*appsv1.ReplicaSet)
+			switch {
+			case !ok:
+			case rs.DeletionTimestamp != nil:
+				b.replicaSetDeleted(rs, false)
+			default:
+				b.concerns(rs, b.Added(family.KindReplicaSet, rs, initial))
+			}
+		},
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*appsv1.ReplicaSet)
+			rs, is := newObj.(*appsv1.ReplicaSet)
+			if ok && is && old.ResourceVersion != rs.ResourceVersion {
+				b.replicaSetUpdated(old, rs)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			rs, tombstone, ok := changes.Unwrap[*appsv1.ReplicaSet](obj)
+			if !ok {
+				b.opts.Logger.Error("Unexpected object in a delete event", "controller", b.Name(), "want", family.KindReplicaSet)
+				return
+			}
+			b.opts.Managers.Forget(rs.UID) // The ReplicaSet loop may not run beside this one.
+			b.opts.Ledger.Forget(rs.UID)
+			b.sizes.forget(rs.UID)
+			b.replicaSetDeleted(rs, tombstone)
+		},
+	}
+}
+
+func (b *deploymentController) replicaSetUpdated(old, rs *appsv1.ReplicaSet) {
+	changed := family.ReplicaSetFields(old, rs)
+	cause := changes.Modified(family.KindReplicaSet, old, rs, changed, b.Author(old, rs, changed), b.now())
+	before, after := metav1.GetControllerOf(old), metav1.GetControllerOf(rs)
+	moved := !engine.SameRef(before, after)
+	if moved && before != nil {
+		if d := b.resolve(rs.Namespace, before); d != nil {
+			b.Enqueue(engine.KeyOf(d), cause)
+		}
+	}
+	if after != nil {
+		if d := b.resolve(rs.Namespace, after); d != nil {
+			b.Enqueue(engine.KeyOf(d), cause)
+		}
+		return
+	}
+	if moved || !labels.Equals(old.Labels, rs.Labels) {
+		b.matching(rs, cause)
+	}
+}
+
+func (b *deploymentController) replicaSetDeleted(rs *appsv1.ReplicaSet, tombstone bool) {
+	if d := b.resolve(rs.Namespace, metav1.GetControllerOf(rs)); d != nil {
+		b.Enqueue(engine.KeyOf(d), changes.Deleted(family.KindReplicaSet, rs, tombstone, b.now()))
+	}
+}
+
+// concerns enqueues the owner, or for an orphan every Deployment that could adopt it.
+func (b *deploymentController) concerns(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+	ref := metav1.GetControllerOf(rs)
+	if ref == nil {
+		b.matching(rs, cause)
+		return
+	}
+	if d := b.resolve(rs.Namespace, ref); d != nil {
+		b.Enqueue(engine.KeyOf(d), cause)
+	}
+}
+
+func (b *deploymentController) matching(rs *appsv1.ReplicaSet, cause telemetry.Cause) {
+	if len(rs.Labels) == 0 {
+		return
+	}
+	all, _ := b.deployments.Deployments(rs.Namespace).List(labels.Everything()) // A lister over a cache does not fail.
+	for _, d := range all {
+		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+		if err == nil && !selector.Empty() && selector.Matches(labels.Set(rs.Labels)) {
+			b.Enqueue(engine.KeyOf(d), cause)
+		}
+	}
+}
+
+// resolve finds the Deployment that a controller reference names, nil if it is
+// another kind, gone, or another object of that name.
+func (b *deploymentController) resolve(namespace string, ref *metav1.OwnerReference) *appsv1.Deployment {
+	if ref == nil || ref.Kind != family.KindDeployment {
+		return nil
+	}
+	d, err := b.deployments.Deployments(namespace).Get(ref.Name)
+	if err != nil || d.UID != ref.UID {
+		return nil
+	}
+	return d
+}
+
+// podHandler wakes a Deployment by pods in three cases: the last pod of a
+// Recreate went ([E-4]), one went of a namespace that is being deleted, or a pod's
+// reason for not being ready changed or it was evicted. The last two are registered
+// departures and never cause a write by themselves.
+func (b *deploymentController) podHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(oldObj, newObj any) {
+			old, ok := oldObj.(*corev1.Pod)
+			pod, is := newObj.(*corev1.Pod)
+			if ok && is && waitReasonChanged(old, pod) {
+				b.podReason(old, pod)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if pod, tombstone, ok := changes.Unwrap[*corev1.Pod](obj); ok {
+				b.podGone(pod, tombstone)
+			}
+		},
+	}
+}
+
+// waitReasonChanged reports whether a pod waits for something else than before, or was evicted.
+// The scheduler has one reason for everything, so that its message counts, too.
+func waitReasonChanged(old, pod *corev1.Pod) bool {
+	was, is := family.PodWaitOf(old), family.PodWaitOf(pod)
+	return was.Reason != is.Reason || is.Reason == corev1.PodReasonUnschedulable && was.Message != is.Message ||
+		(family.Disruption(old) == nil) != (family.Disruption(pod) == nil)
+}
+
+// podReason wakes the pod's Deployment, at most once a second for each.
+func (b *deploymentController) podReason(old, pod *corev1.Pod) {
+	d := b.deploymentOf(pod)
+	if d == nil {
+		return
+	}
+	cause := changes.Modified(family.KindPod, old, pod, family.PodFields(old, pod), "", b.now())
+	cause.Kind = telemetry.CausePodReason
+	if delay := b.wakes.delay(engine.KeyOf(d), b.now()); delay > 0 {
+		b.EnqueueAfter(engine.KeyOf(d), cause, delay)
+		return
+	}
+	b.Enqueue(engine.KeyOf(d), cause)
+}
+
+func (b *deploymentController) podGone(pod *corev1.Pod, tombstone bool) {
+	d := b.deploymentOf(pod)
+	if d == nil {
+		return
+	}
+	last := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !b.podsLeft(d)
+	if ends := b.opts.Ledger.TerminatingSince(d.Namespace, d.CreationTimestamp.Time); last || !ends.IsZero() {
+		b.Enqueue(engine.KeyOf(d), changes.Deleted(family.KindPod, pod, tombstone, b.now()))
+	}
+}
+
+// podsLeft reports whether any ReplicaSet of a Deployment still has a pod that
+// has not finished: only such a one blocks ([RC-3]), and a failed one that stays
+// would keep the last pod that goes from waking its Deployment. A
+// cache is enough, where upstream lists live: a pod that the cache does not
+// show yet wakes the Deployment when it goes.
+func (b *deploymentController) podsLeft(d *appsv1.Deployment) bool {
+	for _, rs := range family.ControlledBy(b.owned, d.Namespace, d.UID) {
+		own := family.PodsOf(b.pods, rs.Namespace, family.KindReplicaSet, rs.Name, string(rs.UID))
+		if slices.ContainsFunc(own, func(p *corev1.Pod) bool { return !family.PodFinished(p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// deploymentOf follows pod -> ReplicaSet -> Deployment by controller references.
+func (b *deploymentController) deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
+	ref := metav1.GetControllerOf(pod)
+	if ref == nil || ref.Kind != family.KindReplicaSet {
+		return nil
+	}
+	rs, err := b.replicaSets.ReplicaSets(pod.Namespace).Get(ref.Name)
+	if err != nil || rs.UID != ref.UID {
+		return nil
+	}
+	return b.resolve(rs.Namespace, metav1.GetControllerOf(rs))
+}

@@ -1,0 +1,31 @@
+package effects
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
+)
+
+// A pod that goes with its namespace wakes its Deployment, which tells who outlives it.
+func TestPodsGoWithTheirNamespace(t *testing.T) {
+	ends, lives := newDeploymentCaches(t), newDeploymentCaches(t)
+	ends.deployments.opts.Ledger.NoteTerminating("shop", time.Now()) // It has no Deployment yet that would be told.
+	for _, caches := range []*deploymentCaches{ends, lives} {
+		caches.Add(t, lab.Deployment("web", "d", appsv1.RollingUpdateDeploymentStrategyType),
+			&appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", "1", nil, lab.OwnedBy("Deployment", "web", "d"))})
+	}
+	gone := &corev1.Pod{ObjectMeta: lab.Object("gone", "g", "1", nil, lab.OwnedBy("ReplicaSet", "web-1", "r"))}
+	lives.deployments.podHandler().OnDelete(gone)
+	if keys := lab.Queued(lives.deployments.Loop); len(keys) > 0 {
+		t.Errorf("while its namespace lives, %v is woken", keys)
+	}
+	ends.deployments.podHandler().OnDelete(gone)
+	if keys := lab.Queued(ends.deployments.Loop); !slices.Equal(keys, []string{"shop/web"}) {
+		t.Errorf("when its namespace ends, %v is woken", keys)
+	}
+}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"context"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// DefaultWorkers is how many syncs a loop runs at once where nothing else is said.
+const DefaultWorkers = 5
+
+// Needs is what a program gives every loop to build itself on.
+type Needs struct {
+	// Informers are shared by all loops. A constructor adds indexes and handlers, and starts
+	// none.
+	Informers informers.SharedInformerFactory
+	// Client is the loop's own, with its own rate limit.
+	Client  kubernetes.Interface
+	Options Options
+}
+
+// Registration is a loop as a program runs it, so that the program names none. A loop's room
+// has one, and package controllers lists them.
+type Registration struct {
+	// Loop is how its syncs are kept and shown.
+	Loop decision.Loop
+	// Settings are what its parts are called. Component is the name of its client, too.
+	Settings Settings
+	// Workers is how many syncs it runs at once unless the program was told otherwise.
+	Workers int
+	// New builds the loop and starts nothing.
+	New func(context.Context, Needs) (*Loop, error)
+	// Explain reads one object from a cluster and decides once, without informers and without
+	// writing; nil where the loop cannot.
+	Explain func(ctx context.Context, client kubernetes.Interface, namespace, name string, opts Options) (*telemetry.Trace, error)
+}

@@ -1,0 +1,213 @@
+package family
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
+)
+
+// reasonNodeNotReady is the reason of a pod whose containers are ready and which is
+// not: the node lifecycle controller says so of pods on a node that does not
+// answer, and gives no reason.
+const reasonNodeNotReady = "NodeNotReady"
+
+// PodWait is what an active pod that is not ready waits for.
+type PodWait struct {
+	Reason, Message, Image string
+	Since                  time.Time
+	Container              decision.ContainerState
+}
+
+// PodWaitOf says why a pod is not ready: it has no node, a container waits, has
+// ended or does not pass its probe. Ordinary start-up (ContainerCreating) is a
+// reason too.
+func PodWaitOf(p *corev1.Pod) PodWait {
+	if PodReady(p) {
+		return PodWait{}
+	}
+	if c := PodCondition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return PodWait{Reason: redact.Message(c.Reason), Message: redact.Message(c.Message), Since: c.LastTransitionTime.UTC()}
+	}
+	w := PodWait{Since: p.CreationTimestamp.UTC()}
+	c := PodCondition(p, corev1.PodReady)
+	if c != nil {
+		w.Reason, w.Message, w.Since = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
+	}
+	if nodeUnreachable(p) {
+		w.Reason = reasonNodeNotReady
+		return w
+	}
+	worst, found := worstContainer(p)
+	if !found {
+		return w
+	}
+	w.Container, w.Image = worst.state(), redact.Image(worst.status.Image)
+	switch state := &worst.status.State; {
+	case state.Waiting != nil && state.Waiting.Reason != "":
+		w.Reason, w.Message, w.Since = redact.Message(state.Waiting.Reason), redact.Message(state.Waiting.Message), p.CreationTimestamp.UTC()
+	case state.Terminated != nil:
+		w.Reason, w.Message = redact.Message(state.Terminated.Reason), ""
+	}
+	return w
+}
+
+// nodeUnreachable reports whether the node of a pod does not answer: its containers are
+// ready as far as the kubelet has told, and the pod was marked as not ready since.
+// Some clusters say so in a word.
+func nodeUnreachable(p *corev1.Pod) bool {
+	if p.Status.Reason == "NodeLost" || p.Status.Phase == corev1.PodUnknown {
+		return true
+	}
+	all, c := PodCondition(p, corev1.ContainersReady), PodCondition(p, corev1.PodReady)
+	return c != nil && c.Status != corev1.ConditionTrue && c.Reason == "" && all != nil && all.Status == corev1.ConditionTrue && len(p.Spec.ReadinessGates) == 0
+}
+
+// container is one container of a pod and what it is for.
+type container struct {
+	status *corev1.ContainerStatus
+	role   decision.Role
+}
+
+// How bad the state of a container is. Of several the worst is told: a container
+// that waits for another one says nothing of its own.
+const (
+	fine = iota
+	starts
+	runs // and is not ready, or has not ended yet
+	fails
+)
+
+// worstContainer is the container that keeps the pod from being ready, the first of
+// those that are equally bad: init containers come first.
+func worstContainer(p *corev1.Pod) (worst container, found bool) {
+	most := fine
+	for i := range p.Status.InitContainerStatuses {
+		c := container{&p.Status.InitContainerStatuses[i], decision.RoleInit}
+		if isSidecar(p, c.status.Name) {
+			c.role = decision.RoleSidecar
+		}
+		if n := c.severity(); n > most {
+			worst, most = c, n
+		}
+	}
+	for i := range p.Status.ContainerStatuses {
+		c := container{&p.Status.ContainerStatuses[i], ""}
+		if n := c.severity(); n > most {
+			worst, most = c, n
+		}
+	}
+	return worst, most > fine
+}
+
+func isSidecar(p *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	})
+}
+
+// severity says how bad the container's state is.
+func (c container) severity() int {
+	s := c.status
+	switch state := &s.State; {
+	case state.Waiting != nil && (state.Waiting.Reason == "ContainerCreating" || state.Waiting.Reason == "PodInitializing"):
+		return starts
+	case state.Waiting != nil && state.Waiting.Reason != "":
+		return fails
+	case state.Terminated != nil && c.role == decision.RoleInit && state.Terminated.ExitCode == 0:
+		return fine
+	case state.Terminated != nil:
+		return fails
+	case state.Running == nil, c.role == "" && s.Ready:
+		return fine
+	case c.role == decision.RoleSidecar && (s.Started == nil || *s.Started):
+		return fine
+	case s.LastTerminationState.Terminated != nil:
+		return fails
+	default:
+		return runs
+	}
+}
+
+// state is what the record holds of the container.
+func (c container) state() decision.ContainerState {
+	s := c.status
+	out := decision.ContainerState{Container: redact.Message(s.Name), Role: c.role}
+	ended := s.LastTerminationState.Terminated
+	switch {
+	case s.State.Running != nil:
+		out.Running = s.State.Running.StartedAt.UTC()
+		if out.Probe = "readiness"; s.Started != nil && !*s.Started {
+			out.Probe = "startup"
+		}
+	case s.State.Terminated != nil:
+		ended = s.State.Terminated
+	}
+	if ended != nil {
+		out.Exit = exit(ended, s.RestartCount)
+	}
+	return out
+}
+
+// exit leaves out the message of a container that ran: it is the program's own, and
+// may be anything.
+func exit(t *corev1.ContainerStateTerminated, restarts int32) *decision.Exit {
+	e := &decision.Exit{Code: int64(t.ExitCode), Signal: int64(t.Signal), Reason: redact.Message(t.Reason), Restarts: int64(restarts), At: t.FinishedAt.UTC()}
+	if t.Reason == "StartError" || t.Reason == "ContainerCannotRun" {
+		e.Message = redact.Message(t.Message)
+	}
+	return e
+}
+
+// TerminatingPod describes a terminating pod.
+func TerminatingPod(p *corev1.Pod) decision.TerminatingPod {
+	out := decision.TerminatingPod{Name: p.Name, Until: p.DeletionTimestamp.UTC(), Node: redact.Line(p.Spec.NodeName), NodeGone: nodeUnreachable(p)}
+	for _, f := range p.Finalizers {
+		out.Finalizers = append(out.Finalizers, redact.Message(f))
+	}
+	return out
+}
+
+// Disruption is how the cluster ended a pod, nil where it did not: the pod goes or
+// has failed, and is the target of a disruption or has a reason that only a kubelet
+// gives. One that is about to be evicted still serves.
+func Disruption(p *corev1.Pod) *decision.Disruption {
+	failed := p.Status.Phase == corev1.PodFailed
+	if !PodFinished(p) && p.DeletionTimestamp == nil {
+		return nil
+	}
+	var d decision.Disruption
+	if c := PodCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+		d.Target, d.Message, d.At = redact.Message(c.Reason), redact.Message(c.Message), c.LastTransitionTime.UTC()
+	}
+	if failed && p.Status.Reason != "" {
+		d.Reason, d.Message = redact.Message(p.Status.Reason), redact.Message(p.Status.Message)
+	}
+	if d.Target == "" && d.Reason == "" {
+		return nil
+	}
+	if d.At.IsZero() {
+		d.At = lastTransition(p)
+	}
+	return &d
+}
+
+// lastTransition is when anything last became of a pod.
+func lastTransition(p *corev1.Pod) time.Time {
+	at := p.CreationTimestamp.UTC()
+	for i := range p.Status.Conditions {
+		if t := p.Status.Conditions[i].LastTransitionTime.UTC(); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// IsRecent reports whether a disruption may still tell what keeps an owner short of pods.
+func IsRecent(d *decision.Disruption, now time.Time) bool {
+	return d != nil && now.Sub(d.At) < diagnosis.Lately
+}

@@ -1,0 +1,134 @@
+package family
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// Of the containers of a pod that is not ready the worst is told, the first of those that
+// are equally bad, and how it ended or which probe it has not passed.
+func TestWhatContainersSay(t *testing.T) {
+	always, never := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicy("Never")
+	at := func(seconds int64) metav1.Time { return metav1.Unix(seconds, 0) }
+	when := func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(1010)}}
+	waits := func(reason string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}
+	}
+	ended := func(code int32, reason string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Signal: 9, Reason: reason, Message: "last words", FinishedAt: at(1020)}}
+	}
+	named := func(name string, state corev1.ContainerState) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, Image: name + ":1", State: state, RestartCount: 4}
+	}
+	again := func(name string, last corev1.ContainerState) corev1.ContainerStatus {
+		c := named(name, running)
+		c.LastTerminationState = last
+		return c
+	}
+	started := func(c corev1.ContainerStatus, yes bool) corev1.ContainerStatus { c.Started = &yes; return c }
+	ready := func(c corev1.ContainerStatus) corev1.ContainerStatus { c.Ready = true; return c }
+	crash := &decision.Exit{Code: 1, Signal: 9, Reason: "Error", Restarts: 4, At: when(1020)}
+	type list = []corev1.ContainerStatus
+	for _, c := range []struct {
+		name       string
+		init, main list
+		want       PodWait // since is the condition's where it is zero
+	}{
+		{"its program ended", nil, list{named("app", ended(1, "Error"))},
+			PodWait{Reason: "Error", Image: "app:1", Container: decision.ContainerState{Container: "app", Exit: crash}}},
+		{"an init container is done, and the next begins", list{named("setup", ended(0, "Completed"))}, list{named("app", waits("PodInitializing"))},
+			PodWait{Reason: "PodInitializing", Message: "why", Image: "app:1", Since: when(900), Container: decision.ContainerState{Container: "app"}}},
+		{"its containers are made", nil, list{named("app", waits("ContainerCreating"))},
+			PodWait{Reason: "ContainerCreating", Message: "why", Image: "app:1", Since: when(900), Container: decision.ContainerState{Container: "app"}}},
+		{"an init container failed", list{named("setup", ended(1, "Error"))}, list{named("app", waits("PodInitializing"))},
+			PodWait{Reason: "Error", Image: "setup:1", Container: decision.ContainerState{Container: "setup", Role: decision.RoleInit, Exit: crash}}},
+		{"an init container runs", list{ready(named("setup", running))}, list{named("app", waits("PodInitializing"))},
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "setup:1",
+				Container: decision.ContainerState{Container: "setup", Role: decision.RoleInit, Probe: "readiness", Running: when(1010)}}},
+		{"one that is not started again is no sidecar", list{ready(named("once", running))}, nil,
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "once:1",
+				Container: decision.ContainerState{Container: "once", Role: decision.RoleInit, Probe: "readiness", Running: when(1010)}}},
+		{"a sidecar ended, though with 0", list{named("proxy", ended(0, "Completed"))}, nil,
+			PodWait{Reason: "Completed", Image: "proxy:1", Container: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar,
+				Exit: &decision.Exit{Signal: 9, Reason: "Completed", Restarts: 4, At: when(1020)}}}},
+		{"a sidecar does not start", list{started(named("proxy", running), false)}, nil,
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "proxy:1",
+				Container: decision.ContainerState{Container: "proxy", Role: decision.RoleSidecar, Probe: "startup", Running: when(1010)}}},
+		{"a sidecar has started again, the program is not ready", list{started(again("proxy", ended(1, "Error")), true)}, list{started(named("app", running), true)},
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "app:1",
+				Container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010)}}},
+		{"a sidecar runs, and has no startup probe", list{named("proxy", running)}, list{named("app", waits("PodInitializing"))},
+			PodWait{Reason: "PodInitializing", Message: "why", Image: "app:1", Since: when(900), Container: decision.ContainerState{Container: "app"}}},
+		{"one without a state", list{named("proxy", corev1.ContainerState{})}, list{named("app", corev1.ContainerState{})},
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]"}},
+		{"a reason is missing", nil, list{named("app", waits(""))}, PodWait{Reason: "ContainersNotReady", Message: "unready: [app]"}},
+		{"it is ready, and something else is not", nil, list{ready(again("app", ended(1, "Error")))}, PodWait{Reason: "ContainersNotReady", Message: "unready: [app]"}},
+		{"it crashed before and runs again", nil, list{again("app", ended(1, "Error"))},
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "app:1",
+				Container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010), Exit: crash}}},
+		{"it could not be started", nil, list{again("app", ended(128, "StartError"))},
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "app:1", Container: decision.ContainerState{Container: "app", Probe: "readiness", Running: when(1010),
+				Exit: &decision.Exit{Code: 128, Signal: 9, Reason: "StartError", Message: "last words", Restarts: 4, At: when(1020)}}}},
+		{"it cannot be run", nil, list{named("app", ended(128, "ContainerCannotRun"))},
+			PodWait{Reason: "ContainerCannotRun", Image: "app:1", Container: decision.ContainerState{Container: "app",
+				Exit: &decision.Exit{Code: 128, Signal: 9, Reason: "ContainerCannotRun", Message: "last words", Restarts: 4, At: when(1020)}}}},
+		{"the worst of several", nil, list{named("slow", running), named("first", waits("ErrImagePull")), named("second", waits("CrashLoopBackOff"))},
+			PodWait{Reason: "ErrImagePull", Message: "why", Image: "first:1", Since: when(900), Container: decision.ContainerState{Container: "first"}}},
+		{"one that runs and is not ready, beside one that is made", nil, list{named("new", waits("ContainerCreating")), named("slow", running)},
+			PodWait{Reason: "ContainersNotReady", Message: "unready: [app]", Image: "slow:1", Container: decision.ContainerState{Container: "slow", Probe: "readiness", Running: when(1010)}}},
+		{"init containers come first", list{named("setup", waits("ErrImagePull"))}, list{named("app", waits("CrashLoopBackOff"))},
+			PodWait{Reason: "ErrImagePull", Message: "why", Image: "setup:1", Since: when(900), Container: decision.ContainerState{Container: "setup", Role: decision.RoleInit}}},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(900)}, Status: corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: c.init, ContainerStatuses: c.main}}
+		p.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "once", RestartPolicy: &never}, {Name: "proxy", RestartPolicy: &always}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Reason: "Placed"},
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady", Message: "unready: [app]", LastTransitionTime: at(1000)}}
+		if c.want.Since.IsZero() {
+			c.want.Since = when(1000)
+		}
+		if diff := cmp.Diff(c.want, PodWaitOf(p), cmp.AllowUnexported(PodWait{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// A node does not answer where the kubelet's last word was that the containers are ready,
+// and the pod is not, for no reason.
+func TestNodeThatDoesNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		containers, ready corev1.ConditionStatus // "" for a condition that is missing
+		reason            string
+		gates, want       bool
+	}{
+		{"marked by the node's controller", corev1.ConditionTrue, corev1.ConditionFalse, "", false, true},
+		{"marked as unknown", corev1.ConditionTrue, corev1.ConditionUnknown, "", false, true},
+		{"ready", corev1.ConditionTrue, corev1.ConditionTrue, "", false, false},
+		{"not ready for a reason", corev1.ConditionTrue, corev1.ConditionFalse, "ContainersNotReady", false, false},
+		{"not ready as its containers are not", corev1.ConditionFalse, corev1.ConditionFalse, "", false, false},
+		{"behind a readiness gate", corev1.ConditionTrue, corev1.ConditionFalse, "", true, false},
+		{"of whose containers nobody said anything", "", corev1.ConditionFalse, "", false, false},
+		{"of which nobody said anything", corev1.ConditionTrue, "", "", false, false},
+	} {
+		p := &corev1.Pod{}
+		if c.containers != "" {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.ContainersReady, Status: c.containers})
+		}
+		if c.ready != "" {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: c.ready, Reason: c.reason})
+		}
+		if c.gates {
+			p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "lb"}}
+		}
+		if got := nodeUnreachable(p); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
