@@ -63,6 +63,10 @@ var (
 	agreeing   = allowance{"controllers/agreement", "what is said of a sync, held against itself"}
 	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
 	recordings = allowance{"telemetry/tracefile", "recordings"}
+	shown      = allowance{"views", "what pages are made of"}
+	factual    = allowance{"web/facts", "what traces say"}
+	worded     = allowance{"web/words", "how it is said"}
+	addressed  = allowance{"web/address", "where it has its page"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
 )
 
@@ -123,10 +127,16 @@ var rules = []rule{
 	{pkg: "views", why: "a view draws what its model says and knows nothing else", ours: []allowance{wording}, third: []allowance{templ}},
 	{pkg: "static", why: "files know nothing"},
 	{pkg: "web/flow", why: "a drawing is made of a graph, wherever it is shown", ours: []allowance{vocabulary, wording, {"views", "the drawing as its template takes it"}}},
+	{pkg: "web/facts", why: "what a trace says is worked out of it alone", ours: []allowance{traces, vocabulary, pureOnes[2], pureOnes[3]}},
+	{pkg: "web/words", why: "it words what is recorded, and looks nothing up", ours: []allowance{traces, vocabulary, wording, shown, factual}},
+	{pkg: "web/address", why: "an address is made of names alone", ours: []allowance{traces, vocabulary, shown, worded}},
 	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
-		ours: append([]allowance{traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"}}, pureOnes...),
+		ours: append([]allowance{
+			traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"},
+			factual, worded, addressed,
+		}, pureOnes...),
 		third: []allowance{
 			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},
 			{"golang.org/x/sync/semaphore", "drawings wait for each other"}, {"golang.org/x/time/rate", "subscriptions of a websocket"},

@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // about is the page of this program: what it does to the cluster, what its
@@ -190,7 +191,7 @@ func (s *Server) reasonView(scope decision.Reasons, r decision.Reason) views.Rea
 			c := s.loops[i].Catalogue
 			if question, ok := c.Find(id); ok && c.Loop == scope.Scope {
 				v.Questions = append(v.Questions, views.Link{Text: id, Href: s.questionHref(c.Loop, id)})
-				if rule := ruleLink(question.Tag); !slices.Contains(v.Rules, rule) {
+				if rule := address.Rule(question.Tag); !slices.Contains(v.Rules, rule) {
 					v.Rules = append(v.Rules, rule)
 				}
 			}

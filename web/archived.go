@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // readWithin bounds how long one sync is looked for in the history.
@@ -16,7 +17,7 @@ const readWithin = 5 * time.Second
 func (s *Server) syncOfAddress(q *query, o telemetry.Object) (*telemetry.Trace, error) {
 	seq, err := number(q.seq)
 	if err != nil {
-		return nil, badSync(q.seq, hrefOf(o))
+		return nil, badSync(q.seq, address.Of(o))
 	}
 	return s.findSync(q, o, q.epoch, seq)
 }
@@ -31,7 +32,7 @@ func (s *Server) findSync(q *query, o telemetry.Object, epoch string, seq uint64
 		}
 		epoch, missing = s.journal.Epoch(), err
 	} else {
-		missing = s.otherEpoch(epoch, hrefOf(o))
+		missing = s.otherEpoch(epoch, address.Of(o))
 	}
 	ctx, cancel := context.WithTimeout(q.ctx, readWithin)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // BenchmarkOverview draws the live parts of the list with ten thousand
@@ -13,7 +14,7 @@ import (
 func BenchmarkOverview(b *testing.B) {
 	w := newWorld(b, storyNow)
 	for i := range 10_000 {
-		w.journal.Record(plain("n"+digits(i%40), "d-"+digits(i)))
+		w.journal.Record(plain("n"+words.Digits(i%40), "d-"+words.Digits(i)))
 	}
 	s := w.server(func(o *Options) { o.Now = time.Now })
 	to, err := s.find("/deployments")
@@ -49,7 +50,7 @@ func BenchmarkDeployment(b *testing.B) {
 // BenchmarkRecord shows what readers cost a sync: nothing that depends on them.
 func BenchmarkRecord(b *testing.B) {
 	for _, readers := range []int{0, 200} {
-		b.Run(digits(readers)+" readers", func(b *testing.B) {
+		b.Run(words.Digits(readers)+" readers", func(b *testing.B) {
 			w := newWorld(b, storyNow)
 			w.pump()
 			w.journal.Record(plain("shop", "web"))

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestBrowserSight scrolls a long list: the script names the rows in sight and no
@@ -16,7 +17,7 @@ import (
 func TestBrowserSight(t *testing.T) {
 	w := newWorld(t, time.Now().Add(-2*time.Hour))
 	for i := range pageRows {
-		w.journal.Record(plain("shop", "d-"+digits(100+i)))
+		w.journal.Record(plain("shop", "d-"+words.Digits(100+i)))
 	}
 	w.pump()
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
@@ -52,7 +53,7 @@ func TestBrowserSight(t *testing.T) {
 		t.Errorf("%d rows, the first %d of them in sight; want all, and a screen of them", len(first.Rows), first.Sight)
 	}
 
-	last := "d-" + digits(100+pageRows-1)
+	last := "d-" + words.Digits(100+pageRows-1)
 	w.journal.Record(says(last, "it is old")) // The first of the rows out of sight need not wait.
 	text := `document.getElementById('` + rowID(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: last}) + `').textContent`
 	until(t, ctx, text+`.includes('It is old')`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestBrowserWalk does the main tasks with the keyboard alone: find, open, step,
@@ -47,7 +48,7 @@ func TestBrowserWalk(t *testing.T) {
 	press(`location.pathname === '/deployments/shop/web' && `+isLive, "o")
 	press(`!document.querySelector('#keys').hidden && ['h', 'l', 'w', 'e', 'u', 'p', 'c', 't'].every(k => [...document.querySelectorAll('#keys kbd')].some(x => x.textContent === k))`, "?")
 	press(`document.querySelector('#keys').hidden`, "\x1b")
-	press(stepIs(before)+` && location.search.includes('sync=`+digits(before)+`')`, "h")
+	press(stepIs(before)+` && location.search.includes('sync=`+words.Digits(before)+`')`, "h")
 	press(stepIs(newest), "l")
 	press(stepIs(before), "h")
 

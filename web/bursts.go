@@ -9,6 +9,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 const (
@@ -28,7 +30,7 @@ func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
 		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].seq })
 		if begin > 0 && kept[begin].Seq <= x.cursor.Seq {
 			kept = kept[begin:]
-			v.SyncsTitle, v.SyncsNote = "Syncs of this rollout", digits(len(kept))+" of "+v.SyncsNote+", since "+kept[0].Started.UTC().Format("15:04:05")
+			v.SyncsTitle, v.SyncsNote = "Syncs of this rollout", words.Digits(len(kept))+" of "+v.SyncsNote+", since "+kept[0].Started.UTC().Format("15:04:05")
 		}
 	}
 	bursts := burstsOf(kept)
@@ -87,15 +89,15 @@ func foldRow(into *views.SyncRow, older views.SyncRow) {
 	}
 	first, _, _ := strings.Cut(older.Seqs, " to ")
 	into.Seqs = first + " to " + last
-	into.Did.Word, into.Why = "nothing to write, "+digits(into.Quiet)+" times", "several"
+	into.Did.Word, into.Why = "nothing to write, "+words.Digits(into.Quiet)+" times", "several"
 }
 
 // burstRow is a burst in one line: the first cause, and what all of it came to.
 func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
 	first, last := burst[0], burst[len(burst)-1]
-	r := views.SyncRow{At: first.Started, Seqs: digits(first.Seq), Href: x.stepTo(last).Href, Why: whyShort(first), Syncs: len(burst), Did: resultMark(telemetry.ResultUnchanged)}
+	r := views.SyncRow{At: first.Started, Seqs: words.Digits(first.Seq), Href: x.stepTo(last).Href, Why: whyShort(first), Syncs: len(burst), Did: words.ResultMark(telemetry.ResultUnchanged)}
 	if len(burst) > 1 {
-		r.Seqs += " to " + digits(last.Seq)
+		r.Seqs += " to " + words.Digits(last.Seq)
 	}
 	var took time.Duration
 	var worst *telemetry.Trace
@@ -106,7 +108,7 @@ func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
 		if t.WroteSize() {
 			r.Sizes++
 		}
-		if t.Report != nil && t.Report.Outcome != nil && taken(t.Report.Outcome) {
+		if t.Report != nil && t.Report.Outcome != nil && facts.Taken(t.Report.Outcome) {
 			r.Statuses++
 		}
 		if t.Result != telemetry.ResultUnchanged && (worst == nil || worst.Result == telemetry.ResultWrote) {
@@ -117,20 +119,18 @@ func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
 	if worst == nil {
 		r.Quiet = len(burst)
 		if r.Quiet > 1 {
-			r.Did.Word = "nothing to write, " + digits(r.Quiet) + " times"
+			r.Did.Word = "nothing to write, " + words.Digits(r.Quiet) + " times"
 		}
 		return r
 	}
-	r.Did, r.Detail = syncMark(worst), burstDid(burst)
+	r.Did, r.Detail = words.SyncMark(worst), burstDid(burst)
 	if worst.Failure != nil {
 		r.Detail = prose.Clip(worst.Failure.Message, 120)
 	}
 	return r
 }
 
-func taken(o *decision.Outcome) bool {
-	return o.State == decision.Written || o.State == decision.Partly
-}
+// Taken reports whether a write went through, all of it or a part.
 
 // burstDid is what the writes of a burst came to: each size from its first value
 // to its last, the pods counted.
@@ -141,10 +141,10 @@ func burstDid(burst []*telemetry.Trace) string {
 	for _, t := range burst {
 		for _, r := range t.Rounds {
 			for i := range r.Verdict.Actions {
-				a, o := &r.Verdict.Actions[i], outcomeAt(r, i)
-				_, own := split(a.Target.Name)
+				a, o := &r.Verdict.Actions[i], facts.OutcomeAt(r, i)
+				_, own := words.Split(a.Target.Name)
 				switch {
-				case !taken(o):
+				case !facts.Taken(o):
 				case a.Kind == decision.CreatePods:
 					created += max(o.Done, int64(len(o.Names)))
 				case a.Kind == decision.DeletePods:
@@ -157,14 +157,14 @@ func burstDid(burst []*telemetry.Trace) string {
 					z.To = a.Size.To
 					sizes[own] = z
 				default:
-					other = append(other, actionWords[a.Kind]+" "+a.Target.Kind+" "+own)
+					other = append(other, words.Actions[a.Kind]+" "+a.Target.Kind+" "+own)
 				}
 			}
 		}
 	}
 	var parts []string
 	for _, own := range order {
-		parts = append(parts, own+" "+digits(sizes[own].From)+" → "+digits(sizes[own].To))
+		parts = append(parts, own+" "+words.Digits(sizes[own].From)+" → "+words.Digits(sizes[own].To))
 	}
 	if created > 0 {
 		parts = append(parts, "created "+prose.Count(created, "pod"))

@@ -9,6 +9,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 const (
@@ -24,12 +26,12 @@ func (s *Server) causeChainOf(x *subject) views.CauseChain {
 	c := causeSteps{of: t, kindOf: s.kindOf, met: map[uint64]bool{t.Seq: true}}
 	c.walk(telemetry.NewExcerpt(s.loops, s.family(t)).Chain(t).Origins.Links)
 	slices.SortStableFunc(c.steps, func(a, b views.CauseStep) int { return a.At.Compare(b.At) })
-	v := views.CauseChain{Href: syncHref(t) + "/chain"}
+	v := views.CauseChain{Href: address.Sync(t) + "/chain"}
 	if cut := len(c.steps) - causeChainSteps; cut > 0 {
 		c.steps, v.Earlier = c.steps[cut:], cut
 	}
 	v.Steps = append(c.steps, views.CauseStep{At: t.Started, Wrote: t.Wrote(), This: true,
-		Text: views.Text{}.Strong(s.kindOf(t.Loop) + " #" + digits(t.Seq) + ", this sync")})
+		Text: views.Text{}.Strong(s.kindOf(t.Loop) + " #" + words.Digits(t.Seq) + ", this sync")})
 	return v
 }
 
@@ -89,7 +91,7 @@ func (c *causeSteps) event(e *telemetry.Cause) {
 		step.Text = views.Sayf("#%d, not kept: ", e.Sync).Join(eventText(e))
 	case pod:
 		b := telemetry.Beat{Kind: telemetry.BeatPod, Cause: e}
-		step.Text = wording(b.Tell(), false)
+		step.Text = words.Text(b.Tell(), false)
 	case e.Object != "" && e.Kind != telemetry.CauseStart && e.Kind != telemetry.CauseResync:
 		step.Text = changeStep(e)
 	default:
@@ -109,7 +111,7 @@ func changeStep(e *telemetry.Cause) views.Text {
 		brief.Fields = e.Fields[:1]
 	}
 	b := telemetry.Beat{Kind: telemetry.BeatChange, Cause: &brief}
-	text := wording(b.Tell(), false)
+	text := words.Text(b.Tell(), false)
 	if more > 0 {
 		text = text.Plain(" and " + prose.Count(more, "more field"))
 	}
@@ -119,7 +121,7 @@ func changeStep(e *telemetry.Cause) views.Text {
 // sync is a sync of the chain, with the versions that it wrote.
 func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
 	step := views.CauseStep{At: l.Sync.Started, Wrote: len(l.Writes) > 0, Text: views.Say(c.kindOf(l.Sync.Loop)+" ").
-		Link("#"+digits(l.Sync.Seq), syncAddress(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)).Plain(" ")}
+		Link("#"+words.Digits(l.Sync.Seq), address.SyncOf(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)).Plain(" ")}
 	var parts, rvs []string
 	for i := range l.Writes {
 		parts = append(parts, writeWord(&l.Writes[i]))
@@ -137,7 +139,7 @@ func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
 // writeWord is one write in a few words: its first change, or what it made or ended.
 func writeWord(w *telemetry.Write) string {
 	kind, name, _ := strings.Cut(w.Object, " ")
-	_, own := split(name)
+	_, own := words.Split(name)
 	text := own
 	switch {
 	case w.Kind == telemetry.WriteStatus:
@@ -150,10 +152,10 @@ func writeWord(w *telemetry.Write) string {
 	if len(w.Changes) > 0 {
 		c := w.Changes[0]
 		c.Field = strings.TrimPrefix(strings.TrimPrefix(c.Field, "status."), "spec.")
-		text += ", " + prose.Clip(changeText(c), 80)
+		text += ", " + prose.Clip(words.Change(c), 80)
 	}
 	if !w.Taken() {
-		text += " (" + stateMark(w.State).Word + ")"
+		text += " (" + words.StateMark(w.State).Word + ")"
 	}
 	return text
 }

@@ -2,13 +2,14 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // decisions is the whole algorithm of a loop as its catalogue declares it, with
@@ -44,7 +45,7 @@ func (s *Server) branches(c decision.Catalogue, g decision.Graph) (list []views.
 	for _, q := range c.Questions {
 		n := len(list)
 		if n == 0 || list[n-1].Name != q.Branch {
-			list = append(list, views.Branch{Part: "f-asks-" + digits(n), Name: q.Branch, Note: "asked only on this branch"})
+			list = append(list, views.Branch{Part: "f-asks-" + words.Digits(n), Name: q.Branch, Note: "asked only on this branch"})
 			n++
 		}
 		list[n-1].Questions = append(list[n-1].Questions, s.questionView(c.Loop, g, q))
@@ -71,7 +72,7 @@ func (s *Server) tallied(loop string) views.Text {
 }
 
 func (s *Server) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
-	v := views.Question{ID: q.ID, Text: q.Text, Rule: ruleLink(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
+	v := views.Question{ID: q.ID, Text: q.Text, Rule: address.Rule(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
 	for _, a := range q.Answers {
 		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.opts.Tally.Count(loop, q.ID, a.Is)}
 		if a.Is == decision.Any {
@@ -93,7 +94,7 @@ func (s *Server) questionView(loop string, g decision.Graph, q decision.Question
 		}
 		w.Next = ledTo(g, q.ID, a.Is)
 		w.To = strings.NewReplacer(decision.ToReport, "the report", decision.ToEnd, "the end").Replace(strings.Join(w.Next, ", "))
-		w.Href = askedHref(loop, q.ID, a.Is)
+		w.Href = address.Asked(loop, q.ID, a.Is)
 		v.Answers = append(v.Answers, w)
 	}
 	return v
@@ -107,13 +108,4 @@ func ledTo(g decision.Graph, id, is string) (next []string) {
 		}
 	}
 	return next
-}
-
-// askedHref lists the kept syncs that gave an answer.
-func askedHref(loop, question, answer string) string {
-	term := "asked:" + question
-	if answer != decision.Any {
-		term += "=" + answer
-	}
-	return "/history?" + url.Values{"q": {"loop:" + loop + " " + term}}.Encode()
 }

@@ -8,15 +8,12 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
-
-// deploymentSnapshot reads what a Deployment's sync decided on.
-func deploymentSnapshot(loops decision.Loops, t *telemetry.Trace) (*deployment.Snapshot, error) {
-	return snapshotOf[*deployment.Snapshot](loops, t)
-}
 
 // deployment is the page of one Deployment.
 func (s *Server) deployment(q *query) (*page, error) {
@@ -25,7 +22,7 @@ func (s *Server) deployment(q *query) (*page, error) {
 		return nil, err
 	}
 	v := views.Deployment{Object: s.objectView(q, x)}
-	if snap, err := deploymentSnapshot(s.loops, x.newest); err == nil {
+	if snap, err := facts.Deployment(s.loops, x.newest); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
 		v.Sets = s.sets(q, x, snap)
 		x.revisions(v.Sets, snap)
@@ -54,9 +51,9 @@ func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page 
 
 // storyHref leads to the story that the sync under the cursor belongs to.
 func storyHref(x *subject) string {
-	href := hrefOf(x.object) + "/story"
+	href := address.Of(x.object) + "/story"
 	if x.pinned {
-		href += "?sync=" + digits(x.cursor.Seq) + "&epoch=" + x.cursor.Epoch
+		href += "?sync=" + words.Digits(x.cursor.Seq) + "&epoch=" + x.cursor.Epoch
 	}
 	return href
 }
@@ -77,8 +74,8 @@ func (s *Server) sets(q *query, x *subject, snap *deployment.Snapshot) []views.S
 		v := s.setOf(snap, &snap.ReplicaSets[i])
 		if own := states[snap.ReplicaSets[i].Name]; own != nil {
 			said := s.saidNow(own, q.now)
-			o, _ := outcomeOf(said.Tone)
-			v.State = &views.Mark{Tone: o.view, Word: said.State}
+			o, _ := words.OutcomeOf(said.Tone)
+			v.State = &views.Mark{Tone: o.View, Word: said.State}
 		}
 		list = append(list, v)
 	}
@@ -87,8 +84,8 @@ func (s *Server) sets(q *query, x *subject, snap *deployment.Snapshot) []views.S
 }
 
 func (s *Server) setOf(snap *deployment.Snapshot, rs *deployment.ReplicaSet) views.Set {
-	owner, name := split(rs.Name)
-	return views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: href(replicaset.Loop.Name, snap.Namespace, rs.Name),
+	owner, name := words.Split(rs.Name)
+	return views.Set{Revision: rs.Revision, Owner: owner, Own: name, Href: address.Page(replicaset.Loop.Name, snap.Namespace, rs.Name),
 		Images: prose.Clip(strings.Join(rs.Images, ", "), 300), Size: rs.Replicas, Available: rs.Available, New: rs.SameTemplate}
 }
 
@@ -105,18 +102,18 @@ func setsNote(sets []views.Set) string {
 	for _, x := range sets {
 		pods += x.Size
 	}
-	return digits(len(sets)) + " kept, " + prose.Count(pods, "pod") + " wanted of them"
+	return words.Digits(len(sets)) + " kept, " + prose.Count(pods, "pod") + " wanted of them"
 }
 
 // deploymentShows is the status that the sync under the cursor saw, and the last
 // Event that was published until then.
 func (s *Server) deploymentShows(x *subject) views.Shows {
 	t := x.cursor
-	snap, err := deploymentSnapshot(s.loops, t)
+	snap, err := facts.Deployment(s.loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}
-	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
+	v := views.Shows{Note: "as sync " + words.Digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
 	st := snap.Status
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d updated, %d ready, %d available", st.Replicas, st.Updated, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})

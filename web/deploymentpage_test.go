@@ -9,9 +9,12 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
-func address(t testing.TB, path string) *url.URL {
+func parsedURL(t testing.TB, path string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(path)
 	if err != nil {
@@ -23,7 +26,7 @@ func address(t testing.TB, path string) *url.URL {
 // subjectOf is what a page of that address is about.
 func subjectOf(t testing.TB, s *Server, path string) *subject {
 	t.Helper()
-	u := address(t, path)
+	u := parsedURL(t, path)
 	parts := strings.Split(u.Path, "/")
 	x, err := s.subject(&query{ctx: t.Context(), url: u, args: u.Query(), object: telemetry.Object{Loop: loopAt(u.Path), Namespace: parts[2], Name: parts[3]}, now: s.opts.Now()})
 	if err != nil {
@@ -76,7 +79,7 @@ func TestChainHasEverySyncOnce(t *testing.T) {
 	s := w.server(nil)
 	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows) {
 		seen := map[string]bool{}
-		x := subjectOf(t, s, "/deployments/shop/web?sync="+digits(kept.Seq))
+		x := subjectOf(t, s, "/deployments/shop/web?sync="+words.Digits(kept.Seq))
 		for _, step := range s.causeChainOf(x).Steps {
 			if id := step.At.String() + step.Text.String(); seen[id] {
 				t.Fatalf("sync %d: %s stands there twice", kept.Seq, step.Text)
@@ -162,7 +165,7 @@ func TestEverySyncIsListed(t *testing.T) {
 	kept := w.journal.Of(object, historyRows)
 	s := w.server(nil)
 	var all views.Object
-	s.syncRows(&all, &query{ctx: t.Context(), args: url.Values{"all": {""}}, url: address(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
+	s.syncRows(&all, &query{ctx: t.Context(), args: url.Values{"all": {""}}, url: parsedURL(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
 	if n := rowsCount(all.Syncs); n != len(kept) || all.SyncsAll != nil {
 		t.Errorf("%d of %d syncs are listed", n, len(kept))
 	}
@@ -203,7 +206,7 @@ func TestEveryQuestionIsExplained(t *testing.T) {
 func TestForecastIsOnThePage(t *testing.T) {
 	w, base := story(t)
 	for _, set := range w.journal.Board().Children("replicaset", "shop", "web") {
-		snap, err := replicaSetSnapshot(testLoops, set)
+		snap, err := facts.ReplicaSet(testLoops, set)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +214,7 @@ func TestForecastIsOnThePage(t *testing.T) {
 			continue
 		}
 		f := forecastOf(set, snap, storyNow)
-		_, body := get(t, base, hrefOf(set.Object))
+		_, body := get(t, base, address.Of(set.Object))
 		next := parse(t, body).one("#next")
 		for _, x := range f.Pods[:2] {
 			if !strings.Contains(next, x.Own) || !strings.Contains(next, x.Why.At(storyNow)) || len(x.Facts) < 8 {
@@ -227,7 +230,7 @@ func TestForecastIsOnThePage(t *testing.T) {
 func TestReplayLine(t *testing.T) {
 	w, base := story(t)
 	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	_, body := get(t, base, syncHref(newest))
+	_, body := get(t, base, address.Sync(newest))
 	for _, want := range []string{"loopscope export --loop deployment --namespace shop --name web --since " + newest.Started.UTC().Format(time.RFC3339Nano), "loopscope replay sync-"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not say %q", want)
@@ -269,7 +272,7 @@ func TestPastSyncsSayWhatTheySaid(t *testing.T) {
 	w, base := story(t)
 	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
 	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
-		_, body := get(t, base, "/deployments/shop/web?sync="+digits(x.Seq))
+		_, body := get(t, base, "/deployments/shop/web?sync="+words.Digits(x.Seq))
 		said := "Sentence at the time: " + x.Sentence.At(x.Ended)
 		if step := parse(t, body).one("#f-step"); strings.Contains(step, said) != (i == 0) {
 			t.Errorf("sync %d: the stepper says\n%s\nand %q is there: %v", x.Seq, step, said, i != 0)

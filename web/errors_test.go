@@ -10,13 +10,15 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestErrors asks for everything that is not there.
 func TestErrors(t *testing.T) {
 	w, base := story(t)
-	last := digits(w.journal.Last())
-	other := syncHref(w.journal.Board().Rows("replicaset")[0].Trace)
+	last := words.Digits(w.journal.Last())
+	other := address.Sync(w.journal.Board().Rows("replicaset")[0].Trace)
 	_, otherSeq, _ := strings.Cut(other, "/syncs/7c41/")
 	cases := []struct {
 		path   string
@@ -102,7 +104,7 @@ func TestHostileNames(t *testing.T) {
 	})
 	paths := []string{"/deployments", "/queues", "/deployments?q=" + "%3Cscript%3Ealert(1)%3C/script%3E", "/deployments/shop/%3Cscript%3E?sync=%3Cscript%3E"}
 	for _, row := range w.journal.Board().Rows("deployment") {
-		paths = append(paths, hrefOf(row.Trace.Object), syncHref(row.Trace))
+		paths = append(paths, address.Of(row.Trace.Object), address.Sync(row.Trace))
 	}
 	for _, path := range paths {
 		res, body := get(t, h.URL, path)

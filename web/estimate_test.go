@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // TestEstimatesAreShown: the page of a Deployment has one line for when its
@@ -24,7 +25,7 @@ func TestEstimatesAreShown(t *testing.T) {
 			continue
 		}
 		seen[code] = true
-		_, body := get(t, base, hrefOf(row.Trace.Object))
+		_, body := get(t, base, address.Of(row.Trace.Object))
 		if e == nil {
 			if strings.Contains(body, `id="estimate"`) {
 				t.Errorf("%s has an estimate on its page and none in its trace", row.Trace.Key())
@@ -35,7 +36,7 @@ func TestEstimatesAreShown(t *testing.T) {
 		if line := parse(t, body).one("#estimate"); !strings.HasPrefix(line, words) {
 			t.Errorf("the line is %q, want %q", line, e.Words.At(storyNow))
 		}
-		_, twin := get(t, base, hrefOf(row.Trace.Object)+".json")
+		_, twin := get(t, base, address.Of(row.Trace.Object)+".json")
 		var got struct {
 			Page struct {
 				Head struct {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestOnePageHasOneAddress: what makes no difference to a page makes no other page of it.
@@ -214,7 +215,7 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 	conns := make([]*websocket.Conn, readers)
 	for i := range conns {
 		conns[i] = dial(t, h.URL, "", pageProtocol)
-		if err := conns[i].WriteJSON(subscribe{Page: "/deployments/shop/d-" + digits(i), Epoch: "7c41"}); err != nil {
+		if err := conns[i].WriteJSON(subscribe{Page: "/deployments/shop/d-" + words.Digits(i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // shownFates is how many pods a page ranks.
@@ -18,7 +19,7 @@ func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot, now time.Time) *v
 	later := *snap
 	later.Now = rankedAt(snap.Now, now)
 	fates, of := replicaset.Forecast(&later, shownFates)
-	f := &views.Forecast{Note: "Of the " + prose.Count(of, "pod") + " that sync " + digits(t.Seq) + " saw, ranked as of now."}
+	f := &views.Forecast{Note: "Of the " + prose.Count(of, "pod") + " that sync " + words.Digits(t.Seq) + " saw, ranked as of now."}
 	switch {
 	case of == 0:
 		f.Note = "It has no pod that could go."
@@ -28,8 +29,8 @@ func forecastOf(t *telemetry.Trace, snap *replicaset.Snapshot, now time.Time) *v
 	}
 	f.More = of - len(fates)
 	for _, x := range fates {
-		v := victimOf(x.Victim)
-		v.Why, v.Because = wording(x.Words, false), x.Because
+		v := words.Victim(x.Victim)
+		v.Why, v.Because = words.Text(x.Words, false), x.Because
 		f.Pods = append(f.Pods, v)
 	}
 	return f

@@ -9,6 +9,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // head is the sentence of the newest sync.
@@ -20,16 +23,16 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	cut := s.outage()
 	at, _ := cut.asOf(t, q.now)
 	sen := s.said(t, at)
-	o, _ := outcomeOf(sen.Tone)
-	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
-		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: past(sen.Verb),
-		Lead: wording(sen.Lead, false), Then: first(stop(wording(sen.Then, true))), Numbers: s.keyNumbers(t, o.view)}
+	o, _ := words.OutcomeOf(sen.Tone)
+	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
+		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: words.Past(sen.Verb),
+		Lead: words.Text(sen.Lead, false), Then: words.First(words.Stop(words.Text(sen.Then, true))), Numbers: s.keyNumbers(t, o.View)}
 	if !sen.ChangesAt.IsZero() {
 		h.ChangesAt = &sen.ChangesAt
 	}
 	if sen.State == "" {
 		h.Verb, h.Past, h.State.Word = "has", "had", "no sentence"
-		told := why(t, sen)
+		told := words.Why(t, sen)
 		h.Lead = told[:max(0, len(told)-1)]
 		h.Sentence = x.object.Key() + " has no sentence: " + h.Lead.At(at) + "."
 	}
@@ -57,10 +60,10 @@ func (x *subject) told() *telemetry.Trace {
 func (s *Server) headThen(q *query, x *subject) views.Head {
 	t := x.cursor
 	sen := s.said(t, x.moment)
-	o, _ := outcomeOf(sen.Tone)
-	h := views.Head{Sentence: sen.At(x.moment), Code: sen.Code, State: views.Mark{Tone: o.view, Word: sen.State},
-		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: past(sen.Verb), Past: past(sen.Verb),
-		Lead: views.Say(sen.Lead.At(x.moment)), Numbers: s.keyNumbers(t, o.view)}
+	o, _ := words.OutcomeOf(sen.Tone)
+	h := views.Head{Sentence: sen.At(x.moment), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
+		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: words.Past(sen.Verb), Past: words.Past(sen.Verb),
+		Lead: views.Say(sen.Lead.At(x.moment)), Numbers: s.keyNumbers(t, o.View)}
 	if then := sen.Then.At(x.moment); then != "" {
 		h.Then = views.Say(then + ".")
 	}
@@ -69,7 +72,7 @@ func (s *Server) headThen(q *query, x *subject) views.Head {
 	if at.Before(q.now) {
 		now = views.Say("Last known, as of ").Clock(at)
 	}
-	h.Last = views.Say("As of ").Clock(x.moment).Plain(" UTC. ").Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, hrefOf(x.object)).Plain(".")
+	h.Last = views.Say("As of ").Clock(x.moment).Plain(" UTC. ").Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, address.Of(x.object)).Plain(".")
 	return h
 }
 
@@ -79,9 +82,9 @@ func findingsOf(t *telemetry.Trace) []views.Finding {
 	list := make([]views.Finding, 0, len(all))
 	for i := range all {
 		f := &all[i]
-		what := wording(f.Before, false).Plain(prose.Count(f.Count, sideOf(f)+"pod")).Join(wording(f.After, false))
-		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: first(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.IsDisruption(f.Code)}
-		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(f.Unblocks, false)))
+		what := words.Text(f.Before, false).Plain(prose.Count(f.Count, sideOf(f)+"pod")).Join(words.Text(f.After, false))
+		v := views.Finding{Code: f.Code, Reason: "/reasons/" + f.Code + "#" + diagnosis.Codes.AnchorOf(f.Code), What: words.First(what), Count: f.Count, Pods: f.Pods, Show: f.Show, Message: f.Message, NeedsAction: f.NeedsAction, Past: diagnosis.IsDisruption(f.Code)}
+		v.Unblocks = views.Say("Unblocks ").Join(words.Stop(words.Text(f.Unblocks, false)))
 		if !f.Since.IsZero() {
 			v.Since, v.For = &f.Since, views.Text{}.Since(f.Since)
 		}
@@ -102,7 +105,7 @@ func estimateView(e *decision.Estimate) *views.Estimate {
 	if e == nil {
 		return nil
 	}
-	v := &views.Estimate{Code: e.Code, Text: stop(wording(e.Words, false)), Pods: e.Pods, Steps: e.Steps}
+	v := &views.Estimate{Code: e.Code, Text: words.Stop(words.Text(e.Words, false)), Pods: e.Pods, Steps: e.Steps}
 	if !e.To.IsZero() {
 		v.From, v.To = &e.From, &e.To
 	}
@@ -111,10 +114,10 @@ func estimateView(e *decision.Estimate) *views.Estimate {
 
 // keyNumbers are facts of the newest sync, with their bounds beside them.
 func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number {
-	n := numbersOf(t)
+	n := facts.NumbersOf(t)
 	var list []views.Number
 	for _, k := range s.loops.Of(t.Loop).Headlines {
-		value, ok := n.find(k.Fact)
+		value, ok := n.Find(k.Fact)
 		if !ok {
 			continue
 		}
@@ -122,13 +125,13 @@ func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number 
 		if at, ok := value.Time(); ok {
 			x.Value, x.Note = views.Text{}.Since(at), views.Say("ago")
 		}
-		if bound, ok := n.find(k.Bound); ok {
+		if bound, ok := n.Find(k.Bound); ok {
 			x.Note = views.Say(k.Sign + " " + bound.String())
 			if bound.Equal(value) && tone != views.OK && tone != views.Idle {
 				x.Tone = tone
 			}
 		}
-		if note, ok := n.find(k.Note); ok && !value.Equal(decision.Count("", 0).Value) {
+		if note, ok := n.Find(k.Note); ok && !value.Equal(decision.Count("", 0).Value) {
 			x.Note = views.Say(note.String() + " " + k.Words)
 		}
 		list = append(list, x)
@@ -153,8 +156,8 @@ func soonest(timers []decision.Timer) time.Time {
 const shownBlockers = 5
 
 func (s *Server) heldViews(t *telemetry.Trace) []views.Held {
-	list := make([]views.Held, 0, len(held(t)))
-	for _, h := range held(t) {
+	list := make([]views.Held, 0, len(facts.Held(t)))
+	for _, h := range facts.Held(t) {
 		v := heldView(h)
 		v.Reason = s.reasonHref(t.Loop, "held", h.Code)
 		v.Href = s.questionHref(t.Loop, h.Question)
@@ -164,9 +167,9 @@ func (s *Server) heldViews(t *telemetry.Trace) []views.Held {
 }
 
 func heldView(h decision.Held) views.Held {
-	v := views.Held{Question: h.Question, Code: h.Code, What: heldTarget(h), Unblocks: first(stop(wording(h.Unblocks, false))), When: unblockOf(h.When)}
+	v := views.Held{Question: h.Question, Code: h.Code, What: heldTarget(h), Unblocks: words.First(words.Stop(words.Text(h.Unblocks, false))), When: unblockOf(h.When)}
 	if h.Equation != nil {
-		v.Equation = equationLong(h.Equation)
+		v.Equation = words.Equation(h.Equation)
 	}
 	said := ""
 	for _, b := range h.Blockers[:min(len(h.Blockers), shownBlockers)] {
@@ -179,10 +182,10 @@ func heldView(h decision.Held) views.Held {
 	}
 	if n := max(h.BlockerCount, int64(len(h.Blockers))) - int64(len(v.Blockers)); n > 0 && len(v.Blockers) > 0 {
 		last := v.Blockers[len(v.Blockers)-1]
-		v.More = "and " + digits(n) + " more like …-" + last.Own
+		v.More = "and " + words.Digits(n) + " more like …-" + last.Own
 	}
 	if len(v.Unblocks) > 0 {
-		v.Unblocks = views.Say("Unblocks ").Join(stop(wording(h.Unblocks, false)))
+		v.Unblocks = views.Say("Unblocks ").Join(words.Stop(words.Text(h.Unblocks, false)))
 	}
 	return v
 }
@@ -210,14 +213,14 @@ func heldTarget(h decision.Held) views.Text {
 	case h.Kind == decision.CreateReplicaSet:
 		t = t.Strong(" with " + prose.Count(h.Size.To, "pod"))
 	default:
-		t = t.Strong(" from " + digits(h.Size.From) + " to " + digits(h.Size.To))
+		t = t.Strong(" from " + words.Digits(h.Size.From) + " to " + words.Digits(h.Size.To))
 	}
 	return t
 }
 
 // blockerWords put Kubernetes' own reasons into words; the reason follows.
 func blockerOf(b decision.Blocker) views.Blocker {
-	owner, own := split(b.Name)
+	owner, own := words.Split(b.Name)
 	v := views.Blocker{Kind: b.Kind, Owner: owner, Own: own}
 	switch {
 	case b.Reason == "Ready":

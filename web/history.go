@@ -13,6 +13,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 const (
@@ -153,9 +155,9 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 }
 
 func (s *Server) foundView(h telemetry.Hit) views.Found {
-	owner, own := split(h.Name)
-	return views.Found{At: h.Started, Kind: s.kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: hitMark(&h),
-		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: digits(h.Seq), Href: syncAddress(h.Object, h.Epoch, h.Seq)}
+	owner, own := words.Split(h.Name)
+	return views.Found{At: h.Started, Kind: s.kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
+		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
 }
 
 func searchHref(terms []term) string {

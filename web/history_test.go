@@ -13,6 +13,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/history"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // archived is the story's syncs in a real file, behind a console whose own
@@ -112,9 +114,9 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 	earlier, base := archived(t)
 	x, _ := earlier.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	for path, want := range map[string]string{
-		syncHref(x):             "Sync " + digits(x.Seq) + " of shop/web",
-		syncHref(x) + "/chain":  "What led to it",
-		"/deployments/shop/web": "shop/web",
+		address.Sync(x):                                       "Sync " + words.Digits(x.Seq) + " of shop/web",
+		address.Sync(x) + "/chain":                            "What led to it",
+		"/deployments/shop/web":                               "shop/web",
 		"/deployments/shop/web?at=2026-11-21T03:00:00Z":       "shop/web",
 		"/deployments/shop/web/story":                         "and is not settled yet.",
 		"/deployments/shop/web/story?at=2026-11-21T03:00:00Z": "and is not settled yet.",

@@ -4,17 +4,20 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // lastLine is the newest sync in one line: what triggered it, what it wrote, and
 // when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
 func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
-	line := views.Say("Last synced ").Since(t.Started).Plain(" ago (").Link("sync "+digits(t.Seq), syncHref(t)).Plain("), triggered by ").
+	line := views.Say("Last synced ").Since(t.Started).Plain(" ago (").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain("), triggered by ").
 		Join(s.wokenBy(t)).Plain("; ")
 	if t.Wrote() {
-		line = line.Plain("wrote " + did(t))
+		line = line.Plain("wrote " + words.Did(t))
 	} else {
-		line = line.Plain(syncMark(t).Word)
+		line = line.Plain(words.SyncMark(t).Word)
 	}
 	if len(next) == 0 {
 		return line.Plain(". No timer is set: the next change triggers a sync.")
@@ -24,7 +27,7 @@ func (s *Server) lastLine(t *telemetry.Trace, next []views.Look) views.Text {
 
 // wokenBy is what woke a sync, and how many causes more there are.
 func (s *Server) wokenBy(t *telemetry.Trace) views.Text {
-	c, ok := wokeBy(t)
+	c, ok := facts.WokeBy(t)
 	if !ok {
 		return views.Say("a cause that was not recorded")
 	}
@@ -40,20 +43,7 @@ func (s *Server) wokenBy(t *telemetry.Trace) views.Text {
 		text = text.Plain(", ").Code(prose.Clip(v.Fields[0], 100))
 	}
 	if more := len(t.Causes) + t.Folded - 1; more > 0 {
-		text = text.Plain(" and ").Link(prose.Count(more, "more cause"), hrefOf(t.Object)+"#why")
+		text = text.Plain(" and ").Link(prose.Count(more, "more cause"), address.Of(t.Object)+"#why")
 	}
 	return text
-}
-
-// wokeBy is the first cause that had not been waiting for its time.
-func wokeBy(t *telemetry.Trace) (telemetry.Cause, bool) {
-	for _, c := range t.Causes {
-		if !early(t, c) {
-			return c, true
-		}
-	}
-	if len(t.Causes) > 0 {
-		return t.Causes[0], true
-	}
-	return telemetry.Cause{}, false
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // entry is a row of the list before it is filtered. Nobody changes it: a row of
@@ -36,9 +38,9 @@ func (e *entry) matches(terms []term) bool { return len(terms) == 0 || holds(ter
 // filterValues are made when a filter asks for them.
 func (e *entry) filterValues() filterValues {
 	e.asked.Do(func() {
-		o := outcomes[e.place]
+		o := words.Outcomes[e.place]
 		e.known = filterValues{
-			namespace: e.Trace.Namespace, name: e.Trace.Name, at: deciding(e.Trace), is: []string{strings.TrimPrefix(o.word, "on "), e.queue},
+			namespace: e.Trace.Namespace, name: e.Trace.Name, at: facts.Deciding(e.Trace), is: []string{strings.TrimPrefix(o.Word, "on "), e.queue},
 			reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
 			images:   sync.OnceValue(func() []string { return e.s.imagesOf(e.Trace) }),
 			managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),
@@ -134,7 +136,7 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o outage) {
 	for _, e := range l.list.entries {
 		at, _ := o.asOf(e.Trace, now)
-		if outdated(e.said, at) || now.Before(l.made) {
+		if facts.Outdated(e.said, at) || now.Before(l.made) {
 			changed[e.Trace.Object] = true
 		}
 	}
@@ -143,7 +145,7 @@ func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o outag
 // markQueued adds those of whose keys the queue says something else.
 func (l *listing) markQueued(changed map[telemetry.Object]bool, keys keyStates) {
 	for _, e := range l.list.entries {
-		if e.queue != queueWord(keys.of(e.key)) {
+		if e.queue != words.Queue(keys.of(e.key)) {
 			changed[e.Trace.Object] = true
 		}
 	}
@@ -200,9 +202,9 @@ func (s *Server) entryByID(loop, id string) (*entry, bool) {
 
 func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates) *entry {
 	t := r.Trace
-	_, place := outcomeOf(said.Tone)
+	_, place := words.OutcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
-	e.queue = queueWord(keys.of(e.key))
+	e.queue = words.Queue(keys.of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
 			e.SinceTone = t.Sentence.ChangesAt

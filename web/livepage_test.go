@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // look subscribes to a page as a browser does that has nothing yet.
@@ -43,7 +44,7 @@ func TestPageStream(t *testing.T) {
 		}
 	}
 	_, body := get(t, h.URL, "/deployments/shop/web")
-	if d := parse(t, body); !strings.Contains(all["f-step"], "Sync "+digits(w.journal.Last())) || d.one("#f-head") == "" {
+	if d := parse(t, body); !strings.Contains(all["f-step"], "Sync "+words.Digits(w.journal.Last())) || d.one("#f-head") == "" {
 		t.Errorf("stream and page differ: %s", all["f-step"])
 	}
 
@@ -57,7 +58,7 @@ func TestPageStream(t *testing.T) {
 				got[id] = html
 			}
 		}
-		if !strings.Contains(got["f-step"], "Sync "+digits(x.Seq)) || got["f-notice"] != "" {
+		if !strings.Contains(got["f-step"], "Sync "+words.Digits(x.Seq)) || got["f-notice"] != "" {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -79,13 +80,13 @@ func TestPageStream(t *testing.T) {
 	})
 	t.Run("a pinned sync stays", func(t *testing.T) {
 		first := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)[0]
-		if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
+		if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + words.Digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
 			t.Fatal(err)
 		}
 		// What was on its way when the page changed its mind still arrives first.
-		for step := ""; !strings.Contains(step, "Sync "+digits(first.Seq)+"<"); {
+		for step := ""; !strings.Contains(step, "Sync "+words.Digits(first.Seq)+"<"); {
 			step = ids(receive[update](t, conn))["f-step"]
-			if strings.Contains(step, "Sync "+digits(first.Seq)+"<") && !strings.Contains(step, "newer") {
+			if strings.Contains(step, "Sync "+words.Digits(first.Seq)+"<") && !strings.Contains(step, "newer") {
 				t.Errorf("the cursor does not say that newer syncs are there: %s", step)
 			}
 		}

@@ -5,7 +5,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/flow"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // countedFlow draws a loop with the counts of its list.
@@ -24,10 +26,10 @@ func (s *Server) countedFlow(loop string, g decision.Graph, v views.Decisions) v
 		Desc: prose.Count(len(questions), "question") + " from top to bottom, branches to the right of them. The list below it has the same questions, answers, numbers and links.",
 		Question: func(q decision.Question) flow.Note {
 			n := questions[q.ID].Asked
-			return flow.Note{Text: prose.Thousands(n), Href: askedHref(loop, q.ID, decision.Any), Never: n == 0}
+			return flow.Note{Text: prose.Thousands(n), Href: address.Asked(loop, q.ID, decision.Any), Never: n == 0}
 		},
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {
-			w := answers[[2]string{q.ID, askedHref(loop, q.ID, a.Is)}]
+			w := answers[[2]string{q.ID, address.Asked(loop, q.ID, a.Is)}]
 			return flow.Note{Text: prose.Thousands(w.Count), Href: w.Href, Never: w.Count == 0}
 		},
 	})
@@ -42,11 +44,11 @@ func (s *Server) wayOf(t *telemetry.Trace) views.Flow {
 		return views.Flow{}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "way", Title: "The path of sync " + digits(t.Seq) + " through the " + s.kindOf(t.Loop) + " loop",
+		Name: "way", Title: "The path of sync " + words.Digits(t.Seq) + " through the " + s.kindOf(t.Loop) + " loop",
 		Desc: "The questions that it was asked, and the answers, stand under Path and Report above.", Hops: hops,
 		Question: func(q decision.Question) flow.Note { return flow.Note{Href: s.questionHref(t.Loop, q.ID)} },
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {
-			return flow.Note{Href: askedHref(t.Loop, q.ID, a.Is)}
+			return flow.Note{Href: address.Asked(t.Loop, q.ID, a.Is)}
 		},
 	})
 }

@@ -106,19 +106,6 @@ func (s *Server) children(o telemetry.Object) []*telemetry.Trace {
 	return list
 }
 
-// snapshotOf is what a sync decided on, where that is a T.
-func snapshotOf[T decision.Snapshot](loops decision.Loops, t *telemetry.Trace) (s T, err error) {
-	decided, err := t.Decided(loops)
-	if err != nil {
-		return s, errSnapshot
-	}
-	s, ok := decided.(T)
-	if !ok {
-		return s, errSnapshot
-	}
-	return s, nil
-}
-
 // object is the page of an object: that of its loop's own snapshots, where there is
 // one, and otherwise what all have.
 func (s *Server) object(q *query) (*page, error) {

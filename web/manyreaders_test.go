@@ -14,6 +14,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	packing "github.com/loopscope/loopscope/telemetry/wire"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // crowd says how many read, and what goes on meanwhile. A sample is what CI
@@ -50,7 +52,7 @@ func TestManyReaders(t *testing.T) {
 	recording := rolloutsOf(t, c.deployments, now)
 	w := newWorld(t, now.Add(-2*time.Hour))
 	for i := range 1000 {
-		w.journal.Record(plain("settled", "d-"+digits(i)))
+		w.journal.Record(plain("settled", "d-"+words.Digits(i)))
 	}
 	feed := w.feeder(recording, len(recording)/8, time.Second/time.Duration(c.perSecond)) // So that every Deployment is there.
 	w.pump()
@@ -113,10 +115,10 @@ func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
 	for i := range n {
 		w := newWorld(t, now.Add(-2*time.Hour))
 		w.now = now.Add(-time.Hour)
-		r := w.rollout("roll-" + digits(i))
+		r := w.rollout("roll-" + words.Digits(i))
 		r.begin()
 		for v := range 3 {
-			r.roll("registry.example/shop/web:"+digits(v), 0)
+			r.roll("registry.example/shop/web:"+words.Digits(v), 0)
 		}
 		each = append(each, w.journal.Kept(0, 1<<20))
 		longest = max(longest, len(each[i]))
@@ -225,7 +227,7 @@ func concerns(page string, o telemetry.Object) bool {
 	if strings.HasPrefix(page, "/deployments?") || page == "/deployments" {
 		return o.Loop == "deployment"
 	}
-	return page == hrefOf(o)
+	return page == address.Of(o)
 }
 
 func (f *feeder) concerning(pages map[string]bool, from, to time.Time) (n int) {
@@ -248,7 +250,7 @@ func mixedPages(t *testing.T, c crowd) []string {
 	t.Helper()
 	var pages []string
 	for i := range c.readers {
-		name := "roll-" + digits(i%c.deployments)
+		name := "roll-" + words.Digits(i%c.deployments)
 		switch i % 20 {
 		case 0, 1, 2, 3:
 			pages = append(pages, "/deployments?q=ns:shop")

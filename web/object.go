@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +8,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // historyRows is how many kept syncs of an object a page looks at.
@@ -46,7 +48,7 @@ func nextLook(numbers []views.Number, next []views.Look) []views.Number {
 // stepper is where the cursor stands among the kept syncs.
 func (s *Server) stepper(x *subject) views.Stepper {
 	t := x.cursor
-	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.pinned, Result: syncMark(t), Took: views.Took(t.Took()), Permalink: syncHref(t)}
+	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.pinned, Result: words.SyncMark(t), Took: views.Took(t.Took()), Permalink: address.Sync(t)}
 	at := slices.IndexFunc(x.kept, func(k *telemetry.Trace) bool { return k.Seq >= t.Seq })
 	if at < 0 {
 		at = len(x.kept)
@@ -69,7 +71,7 @@ func (s *Server) stepper(x *subject) views.Stepper {
 }
 
 func (x *subject) stepTo(t *telemetry.Trace) *views.Link {
-	return &views.Link{Text: digits(t.Seq), Href: x.hrefAt(x.window, t)}
+	return &views.Link{Text: words.Digits(t.Seq), Href: x.hrefAt(x.window, t)}
 }
 
 // href is the page with another window, at the sync under the cursor where that
@@ -79,13 +81,13 @@ func (x *subject) href(window string, pinned bool) string {
 		return x.hrefAt(window, x.cursor)
 	}
 	if windowOf(window) == 0 {
-		return hrefOf(x.object)
+		return address.Of(x.object)
 	}
-	return hrefOf(x.object) + "?window=" + window
+	return address.Of(x.object) + "?window=" + window
 }
 
 func (x *subject) hrefAt(window string, t *telemetry.Trace) string {
-	href := hrefOf(x.object) + "?epoch=" + t.Epoch + "&sync=" + digits(t.Seq)
+	href := address.Of(x.object) + "?epoch=" + t.Epoch + "&sync=" + words.Digits(t.Seq)
 	if windowOf(window) != 0 {
 		href += "&window=" + window
 	}
@@ -94,32 +96,29 @@ func (x *subject) hrefAt(window string, t *telemetry.Trace) string {
 
 // whyShort is the first cause of a sync in a few words, and how many more.
 func whyShort(t *telemetry.Trace) string {
-	c, ok := wokeBy(t)
+	c, ok := facts.WokeBy(t)
 	if !ok {
 		return "not recorded"
 	}
-	text := causeWord(c.Kind)
+	text := words.Cause(c.Kind)
 	if c.Object != "" {
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if name != t.Name {
-			_, own := split(name)
+			_, own := words.Split(name)
 			kind += " " + own
 		}
 		text += " " + kind
 	} else if c.Code != "" {
-		text += ": " + timerWord(c.Code)
+		text += ": " + words.Timer(c.Code)
 	}
 	if len(c.Fields) > 0 {
-		text += ", " + changeText(c.Fields[0])
+		text += ", " + words.Change(c.Fields[0])
 	}
 	if more := len(t.Causes) + t.Folded - 1; more > 0 {
-		text += " and " + digits(more) + " more"
+		text += " and " + words.Digits(more) + " more"
 	}
 	return prose.Clip(text, 160)
 }
-
-// errSnapshot says that a trace carries no snapshot that can be read here.
-var errSnapshot = errors.New("the trace has no readable snapshot")
 
 // conditionLines are the conditions of a status.
 func conditionLines(list []decision.Condition) []views.Line {

@@ -7,6 +7,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // olderLooks are the timers of syncs before the newest that still run: the queue
@@ -25,7 +28,7 @@ func (x *subject) olderLooks(now time.Time) []views.Look {
 			}
 			seen = append(seen, m)
 			list = append(list, views.Look{At: m.At, Question: m.Question, Why: lookWhy(m).Plain(" An older timer, of ").
-				Link("sync "+digits(t.Seq), syncHref(t)).Plain(": the queue keeps the earlier of two.")})
+				Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain(": the queue keeps the earlier of two.")})
 		}
 		if slices.ContainsFunc(t.Causes, func(c telemetry.Cause) bool { return rang(t, &c) }) {
 			break
@@ -36,7 +39,7 @@ func (x *subject) olderLooks(now time.Time) []views.Look {
 
 // rang reports whether a cause is a timer whose time had come.
 func rang(t *telemetry.Trace, c *telemetry.Cause) bool {
-	return (c.Kind == telemetry.CauseTimer || c.Kind == telemetry.CauseBackoff) && !early(t, *c)
+	return (c.Kind == telemetry.CauseTimer || c.Kind == telemetry.CauseBackoff) && !facts.Early(t, *c)
 }
 
 // looksNow are all timers that run now, soonest first.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/facts"
 )
 
 // ReaderMetrics counts the websockets. Its methods must be safe for concurrent use.
@@ -183,9 +184,9 @@ type Server struct {
 	draws       watchedPages
 	lists       listings
 	encoded     encoded
-	says        derivedCache[decision.Sentence]
-	estimates   derivedCache[*decision.Estimate]
-	asItIs      derivedCache[*asItIs]
+	says        facts.Cache[decision.Sentence]
+	estimates   facts.Cache[*decision.Estimate]
+	asItIs      facts.Cache[*asItIs]
 	seen        evidence
 	exports     chan struct{}       // bounds those under way
 	simulations *semaphore.Weighted // the same of plans; first come, first served
@@ -207,7 +208,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, loops: o.Journal.Loops(), guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: derivedCache[*asItIs]{most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, loops: o.Journal.Loops(), guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: facts.Cache[*asItIs]{Most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // outage is the present time without an API server that serves; the zero one where there is none.
@@ -131,7 +132,7 @@ func (s *Server) due() string {
 	for _, loop := range s.loops.Names() {
 		n, keys := 0, s.keys(loop)
 		for _, t := range s.journal.Board().List(loop) {
-			if t.Unanswered() || t.Report != nil && t.Report.Hold || queueWord(keys.of(t.Key())) == "processing" {
+			if t.Unanswered() || t.Report != nil && t.Report.Hold || words.Queue(keys.of(t.Key())) == "processing" {
 				n++
 			}
 		}

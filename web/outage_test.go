@@ -13,6 +13,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // wentDown is when the API server of the story served last, where it has not since:
@@ -110,7 +111,7 @@ func TestOutageLeavesWhatIsOfNow(t *testing.T) {
 			continue
 		}
 		told++
-		path := hrefOf(r.Trace.Object)
+		path := address.Of(r.Trace.Object)
 		if got, want := headOf(t, base, path).Sentence, r.Trace.Sentence.At(storyNow); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
@@ -309,14 +310,14 @@ func TestSyncWithoutAnAnswer(t *testing.T) {
 		{"cut", "unanswered", "Sync %d of shop/cut got no answer: connection refused"}, {"refused", "failed", "Sync %d of shop/refused failed: no"},
 	} {
 		x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: c.name})
-		_, page := get(t, h.URL, hrefOf(x.Object))
+		_, page := get(t, h.URL, address.Of(x.Object))
 		d := parse(t, page)
 		for _, part := range []string{"#last", "#f-step", "#f-syncs"} {
 			if got := d.one(part); !strings.Contains(got, c.word) {
 				t.Errorf("%s of %s: no %q in %q", part, c.name, c.word, got)
 			}
 		}
-		_, page = get(t, h.URL, syncHref(x))
+		_, page = get(t, h.URL, address.Sync(x))
 		if got, want := parse(t, page).one("h1"), fmt.Sprintf(c.headline, x.Seq); !strings.HasPrefix(got, want) {
 			t.Errorf("headline %q, want %q", got, want)
 		}

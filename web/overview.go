@@ -15,6 +15,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // pageRows is how many rows one page of the list has.
@@ -56,7 +58,7 @@ func attentionFirst(a, b *entry) int {
 	if c := cmp.Compare(a.place, b.place); c != 0 {
 		return c
 	}
-	if outcomes[a.place].tone != decision.ToneOK {
+	if words.Outcomes[a.place].Tone != decision.ToneOK {
 		if c := a.SinceTone.Compare(b.SinceTone); c != 0 {
 			return c
 		}
@@ -73,7 +75,7 @@ func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
 	if t.Failure != nil {
 		reasons = append(reasons, t.Failure.Reason)
 	}
-	for _, h := range held(t) {
+	for _, h := range facts.Held(t) {
 		reasons = append(reasons, h.Code)
 		for _, b := range h.Blockers {
 			reasons = append(reasons, b.Reason)
@@ -221,7 +223,7 @@ func others(n int) string {
 }
 
 func count(all []*entry) []int {
-	counts := make([]int, len(outcomes))
+	counts := make([]int, len(words.Outcomes))
 	for _, e := range all {
 		counts[e.place]++
 	}
@@ -232,17 +234,17 @@ func count(all []*entry) []int {
 // lets through, and each is the list of its outcome.
 func tallies(loop string, all []*entry, terms []term) []views.Tally {
 	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
-	counts := make([]int, len(outcomes))
+	counts := make([]int, len(words.Outcomes))
 	for _, e := range all {
 		if e.matches(rest) {
 			counts[e.place]++
 		}
 	}
-	list := make([]views.Tally, len(outcomes))
-	for i, o := range outcomes {
-		word := "is:" + strings.TrimPrefix(o.word, "on ")
+	list := make([]views.Tally, len(words.Outcomes))
+	for i, o := range words.Outcomes {
+		word := "is:" + strings.TrimPrefix(o.Word, "on ")
 		current := slices.ContainsFunc(terms, func(t term) bool { return t.text == word })
-		list[i] = views.Tally{Mark: views.Mark{Tone: o.view, Word: o.word}, Count: counts[i], Current: current,
+		list[i] = views.Tally{Mark: views.Mark{Tone: o.View, Word: o.Word}, Count: counts[i], Current: current,
 			Href: filterHref(loop, append(slices.Clone(rest), term{text: word}))}
 		if current { // A second press takes the filter away.
 			list[i].Href = filterHref(loop, rest)
@@ -264,9 +266,9 @@ func (s *Server) rowsOf(shown []*entry, keys keyStates) []*listRow {
 func groupsOf(shown, matching []*entry, rows []*listRow) (groups []views.Group) {
 	totals := count(matching)
 	for i, e := range shown {
-		o := outcomes[e.place]
-		if len(groups) == 0 || groups[len(groups)-1].Name != o.group {
-			groups = append(groups, views.Group{Name: o.group, Note: prose.Thousands(totals[e.place]) + ", " + o.note})
+		o := words.Outcomes[e.place]
+		if len(groups) == 0 || groups[len(groups)-1].Name != o.Group {
+			groups = append(groups, views.Group{Name: o.Group, Note: prose.Thousands(totals[e.place]) + ", " + o.Note})
 		}
 		g := &groups[len(groups)-1]
 		g.Rows = append(g.Rows, rows[i].view())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestOverviewFiltersByImageAndManager finds Deployments by the image of their
@@ -133,7 +134,7 @@ func TestBrowserOverview(t *testing.T) {
 	w := planWorld(t)
 	w.pump()
 	for i := range 150 {
-		w.journal.Record(plain("many", "d-"+digits(i)))
+		w.journal.Record(plain("many", "d-"+words.Digits(i)))
 	}
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
@@ -162,9 +163,9 @@ func TestBrowserOverview(t *testing.T) {
 
 	keys(t, ctx, "n")
 	until(t, ctx, `location.search.includes('after=') && document.querySelectorAll('tr[data-row]').length === 52 && !document.querySelector('#live').hidden`)
-	for i, o := range outcomes {
+	for i, o := range words.Outcomes {
 		keys(t, ctx, string(rune('1'+i)))
-		word := strings.TrimPrefix(o.word, "on ")
+		word := strings.TrimPrefix(o.Word, "on ")
 		until(t, ctx, `new URLSearchParams(location.search).get('q') === 'is:`+word+`' && document.querySelector('.tally [aria-current]')?.innerText.includes('`+word+`') && `+isLive)
 	}
 	c.none(t)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 func get(t testing.TB, base, path string, header ...string) (*http.Response, string) {
@@ -64,7 +66,7 @@ func TestEveryPageIsSound(t *testing.T) {
 		if !ok {
 			t.Fatalf("trace %d is not kept", seq)
 		}
-		paths[hrefOf(trace.Object)], paths[syncHref(trace)], paths[syncHref(trace)+"/chain"] = true, true, true
+		paths[address.Of(trace.Object)], paths[address.Sync(trace)], paths[address.Sync(trace)+"/chain"] = true, true, true
 	}
 	for path, found := range paths {
 		res, body := get(t, base, path)
@@ -84,7 +86,7 @@ func TestTwins(t *testing.T) {
 	w, base := story(t)
 	set, controller := w.journal.Board().Rows("replicaset")[0].Trace, w.journal.Board().Rows("replicationcontroller")[0].Trace
 	for _, path := range []string{"/deployments", "/deployments?q=is:waiting", "/deployments/shop/web", "/queues",
-		hrefOf(set.Object), syncHref(set), hrefOf(controller.Object), syncHref(controller)} {
+		address.Of(set.Object), address.Sync(set), address.Of(controller.Object), address.Sync(controller)} {
 		route, args, _ := strings.Cut(path, "?")
 		res, body := get(t, base, route+".json?"+args)
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/json" {
@@ -159,7 +161,7 @@ func TestStepping(t *testing.T) {
 	for i := len(kept) - 1; i >= 0; i-- {
 		_, body := get(t, base, path)
 		d := parse(t, body)
-		if got := d.one("#f-step"); !strings.Contains(got, "Sync "+digits(kept[i].Seq)) {
+		if got := d.one("#f-step"); !strings.Contains(got, "Sync "+words.Digits(kept[i].Seq)) {
 			t.Fatalf("%s shows %s, want sync %d", path, got, kept[i].Seq)
 		}
 		if h1 := d.one("h1"); !strings.Contains(h1, "waiting") {
@@ -209,7 +211,7 @@ func TestPaging(t *testing.T) {
 	w := newWorld(t, storyNow)
 	const rows = 257
 	for i := range rows {
-		w.journal.Record(plain("many", "d-"+digits(i)))
+		w.journal.Record(plain("many", "d-"+words.Digits(i)))
 	}
 	_, h := w.serve(nil)
 	seen := map[string]bool{}

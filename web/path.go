@@ -8,6 +8,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // foldAfter is how many questions in a row may stand on a path unasked before
@@ -106,7 +108,7 @@ func (t *mergedPath) skip(list []decision.Question) {
 		return
 	}
 	for _, q := range list {
-		t.nodes = append(t.nodes, views.Node{State: views.NotAsked, StateIs: "not asked", ID: q.ID, Rule: ruleLink(q.Tag), Question: q.Text, Answer: "not asked"})
+		t.nodes = append(t.nodes, views.Node{State: views.NotAsked, StateIs: "not asked", ID: q.ID, Rule: address.Rule(q.Tag), Question: q.Text, Answer: "not asked"})
 	}
 }
 
@@ -121,7 +123,7 @@ func branchTitle(branch string) string {
 // nodeOf is a question as it was answered. A question that no catalogue
 // declares shows its id alone.
 func nodeOf(q decision.Question, step *decision.Step) views.Node {
-	n := views.Node{State: views.Taken, StateIs: "decided", ID: step.Question, Question: q.Text, Answer: step.Answer, Facts: factsOf(step.Facts)}
+	n := views.Node{State: views.Taken, StateIs: "decided", ID: step.Question, Question: q.Text, Answer: step.Answer, Facts: words.Facts(step.Facts)}
 	answer, known := q.Answer(step.Answer)
 	switch {
 	case step.Holds:
@@ -132,7 +134,7 @@ func nodeOf(q decision.Question, step *decision.Step) views.Node {
 	if q.Text == "" {
 		n.Question = step.Question
 	} else {
-		n.Rule = ruleLink(q.Tag)
+		n.Rule = address.Rule(q.Tag)
 	}
 	for _, a := range q.Answers {
 		if a.Is != answer.Is && a.Then != "" {
@@ -152,13 +154,7 @@ func exit(a decision.Answer) string {
 	return a.Is + " → " + a.Then
 }
 
-func factsOf(facts []decision.Fact) []views.Fact {
-	list := make([]views.Fact, len(facts))
-	for i, f := range facts {
-		list[i] = views.Fact{Name: f.Name, Value: prose.Clip(f.Value.String(), 400)}
-	}
-	return list
-}
+// Facts places facts, each value cut to 400 bytes.
 
 func equationOf(e *decision.Equation, stops bool) *views.Equation {
 	v := &views.Equation{Result: termOf(e.Result), Stops: stops}

@@ -6,6 +6,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // plain is the page of an object of which nothing is known beyond its syncs.
@@ -15,7 +16,7 @@ func (s *Server) plain(q *query) (*page, error) {
 		return nil, err
 	}
 	v := s.objectView(q, x)
-	v.Shows = views.Shows{Note: "as sync " + digits(x.cursor.Seq) + " published it"}
+	v.Shows = views.Shows{Note: "as sync " + words.Digits(x.cursor.Seq) + " published it"}
 	v.Shows.Lines = x.lastEvents()
 	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v)), body: views.ObjectBody(v), data: v}
 	s.objectFrame(q, p, x)

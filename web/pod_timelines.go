@@ -9,6 +9,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/facts"
 )
 
 // maxLanePods bounds the pods of a ReplicaSet that have lanes: of more no line
@@ -20,7 +21,7 @@ const (
 )
 
 func crowded(t *telemetry.Trace) bool {
-	return numbersOf(t).or("pods") > maxLanePods || t.Snapshot.Bytes() > maxLaneSnapshot
+	return facts.NumbersOf(t).Or("pods") > maxLanePods || t.Snapshot.Bytes() > maxLaneSnapshot
 }
 
 // laneSnapshot is what a sync saw of the pods; nil where it saw none, or too many.
@@ -28,7 +29,7 @@ func laneSnapshot(loops decision.Loops, t *telemetry.Trace) *replicaset.Snapshot
 	if crowded(t) {
 		return nil
 	}
-	snap, err := replicaSetSnapshot(loops, t)
+	snap, err := facts.ReplicaSet(loops, t)
 	if err != nil {
 		return nil
 	}
@@ -135,7 +136,7 @@ func (of podTimelines) addCauses(t *telemetry.Trace) {
 	}
 	for _, r := range t.Rounds {
 		for i := range r.Verdict.Actions {
-			a, o := &r.Verdict.Actions[i], outcomeAt(r, i)
+			a, o := &r.Verdict.Actions[i], facts.OutcomeAt(r, i)
 			switch {
 			case a.Kind == decision.CreatePods:
 				for _, name := range o.Names {

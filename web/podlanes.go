@@ -9,6 +9,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 const (
@@ -73,7 +74,7 @@ func firstOf(a, b time.Time) time.Time {
 func (b scopeBox) single(l *podTimeline, now time.Time) views.PodLane {
 	var s lanePaths
 	s.draw(b, l, now, laneHeight/2)
-	owner, own := split(l.name)
+	owner, own := words.Split(l.name)
 	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l, now)})
 	if word := stateWord(l, now); word == "available" || word == "gone" { // It was asked for and blocks nothing.
 		v.Tone, v.Note = views.Idle, views.Say("is "+word)
@@ -109,7 +110,7 @@ func podNote(l *podTimeline, now time.Time) views.Text {
 }
 
 func waitReasonText(p *replicaset.Pod, now time.Time) views.Text {
-	return wording(replicaset.WaitReason(p, now), false)
+	return words.Text(replicaset.WaitReason(p, now), false)
 }
 
 // bundle is the lanes of many pods as one.
@@ -121,7 +122,7 @@ func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
 	for i := range n { // Of more than there is room for, every so many.
 		s.draw(b, k.lives[i*len(k.lives)/n], now, float64(height)/2+pitch*(float64(i)-float64(n-1)/2))
 	}
-	v := views.PodLane{Name: digits(len(k.lives)) + " " + k.word, Height: height, Bundle: true, Dense: pitch < 3.5, Count: len(k.lives), Note: k.note}
+	v := views.PodLane{Name: words.Digits(len(k.lives)) + " " + k.word, Height: height, Bundle: true, Dense: pitch < 3.5, Count: len(k.lives), Note: k.note}
 	if len(k.lives) > n {
 		v.Note = v.Note.Plain(fmt.Sprintf("; %d of them are drawn", n))
 	}
@@ -141,7 +142,7 @@ func (b scopeBox) blockLanes(block []*podTimeline, now time.Time) (open, more []
 		}
 	}
 	if n := len(more); n > 0 {
-		note = prose.Plural(int64(n), "1 more pod that blocks", digits(n)+" more pods that block")
+		note = prose.Plural(int64(n), "1 more pod that blocks", words.Digits(n)+" more pods that block")
 	}
 	return open, more, note
 }
@@ -178,7 +179,7 @@ func stateNote(lives []*podTimeline, now time.Time) views.Text {
 	var parts []string
 	for _, word := range []string{"available", "not available", "terminating", "gone"} {
 		if n := counts[word]; n > 0 {
-			parts = append(parts, digits(n)+" "+word)
+			parts = append(parts, words.Digits(n)+" "+word)
 		}
 	}
 	return views.Say(strings.Join(parts, ", "))

@@ -10,6 +10,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // shownKeys is how many keys a group of the page lists.
@@ -116,12 +118,12 @@ func (s *Server) keyView(k loopKey) views.KeyRow {
 	namespace, name, _ := strings.Cut(k.Key, "/")
 	v := views.KeyRow{State: keyMark(k.KeyState), Queue: k.loop, Owner: namespace + "/", Own: name, Try: "first try"}
 	if k.Attempts > 0 {
-		v.Try = "try " + digits(k.Attempts+1)
+		v.Try = "try " + words.Digits(k.Attempts+1)
 	}
 	if t, ok := s.journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
-		v.Href = hrefOf(t.Object)
+		v.Href = address.Of(t.Object)
 		if t.Try.Limit > 0 && k.Attempts > 0 {
-			v.Try += " of " + digits(t.Try.Limit)
+			v.Try += " of " + words.Digits(t.Try.Limit)
 		}
 		if t.Failure != nil && k.Attempts > 0 {
 			v.More = views.Text{}.Code(prose.Clip(t.Failure.Message, 240))
@@ -184,7 +186,7 @@ func keyWhy(k telemetry.KeyState) views.Text {
 		case k.Attempts > 0:
 			t = t.Plain("tries again after an error")
 		default:
-			t = t.Plain(timerWord(k.Code))
+			t = t.Plain(words.Timer(k.Code))
 		}
 	}
 	if n := len(k.Causes) + k.Folded; n > 0 && k.Phase != telemetry.KeyWaiting {
@@ -193,7 +195,7 @@ func keyWhy(k telemetry.KeyState) views.Text {
 			if i > 0 {
 				t = t.Plain(", ")
 			}
-			t = t.Plain(causeWord(c.Kind) + " " + c.Object)
+			t = t.Plain(words.Cause(c.Kind) + " " + c.Object)
 			if c.NewRV != "" {
 				t = t.Plain(" rv " + c.NewRV)
 			}

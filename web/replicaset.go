@@ -10,15 +10,17 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // shownPods is how many pods the page of a ReplicaSet lists, those that are not
 // available first.
 const shownPods = 60
 
-func replicaSetSnapshot(loops decision.Loops, t *telemetry.Trace) (*replicaset.Snapshot, error) {
-	return snapshotOf[*replicaset.Snapshot](loops, t)
-}
+// ReplicaSet reads what the sync of a ReplicaSet or ReplicationController decided on. It fails
+// where the trace has no such snapshot.
 
 // replicaSet is the page of one ReplicaSet or ReplicationController.
 func (s *Server) replicaSet(q *query) (*page, error) {
@@ -28,9 +30,9 @@ func (s *Server) replicaSet(q *query) (*page, error) {
 	}
 	v := views.ReplicaSet{Object: s.objectView(q, x)}
 	if owner := x.newest.Owner; owner != "" {
-		v.Owner = &views.Link{Text: owner, Href: hrefOf(telemetry.HeadOf(s.loops, x.object, owner))}
+		v.Owner = &views.Link{Text: owner, Href: address.Of(telemetry.HeadOf(s.loops, x.object, owner))}
 	}
-	if snap, err := replicaSetSnapshot(s.loops, x.newest); err == nil {
+	if snap, err := facts.ReplicaSet(s.loops, x.newest); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = expects(snap), echoLines(snap)
 		v.Forecast = forecastOf(x.newest, snap, q.now)
@@ -99,7 +101,7 @@ func podsOf(snap *replicaset.Snapshot) ([]views.Pod, string) {
 	list := append(rest, good...)
 	note := prose.Count(len(list), "pod")
 	if len(list) > shownPods {
-		note += ", the first " + digits(shownPods) + " shown"
+		note += ", the first " + words.Digits(shownPods) + " shown"
 		list = list[:shownPods]
 	}
 	return list, note
@@ -108,7 +110,7 @@ func podsOf(snap *replicaset.Snapshot) ([]views.Pod, string) {
 // podOf says what a pod is, in the words of the tones; the answers are those
 // that the snapshot holds, as of its own moment.
 func podOf(snap *replicaset.Snapshot, p *replicaset.Pod) (v views.Pod, available bool) {
-	owner, own := split(p.Name)
+	owner, own := words.Split(p.Name)
 	v = views.Pod{Owner: owner, Own: own, Node: p.Node, Age: views.Text{}.Since(p.Created)}
 	minReady := time.Duration(snap.MinReady) * time.Second
 	switch {
@@ -152,7 +154,7 @@ func (s *Server) victimsOf(x *subject) ([]views.Victim, views.Text) {
 		for _, r := range t.Rounds {
 			for _, a := range r.Verdict.Actions {
 				if a.Kind == decision.DeletePods && len(a.Victims) > 0 {
-					return victimViews(a.Victims), views.Say("By ").Link("sync "+digits(t.Seq), syncHref(t)).Plain(", ").Since(t.Ended).Plain(" ago.")
+					return victimViews(a.Victims), views.Say("By ").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain(", ").Since(t.Ended).Plain(" ago.")
 				}
 			}
 		}
@@ -163,19 +165,19 @@ func (s *Server) victimsOf(x *subject) ([]views.Victim, views.Text) {
 func victimViews(victims []decision.Victim) []views.Victim {
 	list := make([]views.Victim, 0, len(victims))
 	for _, v := range victims {
-		list = append(list, victimOf(v))
+		list = append(list, words.Victim(v))
 	}
 	return list
 }
 
 func (s *Server) replicaSetShows(x *subject) views.Shows {
 	t := x.cursor
-	snap, err := replicaSetSnapshot(s.loops, t)
+	snap, err := facts.ReplicaSet(s.loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}
 	st := snap.Status
-	v := views.Shows{Note: "as sync " + digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
+	v := views.Shows{Note: "as sync " + words.Digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d ready, %d available", st.Replicas, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
 	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), x.lastEvents()...)

@@ -8,6 +8,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // maxDiffs bounds how many snapshots are read for the changes of older revisions.
@@ -25,12 +27,12 @@ func (x *subject) revisions(sets []views.Set, newest *deployment.Snapshot) {
 	}
 	note(newest.Changed)
 	for i := len(x.kept) - 1; i >= 0 && read < maxDiffs; i-- {
-		revision := numbersOf(x.kept[i]).text("revision")
+		revision := facts.NumbersOf(x.kept[i]).Text("revision")
 		if _, known := changes[revision]; known || revision == "" || !hasRevision(sets, revision) {
 			continue
 		}
 		changes[revision] = nil // One look is enough.
-		if snap, err := deploymentSnapshot(x.loops, x.kept[i]); err == nil {
+		if snap, err := facts.Deployment(x.loops, x.kept[i]); err == nil {
 			note(snap.Changed)
 		}
 		read++
@@ -59,7 +61,7 @@ func diffOf(c *deployment.TemplateChange) *views.Diff {
 		d.Fields = append(d.Fields, diffField(f))
 	}
 	if c.More > 0 {
-		d.More = "and " + digits(c.More) + " more " + prose.Plural(c.More, "path", "paths")
+		d.More = "and " + words.Digits(c.More) + " more " + prose.Plural(c.More, "path", "paths")
 	}
 	return d
 }
@@ -81,7 +83,7 @@ func (x *subject) changedBy(revision string) views.Text {
 				by = c
 			}
 		}
-		now := numbersOf(t).text("revision")
+		now := facts.NumbersOf(t).Text("revision")
 		if now == revision && before != revision && by != nil {
 			text := views.Say("at ").Clock(by.At)
 			if by.Manager != "" {

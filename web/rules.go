@@ -76,8 +76,3 @@ func say(t views.Text, s string) views.Text {
 	}
 	return t.Plain(s)
 }
-
-// ruleLink leads to a rule.
-func ruleLink(tag string) views.Link {
-	return views.Link{Text: tag, Href: "/rules#" + decision.RuleAnchor(tag)}
-}

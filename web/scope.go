@@ -7,6 +7,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // The box of the scope's size channel.
@@ -70,7 +72,7 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.floor)), Text: fmt.Sprintf("floor %d", last.floor)})
 	}
 	box.marks(v, x, points, known, deadlineOf(x.newest))
-	v.Legend = legend(last, numbersOf(x.newest))
+	v.Legend = legend(last, facts.NumbersOf(x.newest))
 	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
 	s.deploymentLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
@@ -97,7 +99,7 @@ func (b scopeBox) sizes(points []scopePoint, known, now time.Time) *views.Scope 
 func (s *Server) scopeLabel(v *views.Scope, x *subject, last scopePoint, now time.Time) string {
 	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.newSize, last.old, last.available, last.floor, last.ceiling)
 	if said := s.saidNow(x.newest, now); said.State != "" {
-		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + wording(said.Lead, false).String() + ". " + text
+		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).String() + ". " + text
 	}
 	return text + laneFinding(v)
 }
@@ -124,13 +126,13 @@ func laneFinding(v *views.Scope) string {
 func sizePoints(kept []*telemetry.Trace) []scopePoint {
 	var points []scopePoint
 	for _, t := range kept {
-		n := numbersOf(t)
-		ceiling, ok := n.count("ceiling")
+		n := facts.NumbersOf(t)
+		ceiling, ok := n.Count("ceiling")
 		if !ok || ceiling <= 0 {
 			continue
 		}
-		p := scopePoint{at: t.Ended, seq: t.Seq, newSize: n.or("new"), old: n.or("old"), available: n.or("available"), ceiling: ceiling, floor: n.or("floor"),
-			held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()}
+		p := scopePoint{at: t.Ended, seq: t.Seq, newSize: n.Or("new"), old: n.Or("old"), available: n.Or("available"), ceiling: ceiling, floor: n.Or("floor"),
+			held: len(facts.Held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()}
 		points = append(points, p)
 	}
 	return points
@@ -237,7 +239,7 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 		v.Deadline, v.DeadlineAt, v.DeadlineText = b.x(deadline), b.percent(deadline), "deadline "+deadline.UTC().Format("15:04:05")
 	}
 	if at := x.cursor.Ended; !at.Before(b.from) && !at.After(b.to) {
-		v.Cursor, v.CursorAt, v.CursorText = b.x(at), b.percent(at), "#"+digits(x.cursor.Seq)
+		v.Cursor, v.CursorAt, v.CursorText = b.x(at), b.percent(at), "#"+words.Digits(x.cursor.Seq)
 		if now.Sub(at) < b.to.Sub(b.from)/12 && x.cursor == x.newest {
 			v.CursorText = "" // It would lie under the word now.
 		}
@@ -260,12 +262,12 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 	}
 }
 
-func legend(last scopePoint, n numbers) []views.ScopeLegend {
+func legend(last scopePoint, n facts.Numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
-		{Class: "p-lim", Name: "total", Value: digits(last.newSize + last.old), Note: "≤ " + digits(last.ceiling)},
-		{Class: "p-av", Name: "available", Value: digits(last.available), Note: "≥ " + digits(last.floor)},
-		{Class: "p-new", Name: "new", Value: digits(last.newSize), Note: availableNote(last.newSize, n.or("newAvailable"))},
-		{Class: "p-old", Name: "old", Value: digits(last.old), Note: availableNote(last.old, n.or("oldAvailable"))},
+		{Class: "p-lim", Name: "total", Value: words.Digits(last.newSize + last.old), Note: "≤ " + words.Digits(last.ceiling)},
+		{Class: "p-av", Name: "available", Value: words.Digits(last.available), Note: "≥ " + words.Digits(last.floor)},
+		{Class: "p-new", Name: "new", Value: words.Digits(last.newSize), Note: availableNote(last.newSize, n.Or("newAvailable"))},
+		{Class: "p-old", Name: "old", Value: words.Digits(last.old), Note: availableNote(last.old, n.Or("oldAvailable"))},
 	}
 }
 
@@ -273,5 +275,5 @@ func availableNote(size, available int64) string {
 	if size == 0 {
 		return ""
 	}
-	return digits(available) + " available"
+	return words.Digits(available) + " available"
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // deploymentLanes adds the pods: a lane for each that blocks, one bundle for the
 // other new ones and one for the old.
 func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
-	snap, err := deploymentSnapshot(s.loops, x.newest)
+	snap, err := facts.Deployment(s.loops, x.newest)
 	if err != nil {
 		return
 	}
@@ -24,7 +26,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	block, others, old := []*podTimeline{}, laneKind{word: "new"}, laneKind{word: "old"}
 	for _, child := range s.children(x.object) {
 		traces := s.journal.Of(child.Object, historyRows)
-		if !owns(snap, child.Name) || child.Ended.Before(b.from) && numbersOf(child).or("pods") == 0 {
+		if !owns(snap, child.Name) || child.Ended.Before(b.from) && facts.NumbersOf(child).Or("pods") == 0 {
 			continue
 		}
 		if crowded(child) {
@@ -105,7 +107,7 @@ func (b scopeBox) shows(l *podTimeline) bool {
 // ReplicaSet where it waits for the last of its pods to end.
 func blockedBy(t *telemetry.Trace, set string, l *podTimeline) bool {
 	ends := l.pod != nil && l.pod.Terminating && !l.over()
-	for _, h := range held(t) {
+	for _, h := range facts.Held(t) {
 		for _, b := range h.Blockers {
 			if b.Kind == "Pod" && b.Name == l.name || ends && b.Kind == "ReplicaSet" && b.Name == set && h.Kind == decision.CreateReplicaSet {
 				return true
@@ -139,7 +141,7 @@ func missingPods(current *deployment.ReplicaSet) *views.PodLane {
 	if current.Failure.Message != "" {
 		note = note.Plain(": " + prose.Clip(current.Failure.Message, 100))
 	}
-	return &views.PodLane{Name: digits(current.Replicas-current.StatusReplicas) + " not created", Height: laneHeight, Empty: true, Tone: views.Failed, Note: note}
+	return &views.PodLane{Name: words.Digits(current.Replicas-current.StatusReplicas) + " not created", Height: laneHeight, Empty: true, Tone: views.Failed, Note: note}
 }
 
 // newNote is what is to be said of the new pods that do not block.
@@ -176,21 +178,21 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	known := s.outage().drawnTo(points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
-	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: "wanted " + digits(last.ceiling)}, {Y: "168", Text: "0"}}
-	v.Limits = "M0 " + box.y(last.ceiling) + "H" + digits(scopeWidth)
+	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: "wanted " + words.Digits(last.ceiling)}, {Y: "168", Text: "0"}}
+	v.Limits = "M0 " + box.y(last.ceiling) + "H" + words.Digits(scopeWidth)
 	box.marks(v, x, points, known, time.Time{})
-	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: digits(last.ceiling)},
-		{Class: "p-new", Name: "pods", Value: digits(last.newSize)}, {Class: "p-av", Name: "available", Value: digits(last.available)}}
+	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(last.ceiling)},
+		{Class: "p-new", Name: "pods", Value: words.Digits(last.newSize)}, {Class: "p-av", Name: "available", Value: words.Digits(last.available)}}
 	v.Lanes = []views.ScopeLane{box.lane(s.kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
-	v.Label = "Pods from " + v.Span + " UTC. " + digits(last.ceiling) + " wanted, " + digits(last.newSize) + " present, " + digits(last.available) + " available." + laneFinding(v)
+	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.ceiling) + " wanted, " + words.Digits(last.newSize) + " present, " + words.Digits(last.available) + " available." + laneFinding(v)
 	return v
 }
 
 func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
 	if crowded(x.newest) {
-		v.Rest = append(v.Rest, views.PodLane{Name: prose.Thousands(numbersOf(x.newest).or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
+		v.Rest = append(v.Rest, views.PodLane{Name: prose.Thousands(facts.NumbersOf(x.newest).Or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
@@ -226,10 +228,10 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 func podPoints(kept []*telemetry.Trace) []scopePoint {
 	var points []scopePoint
 	for _, t := range kept {
-		n := numbersOf(t)
-		if want, ok := n.count("wanted"); ok {
-			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, newSize: n.or("pods"), available: n.or("available"), ceiling: want,
-				held: len(held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()})
+		n := facts.NumbersOf(t)
+		if want, ok := n.Count("wanted"); ok {
+			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, newSize: n.Or("pods"), available: n.Or("available"), ceiling: want,
+				held: len(facts.Held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()})
 		}
 	}
 	return points

@@ -9,6 +9,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // shownDifferences is how many differences the page has; the twin has all that are kept.
@@ -147,7 +149,7 @@ func differences(st telemetry.ShadowState) []views.Difference {
 }
 
 func differenceOf(d *telemetry.Difference) views.Difference {
-	v := views.Difference{Reason: shadowWords[d.Verdict], At: d.At.UTC(), Namespace: d.Object.Namespace, Name: d.Object.Name, Href: syncAddress(d.Object, d.Epoch, d.Sync),
+	v := views.Difference{Reason: shadowWords[d.Verdict], At: d.At.UTC(), Namespace: d.Object.Namespace, Name: d.Object.Name, Href: address.SyncOf(d.Object, d.Epoch, d.Sync),
 		Question: d.Question, Target: d.Target, Predicted: d.Predicted, Observed: d.Observed}
 	v.Known = views.Text{}.Code(d.Target)
 	switch d.Verdict {
@@ -162,7 +164,7 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 		v.Known = v.Known.Plain(": both decided on rv " + prose.OrNone(d.DecidedOn) + ", and nothing else changed")
 	}
 	if d.SeenIn > 0 {
-		v.Known = v.Known.Plain("; ").Link("seen in sync "+digits(d.SeenIn), syncAddress(d.Object, d.Epoch, d.SeenIn))
+		v.Known = v.Known.Plain("; ").Link("seen in sync "+words.Digits(d.SeenIn), address.SyncOf(d.Object, d.Epoch, d.SeenIn))
 	}
 	v.Known = v.Known.Plain(".")
 	return v

@@ -5,6 +5,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // lastEvents are the Events of the newest sync, up to the one under the cursor,
@@ -16,7 +18,7 @@ func (x *subject) lastEvents() []views.Line {
 			continue
 		}
 		e := t.Report.Events[len(t.Report.Events)-1]
-		text := views.Text{}.Code(e.Reason).Plain(", ").Clock(t.Ended).Plain(", by ").Link("#"+digits(t.Seq), syncHref(t)).Plain(" ").Faint(prose.Clip(e.Message, 240))
+		text := views.Text{}.Code(e.Reason).Plain(", ").Clock(t.Ended).Plain(", by ").Link("#"+words.Digits(t.Seq), address.Sync(t)).Plain(" ").Faint(prose.Clip(e.Message, 240))
 		return []views.Line{{Label: "last event", Text: text}}
 	}
 	return []views.Line{{Label: "last event", Text: views.Say("none by a kept sync")}}
@@ -24,7 +26,7 @@ func (x *subject) lastEvents() []views.Line {
 
 // kubectlLine is what people who wait with kubectl see meanwhile.
 func kubectlLine(snap *deployment.Snapshot) views.Line {
-	return views.Line{Label: "kubectl", Text: views.Text{}.Code("rollout status").Plain(" ").Join(wording(deployment.RolloutStatus(snap), false))}
+	return views.Line{Label: "kubectl", Text: views.Text{}.Code("rollout status").Plain(" ").Join(words.Text(deployment.RolloutStatus(snap), false))}
 }
 
 // lastSize is the newest write of a size before a sync that wrote none.
@@ -33,5 +35,5 @@ func (s *Server) lastSize(t *telemetry.Trace) views.Text {
 	if !ok {
 		return nil
 	}
-	return views.Say("The last size was written in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).Plain(" ago: " + did(x) + ".")
+	return views.Say("The last size was written in ").Link("sync "+words.Digits(x.Seq), address.Sync(x)).Plain(", ").Since(x.Ended).Plain(" ago: " + words.Did(x) + ".")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
 )
 
 const (
@@ -116,7 +117,7 @@ func stepTo(points []views.SparkPoint, p views.SparkPoint) []views.SparkPoint {
 
 // imagesOf are the images of the template that a sync saw.
 func (s *Server) imagesOf(t *telemetry.Trace) []string {
-	if snap, err := deploymentSnapshot(s.loops, t); err == nil {
+	if snap, err := facts.Deployment(s.loops, t); err == nil {
 		return snap.Images
 	}
 	return nil // No snapshot, no image: no term finds it.

@@ -13,6 +13,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // storyWithin bounds how long a story is looked for in the history.
@@ -47,7 +49,7 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	if text := args.Get("at"); text != "" {
 		at, err := telemetry.ParseMoment(text, q.now)
 		if err != nil {
-			return nil, badTime(err, "The newest story", hrefOf(o)+"/story")
+			return nil, badTime(err, "The newest story", address.Of(o)+"/story")
 		}
 		return s.storyAt(q, o, at)
 	}
@@ -103,11 +105,11 @@ func badTime(err error, text, href string) error {
 func (s *Server) noStory(o telemetry.Object) error {
 	return problem(http.StatusNotFound, "no-story", "No kept sync of "+prose.Clip(o.Key(), 300)+" shows a change.",
 		views.Say("A story begins when a "+s.kindOf(o.Loop)+" is no longer settled. Every kept sync of this one found it settled.")).
-		link(s.kindOf(o.Loop)+" "+o.Key(), hrefOf(o))
+		link(s.kindOf(o.Loop)+" "+o.Key(), address.Of(o))
 }
 
 func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
-	v := views.Story{Object: views.Link{Text: s.kindOf(story.Loop) + " " + story.Key(), Href: hrefOf(story.Object)}, Story: story}
+	v := views.Story{Object: views.Link{Text: s.kindOf(story.Loop) + " " + story.Key(), Href: address.Of(story.Object)}, Story: story}
 	v.Headline, v.Then = storyHead(story)
 	if at := story.AsOf; !at.IsZero() {
 		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.outage().ofThen("As of", at)
@@ -139,12 +141,12 @@ func storyNote(c telemetry.StoryCounts) string {
 }
 
 func beatView(story *telemetry.Story, b *telemetry.Beat) views.Beat {
-	v := views.Beat{At: b.At, Step: "+" + step(b.At.Sub(story.Began)), Kind: string(b.Kind), Text: wording(b.Tell(), true), Mark: beatMark(b)}
+	v := views.Beat{At: b.At, Step: "+" + step(b.At.Sub(story.Began)), Kind: string(b.Kind), Text: words.Text(b.Tell(), true), Mark: beatMark(b)}
 	if b.Waited != nil && b.Waited.For >= time.Second {
 		v.Waited = views.Sayf("%s of waiting (%s): %s", prose.Span(b.Waited.For), strings.Join(b.Waited.Codes, ", "), b.Waited.Text)
 	}
 	if b.Sync != nil {
-		v.Href = syncAddress(b.Sync.Object, b.Sync.Epoch, b.Sync.Seq)
+		v.Href = address.SyncOf(b.Sync.Object, b.Sync.Epoch, b.Sync.Seq)
 	}
 	if b.Settles {
 		v.Text = v.Text.Plain(". ").Strong("Settled.")
@@ -160,12 +162,12 @@ func storyHead(story *telemetry.Story) (head, then views.Text) {
 		then = then.Plain(" or before; earlier syncs are not kept")
 	}
 	if say := story.Sentence; story.Settled.IsZero() {
-		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(stop(wording(say.Lead, false)))
-		return head, stop(wording(say.Then, true)).Plain(" ").Join(then).Plain(" and is not settled yet.")
+		head = views.Text{}.Code(story.Key()).Plain(" " + say.Verb + " " + say.State + ": ").Join(words.Stop(words.Text(say.Lead, false)))
+		return head, words.Stop(words.Text(say.Then, true)).Plain(" ").Join(then).Plain(" and is not settled yet.")
 	}
 	head = views.Text{}.Code(story.Key()).Plain(" was settled after " + prose.Span(story.Settled.Sub(story.Began)))
 	if i := slices.IndexFunc(story.Beats, func(b telemetry.Beat) bool { return b.Kind == telemetry.BeatChange }); i >= 0 {
-		head = head.Plain(": ").Join(wording(story.Beats[i].Tell(), false))
+		head = head.Plain(": ").Join(words.Text(story.Beats[i].Tell(), false))
 	}
 	return head.Plain("."), then.Plain(". Last sentence: “" + story.Text + "”")
 }
@@ -191,7 +193,7 @@ func beatMark(b *telemetry.Beat) views.Mark {
 	case len(b.Writes) == 0 && len(b.Held) > 0:
 		return views.Mark{Tone: views.Waiting, Word: "held"}
 	}
-	return hitMark(b.Sync)
+	return words.HitMark(b.Sync)
 }
 
 // chain is what led to a sync, and its effects.
@@ -202,11 +204,11 @@ func (s *Server) chain(q *query) (*page, error) {
 		return nil, err
 	}
 	chain := telemetry.NewExcerpt(s.loops, s.around(q, t)).Chain(t)
-	v := views.Chain{Sync: views.Link{Text: "Sync " + digits(t.Seq), Href: syncHref(t)}, Chain: chain,
+	v := views.Chain{Sync: views.Link{Text: "Sync " + words.Digits(t.Seq), Href: address.Sync(t)}, Chain: chain,
 		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to the change or timer that started it, and its effects."), Origins: s.hops(chain.Origins.Links), Effects: s.hops(chain.Effects.Links)}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+digits(t.Seq)), body: views.ChainBody(v), data: v}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+words.Digits(t.Seq)), body: views.ChainBody(v), data: v}
 	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = s.tabOf(t.Loop), v.Sync.Href, q.twinHref(), syncKeys
-	p.frame.Crumbs = s.under(o, views.Link{Text: "sync " + digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
+	p.frame.Crumbs = s.under(o, views.Link{Text: "sync " + words.Digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
 	return p, nil
 }
 
@@ -231,11 +233,11 @@ func (s *Server) hops(links []*telemetry.Link) []views.Hop {
 		h := views.Hop{Event: eventText(l.Cause), Cut: l.Cut, Hops: s.hops(l.Links)}
 		if l.Sync != nil {
 			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: s.kindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
-			h.At, h.Mark, h.Text = l.Sync.Started, hitMark(l.Sync), wording(b.Tell(), false)
+			h.At, h.Mark, h.Text = l.Sync.Started, words.HitMark(l.Sync), words.Text(b.Tell(), false)
 			if l.Elsewhere {
-				h.Text = views.Say("sync " + digits(l.Sync.Seq) + ", which is on this page already")
+				h.Text = views.Say("sync " + words.Digits(l.Sync.Seq) + ", which is on this page already")
 			}
-			h.Href = syncAddress(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)
+			h.Href = address.SyncOf(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)
 		}
 		list = append(list, h)
 	}
@@ -244,21 +246,21 @@ func (s *Server) hops(links []*telemetry.Link) []views.Hop {
 
 // eventText is a cause in one line.
 func eventText(c *telemetry.Cause) views.Text {
-	text := views.Say(causeWord(c.Kind))
+	text := views.Say(words.Cause(c.Kind))
 	if c.Code != "" {
-		text = text.Plain(": " + timerWord(c.Code))
+		text = text.Plain(": " + words.Timer(c.Code))
 	}
 	if c.Object != "" {
 		text = text.Plain(" ").Code(c.Object)
 	}
-	if rv := change(c.OldRV, c.NewRV); rv != "" {
+	if rv := words.FromTo(c.OldRV, c.NewRV); rv != "" {
 		text = text.Plain(", rv " + rv)
 	}
 	if c.Manager != "" {
 		text = text.Plain(", by ").Code(c.Manager)
 	}
 	for _, f := range c.Fields[:min(3, len(c.Fields))] {
-		text = text.Plain(", ").Code(changeText(f))
+		text = text.Plain(", ").Code(words.Change(f))
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // TestStoryPage reads the story of the stuck rollout as a page and as its twin.
@@ -42,7 +43,7 @@ func TestStoryPage(t *testing.T) {
 func TestChainPage(t *testing.T) {
 	w, base := story(t)
 	x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	_, body := get(t, base, syncHref(x)+"/chain")
+	_, body := get(t, base, address.Sync(x)+"/chain")
 	text := parse(t, body).one("main")
 	for _, want := range []string{"What led to it", "Effects", "by kubectl"} {
 		if !strings.Contains(text, want) {
@@ -52,7 +53,7 @@ func TestChainPage(t *testing.T) {
 	var twin struct {
 		Page struct{ Chain telemetry.Chain }
 	}
-	_, raw := get(t, base, syncHref(x)+"/chain.json")
+	_, raw := get(t, base, address.Sync(x)+"/chain.json")
 	if err := json.Unmarshal([]byte(raw), &twin); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // subject is an object with the syncs that are kept of it, oldest first, and
@@ -61,7 +63,7 @@ func (s *Server) pin(q *query, x *subject) error {
 	case text != "":
 		seq, err := number(text)
 		if err != nil {
-			return badSync(text, hrefOf(x.object))
+			return badSync(text, address.Of(x.object))
 		}
 		if x.cursor, err = s.findSync(q, x.object, args.Get("epoch"), seq); err != nil {
 			return err
@@ -69,7 +71,7 @@ func (s *Server) pin(q *query, x *subject) error {
 	case at != "":
 		moment, err := telemetry.ParseMoment(at, q.now)
 		if err != nil {
-			return badTime(err, "The newest sync of "+x.object.Key(), hrefOf(x.object))
+			return badTime(err, "The newest sync of "+x.object.Key(), address.Of(x.object))
 		}
 		if x.cursor, err = s.syncAt(q, x.object, x.kept, moment); err != nil {
 			return s.notFoundThen(x.object, moment, err)
@@ -89,7 +91,7 @@ func (s *Server) notFoundThen(o telemetry.Object, at time.Time, err error) error
 	}
 	return problem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from that time is kept.",
 		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.window().Since).Plain(" UTC, and the history may go back farther.")).
-		link("The newest sync", hrefOf(o)).link("The history", "/history")
+		link("The newest sync", address.Of(o)).link("The history", "/history")
 }
 
 func badSync(text, back string) error {
@@ -107,10 +109,10 @@ func (s *Server) otherEpoch(epoch, back string) error {
 
 // syncNumber finds a sync of an object, or says why there is none and which is nearest.
 func (s *Server) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, error) {
-	back := hrefOf(o)
+	back := address.Of(o)
 	if seq > s.journal.Last() {
-		return nil, problem(http.StatusNotFound, "no-such-sync", "There is no sync "+digits(seq)+" yet.",
-			views.Sayf("The newest of this run is %s.", digits(s.journal.Last()))).link("The newest sync of "+o.Key(), back)
+		return nil, problem(http.StatusNotFound, "no-such-sync", "There is no sync "+words.Digits(seq)+" yet.",
+			views.Sayf("The newest of this run is %s.", words.Digits(s.journal.Last()))).link("The newest sync of "+o.Key(), back)
 	}
 	t, ok := s.journal.Get(seq)
 	if row, found := s.journal.Board().Row(o); !ok && found && row.Trace.Seq == seq {
@@ -120,14 +122,14 @@ func (s *Server) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, e
 	case ok && t.Object == o:
 		return t, nil
 	case ok:
-		return nil, problem(http.StatusNotFound, "other-object", "Sync "+digits(seq)+" was not one of "+s.kindOf(o.Loop)+" "+o.Key()+".",
+		return nil, problem(http.StatusNotFound, "other-object", "Sync "+words.Digits(seq)+" was not one of "+s.kindOf(o.Loop)+" "+o.Key()+".",
 			views.Say("It belongs to "+s.kindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
-			link("Sync "+digits(seq)+" of "+t.Key(), syncHref(t)).link("The newest sync of "+o.Key(), back)
+			link("Sync "+words.Digits(seq)+" of "+t.Key(), address.Sync(t)).link("The newest sync of "+o.Key(), back)
 	}
-	e := problem(http.StatusGone, "too-old", "Sync "+digits(seq)+" is no longer kept.",
+	e := problem(http.StatusGone, "too-old", "Sync "+words.Digits(seq)+" is no longer kept.",
 		views.Say("It changed nothing and was merged into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
 	if near := nearest(s.journal.Of(o, historyRows), seq); near != nil {
-		e = e.link("The nearest that is kept: "+digits(near.Seq), syncHref(near))
+		e = e.link("The nearest that is kept: "+words.Digits(near.Seq), address.Sync(near))
 	}
 	return nil, e.link("The newest sync of "+o.Key(), back)
 }
@@ -151,7 +153,7 @@ func (s *Server) unknownObject(o telemetry.Object) error {
 	e := problem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
 		views.Say("Since ").Clock(s.window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
 	for _, t := range s.closest(o) {
-		e = e.link(t.Key(), hrefOf(t.Object))
+		e = e.link(t.Key(), address.Of(t.Object))
 	}
 	return e.linkTo(s.all())
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // maxRaw bounds the JSON that is placed on a page; the twin has all of it.
@@ -31,7 +34,7 @@ func (s *Server) syncDoc(q *query) (*page, error) {
 		views.SyncDoc
 		Trace *telemetry.Trace `json:"trace"`
 	}{v, t}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Sync "+digits(t.Seq)+" of "+t.Key()), body: views.SyncBody(v), data: data}
+	p := &page{status: http.StatusOK, frame: s.frame(q, "Sync "+words.Digits(t.Seq)+" of "+t.Key()), body: views.SyncBody(v), data: data}
 	s.syncFrame(q, p, t, v)
 	return p, nil
 }
@@ -39,8 +42,8 @@ func (s *Server) syncDoc(q *query) (*page, error) {
 func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDoc) {
 	f := &p.frame
 	f.Tab, f.Up, f.Twin, f.Keys = s.tabOf(t.Loop), v.Object.Href, q.twinHref(), syncDocKeys
-	f.Crumbs = s.under(t.Object, views.Link{Text: "sync " + digits(t.Seq)})
-	for _, l := range []*views.Link{v.Newest, {Text: "its chain", Href: syncHref(t) + "/chain"}} {
+	f.Crumbs = s.under(t.Object, views.Link{Text: "sync " + words.Digits(t.Seq)})
+	for _, l := range []*views.Link{v.Newest, {Text: "its chain", Href: address.Sync(t) + "/chain"}} {
 		if l != nil {
 			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))
 		}
@@ -50,26 +53,26 @@ func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDo
 // under is the way to a page that belongs to an object.
 func (s *Server) under(o telemetry.Object, more ...views.Link) []views.Link {
 	c := s.crumbs(o)
-	c[len(c)-1].Href = hrefOf(o)
+	c[len(c)-1].Href = address.Of(o)
 	return append(c, more...)
 }
 
 func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 	v := views.SyncDoc{Headline: s.syncHeadline(t), Sentence: t.Sentence.At(t.Ended), Then: syncThen(t),
-		Object: views.Link{Text: s.kindOf(t.Loop) + " " + t.Key(), Href: hrefOf(t.Object)},
+		Object: views.Link{Text: s.kindOf(t.Loop) + " " + t.Key(), Href: address.Of(t.Object)},
 		Sync:   s.syncOf(t), Held: s.heldViews(t), Report: reportOf(t), Observed: s.observed(t)}
 	v.Phases, v.PhasesIn = phases(t)
 	v.Replay, v.Flow = replayLine(t), s.wayOf(t)
 	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
 	thisRun := t.Epoch == s.journal.Epoch() // Numbers of other runs say nothing about its order here.
 	if x, ok := s.journal.Prev(t.Object, t.Seq); ok && thisRun {
-		v.Prev = &views.Link{Text: digits(x.Seq), Href: syncHref(x)}
+		v.Prev = &views.Link{Text: words.Digits(x.Seq), Href: address.Sync(x)}
 	}
 	if x, ok := s.journal.After(t.Object, t.Seq); ok && thisRun {
-		v.Next = &views.Link{Text: digits(x.Seq), Href: syncHref(x)}
+		v.Next = &views.Link{Text: words.Digits(x.Seq), Href: address.Sync(x)}
 	}
-	if row, ok := s.journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+digits(row.Trace.Seq))) {
-		v.Newest = &views.Link{Text: "the newest: " + digits(row.Trace.Seq), Href: syncHref(row.Trace)}
+	if row, ok := s.journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+words.Digits(row.Trace.Seq))) {
+		v.Newest = &views.Link{Text: "the newest: " + words.Digits(row.Trace.Seq), Href: address.Sync(row.Trace)}
 	}
 	raw, err := json.Marshal(t)
 	if err != nil {
@@ -103,20 +106,20 @@ func replayLine(t *telemetry.Trace) string {
 
 // syncHeadline says what the sync did, from its outcomes.
 func (s *Server) syncHeadline(t *telemetry.Trace) views.Text {
-	text := views.Say("Sync " + digits(t.Seq) + " of ").Code(t.Key()).Plain(" ")
+	text := views.Say("Sync " + words.Digits(t.Seq) + " of ").Code(t.Key()).Plain(" ")
 	switch {
 	case t.Wrote():
-		text = text.Plain("wrote: " + did(t))
-	case t.Failure != nil && syncMark(t) == stateMark(decision.Unanswered):
+		text = text.Plain("wrote: " + words.Did(t))
+	case t.Failure != nil && words.SyncMark(t) == words.StateMark(decision.Unanswered):
 		text = text.Plain("got no answer: ").Code(prose.Clip(t.Failure.Message, 160))
 	case t.Failure != nil:
-		text = text.Plain(resultMark(t.Result).Word + ": ").Code(prose.Clip(t.Failure.Message, 160))
+		text = text.Plain(words.ResultMark(t.Result).Word + ": ").Code(prose.Clip(t.Failure.Message, 160))
 	case t.Result == telemetry.ResultUnchanged:
 		text = text.Plain("had nothing to write")
 	default:
-		text = text.Plain("wrote nothing: " + resultMark(t.Result).Word)
+		text = text.Plain("wrote nothing: " + words.ResultMark(t.Result).Word)
 	}
-	if n := len(held(t)); n > 0 {
+	if n := len(facts.Held(t)); n > 0 {
 		text = text.Plain(", and held " + prose.Count(n, "write") + " back")
 	}
 	return text.Plain(".")
@@ -142,9 +145,9 @@ func waitLines(t *telemetry.Trace) []views.Line {
 	}
 	try := "first try"
 	if t.Try.Number > 0 {
-		try = digits(t.Try.Number)
+		try = words.Digits(t.Try.Number)
 		if t.Try.Limit > 0 {
-			try += " of " + digits(t.Try.Limit)
+			try += " of " + words.Digits(t.Try.Limit)
 		}
 		if t.Try.Dropped {
 			try += ", the last: dropped"
@@ -155,7 +158,7 @@ func waitLines(t *telemetry.Trace) []views.Line {
 
 // observed is what the caches held, in a few lines.
 func (s *Server) observed(t *telemetry.Trace) []views.Line {
-	if snap, err := deploymentSnapshot(s.loops, t); err == nil {
+	if snap, err := facts.Deployment(s.loops, t); err == nil {
 		lines := []views.Line{{Label: "Deployment", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)}}
 		empty := 0
 		for i := range snap.ReplicaSets {
@@ -176,7 +179,7 @@ func (s *Server) observed(t *telemetry.Trace) []views.Line {
 		}
 		return lines
 	}
-	if snap, err := replicaSetSnapshot(s.loops, t); err == nil {
+	if snap, err := facts.ReplicaSet(s.loops, t); err == nil {
 		return []views.Line{
 			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
 			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ": its own and orphans")},
@@ -193,7 +196,7 @@ func reportOf(t *telemetry.Trace) views.ReportDoc {
 	}
 	r := views.ReportDoc{Note: "no status write"}
 	if o := t.Report.Outcome; o != nil {
-		r.Note = stateMark(o.State).Word
+		r.Note = words.StateMark(o.State).Word
 		if o.State == decision.Written {
 			r.Note = "rv " + o.RV + ", " + views.Took(o.Took)
 		}
@@ -203,7 +206,7 @@ func reportOf(t *telemetry.Trace) views.ReportDoc {
 		r.Nothing = views.Say("The cached status is already correct.")
 	}
 	for _, c := range t.Report.Changes {
-		r.Changes = append(r.Changes, changeText(c))
+		r.Changes = append(r.Changes, words.Change(c))
 	}
 	for _, e := range t.Report.Events {
 		r.Events = append(r.Events, views.Line{Label: e.Type + " " + e.Reason, Text: views.Say(e.Message)})

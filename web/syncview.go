@@ -10,46 +10,25 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // syncOf is one sync in full. Facts of a past sync stay as they were.
 func (s *Server) syncOf(t *telemetry.Trace) views.Sync {
-	v := views.Sync{Seq: t.Seq, Epoch: t.Epoch, Loop: t.Loop, At: t.Started, Result: syncMark(t), Took: views.Took(t.Took()),
+	v := views.Sync{Seq: t.Seq, Epoch: t.Epoch, Loop: t.Loop, At: t.Started, Result: words.SyncMark(t), Took: views.Took(t.Took()),
 		Why: s.whyOf(t), Wrote: s.wroteOf(t), Next: looks(t)}
 	v.Rounds, v.Report = s.roundsOf(t)
 	if t.Failure != nil {
-		v.Failure = failureText(t.Failure)
+		v.Failure = words.Failure(t.Failure)
 	}
 	return v
 }
 
-func failureText(f *decision.Failure) views.Text {
-	text := views.Text{}.Code(prose.Clip(f.Message, 600))
-	switch {
-	case f.Code != 0 && f.Reason != "":
-		text = text.Plain(fmt.Sprintf(" (%d %s)", f.Code, f.Reason))
-	case f.Reason != "":
-		text = text.Plain(" (" + f.Reason + ")")
-	}
-	if f.Terminal {
-		text = text.Plain(" No retry can fix it.")
-	}
-	return text
-}
+// Failure says why a write or a sync failed.
 
-// causeWords say what kind of event a cause is.
-var causeWords = map[telemetry.CauseKind]string{
-	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
-	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
-	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "new status of", telemetry.CauseStart: "first list after start",
-}
-
-func causeWord(k telemetry.CauseKind) string {
-	if w, ok := causeWords[k]; ok {
-		return w
-	}
-	return string(k)
-}
+// Cause says what kind of event woke a sync.
 
 // whyOf is every cause that was coalesced into the sync.
 func (s *Server) whyOf(t *telemetry.Trace) views.Why {
@@ -61,7 +40,7 @@ func (s *Server) whyOf(t *telemetry.Trace) views.Why {
 	case t.Folded > 0:
 		v.More = views.Sayf("and %s more that are only counted.", prose.Thousands(t.Folded))
 	case len(t.Causes) == 0 && t.TakenBy > 0:
-		v.More = views.Say("Its cause was already handled by ").Join(s.toSync(t, "sync "+digits(t.TakenBy), t.TakenBy)).Plain(", which was running when it arrived.")
+		v.More = views.Say("Its cause was already handled by ").Join(s.toSync(t, "sync "+words.Digits(t.TakenBy), t.TakenBy)).Plain(", which was running when it arrived.")
 	case len(t.Causes) == 0:
 		v.More = views.Say("No cause was recorded.")
 	}
@@ -69,22 +48,18 @@ func (s *Server) whyOf(t *telemetry.Trace) views.Why {
 }
 
 func (s *Server) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
-	v := views.Cause{Kind: causeWord(c.Kind), Object: c.Object, At: c.At, RV: change(c.OldRV, c.NewRV), By: s.causedBy(t, c)}
+	v := views.Cause{Kind: words.Cause(c.Kind), Object: c.Object, At: c.At, RV: words.FromTo(c.OldRV, c.NewRV), By: s.causedBy(t, c)}
 	if c.Code != "" {
-		v.Kind += ": " + timerWord(c.Code)
+		v.Kind += ": " + words.Timer(c.Code)
 	}
-	if early(t, c) {
+	if facts.Early(t, c) {
 		v.Kind += ", not due yet"
 	}
 	for _, f := range c.Fields {
-		v.Fields = append(v.Fields, changeText(f))
+		v.Fields = append(v.Fields, words.Change(f))
 	}
 	return v
 }
-
-// early reports whether a cause is a timer that had not rung: something else
-// woke the key, and the timer was taken with it.
-func early(t *telemetry.Trace, c telemetry.Cause) bool { return c.Due.After(t.Started) }
 
 // causedBy says whose write the event is: our own, by its sync, or that of a manager.
 func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
@@ -122,30 +97,14 @@ func (s *Server) toSync(from *telemetry.Trace, words string, seq uint64) views.T
 		return views.Say(words)
 	}
 	if t, ok := s.journal.Get(seq); ok {
-		return views.Text{}.Link(words, syncHref(t))
+		return views.Text{}.Link(words, address.Sync(t))
 	}
 	return views.Text{}.Link(words, s.all().Href)
 }
 
-func change(from, to string) string {
-	switch {
-	case from == to:
-		return to
-	case from == "":
-		return to
-	case to == "":
-		return from
-	default:
-		return from + " → " + to
-	}
-}
+// FromTo writes a change as "from → to", and what stayed or stands alone by itself.
 
-func changeText(c decision.Change) string {
-	if c.From == "" && c.To == "" {
-		return c.Field
-	}
-	return c.Field + " " + prose.Clip(change(prose.OrNone(c.From), prose.OrNone(c.To)), 300)
-}
+// Change writes a change of a field.
 
 // looks is every timer of a sync, soonest first.
 func looks(t *telemetry.Trace) []views.Look {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // claim is the snapshot of a loop that the program does not have: it scales an object up
@@ -80,8 +82,8 @@ func claims(t testing.TB, loops decision.Loops) *world {
 		}
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "claim", Namespace: "shop", Name: s.Name}, Snapshot: telemetry.SnapshotText(text), UID: s.Name,
 			Queued: s.Now, Started: s.Now, Ended: s.Now.Add(time.Millisecond),
-			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: s.Now, Object: "Claim " + s.Name, OldRV: "6", NewRV: digits(7 + i), Manager: "kubectl",
-				Fields: []decision.Change{{Field: "spec.size", From: "3", To: digits(s.Size)}}}}}
+			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: s.Now, Object: "Claim " + s.Name, OldRV: "6", NewRV: words.Digits(7 + i), Manager: "kubectl",
+				Fields: []decision.Change{{Field: "spec.size", From: "3", To: words.Digits(s.Size)}}}}}
 		w.journal.Record(w.run(x, s.Begin(), script{}))
 	}
 	w.pump()
@@ -91,7 +93,7 @@ func claims(t testing.TB, loops decision.Loops) *world {
 // claimPages are every page of an object of that loop.
 func claimPages(w *world) []string {
 	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, historyRows)[1]
-	return []string{"/claims", hrefOf(disk.Object), hrefOf(disk.Object) + "/story", syncHref(disk), syncHref(disk) + "/chain"}
+	return []string{"/claims", address.Of(disk.Object), address.Of(disk.Object) + "/story", address.Sync(disk), address.Sync(disk) + "/chain"}
 }
 
 // TestForeignLoop: a loop that is declared gets everything that all loops have, without a

@@ -11,6 +11,9 @@ import (
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 const (
@@ -50,17 +53,17 @@ func (s *Server) whatIf(q *query) (*page, error) {
 func (s *Server) whatIfPage(q *query, x *subject, status int, v views.WhatIf) *page {
 	p := &page{status: status, frame: s.frame(q, "What if: "+x.object.Key()), body: views.WhatIfBody(v), data: v}
 	f := &p.frame
-	f.Tab, f.Up, f.Twin, f.Keys = s.tabOf(x.object.Loop), hrefOf(x.object), q.twinHref(), whatIfKeys
+	f.Tab, f.Up, f.Twin, f.Keys = s.tabOf(x.object.Loop), address.Of(x.object), q.twinHref(), whatIfKeys
 	f.Crumbs = s.under(x.object, views.Link{Text: "what if"})
-	f.About = append(f.About, views.Say("from ").Link("sync "+digits(x.cursor.Seq), v.Base.Href).Plain(" of ").Clock(x.cursor.Started))
+	f.About = append(f.About, views.Say("from ").Link("sync "+words.Digits(x.cursor.Seq), v.Base.Href).Plain(" of ").Clock(x.cursor.Started))
 	return p
 }
 
 // planned is the snapshot to plan from.
 func planned(x *subject) (*deployment.Snapshot, error) {
-	back := func(e *asked) error { return e.link(x.object.Key(), hrefOf(x.object)) }
+	back := func(e *asked) error { return e.link(x.object.Key(), address.Of(x.object)) }
 	if x.cursor.Snapshot.IsZero() {
-		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+digits(x.cursor.Seq)+" has no snapshot to plan from.",
+		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+words.Digits(x.cursor.Seq)+" has no snapshot to plan from.",
 			views.Say("It ended before it had seen its object. Choose another sync.")))
 	}
 	var snap *deployment.Snapshot
@@ -69,13 +72,13 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 		snap, err = deployment.Decode(text) // The model decides on it: it is checked, wherever it comes from.
 	}
 	if err != nil {
-		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+digits(x.cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
+		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+words.Digits(x.cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
 	}
 	if !snap.Found || snap.Deleting {
-		return nil, back(problem(http.StatusNotFound, "gone", x.object.Key()+" is gone or being deleted as of sync "+digits(x.cursor.Seq)+": there is nothing to plan.",
+		return nil, back(problem(http.StatusNotFound, "gone", x.object.Key()+" is gone or being deleted as of sync "+words.Digits(x.cursor.Seq)+": there is nothing to plan.",
 			views.Say("Choose an earlier sync.")))
 	}
-	if n := numbers(deployment.Numbers(snap)).or("ceiling"); n > sim.MaxPods {
+	if n := facts.Numbers(deployment.Numbers(snap)).Or("ceiling"); n > sim.MaxPods {
 		return nil, back(tooLarge(x, n))
 	}
 	return snap, nil
@@ -94,19 +97,19 @@ func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, er
 		return views.WhatIf{}, err
 	}
 	defer leave()
-	known, _ := s.asItIs.get(x.cursor)
+	known, _ := s.asItIs.Get(x.cursor)
 	plans, err := p.plans(q, s.within/4, known)
 	if q.ctx.Err() != nil {
 		return views.WhatIf{}, q.ctx.Err()
 	}
 	if known == nil && err == nil && !plans.now.cut && !plans.all.cut {
-		s.asItIs.put(x.cursor, &asItIs{plans.now, plans.all})
+		s.asItIs.Put(x.cursor, &asItIs{plans.now, plans.all})
 	}
 	if err != nil {
-		return views.WhatIf{}, tooLarge(x, numbers(deployment.Numbers(p.from)).or("total")).link(x.object.Key(), hrefOf(x.object))
+		return views.WhatIf{}, tooLarge(x, facts.Numbers(deployment.Numbers(p.from)).Or("total")).link(x.object.Key(), address.Of(x.object))
 	}
-	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.cursor.Seq, Epoch: x.cursor.Epoch, At: x.cursor.Started.UTC(), Href: syncHref(x.cursor)},
-		Action: hrefOf(x.object) + "/what-if", Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
+	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.cursor.Seq, Epoch: x.cursor.Epoch, At: x.cursor.Started.UTC(), Href: address.Sync(x.cursor)},
+		Action: address.Of(x.object) + "/what-if", Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
 	v.Headline, v.Then = plans.headline(x, p), plans.then(p)
 	v.Bounds, v.Plans = plans.bounds(p), plans.views(p)
 	v.Assumptions = assumptions(x, p)
@@ -131,7 +134,7 @@ func (s *Server) simulate(q *query, x *subject) (leave func(), err error) {
 		if err != nil && q.ctx.Err() == nil {
 			return problem(http.StatusServiceUnavailable, "busy", "Other plans are being computed.",
 				views.Sayf("One is computed at a time, and this one was not reached within %s. Reload the page in a moment.", simulationWait)).
-				retryIn(5*time.Second).link(x.object.Key(), hrefOf(x.object))
+				retryIn(5*time.Second).link(x.object.Key(), address.Of(x.object))
 		}
 		return err
 	}
@@ -182,7 +185,7 @@ func (p *proposal) plans(q *query, share time.Duration, known *asItIs) (*plans, 
 // planHref is the address of a plan with every change of the proposal, which
 // names the sync that it begins with.
 func planHref(x *subject, p *proposal) string {
-	args := url.Values{"sync": {digits(x.cursor.Seq)}, "epoch": {x.cursor.Epoch}}
+	args := url.Values{"sync": {words.Digits(x.cursor.Seq)}, "epoch": {x.cursor.Epoch}}
 	if p != nil {
 		for _, f := range p.fields {
 			if f.Changed {
@@ -201,15 +204,15 @@ func planHref(x *subject, p *proposal) string {
 			}
 		}
 	}
-	return hrefOf(x.object) + "/what-if?" + args.Encode()
+	return address.Of(x.object) + "/what-if?" + args.Encode()
 }
 
 // whatIfHref leads from a Deployment to its plans: those of the sync under the
 // cursor, if that is pinned.
 func whatIfHref(x *subject) string {
-	href := hrefOf(x.object) + "/what-if"
+	href := address.Of(x.object) + "/what-if"
 	if x.pinned {
-		href += "?sync=" + digits(x.cursor.Seq) + "&epoch=" + url.QueryEscape(x.cursor.Epoch)
+		href += "?sync=" + words.Digits(x.cursor.Seq) + "&epoch=" + url.QueryEscape(x.cursor.Epoch)
 	}
 	return href
 }

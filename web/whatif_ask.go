@@ -13,6 +13,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // proposal is what an address asks to change: the spec as it is and as it would
@@ -46,7 +48,7 @@ const noDeadline = "none"
 
 var whatIfFields = []whatIfField{
 	{name: "replicas",
-		now: func(s *deployment.Snapshot) string { return digits(s.Want) },
+		now: func(s *deployment.Snapshot) string { return words.Digits(s.Want) },
 		set: func(s *deployment.Snapshot, text string) (bad string) { s.Want, bad = wholeNumber(text, 0); return bad }},
 	{name: "maxSurge", rolling: true,
 		now: func(s *deployment.Snapshot) string { return amountText(s.MaxSurge) },
@@ -61,7 +63,7 @@ var whatIfFields = []whatIfField{
 			return bad
 		}},
 	{name: "minReadySeconds",
-		now: func(s *deployment.Snapshot) string { return digits(s.MinReady) },
+		now: func(s *deployment.Snapshot) string { return words.Digits(s.MinReady) },
 		set: func(s *deployment.Snapshot, text string) (bad string) {
 			s.MinReady, bad = wholeNumber(text, 0)
 			return bad
@@ -192,15 +194,15 @@ func (p *proposal) field(f whatIfField, text string) {
 // together refuses what the API server would refuse of fields that are each
 // right alone, and what the model cannot hold.
 func (p *proposal) together() {
-	n := numbers(deployment.Numbers(&p.to))
+	n := facts.Numbers(deployment.Numbers(&p.to))
 	switch none, missing := amountText(p.to.MaxSurge), amountText(p.to.MaxUnavailable); {
 	case !p.ok():
 	case p.to.Strategy == "RollingUpdate" && isZero(none) && isZero(missing):
 		p.refuse("Must not be 0 if maxSurge is 0: the rollout could not proceed.", "maxUnavailable", "maxSurge")
 	case p.to.Deadline != nil && *p.to.Deadline <= p.to.MinReady:
 		p.refuse("The deadline has to be longer than minReadySeconds.", "progressDeadlineSeconds", "minReadySeconds")
-	case n.or("ceiling") > sim.MaxPods:
-		p.refuse("That would be "+prose.Thousands(n.or("ceiling"))+" pods with the surge; a plan is made for "+prose.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
+	case n.Or("ceiling") > sim.MaxPods:
+		p.refuse("That would be "+prose.Thousands(n.Or("ceiling"))+" pods with the surge; a plan is made for "+prose.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
 	}
 }
 
@@ -307,7 +309,7 @@ func namedPods(s *deployment.Snapshot) []views.WhatIfPod {
 			continue
 		}
 		for _, b := range s.ReplicaSets[i].Blocking {
-			owner, own := split(b.Name)
+			owner, own := words.Split(b.Name)
 			x := views.WhatIfPod{Owner: owner, Own: own, Name: b.Name, Value: own, Why: b.Reason}
 			if b.Ready {
 				x.Why = "ready, not yet for long enough"

@@ -10,6 +10,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 const (
@@ -110,14 +112,14 @@ func (f *simulator) simulate(c *sim.Cluster) (simulation, error) {
 	})
 	end.Steps = nil
 	x.end, x.cut = end, end.End == sim.Unsettled
-	n := numbers(deployment.Numbers(c.Snapshot()))
-	x.floor, x.ceiling = n.or("floor"), n.or("ceiling")
+	n := facts.Numbers(deployment.Numbers(c.Snapshot()))
+	x.floor, x.ceiling = n.Or("floor"), n.Or("ceiling")
 	return x, err
 }
 
 // simulateInSlices is how many slices a simulation has at most.
 func simulateInSlices(s *deployment.Snapshot) int64 {
-	pods := numbers(deployment.Numbers(s)).or("ceiling")
+	pods := facts.Numbers(deployment.Numbers(s)).Or("ceiling")
 	return min(simulationSyncs, simulationWork/max(1, pods))/simulationSlice + 1
 }
 
@@ -213,8 +215,8 @@ func planOf(title string, f *simulation) views.Plan {
 	least, most, writes := f.extremes()
 	p := views.Plan{Title: title, Sentence: f.end.Sentence.At(f.end.At), Facts: []views.Figured{
 		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "scale writes", Value: writes}}}
-	o, _ := outcomeOf(f.end.Sentence.Tone)
-	p.End = views.Mark{Tone: o.view, Word: string(f.end.End)}
+	o, _ := words.OutcomeOf(f.end.Sentence.Tone)
+	p.End = views.Mark{Tone: o.View, Word: string(f.end.End)}
 	before := f.began
 	for _, r := range f.rows() {
 		x := views.PlanRow{When: whenText(r.available), Then: sizesText(&before, &r.last), New: views.Cell{N: r.last.newSize},
@@ -240,9 +242,9 @@ func planOf(title string, f *simulation) views.Plan {
 
 // endMark is how a simulation ended, at its last row.
 func endMark(f *simulation) *views.Mark {
-	o, _ := outcomeOf(f.end.Sentence.Tone)
+	o, _ := words.OutcomeOf(f.end.Sentence.Tone)
 	word := map[sim.End]string{sim.Complete: "complete", sim.Waiting: "waiting", sim.Overdue: "deadline exceeded", sim.Failed: "failed"}[f.end.End]
-	return &views.Mark{Tone: o.view, Word: word}
+	return &views.Mark{Tone: o.View, Word: word}
 }
 
 func whenText(available int64) string {
@@ -265,7 +267,7 @@ func sizesText(before, after *stage) string {
 		if text != "" {
 			text += ", "
 		}
-		text += x.word + " " + digits(x.was) + " → " + digits(x.now)
+		text += x.word + " " + words.Digits(x.was) + " → " + words.Digits(x.now)
 	}
 	return text
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // headline says what the changes come to, in numbers of the plans.
@@ -99,7 +101,7 @@ func (f *plans) then(p *proposal) views.Text {
 
 // bounds are the numbers behind the steps, as the loop computes them.
 func (f *plans) bounds(p *proposal) []views.WhatIfBound {
-	a, b := numbers(deployment.Numbers(p.from)), numbers(deployment.Numbers(&p.to))
+	a, b := facts.Numbers(deployment.Numbers(p.from)), facts.Numbers(deployment.Numbers(&p.to))
 	list := []views.WhatIfBound{{Label: "ceiling", Now: ceilingText(a), If: ceilingText(b)}, {Label: "floor", Now: floorText(a), If: floorText(b)}}
 	if p.from.Strategy != "RollingUpdate" {
 		list = nil
@@ -117,12 +119,12 @@ func (f *plans) bounds(p *proposal) []views.WhatIfBound {
 	return list
 }
 
-func ceilingText(n numbers) string {
-	return digits(n.or("wanted")) + " wanted + " + digits(n.or("surge")) + " surge = " + digits(n.or("ceiling"))
+func ceilingText(n facts.Numbers) string {
+	return words.Digits(n.Or("wanted")) + " wanted + " + words.Digits(n.Or("surge")) + " surge = " + words.Digits(n.Or("ceiling"))
 }
 
-func floorText(n numbers) string {
-	return digits(n.or("wanted")) + " wanted − " + digits(n.or("unavailable")) + " unavailable = " + digits(n.or("floor"))
+func floorText(n facts.Numbers) string {
+	return words.Digits(n.Or("wanted")) + " wanted − " + words.Digits(n.Or("unavailable")) + " unavailable = " + words.Digits(n.Or("floor"))
 }
 
 // heldEquation is the arithmetic of the first write that is held back in the end
@@ -134,7 +136,7 @@ func heldEquation(f *simulation) string {
 	}
 	for _, h := range rows[0].held {
 		if h.Equation != nil {
-			return equationLong(h.Equation)
+			return words.Equation(h.Equation)
 		}
 	}
 	return ""
@@ -162,17 +164,17 @@ func (f *plans) views(p *proposal) []views.Comparison {
 
 func chartLabel(f *simulation) string {
 	least, most, _ := f.extremes()
-	return "Planned sizes: at most " + digits(most) + " pods, at least " + digits(least) + " available"
+	return "Planned sizes: at most " + words.Digits(most) + " pods, at least " + words.Digits(least) + " available"
 }
 
 // assumptions say what a plan is worth.
 func assumptions(x *subject, p *proposal) []views.Text {
 	pace := "Pods become ready one at a time, oldest first."
 	if n := readyScheduleOf(max(p.from.Want, p.to.Want)); n > 1 {
-		pace = "Pods become ready " + digits(n) + " at a time, oldest first."
+		pace = "Pods become ready " + words.Digits(n) + " at a time, oldest first."
 	}
 	list := []views.Text{
-		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + digits(x.cursor.Seq) + " saw, until nothing happens any more."),
+		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + words.Digits(x.cursor.Seq) + " saw, until nothing happens any more."),
 		views.Say(pace + " No times are predicted. No write fails, and nobody else writes."),
 	}
 	if stuck := stuckReason(p.from); stuck != "" {
@@ -229,7 +231,7 @@ func commands(p *proposal) []string {
 	var images []imagePatch
 	for i := range p.to.Images {
 		if p.to.Images[i] != p.from.Images[i] {
-			images = append(images, imagePatch{"replace", "/spec/template/spec/containers/" + digits(i) + "/image", p.to.Images[i]})
+			images = append(images, imagePatch{"replace", "/spec/template/spec/containers/" + words.Digits(i) + "/image", p.to.Images[i]})
 		}
 	}
 	if len(images) > 0 {

@@ -19,6 +19,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // planWorld is shop/web, settled at ten pods, and shop/stuck, whose last three
@@ -183,7 +185,7 @@ func TestWhatIfBase(t *testing.T) {
 	_, h := w.serve(nil)
 	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"}, historyRows)
 	first := kept[len(kept)/2]
-	_, v := whatIfTwin(t, h.URL, "stuck", "sync="+digits(first.Seq)+"&epoch="+first.Epoch)
+	_, v := whatIfTwin(t, h.URL, "stuck", "sync="+words.Digits(first.Seq)+"&epoch="+first.Epoch)
 	if v.Base.Seq != first.Seq || !v.Base.At.Equal(first.Started) {
 		t.Errorf("base %+v, want sync %d", v.Base, first.Seq)
 	}
@@ -365,7 +367,7 @@ func FuzzWhatIf(f *testing.F) {
 			return
 		}
 		p := propose(s, args)
-		if n := numbers(deployment.Numbers(&p.to)).or("ceiling"); p.ok() && n > sim.MaxPods {
+		if n := facts.Numbers(deployment.Numbers(&p.to)).Or("ceiling"); p.ok() && n > sim.MaxPods {
 			t.Fatalf("%q plans %d pods", text, n)
 		}
 		if !p.ok() || p.to.Want > 20 {

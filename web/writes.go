@@ -7,6 +7,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // wroteOf is what a sync wrote, with the resourceVersion of every write.
@@ -15,10 +18,10 @@ func (s *Server) wroteOf(t *telemetry.Trace) views.Wrote {
 	done, refused := 0, 0
 	for _, r := range t.Rounds {
 		for i := range r.Verdict.Actions {
-			w := writeOf(&r.Verdict.Actions[i], outcomeAt(r, i))
-			w.Back = s.backOf(t, &r.Verdict.Actions[i], outcomeAt(r, i))
+			w := writeOf(&r.Verdict.Actions[i], facts.OutcomeAt(r, i))
+			w.Back = s.backOf(t, &r.Verdict.Actions[i], facts.OutcomeAt(r, i))
 			v.Writes = append(v.Writes, w)
-			tally(outcomeAt(r, i), &done, &refused)
+			tally(facts.OutcomeAt(r, i), &done, &refused)
 		}
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
@@ -37,15 +40,10 @@ func (s *Server) wroteOf(t *telemetry.Trace) views.Wrote {
 	return v
 }
 
-func outcomeAt(r decision.Round, i int) *decision.Outcome {
-	if i < len(r.Outcomes) {
-		return &r.Outcomes[i]
-	}
-	return &decision.Outcome{State: decision.NotTried}
-}
+// OutcomeAt is how the i-th action of a round ended.
 
 func tally(o *decision.Outcome, done, refused *int) {
-	if taken(o) {
+	if facts.Taken(o) {
 		*done++
 		return
 	}
@@ -66,11 +64,11 @@ func wroteNote(all, done int) string {
 // lastWrote is the newest write before a sync that wrote nothing.
 func (s *Server) lastWrote(t *telemetry.Trace) views.Text {
 	if x, ok := s.last(t, func(m telemetry.Mark) bool { return m.Wrote }); ok {
-		return views.Say("Its last write was in ").Link("sync "+digits(x.Seq), syncHref(x)).Plain(", ").Since(x.Ended).
-			Plain(" ago: " + did(x) + ".")
+		return views.Say("Its last write was in ").Link("sync "+words.Digits(x.Seq), address.Sync(x)).Plain(", ").Since(x.Ended).
+			Plain(" ago: " + words.Did(x) + ".")
 	}
 	if row, ok := s.journal.Board().Row(t.Object); ok && row.WroteSeq != 0 && row.WroteSeq < t.Seq {
-		return views.Say("Its last write was in ").Link("sync "+digits(row.WroteSeq), syncAddress(t.Object, s.journal.Epoch(), row.WroteSeq)).Plain(", ").Since(row.WroteAt).Plain(" ago.")
+		return views.Say("Its last write was in ").Link("sync "+words.Digits(row.WroteSeq), address.SyncOf(t.Object, s.journal.Epoch(), row.WroteSeq)).Plain(", ").Since(row.WroteAt).Plain(" ago.")
 	}
 	return views.Say("It has written nothing before, as far as is recorded.")
 }
@@ -86,12 +84,6 @@ func (s *Server) last(t *telemetry.Trace, such func(telemetry.Mark) bool) (*tele
 	return nil, false
 }
 
-// actionWords say what an action does to its target.
-var actionWords = map[decision.ActionKind]string{
-	decision.CreateReplicaSet: "create", decision.UpdateReplicaSet: "update", decision.DeleteReplicaSet: "delete",
-	decision.UpdateDeployment: "update", decision.Adopt: "adopt", decision.Release: "release",
-}
-
 func actionText(a *decision.Action) views.Text {
 	switch a.Kind {
 	case decision.CreatePods:
@@ -99,34 +91,29 @@ func actionText(a *decision.Action) views.Text {
 	case decision.DeletePods:
 		return views.Say("delete ").Strong(prose.Count(max(a.Count, int64(len(a.Victims))), "pod"))
 	}
-	verb, ok := actionWords[a.Kind]
+	verb, ok := words.Actions[a.Kind]
 	if !ok {
 		verb = string(a.Kind)
 	}
 	t := views.Say(verb + " " + a.Target.Kind + " ").Code(a.Target.Name)
 	if a.Size != nil {
-		t = t.Plain(" ").Strong(sizeText(a.Kind, a.Size))
+		t = t.Plain(" ").Strong(words.Size(a.Kind, a.Size))
 	}
 	return t
 }
 
-func sizeText(kind decision.ActionKind, z *decision.Size) string {
-	if kind == decision.CreateReplicaSet {
-		return "size " + digits(z.To)
-	}
-	return digits(z.From) + " → " + digits(z.To)
-}
+// Size writes a size that is set, or from which one to which it changes.
 
 func writeOf(a *decision.Action, o *decision.Outcome) views.Write {
-	w := views.Write{What: actionText(a), DecidedOn: decidedOn(a.Target), Result: stateMark(o.State), RV: o.RV, Detail: detail(o)}
+	w := views.Write{What: actionText(a), DecidedOn: decidedOn(a.Target), Result: words.StateMark(o.State), RV: o.RV, Detail: detail(o)}
 	if o.Took > 0 {
 		w.Took = views.Took(o.Took)
 	}
 	for _, c := range a.Changes {
-		w.Changes = append(w.Changes, changeText(c))
+		w.Changes = append(w.Changes, words.Change(c))
 	}
 	for _, v := range a.Victims {
-		w.Victims = append(w.Victims, victimOf(v))
+		w.Victims = append(w.Victims, words.Victim(v))
 	}
 	if len(a.Victims) == 0 {
 		w.Names = o.Names
@@ -141,10 +128,7 @@ func decidedOn(r decision.Ref) string {
 	return "rv " + r.RV
 }
 
-func victimOf(v decision.Victim) views.Victim {
-	owner, own := split(v.Name)
-	return views.Victim{Rank: digits(v.Rank), Owner: owner, Own: own, Facts: factsOf(v.Facts)}
-}
+// Victim places a pod that was chosen for deletion.
 
 // detail is what there is to say about how a write ended.
 func detail(o *decision.Outcome) views.Text {
@@ -160,19 +144,19 @@ func detail(o *decision.Outcome) views.Text {
 		t = t.Plain(". ")
 	}
 	if o.Failure != nil {
-		t = t.Join(failureText(o.Failure))
+		t = t.Join(words.Failure(o.Failure))
 	}
 	return t
 }
 
 func (s *Server) statusWrite(t *telemetry.Trace) views.Write {
 	o := t.Report.Outcome
-	w := views.Write{What: views.Say("status of " + s.kindOf(t.Loop) + " ").Code(t.Name), Result: stateMark(o.State), RV: o.RV, Detail: detail(o)}
+	w := views.Write{What: views.Say("status of " + s.kindOf(t.Loop) + " ").Code(t.Name), Result: words.StateMark(o.State), RV: o.RV, Detail: detail(o)}
 	if o.Took > 0 {
 		w.Took = views.Took(o.Took)
 	}
 	for _, c := range t.Report.Changes {
-		w.Changes = append(w.Changes, changeText(c))
+		w.Changes = append(w.Changes, words.Change(c))
 	}
 	return w
 }
@@ -207,45 +191,9 @@ func (s *Server) echoes(o telemetry.Object, kind, name, rv string, after uint64)
 	for _, t := range s.journal.Since(o, after, historyRows) {
 		for _, c := range t.Causes {
 			if c.NewRV == rv && c.Object == kind+" "+name {
-				return views.Text{}.Link(s.kindOf(t.Loop)+" #"+digits(t.Seq), syncHref(t))
+				return views.Text{}.Link(s.kindOf(t.Loop)+" #"+words.Digits(t.Seq), address.Sync(t))
 			}
 		}
 	}
 	return nil
-}
-
-// did says in a few words what a sync did.
-func did(t *telemetry.Trace) string {
-	var list []string
-	for _, r := range t.Rounds {
-		for i := range r.Verdict.Actions {
-			o := outcomeAt(r, i)
-			if o.State == decision.Written || o.State == decision.Partly {
-				list = append(list, didOne(&r.Verdict.Actions[i], o))
-			}
-		}
-	}
-	if t.Report != nil && t.Report.Outcome != nil && t.Report.Outcome.State == decision.Written {
-		list = append(list, "status")
-	}
-	if len(list) == 0 {
-		return syncMark(t).Word
-	}
-	return prose.Some(list, 3)
-}
-
-func didOne(a *decision.Action, o *decision.Outcome) string {
-	switch {
-	case a.Kind == decision.CreatePods:
-		return "created " + prose.Count(max(o.Done, int64(len(o.Names))), "pod")
-	case a.Kind == decision.DeletePods:
-		return "deleted " + prose.Count(max(o.Done, int64(len(o.Names))), "pod")
-	case a.Kind == decision.CreateReplicaSet:
-		return "created " + a.Target.Name
-	case a.Size != nil && a.Size.From != a.Size.To:
-		_, own := split(a.Target.Name)
-		return own + " " + sizeText(a.Kind, a.Size)
-	default:
-		return actionWords[a.Kind] + " " + a.Target.Kind
-	}
 }

@@ -1,0 +1,42 @@
+// Package address says where everything has its page: objects, syncs, questions and
+// rules. It knows no router and no request; the routes are in package web.
+package address
+
+import (
+	"net/url"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// Asked lists the kept syncs that gave an answer.
+func Asked(loop, question, answer string) string {
+	term := "asked:" + question
+	if answer != decision.Any {
+		term += "=" + answer
+	}
+	return "/history?" + url.Values{"q": {"loop:" + loop + " " + term}}.Encode()
+}
+
+// Rule leads to a rule.
+func Rule(tag string) views.Link {
+	return views.Link{Text: tag, Href: "/rules#" + decision.RuleAnchor(tag)}
+}
+
+// Page is the page of the object of that loop, namespace and name.
+func Page(loop, namespace, name string) string {
+	return "/" + loop + "s/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+}
+
+// Of is the page of an object.
+func Of(o telemetry.Object) string { return Page(o.Loop, o.Namespace, o.Name) }
+
+// Sync is the permalink of a sync.
+func Sync(t *telemetry.Trace) string { return SyncOf(t.Object, t.Epoch, t.Seq) }
+
+// SyncOf is the permalink of the sync with that number in that run.
+func SyncOf(o telemetry.Object, epoch string, seq uint64) string {
+	return Of(o) + "/syncs/" + url.PathEscape(epoch) + "/" + words.Digits(seq)
+}
