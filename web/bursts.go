@@ -13,13 +13,12 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-const (
-	// listRows is how many bursts a page lists without being asked for all.
-	listRows = 16
-	// burstGap is how long after the one before a sync still belongs to its burst:
-	// a status that waits for more to come waits a second. burstMost bounds a burst.
-	burstGap, burstMost = 1500 * time.Millisecond, 15 * time.Second
-)
+// listRows is how many bursts a page lists without being asked for all.
+const listRows = 16
+
+// burstGap is how long after the one before a sync still belongs to its burst:
+// a status that waits for more to come waits a second. burstMost bounds a burst.
+const burstGap, burstMost = 1500 * time.Millisecond, 15 * time.Second
 
 // syncRows lists the kept syncs in bursts, newest first: those of the rollout
 // under way, or of all that is kept where that was asked for.

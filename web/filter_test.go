@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
 func TestParseFilter(t *testing.T) {
@@ -71,7 +73,7 @@ func FuzzFilter(f *testing.F) {
 		if len(terms) > maxTerms+1 {
 			t.Fatalf("%d terms", len(terms))
 		}
-		view := filterView(testLoops.Of("deployment"), terms)
+		view := filterView(&deployment.Loop, terms)
 		if len(view.Chips) != len(terms) {
 			t.Fatalf("%d chips for %d terms", len(view.Chips), len(terms))
 		}

@@ -261,29 +261,6 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 	s.simulations.Release(1)
 }
 
-// TestFoldingLooksAtItsReader: a plan ends after the slice in which nobody waits for it
-// any more.
-func TestFoldingLooksAtItsReader(t *testing.T) {
-	p := proposeFor(t)
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
-	if _, err := p.plans(&query{ctx: ctx}, time.Hour, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a plan for nobody ended with %v", err)
-	}
-}
-
-// proposeFor is a proposal whose plan has many slices.
-func proposeFor(t *testing.T) *proposal {
-	t.Helper()
-	w := planWorld(t)
-	row, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	snap, err := planned(&subject{object: row.Object, cursor: row})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return propose(snap, url.Values{"replicas": {"500"}})
-}
-
 // TestManyPlansWait: plans that are asked for at once are made one after the other.
 func TestManyPlansWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -98,18 +98,6 @@ func (o outage) freezePods(pods []views.Pod) {
 	}
 }
 
-// drawnTo is how far a picture is known that would go on to now.
-func (o outage) drawnTo(points []scopePoint, now time.Time) time.Time {
-	if !o.on {
-		return now
-	}
-	known := o.Began
-	if last := points[len(points)-1].at; last.After(known) {
-		known = last
-	}
-	return firstOf(known, now)
-}
-
 // freezeLanes stops the ages of pods.
 func (o outage) freezeLanes(v *views.Scope) {
 	if !o.on {

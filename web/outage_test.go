@@ -356,7 +356,7 @@ func TestPicturesStopInAnOutage(t *testing.T) {
 		{"a sync since", cut, after, storyNow, wentDown.Add(time.Minute)},
 		{"over before", cut, before, wentDown.Add(-time.Second), wentDown.Add(-time.Second)},
 	} {
-		if got := c.of.drawnTo(c.points, c.now); !got.Equal(c.want) {
+		if got := knownTo(c.of, c.points, c.now); !got.Equal(c.want) {
 			t.Errorf("%s: to %s, want %s", c.name, got.Format(time.TimeOnly), c.want.Format(time.TimeOnly))
 		}
 	}

@@ -39,6 +39,7 @@ func laneSnapshot(loops decision.Loops, t *telemetry.Trace) *replicaset.Snapshot
 // podState is how far a pod is.
 type podState uint8
 
+// The states in their order.
 const (
 	podPending podState = iota // it does not run yet
 	podRunning                 // it runs and is not ready
@@ -47,6 +48,7 @@ const (
 	podGone
 )
 
+// podStep is how far a pod was from a moment on.
 type podStep struct {
 	at time.Time
 	is podState

@@ -31,10 +31,7 @@ func (s *Server) routes() chi.Router {
 		s.pages[pattern] = route{b, parameters, true}
 	}
 	object := []string{"sync", "epoch", "at", "window", "pod", "all"}
-	plan := []string{"sync", "epoch", "at", "ready", "fails"}
-	for _, f := range whatIfFields {
-		plan = append(plan, f.name)
-	}
+	planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, fieldNames()...)
 
 	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
 	// Of every loop, and of those that nobody declared: a recording may have some.
@@ -54,8 +51,8 @@ func (s *Server) routes() chi.Router {
 			get(one+"/story.json", by(s.story), "sync", "epoch", "at", "all")
 		}
 		if canPlan(&l) {
-			get(one+"/what-if", s.whatIf, plan...)
-			get(one+"/what-if.json", s.whatIf, plan...)
+			get(one+"/what-if", s.whatIf, planned...)
+			get(one+"/what-if.json", s.whatIf, planned...)
 		}
 		sync := one + "/syncs/{epoch}/{seq}"
 		get(sync, by(s.syncDoc))

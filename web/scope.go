@@ -62,7 +62,7 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	last := points[len(points)-1]
 	box, now := scopeBase(points, q.now, span)
 	points = box.within(points)
-	known := s.outage().drawnTo(points, now)
+	known := knownTo(s.outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
 	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.ceiling)), Text: fmt.Sprintf("ceiling %d", last.ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
@@ -78,6 +78,18 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	s.outage().freezeLanes(v)
 	v.Label = s.scopeLabel(v, x, last, q.now)
 	return v
+}
+
+// knownTo is how far a picture is known that would go on to now.
+func knownTo(o outage, points []scopePoint, now time.Time) time.Time {
+	if !o.on {
+		return now
+	}
+	known := o.Began
+	if last := points[len(points)-1].at; last.After(known) {
+		known = last
+	}
+	return firstOf(known, now)
 }
 
 // sizes is the channel of the sizes, up to when they are known.

@@ -175,7 +175,7 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	last := points[len(points)-1]
 	box, now := scopeBase(points, q.now, windowOf(x.window))
 	points = box.within(points)
-	known := s.outage().drawnTo(points, now)
+	known := knownTo(s.outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
 	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: "wanted " + words.Digits(last.ceiling)}, {Y: "168", Text: "0"}}

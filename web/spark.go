@@ -15,9 +15,10 @@ const (
 	// while nothing happens to it.
 	sparkSpan = 20 * time.Minute
 	sparkStep = time.Minute
-	// sparkSizes bounds the sizes that are drawn of one row.
-	sparkSizes = 64
 )
+
+// sparkSizes bounds the sizes that are drawn of one row.
+const sparkSizes = 64
 
 // sparkEnd is where the time base of a row ends that is known up to then.
 func sparkEnd(known time.Time) time.Time { return known.Truncate(sparkStep) }

@@ -98,21 +98,21 @@ func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, er
 	}
 	defer leave()
 	known, _ := s.asItIs.Get(x.cursor)
-	plans, err := p.plans(q, s.within/4, known)
+	plans, err := p.plans(q.ctx, q.slot.yield, s.within/4, known)
 	if q.ctx.Err() != nil {
 		return views.WhatIf{}, q.ctx.Err()
 	}
-	if known == nil && err == nil && !plans.now.cut && !plans.all.cut {
-		s.asItIs.Put(x.cursor, &asItIs{plans.now, plans.all})
+	if known == nil && err == nil && plans.whole() {
+		s.asItIs.Put(x.cursor, plans.asItIs())
 	}
 	if err != nil {
 		return views.WhatIf{}, tooLarge(x, facts.Numbers(deployment.Numbers(p.from)).Or("total")).link(x.object.Key(), address.Of(x.object))
 	}
 	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.cursor.Seq, Epoch: x.cursor.Epoch, At: x.cursor.Started.UTC(), Href: address.Sync(x.cursor)},
 		Action: address.Of(x.object) + "/what-if", Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
-	v.Headline, v.Then = plans.headline(x, p), plans.then(p)
+	v.Headline, v.Then = plans.headline(x.object.Key(), p), plans.then(p)
 	v.Bounds, v.Plans = plans.bounds(p), plans.views(p)
-	v.Assumptions = assumptions(x, p)
+	v.Assumptions = assumptions(x.cursor.Seq, p)
 	if p.ok() {
 		v.Commands = commands(p)
 	}
@@ -157,13 +157,19 @@ type plans struct {
 // asItIs is what all plans that begin with one sync have in common.
 type asItIs struct{ now, all simulation }
 
-// Each has as much time, so that the plans stay alike. known may be nil.
-func (p *proposal) plans(q *query, share time.Duration, known *asItIs) (*plans, error) {
+// whole reports whether the plans as it is came to their end.
+func (f *plans) whole() bool { return !f.now.cut && !f.all.cut }
+
+func (f *plans) asItIs() *asItIs { return &asItIs{f.now, f.all} }
+
+// plans simulates all four. Each has as much time, so that the plans stay alike; after every
+// slice of it yield lets others draw. known may be nil.
+func (p *proposal) plans(ctx context.Context, yield func(context.Context) error, share time.Duration, known *asItIs) (*plans, error) {
 	var f plans
 	var err error
 	plan := func(to *simulation, how func(*simulator, *deployment.Snapshot, *proposal) (simulation, error), with *proposal) {
 		if err == nil {
-			*to, err = how(&simulator{ctx: q.ctx, slot: q.slot, left: share}, p.from, with)
+			*to, err = how(&simulator{ctx: ctx, yield: yield, left: share}, p.from, with)
 		}
 	}
 	if known != nil {

@@ -79,6 +79,15 @@ var whatIfFields = []whatIfField{
 		set: setPaused},
 }
 
+// fieldNames are the parameters of an address that change the spec.
+func fieldNames() []string {
+	names := make([]string, 0, len(whatIfFields))
+	for _, f := range whatIfFields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // wholeNumber reads a number as the API server takes one.
 func wholeNumber(text string, least int64) (n int64, complaint string) {
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -79,9 +79,9 @@ type simulation struct {
 // simulator runs one plan: it lets others draw after every slice, and ends when
 // nobody waits for it any more.
 type simulator struct {
-	ctx  context.Context
-	slot *slot
-	left time.Duration // of its own, not that of others in between
+	ctx   context.Context
+	yield func(context.Context) error
+	left  time.Duration // of its own, not that of others in between
 }
 
 // run advances a cluster slice by slice, until it settles, so many slices are over or
@@ -94,7 +94,7 @@ func (f *simulator) run(c *sim.Cluster, slices int64, each func(*sim.Result)) (e
 		if f.left -= time.Since(began); end.End != sim.Unsettled || f.left <= 0 {
 			break
 		}
-		if err := f.slot.yield(f.ctx); err != nil {
+		if err := f.yield(f.ctx); err != nil {
 			return end, err
 		}
 	}

@@ -14,8 +14,7 @@ import (
 )
 
 // headline says what the changes come to, in numbers of the plans.
-func (f *plans) headline(x *subject, p *proposal) string {
-	name := x.object.Key()
+func (f *plans) headline(name string, p *proposal) string {
 	switch {
 	case !p.ok():
 		return "That cannot be planned yet: see the marked field."
@@ -168,13 +167,13 @@ func chartLabel(f *simulation) string {
 }
 
 // assumptions say what a plan is worth.
-func assumptions(x *subject, p *proposal) []views.Text {
+func assumptions(seq uint64, p *proposal) []views.Text {
 	pace := "Pods become ready one at a time, oldest first."
 	if n := readyScheduleOf(max(p.from.Want, p.to.Want)); n > 1 {
 		pace = "Pods become ready " + words.Digits(n) + " at a time, oldest first."
 	}
 	list := []views.Text{
-		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + words.Digits(x.cursor.Seq) + " saw, until nothing happens any more."),
+		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + words.Digits(seq) + " saw, until nothing happens any more."),
 		views.Say(pace + " No times are predicted. No write fails, and nobody else writes."),
 	}
 	if stuck := stuckReason(p.from); stuck != "" {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -200,8 +202,8 @@ func TestWhatIfBase(t *testing.T) {
 // back as JSON, however the object is called.
 func TestWhatIfCommands(t *testing.T) {
 	for _, name := range []string{"web", "it's; rm -rf $HOME", "`id`\"\\"} {
-		s := &deployment.Snapshot{Version: 1, Now: storyNow, Found: true, Namespace: "shop " + name, Name: name, Want: 10, Strategy: "RollingUpdate", Images: []string{"a:1", "b:1"},
-			MaxSurge: &deployment.IntOrPercent{Int: 1}, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: ptr(int64(600))}
+		s := &deployment.Snapshot{Version: 1, Now: waiting().Now, Found: true, Namespace: "shop " + name, Name: name, Want: 10, Strategy: "RollingUpdate", Images: []string{"a:1", "b:1"},
+			MaxSurge: &deployment.IntOrPercent{Int: 1}, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: new(int64(600))}
 		p := propose(s, url.Values{"replicas": {"12"}, "maxSurge": {"3"}, "maxUnavailable": {"50%"}, "progressDeadlineSeconds": {"none"}, "paused": {"true"}, "image": {"a:1, b:2"}, "minReadySeconds": {"5"}})
 		if !p.ok() {
 			t.Fatalf("%+v", p.fields)
@@ -356,14 +358,10 @@ func FuzzWhatIf(f *testing.F) {
 		"image='%0a$(id)", "replicas=%00", "maxSurge=999999999999%25", "replicas=4990&maxSurge=10", "sync=1", "ready=" + strings.Repeat("a", 900)} {
 		f.Add(q)
 	}
-	s := &deployment.Snapshot{Version: 1, Now: storyNow, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "1", Generation: 1, Want: 4, Strategy: "RollingUpdate",
-		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: "web-1", NextHash: "1",
-		ReplicaSets: []deployment.ReplicaSet{{Name: "web-0", UID: "0", RV: "1", Created: storyNow.Add(-time.Hour), Mine: true, Matches: true, SameTemplate: true, Replicas: 4, StatusReplicas: 4, Ready: 2, Available: 2, NonTerminal: 4, Unavailable: 2,
-			Images: []string{"a:1"}, Blocking: []deployment.Pod{{Name: "web-0-a", Created: storyNow, Reason: "ContainerCreating"}, {Name: "web-0-b", Created: storyNow, Node: "n", Reason: "CrashLoopBackOff"}}}}}
+	s := waiting()
 	f.Fuzz(func(t *testing.T, text string) {
-		asker := &query{ctx: t.Context()}
 		args, err := url.ParseQuery(text)
-		if err != nil || len(text) > maxQuery {
+		if err != nil || len(text) > 1024 {
 			return
 		}
 		p := propose(s, args)
@@ -373,7 +371,7 @@ func FuzzWhatIf(f *testing.F) {
 		if !p.ok() || p.to.Want > 20 {
 			return
 		}
-		plans, err := p.plans(asker, simulationTimeout, nil)
+		plans, err := p.plans(t.Context(), nobodyElse, 8*time.Second, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,4 +384,27 @@ func FuzzWhatIf(f *testing.F) {
 			}
 		}
 	})
+}
+
+// waiting is a Deployment two of whose pods are not available.
+func waiting() *deployment.Snapshot {
+	now := time.Date(2026, 11, 21, 3, 13, 4, 0, time.UTC)
+	return &deployment.Snapshot{Version: 1, Now: now, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "1", Generation: 1, Want: 4, Strategy: "RollingUpdate",
+		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: new(int64(600)), Images: []string{"a:1"}, NextName: "web-1", NextHash: "1",
+		ReplicaSets: []deployment.ReplicaSet{{Name: "web-0", UID: "0", RV: "1", Created: now.Add(-time.Hour), Mine: true, Matches: true, SameTemplate: true, Replicas: 4, StatusReplicas: 4, Ready: 2, Available: 2, NonTerminal: 4, Unavailable: 2,
+			Images: []string{"a:1"}, Blocking: []deployment.Pod{{Name: "web-0-a", Created: now, Reason: "ContainerCreating"}, {Name: "web-0-b", Created: now, Node: "n", Reason: "CrashLoopBackOff"}}}}}
+}
+
+// nobodyElse stands for a console on which nobody else draws.
+func nobodyElse(ctx context.Context) error { return ctx.Err() }
+
+// TestFoldingLooksAtItsReader: a plan ends after the slice in which nobody waits for it
+// any more.
+func TestFoldingLooksAtItsReader(t *testing.T) {
+	p := propose(waiting(), url.Values{"replicas": {"500"}})
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := p.plans(ctx, nobodyElse, time.Hour, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a plan for nobody ended with %v", err)
+	}
 }
