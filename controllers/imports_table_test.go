@@ -130,12 +130,15 @@ var rules = []rule{
 	{pkg: "web/facts", why: "what a trace says is worked out of it alone", ours: []allowance{traces, vocabulary, pureOnes[2], pureOnes[3]}},
 	{pkg: "web/words", why: "it words what is recorded, and looks nothing up", ours: []allowance{traces, vocabulary, wording, shown, factual}},
 	{pkg: "web/address", why: "an address is made of names alone", ours: []allowance{traces, vocabulary, shown, worded}},
+	{pkg: "web/timeline", why: "what happened over time is in traces and snapshots alone", ours: []allowance{traces, vocabulary, pureOnes[3], factual}},
+	{pkg: "web/filter", why: "a filter is words, and a row what it asks of one", ours: []allowance{vocabulary, wording, shown}},
+	{pkg: "web/plan", why: "a plan is folded from a snapshot, whoever asks", ours: append([]allowance{wording, shown, factual, worded}, pureOnes...)},
 	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
 		ours: append([]allowance{
 			traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"},
-			factual, worded, addressed,
+			factual, worded, addressed, {"web/timeline", "what happened over time"}, {"web/filter", "what a list is filtered by"}, {"web/plan", "what would happen"},
 		}, pureOnes...),
 		third: []allowance{
 			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},

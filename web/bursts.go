@@ -10,29 +10,26 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
 
 // listRows is how many bursts a page lists without being asked for all.
 const listRows = 16
 
-// burstGap is how long after the one before a sync still belongs to its burst:
-// a status that waits for more to come waits a second. burstMost bounds a burst.
-const burstGap, burstMost = 1500 * time.Millisecond, 15 * time.Second
-
 // syncRows lists the kept syncs in bursts, newest first: those of the rollout
 // under way, or of all that is kept where that was asked for.
 func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
 	kept, all := x.kept, q.args.Has("all")
 	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
-	if points := sinceRollout(sizePoints(kept)); !all && len(points) > 0 {
-		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].seq })
+	if points := timeline.SinceRollout(timeline.Points(kept)); !all && len(points) > 0 {
+		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].Seq })
 		if begin > 0 && kept[begin].Seq <= x.cursor.Seq {
 			kept = kept[begin:]
 			v.SyncsTitle, v.SyncsNote = "Syncs of this rollout", words.Digits(len(kept))+" of "+v.SyncsNote+", since "+kept[0].Started.UTC().Format("15:04:05")
 		}
 	}
-	bursts := burstsOf(kept)
+	bursts := timeline.Bursts(kept)
 	if folded := s.journal.Folded(x.object); folded > 0 {
 		v.SyncsNote += ", " + prose.Count(folded, "uneventful sync") + " only counted"
 	}
@@ -58,22 +55,6 @@ func rowsCount(rows []views.SyncRow) int {
 		n += rows[i].Syncs
 	}
 	return n
-}
-
-// burstsOf parts syncs, oldest first, where they pause.
-func burstsOf(kept []*telemetry.Trace) [][]*telemetry.Trace {
-	var bursts [][]*telemetry.Trace
-	for _, t := range kept {
-		if n := len(bursts); n > 0 {
-			b := bursts[n-1]
-			if last := b[len(b)-1]; t.Started.Sub(last.Ended) <= burstGap && t.Started.Sub(b[0].Started) <= burstMost {
-				bursts[n-1] = append(b, t)
-				continue
-			}
-		}
-		bursts = append(bursts, []*telemetry.Trace{t})
-	}
-	return bursts
 }
 
 // foldRow adds an older row of syncs that changed nothing to a newer one.

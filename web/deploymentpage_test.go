@@ -11,6 +11,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -140,14 +141,14 @@ func TestBursts(t *testing.T) {
 		sync(0, &decision.Size{From: 4, To: 3}), sync(time.Second, nil), sync(time.Second, &decision.Size{From: 3, To: 1}),
 		sync(20*time.Second, nil), sync(time.Minute, nil),
 	}
-	bursts := burstsOf(kept)
+	bursts := timeline.Bursts(kept)
 	if len(bursts) != 3 || len(bursts[0]) != 3 || burstDid(bursts[0]) != "abc 4 → 1" {
 		t.Fatalf("%d bursts, the first of %d: %s", len(bursts), len(bursts[0]), burstDid(bursts[0]))
 	}
 	for range 40 {
 		kept = append(kept, sync(time.Second, nil))
 	}
-	if n := len(burstsOf(kept)); n < 5 {
+	if n := len(timeline.Bursts(kept)); n < 5 {
 		t.Errorf("forty seconds of syncs are %d bursts", n)
 	}
 	x := &subject{cursor: kept[0]}

@@ -14,6 +14,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -63,22 +64,22 @@ func moment(at *time.Time, text string, now time.Time) bool {
 
 // parseSearch reads a search. What it does not know it keeps and marks; it
 // searches for nothing then. known says which loops there are.
-func parseSearch(text string, now time.Time, known func(loop string) bool) (telemetry.Query, []term) {
+func parseSearch(text string, now time.Time, known func(loop string) bool) (telemetry.Query, []filter.Term) {
 	q := telemetry.Query{Limit: historyPage}
-	var terms []term
+	var terms []filter.Term
 	for _, word := range strings.Fields(text) {
-		t := term{text: word, value: word}
+		t := filter.Term{Text: word, Value: word}
 		if key, value, keyed := strings.Cut(word, ":"); keyed {
-			t.key, t.value = strings.ToLower(key), value
+			t.Key, t.Value = strings.ToLower(key), value
 		}
 		tried := q
-		set, is := searches[t.key]
-		is = is && (t.key != "loop" || known(t.value))
-		if t.unknown = len(terms) >= maxTerms || !is || t.value == "" || !set(&tried, t.value, now); !t.unknown {
+		set, is := searches[t.Key]
+		is = is && (t.Key != "loop" || known(t.Value))
+		if t.Unknown = len(terms) >= filter.MaxTerms || !is || t.Value == "" || !set(&tried, t.Value, now); !t.Unknown {
 			q = tried
 		}
 		terms = append(terms, t)
-		if len(terms) > maxTerms {
+		if len(terms) > filter.MaxTerms {
 			break
 		}
 	}
@@ -117,10 +118,10 @@ func (s *Server) history(q *query) (*page, error) {
 	switch {
 	case len(v.Syncs) > 0:
 	case v.Next != "":
-		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + joinTerms(terms) + ". Older syncs have not been searched yet.",
+		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + filter.Join(terms) + ". Older syncs have not been searched yet.",
 			Links: []views.Link{{Text: "look further back", Href: v.Next}, {Text: "all of the history", Href: "/history"}}}
 	default:
-		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + joinTerms(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
+		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + filter.Join(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
 	}
 	return s.historyPage(q, v), nil
 }
@@ -160,21 +161,21 @@ func (s *Server) foundView(h telemetry.Hit) views.Found {
 		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
 }
 
-func searchHref(terms []term) string {
+func searchHref(terms []filter.Term) string {
 	words := make([]string, len(terms))
 	for i, t := range terms {
-		words[i] = t.text
+		words[i] = t.Text
 	}
 	return "/history?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
 }
 
-func searchView(terms []term) views.Filter {
+func searchView(terms []filter.Term) views.Filter {
 	f := views.Filter{Action: "/history", Label: "the history", Hint: historyHint}
 	words := make([]string, len(terms))
 	for i, t := range terms {
-		words[i] = t.text
-		f.Chips = append(f.Chips, views.Chip{Text: t.text, Without: searchHref(without(terms, i)), Unknown: t.unknown})
-		if t.unknown {
+		words[i] = t.Text
+		f.Chips = append(f.Chips, views.Chip{Text: t.Text, Without: searchHref(filter.Without(terms, i)), Unknown: t.Unknown})
+		if t.Unknown {
 			f.Known = historyTerms
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -29,21 +30,23 @@ type entry struct {
 
 	s     *Server
 	asked sync.Once
-	known filterValues
+	known filter.Values
 }
 
 // matches reports whether all terms hold.
-func (e *entry) matches(terms []term) bool { return len(terms) == 0 || holds(terms, e.filterValues()) }
+func (e *entry) matches(terms []filter.Term) bool {
+	return len(terms) == 0 || filter.Holds(terms, e.filterValues())
+}
 
 // filterValues are made when a filter asks for them.
-func (e *entry) filterValues() filterValues {
+func (e *entry) filterValues() filter.Values {
 	e.asked.Do(func() {
 		o := words.Outcomes[e.place]
-		e.known = filterValues{
-			namespace: e.Trace.Namespace, name: e.Trace.Name, at: facts.Deciding(e.Trace), is: []string{strings.TrimPrefix(o.Word, "on "), e.queue},
-			reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
-			images:   sync.OnceValue(func() []string { return e.s.imagesOf(e.Trace) }),
-			managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),
+		e.known = filter.Values{
+			Namespace: e.Trace.Namespace, Name: e.Trace.Name, At: facts.Deciding(e.Trace), Is: []string{strings.TrimPrefix(o.Word, "on "), e.queue},
+			Reasons:  sync.OnceValue(func() []string { return reasonsOf(e.Trace, e.said) }),
+			Images:   sync.OnceValue(func() []string { return e.s.imagesOf(e.Trace) }),
+			Managers: sync.OnceValue(func() []string { return e.s.managersOf(e.Trace.Object) }),
 		}
 	})
 	return e.known
@@ -214,7 +217,7 @@ func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates
 }
 
 // matchingOf is the entries for which all terms hold.
-func matchingOf(all []*entry, terms []term) []*entry {
+func matchingOf(all []*entry, terms []filter.Term) []*entry {
 	if len(terms) == 0 {
 		return all
 	}

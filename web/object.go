@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -144,5 +145,5 @@ func conditionLines(list []decision.Condition) []views.Line {
 // crumbs lead from the list to an object.
 func (s *Server) crumbs(o telemetry.Object) []views.Link {
 	list := s.listOf(o.Loop)
-	return []views.Link{listLink(list), {Text: o.Namespace, Href: filterHref(list.Name, []term{{text: "ns:" + o.Namespace}})}, {Text: o.Name}}
+	return []views.Link{listLink(list), {Text: o.Namespace, Href: filter.Href(list.Name, []filter.Term{{Text: "ns:" + o.Namespace}})}, {Text: o.Name}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/plan"
 )
 
 // ReaderMetrics counts the websockets. Its methods must be safe for concurrent use.
@@ -186,7 +187,7 @@ type Server struct {
 	encoded     encoded
 	says        facts.Cache[decision.Sentence]
 	estimates   facts.Cache[*decision.Estimate]
-	asItIs      facts.Cache[*asItIs]
+	asItIs      facts.Cache[*plan.AsItIs]
 	seen        evidence
 	exports     chan struct{}       // bounds those under way
 	simulations *semaphore.Weighted // the same of plans; first come, first served
@@ -208,7 +209,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	o = o.withDefaults()
-	s := &Server{opts: o, journal: o.Journal, loops: o.Journal.Loops(), guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: facts.Cache[*asItIs]{Most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
+	s := &Server{opts: o, journal: o.Journal, loops: o.Journal.Loops(), guard: newGuard(o.Hosts), pages: map[string]route{}, slots: newSlots(o.Journal.Last), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: facts.Cache[*plan.AsItIs]{Most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, o.MaxReaders), readers: map[*reader]struct{}{}}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/timeline"
 )
 
 // wentDown is when the API server of the story served last, where it has not since:
@@ -344,11 +345,11 @@ func TestNoticeOfAWatcher(t *testing.T) {
 // TestPicturesStopInAnOutage where the API server served last, or at the newest sync after that.
 func TestPicturesStopInAnOutage(t *testing.T) {
 	cut := outage{telemetry.Outage{Began: wentDown}, true}
-	before, after := []scopePoint{{at: wentDown.Add(-time.Minute)}}, []scopePoint{{at: wentDown.Add(time.Minute)}}
+	before, after := []timeline.Point{{At: wentDown.Add(-time.Minute)}}, []timeline.Point{{At: wentDown.Add(time.Minute)}}
 	for _, c := range []struct {
 		name      string
 		of        outage
-		points    []scopePoint
+		points    []timeline.Point
 		now, want time.Time
 	}{
 		{"no outage", outage{}, before, storyNow, storyNow},
@@ -361,7 +362,7 @@ func TestPicturesStopInAnOutage(t *testing.T) {
 		}
 	}
 	box := scopeBox{from: storyNow.Add(-10 * time.Minute), to: storyNow.Add(10 * time.Minute), most: 1}
-	v := box.sizes([]scopePoint{{at: storyNow.Add(-9 * time.Minute), available: 1}}, wentDown, storyNow)
+	v := box.sizes([]timeline.Point{{At: storyNow.Add(-9 * time.Minute), Available: 1}}, wentDown, storyNow)
 	if !strings.HasSuffix(v.Available, "H"+box.x(wentDown)) || v.Now != box.x(storyNow) {
 		t.Errorf("the line %s ends elsewhere than at %s, or now is not at %s", v.Available, box.x(wentDown), v.Now)
 	}

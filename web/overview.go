@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -97,13 +98,13 @@ func (s *Server) overview(q *query) (*page, error) {
 	}
 	known := s.rows(l.Name)
 	all := known.entries
-	terms := parseFilter(q.args.Get("q"))
+	terms := filter.Parse(q.args.Get("q"))
 	matching := matchingOf(all, terms)
 	shown, next, from, err := cut(l.Name, matching, q.args.Get("after"))
 	if err != nil {
 		return nil, err
 	}
-	v := views.Overview{Kind: l.Kind, Filter: filterView(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
+	v := views.Overview{Kind: l.Kind, Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
 	if o := s.outage(); o.on {
 		v.AsOf = o.ofThen("As of", o.Began)
 	}
@@ -232,8 +233,8 @@ func count(all []*entry) []int {
 
 // tallies are the five counts. They count what every other term of the filter
 // lets through, and each is the list of its outcome.
-func tallies(loop string, all []*entry, terms []term) []views.Tally {
-	rest := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.key == "is" && !t.unknown })
+func tallies(loop string, all []*entry, terms []filter.Term) []views.Tally {
+	rest := slices.DeleteFunc(slices.Clone(terms), func(t filter.Term) bool { return t.Key == "is" && !t.Unknown })
 	counts := make([]int, len(words.Outcomes))
 	for _, e := range all {
 		if e.matches(rest) {
@@ -243,11 +244,11 @@ func tallies(loop string, all []*entry, terms []term) []views.Tally {
 	list := make([]views.Tally, len(words.Outcomes))
 	for i, o := range words.Outcomes {
 		word := "is:" + strings.TrimPrefix(o.Word, "on ")
-		current := slices.ContainsFunc(terms, func(t term) bool { return t.text == word })
+		current := slices.ContainsFunc(terms, func(t filter.Term) bool { return t.Text == word })
 		list[i] = views.Tally{Mark: views.Mark{Tone: o.View, Word: o.Word}, Count: counts[i], Current: current,
-			Href: filterHref(loop, append(slices.Clone(rest), term{text: word}))}
+			Href: filter.Href(loop, append(slices.Clone(rest), filter.Term{Text: word}))}
 		if current { // A second press takes the filter away.
-			list[i].Href = filterHref(loop, rest)
+			list[i].Href = filter.Href(loop, rest)
 		}
 	}
 	return list

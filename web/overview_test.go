@@ -12,6 +12,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -20,7 +22,7 @@ import (
 func TestOverviewFiltersByImageAndManager(t *testing.T) {
 	_, h := planWorld(t).serve(nil)
 	for query, want := range map[string]string{"image:3.4.0": "stuck", "image:SHOP/web": "stuck web", "-image:3.4.0": "web", "by:kubectl": "stuck web", "by:helm": "", "-by:helm image:3.3": "web"} {
-		_, body := get(t, h.URL, filterHref("deployment", parseFilter(query)))
+		_, body := get(t, h.URL, filter.Href("deployment", filter.Parse(query)))
 		var found []string
 		for _, a := range parse(t, body).all("a.row") {
 			found = append(found, strings.TrimPrefix(attr(a, "href"), "/deployments/shop/"))
@@ -192,7 +194,7 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	w := planWorld(t)
 	at := storyNow.Add(-40 * time.Minute)
-	var forward []size
+	var forward []timeline.Size
 	for i := range 300 {
 		at = at.Add(time.Duration(rng.IntN(20)) * time.Second)
 		x := plain("many", "grows")
@@ -208,7 +210,7 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 			x.UID = "" // It saw nothing.
 		default:
 			x.Numbers = []decision.Fact{decision.Count("new", rng.Int64N(4)), decision.Count("old", rng.Int64N(2)), decision.Count("ceiling", 4+rng.Int64N(3))}
-			now, n := size{x.Sizes(), at}, len(forward)
+			now, n := timeline.Size{Sizes: x.Sizes(), At: at}, len(forward)
 			if n > 0 && forward[n-1].New == now.New && forward[n-1].Old == now.Old {
 				forward[n-1].Ceiling = max(forward[n-1].Ceiling, now.Ceiling)
 			} else {
@@ -219,11 +221,11 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 		if i == 250 && x.UID == "" {
 			t.Fatal("choose another seed: the new one has to be seen")
 		}
-		for len(forward) > 1 && !forward[1].at.After(at.Add(-5*time.Minute)) {
+		for len(forward) > 1 && !forward[1].At.After(at.Add(-5*time.Minute)) {
 			forward = forward[1:]
 		}
-		if got := sizesUntil(w.journal, x, at.Add(-5*time.Minute), at); !slices.EqualFunc(got, forward, func(a, b size) bool {
-			return a.New == b.New && a.Old == b.Old && (a.at.Equal(b.at) || !a.at.After(at.Add(-5*time.Minute)))
+		if got := timeline.SizesUntil(w.journal, x, at.Add(-5*time.Minute), at); !slices.EqualFunc(got, forward, func(a, b timeline.Size) bool {
+			return a.New == b.New && a.Old == b.Old && (a.At.Equal(b.At) || !a.At.After(at.Add(-5*time.Minute)))
 		}) {
 			t.Fatalf("after %d syncs:\n%+v\nwant\n%+v", i+1, got, forward)
 		}

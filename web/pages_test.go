@@ -11,6 +11,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -194,7 +195,7 @@ func TestOverviewFilters(t *testing.T) {
 		{"ns:nowhere", "show all", "/shop/web "},
 	}
 	for _, c := range cases {
-		_, body := get(t, base, filterHref("deployment", parseFilter(c.query)))
+		_, body := get(t, base, filter.Href("deployment", filter.Parse(c.query)))
 		d := parse(t, body)
 		main := d.one("main")
 		for _, a := range d.all("a.row") {

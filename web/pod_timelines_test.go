@@ -13,6 +13,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/timeline"
 )
 
 // podEvent is a cause as the loops record one of a pod.
@@ -21,10 +22,10 @@ func podEvent(kind telemetry.CauseKind, at time.Time, fields ...decision.Change)
 }
 
 // stepsOf are the steps of a life in words.
-func stepsOf(l *podTimeline, since time.Time) string {
+func stepsOf(l *timeline.Pod, since time.Time) string {
 	var b strings.Builder
-	for _, s := range l.steps {
-		fmt.Fprintf(&b, "%s %s, ", s.at.Sub(since), podWords[s.is])
+	for _, s := range l.Steps {
+		fmt.Fprintf(&b, "%s %s, ", s.At.Sub(since), podWords[s.Is])
 	}
 	return strings.TrimSuffix(b.String(), ", ")
 }
@@ -48,30 +49,30 @@ func TestPodLivesFromEvents(t *testing.T) {
 		set(6, []replicaset.Pod{pod}, podEvent(telemetry.CauseModified, at(5), decision.Change{Field: "spec.nodeName", To: "n"}, decision.Change{Field: "status.phase", From: "Pending", To: "Running"})),
 		set(10, []replicaset.Pod{ready}, podEvent(telemetry.CauseModified, at(9), decision.Change{Field: "status.conditions[Ready]", From: "false", To: "true"})),
 	}
-	lives, _ := timelinesOf(testLoops, traces, traces[3], storyNow)
-	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].available(at(10)) {
+	lives, _ := timeline.Of(testLoops, traces, traces[3], storyNow)
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready" || !lives[0].Available(at(10)) {
 		t.Errorf("up to ready it is %q", got)
 	}
 	traces = append(traces, set(21, nil, podEvent(telemetry.CauseModified, at(20), decision.Change{Field: "metadata.deletionTimestamp"})),
 		set(31, nil, podEvent(telemetry.CauseDeleted, at(30))))
-	lives, _ = timelinesOf(testLoops, traces, traces[5], storyNow)
-	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s terminating, 30s gone" || !lives[0].over() || lives[0].available(at(31)) {
+	lives, _ = timeline.Of(testLoops, traces, traces[5], storyNow)
+	if got := stepsOf(lives[0], storyNow); got != "1s not running, 5s not ready, 9s ready, 20s terminating, 30s gone" || !lives[0].Over() || lives[0].Available(at(31)) {
 		t.Errorf("to its end it is %q", got)
 	}
 	// Where the syncs between are not kept, the snapshots at both ends say as much as they can.
-	lives, _ = timelinesOf(testLoops, []*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
+	lives, _ = timeline.Of(testLoops, []*telemetry.Trace{traces[3], traces[5]}, traces[5], at(9))
 	if got := stepsOf(lives[0], storyNow); got != "1s not running, 9s ready, 30s gone" {
 		t.Errorf("of the two ends it is %q", got)
 	}
 }
 
 // lanesAt draws lives in a box of a minute.
-func lanesAt(lives ...*podTimeline) (scopeBox, time.Time) {
+func lanesAt(lives ...*timeline.Pod) (scopeBox, time.Time) {
 	return scopeBox{from: storyNow, to: storyNow.Add(time.Minute), most: 1}, storyNow.Add(30 * time.Second)
 }
 
-func lifeOf(name string, p *replicaset.Pod, steps ...podStep) *podTimeline {
-	return &podTimeline{name: name, pod: p, steps: steps}
+func lifeOf(name string, p *replicaset.Pod, steps ...timeline.Step) *timeline.Pod {
+	return &timeline.Pod{Name: name, Pod: p, Steps: steps}
 }
 
 // TestLanesAreDrawnByState holds what each line means, and that none is drawn
@@ -79,8 +80,8 @@ func lifeOf(name string, p *replicaset.Pod, steps ...podStep) *podTimeline {
 func TestLanesAreDrawnByState(t *testing.T) {
 	b, now := lanesAt()
 	at := func(s int) time.Time { return storyNow.Add(time.Duration(s) * time.Second) }
-	l := lifeOf("web-1-a", nil, podStep{at(-9), podPending}, podStep{at(3), podRunning}, podStep{at(6), podReady}, podStep{at(24), podTerminating})
-	l.minReady = 6 * time.Second
+	l := lifeOf("web-1-a", nil, timeline.Step{At: at(-9), Is: timeline.Pending}, timeline.Step{At: at(3), Is: timeline.Running}, timeline.Step{At: at(6), Is: timeline.Ready}, timeline.Step{At: at(24), Is: timeline.Terminating})
+	l.MinReady = 6 * time.Second
 	v := b.single(l, now)
 	for got, want := range map[string]string{v.Pending: "M0.0 10.0H60.0", v.Thin: "M60.0 10.0H120.0M120.0 10.0H240.0", v.Thick: "M240.0 10.0H480.0", v.Terminating: "M480.0 10.0H600.0"} {
 		if got != want {
@@ -96,14 +97,14 @@ func TestLanesAreDrawnByState(t *testing.T) {
 // more than forty by what they wait for.
 func TestManyPodsThatBlock(t *testing.T) {
 	b, now := lanesAt()
-	block := func(n int) []*podTimeline {
-		var list []*podTimeline
+	block := func(n int) []*timeline.Pod {
+		var list []*timeline.Pod
 		for i := range n {
 			p := &replicaset.Pod{Name: fmt.Sprintf("web-1-%d", i), Mine: true, Phase: "Pending", Node: "n", Reason: "ImagePullBackOff", Image: "shop/web:2", Message: "not found"}
 			if i%3 == 0 {
 				p.Reason, p.Message, p.Node = "Unschedulable", "0/6 nodes are available", ""
 			}
-			list = append(list, lifeOf(p.Name, p, podStep{storyNow, podPending}))
+			list = append(list, lifeOf(p.Name, p, timeline.Step{At: storyNow, Is: timeline.Pending}))
 		}
 		return list
 	}
@@ -182,7 +183,7 @@ func TestWindows(t *testing.T) {
 		}
 	}
 	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
-	points := sizePoints(kept)
+	points := timeline.Points(kept)
 	first, _ := scopeBase(points, storyNow, time.Hour)
 	moved := 0
 	for i := range 60 {
@@ -253,7 +254,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 
 // TestEndingPodsBlockARecreate: what a Recreate waits for has lanes of its own.
 func TestEndingPodsBlockARecreate(t *testing.T) {
-	ending := &podTimeline{name: "web-1-a", pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, steps: []podStep{{storyNow, podReady}, {storyNow.Add(time.Second), podTerminating}}}
+	ending := &timeline.Pod{Name: "web-1-a", Pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, Steps: []timeline.Step{{At: storyNow, Is: timeline.Ready}, {At: storyNow.Add(time.Second), Is: timeline.Terminating}}}
 	hold := func(kind decision.ActionKind) *telemetry.Trace {
 		h := decision.Held{Kind: kind, Code: "pods-terminating", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
 		return &telemetry.Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{h}}}}}

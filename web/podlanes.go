@@ -9,6 +9,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -25,7 +26,7 @@ const (
 // laneKind is which pods a bundle holds.
 type laneKind struct {
 	word  string
-	lives []*podTimeline
+	lives []*timeline.Pod
 	note  views.Text
 }
 
@@ -33,23 +34,23 @@ type laneKind struct {
 type lanePaths struct{ pending, thin, thick, terminating strings.Builder }
 
 // draw adds the line of one pod at that height.
-func (s *lanePaths) draw(b scopeBox, l *podTimeline, now time.Time, y float64) {
-	for i, step := range l.steps {
+func (s *lanePaths) draw(b scopeBox, l *timeline.Pod, now time.Time, y float64) {
+	for i, step := range l.Steps {
 		until := now
-		if i+1 < len(l.steps) {
-			until = l.steps[i+1].at
+		if i+1 < len(l.Steps) {
+			until = l.Steps[i+1].At
 		}
-		switch step.is {
-		case podPending:
-			b.span(&s.pending, step.at, until, now, y)
-		case podRunning:
-			b.span(&s.thin, step.at, until, now, y)
-		case podReady:
-			stays := step.at.Add(l.minReady)
-			b.span(&s.thin, step.at, firstOf(stays, until), now, y)
+		switch step.Is {
+		case timeline.Pending:
+			b.span(&s.pending, step.At, until, now, y)
+		case timeline.Running:
+			b.span(&s.thin, step.At, until, now, y)
+		case timeline.Ready:
+			stays := step.At.Add(l.MinReady)
+			b.span(&s.thin, step.At, firstOf(stays, until), now, y)
 			b.span(&s.thick, stays, until, now, y)
-		case podTerminating:
-			b.span(&s.terminating, step.at, until, now, y)
+		case timeline.Terminating:
+			b.span(&s.terminating, step.At, until, now, y)
 		}
 	}
 }
@@ -71,21 +72,21 @@ func firstOf(a, b time.Time) time.Time {
 }
 
 // single is the lane of one pod that blocks, with its reason.
-func (b scopeBox) single(l *podTimeline, now time.Time) views.PodLane {
+func (b scopeBox) single(l *timeline.Pod, now time.Time) views.PodLane {
 	var s lanePaths
 	s.draw(b, l, now, laneHeight/2)
-	owner, own := words.Split(l.name)
+	owner, own := words.Split(l.Name)
 	v := s.lane(views.PodLane{Owner: owner, Own: own, Height: laneHeight, Tone: views.Waiting, Count: 1, Note: podNote(l, now)})
 	if word := stateWord(l, now); word == "available" || word == "gone" { // It was asked for and blocks nothing.
 		v.Tone, v.Note = views.Idle, views.Say("is "+word)
 	}
-	for _, x := range l.steps {
-		v.Steps = append(v.Steps, views.PodStep{At: x.at, Is: podWords[x.is]})
+	for _, x := range l.Steps {
+		v.Steps = append(v.Steps, views.PodStep{At: x.At, Is: podWords[x.Is]})
 	}
 	return v
 }
 
-var podWords = [...]string{podPending: "not running", podRunning: "not ready", podReady: "ready", podTerminating: "terminating", podGone: "gone"}
+var podWords = [...]string{timeline.Pending: "not running", timeline.Running: "not ready", timeline.Ready: "ready", timeline.Terminating: "terminating", timeline.Gone: "gone"}
 
 func (s *lanePaths) lane(v views.PodLane) views.PodLane {
 	v.Pending, v.Thin, v.Thick, v.Terminating = s.pending.String(), s.thin.String(), s.thick.String(), s.terminating.String()
@@ -93,18 +94,18 @@ func (s *lanePaths) lane(v views.PodLane) views.PodLane {
 }
 
 // podNote is what a pod waits for, in the words of its ReplicaSet's loop.
-func podNote(l *podTimeline, now time.Time) views.Text {
+func podNote(l *timeline.Pod, now time.Time) views.Text {
 	switch {
-	case l.pod == nil:
+	case l.Pod == nil:
 		return nil
-	case l.pod.Terminating:
-		return views.Say("is terminating, for ").Since(l.steps[len(l.steps)-1].at)
-	case l.pod.Ready:
-		return views.Say("is ready, available in ").Until(l.pod.ReadySince.Add(l.minReady))
+	case l.Pod.Terminating:
+		return views.Say("is terminating, for ").Since(l.Steps[len(l.Steps)-1].At)
+	case l.Pod.Ready:
+		return views.Say("is ready, available in ").Until(l.Pod.ReadySince.Add(l.MinReady))
 	}
-	note := waitReasonText(l.pod, now)
-	if !l.pod.Since.IsZero() {
-		note = note.Plain(", for ").Since(l.pod.Since)
+	note := waitReasonText(l.Pod, now)
+	if !l.Pod.Since.IsZero() {
+		note = note.Plain(", for ").Since(l.Pod.Since)
 	}
 	return note
 }
@@ -130,7 +131,7 @@ func (b scopeBox) bundle(k laneKind, now time.Time) views.PodLane {
 }
 
 // blockLanes are the pods that block: one by one, or by their reason where they are many.
-func (b scopeBox) blockLanes(block []*podTimeline, now time.Time) (open, more []views.PodLane, note string) {
+func (b scopeBox) blockLanes(block []*timeline.Pod, now time.Time) (open, more []views.PodLane, note string) {
 	if len(block) > singleLanes {
 		return b.grouped(block, now), nil, ""
 	}
@@ -147,12 +148,12 @@ func (b scopeBox) blockLanes(block []*podTimeline, now time.Time) (open, more []
 	return open, more, note
 }
 
-func (b scopeBox) grouped(block []*podTimeline, now time.Time) []views.PodLane {
+func (b scopeBox) grouped(block []*timeline.Pod, now time.Time) []views.PodLane {
 	var groups []laneKind
 	for _, l := range block {
 		note := views.Say("is ready and waits for minReadySeconds")
-		if l.pod != nil && !l.pod.Ready {
-			note = waitReasonText(l.pod, now)
+		if l.Pod != nil && !l.Pod.Ready {
+			note = waitReasonText(l.Pod, now)
 		}
 		i := slices.IndexFunc(groups, func(g laneKind) bool { return g.note.String() == note.String() })
 		if i < 0 {
@@ -171,7 +172,7 @@ func (b scopeBox) grouped(block []*podTimeline, now time.Time) []views.PodLane {
 }
 
 // stateNote counts what became of the pods of a bundle.
-func stateNote(lives []*podTimeline, now time.Time) views.Text {
+func stateNote(lives []*timeline.Pod, now time.Time) views.Text {
 	counts := map[string]int{}
 	for _, l := range lives {
 		counts[stateWord(l, now)]++
@@ -185,13 +186,13 @@ func stateNote(lives []*podTimeline, now time.Time) views.Text {
 	return views.Say(strings.Join(parts, ", "))
 }
 
-func stateWord(l *podTimeline, now time.Time) string {
+func stateWord(l *timeline.Pod, now time.Time) string {
 	switch {
-	case l.over():
+	case l.Over():
 		return "gone"
-	case l.pod != nil && l.pod.Terminating, l.pod == nil && l.furthest() == podTerminating:
+	case l.Pod != nil && l.Pod.Terminating, l.Pod == nil && l.Furthest() == timeline.Terminating:
 		return "terminating"
-	case l.available(now):
+	case l.Available(now):
 		return "available"
 	default:
 		return "not available"

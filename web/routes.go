@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/plan"
 )
 
 // routes is every address that the console answers, and nothing else is
@@ -31,7 +32,7 @@ func (s *Server) routes() chi.Router {
 		s.pages[pattern] = route{b, parameters, true}
 	}
 	object := []string{"sync", "epoch", "at", "window", "pod", "all"}
-	planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, fieldNames()...)
+	planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, plan.Fields()...)
 
 	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
 	// Of every loop, and of those that nobody declared: a recording may have some.

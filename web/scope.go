@@ -8,6 +8,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -21,16 +22,6 @@ const (
 // scopeSpans are the fixed lengths of the time base. The shortest that holds
 // the rollout is taken, so that the axis does not slide with every second.
 var scopeSpans = []time.Duration{2 * time.Minute, 5 * time.Minute, 23 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
-
-// scopePoint is the sizes that one sync saw, as its own facts say.
-type scopePoint struct {
-	at                                      time.Time
-	seq                                     uint64
-	newSize, old, available, ceiling, floor int64
-	held                                    bool
-	wrote                                   bool // a size
-	status                                  bool
-}
 
 // scopeWindows are the lengths that a reader may ask for.
 var scopeWindows = []struct {
@@ -51,13 +42,13 @@ func windowOf(word string) time.Duration {
 // scope draws the sizes over the newest rollout from what is kept of it, or
 // over the window that was asked for.
 func (s *Server) scope(q *query, x *subject) *views.Scope {
-	points := sizePoints(x.kept)
+	points := timeline.Points(x.kept)
 	if len(points) == 0 || !x.onList {
 		return nil
 	}
 	span := windowOf(x.window)
 	if span == 0 {
-		points = sinceRollout(points)
+		points = timeline.SinceRollout(points)
 	}
 	last := points[len(points)-1]
 	box, now := scopeBase(points, q.now, span)
@@ -65,11 +56,11 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	known := knownTo(s.outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
-	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.ceiling)), Text: fmt.Sprintf("ceiling %d", last.ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
-	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.ceiling), scopeWidth)
-	if last.floor > 0 && last.floor != last.ceiling {
-		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.floor), scopeWidth)
-		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.floor)), Text: fmt.Sprintf("floor %d", last.floor)})
+	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
+	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.Ceiling), scopeWidth)
+	if last.Floor > 0 && last.Floor != last.Ceiling {
+		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.Floor), scopeWidth)
+		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Floor)), Text: fmt.Sprintf("floor %d", last.Floor)})
 	}
 	box.marks(v, x, points, known, deadlineOf(x.newest))
 	v.Legend = legend(last, facts.NumbersOf(x.newest))
@@ -81,35 +72,35 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 }
 
 // knownTo is how far a picture is known that would go on to now.
-func knownTo(o outage, points []scopePoint, now time.Time) time.Time {
+func knownTo(o outage, points []timeline.Point, now time.Time) time.Time {
 	if !o.on {
 		return now
 	}
 	known := o.Began
-	if last := points[len(points)-1].at; last.After(known) {
+	if last := points[len(points)-1].At; last.After(known) {
 		known = last
 	}
 	return firstOf(known, now)
 }
 
 // sizes is the channel of the sizes, up to when they are known.
-func (b scopeBox) sizes(points []scopePoint, known, now time.Time) *views.Scope {
+func (b scopeBox) sizes(points []timeline.Point, known, now time.Time) *views.Scope {
 	v := &views.Scope{Width: scopeWidth, Height: scopeHeight, Now: b.x(now), NowAt: b.percent(now),
 		Span: b.from.UTC().Format("15:04") + " to " + b.to.UTC().Format("15:04")}
 	v.Ticks, v.Grid = b.ticks(now)
 	drawn := b.calm(points)
-	v.New = b.area(drawn, known, func(p scopePoint) int64 { return p.newSize }, func(scopePoint) int64 { return 0 })
-	v.Old = b.area(drawn, known, func(p scopePoint) int64 { return p.newSize + p.old }, func(p scopePoint) int64 { return p.newSize })
-	v.Available = b.steps(drawn, known, func(p scopePoint) int64 { return p.available })
+	v.New = b.area(drawn, known, func(p timeline.Point) int64 { return p.NewSize }, func(timeline.Point) int64 { return 0 })
+	v.Old = b.area(drawn, known, func(p timeline.Point) int64 { return p.NewSize + p.Old }, func(p timeline.Point) int64 { return p.NewSize })
+	v.Available = b.steps(drawn, known, func(p timeline.Point) int64 { return p.Available })
 	for _, p := range points {
-		v.Points = append(v.Points, views.ScopePoint{At: p.at.UnixMilli(), Seq: p.seq, New: p.newSize, Old: p.old, Available: p.available})
+		v.Points = append(v.Points, views.ScopePoint{At: p.At.UnixMilli(), Seq: p.Seq, New: p.NewSize, Old: p.Old, Available: p.Available})
 	}
 	return v
 }
 
 // scopeLabel is the finding of the picture, in words.
-func (s *Server) scopeLabel(v *views.Scope, x *subject, last scopePoint, now time.Time) string {
-	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.newSize, last.old, last.available, last.floor, last.ceiling)
+func (s *Server) scopeLabel(v *views.Scope, x *subject, last timeline.Point, now time.Time) string {
+	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.NewSize, last.Old, last.Available, last.Floor, last.Ceiling)
 	if said := s.saidNow(x.newest, now); said.State != "" {
 		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).String() + ". " + text
 	}
@@ -134,33 +125,6 @@ func laneFinding(v *views.Scope) string {
 	return text
 }
 
-// sizePoints are the sizes that each kept sync saw.
-func sizePoints(kept []*telemetry.Trace) []scopePoint {
-	var points []scopePoint
-	for _, t := range kept {
-		n := facts.NumbersOf(t)
-		ceiling, ok := n.Count("ceiling")
-		if !ok || ceiling <= 0 {
-			continue
-		}
-		p := scopePoint{at: t.Ended, seq: t.Seq, newSize: n.Or("new"), old: n.Or("old"), available: n.Or("available"), ceiling: ceiling, floor: n.Or("floor"),
-			held: len(facts.Held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()}
-		points = append(points, p)
-	}
-	return points
-}
-
-// sinceRollout are those since the newest rollout began: since the last time
-// that there was no old pod, or the first that is kept.
-func sinceRollout(points []scopePoint) []scopePoint {
-	for i := len(points) - 1; i > 0; i-- {
-		if points[i].old > 0 && points[i-1].old == 0 {
-			return points[i-1:] // A template changed: its rollout begins with the state before.
-		}
-	}
-	return points
-}
-
 func deadlineOf(t *telemetry.Trace) time.Time {
 	for _, x := range t.Timers {
 		if x.Code == "deadline" {
@@ -173,21 +137,21 @@ func deadlineOf(t *telemetry.Trace) time.Time {
 // scopeBase chooses the time base: the window that was asked for, or the
 // shortest that holds what is drawn. It ends with the rollout, or some time
 // after now, and grows in steps.
-func scopeBase(points []scopePoint, now time.Time, window time.Duration) (scopeBox, time.Time) {
+func scopeBase(points []timeline.Point, now time.Time, window time.Duration) (scopeBox, time.Time) {
 	first, last := points[0], points[len(points)-1]
 	end := now
-	if done := last.old == 0 && !last.held && last.newSize == last.available; done && window == 0 && now.Sub(last.at) > 2*time.Minute {
-		end = last.at.Add(time.Minute)
+	if done := last.Old == 0 && !last.Held && last.NewSize == last.Available; done && window == 0 && now.Sub(last.At) > 2*time.Minute {
+		end = last.At.Add(time.Minute)
 	}
 	b := scopeBox{}
 	if window > 0 {
-		b.from = windowBegin(first.at, end, window)
+		b.from = windowBegin(first.At, end, window)
 		b.to = b.from.Add(window)
 	} else {
 		b.from, b.to = fitting(points, end)
 	}
 	for _, p := range points {
-		b.most = max(b.most, p.ceiling, p.newSize+p.old, p.available)
+		b.most = max(b.most, p.Ceiling, p.NewSize+p.Old, p.Available)
 	}
 	return b, b.still(end)
 }
@@ -203,10 +167,10 @@ func windowBegin(first, now time.Time, window time.Duration) time.Time {
 }
 
 // fitting is the shortest of the spans that holds the points and some of the future.
-func fitting(points []scopePoint, end time.Time) (from, to time.Time) {
-	begin := points[0].at
-	if len(points) > 1 && points[1].at.Sub(begin) > time.Minute {
-		begin = points[1].at.Add(-30 * time.Second)
+func fitting(points []timeline.Point, end time.Time) (from, to time.Time) {
+	begin := points[0].At
+	if len(points) > 1 && points[1].At.Sub(begin) > time.Minute {
+		begin = points[1].At.Add(-30 * time.Second)
 	}
 	span := scopeSpans[len(scopeSpans)-1]
 	for _, x := range scopeSpans {
@@ -223,9 +187,9 @@ func fitting(points []scopePoint, end time.Time) (from, to time.Time) {
 }
 
 // within are the points of the box, and the one before, which says how it begins.
-func (b scopeBox) within(points []scopePoint) []scopePoint {
+func (b scopeBox) within(points []timeline.Point) []timeline.Point {
 	for i := len(points) - 1; i > 0; i-- {
-		if points[i].at.Before(b.from) {
+		if points[i].At.Before(b.from) {
 			return points[i:]
 		}
 	}
@@ -233,12 +197,12 @@ func (b scopeBox) within(points []scopePoint) []scopePoint {
 }
 
 // childPoints are the syncs of its ReplicaSets since then.
-func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
-	var points []scopePoint
+func (s *Server) childPoints(x *subject, since time.Time) []timeline.Point {
+	var points []timeline.Point
 	for _, child := range s.children(x.object) {
 		for _, m := range s.journal.Marks(child.Object, historyRows) {
 			if !m.Ended.Before(since) {
-				points = append(points, scopePoint{at: m.Ended, wrote: m.WroteSize, status: m.Wrote})
+				points = append(points, timeline.Point{At: m.Ended, Wrote: m.WroteSize, Status: m.Wrote})
 			}
 		}
 	}
@@ -246,7 +210,7 @@ func (s *Server) childPoints(x *subject, since time.Time) []scopePoint {
 }
 
 // marks are the cursor, the span since which a write is held, and the deadline.
-func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, deadline time.Time) {
+func (b scopeBox) marks(v *views.Scope, x *subject, points []timeline.Point, now, deadline time.Time) {
 	if !deadline.IsZero() && deadline.After(b.from) && !deadline.After(b.to) {
 		v.Deadline, v.DeadlineAt, v.DeadlineText = b.x(deadline), b.percent(deadline), "deadline "+deadline.UTC().Format("15:04:05")
 	}
@@ -258,8 +222,8 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 		v.Ticks = b.clear(v.Ticks, at)
 	}
 	since := time.Time{}
-	for i := len(points) - 1; i >= 0 && points[i].held; i-- {
-		if since = points[i].at; points[i].wrote {
+	for i := len(points) - 1; i >= 0 && points[i].Held; i-- {
+		if since = points[i].At; points[i].Wrote {
 			break
 		}
 	}
@@ -274,12 +238,12 @@ func (b scopeBox) marks(v *views.Scope, x *subject, points []scopePoint, now, de
 	}
 }
 
-func legend(last scopePoint, n facts.Numbers) []views.ScopeLegend {
+func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
-		{Class: "p-lim", Name: "total", Value: words.Digits(last.newSize + last.old), Note: "≤ " + words.Digits(last.ceiling)},
-		{Class: "p-av", Name: "available", Value: words.Digits(last.available), Note: "≥ " + words.Digits(last.floor)},
-		{Class: "p-new", Name: "new", Value: words.Digits(last.newSize), Note: availableNote(last.newSize, n.Or("newAvailable"))},
-		{Class: "p-old", Name: "old", Value: words.Digits(last.old), Note: availableNote(last.old, n.Or("oldAvailable"))},
+		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: "≤ " + words.Digits(last.Ceiling)},
+		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: "≥ " + words.Digits(last.Floor)},
+		{Class: "p-new", Name: "new", Value: words.Digits(last.NewSize), Note: availableNote(last.NewSize, n.Or("newAvailable"))},
+		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.Or("oldAvailable"))},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/timeline"
 )
 
 // scopeBox turns moments and pods into positions.
@@ -47,11 +48,11 @@ func (b scopeBox) still(at time.Time) time.Time {
 
 // calm leaves of each burst of syncs what it ended with: the sizes between are
 // held for milliseconds and would stand as spikes.
-func (b scopeBox) calm(points []scopePoint) []scopePoint {
+func (b scopeBox) calm(points []timeline.Point) []timeline.Point {
 	step := b.to.Sub(b.from) / 600
-	var list []scopePoint
+	var list []timeline.Point
 	for i, p := range points {
-		if i+1 < len(points) && points[i+1].at.Sub(p.at) < step && i > 0 {
+		if i+1 < len(points) && points[i+1].At.Sub(p.At) < step && i > 0 {
 			continue
 		}
 		list = append(list, p)
@@ -101,15 +102,15 @@ func (b scopeBox) clear(ticks []views.ScopeTick, cursor time.Time) []views.Scope
 }
 
 // steps is a line that keeps each value until the next one.
-func (b scopeBox) steps(points []scopePoint, now time.Time, value func(scopePoint) int64) string {
+func (b scopeBox) steps(points []timeline.Point, now time.Time, value func(timeline.Point) int64) string {
 	var d strings.Builder
 	for i, p := range points {
 		if i == 0 {
-			fmt.Fprintf(&d, "M%s %s", b.x(p.at), b.y(value(p)))
+			fmt.Fprintf(&d, "M%s %s", b.x(p.At), b.y(value(p)))
 			continue
 		}
 		if value(p) != value(points[i-1]) {
-			fmt.Fprintf(&d, "H%sV%s", b.x(p.at), b.y(value(p)))
+			fmt.Fprintf(&d, "H%sV%s", b.x(p.At), b.y(value(p)))
 		}
 	}
 	fmt.Fprintf(&d, "H%s", b.x(now))
@@ -117,34 +118,34 @@ func (b scopeBox) steps(points []scopePoint, now time.Time, value func(scopePoin
 }
 
 // area is what lies between two such lines.
-func (b scopeBox) area(points []scopePoint, now time.Time, upper, lower func(scopePoint) int64) string {
+func (b scopeBox) area(points []timeline.Point, now time.Time, upper, lower func(timeline.Point) int64) string {
 	var d strings.Builder
 	d.WriteString(b.steps(points, now, upper))
 	last := len(points) - 1
 	fmt.Fprintf(&d, "V%s", b.y(lower(points[last])))
 	for i := last; i > 0; i-- {
 		if lower(points[i]) != lower(points[i-1]) {
-			fmt.Fprintf(&d, "H%sV%s", b.x(points[i].at), b.y(lower(points[i-1])))
+			fmt.Fprintf(&d, "H%sV%s", b.x(points[i].At), b.y(lower(points[i-1])))
 		}
 	}
-	fmt.Fprintf(&d, "H%sZ", b.x(points[0].at))
+	fmt.Fprintf(&d, "H%sZ", b.x(points[0].At))
 	return d.String()
 }
 
 // lane is the syncs as ticks: the taller, the more was written.
-func (b scopeBox) lane(name string, points []scopePoint) views.ScopeLane {
+func (b scopeBox) lane(name string, points []timeline.Point) views.ScopeLane {
 	var nothing, status, size strings.Builder
 	sizes := 0
 	for _, p := range points {
 		switch {
-		case p.at.Before(b.from):
-		case p.wrote:
+		case p.At.Before(b.from):
+		case p.Wrote:
 			sizes++
-			fmt.Fprintf(&size, "M%s 4V24", b.x(p.at))
-		case p.status:
-			fmt.Fprintf(&status, "M%s 11V24", b.x(p.at))
+			fmt.Fprintf(&size, "M%s 4V24", b.x(p.At))
+		case p.Status:
+			fmt.Fprintf(&status, "M%s 11V24", b.x(p.At))
 		default:
-			fmt.Fprintf(&nothing, "M%s 18V24", b.x(p.at))
+			fmt.Fprintf(&nothing, "M%s 18V24", b.x(p.At))
 		}
 	}
 	return views.ScopeLane{Name: name, Nothing: nothing.String(), Status: status.String(), Size: size.String(),

@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -23,26 +24,26 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 		return
 	}
 	current := newSet(snap)
-	block, others, old := []*podTimeline{}, laneKind{word: "new"}, laneKind{word: "old"}
+	block, others, old := []*timeline.Pod{}, laneKind{word: "new"}, laneKind{word: "old"}
 	for _, child := range s.children(x.object) {
 		traces := s.journal.Of(child.Object, historyRows)
 		if !owns(snap, child.Name) || child.Ended.Before(b.from) && facts.NumbersOf(child).Or("pods") == 0 {
 			continue
 		}
-		if crowded(child) {
+		if timeline.Crowded(child) {
 			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
-		lives, _ := timelinesOf(s.loops, traces, child, b.from)
+		lives, _ := timeline.Of(s.loops, traces, child, b.from)
 		for _, l := range lives {
-			l.isNew = current != nil && child.Name == current.Name
+			l.IsNew = current != nil && child.Name == current.Name
 			switch {
 			case !b.shows(l):
-			case l.name == x.pod:
-				block = append([]*podTimeline{l}, block...)
-			case l.isNew && l.pod != nil && l.pod.Active() && !l.available(now), blockedBy(x.newest, child.Name, l):
+			case l.Name == x.pod:
+				block = append([]*timeline.Pod{l}, block...)
+			case l.IsNew && l.Pod != nil && l.Pod.Active() && !l.Available(now), blockedBy(x.newest, child.Name, l):
 				block = append(block, l)
-			case l.isNew:
+			case l.IsNew:
 				others.lives = append(others.lives, l)
 			default:
 				old.lives = append(old.lives, l)
@@ -59,7 +60,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 	}
 	crowds := len(v.Rest) > 0
 	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *podTimeline) bool { return l.isNew == (k.word == "new") })) {
+		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *timeline.Pod) bool { return l.IsNew == (k.word == "new") })) {
 			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)
@@ -70,21 +71,21 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 
 // crowd stands for the pods of a ReplicaSet that are too many to draw: those that
 // block are drawn from what the Deployment's own snapshot says of them.
-func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) []*podTimeline {
+func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) []*timeline.Pod {
 	i := slices.IndexFunc(snap.ReplicaSets, func(rs deployment.ReplicaSet) bool { return rs.Name == name })
 	if i < 0 {
 		return nil
 	}
 	rs, word := &snap.ReplicaSets[i], "old"
-	var block []*podTimeline
+	var block []*timeline.Pod
 	if rs.SameTemplate {
 		word = "new"
 		for _, p := range rs.Blocking {
-			l := &podTimeline{name: p.Name, isNew: true, minReady: time.Duration(rs.MinReady) * time.Second, pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
+			l := &timeline.Pod{Name: p.Name, IsNew: true, MinReady: time.Duration(rs.MinReady) * time.Second, Pod: &replicaset.Pod{Name: p.Name, Mine: true, Phase: p.Phase, Node: p.Node,
 				Ready: p.Ready, ReadySince: p.ReadySince, Reason: p.Reason, Message: p.Message, Image: p.Image, Since: p.Since}}
-			l.once(podPending, p.Created)
+			l.Once(timeline.Pending, p.Created)
 			if p.Phase == "Running" {
-				l.once(podRunning, p.Created)
+				l.Once(timeline.Running, p.Created)
 			}
 			block = append(block, l)
 		}
@@ -98,18 +99,18 @@ func (b scopeBox) crowd(v *views.Scope, snap *deployment.Snapshot, name string) 
 }
 
 // shows reports whether any of a pod's life lies in the box.
-func (b scopeBox) shows(l *podTimeline) bool {
-	last := len(l.steps) - 1
-	return last >= 0 && (l.steps[last].is != podGone || l.steps[last].at.After(b.from)) && l.steps[0].at.Before(b.to)
+func (b scopeBox) shows(l *timeline.Pod) bool {
+	last := len(l.Steps) - 1
+	return last >= 0 && (l.Steps[last].Is != timeline.Gone || l.Steps[last].At.After(b.from)) && l.Steps[0].At.Before(b.to)
 }
 
 // blockedBy reports whether the newest sync names the pod as a blocker, or its
 // ReplicaSet where it waits for the last of its pods to end.
-func blockedBy(t *telemetry.Trace, set string, l *podTimeline) bool {
-	ends := l.pod != nil && l.pod.Terminating && !l.over()
+func blockedBy(t *telemetry.Trace, set string, l *timeline.Pod) bool {
+	ends := l.Pod != nil && l.Pod.Terminating && !l.Over()
 	for _, h := range facts.Held(t) {
 		for _, b := range h.Blockers {
-			if b.Kind == "Pod" && b.Name == l.name || ends && b.Kind == "ReplicaSet" && b.Name == set && h.Kind == decision.CreateReplicaSet {
+			if b.Kind == "Pod" && b.Name == l.Name || ends && b.Kind == "ReplicaSet" && b.Name == set && h.Kind == decision.CreateReplicaSet {
 				return true
 			}
 		}
@@ -145,7 +146,7 @@ func missingPods(current *deployment.ReplicaSet) *views.PodLane {
 }
 
 // newNote is what is to be said of the new pods that do not block.
-func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []*podTimeline, now time.Time) views.Text {
+func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []*timeline.Pod, now time.Time) views.Text {
 	switch {
 	case len(lives) > 0:
 		note := stateNote(lives, now)
@@ -168,7 +169,7 @@ func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []
 
 // setScope is the pods of one ReplicaSet over time, with its syncs.
 func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *views.Scope {
-	points := podPoints(x.kept)
+	points := timeline.PodPoints(x.kept)
 	if len(points) == 0 || !x.onList || snap == nil {
 		return nil
 	}
@@ -178,32 +179,32 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	known := knownTo(s.outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
-	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.ceiling)), Text: "wanted " + words.Digits(last.ceiling)}, {Y: "168", Text: "0"}}
-	v.Limits = "M0 " + box.y(last.ceiling) + "H" + words.Digits(scopeWidth)
+	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.Ceiling)), Text: "wanted " + words.Digits(last.Ceiling)}, {Y: "168", Text: "0"}}
+	v.Limits = "M0 " + box.y(last.Ceiling) + "H" + words.Digits(scopeWidth)
 	box.marks(v, x, points, known, time.Time{})
-	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(last.ceiling)},
-		{Class: "p-new", Name: "pods", Value: words.Digits(last.newSize)}, {Class: "p-av", Name: "available", Value: words.Digits(last.available)}}
+	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(last.Ceiling)},
+		{Class: "p-new", Name: "pods", Value: words.Digits(last.NewSize)}, {Class: "p-av", Name: "available", Value: words.Digits(last.Available)}}
 	v.Lanes = []views.ScopeLane{box.lane(s.kindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
 	s.outage().freezeLanes(v)
-	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.ceiling) + " wanted, " + words.Digits(last.newSize) + " present, " + words.Digits(last.available) + " available." + laneFinding(v)
+	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.Ceiling) + " wanted, " + words.Digits(last.NewSize) + " present, " + words.Digits(last.Available) + " available." + laneFinding(v)
 	return v
 }
 
 func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
-	if crowded(x.newest) {
+	if timeline.Crowded(x.newest) {
 		v.Rest = append(v.Rest, views.PodLane{Name: prose.Thousands(facts.NumbersOf(x.newest).Or("pods")) + " pods", Height: laneHeight, Bundle: true, Empty: true,
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
-	lives, _ := timelinesOf(s.loops, x.kept, x.newest, b.from)
-	lives = slices.DeleteFunc(lives, func(l *podTimeline) bool { return !b.shows(l) })
-	block, rest := []*podTimeline{}, laneKind{word: "pods"}
+	lives, _ := timeline.Of(s.loops, x.kept, x.newest, b.from)
+	lives = slices.DeleteFunc(lives, func(l *timeline.Pod) bool { return !b.shows(l) })
+	block, rest := []*timeline.Pod{}, laneKind{word: "pods"}
 	for _, l := range lives {
 		switch {
-		case l.name == x.pod:
-			block = append([]*podTimeline{l}, block...)
-		case l.pod != nil && l.pod.Active() && !l.available(now):
+		case l.Name == x.pod:
+			block = append([]*timeline.Pod{l}, block...)
+		case l.Pod != nil && l.Pod.Active() && !l.Available(now):
 			block = append(block, l)
 		default:
 			rest.lives = append(rest.lives, l)
@@ -222,19 +223,6 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 	l := b.bundle(rest, now)
 	l.Empty = len(rest.lives) == 0
 	v.Rest = append(v.Rest, l)
-}
-
-// podPoints are the pods that each kept sync of a ReplicaSet saw.
-func podPoints(kept []*telemetry.Trace) []scopePoint {
-	var points []scopePoint
-	for _, t := range kept {
-		n := facts.NumbersOf(t)
-		if want, ok := n.Count("wanted"); ok {
-			points = append(points, scopePoint{at: t.Ended, seq: t.Seq, newSize: n.Or("pods"), available: n.Or("available"), ceiling: want,
-				held: len(facts.Held(t)) > 0, wrote: t.WroteSize(), status: t.Wrote()})
-		}
-	}
-	return points
 }
 
 // windows are the lengths that a reader can choose from; the one that is shown

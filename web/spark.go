@@ -7,6 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/timeline"
 )
 
 const (
@@ -17,17 +18,8 @@ const (
 	sparkStep = time.Minute
 )
 
-// sparkSizes bounds the sizes that are drawn of one row.
-const sparkSizes = 64
-
 // sparkEnd is where the time base of a row ends that is known up to then.
 func sparkEnd(known time.Time) time.Time { return known.Truncate(sparkStep) }
-
-// size is what a Deployment had from a moment on.
-type size struct {
-	telemetry.Sizes
-	at time.Time
-}
 
 // drawnSpark is the sizes of a Deployment as they were drawn up to a full minute: what
 // happened since is seen in the next one.
@@ -53,8 +45,8 @@ func drawSpark(j *telemetry.Journal, t *telemetry.Trace, to time.Time) *views.Sp
 	from := to.Add(-sparkSpan)
 	var points []views.SparkPoint
 	most := int64(1)
-	for _, x := range sizesUntil(j, t, from, to) {
-		p := views.SparkPoint{At: x.at, New: int64(x.New), Old: int64(x.Old)}
+	for _, x := range timeline.SizesUntil(j, t, from, to) {
+		p := views.SparkPoint{At: x.At, New: int64(x.New), Old: int64(x.Old)}
 		if p.At.Before(from) {
 			p.At = from
 		}
@@ -65,39 +57,6 @@ func drawSpark(j *telemetry.Journal, t *telemetry.Trace, to time.Time) *views.Sp
 		return nil // Of less than a step nothing could be seen.
 	}
 	return views.DrawSpark(points, from, to, most)
-}
-
-// sizesUntil are those of a Deployment until to, and no later than a sync, oldest first.
-// The first of them is what it had at from. Each differs from the one before.
-func sizesUntil(j *telemetry.Journal, t *telemetry.Trace, from, to time.Time) (sizes []size) {
-	uid := t.UID
-	if own := t.Sizes(); own.Known && !t.Ended.After(to) { // The newest of an idle object is on the board alone.
-		sizes = append(sizes, size{own, t.Ended})
-	}
-	j.Back(t.Object, func(m *telemetry.Mark) bool {
-		switch {
-		case m.Seq >= t.Seq || !m.Sizes.Known || m.Ended.After(to):
-			return true
-		case uid == "": // The sync saw no object.
-			uid = m.UID
-		case m.UID != uid:
-			return false // Another object of the same name.
-		}
-		sizes = earlierSize(sizes, size{m.Sizes, m.Ended})
-		return len(sizes) < sparkSizes && m.Ended.After(from)
-	})
-	slices.Reverse(sizes)
-	return sizes
-}
-
-// earlierSize adds what there was before, or since when there was what follows.
-func earlierSize(sizes []size, x size) []size {
-	if n := len(sizes); n > 0 && sizes[n-1].New == x.New && sizes[n-1].Old == x.Old {
-		last := &sizes[n-1]
-		last.at, last.Ceiling = x.at, max(last.Ceiling, x.Ceiling)
-		return sizes
-	}
-	return append(sizes, x)
 }
 
 // stepTo adds a point: in place of one at the same moment, and not at all where

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -38,13 +38,13 @@ func (s *Server) whatIf(q *query) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := propose(snap, q.args)
+	p := plan.Propose(snap, q.args)
 	v, err := s.whatIfView(q, x, p)
 	if err != nil {
 		return nil, err
 	}
 	status := http.StatusOK
-	if q.twin && !p.ok() { // The page is a form with a message; a program asked for what cannot be.
+	if q.twin && !p.OK() { // The page is a form with a message; a program asked for what cannot be.
 		status = http.StatusBadRequest
 	}
 	return s.whatIfPage(q, x, status, v), nil
@@ -91,30 +91,30 @@ func tooLarge(x *subject, pods int64) *asked {
 }
 
 // whatIfView simulates both plans, those from now on first.
-func (s *Server) whatIfView(q *query, x *subject, p *proposal) (views.WhatIf, error) {
+func (s *Server) whatIfView(q *query, x *subject, p *plan.Proposal) (views.WhatIf, error) {
 	leave, err := s.simulate(q, x)
 	if err != nil {
 		return views.WhatIf{}, err
 	}
 	defer leave()
 	known, _ := s.asItIs.Get(x.cursor)
-	plans, err := p.plans(q.ctx, q.slot.yield, s.within/4, known)
+	plans, err := p.Simulate(q.ctx, q.slot.yield, s.within/4, known)
 	if q.ctx.Err() != nil {
 		return views.WhatIf{}, q.ctx.Err()
 	}
-	if known == nil && err == nil && plans.whole() {
-		s.asItIs.Put(x.cursor, plans.asItIs())
+	if known == nil && err == nil && plans.Whole() {
+		s.asItIs.Put(x.cursor, plans.AsItIs())
 	}
 	if err != nil {
-		return views.WhatIf{}, tooLarge(x, facts.Numbers(deployment.Numbers(p.from)).Or("total")).link(x.object.Key(), address.Of(x.object))
+		return views.WhatIf{}, tooLarge(x, facts.Numbers(deployment.Numbers(p.From)).Or("total")).link(x.object.Key(), address.Of(x.object))
 	}
 	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.cursor.Seq, Epoch: x.cursor.Epoch, At: x.cursor.Started.UTC(), Href: address.Sync(x.cursor)},
-		Action: address.Of(x.object) + "/what-if", Fields: p.fields, Pods: p.pods, All: p.all, PodsError: p.podsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
-	v.Headline, v.Then = plans.headline(x.object.Key(), p), plans.then(p)
-	v.Bounds, v.Plans = plans.bounds(p), plans.views(p)
-	v.Assumptions = assumptions(x.cursor.Seq, p)
-	if p.ok() {
-		v.Commands = commands(p)
+		Action: address.Of(x.object) + "/what-if", Fields: p.Fields, Pods: p.Pods, All: p.All, PodsError: p.PodsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
+	v.Headline, v.Then = plans.Headline(x.object.Key(), p), plans.Then(p)
+	v.Bounds, v.Plans = plans.Bounds(p), plans.Views(p)
+	v.Assumptions = plan.Assumptions(x.cursor.Seq, p)
+	if p.OK() {
+		v.Commands = plan.Commands(p)
 	}
 	return v, nil
 }
@@ -147,61 +147,22 @@ func (s *Server) simulate(q *query, x *subject) (leave func(), err error) {
 	return leave, err
 }
 
-// plans are the simulations of a page: as it is and as it would be, from now on and
-// of a whole rollout.
-type plans struct {
-	now, nowIf, all, allIf simulation
-	planned                bool // nowIf and allIf are made
-}
-
-// asItIs is what all plans that begin with one sync have in common.
-type asItIs struct{ now, all simulation }
-
-// whole reports whether the plans as it is came to their end.
-func (f *plans) whole() bool { return !f.now.cut && !f.all.cut }
-
-func (f *plans) asItIs() *asItIs { return &asItIs{f.now, f.all} }
-
-// plans simulates all four. Each has as much time, so that the plans stay alike; after every
-// slice of it yield lets others draw. known may be nil.
-func (p *proposal) plans(ctx context.Context, yield func(context.Context) error, share time.Duration, known *asItIs) (*plans, error) {
-	var f plans
-	var err error
-	plan := func(to *simulation, how func(*simulator, *deployment.Snapshot, *proposal) (simulation, error), with *proposal) {
-		if err == nil {
-			*to, err = how(&simulator{ctx: ctx, yield: yield, left: share}, p.from, with)
-		}
-	}
-	if known != nil {
-		f.now, f.all = known.now, known.all
-	} else {
-		plan(&f.now, next, nil)
-		plan(&f.all, whole, nil)
-	}
-	if f.planned = p.ok(); f.planned {
-		plan(&f.nowIf, next, p)
-		plan(&f.allIf, whole, p)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
-	return &f, nil
-}
+// AsItIs is what other plans from the same sync need not simulate again.
 
 // planHref is the address of a plan with every change of the proposal, which
 // names the sync that it begins with.
-func planHref(x *subject, p *proposal) string {
+func planHref(x *subject, p *plan.Proposal) string {
 	args := url.Values{"sync": {words.Digits(x.cursor.Seq)}, "epoch": {x.cursor.Epoch}}
 	if p != nil {
-		for _, f := range p.fields {
+		for _, f := range p.Fields {
 			if f.Changed {
 				args.Set(f.Name, f.Value)
 			}
 		}
-		if p.all != nil && p.all.Ready {
-			args.Add("ready", everyPod)
+		if p.All != nil && p.All.Ready {
+			args.Add("ready", plan.EveryPod)
 		}
-		for _, x := range p.pods {
+		for _, x := range p.Pods {
 			if x.Ready {
 				args.Add("ready", x.Value)
 			}

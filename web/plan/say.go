@@ -1,4 +1,4 @@
-package web
+package plan
 
 import (
 	"encoding/json"
@@ -13,10 +13,10 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// headline says what the changes come to, in numbers of the plans.
-func (f *plans) headline(name string, p *proposal) string {
+// Headline says what the changes come to, in numbers of the plans.
+func (f *plans) Headline(name string, p *Proposal) string {
 	switch {
-	case !p.ok():
+	case !p.OK():
 		return "That cannot be planned yet: see the marked field."
 	case !p.anything():
 		return "What if " + name + " were changed? Change a field: both plans are still the same."
@@ -34,22 +34,22 @@ func (f *plans) headline(name string, p *proposal) string {
 }
 
 // summary is the changes in a few words.
-func (p *proposal) summary() string {
+func (p *Proposal) summary() string {
 	var list []string
-	for _, f := range p.fields {
+	for _, f := range p.Fields {
 		if f.Changed {
 			list = append(list, f.Name+" "+f.Value)
 		}
 	}
-	for _, x := range p.pods {
+	for _, x := range p.Pods {
 		switch {
 		case x.Fails:
 			list = append(list, x.Name+" failing")
-		case x.Ready && !p.all.Ready:
+		case x.Ready && !p.All.Ready:
 			list = append(list, x.Name+" ready")
 		}
 	}
-	if p.all != nil && p.all.Ready {
+	if p.All != nil && p.All.Ready {
 		list = append(list, "every new pod ready")
 	}
 	return prose.And(list)
@@ -86,23 +86,23 @@ func sizesNow(f *simulation) string {
 	return ""
 }
 
-// then is how the plan that would be ends, in the words of the loop.
-func (f *plans) then(p *proposal) views.Text {
+// Then is how the plan that would be ends, in the words of the loop.
+func (f *plans) Then(p *Proposal) views.Text {
 	end := &f.now
 	if f.planned && p.anything() {
 		end = &f.nowIf
 	}
-	if end.cut || !p.ok() {
+	if end.cut || !p.OK() {
 		return nil
 	}
 	return views.Say("In the end: " + end.end.Sentence.At(end.end.At))
 }
 
-// bounds are the numbers behind the steps, as the loop computes them.
-func (f *plans) bounds(p *proposal) []views.WhatIfBound {
-	a, b := facts.Numbers(deployment.Numbers(p.from)), facts.Numbers(deployment.Numbers(&p.to))
+// Bounds are the numbers behind the steps, as the loop computes them.
+func (f *plans) Bounds(p *Proposal) []views.WhatIfBound {
+	a, b := facts.Numbers(deployment.Numbers(p.From)), facts.Numbers(deployment.Numbers(&p.to))
 	list := []views.WhatIfBound{{Label: "ceiling", Now: ceilingText(a), If: ceilingText(b)}, {Label: "floor", Now: floorText(a), If: floorText(b)}}
-	if p.from.Strategy != "RollingUpdate" {
+	if p.From.Strategy != "RollingUpdate" {
 		list = nil
 	}
 	if now := heldEquation(&f.now); now != "" {
@@ -141,8 +141,8 @@ func heldEquation(f *simulation) string {
 	return ""
 }
 
-// views are the plans side by side.
-func (f *plans) views(p *proposal) []views.Comparison {
+// Views are the plans side by side.
+func (f *plans) Views(p *Proposal) []views.Comparison {
 	now := views.Comparison{Title: "From now on", Now: planOf("As it is", &f.now)}
 	all := views.Comparison{Title: "A whole rollout", Note: "of a new template, in which every pod becomes ready", Now: planOf("As it is", &f.all)}
 	all.Now.Chart = views.Draw(all.Now.Shown(), f.all.floor, f.all.ceiling, chartLabel(&f.all))
@@ -166,17 +166,17 @@ func chartLabel(f *simulation) string {
 	return "Planned sizes: at most " + words.Digits(most) + " pods, at least " + words.Digits(least) + " available"
 }
 
-// assumptions say what a plan is worth.
-func assumptions(seq uint64, p *proposal) []views.Text {
+// Assumptions say what a plan is worth.
+func Assumptions(seq uint64, p *Proposal) []views.Text {
 	pace := "Pods become ready one at a time, oldest first."
-	if n := readyScheduleOf(max(p.from.Want, p.to.Want)); n > 1 {
+	if n := readyScheduleOf(max(p.From.Want, p.to.Want)); n > 1 {
 		pace = "Pods become ready " + words.Digits(n) + " at a time, oldest first."
 	}
 	list := []views.Text{
 		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + words.Digits(seq) + " saw, until nothing happens any more."),
 		views.Say(pace + " No times are predicted. No write fails, and nobody else writes."),
 	}
-	if stuck := stuckReason(p.from); stuck != "" {
+	if stuck := stuckReason(p.From); stuck != "" {
 		list = append(list, views.Say("Pods that wait for ").Code(stuck).Plain(" keep waiting, and so do new pods of their template, unless you mark them as ready."))
 	}
 	return list
@@ -220,16 +220,16 @@ type imagePatch struct {
 	Value string `json:"value"`
 }
 
-// commands are what would make the changes for real.
-func commands(p *proposal) []string {
+// Commands are what would make the changes for real.
+func Commands(p *Proposal) []string {
 	var list []string
-	to := "kubectl patch " + quoted(deployment.Loop.Name+"/"+p.from.Name) + " -n " + quoted(p.from.Namespace) + " --type="
+	to := "kubectl patch " + quoted(deployment.Loop.Name+"/"+p.From.Name) + " -n " + quoted(p.From.Namespace) + " --type="
 	if patch := p.patch(); patch != (specPatch{}) {
 		list = append(list, to+"merge -p "+quotedJSON(map[string]specPatch{"spec": patch}))
 	}
 	var images []imagePatch
 	for i := range p.to.Images {
-		if p.to.Images[i] != p.from.Images[i] {
+		if p.to.Images[i] != p.From.Images[i] {
 			images = append(images, imagePatch{"replace", "/spec/template/spec/containers/" + words.Digits(i) + "/image", p.to.Images[i]})
 		}
 	}
@@ -239,7 +239,7 @@ func commands(p *proposal) []string {
 	return list
 }
 
-func (p *proposal) patch() specPatch {
+func (p *Proposal) patch() specPatch {
 	var s specPatch
 	if p.changed("replicas") {
 		s.Replicas = &p.to.Want

@@ -1,4 +1,4 @@
-package web
+package plan
 
 import (
 	"fmt"
@@ -17,16 +17,16 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// proposal is what an address asks to change: the spec as it is and as it would
+// Proposal is what an address asks to change: the spec as it is and as it would
 // be, and the fates of pods.
-type proposal struct {
-	from   *deployment.Snapshot
+type Proposal struct {
+	From   *deployment.Snapshot
 	to     deployment.Snapshot
-	fields []views.WhatIfField
-	pods   []views.WhatIfPod
-	all    *views.WhatIfPod
+	Fields []views.WhatIfField
+	Pods   []views.WhatIfPod
+	All    *views.WhatIfPod
 	// podsError says what is wrong with the pods of the address.
-	podsError string
+	PodsError string
 }
 
 // whatIfField is a field of the spec: how it stands in a snapshot, and how a
@@ -79,8 +79,8 @@ var whatIfFields = []whatIfField{
 		set: setPaused},
 }
 
-// fieldNames are the parameters of an address that change the spec.
-func fieldNames() []string {
+// Fields are the parameters of an address that change the spec.
+func Fields() []string {
 	names := make([]string, 0, len(whatIfFields))
 	for _, f := range whatIfFields {
 		names = append(names, f.name)
@@ -171,10 +171,10 @@ func setImages(s *deployment.Snapshot, text string) (complaint string) {
 	return ""
 }
 
-// propose reads what the address asks for. Nothing is refused: what cannot be
+// Propose reads what the address asks for. Nothing is refused: what cannot be
 // read is kept and marked at its field.
-func propose(s *deployment.Snapshot, args url.Values) *proposal {
-	p := &proposal{from: s, to: *s}
+func Propose(s *deployment.Snapshot, args url.Values) *Proposal {
+	p := &Proposal{From: s, to: *s}
 	for _, f := range whatIfFields {
 		if f.rolling && s.Strategy != "RollingUpdate" {
 			continue
@@ -186,8 +186,8 @@ func propose(s *deployment.Snapshot, args url.Values) *proposal {
 	return p
 }
 
-func (p *proposal) field(f whatIfField, text string) {
-	x := views.WhatIfField{Name: f.name, Now: f.now(p.from), Choices: f.choices}
+func (p *Proposal) field(f whatIfField, text string) {
+	x := views.WhatIfField{Name: f.name, Now: f.now(p.From), Choices: f.choices}
 	x.Value = x.Now
 	if text != "" && text != x.Now {
 		x.Value = prose.Clip(text, 300)
@@ -197,15 +197,15 @@ func (p *proposal) field(f whatIfField, text string) {
 		}
 		x.Changed = x.Error != "" || f.now(&p.to) != x.Now
 	}
-	p.fields = append(p.fields, x)
+	p.Fields = append(p.Fields, x)
 }
 
 // together refuses what the API server would refuse of fields that are each
 // right alone, and what the model cannot hold.
-func (p *proposal) together() {
+func (p *Proposal) together() {
 	n := facts.Numbers(deployment.Numbers(&p.to))
 	switch none, missing := amountText(p.to.MaxSurge), amountText(p.to.MaxUnavailable); {
-	case !p.ok():
+	case !p.OK():
 	case p.to.Strategy == "RollingUpdate" && isZero(none) && isZero(missing):
 		p.refuse("Must not be 0 if maxSurge is 0: the rollout could not proceed.", "maxUnavailable", "maxSurge")
 	case p.to.Deadline != nil && *p.to.Deadline <= p.to.MinReady:
@@ -219,24 +219,24 @@ func isZero(amount string) bool { return strings.TrimLeft(strings.TrimSuffix(amo
 
 // refuse puts a message at the first of the fields that was changed. What
 // stands so in the cluster itself is no mistake of the reader's.
-func (p *proposal) refuse(message string, names ...string) {
+func (p *Proposal) refuse(message string, names ...string) {
 	for _, name := range names {
-		for i := range p.fields {
-			if p.fields[i].Name == name && p.fields[i].Changed {
-				p.fields[i].Error = message
+		for i := range p.Fields {
+			if p.Fields[i].Name == name && p.Fields[i].Changed {
+				p.Fields[i].Error = message
 				return
 			}
 		}
 	}
 }
 
-// ok reports whether everything could be read.
-func (p *proposal) ok() bool {
-	return p.podsError == "" && !slices.ContainsFunc(p.fields, func(f views.WhatIfField) bool { return f.Error != "" })
+// OK reports whether everything could be read.
+func (p *Proposal) OK() bool {
+	return p.PodsError == "" && !slices.ContainsFunc(p.Fields, func(f views.WhatIfField) bool { return f.Error != "" })
 }
 
 // edits are the changes of the spec.
-func (p *proposal) edits() []sim.Edit {
+func (p *Proposal) edits() []sim.Edit {
 	var list []sim.Edit
 	changed := func(name string, edit sim.Edit) {
 		if p.changed(name) {
@@ -263,48 +263,48 @@ func (p *proposal) edits() []sim.Edit {
 	return list
 }
 
-func (p *proposal) changed(name string) bool {
-	return slices.ContainsFunc(p.fields, func(f views.WhatIfField) bool { return f.Name == name && f.Changed })
+func (p *Proposal) changed(name string) bool {
+	return slices.ContainsFunc(p.Fields, func(f views.WhatIfField) bool { return f.Name == name && f.Changed })
 }
 
 // anything reports whether the address asks for any change at all.
-func (p *proposal) anything() bool {
-	return slices.ContainsFunc(p.fields, func(f views.WhatIfField) bool { return f.Changed }) || p.fates()
+func (p *Proposal) anything() bool {
+	return slices.ContainsFunc(p.Fields, func(f views.WhatIfField) bool { return f.Changed }) || p.fates()
 }
 
 // fates reports whether the address asks for a pod's fate.
-func (p *proposal) fates() bool {
-	return p.all != nil && p.all.Ready || slices.ContainsFunc(p.pods, func(x views.WhatIfPod) bool { return x.Ready || x.Fails })
+func (p *Proposal) fates() bool {
+	return p.All != nil && p.All.Ready || slices.ContainsFunc(p.Pods, func(x views.WhatIfPod) bool { return x.Ready || x.Fails })
 }
 
-// everyPod is the value that names all pods; no pod has such a name.
-const everyPod = "*"
+// EveryPod is the value that names all pods; no pod has such a name.
+const EveryPod = "*"
 
 // choosePods lists the pods that the snapshot names, with what the address
 // makes of them. A pod may be named by its last part alone.
-func (p *proposal) choosePods(ready, fails []string) {
-	p.pods = namedPods(p.from)
-	if len(p.pods) > 0 {
-		p.all = &views.WhatIfPod{Name: "all", Value: everyPod, Ready: slices.Contains(ready, everyPod)}
+func (p *Proposal) choosePods(ready, fails []string) {
+	p.Pods = namedPods(p.From)
+	if len(p.Pods) > 0 {
+		p.All = &views.WhatIfPod{Name: "all", Value: EveryPod, Ready: slices.Contains(ready, EveryPod)}
 	}
 	for _, x := range []struct {
 		names []string
 		mark  func(*views.WhatIfPod)
 	}{{ready, func(x *views.WhatIfPod) { x.Ready = true }}, {fails, func(x *views.WhatIfPod) { x.Fails = true }}} {
 		for _, name := range x.names {
-			i := slices.IndexFunc(p.pods, func(x views.WhatIfPod) bool { return x.Name == name || x.Value == name })
+			i := slices.IndexFunc(p.Pods, func(x views.WhatIfPod) bool { return x.Name == name || x.Value == name })
 			switch {
-			case name == everyPod && p.all != nil, name == "":
+			case name == EveryPod && p.All != nil, name == "":
 			case i < 0:
-				p.podsError = "Nothing called " + prose.Clip(name, 80) + " waits in this sync. Choose one of the pods above, if there are any."
+				p.PodsError = "Nothing called " + prose.Clip(name, 80) + " waits in this sync. Choose one of the pods above, if there are any."
 			default:
-				x.mark(&p.pods[i])
+				x.mark(&p.Pods[i])
 			}
 		}
 	}
-	for _, x := range p.pods {
+	for _, x := range p.Pods {
 		if x.Ready && x.Fails {
-			p.podsError = x.Name + " cannot both become ready and fail: choose one."
+			p.PodsError = x.Name + " cannot both become ready and fail: choose one."
 		}
 	}
 }

@@ -1,4 +1,6 @@
-package web
+// Package timeline puts together what syncs recorded over time: the lives of pods, the
+// sizes of an object, the bursts in which syncs come. It draws nothing.
+package timeline
 
 import (
 	"cmp"
@@ -20,13 +22,14 @@ const (
 	maxLaneSnapshot = 64 << 10
 )
 
-func crowded(t *telemetry.Trace) bool {
+// Crowded reports whether a ReplicaSet has too many pods for each to have a line.
+func Crowded(t *telemetry.Trace) bool {
 	return facts.NumbersOf(t).Or("pods") > maxLanePods || t.Snapshot.Bytes() > maxLaneSnapshot
 }
 
 // laneSnapshot is what a sync saw of the pods; nil where it saw none, or too many.
 func laneSnapshot(loops decision.Loops, t *telemetry.Trace) *replicaset.Snapshot {
-	if crowded(t) {
+	if Crowded(t) {
 		return nil
 	}
 	snap, err := facts.ReplicaSet(loops, t)
@@ -36,38 +39,38 @@ func laneSnapshot(loops decision.Loops, t *telemetry.Trace) *replicaset.Snapshot
 	return snap
 }
 
-// podState is how far a pod is.
-type podState uint8
+// State is how far a pod is.
+type State uint8
 
 // The states in their order.
 const (
-	podPending podState = iota // it does not run yet
-	podRunning                 // it runs and is not ready
-	podReady
-	podTerminating
-	podGone
+	Pending State = iota // it does not run yet
+	Running              // it runs and is not ready
+	Ready
+	Terminating
+	Gone
 )
 
-// podStep is how far a pod was from a moment on.
-type podStep struct {
-	at time.Time
-	is podState
+// Step is how far a pod was from a moment on.
+type Step struct {
+	At time.Time
+	Is State
 }
 
-// podTimeline is what is recorded of one pod: its steps, and what the newest sync
+// Pod is what is recorded of one pod: its steps, and what the newest sync
 // of its ReplicaSet saw of it.
-type podTimeline struct {
-	name     string
-	isNew    bool // of the new ReplicaSet
-	minReady time.Duration
-	steps    []podStep
-	pod      *replicaset.Pod // nil where that sync did not see it
+type Pod struct {
+	Name     string
+	IsNew    bool // of the new ReplicaSet
+	MinReady time.Duration
+	Steps    []Step
+	Pod      *replicaset.Pod // nil where that sync did not see it
 }
 
-// timelinesOf puts together what is recorded of the pods of one ReplicaSet since
+// Of puts together what is recorded of the pods of one ReplicaSet since
 // then: the snapshots of the first and the newest sync, what woke the syncs
 // between them, and what they created and deleted.
-func timelinesOf(loops decision.Loops, traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*podTimeline, last *replicaset.Snapshot) {
+func Of(loops decision.Loops, traces []*telemetry.Trace, newest *telemetry.Trace, since time.Time) (lives []*Pod, last *replicaset.Snapshot) {
 	first := slices.IndexFunc(traces, func(t *telemetry.Trace) bool { return !t.Ended.Before(since) })
 	if first < 0 {
 		traces = nil
@@ -92,11 +95,11 @@ func timelinesOf(loops decision.Loops, traces []*telemetry.Trace, newest *teleme
 }
 
 // podTimelines is pods by name.
-type podTimelines map[string]*podTimeline
+type podTimelines map[string]*Pod
 
-func (of podTimelines) of(name string) *podTimeline {
+func (of podTimelines) of(name string) *Pod {
 	if of[name] == nil {
-		of[name] = &podTimeline{name: name}
+		of[name] = &Pod{Name: name}
 	}
 	return of[name]
 }
@@ -104,7 +107,7 @@ func (of podTimelines) of(name string) *podTimeline {
 // addSnapshot adds what a snapshot says and no event has said.
 func (of podTimelines) addSnapshot(snap *replicaset.Snapshot) {
 	for _, l := range of {
-		l.pod = nil
+		l.Pod = nil
 	}
 	for i := range snap.Pods {
 		p := &snap.Pods[i]
@@ -112,18 +115,18 @@ func (of podTimelines) addSnapshot(snap *replicaset.Snapshot) {
 			continue
 		}
 		l := of.of(p.Name)
-		l.pod, l.minReady = p, time.Duration(snap.MinReady)*time.Second
-		l.once(podPending, p.Created)
+		l.Pod, l.MinReady = p, time.Duration(snap.MinReady)*time.Second
+		l.Once(Pending, p.Created)
 		switch {
 		case p.Ready:
-			l.once(podReady, p.ReadySince)
+			l.Once(Ready, p.ReadySince)
 		case p.Phase == "Running":
-			l.once(podRunning, p.Created)
+			l.Once(Running, p.Created)
 		case p.Phase == "Succeeded" || p.Phase == "Failed":
-			l.once(podGone, snap.Now)
+			l.Once(Gone, snap.Now)
 		}
 		if p.Terminating {
-			l.once(podTerminating, snap.Now)
+			l.Once(Terminating, snap.Now)
 		}
 	}
 }
@@ -142,11 +145,11 @@ func (of podTimelines) addCauses(t *telemetry.Trace) {
 			switch {
 			case a.Kind == decision.CreatePods:
 				for _, name := range o.Names {
-					of.of(name).once(podPending, t.Ended)
+					of.of(name).Once(Pending, t.Ended)
 				}
 			case a.Kind == decision.DeletePods && o.State == decision.Written:
 				for _, v := range a.Victims {
-					of.of(v.Name).once(podTerminating, t.Ended)
+					of.of(v.Name).Once(Terminating, t.Ended)
 				}
 			}
 		}
@@ -157,32 +160,32 @@ func (of podTimelines) addCauses(t *telemetry.Trace) {
 // their end came with a sync that is no longer kept.
 func (of podTimelines) endMissing(at time.Time) {
 	for _, l := range of {
-		if l.pod == nil && l.furthest() != podPending { // A pod just created is not in the cache yet.
-			l.once(podGone, at)
+		if l.Pod == nil && l.Furthest() != Pending { // A pod just created is not in the cache yet.
+			l.Once(Gone, at)
 		}
 	}
 }
 
-func (of podTimelines) sorted() []*podTimeline {
-	list := make([]*podTimeline, 0, len(of))
+func (of podTimelines) sorted() []*Pod {
+	list := make([]*Pod, 0, len(of))
 	for _, l := range of {
-		slices.SortStableFunc(l.steps, func(a, b podStep) int { return a.at.Compare(b.at) })
-		l.steps = slices.CompactFunc(l.steps, func(a, b podStep) bool { return a.is == b.is }) // A snapshot and an event tell of one step.
+		slices.SortStableFunc(l.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
+		l.Steps = slices.CompactFunc(l.Steps, func(a, b Step) bool { return a.Is == b.Is }) // A snapshot and an event tell of one step.
 		list = append(list, l)
 	}
-	slices.SortFunc(list, func(a, b *podTimeline) int {
-		return cmp.Or(a.began().Compare(b.began()), strings.Compare(a.name, b.name))
+	slices.SortFunc(list, func(a, b *Pod) int {
+		return cmp.Or(a.began().Compare(b.began()), strings.Compare(a.Name, b.Name))
 	})
 	return list
 }
 
 // event adds the step that an event of the pod tells of.
-func (l *podTimeline) event(c *telemetry.Cause) {
+func (l *Pod) event(c *telemetry.Cause) {
 	switch c.Kind {
 	case telemetry.CauseAdded:
-		l.once(podPending, c.At)
+		l.Once(Pending, c.At)
 	case telemetry.CauseDeleted, telemetry.CauseTombstone:
-		l.add(podGone, c.At)
+		l.add(Gone, c.At)
 	default:
 		if is, ok := stepOf(c.Fields); ok {
 			l.add(is, c.At)
@@ -191,20 +194,20 @@ func (l *podTimeline) event(c *telemetry.Cause) {
 }
 
 // stepOf is how far a pod is by the fields that changed, the last step of several.
-func stepOf(fields []decision.Change) (is podState, ok bool) {
+func stepOf(fields []decision.Change) (is State, ok bool) {
 	for _, f := range fields {
-		next := podPending
+		next := Pending
 		switch {
 		case f.Field == "metadata.deletionTimestamp":
-			next = podTerminating
+			next = Terminating
 		case f.Field == "status.phase" && (f.To == "Succeeded" || f.To == "Failed"):
-			next = podGone
+			next = Gone
 		case f.Field == "status.phase" && f.To == "Running":
-			next = podRunning
+			next = Running
 		case f.Field == "status.conditions[Ready]" && f.To == "true":
-			next = podReady
+			next = Ready
 		case f.Field == "status.conditions[Ready]":
-			next = podRunning
+			next = Running
 		}
 		if next > is {
 			is, ok = next, true
@@ -213,39 +216,39 @@ func stepOf(fields []decision.Change) (is podState, ok bool) {
 	return is, ok
 }
 
-func (l *podTimeline) add(is podState, at time.Time) { l.steps = append(l.steps, podStep{at, is}) }
+func (l *Pod) add(is State, at time.Time) { l.Steps = append(l.Steps, Step{at, is}) }
 
-// once adds a step of which nothing is known yet.
-func (l *podTimeline) once(is podState, at time.Time) {
-	if at.IsZero() || slices.ContainsFunc(l.steps, func(s podStep) bool { return s.is == is }) {
+// Once adds a step of which nothing is known yet.
+func (l *Pod) Once(is State, at time.Time) {
+	if at.IsZero() || slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Is == is }) {
 		return
 	}
 	l.add(is, at)
 }
 
 // began is when it was first seen.
-func (l *podTimeline) began() time.Time {
-	if len(l.steps) == 0 {
+func (l *Pod) began() time.Time {
+	if len(l.Steps) == 0 {
 		return time.Time{}
 	}
-	return l.steps[0].at
+	return l.Steps[0].At
 }
 
-// furthest is the last state that is recorded of it.
-func (l *podTimeline) furthest() podState {
-	is := podPending
-	for _, s := range l.steps {
-		is = max(is, s.is)
+// Furthest is the last state that is recorded of it.
+func (l *Pod) Furthest() State {
+	is := Pending
+	for _, s := range l.Steps {
+		is = max(is, s.Is)
 	}
 	return is
 }
 
-// over reports whether it is gone.
-func (l *podTimeline) over() bool {
-	return slices.ContainsFunc(l.steps, func(s podStep) bool { return s.is == podGone })
+// Over reports whether it is gone.
+func (l *Pod) Over() bool {
+	return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Is == Gone })
 }
 
-// available reports whether the newest sync saw it available, as of now.
-func (l *podTimeline) available(now time.Time) bool {
-	return l.pod != nil && l.pod.Active() && l.pod.Ready && !l.pod.ReadySince.Add(l.minReady).After(now)
+// Available reports whether the newest sync saw it available, as of now.
+func (l *Pod) Available(now time.Time) bool {
+	return l.Pod != nil && l.Pod.Active() && l.Pod.Ready && !l.Pod.ReadySince.Add(l.MinReady).After(now)
 }

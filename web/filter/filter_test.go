@@ -1,4 +1,4 @@
-package web
+package filter
 
 import (
 	"net/url"
@@ -43,18 +43,18 @@ func TestParseFilter(t *testing.T) {
 		{"-", false, 0},
 		{strings.Repeat("web ", 40), true, 1},
 	}
-	row := filterValues{namespace: "shop", name: "web", is: []string{"waiting", "timer"}, at: "RR-3.may-go",
-		reasons: func() []string { return []string{"ImagePullBackOff"} },
-		images:  func() []string { return []string{"shop/web:3.4"} }, managers: func() []string { return []string{"kubectl-client-side-apply"} }}
+	row := Values{Namespace: "shop", Name: "web", Is: []string{"waiting", "timer"}, At: "RR-3.may-go",
+		Reasons: func() []string { return []string{"ImagePullBackOff"} },
+		Images:  func() []string { return []string{"shop/web:3.4"} }, Managers: func() []string { return []string{"kubectl-client-side-apply"} }}
 	for _, c := range cases {
-		terms := parseFilter(c.text)
+		terms := Parse(c.text)
 		unknown := 0
 		for _, x := range terms {
-			if x.unknown {
+			if x.Unknown {
 				unknown++
 			}
 		}
-		if got := holds(terms, row); got != c.matches || unknown != c.unknown {
+		if got := Holds(terms, row); got != c.matches || unknown != c.unknown {
 			t.Errorf("%q: matches %v with %d unknown, want %v with %d", c.text, got, unknown, c.matches, c.unknown)
 		}
 	}
@@ -66,22 +66,22 @@ func FuzzFilter(f *testing.F) {
 	for _, s := range []string{"", "web", "ns:shop is:waiting -at:RR-3 reason:x", "-", "::", "-:a", "is:", "\x00\xff", "a:b:c", "<b>", "\u202e", strings.Repeat("-", 300)} {
 		f.Add(s)
 	}
-	row := filterValues{namespace: "shop", name: "web", is: []string{"waiting"}, at: "RR-3", reasons: func() []string { return []string{"x"} }}
+	row := Values{Namespace: "shop", Name: "web", Is: []string{"waiting"}, At: "RR-3", Reasons: func() []string { return []string{"x"} }}
 	f.Fuzz(func(t *testing.T, s string) {
-		terms := parseFilter(s)
-		holds(terms, row)
-		if len(terms) > maxTerms+1 {
+		terms := Parse(s)
+		Holds(terms, row)
+		if len(terms) > MaxTerms+1 {
 			t.Fatalf("%d terms", len(terms))
 		}
-		view := filterView(&deployment.Loop, terms)
+		view := View(&deployment.Loop, terms)
 		if len(view.Chips) != len(terms) {
 			t.Fatalf("%d chips for %d terms", len(view.Chips), len(terms))
 		}
-		u, err := url.Parse(filterHref("deployment", terms))
+		u, err := url.Parse(Href("deployment", terms))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := parseFilter(u.Query().Get("q"))
+		again := Parse(u.Query().Get("q"))
 		if len(again) != len(terms) {
 			t.Fatalf("%q reads as %d terms, then as %d", s, len(terms), len(again))
 		}

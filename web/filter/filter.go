@@ -1,23 +1,26 @@
-package web
+// Package filter reads what a person types above a list, and tells whether a row
+// matches. It refuses nothing, and knows no list.
+package filter
 
 import (
 	"net/url"
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
-// maxTerms bounds a filter; the rest is ignored and said to be unknown.
-const maxTerms = 16
+// MaxTerms bounds a filter; the rest is ignored and said to be unknown.
+const MaxTerms = 16
 
-// term is one condition of a filter: its key is "" for a part of a name.
-type term struct {
-	key, value string
+// Term is one condition of a filter: its key is "" for a part of a name.
+type Term struct {
+	Key, Value string
 	not        bool
 	// unknown terms filter nothing, and are shown as such.
-	unknown bool
-	text    string
+	Unknown bool
+	Text    string
 }
 
 // termKeys are the terms that are known, with what they mean.
@@ -36,14 +39,14 @@ const knownTerms = "Terms: a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTI
 var isWords = map[string]bool{"failed": true, "waiting": true, "moving": true, "hold": true, "settled": true,
 	"ready": true, "back-off": true, "processing": true, "timer": true, "idle": true}
 
-// parseFilter reads a filter. It refuses nothing: what it does not know it
+// Parse reads a filter. It refuses nothing: what it does not know it
 // keeps and marks, so that a reader sees why it filters nothing.
-func parseFilter(q string) []term {
-	var terms []term
+func Parse(q string) []Term {
+	var terms []Term
 	for _, word := range strings.Fields(q) {
-		t := term{text: word}
-		if len(terms) >= maxTerms {
-			t.unknown = true
+		t := Term{Text: word}
+		if len(terms) >= MaxTerms {
+			t.Unknown = true
 			return append(terms, t)
 		}
 		body := word
@@ -52,53 +55,53 @@ func parseFilter(q string) []term {
 		}
 		key, value, keyed := strings.Cut(body, ":")
 		if !keyed {
-			t.value = strings.ToLower(body)
+			t.Value = strings.ToLower(body)
 		} else {
-			t.key, t.value = strings.ToLower(key), strings.ToLower(value)
-			_, known := termKeys[t.key]
-			t.unknown = !known || value == "" || t.key == "is" && !isWords[t.value]
+			t.Key, t.Value = strings.ToLower(key), strings.ToLower(value)
+			_, known := termKeys[t.Key]
+			t.Unknown = !known || value == "" || t.Key == "is" && !isWords[t.Value]
 		}
 		terms = append(terms, t)
 	}
 	return terms
 }
 
-// filterValues is what a filter can ask of a row.
-type filterValues struct {
-	namespace, name string
-	is              []string // outcome and state in the queue
-	at              string
+// Values is what a filter can ask of a row.
+type Values struct {
+	Namespace, Name string
+	Is              []string // outcome and state in the queue
+	At              string
 	// reasons, images and managers are looked up when a term asks for them; nil for none.
-	reasons, images, managers func() []string
+	Reasons, Images, Managers func() []string
 }
 
-// holds reports whether all terms hold.
-func holds(terms []term, x filterValues) bool {
+// Holds reports whether all terms hold.
+func Holds(terms []Term, x Values) bool {
 	for _, t := range terms {
-		if !t.unknown && t.match(x) == t.not {
+		if !t.Unknown && t.match(x) == t.not {
 			return false
 		}
 	}
 	return true
 }
 
-func (t term) match(x filterValues) bool {
-	switch t.key {
+func (t Term) match(x Values) bool {
+	switch t.Key {
 	case "ns":
-		return strings.EqualFold(x.namespace, t.value)
+		return strings.EqualFold(x.Namespace, t.Value)
 	case "is":
-		return contains(x.is, t.value)
+		return contains(x.Is, t.Value)
 	case "at":
-		at := strings.ToLower(x.at)
-		return at == t.value || strings.HasPrefix(at, t.value+".")
+		at := strings.ToLower(x.At)
+		return at == t.Value || strings.HasPrefix(at, t.Value+".")
 	case "reason":
-		return x.reasons != nil && partOf(x.reasons(), t.value)
+		return x.Reasons != nil && partOf(x.Reasons(), t.Value)
 	case "image":
-		return x.images != nil && partOf(x.images(), t.value)
+		return x.Images != nil && partOf(x.Images(), t.Value)
 	case "by":
-		return x.managers != nil && partOf(x.managers(), t.value)
+		return x.Managers != nil && partOf(x.Managers(), t.Value)
 	default:
-		return strings.Contains(x.namespace+"/"+x.name, t.value)
+		return strings.Contains(x.Namespace+"/"+x.Name, t.Value)
 	}
 }
 
@@ -121,32 +124,32 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// filterHref is the list of a loop with these terms.
-func filterHref(loop string, terms []term) string {
+// Href is the list of a loop with these terms.
+func Href(loop string, terms []Term) string {
 	if len(terms) == 0 {
 		return decision.PathOf(loop)
 	}
 	words := make([]string, len(terms))
 	for i, t := range terms {
-		words[i] = t.text
+		words[i] = t.Text
 	}
 	return decision.PathOf(loop) + "?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
 }
 
-// without is the filter less one term.
-func without(terms []term, i int) []term {
-	rest := append([]term(nil), terms[:i]...)
+// Without is the filter less one term.
+func Without(terms []Term, i int) []Term {
+	rest := append([]Term(nil), terms[:i]...)
 	return append(rest, terms[i+1:]...)
 }
 
-// filterView is the box and its chips.
-func filterView(l *decision.Loop, terms []term) views.Filter {
+// View is the box and its chips.
+func View(l *decision.Loop, terms []Term) views.Filter {
 	f := views.Filter{Action: decision.PathOf(l.Name), Label: l.Kind + "s", Hint: "Name, ns:shop, is:waiting, at:RR-3, reason:ImagePullBackOff, image:3.4"}
 	words := make([]string, len(terms))
 	for i, t := range terms {
-		words[i] = t.text
-		f.Chips = append(f.Chips, views.Chip{Text: chipText(t), Without: filterHref(l.Name, without(terms, i)), Unknown: t.unknown})
-		if t.unknown {
+		words[i] = t.Text
+		f.Chips = append(f.Chips, views.Chip{Text: Chip(t), Without: Href(l.Name, Without(terms, i)), Unknown: t.Unknown})
+		if t.Unknown {
 			f.Known = knownTerms
 		}
 	}
@@ -154,9 +157,24 @@ func filterView(l *decision.Loop, terms []term) views.Filter {
 	return f
 }
 
-func chipText(t term) string {
+// Chip is one term as a person says it.
+func Chip(t Term) string {
 	if t.not {
-		return "not " + strings.TrimPrefix(t.text, "-")
+		return "not " + strings.TrimPrefix(t.Text, "-")
 	}
-	return t.text
+	return t.Text
+}
+
+// Join says a filter in words.
+func Join(terms []Term) string {
+	var words []string
+	for _, t := range terms {
+		if !t.Unknown {
+			words = append(words, Chip(t))
+		}
+	}
+	if len(words) == 0 {
+		return "here"
+	}
+	return prose.And(words)
 }

@@ -1,4 +1,4 @@
-package web
+package plan
 
 import (
 	"context"
@@ -22,10 +22,10 @@ const (
 	// paceEvents is about how often pods become ready in a rollout of a whole
 	// Deployment; the pods of a larger one come in groups.
 	paceEvents = 60
-	// simulationSyncs bounds the syncs of a simulation, and simulationWork the pods that all of them
+	// MostSyncs bounds the syncs of a simulation, and simulationWork the pods that all of them
 	// look at, so that a plan ends at the same step however busy the machine is.
 	// simulationSlice is how many syncs are folded between looks at the clock.
-	simulationSyncs, simulationWork, simulationSlice = 6_000, 2_000_000, 30
+	MostSyncs, simulationWork, simulationSlice = 6_000, 2_000_000, 30
 	// simulationSpan bounds the time of the model.
 	simulationSpan = 365 * 24 * time.Hour
 	// planRows is how many rows of a plan the page shows.
@@ -120,7 +120,7 @@ func (f *simulator) simulate(c *sim.Cluster) (simulation, error) {
 // simulateInSlices is how many slices a simulation has at most.
 func simulateInSlices(s *deployment.Snapshot) int64 {
 	pods := facts.Numbers(deployment.Numbers(s)).Or("ceiling")
-	return min(simulationSyncs, simulationWork/max(1, pods))/simulationSlice + 1
+	return min(MostSyncs, simulationWork/max(1, pods))/simulationSlice + 1
 }
 
 // beginning is the sizes before anything happens.
@@ -290,7 +290,7 @@ func differ(a, b *views.Plan) {
 
 // next simulates a snapshot from now on, changed as the proposal says; nil stands
 // for no change.
-func next(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error) {
+func next(f *simulator, s *deployment.Snapshot, p *Proposal) (simulation, error) {
 	base := *s
 	base.Lag, base.Held = 0, time.Time{}
 	if p != nil {
@@ -307,7 +307,7 @@ func next(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error)
 	}
 	if p != nil {
 		c.Edit(p.edits()...)
-		for _, x := range p.pods {
+		for _, x := range p.Pods {
 			if x.Fails {
 				c.Edit(sim.Pod(x.Name, sim.Stuck("CrashLoopBackOff")))
 			}
@@ -317,14 +317,14 @@ func next(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error)
 }
 
 // fixed are the ReplicaSets with the chosen pods on their way up.
-func (p *proposal) mended() []deployment.ReplicaSet {
-	sets := slices.Clone(p.from.ReplicaSets)
+func (p *Proposal) mended() []deployment.ReplicaSet {
+	sets := slices.Clone(p.From.ReplicaSets)
 	for i := range sets {
 		sets[i].Blocking = slices.Clone(sets[i].Blocking)
 		for j := range sets[i].Blocking {
 			pod := &sets[i].Blocking[j]
-			chosen := slices.ContainsFunc(p.pods, func(x views.WhatIfPod) bool { return x.Name == pod.Name && x.Ready })
-			if (chosen || p.all != nil && p.all.Ready) && !pod.Ready {
+			chosen := slices.ContainsFunc(p.Pods, func(x views.WhatIfPod) bool { return x.Name == pod.Name && x.Ready })
+			if (chosen || p.All != nil && p.All.Ready) && !pod.Ready {
 				pod.Reason, pod.Message = "ContainerCreating", ""
 			}
 		}
@@ -352,7 +352,7 @@ func comingPods(sets []deployment.ReplicaSet) []string {
 
 // whole simulates a rollout of a new template from its beginning, in which every pod
 // becomes ready: all old pods are there and available before it.
-func whole(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error) {
+func whole(f *simulator, s *deployment.Snapshot, p *Proposal) (simulation, error) {
 	base := *s
 	base.Lag, base.Held, base.ReplicaSets, base.Paused, base.RollbackTo = 0, time.Time{}, nil, false, ""
 	base.Status, base.Echo = deployment.Status{}, nil
@@ -364,7 +364,7 @@ func whole(f *simulator, s *deployment.Snapshot, p *proposal) (simulation, error
 	if err != nil {
 		return simulation{}, err
 	}
-	if r, err := f.run(c, simulationSyncs/10/simulationSlice, func(*sim.Result) {}); err != nil || r.End != sim.Complete {
+	if r, err := f.run(c, MostSyncs/10/simulationSlice, func(*sim.Result) {}); err != nil || r.End != sim.Complete {
 		return simulation{cut: true, end: r}, err
 	}
 	steady := &readySchedule{cluster: c, size: readyScheduleOf(base.Want)}
