@@ -13,7 +13,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/safebytes"
 	"github.com/loopscope/loopscope/views"
 )
@@ -116,28 +115,28 @@ func (x *messages) of(sum uint64, encoded func() ([]byte, error)) (*websocket.Pr
 
 // draw renders the parts without the time of day, so that two drawings differ
 // only where something has changed.
-func draw(ctx context.Context, p *page) (*drawing, error) {
-	d := &drawing{page: p, frags: make([]fragment, 0, len(p.parts)), said: &messages{}}
+func (p *page) draw(ctx context.Context) ([]fragment, error) {
+	frags := make([]fragment, 0, len(p.parts))
 	for _, x := range p.parts {
 		f, err := render(ctx, x.id, x.view)
 		if err != nil {
 			return nil, err
 		}
-		d.frags = append(d.frags, f)
+		frags = append(frags, f)
 	}
-	return d, nil
+	return frags, nil
 }
 
-// digest is that of all parts and rows, by which a reader's page is known to be this
-// drawing. The counter in the header is not in it, which every trace changes.
-func (d *drawing) digest(ctx context.Context) (string, error) {
+// digest is that of all parts and rows, by which a reader's page is known to be what was
+// drawn. The counter in the header is not in it, which every trace changes.
+func (p *page) digest(ctx context.Context, frags []fragment) (string, error) {
 	all := newDigest()
-	for i := range d.frags {
-		if d.frags[i].id != "f-window" {
-			maphash.WriteComparable(&all, d.frags[i].sum)
+	for i := range frags {
+		if frags[i].id != "f-window" {
+			maphash.WriteComparable(&all, frags[i].sum)
 		}
 	}
-	for _, r := range d.page.rows {
+	for _, r := range p.rows {
 		f, err := r.paint(ctx)
 		if err != nil {
 			return "", err
@@ -192,23 +191,20 @@ func newDigest() (h maphash.Hash) {
 	return h
 }
 
-// listRow is a row of a list, which many drawings have in common. It is made and rendered
-// once, when somebody needs it. Two rows are the same if their pointers are.
-type listRow struct {
-	id    string
-	entry *entry
-	key   telemetry.KeyState
-	asOf  time.Time // that it is known of, zero for now
-	once  sync.Once
-	f     fragment
-	err   error
+// pageRow is a row of a list, which many drawings have in common. It is rendered once,
+// when somebody needs it. Two rows are the same if their pointers are.
+type pageRow struct {
+	id   string
+	view func() templ.Component
+	once sync.Once
+	f    fragment
+	err  error
 }
 
-func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key, r.asOf) }
-
-func (r *listRow) paint(ctx context.Context) (fragment, error) {
+// paint renders the row. It is safe for concurrent use.
+func (r *pageRow) paint(ctx context.Context) (fragment, error) {
 	r.once.Do(func() {
-		r.f, r.err = render(context.WithoutCancel(ctx), r.id, views.OverviewRow(r.view()))
+		r.f, r.err = render(context.WithoutCancel(ctx), r.id, r.view())
 	})
 	return r.f, r.err
 }

@@ -7,8 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/words"
@@ -262,7 +265,18 @@ func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 	if known := e.drawn.Load(); known != nil && known.key == sign {
 		return known.row
 	}
-	r := &listRow{id: e.id, entry: e, key: *key, asOf: sign.asOf} // A copy: the queue's answer has many keys, which a row should not keep.
+	r := &listRow{entry: e, key: *key, asOf: sign.asOf} // A copy: the queue's answer has many keys, which a row should not keep.
+	r.drawn.id, r.drawn.view = e.id, func() templ.Component { return views.OverviewRow(r.view()) }
 	e.drawn.Store(&drawnRow{key: sign, row: r})
 	return r
 }
+
+// listRow is an entry with what the queue said of it when it was drawn.
+type listRow struct {
+	drawn pageRow
+	entry *entry
+	key   telemetry.KeyState
+	asOf  time.Time // that it is known of, zero for now
+}
+
+func (r *listRow) view() views.Row { return r.entry.s.row(r.entry, &r.key, r.asOf) }

@@ -17,11 +17,12 @@ import (
 	"github.com/loopscope/loopscope/views"
 )
 
-// The subprotocols of /live. PROTOCOL.md describes both.
-const (
-	pageProtocol  = "loopscope.page.v1"
-	traceProtocol = "loopscope.trace.v1+json"
-)
+// pageProtocol is the subprotocol of /live for pages, and names their JSON twins.
+// PROTOCOL.md describes it.
+const pageProtocol = "loopscope.page.v1"
+
+// traceProtocol is that for traces.
+const traceProtocol = "loopscope.trace.v1+json"
 
 const (
 	// maxMessage bounds what a reader may send: it only ever says what it looks at.

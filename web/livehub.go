@@ -313,9 +313,11 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 	if err != nil {
 		return nil, err
 	}
-	if d, err = draw(ctx, p); err != nil {
+	frags, err := p.draw(ctx)
+	if err != nil {
 		return nil, err
 	}
+	d = &drawing{page: p, frags: frags, said: &messages{}}
 	s.draws.made.Add(1)
 	return d, nil
 }

@@ -210,7 +210,7 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 	same := false
 	if w.had != "" && !w.restarted {
-		digest, err := d.digest(ctx)
+		digest, err := d.page.digest(ctx, d.frags)
 		if err != nil {
 			return err
 		}

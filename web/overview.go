@@ -125,28 +125,28 @@ func (s *Server) overview(q *query) (*page, error) {
 }
 
 func (s *Server) overviewPage(q *query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page {
-	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v, rows: rows}
+	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v}
 	p.frame.Tab = decision.PathOf(l.Name)
 	p.frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
 	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
-	p.order = make([]string, len(rows))
+	p.rows, p.order = make([]*pageRow, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
-		p.order[i] = r.id
+		p.rows[i], p.order[i] = &r.drawn, r.drawn.id
 	}
 	p.goLive(q, part{"f-head", views.OverviewHead(v)})
 	p.changesAt = nextChange(q.now, shown)
 	p.touches = func(t *telemetry.Trace) bool { return t.Loop == l.Name }
-	p.lost = func(id string) (*listRow, bool) { return s.removedRow(l.Name, id) }
+	p.lost = func(id string) (*pageRow, bool) { return s.removedRow(l.Name, id) }
 	return p
 }
 
 // removedRow is a row that is on a reader's page and no longer on the one that is drawn.
-func (s *Server) removedRow(loop, id string) (*listRow, bool) {
+func (s *Server) removedRow(loop, id string) (*pageRow, bool) {
 	e, ok := s.entryByID(loop, id)
 	if !ok {
 		return nil, false
 	}
-	return s.rowOf(e, s.rows(loop).keys.of(e.key)), true
+	return &s.rowOf(e, s.rows(loop).keys.of(e.key)).drawn, true
 }
 
 // nextChange is when the clock alone changes the next sentence of the list.

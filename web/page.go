@@ -59,9 +59,9 @@ type page struct {
 	changesAt time.Time
 	// rows are those of a list as they would be sorted now, order their ids, and lost
 	// finds one that is on the reader's page and no longer among them.
-	rows  []*listRow
+	rows  []*pageRow
 	order []string
-	lost  func(id string) (*listRow, bool)
+	lost  func(id string) (*pageRow, bool)
 }
 
 // part is a component with its id.
@@ -160,11 +160,11 @@ func (s *Server) twin(p *page, q *query) twin {
 // stream later knows that the reader has them as they are.
 func (s *Server) pageAnswer(r *http.Request, p *page, q *query) (*answer, error) {
 	if p.frame.Live.Page != "" {
-		d, err := draw(q.ctx, p)
+		frags, err := p.draw(q.ctx)
 		if err != nil {
 			return nil, err
 		}
-		if p.frame.Live.Version, err = d.digest(q.ctx); err != nil {
+		if p.frame.Live.Version, err = p.digest(q.ctx, frags); err != nil {
 			return nil, err
 		}
 	}

@@ -27,7 +27,7 @@ type advance struct {
 // placed is a fragment on a reader's page.
 type placed struct {
 	sum uint64
-	row *listRow  // nil for what is no row
+	row *pageRow  // nil for what is no row
 	at  time.Time // when it was sent, zero where it may be swapped at once
 }
 
@@ -56,7 +56,7 @@ func (d *drawing) begin(ctx context.Context, same bool, rows readerRows) (*reade
 func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*advance, error) {
 	x := &advance{next: s}
 	next := &readerState{rows: s.rows, has: s.has, order: s.order, calm: s.calm}
-	place := func(f fragment, r *listRow) {
+	place := func(f fragment, r *pageRow) {
 		if x.changed == nil {
 			next.has = maps.Clone(s.has)
 		}
@@ -123,11 +123,11 @@ func (x *advance) free(at, now time.Time) bool {
 }
 
 // rowsOf is the rows that a reader has, on this page of the list or not.
-func (d *drawing) rowsOf(s *readerState) []*listRow {
+func (d *drawing) rowsOf(s *readerState) []*pageRow {
 	if d.page.lost == nil {
 		return nil // The page is no list.
 	}
-	list := make([]*listRow, 0, len(s.rows))
+	list := make([]*pageRow, 0, len(s.rows))
 	for _, r := range d.page.rows {
 		if _, ok := s.rows[r.id]; ok {
 			list = append(list, r)
@@ -138,7 +138,7 @@ func (d *drawing) rowsOf(s *readerState) []*listRow {
 	}
 	here := list
 	for id := range s.rows {
-		if slices.ContainsFunc(here, func(r *listRow) bool { return r.id == id }) {
+		if slices.ContainsFunc(here, func(r *pageRow) bool { return r.id == id }) {
 			continue
 		}
 		if r, ok := d.page.lost(id); ok {
