@@ -91,13 +91,13 @@ func TestCrowd(t *testing.T) {
 	got := make([][]gotFrame, len(pages))
 	conns := make([]*websocket.Conn, len(pages))
 	var reading sync.WaitGroup
-	for i, page := range pages {
-		if strings.HasPrefix(page, "/deployments") && strings.Count(page, "/") == 1 && rows[page] == nil {
-			rows[page] = rowsOf(t, base, page)
+	for i, path := range pages {
+		if strings.HasPrefix(path, "/deployments") && strings.Count(path, "/") == 1 && rows[path] == nil {
+			rows[path] = rowsOf(t, base, path)
 		}
 		conns[i] = dial(t, base, "", pageProtocol)
 		_ = conns[i].SetReadDeadline(time.Time{})
-		if err := conns[i].WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows[page], Sight: len(rows[page])}); err != nil {
+		if err := conns[i].WriteJSON(subscribe{Page: path, Epoch: "7c41", Rows: rows[path], Sight: len(rows[path])}); err != nil {
 			t.Fatal(err)
 		}
 		reading.Add(1)

@@ -209,6 +209,9 @@ func (r *pageRow) paint(ctx context.Context) (fragment, error) {
 	return r.f, r.err
 }
 
+// painted reports whether the row was rendered already.
+func (r *pageRow) painted() bool { return r.f.wire != nil }
+
 // framing is the parts of the frame, drawn once for all pages.
 type framing struct {
 	mu    sync.Mutex

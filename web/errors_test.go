@@ -59,7 +59,9 @@ func TestErrors(t *testing.T) {
 			parse(t, body).sound()
 		}
 		res, body = get(t, base, c.path, "Accept", "application/json")
-		var got wire
+		var got struct {
+			Error struct{ Code, Message string }
+		}
 		if err := json.Unmarshal([]byte(body), &got); err != nil || res.StatusCode != c.status || got.Error.Code != c.code || got.Error.Message == "" {
 			t.Errorf("%s as JSON: %s, %v %+v, want code %s", c.path, res.Status, err, got, c.code)
 		}

@@ -74,15 +74,15 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 	w := planWorld(t)
 	w.pump()
 	s, h := w.serve(nil)
-	for _, page := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
+	for _, path := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
 		"/deployments/shop/web/what-if.json", "/deployments/shop/web/syncs/7c41/1", "/deployments/shop/web/syncs/7c41/1/chain", "/metrics", "/export.jsonl"} {
 		conn := dial(t, h.URL, "", pageProtocol)
-		if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41"}); err != nil {
+		if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 		_, message, err := conn.ReadMessage()
 		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != "that page is not live" {
-			t.Errorf("%s: %v %.200s", page, err, message)
+			t.Errorf("%s: %v %.200s", path, err, message)
 		}
 	}
 	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
@@ -172,11 +172,11 @@ func TestHeldKey(t *testing.T) {
 	const steps = 45
 	for i := range steps {
 		<-tick.C
-		page := "/queues"
+		path := "/queues"
 		if i == steps-1 {
-			page = "/deployments/shop/web"
+			path = "/deployments/shop/web"
 		}
-		if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41"}); err != nil {
+		if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 	}

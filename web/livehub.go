@@ -338,8 +338,8 @@ type target struct {
 }
 
 // find is the target of an address, which the page itself sent.
-func (s *Server) find(address string) (*target, error) {
-	u, err := url.Parse(address)
+func (s *Server) find(path string) (*target, error) {
+	u, err := url.Parse(path)
 	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
 		return nil, malformed{"page must be a path of the console"}
 	}

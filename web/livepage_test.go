@@ -14,10 +14,10 @@ import (
 )
 
 // look subscribes to a page as a browser does that has nothing yet.
-func look(t testing.TB, base, page string, rows ...string) *websocket.Conn {
+func look(t testing.TB, base, path string, rows ...string) *websocket.Conn {
 	t.Helper()
 	conn := dial(t, base, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows, Sight: len(rows)}); err != nil {
+	if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41", Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}
 	return conn

@@ -213,7 +213,7 @@ func TestOutageRedraws(t *testing.T) {
 		if x.hasAsOf() != is {
 			t.Errorf("with an outage %v the page is of before: %v", is, x.hasAsOf())
 		}
-		if row := s.rowOf(entry, &idleKey).view(); (row.AsOf != nil) != is {
+		if row := s.rowOf(entry, keyStates(nil).of("")).view(); (row.AsOf != nil) != is {
 			t.Errorf("with an outage %v the row is of %v", is, row.AsOf)
 		}
 	}

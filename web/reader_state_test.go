@@ -68,7 +68,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 		t.Errorf("b is looked at again at %s, want %s", second.again, want)
 	}
 	for _, r := range d.page.rows {
-		if drawn := r.f.wire != nil; drawn != (ids[r.id] != "b") {
+		if drawn := r.painted(); drawn != (ids[r.id] != "b") {
 			t.Errorf("%s drawn: %v", ids[r.id], drawn)
 		}
 	}

@@ -31,6 +31,7 @@ const (
 type slots struct {
 	free    *semaphore.Weighted // first come, first served
 	waiting atomic.Int64        // requests
+	late    atomic.Int64        // watched pages that wait
 	last    func() uint64       // the newest sync
 
 	// Requests and watched pages each queue at a door of their own.
@@ -81,7 +82,14 @@ func (x *slots) queue() (leave func(), err error) {
 
 // watch takes a slot for what nobody waits for with a request: it is late rather than
 // refused.
-func (x *slots) watch(ctx context.Context) (*slot, error) { return x.enter(ctx, x.watched) }
+func (x *slots) watch(ctx context.Context) (*slot, error) {
+	x.late.Add(1)
+	defer x.late.Add(-1)
+	return x.enter(ctx, x.watched)
+}
+
+// queued is how many requests wait for a slot, and how many watched pages.
+func (x *slots) queued() (requests, watched int64) { return x.waiting.Load(), x.late.Load() }
 
 // enter takes a slot, one at a time of those at that door.
 func (x *slots) enter(ctx context.Context, door *semaphore.Weighted) (*slot, error) {

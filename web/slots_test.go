@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,17 +16,27 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/loopscope/loopscope/telemetry"
 )
 
 // occupied is a console all of whose slots are taken until free.
 func occupied(t *testing.T, s *Server) (free func()) {
 	t.Helper()
-	all := int64(max(1, runtime.GOMAXPROCS(0)-1))
-	if err := s.slots.free.Acquire(t.Context(), all); err != nil {
-		t.Fatal(err)
+	var all []*slot
+	for range max(1, runtime.GOMAXPROCS(0)-1) {
+		one, err := s.slots.request(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
 	}
-	return sync.OnceFunc(func() { s.slots.free.Release(all) })
+	return sync.OnceFunc(func() {
+		for _, one := range all {
+			one.release()
+		}
+	})
 }
 
 // TestEverythingExpensiveTakesASlot: no page, twin or scrape is made while all slots
@@ -49,7 +59,7 @@ func TestEverythingExpensiveTakesASlot(t *testing.T) {
 			answers <- res
 		}()
 	}
-	eventually(t, "all of them wait", func() bool { return s.slots.waiting.Load() == int64(len(paths)) })
+	eventually(t, "all of them wait", func() bool { n, _ := s.slots.queued(); return n == int64(len(paths)) })
 	if res, _ := get(t, h.URL, "/healthz"); res.StatusCode != http.StatusOK {
 		t.Errorf("a probe waits with the pages: %s", res.Status)
 	}
@@ -96,10 +106,11 @@ func TestDrawingsAreBounded(t *testing.T) {
 	var drawing sync.WaitGroup
 	for range 32 {
 		drawing.Go(func() {
-			q := &query{ctx: t.Context(), url: &url.URL{Path: "/queues"}, path: "/queues", now: storyNow}
-			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "/queues", nil)
-			if _, err := s.respond(r, q, s.pages["/queues"].build); err != nil {
-				t.Error(err)
+			w := httptest.NewRecorder()
+			routed := context.WithValue(t.Context(), chi.RouteCtxKey, chi.NewRouteContext())
+			s.page(s.pages["/queues"].build)(w, httptest.NewRequestWithContext(routed, http.MethodGet, "/queues", nil))
+			if w.Code != http.StatusOK {
+				t.Error(w.Code)
 			}
 		})
 		drawing.Go(func() {
@@ -196,7 +207,11 @@ func TestWaitingIsBounded(t *testing.T) {
 // TestBusyAnswer is what the reader sees then.
 func TestBusyAnswer(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
-	s.slots.waiting.Store(maxWaiting)
+	for range maxWaiting {
+		if _, err := s.slots.queue(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, path := range []string{"/deployments", "/deployments.json", "/metrics"} {
 		res, body := get(t, h.URL, path)
 		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "5" || !strings.Contains(body, "more readers than it can serve right now") {
@@ -263,7 +278,7 @@ func TestTracesOfThePastTakeASlot(t *testing.T) {
 	if m := receive[traceMessage](t, conn); m.Hello == nil {
 		t.Fatalf("want hello, got %+v", m)
 	}
-	eventually(t, "it waits for a slot", func() bool { return !s.slots.watched.TryAcquire(1) || release(s.slots.watched) })
+	eventually(t, "it waits for a slot", func() bool { _, n := s.slots.queued(); return n == 1 })
 	if s.encoded.raw[1].bytes != nil {
 		t.Error("a trace was encoded without a slot")
 	}
@@ -300,22 +315,28 @@ func TestWarningsHoldNoSlot(t *testing.T) {
 	var s *Server
 	s = w.server(func(o *Options) {
 		o.Warnings = func(context.Context, string, []string) ([]telemetry.Warning, error) {
-			if asked++; !s.slots.free.TryAcquire(1) {
-				t.Error("a slot is held while the API server is asked")
-				return nil, nil
+			place, err := s.slots.request(t.Context())
+			if asked++; err != nil {
+				t.Errorf("a slot is held while the API server is asked: %v", err)
 			}
-			s.slots.free.Release(1)
+			place.release()
 			return nil, nil
 		}
 	})
-	s.slots.free = semaphore.NewWeighted(1)
+	for range max(1, runtime.GOMAXPROCS(0)-1) - 1 {
+		if _, err := s.slots.request(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	q := &query{ctx: t.Context(), now: storyNow}
 	var err error
 	if q.slot, err = s.slots.request(q.ctx); err != nil {
 		t.Fatal(err)
 	}
 	s.readWarnings(q, plain("shop", "web"), []string{"web-1"})
-	if asked != 1 || !q.slot.held || s.slots.free.TryAcquire(1) {
-		t.Errorf("asked %d times; the slot is held afterwards: %v", asked, q.slot.held)
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.slots.request(soon); asked != 1 || err == nil {
+		t.Errorf("asked %d times; somebody else gets the slot afterwards: %v", asked, err == nil)
 	}
 }
