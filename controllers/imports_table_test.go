@@ -67,6 +67,11 @@ var (
 	factual    = allowance{"web/facts", "what traces say"}
 	worded     = allowance{"web/words", "how it is said"}
 	addressed  = allowance{"web/address", "where it has its page"}
+	styled     = allowance{"static", "the files that a page asks for"}
+	answered   = allowance{"web/answer", "what is sent, and problems"}
+	slotted    = allowance{"web/slots", "the right to draw"}
+	sourced    = allowance{"web/source", "what is known now"}
+	paged      = allowance{"web/page", "how pages are made"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
 )
 
@@ -133,12 +138,27 @@ var rules = []rule{
 	{pkg: "web/timeline", why: "what happened over time is in traces and snapshots alone", ours: []allowance{traces, vocabulary, pureOnes[3], factual}},
 	{pkg: "web/filter", why: "a filter is words, and a row what it asks of one", ours: []allowance{vocabulary, wording, shown}},
 	{pkg: "web/plan", why: "a plan is folded from a snapshot, whoever asks", ours: append([]allowance{wording, shown, factual, worded}, pureOnes...)},
+	{pkg: "web/answer", why: "an answer is bytes, whatever it says", ours: []allowance{sending, shown}},
+	{
+		pkg: "web/slots", why: "who draws waits in turn, whatever is drawn", ours: []allowance{shown, answered},
+		third: []allowance{{"golang.org/x/sync/semaphore", "drawings wait for each other"}},
+	},
+	{
+		pkg: "web/source", why: "what is known is asked for, and nothing is made of it here",
+		ours:  []allowance{traces, vocabulary, wording, pureOnes[5], shown, factual, worded},
+		third: []allowance{prometheus},
+	},
+	{
+		pkg: "web/page", why: "pages are made alike, whatever they show",
+		ours:  []allowance{traces, vocabulary, wording, sending, shown, styled, factual, worded, addressed, answered, sourced, slotted, {"web/filter", "the way to an object leads through a filtered list"}},
+		third: []allowance{{"github.com/go-chi/chi/v5", "the router says where an address leads"}, templ},
+	},
 	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
 		ours: append([]allowance{
 			traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"},
-			factual, worded, addressed, {"web/timeline", "what happened over time"}, {"web/filter", "what a list is filtered by"}, {"web/plan", "what would happen"},
+			factual, worded, addressed, answered, slotted, sourced, paged, {"web/timeline", "what happened over time"}, {"web/filter", "what a list is filtered by"}, {"web/plan", "what would happen"},
 		}, pureOnes...),
 		third: []allowance{
 			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},

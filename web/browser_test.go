@@ -20,6 +20,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -204,7 +205,7 @@ func TestBrowserLive(t *testing.T) {
 	until(t, ctx, stepIs(next.Seq))
 
 	last := w.journal.Last()
-	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	before := steps[len(steps)-2].Seq
 	run(t, ctx, chromedp.Evaluate[string](`window.mark = 'same page'`))
 	keys(t, ctx, "h")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -30,7 +31,7 @@ func TestBrowserWalk(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
 	c := listen(t, ctx)
-	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	newest, before := steps[len(steps)-1].Seq, steps[len(steps)-2].Seq
 	press := func(then string, list ...string) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -19,8 +20,8 @@ const listRows = 16
 
 // syncRows lists the kept syncs in bursts, newest first: those of the rollout
 // under way, or of all that is kept where that was asked for.
-func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
-	kept, all := x.kept, q.args.Has("all")
+func (s *Server) syncRows(v *views.Object, q *page.Query, x *subject) {
+	kept, all := x.kept, q.Args.Has("all")
 	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
 	if points := timeline.SinceRollout(timeline.Points(kept)); !all && len(points) > 0 {
 		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].Seq })
@@ -30,7 +31,7 @@ func (s *Server) syncRows(v *views.Object, q *query, x *subject) {
 		}
 	}
 	bursts := timeline.Bursts(kept)
-	if folded := s.journal.Folded(x.object); folded > 0 {
+	if folded := s.src.Journal.Folded(x.object); folded > 0 {
 		v.SyncsNote += ", " + prose.Count(folded, "uneventful sync") + " only counted"
 	}
 	for i := len(bursts) - 1; i >= 0; i-- {

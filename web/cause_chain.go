@@ -23,33 +23,33 @@ const (
 // chain through the loops, oldest first, it itself last.
 func (s *Server) causeChainOf(x *subject) views.CauseChain {
 	t := x.cursor
-	c := causeSteps{of: t, kindOf: s.kindOf, met: map[uint64]bool{t.Seq: true}}
-	c.walk(telemetry.NewExcerpt(s.loops, s.family(t)).Chain(t).Origins.Links)
+	c := causeSteps{of: t, kindOf: s.src.KindOf, met: map[uint64]bool{t.Seq: true}}
+	c.walk(telemetry.NewExcerpt(s.src.Loops, s.family(t)).Chain(t).Origins.Links)
 	slices.SortStableFunc(c.steps, func(a, b views.CauseStep) int { return a.At.Compare(b.At) })
 	v := views.CauseChain{Href: address.Sync(t) + "/chain"}
 	if cut := len(c.steps) - causeChainSteps; cut > 0 {
 		c.steps, v.Earlier = c.steps[cut:], cut
 	}
 	v.Steps = append(c.steps, views.CauseStep{At: t.Started, Wrote: t.Wrote(), This: true,
-		Text: views.Text{}.Strong(s.kindOf(t.Loop) + " #" + words.Digits(t.Seq) + ", this sync")})
+		Text: views.Text{}.Strong(s.src.KindOf(t.Loop) + " #" + words.Digits(t.Seq) + ", this sync")})
 	return v
 }
 
 // family are the newest syncs up to that one of its object, its owner and all that this one controls.
 func (s *Server) family(t *telemetry.Trace) []*telemetry.Trace {
-	head := telemetry.HeadOf(s.loops, t.Object, t.Owner)
+	head := telemetry.HeadOf(s.src.Loops, t.Object, t.Owner)
 	members := []telemetry.Object{t.Object}
 	if head != t.Object {
 		members = append(members, head)
 	}
-	for _, child := range s.children(head) {
+	for _, child := range s.src.Children(head) {
 		if child.Object != t.Object {
 			members = append(members, child.Object)
 		}
 	}
 	list := []*telemetry.Trace{t}
 	for _, m := range members {
-		kept := s.journal.Before(m, t.Seq, causeChainSyncs)
+		kept := s.src.Journal.Before(m, t.Seq, causeChainSyncs)
 		list = append(list, slices.DeleteFunc(kept, func(x *telemetry.Trace) bool { return x.Epoch != t.Epoch })...)
 	}
 	return list

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // otherProcess is the crowd, in a process of its own.
@@ -95,7 +97,7 @@ func TestCrowd(t *testing.T) {
 		if strings.HasPrefix(path, "/deployments") && strings.Count(path, "/") == 1 && rows[path] == nil {
 			rows[path] = rowsOf(t, base, path)
 		}
-		conns[i] = dial(t, base, "", pageProtocol)
+		conns[i] = dial(t, base, "", page.PageProtocol)
 		_ = conns[i].SetReadDeadline(time.Time{})
 		if err := conns[i].WriteJSON(subscribe{Page: path, Epoch: "7c41", Rows: rows[path], Sight: len(rows[path])}); err != nil {
 			t.Fatal(err)

@@ -9,34 +9,36 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
 // decisions is the whole algorithm of a loop as its catalogue declares it, with
 // how often each answer was given: drawn, and as a list. An answer leads to the
 // syncs that gave it.
-func (s *Server) decisions(q *query) (*page, error) {
-	loop, first := q.loop, s.first().Name
+func (s *Server) decisions(q *page.Query) (*page.Page, error) {
+	loop, first := q.Loop, s.src.First().Name
 	if loop == "" {
 		loop = first
 	}
-	if !s.loops.Has(loop) {
-		return nil, problem(http.StatusNotFound, "unknown-loop", "There is no loop "+prose.Clip(loop, 60)+".",
-			views.Say("Valid values: ").Code(strings.Join(s.loops.Names(), ", ")).Plain(".")).link("Decisions of the "+s.kindOf(first)+" loop", "/decisions/"+first)
+	if !s.src.Loops.Has(loop) {
+		return nil, answer.NewProblem(http.StatusNotFound, "unknown-loop", "There is no loop "+prose.Clip(loop, 60)+".",
+			views.Say("Valid values: ").Code(strings.Join(s.src.Loops.Names(), ", ")).Plain(".")).Link("Decisions of the "+s.src.KindOf(first)+" loop", "/decisions/"+first)
 	}
-	c := s.catalogue(loop)
-	v := views.Decisions{Headline: "The " + s.kindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
-	for _, other := range s.loops.Names() {
-		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: s.kindOf(other), Href: "/decisions/" + other}, Current: other == loop})
+	c := s.src.Catalogue(loop)
+	v := views.Decisions{Headline: "The " + s.src.KindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
+	for _, other := range s.src.Loops.Names() {
+		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: s.src.KindOf(other), Href: "/decisions/" + other}, Current: other == loop})
 	}
 	graph := c.Graph()
 	v.Branches = s.branches(c, graph)
 	v.Flow = s.countedFlow(loop, graph, v)
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Decisions of the "+s.kindOf(loop)+" loop"), body: views.DecisionsBody(v), data: v}
-	p.frame.Tab, p.frame.Twin, p.frame.Keys = "decisions", q.twinHref(), decisionsKeys
-	p.frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + first}, {Text: s.kindOf(loop)}}
-	p.goLive(q, liveDecisions(v)...)
-	p.touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Decisions of the "+s.src.KindOf(loop)+" loop"), Body: views.DecisionsBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "decisions", q.TwinHref(), page.DecisionsKeys
+	p.Frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + first}, {Text: s.src.KindOf(loop)}}
+	p.GoLive(q, liveDecisions(v)...)
+	p.Touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
 	return p, nil
 }
 
@@ -54,32 +56,32 @@ func (s *Server) branches(c decision.Catalogue, g decision.Graph) (list []views.
 }
 
 // liveDecisions are the parts that show counts.
-func liveDecisions(v views.Decisions) []part {
-	parts := []part{{"f-then", views.TalliedPart(v)}, {"f-flow", views.FlowPart(v.Flow)}}
+func liveDecisions(v views.Decisions) []page.Part {
+	parts := []page.Part{{Id: "f-then", View: views.TalliedPart(v)}, {Id: "f-flow", View: views.FlowPart(v.Flow)}}
 	for _, b := range v.Branches {
-		parts = append(parts, part{b.Part, views.BranchPart(b)})
+		parts = append(parts, page.Part{Id: b.Part, View: views.BranchPart(b)})
 	}
 	return parts
 }
 
 // tallied says what the counts are of.
 func (s *Server) tallied(loop string) views.Text {
-	text := views.Say("Counted in " + prose.Count(s.opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.window().Since).Plain(" UTC")
-	if n := s.opts.Tally.Missed(); n > 0 {
+	text := views.Say("Counted in " + prose.Count(s.src.Opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.src.Window().Since).Plain(" UTC")
+	if n := s.src.Opts.Tally.Missed(); n > 0 {
 		text = text.Plain("; " + prose.Count(n, "sync") + " of all loops went by uncounted")
 	}
 	return text.Plain(". A number leads to the syncs that are kept.")
 }
 
 func (s *Server) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
-	v := views.Question{ID: q.ID, Text: q.Text, Rule: address.Rule(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.opts.Tally.Asked(loop, q.ID)}
+	v := views.Question{ID: q.ID, Text: q.Text, Rule: address.Rule(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.src.Opts.Tally.Asked(loop, q.ID)}
 	for _, a := range q.Answers {
-		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.opts.Tally.Count(loop, q.ID, a.Is)}
+		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.src.Opts.Tally.Count(loop, q.ID, a.Is)}
 		if a.Is == decision.Any {
 			w.Answer, w.Count = "a number or name", v.Asked
 			for _, named := range q.Answers {
 				if named.Is != decision.Any {
-					w.Count -= min(w.Count, s.opts.Tally.Count(loop, q.ID, named.Is))
+					w.Count -= min(w.Count, s.src.Opts.Tally.Count(loop, q.ID, named.Is))
 				}
 			}
 		}

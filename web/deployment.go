@@ -12,17 +12,18 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
 // deployment is the page of one Deployment.
-func (s *Server) deployment(q *query) (*page, error) {
+func (s *Server) deployment(q *page.Query) (*page.Page, error) {
 	x, err := s.subject(q)
 	if err != nil {
 		return nil, err
 	}
 	v := views.Deployment{Object: s.objectView(q, x)}
-	if snap, err := facts.Deployment(s.loops, x.newest); err == nil {
+	if snap, err := facts.Deployment(s.src.Loops, x.newest); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
 		v.Sets = s.sets(q, x, snap)
 		x.revisions(v.Sets, snap)
@@ -33,18 +34,18 @@ func (s *Server) deployment(q *query) (*page, error) {
 	return s.deploymentPage(q, x, v), nil
 }
 
-func (s *Server) deploymentPage(q *query, x *subject, v views.Deployment) *page {
-	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v.Object)), body: views.DeploymentBody(v), data: v}
+func (s *Server) deploymentPage(q *page.Query, x *subject, v views.Deployment) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, titleOf(v.Object)), Body: views.DeploymentBody(v), Data: v}
 	s.objectFrame(q, p, x)
 	if v.Revision != "" {
-		p.frame.About = append(p.frame.About, views.Say("revision "+v.Revision))
+		p.Frame.About = append(p.Frame.About, views.Say("revision "+v.Revision))
 	}
 	if v.Strategy != "" {
-		p.frame.About = append(p.frame.About, views.Say(v.Strategy))
+		p.Frame.About = append(p.Frame.About, views.Say(v.Strategy))
 	}
-	p.frame.About = append(p.frame.About, views.Text{}.Link("story", storyHref(x)), views.Text{}.Link("what if", whatIfHref(x)))
-	p.frame.Keys = deploymentKeys
-	p.goLive(q, append(objectParts(v.Object), part{"f-syncs", views.SyncsPart(v.Object)}, part{"f-sets", views.SetsPart(v)})...)
+	p.Frame.About = append(p.Frame.About, views.Text{}.Link("story", storyHref(x)), views.Text{}.Link("what if", whatIfHref(x)))
+	p.Frame.Keys = page.DeploymentKeys
+	p.GoLive(q, append(objectParts(v.Object), page.Part{Id: "f-syncs", View: views.SyncsPart(v.Object)}, page.Part{Id: "f-sets", View: views.SetsPart(v)})...)
 	s.keepsUp(q, p, x)
 	return p
 }
@@ -64,16 +65,16 @@ func titleOf(v views.Object) string {
 
 // sets are the ReplicaSets that the newest sync saw, the newest revision first,
 // each with its own newest outcome.
-func (s *Server) sets(q *query, x *subject, snap *deployment.Snapshot) []views.Set {
+func (s *Server) sets(q *page.Query, x *subject, snap *deployment.Snapshot) []views.Set {
 	states := map[string]*telemetry.Trace{}
-	for _, t := range s.children(x.object) {
+	for _, t := range s.src.Children(x.object) {
 		states[t.Name] = t
 	}
 	list := make([]views.Set, 0, len(snap.ReplicaSets))
 	for i := range snap.ReplicaSets {
 		v := s.setOf(snap, &snap.ReplicaSets[i])
 		if own := states[snap.ReplicaSets[i].Name]; own != nil {
-			said := s.saidNow(own, q.now)
+			said := s.src.SaidNow(own, q.Now)
 			o, _ := words.OutcomeOf(said.Tone)
 			v.State = &views.Mark{Tone: o.View, Word: said.State}
 		}
@@ -109,7 +110,7 @@ func setsNote(sets []views.Set) string {
 // Event that was published until then.
 func (s *Server) deploymentShows(x *subject) views.Shows {
 	t := x.cursor
-	snap, err := facts.Deployment(s.loops, t)
+	snap, err := facts.Deployment(s.src.Loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -29,7 +31,7 @@ func subjectOf(t testing.TB, s *Server, path string) *subject {
 	t.Helper()
 	u := parsedURL(t, path)
 	parts := strings.Split(u.Path, "/")
-	x, err := s.subject(&query{ctx: t.Context(), url: u, args: u.Query(), object: telemetry.Object{Loop: loopAt(u.Path), Namespace: parts[2], Name: parts[3]}, now: s.opts.Now()})
+	x, err := s.subject(&page.Query{Ctx: t.Context(), URL: u, Args: u.Query(), Object: telemetry.Object{Loop: address.LoopAt(u.Path), Namespace: parts[2], Name: parts[3]}, Now: s.src.Opts.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestSideColumn(t *testing.T) {
 func TestChainHasEverySyncOnce(t *testing.T) {
 	w, _ := story(t)
 	s := w.server(nil)
-	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows) {
+	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows) {
 		seen := map[string]bool{}
 		x := subjectOf(t, s, "/deployments/shop/web?sync="+words.Digits(kept.Seq))
 		for _, step := range s.causeChainOf(x).Steps {
@@ -163,10 +165,10 @@ func TestBursts(t *testing.T) {
 func TestEverySyncIsListed(t *testing.T) {
 	w, base := story(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
-	kept := w.journal.Of(object, historyRows)
+	kept := w.journal.Of(object, source.HistoryRows)
 	s := w.server(nil)
 	var all views.Object
-	s.syncRows(&all, &query{ctx: t.Context(), args: url.Values{"all": {""}}, url: parsedURL(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
+	s.syncRows(&all, &page.Query{Ctx: t.Context(), Args: url.Values{"all": {""}}, URL: parsedURL(t, "/deployments/shop/web?all"), Path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
 	if n := rowsCount(all.Syncs); n != len(kept) || all.SyncsAll != nil {
 		t.Errorf("%d of %d syncs are listed", n, len(kept))
 	}
@@ -271,7 +273,7 @@ func TestOlderTimers(t *testing.T) {
 // sync under the cursor stands beside it.
 func TestPastSyncsSayWhatTheySaid(t *testing.T) {
 	w, base := story(t)
-	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
 		_, body := get(t, base, "/deployments/shop/web?sync="+words.Digits(x.Seq))
 		said := "Sentence at the time: " + x.Sentence.At(x.Ended)

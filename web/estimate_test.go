@@ -7,6 +7,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
 )
 
 // TestEstimatesAreShown: the page of a Deployment has one line for when its
@@ -16,7 +17,7 @@ func TestEstimatesAreShown(t *testing.T) {
 	w, base := story(t)
 	seen := map[string]bool{}
 	for _, row := range w.journal.Board().Rows("deployment") {
-		e := (&Server{loops: testLoops}).estimate(row.Trace)
+		e := (&Server{src: &source.Source{Loops: testLoops}}).src.Estimate(row.Trace)
 		code := "none"
 		if e != nil {
 			code = e.Code

@@ -8,6 +8,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 const (
@@ -36,16 +37,16 @@ type cachedWarnings struct {
 
 // evidenceOf is the newest warnings of the pods that keep an object. nil where there
 // are none to look at.
-func (s *Server) evidenceOf(q *query, t *telemetry.Trace) *views.Evidence {
+func (s *Server) evidenceOf(q *page.Query, t *telemetry.Trace) *views.Evidence {
 	var pods []string
 	for _, f := range t.Diagnosis.Findings {
 		pods = append(pods, f.Pods...)
 	}
-	if len(pods) == 0 || s.opts.Warnings == nil {
+	if len(pods) == 0 || s.src.Opts.Warnings == nil {
 		return nil
 	}
 	found, known := s.seen.last(t.Object)
-	if !q.live && (!known || q.now.Sub(found.at) > evidenceFor) {
+	if !q.Live && (!known || q.Now.Sub(found.at) > evidenceFor) {
 		found = s.readWarnings(q, t, pods[:min(len(pods), 3)])
 	} else if !known {
 		return nil
@@ -60,15 +61,15 @@ func (s *Server) evidenceOf(q *query, t *telemetry.Trace) *views.Evidence {
 	return v
 }
 
-func (s *Server) readWarnings(q *query, t *telemetry.Trace, pods []string) cachedWarnings {
-	found := cachedWarnings{at: q.now.UTC()}
+func (s *Server) readWarnings(q *page.Query, t *telemetry.Trace, pods []string) cachedWarnings {
+	found := cachedWarnings{at: q.Now.UTC()}
 	read := func() error { // Others draw while the API server is asked.
-		ctx, cancel := context.WithTimeout(q.ctx, askedWithin)
+		ctx, cancel := context.WithTimeout(q.Ctx, askedWithin)
 		defer cancel()
-		found.list, found.err = s.opts.Warnings(ctx, t.Namespace, pods)
-		return q.ctx.Err()
+		found.list, found.err = s.src.Opts.Warnings(ctx, t.Namespace, pods)
+		return q.Ctx.Err()
 	}
-	if err := q.slot.without(q.ctx, read); err != nil {
+	if err := q.Slot.Without(q.Ctx, read); err != nil {
 		return cachedWarnings{at: found.at, err: err} // The reader has left, which is no news of the pods.
 	}
 	s.seen.keep(t.Object, found)

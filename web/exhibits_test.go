@@ -16,6 +16,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -64,7 +65,7 @@ func pages(w *world) []exhibit {
 	sync := board.Rows("deployment")[0].Trace
 	controller := board.Rows("replicationcontroller")[0].Trace
 	stuck, _ := board.Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	older := w.journal.Of(stuck.Object, historyRows)[3]
+	older := w.journal.Of(stuck.Object, source.HistoryRows)[3]
 	list := []exhibit{
 		{id: "overview", title: "Deployments", path: "/deployments"},
 		{id: "overview-filter", title: "Deployments, filtered", path: "/deployments?q=is:waiting+-ns:kube-system"},
@@ -230,8 +231,8 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 			if err != nil {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}
-			for _, part := range p.parts[2:] { // The first two are the frame's.
-				parts[part.id] = append(parts[part.id], hung{row.Trace.Name, part.view})
+			for _, part := range p.Parts[2:] { // The first two are the frame's.
+				parts[part.Id] = append(parts[part.Id], hung{row.Trace.Name, part.View})
 			}
 		}
 		var ids []string

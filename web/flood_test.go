@@ -17,6 +17,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -56,7 +58,7 @@ func TestUnknownParametersShareADrawing(t *testing.T) {
 	s, h := w.serve(nil)
 	const readers = 64
 	for i := range readers {
-		conn := dial(t, h.URL, "", pageProtocol)
+		conn := dial(t, h.URL, "", page.PageProtocol)
 		if err := conn.WriteJSON(subscribe{Page: fmt.Sprintf("/deployments/shop/web?x=%d", i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +78,7 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 	s, h := w.serve(nil)
 	for _, path := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
 		"/deployments/shop/web/what-if.json", "/deployments/shop/web/syncs/7c41/1", "/deployments/shop/web/syncs/7c41/1/chain", "/metrics", "/export.jsonl"} {
-		conn := dial(t, h.URL, "", pageProtocol)
+		conn := dial(t, h.URL, "", page.PageProtocol)
 		if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
@@ -96,12 +98,12 @@ func TestSubscriptionFlood(t *testing.T) {
 	c := &counts{}
 	s, h := w.serve(func(o *Options) { o.Readers = c })
 	var built atomic.Int64
-	for pattern, p := range s.pages {
-		next := p.build
-		p.build = func(q *query) (*page, error) { built.Add(1); return next(q) }
-		s.pages[pattern] = p
+	for pattern, p := range s.pages.Routes {
+		next := p.Build
+		p.Build = func(q *page.Query) (*page.Page, error) { built.Add(1); return next(q) }
+		s.pages.Routes[pattern] = p
 	}
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	began := time.Now()
 	go func() {
 		for i := 0; ; i++ {
@@ -166,7 +168,7 @@ func TestHeldKey(t *testing.T) {
 	w := planWorld(t)
 	w.pump()
 	_, h := w.serve(nil)
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	tick := time.NewTicker(time.Second / 30)
 	defer tick.Stop()
 	const steps = 45
@@ -191,13 +193,13 @@ func TestHeldKey(t *testing.T) {
 }
 
 // keptBusy is a page that is drawn until nobody waits for it any more.
-func keptBusy(s *Server, begun, ended *atomic.Int64) builder {
-	return func(q *query) (*page, error) {
+func keptBusy(s *Server, begun, ended *atomic.Int64) page.Builder {
+	return func(q *page.Query) (*page.Page, error) {
 		begun.Add(1)
-		<-q.ctx.Done()
+		<-q.Ctx.Done()
 		ended.Add(1)
-		p := &page{status: http.StatusOK, frame: s.frame(q, "busy"), body: views.ProblemBody(views.Problem{})}
-		return p, q.ctx.Err()
+		p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "busy"), Body: views.ProblemBody(views.Problem{})}
+		return p, q.Ctx.Err()
 	}
 }
 
@@ -208,13 +210,13 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 	w.pump()
 	s, h := w.serve(nil)
 	var begun, ended atomic.Int64
-	p := s.pages["/deployments/{namespace}/{name}"]
-	p.build = keptBusy(s, &begun, &ended)
-	s.pages["/deployments/{namespace}/{name}"] = p
+	p := s.pages.Routes["/deployments/{namespace}/{name}"]
+	p.Build = keptBusy(s, &begun, &ended)
+	s.pages.Routes["/deployments/{namespace}/{name}"] = p
 	const readers = 32
 	conns := make([]*websocket.Conn, readers)
 	for i := range conns {
-		conns[i] = dial(t, h.URL, "", pageProtocol)
+		conns[i] = dial(t, h.URL, "", page.PageProtocol)
 		if err := conns[i].WriteJSON(subscribe{Page: "/deployments/shop/d-" + words.Digits(i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
@@ -264,24 +266,24 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 // TestManyPlansWait: plans that are asked for at once are made one after the other.
 func TestManyPlansWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}
+		s := &Server{simulations: semaphore.NewWeighted(1), pages: &page.Maker{Slots: slots.New(func() uint64 { return 0 })}}
 		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
 		answers := make(chan error)
 		const readers = 64
 		for range readers {
 			go func() {
-				q := &query{ctx: t.Context()}
+				q := &page.Query{Ctx: t.Context()}
 				var err error
-				if q.slot, err = s.slots.request(q.ctx); err != nil {
+				if q.Slot, err = s.pages.Slots.Request(q.Ctx); err != nil {
 					answers <- err
 					return
 				}
-				defer q.slot.release()
+				defer q.Slot.Release()
 				leave, err := s.simulate(q, x)
 				if err == nil {
 					for range 50 { // half a second, as long as a plan for some 500 pods takes
 						time.Sleep(10 * time.Millisecond)
-						err = errors.Join(err, q.slot.yield(q.ctx))
+						err = errors.Join(err, q.Slot.Yield(q.Ctx))
 					}
 					leave()
 				}

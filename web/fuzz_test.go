@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // FuzzSubscribe proves that a frame from a page is taken whole or refused with a
@@ -26,7 +28,7 @@ func FuzzSubscribe(f *testing.F) {
 		switch {
 		case err != nil && (sub != nil || !errors.As(err, &bad) || len(bad.Error()) > 100):
 			t.Fatalf("refused beside %v with %v, which is no reason to close with", sub, err)
-		case err == nil && (kind != websocket.TextMessage || !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*maxQuery || len(sub.Rows) > pageRows):
+		case err == nil && (kind != websocket.TextMessage || !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*page.MaxQuery || len(sub.Rows) > pageRows):
 			t.Fatalf("took %+v of kind %d", sub, kind)
 		}
 	})

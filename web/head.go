@@ -11,18 +11,19 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
 // head is the sentence of the newest sync.
-func (s *Server) head(q *query, x *subject) views.Head {
+func (s *Server) head(q *page.Query, x *subject) views.Head {
 	if !x.moment.IsZero() {
 		return s.headThen(q, x)
 	}
 	t := x.newest
-	cut := s.outage()
-	at, _ := cut.asOf(t, q.now)
-	sen := s.said(t, at)
+	cut := s.src.Outage()
+	at, _ := cut.AsOf(t, q.Now)
+	sen := s.src.Said(t, at)
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
 		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: sen.Verb, Past: words.Past(sen.Verb),
@@ -39,9 +40,9 @@ func (s *Server) head(q *query, x *subject) views.Head {
 	if !x.onList && !t.Gone {
 		h.Gone = true
 	}
-	h.Estimate = estimateView(s.estimate(t))
+	h.Estimate = estimateView(s.src.Estimate(t))
 	if x.onList {
-		cut.freeze(&h, t, q.now)
+		cut.Freeze(&h, t, q.Now)
 	}
 	return h
 }
@@ -57,9 +58,9 @@ func (x *subject) told() *telemetry.Trace {
 
 // headThen is the sentence as it was at a moment, with today's behind it. Nothing in
 // it moves on.
-func (s *Server) headThen(q *query, x *subject) views.Head {
+func (s *Server) headThen(q *page.Query, x *subject) views.Head {
 	t := x.cursor
-	sen := s.said(t, x.moment)
+	sen := s.src.Said(t, x.moment)
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(x.moment), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
 		Owner: x.object.Namespace + "/", Own: x.object.Name, Verb: words.Past(sen.Verb), Past: words.Past(sen.Verb),
@@ -67,9 +68,9 @@ func (s *Server) headThen(q *query, x *subject) views.Head {
 	if then := sen.Then.At(x.moment); then != "" {
 		h.Then = views.Say(then + ".")
 	}
-	today, at := s.saidThen(x.newest, q.now)
+	today, at := s.src.SaidThen(x.newest, q.Now)
 	now := views.Say("Now")
-	if at.Before(q.now) {
+	if at.Before(q.Now) {
 		now = views.Say("Last known, as of ").Clock(at)
 	}
 	h.Last = views.Say("As of ").Clock(x.moment).Plain(" UTC. ").Join(now).Plain(": ").Link(today.Subject()+" "+today.Verb+" "+today.State, address.Of(x.object)).Plain(".")
@@ -116,7 +117,7 @@ func estimateView(e *decision.Estimate) *views.Estimate {
 func (s *Server) keyNumbers(t *telemetry.Trace, tone views.Tone) []views.Number {
 	n := facts.NumbersOf(t)
 	var list []views.Number
-	for _, k := range s.loops.Of(t.Loop).Headlines {
+	for _, k := range s.src.Loops.Of(t.Loop).Headlines {
 		value, ok := n.Find(k.Fact)
 		if !ok {
 			continue
@@ -159,8 +160,8 @@ func (s *Server) heldViews(t *telemetry.Trace) []views.Held {
 	list := make([]views.Held, 0, len(facts.Held(t)))
 	for _, h := range facts.Held(t) {
 		v := heldView(h)
-		v.Reason = s.reasonHref(t.Loop, "held", h.Code)
-		v.Href = s.questionHref(t.Loop, h.Question)
+		v.Reason = s.src.ReasonHref(t.Loop, "held", h.Code)
+		v.Href = s.src.QuestionHref(t.Loop, h.Question)
 		list = append(list, v)
 	}
 	return list

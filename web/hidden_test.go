@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/telemetry/safetext"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 const hidden = "a\x1b[2J\u009b31m\u202eb\u200bc\u2028d\U000e0041e\x7f"
@@ -31,7 +32,7 @@ func TestNothingHiddenIsEchoed(t *testing.T) {
 	for _, c := range []struct {
 		protocol string
 		ask      *subscribe
-	}{{traceProtocol, nil}, {pageProtocol, &subscribe{Page: "/deployments" + q, Epoch: "7c41"}}} {
+	}{{traceProtocol, nil}, {page.PageProtocol, &subscribe{Page: "/deployments" + q, Epoch: "7c41"}}} {
 		said := message(t, h, c.protocol, c.ask)
 		if i := strings.IndexFunc(said, safetext.Hidden); i >= 0 || !strings.Contains(said, "31m") {
 			t.Errorf("%s says %.300q", c.protocol, said[max(0, i-40):])

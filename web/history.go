@@ -14,7 +14,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/answer"
 	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -87,23 +89,23 @@ func parseSearch(text string, now time.Time, known func(loop string) bool) (tele
 }
 
 // history is the search through the syncs that are kept.
-func (s *Server) history(q *query) (*page, error) {
+func (s *Server) history(q *page.Query) (*page.Page, error) {
 	v := views.History{}
-	v.Headline, v.Then = archiveHead(s.opts.Archive.State())
-	if s.opts.Recording != nil {
+	v.Headline, v.Then = archiveHead(s.src.Opts.Archive.State())
+	if s.src.Opts.Recording != nil {
 		v.Then = views.Say("This is everything that the recording has of that run.")
 	}
-	search, terms := parseSearch(q.args.Get("q"), q.now, s.known)
-	search.After = q.args.Get("after")
+	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.src.Known)
+	search.After = q.Args.Get("after")
 	v.Filter = searchView(terms)
-	ctx, cancel := context.WithTimeout(q.ctx, searchWithin)
+	ctx, cancel := context.WithTimeout(q.Ctx, searchWithin)
 	defer cancel()
-	found, err := s.opts.Archive.Search(ctx, search)
+	found, err := s.src.Opts.Archive.Search(ctx, search)
 	switch {
 	case errors.Is(err, telemetry.ErrBadQuery):
-		return nil, problem(http.StatusBadRequest, "bad-search", "Invalid search.", views.Text{}.Code(prose.Clip(err.Error(), 300))).link("All of the history", "/history")
+		return nil, answer.NewProblem(http.StatusBadRequest, "bad-search", "Invalid search.", views.Text{}.Code(prose.Clip(err.Error(), 300))).Link("All of the history", "/history")
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, problem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).link("All of the history", "/history")
+		return nil, answer.NewProblem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).Link("All of the history", "/history")
 	case err != nil:
 		return nil, fmt.Errorf("search the history: %w", err)
 	}
@@ -126,10 +128,10 @@ func (s *Server) history(q *query) (*page, error) {
 	return s.historyPage(q, v), nil
 }
 
-func (s *Server) historyPage(q *query, v views.History) *page {
-	p := &page{status: http.StatusOK, frame: s.frame(q, "History"), body: views.HistoryBody(v), data: v}
-	p.frame.Tab, p.frame.Twin, p.frame.Keys = "history", q.twinHref(), historyKeys
-	p.frame.Crumbs = []views.Link{{Text: "History"}}
+func (s *Server) historyPage(q *page.Query, v views.History) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "History"), Body: views.HistoryBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "history", q.TwinHref(), page.HistoryKeys
+	p.Frame.Crumbs = []views.Link{{Text: "History"}}
 	return p
 }
 
@@ -157,7 +159,7 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 
 func (s *Server) foundView(h telemetry.Hit) views.Found {
 	owner, own := words.Split(h.Name)
-	return views.Found{At: h.Started, Kind: s.kindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
+	return views.Found{At: h.Started, Kind: s.src.KindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
 		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
 }
 

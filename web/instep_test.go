@@ -25,7 +25,7 @@ func drawn(t *testing.T, s *Server, address string) *drawing {
 func TestReadersInStepShare(t *testing.T) {
 	s := planWorld(t).server(nil)
 	d := drawn(t, s, "/deployments")
-	now, rows := time.Now(), d.page.order[:1]
+	now, rows := time.Now(), d.page.Order[:1]
 	begin := func(same bool, rows []string) *readerState {
 		t.Helper()
 		has := readerRows{rows, len(rows)}
@@ -47,23 +47,23 @@ func TestReadersInStepShare(t *testing.T) {
 	next := func(d *drawing) *drawing {
 		again := *d
 		again.said, again.frags = &messages{}, slices.Clone(d.frags)
-		again.frags[1].sum++
+		again.frags[1].Sum++
 		return &again
 	}
 
 	none := begin(false, rows)
-	if begin(false, rows) != none || begin(true, rows) == none || begin(false, d.page.order) == none {
+	if begin(false, rows) != none || begin(true, rows) == none || begin(false, d.page.Order) == none {
 		t.Error("readers of the same rows begin alike, and others do not")
 	}
 	a := goOn(d, none, now)
 	if goOn(d, none, now.Add(time.Second)) != a {
 		t.Error("it is found out twice")
 	}
-	if want := len(d.frags) + len(rows); len(a.changed) != want || !slices.Equal(a.order, d.page.order) {
-		t.Errorf("%d fragments and the order %v, want %d and %v", len(a.changed), a.order, want, d.page.order)
+	if want := len(d.frags) + len(rows); len(a.changed) != want || !slices.Equal(a.order, d.page.Order) {
+		t.Errorf("%d fragments and the order %v, want %d and %v", len(a.changed), a.order, want, d.page.Order)
 	}
 	d = next(d)
-	if a = goOn(d, a.next, now); len(a.changed) != 1 || a.changed[0].id != "f-window" || a.order != nil || !a.again.IsZero() {
+	if a = goOn(d, a.next, now); len(a.changed) != 1 || a.changed[0].Id != "f-window" || a.order != nil || !a.again.IsZero() {
 		t.Errorf("the first change is %+v", a)
 	}
 	d = next(d)

@@ -14,6 +14,8 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -59,7 +61,7 @@ func (e *entry) filterValues() filter.Values {
 // of them. Nobody changes it.
 type list struct {
 	entries []*entry
-	keys    keyStates
+	keys    source.KeyStates
 }
 
 // listing is the newest list. It is brought up to date with what has changed
@@ -103,20 +105,20 @@ func (s *Server) rows(loop string) list {
 	l := s.lists.get(loop)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seq, now := s.journal.Last(), s.opts.Now()
+	seq, now := s.src.Journal.Last(), s.src.Opts.Now()
 	look := l.of == nil || now.Sub(l.looked) >= staleList || now.Before(l.looked)
 	if l.seq == seq && !look {
 		return l.list
 	}
 	keys := l.list.keys
 	if look {
-		keys, l.looked = s.keys(loop), now
+		keys, l.looked = s.src.Keys(loop), now
 	}
-	changed, ok := s.journal.Synced(loop, l.seq)
+	changed, ok := s.src.Journal.Synced(loop, l.seq)
 	if !ok || l.of == nil {
-		l.fill(s.journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, s.saidNow(r.Trace, now), keys) })
+		l.fill(s.src.Journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, s.src.SaidNow(r.Trace, now), keys) })
 	} else {
-		l.mark(changed, now, s.outage())
+		l.mark(changed, now, s.src.Outage())
 		if look {
 			l.markQueued(changed, keys)
 		}
@@ -139,9 +141,9 @@ func (l *listing) fill(rows []telemetry.Row, entryFor func(telemetry.Row) *entry
 }
 
 // mark adds the objects that the clock has changed.
-func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o outage) {
+func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o source.Outage) {
 	for _, e := range l.list.entries {
-		at, _ := o.asOf(e.Trace, now)
+		at, _ := o.AsOf(e.Trace, now)
 		if facts.Outdated(e.said, at) || now.Before(l.made) {
 			changed[e.Trace.Object] = true
 		}
@@ -149,16 +151,16 @@ func (l *listing) mark(changed map[telemetry.Object]bool, now time.Time, o outag
 }
 
 // markQueued adds those of whose keys the queue says something else.
-func (l *listing) markQueued(changed map[telemetry.Object]bool, keys keyStates) {
+func (l *listing) markQueued(changed map[telemetry.Object]bool, keys source.KeyStates) {
 	for _, e := range l.list.entries {
-		if e.queue != words.Queue(keys.of(e.key)) {
+		if e.queue != words.Queue(keys.Of(e.key)) {
 			changed[e.Trace.Object] = true
 		}
 	}
 }
 
 // amend puts the changed objects where they belong now.
-func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keyStates, now time.Time) {
+func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys source.KeyStates, now time.Time) {
 	if len(changed) == 0 {
 		return
 	}
@@ -173,11 +175,11 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys keySt
 				entries = slices.Delete(entries, i, i+1)
 			}
 		}
-		r, ok := s.journal.Board().Row(o)
+		r, ok := s.src.Journal.Board().Row(o)
 		if !ok {
 			continue
 		}
-		e := s.entryOf(r, s.saidNow(r.Trace, now), keys)
+		e := s.entryOf(r, s.src.SaidNow(r.Trace, now), keys)
 		if old != nil {
 			e.picture = old.picture
 		}
@@ -206,11 +208,11 @@ func (s *Server) entryByID(loop, id string) (*entry, bool) {
 	return e, ok
 }
 
-func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys keyStates) *entry {
+func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys source.KeyStates) *entry {
 	t := r.Trace
 	_, place := words.OutcomeOf(said.Tone)
 	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
-	e.queue = words.Queue(keys.of(e.key))
+	e.queue = words.Queue(keys.Of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
 			e.SinceTone = t.Sentence.ChangesAt
@@ -255,7 +257,7 @@ type keySign struct {
 // rowOf is an entry as a row, the one of before if it would be the same.
 func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
-	known, stale := s.outage().asOf(e.Trace, s.opts.Now())
+	known, stale := s.src.Outage().AsOf(e.Trace, s.src.Opts.Now())
 	if stale {
 		sign.asOf = known.UTC()
 	}
@@ -266,14 +268,14 @@ func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 		return known.row
 	}
 	r := &listRow{entry: e, key: *key, asOf: sign.asOf} // A copy: the queue's answer has many keys, which a row should not keep.
-	r.drawn.id, r.drawn.view = e.id, func() templ.Component { return views.OverviewRow(r.view()) }
+	r.drawn.Id, r.drawn.View = e.id, func() templ.Component { return views.OverviewRow(r.view()) }
 	e.drawn.Store(&drawnRow{key: sign, row: r})
 	return r
 }
 
 // listRow is an entry with what the queue said of it when it was drawn.
 type listRow struct {
-	drawn pageRow
+	drawn page.Row
 	entry *entry
 	key   telemetry.KeyState
 	asOf  time.Time // that it is known of, zero for now

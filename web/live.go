@@ -15,11 +15,9 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
 )
-
-// pageProtocol is the subprotocol of /live for pages, and names their JSON twins.
-// PROTOCOL.md describes it.
-const pageProtocol = "loopscope.page.v1"
 
 // traceProtocol is that for traces.
 const traceProtocol = "loopscope.trace.v1+json"
@@ -77,33 +75,33 @@ const (
 func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 	protocol, e := wanted(r)
 	if e != nil {
-		s.fail(w, r, true, e)
+		s.pages.Fail(w, r, true, e)
 		return
 	}
 	start, e := s.startOf(r)
 	if e != nil {
-		s.fail(w, r, true, e)
+		s.pages.Fail(w, r, true, e)
 		return
 	}
 	if !s.acquireConnection() {
 		w.Header().Set("Retry-After", "5")
-		s.fail(w, r, true, problem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
-			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.opts.MaxReaders)))
+		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
+			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.src.Opts.MaxReaders)))
 		return
 	}
 	defer s.releaseConnection()
-	up := websocket.Upgrader{HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
+	up := websocket.Upgrader{HandshakeTimeout: s.src.Opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
 		Subprotocols: []string{protocol}, CheckOrigin: s.guard.origin}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
-		s.opts.Logger.Debug("websocket not accepted", "err", err)
+		s.src.Opts.Logger.Debug("websocket not accepted", "err", err)
 		return
 	}
 	s.serveConn(conn, protocol, start)
 }
 
 func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position) {
-	s.opts.Readers.Opened()
+	s.src.Opts.Readers.Opened()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &reader{s: s, conn: conn, cancel: cancel, position: start}
 	s.enter(c)
@@ -122,21 +120,21 @@ func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position
 	reason := c.close(context.Cause(ctx))
 	_ = conn.Close() // ends the reader too
 	reading.Wait()
-	s.opts.Readers.Closed(reason)
+	s.src.Opts.Readers.Closed(reason)
 }
 
 // wanted is the subprotocol that was asked for.
-func wanted(r *http.Request) (string, *asked) {
+func wanted(r *http.Request) (string, *answer.Problem) {
 	if !websocket.IsWebSocketUpgrade(r) {
-		return "", problem(http.StatusUpgradeRequired, "no-websocket", "This is a websocket.",
-			views.Say("Connect with the subprotocol ").Code(traceProtocol).Plain(" to read traces; pages use ").Code(pageProtocol).Plain("."))
+		return "", answer.NewProblem(http.StatusUpgradeRequired, "no-websocket", "This is a websocket.",
+			views.Say("Connect with the subprotocol ").Code(traceProtocol).Plain(" to read traces; pages use ").Code(page.PageProtocol).Plain("."))
 	}
 	for _, p := range websocket.Subprotocols(r) {
-		if p == pageProtocol || p == traceProtocol {
+		if p == page.PageProtocol || p == traceProtocol {
 			return p, nil
 		}
 	}
-	return "", problem(http.StatusBadRequest, "unknown-subprotocol", "No known subprotocol was asked for.",
+	return "", answer.NewProblem(http.StatusBadRequest, "unknown-subprotocol", "No known subprotocol was asked for.",
 		views.Say("Send Sec-WebSocket-Protocol: ").Code(traceProtocol).Plain("."))
 }
 
@@ -148,23 +146,23 @@ type position struct {
 
 // startOf reads after and epoch. A number of another epoch means nothing here,
 // so such a reader begins with the first trace of this one, and is told.
-func (s *Server) startOf(r *http.Request) (position, *asked) {
+func (s *Server) startOf(r *http.Request) (position, *answer.Problem) {
 	args := r.URL.Query()
 	text, epoch := args.Get("after"), args.Get("epoch")
-	if epoch != "" && epoch != s.journal.Epoch() {
+	if epoch != "" && epoch != s.src.Journal.Epoch() {
 		return position{restarted: true}, nil
 	}
 	if text == "" {
-		return position{after: s.journal.Last()}, nil
+		return position{after: s.src.Journal.Last()}, nil
 	}
-	after, err := number(text)
+	after, err := page.Number(text)
 	if err != nil && text != "0" {
-		return position{}, problem(http.StatusBadRequest, "bad-after", "after is not the number of a trace.",
+		return position{}, answer.NewProblem(http.StatusBadRequest, "bad-after", "after is not the number of a trace.",
 			views.Say("Give the seq of the last trace you have, or 0 for all that are kept."))
 	}
-	if after > s.journal.Last() {
-		return position{}, problem(http.StatusBadRequest, "ahead", "after is ahead of the newest trace.",
-			views.Sayf("The newest is %d. A number of another run needs its epoch beside it.", s.journal.Last()))
+	if after > s.src.Journal.Last() {
+		return position{}, answer.NewProblem(http.StatusBadRequest, "ahead", "after is ahead of the newest trace.",
+			views.Sayf("The newest is %d. A number of another run needs its epoch beside it.", s.src.Journal.Last()))
 	}
 	return position{after: after}, nil
 }
@@ -241,7 +239,7 @@ func (c *reader) bound() {
 }
 
 // alive gives the client time for the next sign of life.
-func (c *reader) alive() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.opts.SilentAfter)) }
+func (c *reader) alive() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.src.Opts.SilentAfter)) }
 
 // count makes pings and pongs, which gorilla answers by itself, count as messages do.
 func (c *reader) count(allow func() error) {
@@ -336,32 +334,32 @@ func (c *reader) wait(ctx context.Context, due time.Time) (batch []*telemetry.Tr
 	if !waiting {
 		return nil, 0, nil
 	}
-	batch, missed, err = c.s.journal.Next(until, c.after)
+	batch, missed, err = c.s.src.Journal.Next(until, c.after)
 	switch {
 	case ctx.Err() != nil:
 		return nil, 0, context.Cause(ctx)
 	case until.Err() != nil && err != nil:
 		return nil, 0, nil
 	case errors.Is(err, telemetry.ErrAhead):
-		c.after = c.s.journal.Last()
+		c.after = c.s.src.Journal.Last()
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, err
 	}
 	c.after = batch[len(batch)-1].Seq
 	if missed > 0 {
-		c.s.opts.Readers.Missed(missed)
+		c.s.src.Opts.Readers.Missed(missed)
 	}
 	return batch, missed, nil
 }
 
 func (c *reader) write(message []byte) error {
-	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.opts.WriteTimeout))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.src.Opts.WriteTimeout))
 	return writeError(c.conn.WriteMessage(websocket.TextMessage, message))
 }
 
 func (c *reader) ping() error {
-	return writeError(c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.s.opts.WriteTimeout)))
+	return writeError(c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.s.src.Opts.WriteTimeout)))
 }
 
 func writeError(err error) error {
@@ -393,7 +391,7 @@ func (c *reader) close(cause error) string {
 	case errors.Is(cause, errStopping), errors.Is(cause, telemetry.ErrEnded):
 		code, text, reason = websocket.CloseGoingAway, errStopping.Error(), closedShutdown
 	default:
-		c.s.opts.Logger.Error("live page", "err", cause)
+		c.s.src.Opts.Logger.Error("live page", "err", cause)
 	}
 	_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
 	return reason

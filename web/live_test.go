@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // counts is ReaderMetrics for tests.
@@ -152,12 +153,12 @@ func TestLiveRefusals(t *testing.T) {
 		name, query, protocol, origin string
 		status                        int
 	}{
-		{"foreign origin", "", pageProtocol, "https://evil.example", 403},
+		{"foreign origin", "", page.PageProtocol, "https://evil.example", 403},
 		{"no subprotocol", "", "", "", 400},
 		{"unknown subprotocol", "", "chat", "", 400},
 		{"after is no number", "?after=x", traceProtocol, "", 400},
 		{"after is ahead", "?after=77", traceProtocol, "", 400},
-		{"own origin", "", pageProtocol, h.URL, 101},
+		{"own origin", "", page.PageProtocol, h.URL, 101},
 	}
 	for _, x := range cases {
 		d := websocket.Dialer{}
@@ -228,7 +229,7 @@ func TestBadFrames(t *testing.T) {
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
 			before := c.was(x.reason)
-			conn := dial(t, h.URL, "", pageProtocol)
+			conn := dial(t, h.URL, "", page.PageProtocol)
 			if err := conn.WriteMessage(x.kind, []byte(x.data)); err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // watchedPages are the pages that are being watched. Each is drawn by one goroutine
@@ -56,7 +58,7 @@ func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *wa
 	if len(d.m) == 0 {
 		following, stop := context.WithCancel(context.WithoutCancel(ctx))
 		d.stop = stop
-		d.seq.Store(s.journal.Last())
+		d.seq.Store(s.src.Journal.Last())
 		go s.follow(following, d.seq.Load())
 	}
 	x := d.m[to.address]
@@ -95,7 +97,7 @@ func (x *watchedPage) leave(told chan<- struct{}) {
 func (s *Server) follow(ctx context.Context, after uint64) {
 	d := &s.draws
 	for {
-		batch, missed, err := s.journal.Next(ctx, after)
+		batch, missed, err := s.src.Journal.Next(ctx, after)
 		if err != nil {
 			if ctx.Err() == nil {
 				d.over.Store(true)
@@ -220,7 +222,7 @@ func (x *watchedPage) wait(now time.Time) time.Duration {
 // locked.
 func (x *watchedPage) stale(now time.Time) bool {
 	d := x.drawing
-	return d == nil || x.dirty.Load() > d.seq || !d.changesAt.IsZero() && !now.Before(d.changesAt) || !d.down.Equal(x.s.outage().Began)
+	return d == nil || x.dirty.Load() > d.seq || !d.changesAt.IsZero() && !now.Before(d.changesAt) || !d.down.Equal(x.s.src.Outage().Began)
 }
 
 func (x *watchedPage) touched() bool {
@@ -235,7 +237,7 @@ func (x *watchedPage) rest() time.Duration {
 	if x.err != nil {
 		return lookEvery
 	}
-	if x.drawing != nil && x.drawing.page.lost != nil {
+	if x.drawing != nil && x.drawing.page.Lost != nil {
 		return max(listEvery-time.Duration(len(x.s.connections))*sendTimePerReader, listLeast, listRest*x.took)
 	}
 	return max(drawEvery, 5*x.took)
@@ -243,7 +245,7 @@ func (x *watchedPage) rest() time.Duration {
 
 // every is how often the page is drawn without a trace. x is locked.
 func (x *watchedPage) every() time.Duration {
-	if x.drawing != nil && x.drawing.page.touches != nil && x.drawing.page.lost == nil {
+	if x.drawing != nil && x.drawing.page.Touches != nil && x.drawing.page.Lost == nil {
 		return calmEvery
 	}
 	return lookEvery
@@ -251,22 +253,22 @@ func (x *watchedPage) every() time.Duration {
 
 // draw makes a new drawing. x is not locked meanwhile: readers come and go.
 func (x *watchedPage) draw(ctx context.Context) {
-	place, err := x.s.slots.watch(ctx)
+	place, err := x.s.pages.Slots.Watch(ctx)
 	if err != nil {
 		return // Nobody watches any more.
 	}
-	defer place.release()
-	now, seq, down := time.Now(), x.s.journal.Last(), x.s.outage().Began
+	defer place.Release()
+	now, seq, down := time.Now(), x.s.src.Journal.Last(), x.s.src.Outage().Began
 	d, err := x.s.drawNow(ctx, x.target)
 	if ctx.Err() != nil {
 		return
 	}
 	if d != nil {
 		d.seq, d.down = seq, down
-		if turns := d.page.changesAt; !turns.IsZero() {
-			d.changesAt = now.Add(max(time.Millisecond, turns.Sub(x.s.opts.Now())))
+		if turns := d.page.ChangesAt; !turns.IsZero() {
+			d.changesAt = now.Add(max(time.Millisecond, turns.Sub(x.s.src.Opts.Now())))
 		}
-		x.touches.Store(&d.page.touches)
+		x.touches.Store(&d.page.Touches)
 	} else {
 		x.touches.Store(nil)
 	}
@@ -287,7 +289,7 @@ func (x *watchedPage) reframe(ctx context.Context) {
 	}
 	again := *x.drawing
 	again.said = &messages{}
-	again.frags = append(append([]fragment(nil), parts...), x.drawing.frags[len(frameParts):]...)
+	again.frags = append(append([]page.Fragment(nil), parts...), x.drawing.frags[len(frameParts):]...)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drawing = &again
@@ -313,7 +315,7 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 	if err != nil {
 		return nil, err
 	}
-	frags, err := p.draw(ctx)
+	frags, err := p.Draw(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -323,9 +325,9 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 }
 
 // pageAt is the page as it is now.
-func (s *Server) pageAt(ctx context.Context, to *target) (*page, error) {
-	q := s.query(ctx, to.url, to.route, false)
-	q.live = true
+func (s *Server) pageAt(ctx context.Context, to *target) (*page.Page, error) {
+	q := s.pages.NewQuery(ctx, to.url, to.route, false)
+	q.Live = true
 	return to.build(q)
 }
 
@@ -334,13 +336,13 @@ type target struct {
 	address string
 	url     *url.URL
 	route   *chi.Context
-	build   builder
+	build   page.Builder
 }
 
 // find is the target of an address, which the page itself sent.
 func (s *Server) find(path string) (*target, error) {
 	u, err := url.Parse(path)
-	if err != nil || u.Host != "" || len(u.RawQuery) > maxQuery {
+	if err != nil || u.Host != "" || len(u.RawQuery) > page.MaxQuery {
 		return nil, malformed{"page must be a path of the console"}
 	}
 	u = &url.URL{Path: u.Path, RawQuery: u.RawQuery} // Each page is spelled in one way.
@@ -348,13 +350,13 @@ func (s *Server) find(path string) (*target, error) {
 	if !s.handler.Match(route, http.MethodGet, u.EscapedPath()) {
 		return nil, malformed{"there is no such page"}
 	}
-	page := s.pages[route.RoutePattern()]
-	if route.URLParam("objects") != "" && !s.foreign(loopAt(u.Path)) {
+	page := s.pages.Routes[route.RoutePattern()]
+	if route.URLParam("objects") != "" && !s.src.Foreign(address.LoopAt(u.Path)) {
 		return nil, malformed{"there is no such page"}
 	}
-	if !page.live {
+	if !page.Live {
 		return nil, malformed{"that page is not live"}
 	}
-	u.RawQuery = page.known(u.Query()).Encode()
-	return &target{u.String(), u, route, page.build}, nil
+	u.RawQuery = page.Known(u.Query()).Encode()
+	return &target{u.String(), u, route, page.Build}, nil
 }

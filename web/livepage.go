@@ -10,6 +10,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // update is a message to a page.
@@ -17,8 +19,8 @@ type update struct {
 	Seq   uint64 `json:"seq"`
 	Epoch string `json:"epoch"`
 	// Now is the server's time in Unix milliseconds, for countdowns.
-	Now   int64  `json:"now"`
-	Frags []frag `json:"frags,omitempty"`
+	Now   int64       `json:"now"`
+	Frags []page.Swap `json:"frags,omitempty"`
 	// Missed counts traces that came while the page fell behind and are kept no
 	// longer; From is the first number after them.
 	Missed uint64 `json:"missed,omitempty"`
@@ -28,11 +30,6 @@ type update struct {
 	Order []string `json:"order,omitempty"`
 	// Gone says that the page cannot be drawn any more, and why.
 	Gone string `json:"gone,omitempty"`
-}
-
-type frag struct {
-	ID   string `json:"id"`
-	HTML string `json:"html"`
 }
 
 // watch is a page that one reader looks at.
@@ -151,30 +148,30 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told cha
 		old.shared.leave(told)
 	}
 	c.after = sub.After
-	if w.restarted = sub.Epoch != c.s.journal.Epoch(); w.restarted || c.after > c.s.journal.Last() {
-		c.after = c.s.journal.Last()
+	if w.restarted = sub.Epoch != c.s.src.Journal.Epoch(); w.restarted || c.after > c.s.src.Journal.Last() {
+		c.after = c.s.src.Journal.Last()
 	}
 	return w, c.catchUp(ctx, w)
 }
 
 // catchUp counts what came and went while the reader was away.
 func (c *reader) catchUp(ctx context.Context, w *watch) error {
-	last := c.s.journal.Last()
+	last := c.s.src.Journal.Last()
 	if c.after >= last {
 		return nil
 	}
-	place, err := c.s.slots.watch(ctx)
+	place, err := c.s.pages.Slots.Watch(ctx)
 	if err != nil {
 		return context.Cause(ctx)
 	}
-	_, missed, err := c.s.journal.Next(ctx, c.after)
-	place.release()
+	_, missed, err := c.s.src.Journal.Next(ctx, c.after)
+	place.Release()
 	if err != nil {
 		return err
 	}
 	c.after = last
 	if w.missed += missed; missed > 0 {
-		c.s.opts.Readers.Missed(missed)
+		c.s.src.Opts.Readers.Missed(missed)
 	}
 	return nil
 }
@@ -210,7 +207,7 @@ func (c *reader) follow(ctx context.Context, w *watch) (sent bool, err error) {
 func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 	same := false
 	if w.had != "" && !w.restarted {
-		digest, err := d.page.digest(ctx, d.frags)
+		digest, err := d.page.Digest(ctx, d.frags)
 		if err != nil {
 			return err
 		}
@@ -229,7 +226,7 @@ func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 
 // cannot tells the page that it cannot be drawn any more. It is tried again.
 func (c *reader) cannot(w *watch, err error) error {
-	var e *asked
+	var e *answer.Problem
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -262,7 +259,7 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 }
 
 // send completes a message and writes it.
-func (c *reader) send(m update, frags []fragment) error {
+func (c *reader) send(m update, frags []page.Fragment) error {
 	raw, err := c.complete(m, frags)
 	if err != nil {
 		return err
@@ -271,28 +268,28 @@ func (c *reader) send(m update, frags []fragment) error {
 }
 
 // sendShared writes a message that other readers of the drawing may have got, too.
-func (c *reader) sendShared(m update, frags []fragment, said *messages) error {
+func (c *reader) sendShared(m update, frags []page.Fragment, said *messages) error {
 	m.Seq = max(m.Seq, c.after)
-	sum := newDigest()
+	sum := page.NewDigest()
 	maphash.WriteComparable(&sum, m.Seq)
 	for _, id := range m.Order {
 		maphash.WriteComparable(&sum, id)
 	}
 	for i := range frags {
-		maphash.WriteComparable(&sum, frags[i].sum)
+		maphash.WriteComparable(&sum, frags[i].Sum)
 	}
 	p, err := said.of(sum.Sum64(), func() ([]byte, error) { return c.complete(m, frags) })
 	if err != nil {
 		return err
 	}
-	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.opts.WriteTimeout))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.src.Opts.WriteTimeout))
 	return writeError(c.conn.WritePreparedMessage(p))
 }
 
 // complete is a message as it is sent, with fragments that are encoded already.
-func (c *reader) complete(m update, frags []fragment) ([]byte, error) {
-	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.journal.Epoch(), c.s.opts.Now().UnixMilli()
-	head, err := marshal(m)
+func (c *reader) complete(m update, frags []page.Fragment) ([]byte, error) {
+	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.src.Journal.Epoch(), c.s.src.Opts.Now().UnixMilli()
+	head, err := answer.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode update: %w", err)
 	}
@@ -301,14 +298,14 @@ func (c *reader) complete(m update, frags []fragment) ([]byte, error) {
 	}
 	size := len(head) + 16
 	for _, f := range frags {
-		size += len(f.wire) + 1
+		size += len(f.Wire) + 1
 	}
 	raw := append(append(make([]byte, 0, size), head[:len(head)-1]...), `,"frags":[`...)
 	for i, f := range frags {
 		if i > 0 {
 			raw = append(raw, ',')
 		}
-		raw = append(raw, f.wire...)
+		raw = append(raw, f.Wire...)
 	}
 	return append(raw, "]}"...), nil
 }

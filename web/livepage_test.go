@@ -10,13 +10,15 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
 // look subscribes to a page as a browser does that has nothing yet.
 func look(t testing.TB, base, path string, rows ...string) *websocket.Conn {
 	t.Helper()
-	conn := dial(t, base, "", pageProtocol)
+	conn := dial(t, base, "", page.PageProtocol)
 	if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41", Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func TestPageStream(t *testing.T) {
 	t.Run("an equal page is not sent again", func(t *testing.T) {
 		_, body := get(t, h.URL, "/deployments/shop/web")
 		version := attr(parse(t, body).all("body")[0], "data-v")
-		again := dial(t, h.URL, "", pageProtocol)
+		again := dial(t, h.URL, "", page.PageProtocol)
 		if err := again.WriteJSON(subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: w.journal.Last(), V: version}); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +81,7 @@ func TestPageStream(t *testing.T) {
 		}
 	})
 	t.Run("a pinned sync stays", func(t *testing.T) {
-		first := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)[0]
+		first := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)[0]
 		if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + words.Digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +106,7 @@ func TestPageStreamRestart(t *testing.T) {
 	w.pump()
 	w.journal.Record(plain("shop", "web"))
 	_, h := w.serve(nil)
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: "dead", After: 4711}); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func TestPageStreamGap(t *testing.T) {
 	for range 40 {
 		w.journal.Record(plain("shop", "web"))
 	}
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestOverviewStreamOfAnOldPage(t *testing.T) {
 	bad.Sentence = decision.Sentence{Namespace: "shop", Object: "b", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("everything is wrong")}
 	w.journal.Record(bad)
 	rows := []string{rowID(a.Object), rowID(b.Object)}
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}

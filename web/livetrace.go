@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/answer"
 )
 
 // The messages of loopscope.trace.v1+json: each is an object with one key.
@@ -37,9 +38,9 @@ type (
 
 // sendTraces sends every trace from the reader's position on, one message each.
 func (c *reader) sendTraces(ctx context.Context) error {
-	j := c.s.journal
+	j := c.s.src.Journal
 	if err := c.encode(helloMessage{hello{API: traceProtocol, Epoch: j.Epoch(), Last: j.Last(), After: c.after,
-		Restarted: c.restarted, Cluster: c.s.opts.Cluster, Version: c.s.opts.Version}}); err != nil {
+		Restarted: c.restarted, Cluster: c.s.src.Opts.Cluster, Version: c.s.src.Opts.Version}}); err != nil {
 		return err
 	}
 	ping := time.Now().Add(pingEvery)
@@ -68,19 +69,19 @@ func (c *reader) sendTraces(ctx context.Context) error {
 // nextTraces are the messages of the traces that follow. Those of the past, which
 // nobody else may have asked for, are unpacked and encoded in a slot.
 func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]byte, err error) {
-	if c.s.journal.Last() > c.after+uint64(len(c.s.encoded.raw)) {
-		place, err := c.s.slots.watch(ctx)
+	if c.s.src.Journal.Last() > c.after+uint64(len(c.s.encoded.raw)) {
+		place, err := c.s.pages.Slots.Watch(ctx)
 		if err != nil {
 			return nil, context.Cause(ctx)
 		}
-		defer place.release()
+		defer place.Release()
 	}
 	batch, missed, err := c.wait(ctx, due)
 	if err != nil {
 		return nil, err
 	}
 	if missed > 0 {
-		raw, err := marshal(gapMessage{gap{missed, batch[0].Seq}})
+		raw, err := answer.Marshal(gapMessage{gap{missed, batch[0].Seq}})
 		if err != nil {
 			return nil, fmt.Errorf("encode gap: %w", err)
 		}
@@ -97,7 +98,7 @@ func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]by
 }
 
 func (c *reader) encode(v any) error {
-	raw, err := marshal(v)
+	raw, err := answer.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
@@ -121,7 +122,7 @@ func (e *encoded) of(t *telemetry.Trace) ([]byte, error) {
 	if slot.seq == t.Seq {
 		return slot.bytes, nil
 	}
-	raw, err := marshal(struct {
+	raw, err := answer.Marshal(struct {
 		Trace *telemetry.Trace `json:"trace"`
 	}{t})
 	if err != nil {

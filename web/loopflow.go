@@ -22,7 +22,7 @@ func (s *Server) countedFlow(loop string, g decision.Graph, v views.Decisions) v
 		}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "loop", Title: "The " + s.kindOf(loop) + " loop as a diagram",
+		Name: "loop", Title: "The " + s.src.KindOf(loop) + " loop as a diagram",
 		Desc: prose.Count(len(questions), "question") + " from top to bottom, branches to the right of them. The list below it has the same questions, answers, numbers and links.",
 		Question: func(q decision.Question) flow.Note {
 			n := questions[q.ID].Asked
@@ -39,14 +39,14 @@ func (s *Server) countedFlow(loop string, g decision.Graph, v views.Decisions) v
 // nothing has none.
 func (s *Server) wayOf(t *telemetry.Trace) views.Flow {
 	hops := decision.Hops(t.Rounds, t.Report)
-	g := s.catalogue(t.Loop).Graph()
+	g := s.src.Catalogue(t.Loop).Graph()
 	if len(hops) == 0 || len(g.Edges) == 0 {
 		return views.Flow{}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "way", Title: "The path of sync " + words.Digits(t.Seq) + " through the " + s.kindOf(t.Loop) + " loop",
+		Name: "way", Title: "The path of sync " + words.Digits(t.Seq) + " through the " + s.src.KindOf(t.Loop) + " loop",
 		Desc: "The questions that it was asked, and the answers, stand under Path and Report above.", Hops: hops,
-		Question: func(q decision.Question) flow.Note { return flow.Note{Href: s.questionHref(t.Loop, q.ID)} },
+		Question: func(q decision.Question) flow.Note { return flow.Note{Href: s.src.QuestionHref(t.Loop, q.ID)} },
 		Answer: func(q decision.Question, a decision.Answer) flow.Note {
 			return flow.Note{Href: address.Asked(t.Loop, q.ID, a.Is)}
 		},

@@ -23,7 +23,7 @@ func TestLoopIsDrawn(t *testing.T) {
 	w.pump()
 	tally := tallied(t, w)
 	s, h := w.serve(func(o *Options) { o.Tally = tally })
-	for _, c := range catalogues(s.loops) {
+	for _, c := range catalogues(s.src.Loops) {
 		_, body := get(t, h.URL, "/decisions/"+c.Loop)
 		d := parse(t, body)
 		d.sound()
@@ -130,7 +130,7 @@ func askedBy(x *telemetry.Trace) []string {
 func TestDecisionsSayWhereAnswersLead(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s, h := w.serve(nil)
-	for _, c := range catalogues(s.loops) {
+	for _, c := range catalogues(s.src.Loops) {
 		var twin decisionsTwin
 		_, raw := get(t, h.URL, path.Join("/decisions", c.Loop+".json"))
 		if err := json.Unmarshal([]byte(raw), &twin); err != nil {
@@ -157,7 +157,7 @@ func TestDecisionsAreLive(t *testing.T) {
 	d := drawn(t, s, "/decisions/replicaset")
 	var ids []string
 	for _, f := range d.frags {
-		ids = append(ids, f.id)
+		ids = append(ids, f.Id)
 	}
 	for _, want := range []string{"f-then", "f-flow", "f-asks-0"} {
 		if !slices.Contains(ids, want) {

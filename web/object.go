@@ -10,22 +10,19 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
-	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// historyRows is how many kept syncs of an object a page looks at.
-const historyRows = 400
-
 // objectView is what the pages of both kinds share.
-func (s *Server) objectView(q *query, x *subject) views.Object {
-	v := views.Object{Kind: s.kindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
+func (s *Server) objectView(q *page.Query, x *subject) views.Object {
+	v := views.Object{Kind: s.src.KindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
 		Head: s.head(q, x), Held: s.heldViews(x.told()), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
-	next := x.looksNow(q.now)
+	next := x.looksNow(q.Now)
 	if x.moment.IsZero() {
 		v.Head.Last = s.lastLine(x.newest, next)
 		v.Findings, v.Evidence = findingsOf(x.newest), s.evidenceOf(q, x.newest)
-		s.outage().freezeFindings(v.Held, v.Findings)
+		s.src.Outage().FreezeFindings(v.Held, v.Findings)
 	}
 	if x.cursor == x.newest {
 		v.Sync.Next = next
@@ -57,7 +54,7 @@ func (s *Server) stepper(x *subject) views.Stepper {
 	if at > 0 {
 		v.Prev, v.First = x.stepTo(x.kept[at-1]), x.stepTo(x.kept[0])
 	}
-	if folded := s.journal.Folded(x.object); folded > 0 {
+	if folded := s.src.Journal.Folded(x.object); folded > 0 {
 		v.Gap = prose.Count(folded, "uneventful sync") + prose.Plural(folded, " is", " are") + " only counted"
 	}
 	if at+1 < len(x.kept) {
@@ -140,10 +137,4 @@ func conditionLines(list []decision.Condition) []views.Line {
 		lines = append(lines, views.Line{Label: c.Type, Text: text})
 	}
 	return lines
-}
-
-// crumbs lead from the list to an object.
-func (s *Server) crumbs(o telemetry.Object) []views.Link {
-	list := s.listOf(o.Loop)
-	return []views.Link{listLink(list), {Text: o.Namespace, Href: filter.Href(list.Name, []filter.Term{{Text: "ns:" + o.Namespace}})}, {Text: o.Name}}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 )
 
@@ -213,14 +215,14 @@ func TestOutageRedraws(t *testing.T) {
 		if x.hasAsOf() != is {
 			t.Errorf("with an outage %v the page is of before: %v", is, x.hasAsOf())
 		}
-		if row := s.rowOf(entry, keyStates(nil).of("")).view(); (row.AsOf != nil) != is {
+		if row := s.rowOf(entry, source.KeyStates(nil).Of("")).view(); (row.AsOf != nil) != is {
 			t.Errorf("with an outage %v the row is of %v", is, row.AsOf)
 		}
 	}
 }
 
 func (x *watchedPage) hasAsOf() bool {
-	return x.drawing != nil && slices.ContainsFunc(x.drawing.frags, func(f fragment) bool { return strings.Contains(string(f.wire), `id=\"as-of\"`) })
+	return x.drawing != nil && slices.ContainsFunc(x.drawing.frags, func(f page.Fragment) bool { return strings.Contains(string(f.Wire), `id=\"as-of\"`) })
 }
 
 // TestNoticeOfAnOutage says what is lacking, and what is due when it is back.
@@ -344,15 +346,15 @@ func TestNoticeOfAWatcher(t *testing.T) {
 
 // TestPicturesStopInAnOutage where the API server served last, or at the newest sync after that.
 func TestPicturesStopInAnOutage(t *testing.T) {
-	cut := outage{telemetry.Outage{Began: wentDown}, true}
+	cut := source.Outage{Outage: telemetry.Outage{Began: wentDown}, On: true}
 	before, after := []timeline.Point{{At: wentDown.Add(-time.Minute)}}, []timeline.Point{{At: wentDown.Add(time.Minute)}}
 	for _, c := range []struct {
 		name      string
-		of        outage
+		of        source.Outage
 		points    []timeline.Point
 		now, want time.Time
 	}{
-		{"no outage", outage{}, before, storyNow, storyNow},
+		{"no outage", source.Outage{}, before, storyNow, storyNow},
 		{"nothing since", cut, before, storyNow, wentDown},
 		{"a sync since", cut, after, storyNow, wentDown.Add(time.Minute)},
 		{"over before", cut, before, wentDown.Add(-time.Second), wentDown.Add(-time.Second)},

@@ -15,36 +15,16 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/answer"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
 // pageRows is how many rows one page of the list has.
 const pageRows = 100
-
-// keyStates is what a queue holds, by key.
-type keyStates map[string]*telemetry.KeyState
-
-// idleKey is the state of a key that no queue holds. Nobody changes it.
-var idleKey telemetry.KeyState
-
-// of is the state of a key, the zero one where the queue does not hold it.
-func (m keyStates) of(key string) *telemetry.KeyState {
-	if k := m[key]; k != nil {
-		return k
-	}
-	return &idleKey
-}
-
-func (s *Server) keys(loop string) keyStates {
-	queue := s.opts.Queue(loop)
-	keys := make(keyStates, len(queue.Keys))
-	for i := range queue.Keys {
-		keys[queue.Keys[i].Key] = &queue.Keys[i]
-	}
-	return keys
-}
 
 // rowID is the id of a row on the page. Names of objects may be long.
 func rowID(o telemetry.Object) string {
@@ -91,25 +71,25 @@ func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
 }
 
 // overview is the page of all objects of a loop, attention first.
-func (s *Server) overview(q *query) (*page, error) {
-	l := s.loops.Of(q.object.Loop)
-	if !s.known(l.Name) {
-		return s.notFound(q)
+func (s *Server) overview(q *page.Query) (*page.Page, error) {
+	l := s.src.Loops.Of(q.Object.Loop)
+	if !s.src.Known(l.Name) {
+		return s.pages.NotFound(q)
 	}
 	known := s.rows(l.Name)
 	all := known.entries
-	terms := filter.Parse(q.args.Get("q"))
+	terms := filter.Parse(q.Args.Get("q"))
 	matching := matchingOf(all, terms)
-	shown, next, from, err := cut(l.Name, matching, q.args.Get("after"))
+	shown, next, from, err := cut(l.Name, matching, q.Args.Get("after"))
 	if err != nil {
 		return nil, err
 	}
 	v := views.Overview{Kind: l.Kind, Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
-	if o := s.outage(); o.on {
-		v.AsOf = o.ofThen("As of", o.Began)
+	if o := s.src.Outage(); o.On {
+		v.AsOf = o.OfThen("As of", o.Began)
 	}
 	rows := s.rowsOf(shown, known.keys)
-	if !q.live {
+	if !q.Live {
 		v.Groups = groupsOf(shown, matching, rows)
 	}
 	if len(matching) > 0 && (next != "" || from > 0) {
@@ -124,46 +104,38 @@ func (s *Server) overview(q *query) (*page, error) {
 	return s.overviewPage(q, l, v, shown, rows), nil
 }
 
-func (s *Server) overviewPage(q *query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page {
-	p := &page{status: http.StatusOK, frame: s.frame(q, v.Headline), body: views.OverviewBody(v), data: v}
-	p.frame.Tab = decision.PathOf(l.Name)
-	p.frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
-	p.frame.Twin, p.frame.Keys = q.twinHref(), overviewKeys
-	p.rows, p.order = make([]*pageRow, len(rows)), make([]string, len(rows))
+func (s *Server) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, v.Headline), Body: views.OverviewBody(v), Data: v}
+	p.Frame.Tab = decision.PathOf(l.Name)
+	p.Frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
+	p.Frame.Twin, p.Frame.Keys = q.TwinHref(), page.OverviewKeys
+	p.Rows, p.Order = make([]*page.Row, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
-		p.rows[i], p.order[i] = &r.drawn, r.drawn.id
+		p.Rows[i], p.Order[i] = &r.drawn, r.drawn.Id
 	}
-	p.goLive(q, part{"f-head", views.OverviewHead(v)})
-	p.changesAt = nextChange(q.now, shown)
-	p.touches = func(t *telemetry.Trace) bool { return t.Loop == l.Name }
-	p.lost = func(id string) (*pageRow, bool) { return s.removedRow(l.Name, id) }
+	p.GoLive(q, page.Part{Id: "f-head", View: views.OverviewHead(v)})
+	p.ChangesAt = nextChange(q.Now, shown)
+	p.Touches = func(t *telemetry.Trace) bool { return t.Loop == l.Name }
+	p.Lost = func(id string) (*page.Row, bool) { return s.removedRow(l.Name, id) }
 	return p
 }
 
 // removedRow is a row that is on a reader's page and no longer on the one that is drawn.
-func (s *Server) removedRow(loop, id string) (*pageRow, bool) {
+func (s *Server) removedRow(loop, id string) (*page.Row, bool) {
 	e, ok := s.entryByID(loop, id)
 	if !ok {
 		return nil, false
 	}
-	return &s.rowOf(e, s.rows(loop).keys.of(e.key)).drawn, true
+	return &s.rowOf(e, s.rows(loop).keys.Of(e.key)).drawn, true
 }
 
 // nextChange is when the clock alone changes the next sentence of the list.
 func nextChange(now time.Time, shown []*entry) time.Time {
 	var soonest time.Time
 	for _, e := range shown {
-		soonest = sooner(now, soonest, e.said.ChangesAt)
+		soonest = page.Sooner(now, soonest, e.said.ChangesAt)
 	}
 	return soonest
-}
-
-// sooner is the earlier of two instants that are still to come.
-func sooner(now, a, b time.Time) time.Time {
-	if b.IsZero() || !b.After(now) || !a.IsZero() && a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // cut is the page of rows after a key.
@@ -171,9 +143,9 @@ func cut(loop string, list []*entry, after string) (shown []*entry, next string,
 	if after != "" {
 		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.key == after })
 		if from == 0 {
-			return nil, "", 0, problem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
+			return nil, "", 0, answer.NewProblem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
 				views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
-				link("The first page", decision.PathOf(loop))
+				Link("The first page", decision.PathOf(loop))
 		}
 	}
 	shown = list[from:min(len(list), from+pageRows)]
@@ -183,9 +155,9 @@ func cut(loop string, list []*entry, after string) (shown []*entry, next string,
 	return shown, next, from, nil
 }
 
-func nextHref(loop string, q *query, after string) string {
+func nextHref(loop string, q *page.Query, after string) string {
 	args := url.Values{"after": {after}}
-	if f := q.args.Get("q"); f != "" {
+	if f := q.Args.Get("q"); f != "" {
 		args.Set("q", f)
 	}
 	return decision.PathOf(loop) + "?" + args.Encode()
@@ -255,10 +227,10 @@ func tallies(loop string, all []*entry, terms []filter.Term) []views.Tally {
 }
 
 // rowsOf is the rows of one page, drawn or still to be drawn.
-func (s *Server) rowsOf(shown []*entry, keys keyStates) []*listRow {
+func (s *Server) rowsOf(shown []*entry, keys source.KeyStates) []*listRow {
 	rows := make([]*listRow, len(shown))
 	for i, e := range shown {
-		rows[i] = s.rowOf(e, keys.of(e.key))
+		rows[i] = s.rowOf(e, keys.Of(e.key))
 	}
 	return rows
 }

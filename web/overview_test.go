@@ -62,12 +62,12 @@ func TestSparks(t *testing.T) {
 	}
 	unknown := *stuck
 	unknown.Numbers, unknown.Name = nil, "other"
-	if v := drawSpark(s.journal, &unknown, sparkEnd(storyNow)); v != nil {
+	if v := drawSpark(s.src.Journal, &unknown, sparkEnd(storyNow)); v != nil {
 		t.Errorf("nothing is known, and %+v is drawn", v)
 	}
 	reborn := *stuck
 	reborn.UID, reborn.Seq, reborn.Ended = "another", stuck.Seq+1, storyNow.Add(-2*time.Minute)
-	if v := drawSpark(s.journal, &reborn, sparkEnd(storyNow)); v == nil || len(v.Steps) != 1 {
+	if v := drawSpark(s.src.Journal, &reborn, sparkEnd(storyNow)); v == nil || len(v.Steps) != 1 {
 		t.Errorf("one of the same name has the steps of the other: %+v", v)
 	}
 }
@@ -90,7 +90,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 		if len(entries) != 1 {
 			t.Fatalf("%d entries", len(entries))
 		}
-		if v := s.sparkOf(entries[0], sparkEnd(s.opts.Now())); v != nil {
+		if v := s.sparkOf(entries[0], sparkEnd(s.src.Opts.Now())); v != nil {
 			for _, p := range v.Steps {
 				pods = append(pods, p.New)
 			}
@@ -124,7 +124,7 @@ func TestSparkOfTheLastSeconds(t *testing.T) {
 	s := w.server(nil)
 	current := *w.journal.Board().List("deployment")[0]
 	current.UID, current.Seq, current.Ended = "another", current.Seq+1000, storyNow
-	if v := drawSpark(s.journal, &current, sparkEnd(storyNow)); v != nil {
+	if v := drawSpark(s.src.Journal, &current, sparkEnd(storyNow)); v != nil {
 		t.Errorf("drawn: %+v", v)
 	}
 }

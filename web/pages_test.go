@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -157,7 +158,7 @@ func TestStuckDeployment(t *testing.T) {
 func TestStepping(t *testing.T) {
 	w, base := story(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
-	kept := w.journal.Of(object, historyRows)
+	kept := w.journal.Of(object, source.HistoryRows)
 	path := "/deployments/shop/web"
 	for i := len(kept) - 1; i >= 0; i-- {
 		_, body := get(t, base, path)

@@ -172,7 +172,7 @@ func termOf(t decision.Term) views.Term {
 // questions of a catalogue belong to the rounds up to the first that the report
 // asked: those stand in its part.
 func (s *Server) roundsOf(t *telemetry.Trace) (rounds []views.Round, report []views.Node) {
-	questions := s.catalogue(t.Loop).Questions
+	questions := s.src.Catalogue(t.Loop).Questions
 	deciding, settling := questions, []decision.Question(nil)
 	if at := reportStart(questions, t); at >= 0 {
 		deciding, settling = questions[:at], questions[at:]
@@ -195,20 +195,12 @@ func (s *Server) roundsOf(t *telemetry.Trace) (rounds []views.Round, report []vi
 func (s *Server) explained(loop string, nodes []views.Node) {
 	for i := range nodes {
 		if nodes[i].ID != "" {
-			nodes[i].Href = s.questionHref(loop, nodes[i].ID)
+			nodes[i].Href = s.src.QuestionHref(loop, nodes[i].ID)
 		}
 		for k := range nodes[i].Fold {
-			nodes[i].Fold[k].Href = s.questionHref(loop, nodes[i].Fold[k].Href)
+			nodes[i].Fold[k].Href = s.src.QuestionHref(loop, nodes[i].Fold[k].Href)
 		}
 	}
-}
-
-// questionHref is where a question is explained; "" where nobody declared it.
-func (s *Server) questionHref(loop, id string) string {
-	if !s.loops.Has(loop) {
-		return ""
-	}
-	return "/decisions/" + loop + "#" + id
 }
 
 // reportStart is the index of the first question that the report asked and no

@@ -13,6 +13,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 )
 
@@ -136,7 +138,7 @@ func TestScopeOfTheStory(t *testing.T) {
 	stuckRollout(w)
 	s := w.server(nil)
 	x := subjectOf(t, s, "/deployments/shop/web")
-	v := s.scope(&query{ctx: t.Context(), now: storyNow, url: parsedURL(t, "/deployments/shop/web")}, x)
+	v := s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, x)
 	if len(v.Pods) != 3 || len(v.Rest) != 2 || v.Rest[0].Name != "7 new" || v.Rest[1].Count != 10 {
 		t.Fatalf("%d pods block, the rest is %+v", len(v.Pods), v.Rest)
 	}
@@ -153,12 +155,12 @@ func TestScopeOfTheStory(t *testing.T) {
 	if got := v.Rest[1].Note.String(); got != "1 available, 9 gone" {
 		t.Errorf("the old ones are %q", got)
 	}
-	current, err := facts.ReplicaSet(testLoops, s.journal.Board().Children("replicaset", "shop", "web")[0])
+	current, err := facts.ReplicaSet(testLoops, s.src.Journal.Board().Children("replicaset", "shop", "web")[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := current.Pods[slices.IndexFunc(current.Pods, func(p replicaset.Pod) bool { return p.Ready })].Name
-	v = s.scope(&query{ctx: t.Context(), now: storyNow, url: parsedURL(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
+	v = s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
 	if len(v.Pods)+len(v.MorePods) != 4 || v.Pods[0].Owner+v.Pods[0].Own != asked || v.Pods[0].Note.String() != "is available" || v.Pods[0].Tone != views.Idle {
 		t.Errorf("the pod that was asked for has no lane in front: %+v", v.Pods[0])
 	}
@@ -182,7 +184,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("the step back forgets the window: %s", attr(a, "href"))
 		}
 	}
-	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	points := timeline.Points(kept)
 	first, _ := scopeBase(points, storyNow, time.Hour)
 	moved := 0
@@ -208,7 +210,7 @@ func TestEmptyLanesSayWhy(t *testing.T) {
 	r.begin()
 	s := w.server(nil)
 	x := subjectOf(t, s, "/deployments/shop/web")
-	v := s.scope(&query{ctx: t.Context(), now: storyNow, url: parsedURL(t, "/deployments/shop/web")}, x)
+	v := s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, x)
 	last := v.Rest[len(v.Rest)-1]
 	if !last.Empty || last.Name != "0 old" || len(last.Note) == 0 {
 		t.Errorf("the lane of the old pods is %+v", last)
@@ -243,7 +245,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 	w.journal.Record(w.decideReplicaSet(set, script{}))
 	w.journal.Record(w.decideDeployment(d, script{}))
 	s := w.server(nil)
-	v := s.scope(&query{ctx: t.Context(), now: storyNow, url: parsedURL(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
+	v := s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
 	if len(v.Pods) != 1 || v.Pods[0].Name != "50 waiting" || v.Pods[0].Note.String() != "each cannot pull shop/web:2 (not found); 28 of them are drawn" || v.Pods[0].Pending == "" {
 		t.Errorf("what blocks is %+v", v.Pods)
 	}

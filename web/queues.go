@@ -11,6 +11,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -39,12 +40,12 @@ type loopKey struct {
 }
 
 // queues is the page of the work queues as they stand now.
-func (s *Server) queues(q *query) (*page, error) {
-	if s.opts.Recording != nil {
+func (s *Server) queues(q *page.Query) (*page.Page, error) {
+	if s.src.Opts.Recording != nil {
 		return s.noQueues(q), nil
 	}
-	loops := s.opts.Loops()
-	v := views.Queues{Mode: s.opts.Mode, Leader: s.opts.Leader}
+	loops := s.src.Opts.Loops()
+	v := views.Queues{Mode: s.src.Opts.Mode, Leader: s.src.Opts.Leader}
 	var keys []loopKey
 	for _, l := range loops {
 		v.Queues = append(v.Queues, queueView(l))
@@ -60,11 +61,11 @@ func (s *Server) queues(q *query) (*page, error) {
 	v.Groups = s.keyViews(keys)
 	v.KeysNote = fmt.Sprintf("%s with something to do", prose.Thousands(len(keys)))
 	v.Headline, v.Then = queuesHeadline(loops, keys), queuesThen(loops)
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Queues"), body: views.QueuesBody(v), data: v}
-	p.frame.Tab, p.frame.Twin, p.frame.Keys = "queues", q.twinHref(), queuesKeys
-	p.frame.Crumbs = []views.Link{{Text: "Queues"}}
-	p.goLive(q, part{"f-head", views.QueuesHead(v)}, part{"f-queues", views.QueuesTable(v)}, part{"f-keys", views.KeysPart(v)},
-		part{"f-unseen", views.UnseenPart(v)})
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Queues"), Body: views.QueuesBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "queues", q.TwinHref(), page.QueuesKeys
+	p.Frame.Crumbs = []views.Link{{Text: "Queues"}}
+	p.GoLive(q, page.Part{Id: "f-head", View: views.QueuesHead(v)}, page.Part{Id: "f-queues", View: views.QueuesTable(v)}, page.Part{Id: "f-keys", View: views.KeysPart(v)},
+		page.Part{Id: "f-unseen", View: views.UnseenPart(v)})
 	return p, nil
 }
 
@@ -120,7 +121,7 @@ func (s *Server) keyView(k loopKey) views.KeyRow {
 	if k.Attempts > 0 {
 		v.Try = "try " + words.Digits(k.Attempts+1)
 	}
-	if t, ok := s.journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
+	if t, ok := s.src.Journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
 		v.Href = address.Of(t.Object)
 		if t.Try.Limit > 0 && k.Attempts > 0 {
 			v.Try += " of " + words.Digits(t.Try.Limit)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // readerState is what some readers have of a page. Nobody changes it: those who are in
@@ -19,7 +21,7 @@ type readerState struct {
 // advance is how those who have seen something come to know a drawing.
 type advance struct {
 	next    *readerState // the same one where nothing has changed
-	changed []fragment
+	changed []page.Fragment
 	order   []string  // nil where it is the same
 	again   time.Time // when a fragment may be sent that was sent a moment ago; zero for none
 }
@@ -27,7 +29,7 @@ type advance struct {
 // placed is a fragment on a reader's page.
 type placed struct {
 	sum uint64
-	row *pageRow  // nil for what is no row
+	row *page.Row // nil for what is no row
 	at  time.Time // when it was sent, zero where it may be swapped at once
 }
 
@@ -37,16 +39,16 @@ func (d *drawing) begin(ctx context.Context, same bool, rows readerRows) (*reade
 	if !same {
 		return s, nil
 	}
-	s.order = d.page.order
+	s.order = d.page.Order
 	for _, f := range d.frags {
-		s.has[f.id] = placed{sum: f.sum}
+		s.has[f.Id] = placed{sum: f.Sum}
 	}
-	for _, r := range d.page.rows {
-		f, err := r.paint(ctx)
+	for _, r := range d.page.Rows {
+		f, err := r.Paint(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.has[r.id] = placed{sum: f.sum, row: r}
+		s.has[r.Id] = placed{sum: f.Sum, row: r}
 	}
 	return s, nil
 }
@@ -56,7 +58,7 @@ func (d *drawing) begin(ctx context.Context, same bool, rows readerRows) (*reade
 func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*advance, error) {
 	x := &advance{next: s}
 	next := &readerState{rows: s.rows, has: s.has, order: s.order, calm: s.calm}
-	place := func(f fragment, r *pageRow) {
+	place := func(f page.Fragment, r *page.Row) {
 		if x.changed == nil {
 			next.has = maps.Clone(s.has)
 		}
@@ -65,19 +67,19 @@ func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*ad
 			at = time.Time{}
 		}
 		x.changed = append(x.changed, f)
-		next.has[f.id] = placed{f.sum, r, at}
+		next.has[f.Id] = placed{f.Sum, r, at}
 	}
 	for _, f := range d.frags {
-		if was, ok := s.has[f.id]; (!ok || was.sum != f.sum) && x.free(was.at.Add(gapOf(f.id)), now) {
+		if was, ok := s.has[f.Id]; (!ok || was.sum != f.Sum) && x.free(was.at.Add(gapOf(f.Id)), now) {
 			place(f, nil)
 		}
 	}
 	for _, r := range d.rowsOf(s) {
-		was, free := s.has[r.id], time.Time{}
+		was, free := s.has[r.Id], time.Time{}
 		if was.row == r {
 			continue
 		}
-		if s.rows[r.id] {
+		if s.rows[r.Id] {
 			free = was.at.Add(swapEvery)
 		} else if !s.calm.IsZero() {
 			free = s.calm.Add(calmEvery)
@@ -85,19 +87,19 @@ func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*ad
 		if !x.free(free, now) {
 			continue
 		}
-		f, err := r.paint(ctx)
+		f, err := r.Paint(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if f.sum == was.sum {
+		if f.Sum == was.sum {
 			continue
 		}
-		if place(f, r); !s.rows[r.id] {
+		if place(f, r); !s.rows[r.Id] {
 			next.calm = now
 		}
 	}
-	if d.page.order != nil && !slices.Equal(d.page.order, s.order) {
-		x.order, next.order = d.page.order, d.page.order
+	if d.page.Order != nil && !slices.Equal(d.page.Order, s.order) {
+		x.order, next.order = d.page.Order, d.page.Order
 	}
 	if x.changed != nil || x.order != nil {
 		x.next = next
@@ -123,13 +125,13 @@ func (x *advance) free(at, now time.Time) bool {
 }
 
 // rowsOf is the rows that a reader has, on this page of the list or not.
-func (d *drawing) rowsOf(s *readerState) []*pageRow {
-	if d.page.lost == nil {
+func (d *drawing) rowsOf(s *readerState) []*page.Row {
+	if d.page.Lost == nil {
 		return nil // The page is no list.
 	}
-	list := make([]*pageRow, 0, len(s.rows))
-	for _, r := range d.page.rows {
-		if _, ok := s.rows[r.id]; ok {
+	list := make([]*page.Row, 0, len(s.rows))
+	for _, r := range d.page.Rows {
+		if _, ok := s.rows[r.Id]; ok {
 			list = append(list, r)
 		}
 	}
@@ -138,10 +140,10 @@ func (d *drawing) rowsOf(s *readerState) []*pageRow {
 	}
 	here := list
 	for id := range s.rows {
-		if slices.ContainsFunc(here, func(r *pageRow) bool { return r.id == id }) {
+		if slices.ContainsFunc(here, func(r *page.Row) bool { return r.Id == id }) {
 			continue
 		}
-		if r, ok := d.page.lost(id); ok {
+		if r, ok := d.page.Lost(id); ok {
 			list = append(list, r)
 		}
 	}

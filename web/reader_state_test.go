@@ -8,6 +8,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // says is a sync that has this to say, and nothing more.
@@ -33,7 +34,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 	drawing := func() *drawing { return drawn(t, s, "/deployments") }
 	rowsOf := func(a *advance) (rows []string) {
 		for _, f := range a.changed {
-			if name := ids[f.id]; name != "" {
+			if name := ids[f.Id]; name != "" {
 				rows = append(rows, name)
 			}
 		}
@@ -53,7 +54,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 		return a
 	}
 
-	has := readerRows{slices.Clone(d.page.order), 1}
+	has := readerRows{slices.Clone(d.page.Order), 1}
 	slices.SortFunc(has.ids, func(a, b string) int { return int(ids[a][0]) - int(ids[b][0]) }) // a is in sight
 	none, err := d.begin(t.Context(), false, has)
 	if err != nil {
@@ -67,9 +68,9 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 	if want := now.Add(calmEvery); !second.again.Equal(want) {
 		t.Errorf("b is looked at again at %s, want %s", second.again, want)
 	}
-	for _, r := range d.page.rows {
-		if drawn := r.painted(); drawn != (ids[r.id] != "b") {
-			t.Errorf("%s drawn: %v", ids[r.id], drawn)
+	for _, r := range d.page.Rows {
+		if drawn := r.Painted(); drawn != (ids[r.Id] != "b") {
+			t.Errorf("%s drawn: %v", ids[r.Id], drawn)
 		}
 	}
 	w.journal.Record(says("c", "it is old"))
@@ -91,7 +92,7 @@ func TestScrolling(t *testing.T) {
 	w.journal.Record(a)
 	w.journal.Record(b)
 	_, h := w.serve(nil)
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	here := subscribe{Page: "/deployments", Epoch: "7c41", Rows: []string{rowID(a.Object), rowID(b.Object)}, Sight: 1}
 	if err := conn.WriteJSON(here); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -23,42 +24,42 @@ const shownPods = 60
 // where the trace has no such snapshot.
 
 // replicaSet is the page of one ReplicaSet or ReplicationController.
-func (s *Server) replicaSet(q *query) (*page, error) {
+func (s *Server) replicaSet(q *page.Query) (*page.Page, error) {
 	x, err := s.subject(q)
 	if err != nil {
 		return nil, err
 	}
 	v := views.ReplicaSet{Object: s.objectView(q, x)}
 	if owner := x.newest.Owner; owner != "" {
-		v.Owner = &views.Link{Text: owner, Href: address.Of(telemetry.HeadOf(s.loops, x.object, owner))}
+		v.Owner = &views.Link{Text: owner, Href: address.Of(telemetry.HeadOf(s.src.Loops, x.object, owner))}
 	}
-	if snap, err := facts.ReplicaSet(s.loops, x.newest); err == nil {
+	if snap, err := facts.ReplicaSet(s.src.Loops, x.newest); err == nil {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = expects(snap), echoLines(snap)
-		v.Forecast = forecastOf(x.newest, snap, q.now)
+		v.Forecast = forecastOf(x.newest, snap, q.Now)
 		v.Scope = s.setScope(q, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
-		s.outage().freezePods(v.Pods)
+		s.src.Outage().FreezePods(v.Pods)
 	}
 	v.Victims, v.VictimsNote = s.victimsOf(x)
 	v.Shows = s.replicaSetShows(x)
 	return s.replicaSetPage(q, x, v), nil
 }
 
-func (s *Server) replicaSetPage(q *query, x *subject, v views.ReplicaSet) *page {
-	p := &page{status: http.StatusOK, frame: s.frame(q, titleOf(v.Object)), body: views.ReplicaSetBody(v), data: v}
+func (s *Server) replicaSetPage(q *page.Query, x *subject, v views.ReplicaSet) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, titleOf(v.Object)), Body: views.ReplicaSetBody(v), Data: v}
 	s.objectFrame(q, p, x)
 	if v.Owner != nil {
-		p.frame.Up = v.Owner.Href
-		at := len(p.frame.Crumbs) - 1
-		p.frame.Crumbs = append(p.frame.Crumbs[:at:at], *v.Owner, p.frame.Crumbs[at])
+		p.Frame.Up = v.Owner.Href
+		at := len(p.Frame.Crumbs) - 1
+		p.Frame.Crumbs = append(p.Frame.Crumbs[:at:at], *v.Owner, p.Frame.Crumbs[at])
 	}
-	p.frame.About = append(p.frame.About, views.Say(s.kindOf(x.object.Loop)))
+	p.Frame.About = append(p.Frame.About, views.Say(s.src.KindOf(x.object.Loop)))
 	if v.Images != "" {
-		p.frame.About = append(p.frame.About, views.Text{}.Code(prose.Clip(v.Images, 200)))
+		p.Frame.About = append(p.Frame.About, views.Text{}.Code(prose.Clip(v.Images, 200)))
 	}
-	p.frame.Keys = objectKeys
-	p.goLive(q, append(objectParts(v.Object), part{"f-pods", views.PodsPart(v)}, part{"f-expects", views.ExpectsPart(v)}, part{"f-syncs", views.SyncsPart(v.Object)})...)
+	p.Frame.Keys = page.ObjectKeys
+	p.GoLive(q, append(objectParts(v.Object), page.Part{Id: "f-pods", View: views.PodsPart(v)}, page.Part{Id: "f-expects", View: views.ExpectsPart(v)}, page.Part{Id: "f-syncs", View: views.SyncsPart(v.Object)})...)
 	s.keepsUp(q, p, x)
 	return p
 }
@@ -172,7 +173,7 @@ func victimViews(victims []decision.Victim) []views.Victim {
 
 func (s *Server) replicaSetShows(x *subject) views.Shows {
 	t := x.cursor
-	snap, err := facts.ReplicaSet(s.loops, t)
+	snap, err := facts.ReplicaSet(s.src.Loops, t)
 	if err != nil {
 		return views.Shows{Note: "not recorded"}
 	}

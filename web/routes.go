@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/http/pprof"
-	"net/url"
 	"slices"
 
 	"github.com/go-chi/chi/v5"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/plan"
 )
 
@@ -21,23 +21,23 @@ import (
 // GET and HEAD comes through.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
-	r.Use(s.recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
-	r.NotFound(s.page(s.notFound))
-	get := func(pattern string, b builder, parameters ...string) {
-		s.pages[pattern] = route{build: b, parameters: parameters}
-		r.Get(pattern, s.page(b))
+	r.Use(s.pages.Recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
+	r.NotFound(s.pages.Serve(s.pages.NotFound))
+	get := func(pattern string, b page.Builder, parameters ...string) {
+		s.pages.Routes[pattern] = page.Route{Build: b, Parameters: parameters}
+		r.Get(pattern, s.pages.Serve(b))
 	}
-	live := func(pattern string, b builder, parameters ...string) {
+	live := func(pattern string, b page.Builder, parameters ...string) {
 		get(pattern, b, parameters...)
-		s.pages[pattern] = route{b, parameters, true}
+		s.pages.Routes[pattern] = page.Route{Build: b, Parameters: parameters, Live: true}
 	}
 	object := []string{"sync", "epoch", "at", "window", "pod", "all"}
 	planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, plan.Fields()...)
 
 	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
 	// Of every loop, and of those that nobody declared: a recording may have some.
-	for _, l := range append(slices.Clone(s.loops), decision.Loop{Listed: true}) {
-		of, by := decision.PathOf(l.Name), func(b builder) builder { return b }
+	for _, l := range append(slices.Clone(s.src.Loops), decision.Loop{Listed: true}) {
+		of, by := decision.PathOf(l.Name), func(b page.Builder) page.Builder { return b }
 		if l.Name == "" {
 			of, by = "/{objects}", s.undeclared
 		}
@@ -79,18 +79,18 @@ func (s *Server) routes() chi.Router {
 	r.Get("/live", s.serveLive)
 	r.Get("/export.jsonl", s.export)
 
-	r.Method(http.MethodGet, "/metrics", s.inSlot(promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, ErrorLog: promLog{s.opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
+	r.Method(http.MethodGet, "/metrics", s.pages.InSlot(promhttp.HandlerFor(s.src.Opts.Gatherer, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, ErrorLog: promLog{s.src.Opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
 	})))
 	r.Get("/healthz", s.healthz)
 	r.Get("/livez", s.healthz)
 	r.Get("/readyz", s.readyz)
 
-	r.Get("/debug/controllers", s.page(s.debugIndex))
-	r.Get("/debug/controllers/{loop}", s.page(s.debugLoop))
-	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.page(s.debugObject))
+	r.Get("/debug/controllers", s.pages.Serve(s.debugIndex))
+	r.Get("/debug/controllers/{loop}", s.pages.Serve(s.debugLoop))
+	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.pages.Serve(s.debugObject))
 
-	if s.opts.Profiling {
+	if s.src.Opts.Profiling {
 		profiles(r)
 	}
 	r.Get(static.Prefix+"{file}", s.staticFile)
@@ -99,39 +99,7 @@ func (s *Server) routes() chi.Router {
 
 // front leads to the first list.
 func (s *Server) front(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, s.all().Href, http.StatusFound)
-}
-
-// route is what is served at a pattern.
-type route struct {
-	build      builder
-	parameters []string // that the page knows
-	live       bool     // it can be watched
-}
-
-// lists are the parameters that may be given more than once, flags those whose value
-// says nothing.
-var lists, flags = []string{"ready", "fails"}, []string{"all"}
-
-// known are the parameters of an address that make a difference to the page.
-func (x route) known(args url.Values) url.Values {
-	known := url.Values{}
-	for _, name := range x.parameters {
-		values := slices.DeleteFunc(args[name], func(v string) bool { return v == "" })
-		switch {
-		case slices.Contains(flags, name):
-			if args.Has(name) {
-				known.Set(name, "")
-			}
-		case slices.Contains(lists, name):
-			if len(values) > 0 {
-				known[name] = values
-			}
-		case len(values) > 0:
-			known.Set(name, values[0])
-		}
-	}
-	return known
+	http.Redirect(w, r, s.src.All().Href, http.StatusFound)
 }
 
 // profiles serves what "go tool pprof" reads, as Kubernetes' components do.
@@ -146,7 +114,7 @@ func profiles(r chi.Router) {
 func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {
 	f, ok := static.Find(chi.URLParam(r, "file"))
 	if !ok {
-		s.page(s.notFound)(w, r)
+		s.pages.Serve(s.pages.NotFound)(w, r)
 		return
 	}
 	f.ServeHTTP(w, r)

@@ -38,7 +38,7 @@ func (s *Server) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Ro
 	if !r.Quiet {
 		known := asOf
 		if known.IsZero() {
-			known = s.opts.Now()
+			known = s.src.Opts.Now()
 		}
 		r.Spark = s.sparkOf(e, sparkEnd(known))
 	}
@@ -80,7 +80,7 @@ func (s *Server) askedLine(t *telemetry.Trace) string {
 		return ""
 	}
 	text := step.Question
-	if q, ok := s.catalogue(t.Loop).Find(step.Question); ok {
+	if q, ok := s.src.Catalogue(t.Loop).Find(step.Question); ok {
 		text += " " + prose.Lower(q.Text)
 	}
 	if step.Equation != nil {
@@ -88,8 +88,6 @@ func (s *Server) askedLine(t *telemetry.Trace) string {
 	}
 	return text + " " + step.Answer
 }
-
-func (s *Server) catalogue(loop string) decision.Catalogue { return s.loops.Of(loop).Catalogue }
 
 // QueueText is the state of a key as a row has it.
 

@@ -8,6 +8,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -41,7 +43,7 @@ func windowOf(word string) time.Duration {
 
 // scope draws the sizes over the newest rollout from what is kept of it, or
 // over the window that was asked for.
-func (s *Server) scope(q *query, x *subject) *views.Scope {
+func (s *Server) scope(q *page.Query, x *subject) *views.Scope {
 	points := timeline.Points(x.kept)
 	if len(points) == 0 || !x.onList {
 		return nil
@@ -51,9 +53,9 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 		points = timeline.SinceRollout(points)
 	}
 	last := points[len(points)-1]
-	box, now := scopeBase(points, q.now, span)
+	box, now := scopeBase(points, q.Now, span)
 	points = box.within(points)
-	known := knownTo(s.outage(), points, now)
+	known := knownTo(s.src.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
 	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
@@ -66,14 +68,14 @@ func (s *Server) scope(q *query, x *subject) *views.Scope {
 	v.Legend = legend(last, facts.NumbersOf(x.newest))
 	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
 	s.deploymentLanes(v, x, box, known)
-	s.outage().freezeLanes(v)
-	v.Label = s.scopeLabel(v, x, last, q.now)
+	s.src.Outage().FreezeLanes(v)
+	v.Label = s.scopeLabel(v, x, last, q.Now)
 	return v
 }
 
 // knownTo is how far a picture is known that would go on to now.
-func knownTo(o outage, points []timeline.Point, now time.Time) time.Time {
-	if !o.on {
+func knownTo(o source.Outage, points []timeline.Point, now time.Time) time.Time {
+	if !o.On {
 		return now
 	}
 	known := o.Began
@@ -101,7 +103,7 @@ func (b scopeBox) sizes(points []timeline.Point, known, now time.Time) *views.Sc
 // scopeLabel is the finding of the picture, in words.
 func (s *Server) scopeLabel(v *views.Scope, x *subject, last timeline.Point, now time.Time) string {
 	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.NewSize, last.Old, last.Available, last.Floor, last.Ceiling)
-	if said := s.saidNow(x.newest, now); said.State != "" {
+	if said := s.src.SaidNow(x.newest, now); said.State != "" {
 		text = x.object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).String() + ". " + text
 	}
 	return text + laneFinding(v)
@@ -199,8 +201,8 @@ func (b scopeBox) within(points []timeline.Point) []timeline.Point {
 // childPoints are the syncs of its ReplicaSets since then.
 func (s *Server) childPoints(x *subject, since time.Time) []timeline.Point {
 	var points []timeline.Point
-	for _, child := range s.children(x.object) {
-		for _, m := range s.journal.Marks(child.Object, historyRows) {
+	for _, child := range s.src.Children(x.object) {
+		for _, m := range s.src.Journal.Marks(child.Object, source.HistoryRows) {
 			if !m.Ended.Before(since) {
 				points = append(points, timeline.Point{At: m.Ended, Wrote: m.WroteSize, Status: m.Wrote})
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -19,14 +21,14 @@ import (
 // deploymentLanes adds the pods: a lane for each that blocks, one bundle for the
 // other new ones and one for the old.
 func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now time.Time) {
-	snap, err := facts.Deployment(s.loops, x.newest)
+	snap, err := facts.Deployment(s.src.Loops, x.newest)
 	if err != nil {
 		return
 	}
 	current := newSet(snap)
 	block, others, old := []*timeline.Pod{}, laneKind{word: "new"}, laneKind{word: "old"}
-	for _, child := range s.children(x.object) {
-		traces := s.journal.Of(child.Object, historyRows)
+	for _, child := range s.src.Children(x.object) {
+		traces := s.src.Journal.Of(child.Object, source.HistoryRows)
 		if !owns(snap, child.Name) || child.Ended.Before(b.from) && facts.NumbersOf(child).Or("pods") == 0 {
 			continue
 		}
@@ -34,7 +36,7 @@ func (s *Server) deploymentLanes(v *views.Scope, x *subject, b scopeBox, now tim
 			block = append(block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
-		lives, _ := timeline.Of(s.loops, traces, child, b.from)
+		lives, _ := timeline.Of(s.src.Loops, traces, child, b.from)
 		for _, l := range lives {
 			l.IsNew = current != nil && child.Name == current.Name
 			switch {
@@ -168,15 +170,15 @@ func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []
 }
 
 // setScope is the pods of one ReplicaSet over time, with its syncs.
-func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *views.Scope {
+func (s *Server) setScope(q *page.Query, x *subject, snap *replicaset.Snapshot) *views.Scope {
 	points := timeline.PodPoints(x.kept)
 	if len(points) == 0 || !x.onList || snap == nil {
 		return nil
 	}
 	last := points[len(points)-1]
-	box, now := scopeBase(points, q.now, windowOf(x.window))
+	box, now := scopeBase(points, q.Now, windowOf(x.window))
 	points = box.within(points)
-	known := knownTo(s.outage(), points, now)
+	known := knownTo(s.src.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.windows()
 	v.Bounds = []views.ScopeBound{{Y: labelY(box.y(last.Ceiling)), Text: "wanted " + words.Digits(last.Ceiling)}, {Y: "168", Text: "0"}}
@@ -184,9 +186,9 @@ func (s *Server) setScope(q *query, x *subject, snap *replicaset.Snapshot) *view
 	box.marks(v, x, points, known, time.Time{})
 	v.Legend = []views.ScopeLegend{{Class: "p-lim", Name: "wanted", Value: words.Digits(last.Ceiling)},
 		{Class: "p-new", Name: "pods", Value: words.Digits(last.NewSize)}, {Class: "p-av", Name: "available", Value: words.Digits(last.Available)}}
-	v.Lanes = []views.ScopeLane{box.lane(s.kindOf(x.object.Loop)+" syncs", points)}
+	v.Lanes = []views.ScopeLane{box.lane(s.src.KindOf(x.object.Loop)+" syncs", points)}
 	s.setLanes(v, x, box, known)
-	s.outage().freezeLanes(v)
+	s.src.Outage().FreezeLanes(v)
 	v.Label = "Pods from " + v.Span + " UTC. " + words.Digits(last.Ceiling) + " wanted, " + words.Digits(last.NewSize) + " present, " + words.Digits(last.Available) + " available." + laneFinding(v)
 	return v
 }
@@ -197,7 +199,7 @@ func (s *Server) setLanes(v *views.Scope, x *subject, b scopeBox, now time.Time)
 			Note: views.Say("too many to draw one by one; those that are not available come first below")})
 		return
 	}
-	lives, _ := timeline.Of(s.loops, x.kept, x.newest, b.from)
+	lives, _ := timeline.Of(s.src.Loops, x.kept, x.newest, b.from)
 	lives = slices.DeleteFunc(lives, func(l *timeline.Pod) bool { return !b.shows(l) })
 	block, rest := []*timeline.Pod{}, laneKind{word: "pods"}
 	for _, l := range lives {

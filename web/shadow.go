@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -28,33 +29,33 @@ var shadowWords = map[telemetry.ShadowVerdict]views.Mark{
 // shadow is the page of how what this program would have written compares with
 // what another controller did write. A process that acts has nobody to be
 // compared with.
-func (s *Server) shadow(q *query) (*page, error) {
+func (s *Server) shadow(q *page.Query) (*page.Page, error) {
 	v := s.notCompared()
 	switch {
-	case s.opts.Shadow != nil:
-		v = s.compared(s.opts.Shadow())
-	case s.opts.Mode == "watch":
+	case s.src.Opts.Shadow != nil:
+		v = s.compared(s.src.Opts.Shadow())
+	case s.src.Opts.Mode == "watch":
 		v = s.compared(telemetry.ShadowState{})
 	}
 	data := v
 	if v.More = max(0, len(v.Differences)-shownDifferences); v.More > 0 {
 		v.Differences = v.Differences[:shownDifferences]
 	}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Shadow: "+v.Headline), body: views.ShadowBody(v), data: data}
-	p.frame.Tab, p.frame.Twin, p.frame.Keys = "shadow", q.twinHref(), aboutKeys
-	p.frame.Crumbs = []views.Link{{Text: "Shadow"}}
-	if s.opts.Shadow != nil {
-		p.goLive(q, part{"f-head", views.ShadowHead(v)}, part{"f-shadow", views.ShadowLists(v)})
-		p.touches = func(t *telemetry.Trace) bool { return s.loops.Of(t.Loop).Sizes != "" }
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Shadow: "+v.Headline), Body: views.ShadowBody(v), Data: data}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "shadow", q.TwinHref(), page.AboutKeys
+	p.Frame.Crumbs = []views.Link{{Text: "Shadow"}}
+	if s.src.Opts.Shadow != nil {
+		p.GoLive(q, page.Part{Id: "f-head", View: views.ShadowHead(v)}, page.Part{Id: "f-shadow", View: views.ShadowLists(v)})
+		p.Touches = func(t *telemetry.Trace) bool { return s.src.Loops.Of(t.Loop).Sizes != "" }
 	}
 	return p, nil
 }
 
 // sizing is the loop whose sizes are compared.
 func (s *Server) sizing() *decision.Loop {
-	for i := range s.loops {
-		if s.loops[i].Sizes != "" {
-			return &s.loops[i]
+	for i := range s.src.Loops {
+		if s.src.Loops[i].Sizes != "" {
+			return &s.src.Loops[i]
 		}
 	}
 	return &decision.Loop{}
@@ -62,7 +63,7 @@ func (s *Server) sizing() *decision.Loop {
 
 // notCompared is the page of a process that acts, or is a recording.
 func (s *Server) notCompared() views.Shadow {
-	if s.opts.Recording != nil {
+	if s.src.Opts.Recording != nil {
 		return views.Shadow{Headline: "A recording has nothing to compare.",
 			Then:  views.Say("It holds what one set of loops decided."),
 			Notes: []views.ShadowNote{{Title: "Replay it", Text: views.Say("Every sync of a recording can be decided again by these rules, and compared."), Try: "loopscope replay FILE"}}}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,22 +10,22 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 )
 
 // occupied is a console all of whose slots are taken until free.
 func occupied(t *testing.T, s *Server) (free func()) {
 	t.Helper()
-	var all []*slot
+	var all []*slots.Slot
 	for range max(1, runtime.GOMAXPROCS(0)-1) {
-		one, err := s.slots.request(t.Context())
+		one, err := s.pages.Slots.Request(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +33,7 @@ func occupied(t *testing.T, s *Server) (free func()) {
 	}
 	return sync.OnceFunc(func() {
 		for _, one := range all {
-			one.release()
+			one.Release()
 		}
 	})
 }
@@ -59,7 +58,7 @@ func TestEverythingExpensiveTakesASlot(t *testing.T) {
 			answers <- res
 		}()
 	}
-	eventually(t, "all of them wait", func() bool { n, _ := s.slots.queued(); return n == int64(len(paths)) })
+	eventually(t, "all of them wait", func() bool { n, _ := s.pages.Slots.Queued(); return n == int64(len(paths)) })
 	if res, _ := get(t, h.URL, "/healthz"); res.StatusCode != http.StatusOK {
 		t.Errorf("a probe waits with the pages: %s", res.Status)
 	}
@@ -88,8 +87,8 @@ func TestDrawingsAreBounded(t *testing.T) {
 	w.pump()
 	s := w.server(nil)
 	var now, most atomic.Int64
-	count := func(next builder) builder {
-		return func(q *query) (*page, error) {
+	count := func(next page.Builder) page.Builder {
+		return func(q *page.Query) (*page.Page, error) {
 			n := now.Add(1)
 			defer now.Add(-1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -98,9 +97,9 @@ func TestDrawingsAreBounded(t *testing.T) {
 			return next(q)
 		}
 	}
-	for pattern, p := range s.pages {
-		p.build = count(p.build)
-		s.pages[pattern] = p
+	for pattern, p := range s.pages.Routes {
+		p.Build = count(p.Build)
+		s.pages.Routes[pattern] = p
 	}
 	bound := int64(max(1, runtime.GOMAXPROCS(0)-1))
 	var drawing sync.WaitGroup
@@ -108,7 +107,7 @@ func TestDrawingsAreBounded(t *testing.T) {
 		drawing.Go(func() {
 			w := httptest.NewRecorder()
 			routed := context.WithValue(t.Context(), chi.RouteCtxKey, chi.NewRouteContext())
-			s.page(s.pages["/queues"].build)(w, httptest.NewRequestWithContext(routed, http.MethodGet, "/queues", nil))
+			s.pages.Serve(s.pages.Routes["/queues"].Build)(w, httptest.NewRequestWithContext(routed, http.MethodGet, "/queues", nil))
 			if w.Code != http.StatusOK {
 				t.Error(w.Code)
 			}
@@ -131,84 +130,11 @@ func TestDrawingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSyncsComeFirst: while syncs are under way a slot rests as long as it was used, and
-// the reader does not wait for that.
-func TestSyncsComeFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		seq := uint64(1)
-		x := newSlots(func() uint64 { return seq })
-		x.free = semaphore.NewWeighted(1)
-		use := func() (waited time.Duration) {
-			began := time.Now()
-			s, err := x.request(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			waited = time.Since(began)
-			time.Sleep(40 * time.Millisecond)
-			s.release()
-			return waited
-		}
-		use()
-		time.Sleep(2 * syncsFor)
-		use()
-		if waited := use(); waited != 0 {
-			t.Errorf("a page waits %s after another though nothing syncs", waited)
-		}
-		seq++
-		use()
-		if waited := use(); waited != slotRest*40*time.Millisecond {
-			t.Errorf("a page waits %s after another while syncs are under way", waited)
-		}
-	})
-}
-
-// TestWaitingIsBounded: a request is told to come again when its time is over, or when
-// too many wait already; one whose reader leaves takes no place.
-func TestWaitingIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newSlots(func() uint64 { return 0 })
-		x.free = semaphore.NewWeighted(1)
-		held, err := x.watch(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		busy := func(err error) bool {
-			var e *asked
-			return errors.As(err, &e) && e.Status == http.StatusServiceUnavailable && e.Code == "busy" && e.retry > 0
-		}
-		began := time.Now()
-		if _, err := x.request(t.Context()); !busy(err) || time.Since(began) != slotWithin {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		for range maxWaiting {
-			go func() { _, _ = x.request(ctx) }()
-		}
-		synctest.Wait()
-		began = time.Now()
-		if _, err := x.request(t.Context()); !busy(err) || time.Since(began) != 0 {
-			t.Errorf("one too many, after %s: %v", time.Since(began), err)
-		}
-		cancel()
-		synctest.Wait()
-		if n := x.waiting.Load(); n != 0 {
-			t.Errorf("%d that have left still wait", n)
-		}
-		held.release()
-		if s, err := x.request(t.Context()); err != nil {
-			t.Error(err)
-		} else {
-			s.release()
-		}
-	})
-}
-
 // TestBusyAnswer is what the reader sees then.
 func TestBusyAnswer(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
-	for range maxWaiting {
-		if _, err := s.slots.queue(); err != nil {
+	for range slots.MaxWaiting {
+		if _, err := s.pages.Slots.Queue(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -218,49 +144,6 @@ func TestBusyAnswer(t *testing.T) {
 			t.Errorf("%s: %s, Retry-After %q: %.300s", path, res.Status, res.Header.Get("Retry-After"), body)
 		}
 	}
-}
-
-// TestCrowdsTakeTurns: a watched page and a plan come to their turn beside any number of
-// requests, and a request beside any number of watched pages.
-func TestCrowdsTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newSlots(func() uint64 { return 0 })
-		x.free = semaphore.NewWeighted(1)
-		first, err := x.request(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var order []string
-		var mu sync.Mutex
-		enter := func(name string, take func(context.Context) (*slot, error)) {
-			go func() {
-				s, err := take(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				order = append(order, name)
-				mu.Unlock()
-				time.Sleep(time.Millisecond) // so that the next one is at the door
-				s.release()
-			}()
-			synctest.Wait()
-		}
-		for range 50 {
-			enter("request", x.request)
-		}
-		for range 50 {
-			enter("watched", x.watch)
-		}
-		first.release()
-		time.Sleep(time.Second)
-		mu.Lock()
-		defer mu.Unlock()
-		if len(order) != 100 || order[1] != "watched" || order[2] != "request" {
-			t.Errorf("%d came, in this order: %v", len(order), order[:min(len(order), 6)])
-		}
-	})
 }
 
 // TestTracesOfThePastTakeASlot: a reader who asks for all that is kept has it unpacked
@@ -278,7 +161,7 @@ func TestTracesOfThePastTakeASlot(t *testing.T) {
 	if m := receive[traceMessage](t, conn); m.Hello == nil {
 		t.Fatalf("want hello, got %+v", m)
 	}
-	eventually(t, "it waits for a slot", func() bool { _, n := s.slots.queued(); return n == 1 })
+	eventually(t, "it waits for a slot", func() bool { _, n := s.pages.Slots.Queued(); return n == 1 })
 	if s.encoded.raw[1].bytes != nil {
 		t.Error("a trace was encoded without a slot")
 	}
@@ -297,9 +180,9 @@ func release(x *semaphore.Weighted) bool { x.Release(1); return false }
 func TestSlowReadersHoldNoSlot(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
 	big := strings.Repeat("x", 8<<20)
-	s.handler.Get("/big", s.page(func(q *query) (*page, error) {
-		q.twin = true
-		return &page{status: http.StatusOK, frame: s.frame(q, "big"), data: struct{ Text string }{big}}, nil
+	s.handler.Get("/big", s.pages.Serve(func(q *page.Query) (*page.Page, error) {
+		q.Twin = true
+		return &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "big"), Data: struct{ Text string }{big}}, nil
 	}))
 	res := raw(t, h.URL, "GET", "/big") // and reads nothing of its body
 	defer func() { _, _ = io.Copy(io.Discard, res.Body) }()
@@ -315,28 +198,28 @@ func TestWarningsHoldNoSlot(t *testing.T) {
 	var s *Server
 	s = w.server(func(o *Options) {
 		o.Warnings = func(context.Context, string, []string) ([]telemetry.Warning, error) {
-			place, err := s.slots.request(t.Context())
+			place, err := s.pages.Slots.Request(t.Context())
 			if asked++; err != nil {
 				t.Errorf("a slot is held while the API server is asked: %v", err)
 			}
-			place.release()
+			place.Release()
 			return nil, nil
 		}
 	})
 	for range max(1, runtime.GOMAXPROCS(0)-1) - 1 {
-		if _, err := s.slots.request(t.Context()); err != nil {
+		if _, err := s.pages.Slots.Request(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	q := &query{ctx: t.Context(), now: storyNow}
+	q := &page.Query{Ctx: t.Context(), Now: storyNow}
 	var err error
-	if q.slot, err = s.slots.request(q.ctx); err != nil {
+	if q.Slot, err = s.pages.Slots.Request(q.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	s.readWarnings(q, plain("shop", "web"), []string{"web-1"})
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.slots.request(soon); asked != 1 || err == nil {
+	if _, err := s.pages.Slots.Request(soon); asked != 1 || err == nil {
 		t.Errorf("asked %d times; somebody else gets the slot afterwards: %v", asked, err == nil)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 )
 
@@ -33,7 +34,7 @@ type drawnSpark struct {
 func (s *Server) sparkOf(e *entry, to time.Time) *views.Spark {
 	known := e.picture.Load()
 	if known == nil || known.uid != e.Trace.UID || !known.to.Equal(to) {
-		known = &drawnSpark{e.Trace.UID, to, drawSpark(s.journal, e.Trace, to)}
+		known = &drawnSpark{e.Trace.UID, to, drawSpark(s.src.Journal, e.Trace, to)}
 		e.picture.Store(known)
 	}
 	return known.spark
@@ -77,7 +78,7 @@ func stepTo(points []views.SparkPoint, p views.SparkPoint) []views.SparkPoint {
 
 // imagesOf are the images of the template that a sync saw.
 func (s *Server) imagesOf(t *telemetry.Trace) []string {
-	if snap, err := facts.Deployment(s.loops, t); err == nil {
+	if snap, err := facts.Deployment(s.src.Loops, t); err == nil {
 		return snap.Images
 	}
 	return nil // No snapshot, no image: no term finds it.
@@ -87,7 +88,7 @@ func (s *Server) imagesOf(t *telemetry.Trace) []string {
 // kept syncs name them: whoever wrote what woke one, and was not this program.
 func (s *Server) managersOf(o telemetry.Object) []string {
 	var list []string
-	for _, m := range s.journal.Marks(o, historyRows) {
+	for _, m := range s.src.Journal.Marks(o, source.HistoryRows) {
 		for _, manager := range m.Managers {
 			if !slices.Contains(list, manager) {
 				list = append(list, manager)

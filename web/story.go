@@ -14,6 +14,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -22,32 +24,32 @@ const storyWithin = 10 * time.Second
 
 // story is one rollout of a Deployment, told from its change to its end: the
 // newest one, that of ?sync=, or the one under way at ?at=.
-func (s *Server) story(q *query) (*page, error) {
+func (s *Server) story(q *page.Query) (*page.Page, error) {
 	story, err := s.tell(q)
 	if err != nil {
 		return nil, err
 	}
-	v := s.storyView(story, q.args.Has("all"))
+	v := s.storyView(story, q.Args.Has("all"))
 	v.All = withAll(q)
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Story of "+story.Key()), body: views.StoryBody(v), data: v}
-	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = s.tabOf(story.Loop), v.Object.Href, q.twinHref(), syncKeys
-	p.frame.Crumbs = s.under(story.Object, views.Link{Text: "story"})
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Story of "+story.Key()), Body: views.StoryBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Up, p.Frame.Twin, p.Frame.Keys = s.src.TabOf(story.Loop), v.Object.Href, q.TwinHref(), page.SyncKeys
+	p.Frame.Crumbs = s.pages.Under(story.Object, views.Link{Text: "story"})
 	return p, nil
 }
 
 // withAll is the address of the page with its quiet syncs.
-func withAll(q *query) string {
-	args := maps.Clone(q.args)
+func withAll(q *page.Query) string {
+	args := maps.Clone(q.Args)
 	args.Set("all", "")
-	return q.path + "?" + args.Encode()
+	return q.Path + "?" + args.Encode()
 }
 
 // tell finds the story in the journal, or in the history where its beginning,
 // or all of it, is not in the journal any more.
-func (s *Server) tell(q *query) (*telemetry.Story, error) {
-	o, args := q.object, q.args
+func (s *Server) tell(q *page.Query) (*telemetry.Story, error) {
+	o, args := q.Object, q.Args
 	if text := args.Get("at"); text != "" {
-		at, err := telemetry.ParseMoment(text, q.now)
+		at, err := telemetry.ParseMoment(text, q.Now)
 		if err != nil {
 			return nil, badTime(err, "The newest story", address.Of(o)+"/story")
 		}
@@ -57,7 +59,7 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.loops, s.journal.Family(o)).WithOutages(s.opts.Server().Outages()).Story(x.cursor)
+	story, ok := telemetry.NewExcerpt(s.src.Loops, s.src.Journal.Family(o)).WithOutages(s.src.Opts.Server().Outages()).Story(x.cursor)
 	if !ok || story.Open {
 		if older, err := s.storyAt(q, o, x.cursor.Started); err == nil {
 			return older, nil
@@ -67,9 +69,9 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 		return nil, s.noStory(o)
 	}
 	if story.Settled.IsZero() && !x.pinned { // The page of the object says the same.
-		said, at := s.saidThen(x.newest, q.now)
+		said, at := s.src.SaidThen(x.newest, q.Now)
 		story.Sentence, story.Text = said, said.At(at)
-		if at.Before(q.now) {
+		if at.Before(q.Now) {
 			story.AsOf = at.UTC()
 		}
 	}
@@ -77,7 +79,7 @@ func (s *Server) tell(q *query) (*telemetry.Story, error) {
 }
 
 // storyAt tells what was under way at that moment, from the history.
-func (s *Server) storyAt(q *query, o telemetry.Object, at time.Time) (*telemetry.Story, error) {
+func (s *Server) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Story, error) {
 	t, list, err := s.collect(q, o, at)
 	switch {
 	case errors.Is(err, telemetry.ErrNotKept):
@@ -85,34 +87,34 @@ func (s *Server) storyAt(q *query, o telemetry.Object, at time.Time) (*telemetry
 	case err != nil:
 		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	story, ok := telemetry.NewExcerpt(s.loops, list).WithOutages(s.opts.Server().Outages()).Story(t)
+	story, ok := telemetry.NewExcerpt(s.src.Loops, list).WithOutages(s.src.Opts.Server().Outages()).Story(t)
 	if !ok {
 		return nil, s.noStory(o)
 	}
 	return story, nil
 }
 
-func (s *Server) collect(q *query, o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
-	ctx, cancel := context.WithTimeout(q.ctx, storyWithin)
+func (s *Server) collect(q *page.Query, o telemetry.Object, at time.Time) (*telemetry.Trace, []*telemetry.Trace, error) {
+	ctx, cancel := context.WithTimeout(q.Ctx, storyWithin)
 	defer cancel()
-	return telemetry.Collect(ctx, s.loops, s.opts.Archive, o, at)
+	return telemetry.Collect(ctx, s.src.Loops, s.src.Opts.Archive, o, at)
 }
 
 func badTime(err error, text, href string) error {
-	return problem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).link(text, href)
+	return answer.NewProblem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).Link(text, href)
 }
 
 func (s *Server) noStory(o telemetry.Object) error {
-	return problem(http.StatusNotFound, "no-story", "No kept sync of "+prose.Clip(o.Key(), 300)+" shows a change.",
-		views.Say("A story begins when a "+s.kindOf(o.Loop)+" is no longer settled. Every kept sync of this one found it settled.")).
-		link(s.kindOf(o.Loop)+" "+o.Key(), address.Of(o))
+	return answer.NewProblem(http.StatusNotFound, "no-story", "No kept sync of "+prose.Clip(o.Key(), 300)+" shows a change.",
+		views.Say("A story begins when a "+s.src.KindOf(o.Loop)+" is no longer settled. Every kept sync of this one found it settled.")).
+		Link(s.src.KindOf(o.Loop)+" "+o.Key(), address.Of(o))
 }
 
 func (s *Server) storyView(story *telemetry.Story, all bool) views.Story {
-	v := views.Story{Object: views.Link{Text: s.kindOf(story.Loop) + " " + story.Key(), Href: address.Of(story.Object)}, Story: story}
+	v := views.Story{Object: views.Link{Text: s.src.KindOf(story.Loop) + " " + story.Key(), Href: address.Of(story.Object)}, Story: story}
 	v.Headline, v.Then = storyHead(story)
 	if at := story.AsOf; !at.IsZero() {
-		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.outage().ofThen("As of", at)
+		v.Headline, v.Then, v.AsOf = v.Headline.Still(at), v.Then.Still(at), s.src.Outage().OfThen("As of", at)
 	}
 	v.Note = storyNote(story.Counts)
 	for i := range story.Beats {
@@ -197,32 +199,32 @@ func beatMark(b *telemetry.Beat) views.Mark {
 }
 
 // chain is what led to a sync, and its effects.
-func (s *Server) chain(q *query) (*page, error) {
-	o := q.object
+func (s *Server) chain(q *page.Query) (*page.Page, error) {
+	o := q.Object
 	t, err := s.syncOfAddress(q, o)
 	if err != nil {
 		return nil, err
 	}
-	chain := telemetry.NewExcerpt(s.loops, s.around(q, t)).Chain(t)
+	chain := telemetry.NewExcerpt(s.src.Loops, s.around(q, t)).Chain(t)
 	v := views.Chain{Sync: views.Link{Text: "Sync " + words.Digits(t.Seq), Href: address.Sync(t)}, Chain: chain,
 		Headline: s.syncHeadline(t), Then: views.Say("What led to it, back to the change or timer that started it, and its effects."), Origins: s.hops(chain.Origins.Links), Effects: s.hops(chain.Effects.Links)}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Chain of sync "+words.Digits(t.Seq)), body: views.ChainBody(v), data: v}
-	p.frame.Tab, p.frame.Up, p.frame.Twin, p.frame.Keys = s.tabOf(t.Loop), v.Sync.Href, q.twinHref(), syncKeys
-	p.frame.Crumbs = s.under(o, views.Link{Text: "sync " + words.Digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Chain of sync "+words.Digits(t.Seq)), Body: views.ChainBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Up, p.Frame.Twin, p.Frame.Keys = s.src.TabOf(t.Loop), v.Sync.Href, q.TwinHref(), page.SyncKeys
+	p.Frame.Crumbs = s.pages.Under(o, views.Link{Text: "sync " + words.Digits(t.Seq), Href: v.Sync.Href}, views.Link{Text: "chain"})
 	return p, nil
 }
 
 // around are the syncs that a chain of this one can run through.
-func (s *Server) around(q *query, t *telemetry.Trace) []*telemetry.Trace {
-	list := s.journal.Family(t.Object)
+func (s *Server) around(q *page.Query, t *telemetry.Trace) []*telemetry.Trace {
+	list := s.src.Journal.Family(t.Object)
 	if slices.Contains(list, t) {
 		return list
 	}
-	ctx, cancel := context.WithTimeout(q.ctx, storyWithin)
+	ctx, cancel := context.WithTimeout(q.Ctx, storyWithin)
 	defer cancel()
-	list, err := telemetry.Around(ctx, s.loops, s.opts.Archive, t)
+	list, err := telemetry.Around(ctx, s.src.Loops, s.src.Opts.Archive, t)
 	if err != nil {
-		s.opts.Logger.Warn("The history could not be read for a chain", "key", t.Key(), "error", err)
+		s.src.Opts.Logger.Warn("The history could not be read for a chain", "key", t.Key(), "error", err)
 	}
 	return list
 }
@@ -232,7 +234,7 @@ func (s *Server) hops(links []*telemetry.Link) []views.Hop {
 	for _, l := range links {
 		h := views.Hop{Event: eventText(l.Cause), Cut: l.Cut, Hops: s.hops(l.Links)}
 		if l.Sync != nil {
-			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: s.kindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
+			b := telemetry.Beat{Kind: telemetry.BeatSync, Object: s.src.KindOf(l.Sync.Loop) + " " + l.Sync.Name, Sync: l.Sync, Writes: l.Writes}
 			h.At, h.Mark, h.Text = l.Sync.Started, words.HitMark(l.Sync), words.Text(b.Tell(), false)
 			if l.Elsewhere {
 				h.Text = views.Say("sync " + words.Digits(l.Sync.Seq) + ", which is on this page already")

@@ -12,6 +12,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -32,20 +35,20 @@ type subject struct {
 }
 
 // subject finds the object of a page, and the sync under its cursor.
-func (s *Server) subject(q *query) (*subject, error) {
-	o := q.object
-	x := &subject{loops: s.loops, object: o, kept: s.journal.Of(o, historyRows), window: q.args.Get("window"), pod: q.args.Get("pod")}
-	x.row, x.onList = s.journal.Board().Row(o)
+func (s *Server) subject(q *page.Query) (*subject, error) {
+	o := q.Object
+	x := &subject{loops: s.src.Loops, object: o, kept: s.src.Journal.Of(o, source.HistoryRows), window: q.Args.Get("window"), pod: q.Args.Get("pod")}
+	x.row, x.onList = s.src.Journal.Board().Row(o)
 	switch {
 	case x.onList:
 		x.newest = x.row.Trace
 	case len(x.kept) > 0:
 		x.newest = x.kept[len(x.kept)-1]
 	default:
-		t, err := s.syncAt(q, o, nil, q.now)
+		t, err := s.syncAt(q, o, nil, q.Now)
 		switch {
-		case err != nil && !s.known(o.Loop):
-			return nil, s.nothingAt(q)
+		case err != nil && !s.src.Known(o.Loop):
+			return nil, s.pages.NothingAt(q)
 		case err != nil:
 			return nil, s.unknownObject(o)
 		}
@@ -56,12 +59,12 @@ func (s *Server) subject(q *query) (*subject, error) {
 }
 
 // pin puts the cursor on the sync that the address names.
-func (s *Server) pin(q *query, x *subject) error {
-	args := q.args
+func (s *Server) pin(q *page.Query, x *subject) error {
+	args := q.Args
 	text, at := args.Get("sync"), args.Get("at")
 	switch {
 	case text != "":
-		seq, err := number(text)
+		seq, err := page.Number(text)
 		if err != nil {
 			return badSync(text, address.Of(x.object))
 		}
@@ -69,7 +72,7 @@ func (s *Server) pin(q *query, x *subject) error {
 			return err
 		}
 	case at != "":
-		moment, err := telemetry.ParseMoment(at, q.now)
+		moment, err := telemetry.ParseMoment(at, q.Now)
 		if err != nil {
 			return badTime(err, "The newest sync of "+x.object.Key(), address.Of(x.object))
 		}
@@ -89,49 +92,49 @@ func (s *Server) notFoundThen(o telemetry.Object, at time.Time, err error) error
 	if !errors.Is(err, telemetry.ErrNotKept) {
 		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	return problem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from that time is kept.",
-		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.window().Since).Plain(" UTC, and the history may go back farther.")).
-		link("The newest sync", address.Of(o)).link("The history", "/history")
+	return answer.NewProblem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from that time is kept.",
+		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.src.Window().Since).Plain(" UTC, and the history may go back farther.")).
+		Link("The newest sync", address.Of(o)).Link("The history", "/history")
 }
 
 func badSync(text, back string) error {
-	return problem(http.StatusBadRequest, "bad-sync", "That is not the number of a sync.",
+	return answer.NewProblem(http.StatusBadRequest, "bad-sync", "That is not the number of a sync.",
 		views.Say("Syncs are numbered from 1; the address says ").Code(prose.Clip(text, 60)).Plain(".")).
-		link("The newest sync", back)
+		Link("The newest sync", back)
 }
 
 func (s *Server) otherEpoch(epoch, back string) error {
-	return problem(http.StatusGone, "other-epoch", "That sync is of an earlier run of Loopscope.",
-		views.Say("The address is of run ").Code(prose.Clip(epoch, 40)).Plain("; this run is ").Code(s.journal.Epoch()).
-			Plain(", which began ").Clock(s.window().Since).Plain(" UTC and numbers its syncs from 1 again.")).
-		link("The newest sync", back)
+	return answer.NewProblem(http.StatusGone, "other-epoch", "That sync is of an earlier run of Loopscope.",
+		views.Say("The address is of run ").Code(prose.Clip(epoch, 40)).Plain("; this run is ").Code(s.src.Journal.Epoch()).
+			Plain(", which began ").Clock(s.src.Window().Since).Plain(" UTC and numbers its syncs from 1 again.")).
+		Link("The newest sync", back)
 }
 
 // syncNumber finds a sync of an object, or says why there is none and which is nearest.
 func (s *Server) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, error) {
 	back := address.Of(o)
-	if seq > s.journal.Last() {
-		return nil, problem(http.StatusNotFound, "no-such-sync", "There is no sync "+words.Digits(seq)+" yet.",
-			views.Sayf("The newest of this run is %s.", words.Digits(s.journal.Last()))).link("The newest sync of "+o.Key(), back)
+	if seq > s.src.Journal.Last() {
+		return nil, answer.NewProblem(http.StatusNotFound, "no-such-sync", "There is no sync "+words.Digits(seq)+" yet.",
+			views.Sayf("The newest of this run is %s.", words.Digits(s.src.Journal.Last()))).Link("The newest sync of "+o.Key(), back)
 	}
-	t, ok := s.journal.Get(seq)
-	if row, found := s.journal.Board().Row(o); !ok && found && row.Trace.Seq == seq {
+	t, ok := s.src.Journal.Get(seq)
+	if row, found := s.src.Journal.Board().Row(o); !ok && found && row.Trace.Seq == seq {
 		t, ok = row.Trace, true // The newest of an idle object is kept on the board alone.
 	}
 	switch {
 	case ok && t.Object == o:
 		return t, nil
 	case ok:
-		return nil, problem(http.StatusNotFound, "other-object", "Sync "+words.Digits(seq)+" was not one of "+s.kindOf(o.Loop)+" "+o.Key()+".",
-			views.Say("It belongs to "+s.kindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
-			link("Sync "+words.Digits(seq)+" of "+t.Key(), address.Sync(t)).link("The newest sync of "+o.Key(), back)
+		return nil, answer.NewProblem(http.StatusNotFound, "other-object", "Sync "+words.Digits(seq)+" was not one of "+s.src.KindOf(o.Loop)+" "+o.Key()+".",
+			views.Say("It belongs to "+s.src.KindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
+			Link("Sync "+words.Digits(seq)+" of "+t.Key(), address.Sync(t)).Link("The newest sync of "+o.Key(), back)
 	}
-	e := problem(http.StatusGone, "too-old", "Sync "+words.Digits(seq)+" is no longer kept.",
+	e := answer.NewProblem(http.StatusGone, "too-old", "Sync "+words.Digits(seq)+" is no longer kept.",
 		views.Say("It changed nothing and was merged into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
-	if near := nearest(s.journal.Of(o, historyRows), seq); near != nil {
-		e = e.link("The nearest that is kept: "+words.Digits(near.Seq), address.Sync(near))
+	if near := nearest(s.src.Journal.Of(o, source.HistoryRows), seq); near != nil {
+		e = e.Link("The nearest that is kept: "+words.Digits(near.Seq), address.Sync(near))
 	}
-	return nil, e.link("The newest sync of "+o.Key(), back)
+	return nil, e.Link("The newest sync of "+o.Key(), back)
 }
 
 // nearest is the kept sync closest to a number.
@@ -149,13 +152,13 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 // unknownObject names what comes nearest to an object that is not there.
 func (s *Server) unknownObject(o telemetry.Object) error {
-	kind := s.kindOf(o.Loop)
-	e := problem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
-		views.Say("Since ").Clock(s.window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
+	kind := s.src.KindOf(o.Loop)
+	e := answer.NewProblem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
+		views.Say("Since ").Clock(s.src.Window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
 	for _, t := range s.closest(o) {
-		e = e.link(t.Key(), address.Of(t.Object))
+		e = e.Link(t.Key(), address.Of(t.Object))
 	}
-	return e.linkTo(s.all())
+	return e.LinkTo(s.src.All())
 }
 
 // closest are up to three objects of the same name elsewhere, or whose name
@@ -168,7 +171,7 @@ func (s *Server) closest(o telemetry.Object) []*telemetry.Trace {
 		}
 		return n
 	}
-	list := slices.DeleteFunc(s.journal.Board().List(o.Loop), func(t *telemetry.Trace) bool {
+	list := slices.DeleteFunc(s.src.Journal.Board().List(o.Loop), func(t *telemetry.Trace) bool {
 		return t.Name != o.Name && (t.Namespace != o.Namespace || prose.CommonPrefix(t.Name, o.Name) == 0)
 	})
 	slices.SortStableFunc(list, func(a, b *telemetry.Trace) int { return likeness(b) - likeness(a) })

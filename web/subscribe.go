@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // subscribe is the only message that a page sends: what it looks at, and what
@@ -40,7 +42,7 @@ func parseSubscribe(kind int, message []byte) (*subscribe, error) {
 	if err := d.Decode(&sub); err != nil {
 		return nil, malformed{"not a subscribe message"}
 	}
-	if !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*maxQuery {
+	if !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*page.MaxQuery {
 		return nil, malformed{"page must be a path of the console"}
 	}
 	if len(sub.Rows) > pageRows {

@@ -14,6 +14,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -21,8 +22,8 @@ import (
 const maxRaw = 96 << 10
 
 // syncDoc is the permalink of one sync.
-func (s *Server) syncDoc(q *query) (*page, error) {
-	t, err := s.syncOfAddress(q, q.object)
+func (s *Server) syncDoc(q *page.Query) (*page.Page, error) {
+	t, err := s.syncOfAddress(q, q.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -34,15 +35,15 @@ func (s *Server) syncDoc(q *query) (*page, error) {
 		views.SyncDoc
 		Trace *telemetry.Trace `json:"trace"`
 	}{v, t}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Sync "+words.Digits(t.Seq)+" of "+t.Key()), body: views.SyncBody(v), data: data}
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Sync "+words.Digits(t.Seq)+" of "+t.Key()), Body: views.SyncBody(v), Data: data}
 	s.syncFrame(q, p, t, v)
 	return p, nil
 }
 
-func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDoc) {
-	f := &p.frame
-	f.Tab, f.Up, f.Twin, f.Keys = s.tabOf(t.Loop), v.Object.Href, q.twinHref(), syncDocKeys
-	f.Crumbs = s.under(t.Object, views.Link{Text: "sync " + words.Digits(t.Seq)})
+func (s *Server) syncFrame(q *page.Query, p *page.Page, t *telemetry.Trace, v views.SyncDoc) {
+	f := &p.Frame
+	f.Tab, f.Up, f.Twin, f.Keys = s.src.TabOf(t.Loop), v.Object.Href, q.TwinHref(), syncDocKeys
+	f.Crumbs = s.pages.Under(t.Object, views.Link{Text: "sync " + words.Digits(t.Seq)})
 	for _, l := range []*views.Link{v.Newest, {Text: "its chain", Href: address.Sync(t) + "/chain"}} {
 		if l != nil {
 			f.About = append(f.About, views.Text{}.Link(l.Text, l.Href))
@@ -50,28 +51,21 @@ func (s *Server) syncFrame(q *query, p *page, t *telemetry.Trace, v views.SyncDo
 	}
 }
 
-// under is the way to a page that belongs to an object.
-func (s *Server) under(o telemetry.Object, more ...views.Link) []views.Link {
-	c := s.crumbs(o)
-	c[len(c)-1].Href = address.Of(o)
-	return append(c, more...)
-}
-
-func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
+func (s *Server) syncView(q *page.Query, t *telemetry.Trace) (views.SyncDoc, error) {
 	v := views.SyncDoc{Headline: s.syncHeadline(t), Sentence: t.Sentence.At(t.Ended), Then: syncThen(t),
-		Object: views.Link{Text: s.kindOf(t.Loop) + " " + t.Key(), Href: address.Of(t.Object)},
+		Object: views.Link{Text: s.src.KindOf(t.Loop) + " " + t.Key(), Href: address.Of(t.Object)},
 		Sync:   s.syncOf(t), Held: s.heldViews(t), Report: reportOf(t), Observed: s.observed(t)}
 	v.Phases, v.PhasesIn = phases(t)
 	v.Replay, v.Flow = replayLine(t), s.wayOf(t)
 	v.Wait, v.WaitNote = waitLines(t), views.Took(max(0, t.Wait()))
-	thisRun := t.Epoch == s.journal.Epoch() // Numbers of other runs say nothing about its order here.
-	if x, ok := s.journal.Prev(t.Object, t.Seq); ok && thisRun {
+	thisRun := t.Epoch == s.src.Journal.Epoch() // Numbers of other runs say nothing about its order here.
+	if x, ok := s.src.Journal.Prev(t.Object, t.Seq); ok && thisRun {
 		v.Prev = &views.Link{Text: words.Digits(x.Seq), Href: address.Sync(x)}
 	}
-	if x, ok := s.journal.After(t.Object, t.Seq); ok && thisRun {
+	if x, ok := s.src.Journal.After(t.Object, t.Seq); ok && thisRun {
 		v.Next = &views.Link{Text: words.Digits(x.Seq), Href: address.Sync(x)}
 	}
-	if row, ok := s.journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+words.Digits(row.Trace.Seq))) {
+	if row, ok := s.src.Journal.Board().Row(t.Object); ok && row.Trace.Seq != t.Seq && (v.Next == nil || !strings.HasSuffix(v.Next.Href, "/"+words.Digits(row.Trace.Seq))) {
 		v.Newest = &views.Link{Text: "the newest: " + words.Digits(row.Trace.Seq), Href: address.Sync(row.Trace)}
 	}
 	raw, err := json.Marshal(t)
@@ -90,7 +84,7 @@ func (s *Server) syncView(q *query, t *telemetry.Trace) (views.SyncDoc, error) {
 }
 
 // syncDocKeys are the keys of a sync's own page.
-var syncDocKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "e", Does: "explain the question"}, {Keys: "u", Does: "up to the object"}}, commonKeys...)
+var syncDocKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "e", Does: "explain the question"}, {Keys: "u", Does: "up to the object"}}, page.CommonKeys...)
 
 // replayLine is the command that exports this one sync and decides it again; ""
 // where nothing was decided.
@@ -158,7 +152,7 @@ func waitLines(t *telemetry.Trace) []views.Line {
 
 // observed is what the caches held, in a few lines.
 func (s *Server) observed(t *telemetry.Trace) []views.Line {
-	if snap, err := facts.Deployment(s.loops, t); err == nil {
+	if snap, err := facts.Deployment(s.src.Loops, t); err == nil {
 		lines := []views.Line{{Label: "Deployment", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)}}
 		empty := 0
 		for i := range snap.ReplicaSets {
@@ -179,7 +173,7 @@ func (s *Server) observed(t *telemetry.Trace) []views.Line {
 		}
 		return lines
 	}
-	if snap, err := facts.ReplicaSet(s.loops, t); err == nil {
+	if snap, err := facts.ReplicaSet(s.src.Loops, t); err == nil {
 		return []views.Line{
 			{Label: "ReplicaSet", Text: views.Sayf("rv %s, generation %d, wanted %d", prose.OrNone(snap.RV), snap.Generation, snap.Want)},
 			{Label: "pods", Text: views.Say(prose.Count(len(snap.Pods), "pod") + ": its own and orphans")},

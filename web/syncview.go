@@ -65,9 +65,9 @@ func (s *Server) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
 func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	seq := c.Sync
 	if kind, name, ok := strings.Cut(c.Object, " "); ok && seq == 0 {
-		if found, ok := s.journal.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
+		if found, ok := s.src.Journal.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
 			seq = found
-		} else if found, ok := s.journal.Named(kind, t.Namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
+		} else if found, ok := s.src.Journal.Named(kind, t.Namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
 			seq = found
 		}
 	}
@@ -84,8 +84,8 @@ func (s *Server) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 
 // writer names the sync that wrote an event, seen from the sync that it woke.
 func (s *Server) writer(t *telemetry.Trace, seq uint64) string {
-	if w, ok := s.journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
-		return fmt.Sprintf("written by %s #%d", s.kindOf(w.Loop), seq)
+	if w, ok := s.src.Journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
+		return fmt.Sprintf("written by %s #%d", s.src.KindOf(w.Loop), seq)
 	}
 	return fmt.Sprintf("its own write, #%d", seq)
 }
@@ -93,13 +93,13 @@ func (s *Server) writer(t *telemetry.Trace, seq uint64) string {
 // toSync leads to a sync of the same run by its number alone. Of an earlier run
 // the number says nothing about where it is.
 func (s *Server) toSync(from *telemetry.Trace, words string, seq uint64) views.Text {
-	if from.Epoch != s.journal.Epoch() {
+	if from.Epoch != s.src.Journal.Epoch() {
 		return views.Say(words)
 	}
-	if t, ok := s.journal.Get(seq); ok {
+	if t, ok := s.src.Journal.Get(seq); ok {
 		return views.Text{}.Link(words, address.Sync(t))
 	}
-	return views.Text{}.Link(words, s.all().Href)
+	return views.Text{}.Link(words, s.src.All().Href)
 }
 
 // FromTo writes a change as "from → to", and what stayed or stands alone by itself.

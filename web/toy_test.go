@@ -11,6 +11,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -92,7 +93,7 @@ func claims(t testing.TB, loops decision.Loops) *world {
 
 // claimPages are every page of an object of that loop.
 func claimPages(w *world) []string {
-	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, historyRows)[1]
+	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, source.HistoryRows)[1]
 	return []string{"/claims", address.Of(disk.Object), address.Of(disk.Object) + "/story", address.Sync(disk), address.Sync(disk) + "/chain"}
 }
 

@@ -18,6 +18,9 @@ import (
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -181,7 +184,7 @@ func TestWhatIfWrong(t *testing.T) {
 func TestWhatIfBase(t *testing.T) {
 	w := planWorld(t)
 	_, h := w.serve(nil)
-	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"}, source.HistoryRows)
 	first := kept[len(kept)/2]
 	_, v := whatIfTwin(t, h.URL, "stuck", "sync="+words.Digits(first.Seq)+"&epoch="+first.Epoch)
 	if v.Base.Seq != first.Seq || !v.Base.At.Equal(first.Started) {
@@ -241,7 +244,7 @@ func TestWhatIfLarge(t *testing.T) {
 // TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
 func TestWhatIfBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, q := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
+		s, q := &Server{simulations: semaphore.NewWeighted(1), pages: &page.Maker{Slots: slots.New(func() uint64 { return 0 })}}, &page.Query{Ctx: t.Context()}
 		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
 		leave, err := s.simulate(q, x)
 		if err != nil {

@@ -52,10 +52,10 @@ func TestSentencesTurn(t *testing.T) {
 			continue
 		}
 		turning++
-		if got := s.said(trace, at.Add(-time.Millisecond)); got.Code != trace.Sentence.Code {
+		if got := s.src.Said(trace, at.Add(-time.Millisecond)); got.Code != trace.Sentence.Code {
 			t.Errorf("%s turned too early, into %s", trace.Key(), got.Code)
 		}
-		got := s.said(trace, at)
+		got := s.src.Said(trace, at)
 		if facts.Outdated(got, at) {
 			t.Errorf("%s: the new sentence has turned already", trace.Key())
 		}

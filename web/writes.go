@@ -9,6 +9,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -26,7 +27,7 @@ func (s *Server) wroteOf(t *telemetry.Trace) views.Wrote {
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
 		w := s.statusWrite(t)
-		w.Back = s.echoes(t.Object, s.kindOf(t.Loop), t.Name, t.Report.Outcome.RV, t.Seq)
+		w.Back = s.echoes(t.Object, s.src.KindOf(t.Loop), t.Name, t.Report.Outcome.RV, t.Seq)
 		v.Writes = append(v.Writes, w)
 		tally(t.Report.Outcome, &done, &refused)
 	}
@@ -67,18 +68,18 @@ func (s *Server) lastWrote(t *telemetry.Trace) views.Text {
 		return views.Say("Its last write was in ").Link("sync "+words.Digits(x.Seq), address.Sync(x)).Plain(", ").Since(x.Ended).
 			Plain(" ago: " + words.Did(x) + ".")
 	}
-	if row, ok := s.journal.Board().Row(t.Object); ok && row.WroteSeq != 0 && row.WroteSeq < t.Seq {
-		return views.Say("Its last write was in ").Link("sync "+words.Digits(row.WroteSeq), address.SyncOf(t.Object, s.journal.Epoch(), row.WroteSeq)).Plain(", ").Since(row.WroteAt).Plain(" ago.")
+	if row, ok := s.src.Journal.Board().Row(t.Object); ok && row.WroteSeq != 0 && row.WroteSeq < t.Seq {
+		return views.Say("Its last write was in ").Link("sync "+words.Digits(row.WroteSeq), address.SyncOf(t.Object, s.src.Journal.Epoch(), row.WroteSeq)).Plain(", ").Since(row.WroteAt).Plain(" ago.")
 	}
 	return views.Say("It has written nothing before, as far as is recorded.")
 }
 
 // last is the newest sync of the object before this one with such a mark.
 func (s *Server) last(t *telemetry.Trace, such func(telemetry.Mark) bool) (*telemetry.Trace, bool) {
-	marks := s.journal.Marks(t.Object, historyRows)
+	marks := s.src.Journal.Marks(t.Object, source.HistoryRows)
 	for i := len(marks) - 1; i >= 0; i-- {
 		if m := marks[i]; m.Seq < t.Seq && such(m) {
-			return s.journal.Get(m.Seq)
+			return s.src.Journal.Get(m.Seq)
 		}
 	}
 	return nil, false
@@ -151,7 +152,7 @@ func detail(o *decision.Outcome) views.Text {
 
 func (s *Server) statusWrite(t *telemetry.Trace) views.Write {
 	o := t.Report.Outcome
-	w := views.Write{What: views.Say("status of " + s.kindOf(t.Loop) + " ").Code(t.Name), Result: words.StateMark(o.State), RV: o.RV, Detail: detail(o)}
+	w := views.Write{What: views.Say("status of " + s.src.KindOf(t.Loop) + " ").Code(t.Name), Result: words.StateMark(o.State), RV: o.RV, Detail: detail(o)}
 	if o.Took > 0 {
 		w.Took = views.Took(o.Took)
 	}
@@ -167,8 +168,8 @@ func (s *Server) backOf(t *telemetry.Trace, a *decision.Action, o *decision.Outc
 		return nil
 	}
 	back := s.echoes(t.Object, a.Target.Kind, a.Target.Name, o.RV, t.Seq)
-	for _, loop := range s.loops.Owned(t.Loop) {
-		if s.kindOf(loop) == a.Target.Kind {
+	for _, loop := range s.src.Loops.Owned(t.Loop) {
+		if s.src.KindOf(loop) == a.Target.Kind {
 			child := telemetry.Object{Loop: loop, Namespace: t.Namespace, Name: a.Target.Name}
 			back = joined(back, s.echoes(child, a.Target.Kind, a.Target.Name, o.RV, t.Seq))
 		}
@@ -188,10 +189,10 @@ func (s *Server) echoes(o telemetry.Object, kind, name, rv string, after uint64)
 	if rv == "" {
 		return nil
 	}
-	for _, t := range s.journal.Since(o, after, historyRows) {
+	for _, t := range s.src.Journal.Since(o, after, source.HistoryRows) {
 		for _, c := range t.Causes {
 			if c.NewRV == rv && c.Object == kind+" "+name {
-				return views.Text{}.Link(s.kindOf(t.Loop)+" #"+words.Digits(t.Seq), address.Sync(t))
+				return views.Text{}.Link(s.src.KindOf(t.Loop)+" #"+words.Digits(t.Seq), address.Sync(t))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ package address
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -39,4 +40,14 @@ func Sync(t *telemetry.Trace) string { return SyncOf(t.Object, t.Epoch, t.Seq) }
 // SyncOf is the permalink of the sync with that number in that run.
 func SyncOf(o telemetry.Object, epoch string, seq uint64) string {
 	return Of(o) + "/syncs/" + url.PathEscape(epoch) + "/" + words.Digits(seq)
+}
+
+// LoopAt is the loop that has its pages at an address; "" where none can have.
+func LoopAt(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	loop, ok := strings.CutSuffix(first, "s")
+	if !ok {
+		return ""
+	}
+	return loop
 }

@@ -1,4 +1,4 @@
-package web
+package source
 
 import (
 	"time"
@@ -13,9 +13,9 @@ import (
 
 // Put remembers a value beside a trace. A full cache is emptied first.
 
-// said is what is to be said of a trace now: its sentence, until the clock
+// Said is what is to be said of a trace now: its sentence, until the clock
 // alone makes another of it.
-func (s *Server) said(t *telemetry.Trace, now time.Time) decision.Sentence {
+func (s *Source) Said(t *telemetry.Trace, now time.Time) decision.Sentence {
 	if !facts.Outdated(t.Sentence, now) {
 		return t.Sentence
 	}
@@ -27,14 +27,14 @@ func (s *Server) said(t *telemetry.Trace, now time.Time) decision.Sentence {
 	return again
 }
 
-// estimate says when the rollout of a sync may complete; nil where none was under way.
+// Estimate says when the rollout of a sync may complete; nil where none was under way.
 // It is folded when the first reader asks.
-func (s *Server) estimate(t *telemetry.Trace) *decision.Estimate {
+func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {
 	if e, ok := s.estimates.Get(t); ok {
 		return e
 	}
 	var e *decision.Estimate
-	if snap, err := facts.Deployment(s.loops, t); err == nil && len(t.Rounds) > 0 {
+	if snap, err := facts.Deployment(s.Loops, t); err == nil && len(t.Rounds) > 0 {
 		e = sim.Estimate(snap, t.Rounds[len(t.Rounds)-1].Learnt)
 	}
 	s.estimates.Put(t, e)
@@ -45,9 +45,9 @@ func (s *Server) estimate(t *telemetry.Trace) *decision.Estimate {
 
 // sayAgain says the sentence of a sync as of now. Where the snapshot cannot be
 // read, what was said stands.
-func (s *Server) sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
+func (s *Source) sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
 	again := t.Sentence
-	if snap, err := t.Decided(s.loops); err == nil {
+	if snap, err := t.Decided(s.Loops); err == nil {
 		again = facts.TellAgain(snap.Begin(), t, now)
 	}
 	if facts.Outdated(again, now) { // It would turn again at once: the timer's own sync will say more.

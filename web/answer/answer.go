@@ -1,4 +1,7 @@
-package web
+// Package answer is what goes out over HTTP: answers that are complete before any of
+// them is sent, as pages or as JSON, and problems that the reader can do something
+// about. It knows no page.
+package answer
 
 import (
 	"bytes"
@@ -15,23 +18,31 @@ import (
 	"github.com/loopscope/loopscope/telemetry/safebytes"
 )
 
-// answer is a response that is complete before any of it is sent. It is a
+// Answer is a response that is complete before any of it is sent. It is a
 // http.ResponseWriter.
-type answer struct {
+type Answer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) WriteHeader(status int)      { a.status = status }
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
+// Blank is an answer that a handler has yet to write.
+func Blank() *Answer { return &Answer{header: http.Header{}} }
+
+// Header is what is sent before the body.
+func (a *Answer) Header() http.Header { return a.header }
+
+// WriteHeader sets the status; the last one counts.
+func (a *Answer) WriteHeader(status int) { a.status = status }
+
+// Write adds to the body and never fails.
+func (a *Answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // answerWithin is how long a reader may take over an answer, from when it is complete.
 const answerWithin = 30 * time.Second
 
-// write sends the answer.
-func (a *answer) write(w http.ResponseWriter, r *http.Request) {
+// Send sends the answer.
+func (a *Answer) Send(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", strconv.Itoa(a.body.Len()))
 	if a.status == 0 {
@@ -45,8 +56,8 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// jsonAnswer is a value as JSON.
-func jsonAnswer(r *http.Request, status int, v any) (*answer, error) {
+// JSON is a value as JSON.
+func JSON(r *http.Request, status int, v any) (*Answer, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(true)
@@ -54,11 +65,11 @@ func jsonAnswer(r *http.Request, status int, v any) (*answer, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", r.URL.Path, err)
 	}
-	return newAnswer(r, status, "application/json", b.Bytes()), nil
+	return New(r, status, "application/json", b.Bytes()), nil
 }
 
-// marshal is a value as JSON without hidden characters, for a message.
-func marshal(v any) ([]byte, error) {
+// Marshal is a value as JSON without hidden characters, for a message.
+func Marshal(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	return safebytes.JSON(raw), err
 }
@@ -68,15 +79,15 @@ var squeezers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 // smallest is the size from which compressing pays.
 const smallest = 1024
 
-// newAnswer is a body without hidden characters, compressed where the reader takes that.
+// New is a body without hidden characters, compressed where the reader takes that.
 // status is 0 for 200.
-func newAnswer(r *http.Request, status int, mediaType string, body []byte) *answer {
+func New(r *http.Request, status int, mediaType string, body []byte) *Answer {
 	if mediaType == "application/json" {
 		body = safebytes.JSON(body)
 	} else {
 		body = safebytes.Text(body)
 	}
-	a := &answer{status: status, header: http.Header{"Content-Type": {mediaType}, "Vary": {"Accept-Encoding, Accept"}}}
+	a := &Answer{status: status, header: http.Header{"Content-Type": {mediaType}, "Vary": {"Accept-Encoding, Accept"}}}
 	if len(body) < smallest || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		a.body = *bytes.NewBuffer(body)
 		return a
