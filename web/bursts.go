@@ -35,7 +35,7 @@ func (s *Server) syncRows(v *views.Object, q *page.Query, x *subject) {
 		v.SyncsNote += ", " + prose.Count(folded, "uneventful sync") + " only counted"
 	}
 	for i := len(bursts) - 1; i >= 0; i-- {
-		row := x.burstRow(bursts[i])
+		row := burstRow(x, bursts[i])
 		if n := len(v.Syncs); n > 0 && v.Syncs[n-1].Quiet > 0 && row.Quiet > 0 && !row.Cursor && !v.Syncs[n-1].Cursor {
 			foldRow(&v.Syncs[n-1], row)
 			continue
@@ -74,7 +74,7 @@ func foldRow(into *views.SyncRow, older views.SyncRow) {
 }
 
 // burstRow is a burst in one line: the first cause, and what all of it came to.
-func (x *subject) burstRow(burst []*telemetry.Trace) views.SyncRow {
+func burstRow(x *subject, burst []*telemetry.Trace) views.SyncRow {
 	first, last := burst[0], burst[len(burst)-1]
 	r := views.SyncRow{At: first.Started, Seqs: words.Digits(first.Seq), Href: x.stepTo(last).Href, Why: whyShort(first), Syncs: len(burst), Did: words.ResultMark(telemetry.ResultUnchanged)}
 	if len(burst) > 1 {

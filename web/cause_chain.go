@@ -19,10 +19,9 @@ const (
 	causeChainSteps, causeChainSyncs = 9, 120
 )
 
-// causeChainOf is how the sync under the cursor came about: the nearest steps of its
+// causeChainOf is how a sync came about: the nearest steps of its
 // chain through the loops, oldest first, it itself last.
-func (s *Server) causeChainOf(x *subject) views.CauseChain {
-	t := x.cursor
+func (s *Server) causeChainOf(t *telemetry.Trace) views.CauseChain {
 	c := causeSteps{of: t, kindOf: s.src.KindOf, met: map[uint64]bool{t.Seq: true}}
 	c.walk(telemetry.NewExcerpt(s.src.Loops, s.family(t)).Chain(t).Origins.Links)
 	slices.SortStableFunc(c.steps, func(a, b views.CauseStep) int { return a.At.Compare(b.At) })

@@ -26,11 +26,11 @@ func (s *Server) deployment(q *page.Query) (*page.Page, error) {
 	if snap, err := facts.Deployment(s.src.Loops, x.newest); err == nil {
 		v.Revision, v.Strategy = snap.Revision, snap.Strategy
 		v.Sets = s.sets(q, x, snap)
-		x.revisions(v.Sets, snap)
+		revisions(x, v.Sets, snap)
 	}
 	v.SetsNote = setsNote(v.Sets)
 	v.Shows = s.deploymentShows(x)
-	v.Scope = s.scope(q, x)
+	v.Scope = s.scope(q.Now, x)
 	return s.deploymentPage(q, x, v), nil
 }
 
@@ -43,7 +43,7 @@ func (s *Server) deploymentPage(q *page.Query, x *subject, v views.Deployment) *
 	if v.Strategy != "" {
 		p.Frame.About = append(p.Frame.About, views.Say(v.Strategy))
 	}
-	p.Frame.About = append(p.Frame.About, views.Text{}.Link("story", storyHref(x)), views.Text{}.Link("what if", whatIfHref(x)))
+	p.Frame.About = append(p.Frame.About, views.Text{}.Link("story", x.storyHref()), views.Text{}.Link("what if", x.whatIfHref()))
 	p.Frame.Keys = page.DeploymentKeys
 	p.GoLive(q, append(objectParts(v.Object), page.Part{Id: "f-syncs", View: views.SyncsPart(v.Object)}, page.Part{Id: "f-sets", View: views.SetsPart(v)})...)
 	s.keepsUp(q, p, x)
@@ -51,7 +51,7 @@ func (s *Server) deploymentPage(q *page.Query, x *subject, v views.Deployment) *
 }
 
 // storyHref leads to the story that the sync under the cursor belongs to.
-func storyHref(x *subject) string {
+func (x *subject) storyHref() string {
 	href := address.Of(x.object) + "/story"
 	if x.pinned {
 		href += "?sync=" + words.Digits(x.cursor.Seq) + "&epoch=" + x.cursor.Epoch
@@ -118,7 +118,7 @@ func (s *Server) deploymentShows(x *subject) views.Shows {
 	st := snap.Status
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d updated, %d ready, %d available", st.Replicas, st.Updated, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
-	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), x.lastEvents()...)
+	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), lastEvents(x)...)
 	v.Lines = append(v.Lines, kubectlLine(snap))
 	return v
 }

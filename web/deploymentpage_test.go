@@ -52,7 +52,7 @@ func TestSideColumn(t *testing.T) {
 		}
 	}
 	s := w.server(nil)
-	came := s.causeChainOf(subjectOf(t, s, "/deployments/shop/web"))
+	came := s.causeChainOf(subjectOf(t, s, "/deployments/shop/web").cursor)
 	if len(came.Steps) != causeChainSteps+1 || !came.Steps[causeChainSteps].This {
 		t.Fatalf("%d steps led to it", len(came.Steps))
 	}
@@ -83,7 +83,7 @@ func TestChainHasEverySyncOnce(t *testing.T) {
 	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows) {
 		seen := map[string]bool{}
 		x := subjectOf(t, s, "/deployments/shop/web?sync="+words.Digits(kept.Seq))
-		for _, step := range s.causeChainOf(x).Steps {
+		for _, step := range s.causeChainOf(x.cursor).Steps {
 			if id := step.At.String() + step.Text.String(); seen[id] {
 				t.Fatalf("sync %d: %s stands there twice", kept.Seq, step.Text)
 			} else {
@@ -154,8 +154,8 @@ func TestBursts(t *testing.T) {
 		t.Errorf("forty seconds of syncs are %d bursts", n)
 	}
 	x := &subject{cursor: kept[0]}
-	row := x.burstRow(bursts[1])
-	foldRow(&row, x.burstRow(bursts[2]))
+	row := burstRow(x, bursts[1])
+	foldRow(&row, burstRow(x, bursts[2]))
 	if row.Quiet != 2 || row.Syncs != 2 || row.Did.Word != "nothing to write, 2 times" {
 		t.Errorf("two quiet bursts are %+v", row)
 	}
@@ -259,12 +259,12 @@ func TestOlderTimers(t *testing.T) {
 		sync(4, []decision.Timer{timer("deadline", 5*time.Minute)}),
 	}
 	x := &subject{kept: kept, newest: kept[3], cursor: kept[3]}
-	got := x.looksNow(now)
+	got := looksNow(x, now)
 	if len(got) != 2 || !got[0].At.Equal(now.Add(31*time.Second)) || !strings.Contains(got[0].Why.String(), "An older timer, of sync 3: the queue keeps the earlier of two.") {
 		t.Errorf("it looks again at %+v", got)
 	}
 	kept[3].Causes = []telemetry.Cause{rings}
-	if got = x.looksNow(now); len(got) != 1 || !got[0].At.Equal(now.Add(5*time.Minute)) {
+	if got = looksNow(x, now); len(got) != 1 || !got[0].At.Equal(now.Add(5*time.Minute)) {
 		t.Errorf("after a ring it looks again at %+v", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func (s *Server) objectView(q *page.Query, x *subject) views.Object {
 	v := views.Object{Kind: s.src.KindOf(x.object.Loop), Namespace: x.object.Namespace, Name: x.object.Name,
 		Head: s.head(q, x), Held: s.heldViews(x.told()), Sync: s.syncOf(x.cursor), Step: s.stepper(x)}
-	next := x.looksNow(q.Now)
+	next := looksNow(x, q.Now)
 	if x.moment.IsZero() {
 		v.Head.Last = s.lastLine(x.newest, next)
 		v.Findings, v.Evidence = findingsOf(x.newest), s.evidenceOf(q, x.newest)
@@ -28,7 +28,7 @@ func (s *Server) objectView(q *page.Query, x *subject) views.Object {
 		v.Sync.Next = next
 	}
 	v.Head.Numbers = nextLook(v.Head.Numbers, next)
-	v.CauseChain = s.causeChainOf(x)
+	v.CauseChain = s.causeChainOf(x.cursor)
 	s.syncRows(&v, q, x)
 	return v
 }

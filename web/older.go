@@ -14,7 +14,7 @@ import (
 
 // olderLooks are the timers of syncs before the newest that still run: the queue
 // keeps the earliest of a key until one of them rings, and a ring ends them all.
-func (x *subject) olderLooks(now time.Time) []views.Look {
+func olderLooks(x *subject, now time.Time) []views.Look {
 	seen := slices.Clone(x.newest.Timers)
 	var list []views.Look
 	for i := len(x.kept) - 1; i >= 0; i-- {
@@ -43,9 +43,9 @@ func rang(t *telemetry.Trace, c *telemetry.Cause) bool {
 }
 
 // looksNow are all timers that run now, soonest first.
-func (x *subject) looksNow(now time.Time) []views.Look {
+func looksNow(x *subject, now time.Time) []views.Look {
 	list := looks(x.newest)
-	if older := x.olderLooks(now); len(older) > 0 && older[soonestLook(older)].At.Before(firstLook(list)) {
+	if older := olderLooks(x, now); len(older) > 0 && older[soonestLook(older)].At.Before(firstLook(list)) {
 		list = append(list, older...) // Later ones would find out nothing that the newest does not.
 		slices.SortStableFunc(list, func(a, b views.Look) int { return a.At.Compare(b.At) })
 	}

@@ -18,10 +18,10 @@ func (s *Server) plain(q *page.Query) (*page.Page, error) {
 	}
 	v := s.objectView(q, x)
 	v.Shows = views.Shows{Note: "as sync " + words.Digits(x.cursor.Seq) + " published it"}
-	v.Shows.Lines = x.lastEvents()
+	v.Shows.Lines = lastEvents(x)
 	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, titleOf(v)), Body: views.ObjectBody(v), Data: v}
 	s.objectFrame(q, p, x)
-	p.Frame.About = append(p.Frame.About, views.Say(prose.Clip(s.src.KindOf(x.object.Loop), 60)), views.Text{}.Link("story", storyHref(x)))
+	p.Frame.About = append(p.Frame.About, views.Say(prose.Clip(s.src.KindOf(x.object.Loop), 60)), views.Text{}.Link("story", x.storyHref()))
 	p.Frame.Keys = page.ObjectKeys
 	p.GoLive(q, append(objectParts(v), page.Part{Id: "f-syncs", View: views.SyncsPart(v)})...)
 	s.keepsUp(q, p, x)

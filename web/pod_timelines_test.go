@@ -13,7 +13,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
-	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 )
@@ -25,9 +24,10 @@ func podEvent(kind telemetry.CauseKind, at time.Time, fields ...decision.Change)
 
 // stepsOf are the steps of a life in words.
 func stepsOf(l *timeline.Pod, since time.Time) string {
+	states := [...]string{timeline.Pending: "not running", timeline.Running: "not ready", timeline.Ready: "ready", timeline.Terminating: "terminating", timeline.Gone: "gone"}
 	var b strings.Builder
 	for _, s := range l.Steps {
-		fmt.Fprintf(&b, "%s %s, ", s.At.Sub(since), podWords[s.Is])
+		fmt.Fprintf(&b, "%s %s, ", s.At.Sub(since), states[s.Is])
 	}
 	return strings.TrimSuffix(b.String(), ", ")
 }
@@ -138,7 +138,7 @@ func TestScopeOfTheStory(t *testing.T) {
 	stuckRollout(w)
 	s := w.server(nil)
 	x := subjectOf(t, s, "/deployments/shop/web")
-	v := s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, x)
+	v := s.scope(storyNow, x)
 	if len(v.Pods) != 3 || len(v.Rest) != 2 || v.Rest[0].Name != "7 new" || v.Rest[1].Count != 10 {
 		t.Fatalf("%d pods block, the rest is %+v", len(v.Pods), v.Rest)
 	}
@@ -160,7 +160,7 @@ func TestScopeOfTheStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := current.Pods[slices.IndexFunc(current.Pods, func(p replicaset.Pod) bool { return p.Ready })].Name
-	v = s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
+	v = s.scope(storyNow, subjectOf(t, s, "/deployments/shop/web?pod="+asked))
 	if len(v.Pods)+len(v.MorePods) != 4 || v.Pods[0].Owner+v.Pods[0].Own != asked || v.Pods[0].Note.String() != "is available" || v.Pods[0].Tone != views.Idle {
 		t.Errorf("the pod that was asked for has no lane in front: %+v", v.Pods[0])
 	}
@@ -210,7 +210,7 @@ func TestEmptyLanesSayWhy(t *testing.T) {
 	r.begin()
 	s := w.server(nil)
 	x := subjectOf(t, s, "/deployments/shop/web")
-	v := s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, x)
+	v := s.scope(storyNow, x)
 	last := v.Rest[len(v.Rest)-1]
 	if !last.Empty || last.Name != "0 old" || len(last.Note) == 0 {
 		t.Errorf("the lane of the old pods is %+v", last)
@@ -245,7 +245,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 	w.journal.Record(w.decideReplicaSet(set, script{}))
 	w.journal.Record(w.decideDeployment(d, script{}))
 	s := w.server(nil)
-	v := s.scope(&page.Query{Ctx: t.Context(), Now: storyNow, URL: parsedURL(t, "/deployments/shop/web")}, subjectOf(t, s, "/deployments/shop/web"))
+	v := s.scope(storyNow, subjectOf(t, s, "/deployments/shop/web"))
 	if len(v.Pods) != 1 || v.Pods[0].Name != "50 waiting" || v.Pods[0].Note.String() != "each cannot pull shop/web:2 (not found); 28 of them are drawn" || v.Pods[0].Pending == "" {
 		t.Errorf("what blocks is %+v", v.Pods)
 	}

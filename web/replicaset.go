@@ -37,7 +37,7 @@ func (s *Server) replicaSet(q *page.Query) (*page.Page, error) {
 		v.Images = strings.Join(snap.Images, ", ")
 		v.Expects, v.Echoes = expects(snap), echoLines(snap)
 		v.Forecast = forecastOf(x.newest, snap, q.Now)
-		v.Scope = s.setScope(q, x, snap)
+		v.Scope = s.setScope(q.Now, x, snap)
 		v.Pods, v.PodsNote = podsOf(snap)
 		s.src.Outage().FreezePods(v.Pods)
 	}
@@ -181,6 +181,6 @@ func (s *Server) replicaSetShows(x *subject) views.Shows {
 	v := views.Shows{Note: "as sync " + words.Digits(t.Seq) + " saw it, rv " + prose.OrNone(snap.RV)}
 	v.Lines = append(v.Lines, views.Line{Label: "replicas", Text: views.Sayf("%d, %d ready, %d available", st.Replicas, st.Ready, st.Available)},
 		views.Line{Label: "observed", Text: views.Sayf("generation %d of %d", st.ObservedGeneration, snap.Generation)})
-	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), x.lastEvents()...)
+	v.Lines = append(append(v.Lines, conditionLines(st.Conditions)...), lastEvents(x)...)
 	return v
 }

@@ -18,7 +18,7 @@ const maxDiffs = 4
 // revisions adds to each ReplicaSet what its revision changed of the one before.
 // The newest snapshot knows that of the newest; those of older ones are in
 // snapshots of the time when they were the newest.
-func (x *subject) revisions(sets []views.Set, newest *deployment.Snapshot) {
+func revisions(x *subject, sets []views.Set, newest *deployment.Snapshot) {
 	changes, read := map[string]*deployment.TemplateChange{}, 0
 	note := func(c *deployment.TemplateChange) {
 		if c != nil {
@@ -40,7 +40,7 @@ func (x *subject) revisions(sets []views.Set, newest *deployment.Snapshot) {
 	for i := range sets {
 		if c := changes[sets[i].Revision]; c != nil {
 			sets[i].Diff = diffOf(c)
-			sets[i].Diff.By = x.changedBy(c.To)
+			sets[i].Diff.By = changedBy(x, c.To)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func diffField(f decision.Change) views.DiffField {
 
 // changedBy is who changed the template to that revision, and when, as far as
 // the syncs that are kept were told.
-func (x *subject) changedBy(revision string) views.Text {
+func changedBy(x *subject, revision string) views.Text {
 	var by *telemetry.Cause
 	before := ""
 	for _, t := range x.kept {

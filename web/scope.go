@@ -8,7 +8,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
-	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
@@ -43,7 +42,7 @@ func windowOf(word string) time.Duration {
 
 // scope draws the sizes over the newest rollout from what is kept of it, or
 // over the window that was asked for.
-func (s *Server) scope(q *page.Query, x *subject) *views.Scope {
+func (s *Server) scope(at time.Time, x *subject) *views.Scope {
 	points := timeline.Points(x.kept)
 	if len(points) == 0 || !x.onList {
 		return nil
@@ -53,7 +52,7 @@ func (s *Server) scope(q *page.Query, x *subject) *views.Scope {
 		points = timeline.SinceRollout(points)
 	}
 	last := points[len(points)-1]
-	box, now := scopeBase(points, q.Now, span)
+	box, now := scopeBase(points, at, span)
 	points = box.within(points)
 	known := knownTo(s.src.Outage(), points, now)
 	v := box.sizes(points, known, now)
@@ -69,7 +68,7 @@ func (s *Server) scope(q *page.Query, x *subject) *views.Scope {
 	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
 	s.deploymentLanes(v, x, box, known)
 	s.src.Outage().FreezeLanes(v)
-	v.Label = s.scopeLabel(v, x, last, q.Now)
+	v.Label = s.scopeLabel(v, x, last, at)
 	return v
 }
 

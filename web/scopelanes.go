@@ -12,7 +12,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
-	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
@@ -170,13 +169,13 @@ func newNote(snap *deployment.Snapshot, current *deployment.ReplicaSet, lives []
 }
 
 // setScope is the pods of one ReplicaSet over time, with its syncs.
-func (s *Server) setScope(q *page.Query, x *subject, snap *replicaset.Snapshot) *views.Scope {
+func (s *Server) setScope(at time.Time, x *subject, snap *replicaset.Snapshot) *views.Scope {
 	points := timeline.PodPoints(x.kept)
 	if len(points) == 0 || !x.onList || snap == nil {
 		return nil
 	}
 	last := points[len(points)-1]
-	box, now := scopeBase(points, q.Now, windowOf(x.window))
+	box, now := scopeBase(points, at, windowOf(x.window))
 	points = box.within(points)
 	known := knownTo(s.src.Outage(), points, now)
 	v := box.sizes(points, known, now)

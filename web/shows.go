@@ -11,7 +11,7 @@ import (
 
 // lastEvents are the Events of the newest sync, up to the one under the cursor,
 // that published any.
-func (x *subject) lastEvents() []views.Line {
+func lastEvents(x *subject) []views.Line {
 	for i := len(x.kept) - 1; i >= 0; i-- {
 		t := x.kept[i]
 		if t.Seq > x.cursor.Seq && t.Epoch == x.cursor.Epoch || t.Report == nil || len(t.Report.Events) == 0 {

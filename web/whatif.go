@@ -178,7 +178,7 @@ func planHref(x *subject, p *plan.Proposal) string {
 
 // whatIfHref leads from a Deployment to its plans: those of the sync under the
 // cursor, if that is pinned.
-func whatIfHref(x *subject) string {
+func (x *subject) whatIfHref() string {
 	href := address.Of(x.object) + "/what-if"
 	if x.pinned {
 		href += "?sync=" + words.Digits(x.cursor.Seq) + "&epoch=" + url.QueryEscape(x.cursor.Epoch)
