@@ -254,13 +254,12 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 		}
 		done <- err
 	}()
-	eventually(t, "the plan is being made", func() bool { return !s.simulations.TryAcquire(1) || release(s.simulations) })
+	eventually(t, "the plan is being made", s.planning)
 	leave()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the plan was made before its reader left: %v", err)
 	}
-	eventually(t, "its place is free", func() bool { return s.simulations.TryAcquire(1) })
-	s.simulations.Release(1)
+	eventually(t, "its place is free", func() bool { return !s.planning() })
 }
 
 // TestManyPlansWait: plans that are asked for at once are made one after the other.

@@ -346,6 +346,7 @@ func TestNoticeOfAWatcher(t *testing.T) {
 
 // TestPicturesStopInAnOutage where the API server served last, or at the newest sync after that.
 func TestPicturesStopInAnOutage(t *testing.T) {
+	wentDown := drawnAt.Add(-5 * time.Minute)
 	cut := source.Outage{Outage: telemetry.Outage{Began: wentDown}, On: true}
 	before, after := []timeline.Point{{At: wentDown.Add(-time.Minute)}}, []timeline.Point{{At: wentDown.Add(time.Minute)}}
 	for _, c := range []struct {
@@ -354,18 +355,18 @@ func TestPicturesStopInAnOutage(t *testing.T) {
 		points    []timeline.Point
 		now, want time.Time
 	}{
-		{"no outage", source.Outage{}, before, storyNow, storyNow},
-		{"nothing since", cut, before, storyNow, wentDown},
-		{"a sync since", cut, after, storyNow, wentDown.Add(time.Minute)},
+		{"no outage", source.Outage{}, before, drawnAt, drawnAt},
+		{"nothing since", cut, before, drawnAt, wentDown},
+		{"a sync since", cut, after, drawnAt, wentDown.Add(time.Minute)},
 		{"over before", cut, before, wentDown.Add(-time.Second), wentDown.Add(-time.Second)},
 	} {
 		if got := knownTo(c.of, c.points, c.now); !got.Equal(c.want) {
 			t.Errorf("%s: to %s, want %s", c.name, got.Format(time.TimeOnly), c.want.Format(time.TimeOnly))
 		}
 	}
-	box := scopeBox{from: storyNow.Add(-10 * time.Minute), to: storyNow.Add(10 * time.Minute), most: 1}
-	v := box.sizes([]timeline.Point{{At: storyNow.Add(-9 * time.Minute), Available: 1}}, wentDown, storyNow)
-	if !strings.HasSuffix(v.Available, "H"+box.x(wentDown)) || v.Now != box.x(storyNow) {
+	box := scopeBox{from: drawnAt.Add(-10 * time.Minute), to: drawnAt.Add(10 * time.Minute), most: 1}
+	v := box.sizes([]timeline.Point{{At: drawnAt.Add(-9 * time.Minute), Available: 1}}, wentDown, drawnAt)
+	if !strings.HasSuffix(v.Available, "H"+box.x(wentDown)) || v.Now != box.x(drawnAt) {
 		t.Errorf("the line %s ends elsewhere than at %s, or now is not at %s", v.Available, box.x(wentDown), v.Now)
 	}
 }

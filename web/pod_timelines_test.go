@@ -13,7 +13,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
-	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/timeline"
 )
 
@@ -70,7 +69,7 @@ func TestPodLivesFromEvents(t *testing.T) {
 
 // lanesAt draws lives in a box of a minute.
 func lanesAt(lives ...*timeline.Pod) (scopeBox, time.Time) {
-	return scopeBox{from: storyNow, to: storyNow.Add(time.Minute), most: 1}, storyNow.Add(30 * time.Second)
+	return scopeBox{from: drawnAt, to: drawnAt.Add(time.Minute), most: 1}, drawnAt.Add(30 * time.Second)
 }
 
 func lifeOf(name string, p *replicaset.Pod, steps ...timeline.Step) *timeline.Pod {
@@ -81,7 +80,7 @@ func lifeOf(name string, p *replicaset.Pod, steps ...timeline.Step) *timeline.Po
 // in the future.
 func TestLanesAreDrawnByState(t *testing.T) {
 	b, now := lanesAt()
-	at := func(s int) time.Time { return storyNow.Add(time.Duration(s) * time.Second) }
+	at := func(s int) time.Time { return drawnAt.Add(time.Duration(s) * time.Second) }
 	l := lifeOf("web-1-a", nil, timeline.Step{At: at(-9), Is: timeline.Pending}, timeline.Step{At: at(3), Is: timeline.Running}, timeline.Step{At: at(6), Is: timeline.Ready}, timeline.Step{At: at(24), Is: timeline.Terminating})
 	l.MinReady = 6 * time.Second
 	v := b.single(l, now)
@@ -106,7 +105,7 @@ func TestManyPodsThatBlock(t *testing.T) {
 			if i%3 == 0 {
 				p.Reason, p.Message, p.Node = "Unschedulable", "0/6 nodes are available", ""
 			}
-			list = append(list, lifeOf(p.Name, p, timeline.Step{At: storyNow, Is: timeline.Pending}))
+			list = append(list, lifeOf(p.Name, p, timeline.Step{At: drawnAt, Is: timeline.Pending}))
 		}
 		return list
 	}
@@ -167,9 +166,9 @@ func TestScopeOfTheStory(t *testing.T) {
 }
 
 // TestWindows follows the lengths that a page offers: the one that is shown
-// leads nowhere, every step keeps it, and the axis stands while now moves.
+// leads nowhere, and every step keeps it.
 func TestWindows(t *testing.T) {
-	w, base := story(t)
+	_, base := story(t)
 	_, body := get(t, base, "/deployments/shop/web?window=1h")
 	d := parse(t, body)
 	hrefs := map[string]string{}
@@ -184,23 +183,6 @@ func TestWindows(t *testing.T) {
 			t.Errorf("the step back forgets the window: %s", attr(a, "href"))
 		}
 	}
-	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
-	points := timeline.Points(kept)
-	first, _ := scopeBase(points, storyNow, time.Hour)
-	moved := 0
-	for i := range 60 {
-		b, now := scopeBase(points, storyNow.Add(time.Duration(i)*time.Minute), time.Hour)
-		if b.to.Sub(b.from) != time.Hour || now.Before(b.from) || now.After(b.to) {
-			t.Fatalf("after %d minutes the box is %s to %s and now %s", i, b.from, b.to, now)
-		}
-		if b.from != first.from {
-			moved++
-			first = b
-		}
-	}
-	if moved > 10 {
-		t.Errorf("the axis moved %d times in an hour", moved)
-	}
 }
 
 // TestEmptyLanesSayWhy: where there is nothing to draw, the reason stands there.
@@ -214,15 +196,6 @@ func TestEmptyLanesSayWhy(t *testing.T) {
 	last := v.Rest[len(v.Rest)-1]
 	if !last.Empty || last.Name != "0 old" || len(last.Note) == 0 {
 		t.Errorf("the lane of the old pods is %+v", last)
-	}
-	lane := missingPods(&r.snapshot().ReplicaSets[0])
-	if lane != nil {
-		t.Errorf("nothing is missing, and there is a lane %+v", lane)
-	}
-	rs := r.snapshot().ReplicaSets[0]
-	rs.StatusReplicas, rs.Failure = 7, &decision.Condition{Reason: "FailedCreate", Message: "exceeded quota: small"}
-	if lane = missingPods(&rs); lane == nil || lane.Name != "3 not created" || !strings.Contains(lane.Note.String(), "FailedCreate: exceeded quota: small") {
-		t.Errorf("3 pods are refused, and the lane is %+v", lane)
 	}
 }
 
@@ -256,7 +229,7 @@ func TestCrowdsAreNotDrawn(t *testing.T) {
 
 // TestEndingPodsBlockARecreate: what a Recreate waits for has lanes of its own.
 func TestEndingPodsBlockARecreate(t *testing.T) {
-	ending := &timeline.Pod{Name: "web-1-a", Pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, Steps: []timeline.Step{{At: storyNow, Is: timeline.Ready}, {At: storyNow.Add(time.Second), Is: timeline.Terminating}}}
+	ending := &timeline.Pod{Name: "web-1-a", Pod: &replicaset.Pod{Name: "web-1-a", Terminating: true}, Steps: []timeline.Step{{At: drawnAt, Is: timeline.Ready}, {At: drawnAt.Add(time.Second), Is: timeline.Terminating}}}
 	hold := func(kind decision.ActionKind) *telemetry.Trace {
 		h := decision.Held{Kind: kind, Code: "pods-terminating", Blockers: []decision.Blocker{{Kind: "ReplicaSet", Name: "web-1"}}}
 		return &telemetry.Trace{Rounds: []decision.Round{{Verdict: decision.Verdict{Held: []decision.Held{h}}}}}
@@ -270,5 +243,44 @@ func TestEndingPodsBlockARecreate(t *testing.T) {
 	b, now := lanesAt()
 	if v := b.single(ending, now); v.Tone != views.Waiting || !strings.HasPrefix(v.Note.String(), "is terminating, for ") {
 		t.Errorf("its lane says %q", v.Note)
+	}
+}
+
+// drawnAt is the moment at which the pictures of the tests are drawn.
+var drawnAt = time.Date(2026, 11, 21, 3, 13, 4, 0, time.UTC)
+
+// TestMissingPodsHaveALane that says why they are not there.
+func TestMissingPodsHaveALane(t *testing.T) {
+	rs := deployment.ReplicaSet{Name: "web-1", Mine: true, SameTemplate: true, Replicas: 10, StatusReplicas: 10}
+	lane := missingPods(&rs)
+	if lane != nil {
+		t.Errorf("nothing is missing, and there is a lane %+v", lane)
+	}
+	rs.StatusReplicas, rs.Failure = 7, &decision.Condition{Reason: "FailedCreate", Message: "exceeded quota: small"}
+	if lane = missingPods(&rs); lane == nil || lane.Name != "3 not created" || !strings.Contains(lane.Note.String(), "FailedCreate: exceeded quota: small") {
+		t.Errorf("3 pods are refused, and the lane is %+v", lane)
+	}
+}
+
+// TestTheAxisStandsStill while now moves.
+func TestTheAxisStandsStill(t *testing.T) {
+	var points []timeline.Point
+	for i := range 40 {
+		points = append(points, timeline.Point{At: drawnAt.Add(time.Duration(i-120) * time.Minute), NewSize: 10, Available: 10, Ceiling: 13, Floor: 8})
+	}
+	first, _ := scopeBase(points, drawnAt, time.Hour)
+	moved := 0
+	for i := range 60 {
+		b, now := scopeBase(points, drawnAt.Add(time.Duration(i)*time.Minute), time.Hour)
+		if b.to.Sub(b.from) != time.Hour || now.Before(b.from) || now.After(b.to) {
+			t.Fatalf("after %d minutes the box is %s to %s and now %s", i, b.from, b.to, now)
+		}
+		if b.from != first.from {
+			moved++
+			first = b
+		}
+	}
+	if moved == 0 || moved > 10 {
+		t.Errorf("the axis moved %d times in an hour", moved)
 	}
 }

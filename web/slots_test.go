@@ -10,12 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-chi/chi/v5"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/slots"
 )
@@ -173,9 +172,6 @@ func TestTracesOfThePastTakeASlot(t *testing.T) {
 	}
 }
 
-// release gives back what a look has taken.
-func release(x *semaphore.Weighted) bool { x.Release(1); return false }
-
 // TestSlowReadersHoldNoSlot: an answer that nobody takes is no drawing.
 func TestSlowReadersHoldNoSlot(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
@@ -193,12 +189,15 @@ func TestSlowReadersHoldNoSlot(t *testing.T) {
 
 // TestWarningsHoldNoSlot: others draw while the API server is asked for events.
 func TestWarningsHoldNoSlot(t *testing.T) {
-	w := newWorld(t, storyNow)
 	asked := 0
+	w := newWorld(t, storyNow)
+	x := plain("shop", "web")
+	x.Diagnosis.Findings = []decision.Finding{{Code: "image-pull", Count: 1, Pods: []string{"web-1"}}}
+	w.journal.Record(x)
 	var s *Server
-	s = w.server(func(o *Options) {
-		o.Warnings = func(context.Context, string, []string) ([]telemetry.Warning, error) {
-			place, err := s.pages.Slots.Request(t.Context())
+	s, h := w.serve(func(o *Options) {
+		o.Warnings = func(ctx context.Context, _ string, _ []string) ([]telemetry.Warning, error) {
+			place, err := s.pages.Slots.Request(ctx)
 			if asked++; err != nil {
 				t.Errorf("a slot is held while the API server is asked: %v", err)
 			}
@@ -211,15 +210,7 @@ func TestWarningsHoldNoSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q := &page.Query{Ctx: t.Context(), Now: storyNow}
-	var err error
-	if q.Slot, err = s.pages.Slots.Request(q.Ctx); err != nil {
-		t.Fatal(err)
-	}
-	s.readWarnings(q, plain("shop", "web"), []string{"web-1"})
-	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := s.pages.Slots.Request(soon); asked != 1 || err == nil {
-		t.Errorf("asked %d times; somebody else gets the slot afterwards: %v", asked, err == nil)
+	if res, _ := get(t, h.URL, "/deployments/shop/web"); res.StatusCode != http.StatusOK || asked != 1 {
+		t.Errorf("%s, and it was asked %d times", res.Status, asked)
 	}
 }

@@ -151,6 +151,15 @@ func (s *Server) simulate(q *page.Query, x *subject) (leave func(), err error) {
 
 // AsItIs is what other plans from the same sync need not simulate again.
 
+// planning reports whether a plan is being made.
+func (s *Server) planning() bool {
+	if !s.simulations.TryAcquire(1) {
+		return true
+	}
+	s.simulations.Release(1)
+	return false
+}
+
 // planHref is the address of a plan with every change of the proposal, which
 // names the sync that it begins with.
 func planHref(x *subject, p *plan.Proposal) string {
