@@ -72,6 +72,10 @@ var (
 	slotted    = allowance{"web/slots", "the right to draw"}
 	sourced    = allowance{"web/source", "what is known now"}
 	paged      = allowance{"web/page", "how pages are made"}
+	timed      = allowance{"web/timeline", "what happened over time"}
+	found      = allowance{"web/subject", "what a page is about"}
+	toldSyncs  = allowance{"web/syncs", "one sync in full"}
+	drawnLoops = allowance{"web/flow", "the loops drawn"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
 )
 
@@ -153,12 +157,38 @@ var rules = []rule{
 		ours:  []allowance{traces, vocabulary, wording, sending, shown, styled, factual, worded, addressed, answered, sourced, slotted, {"web/filter", "the way to an object leads through a filtered list"}},
 		third: []allowance{{"github.com/go-chi/chi/v5", "the router says where an address leads"}, templ},
 	},
+	{pkg: "web/subject", why: "a subject is found, not drawn", ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged}},
+	{
+		pkg: "web/scope", why: "a picture is drawn of what is known, whoever shows it",
+		ours: []allowance{traces, vocabulary, wording, pureOnes[2], pureOnes[3], shown, factual, worded, timed, sourced, found},
+	},
+	{
+		pkg: "web/syncs", why: "one sync is told alike, wherever it stands",
+		ours: []allowance{traces, vocabulary, wording, pureOnes[3], shown, drawnLoops, factual, worded, addressed, sourced},
+	},
+	{
+		pkg: "web/object", why: "the page of an object knows no other page",
+		ours: []allowance{
+			traces, vocabulary, causesOf, wording, pureOnes[2], pureOnes[3], shown, factual, worded, addressed, timed, sourced, paged, found, toldSyncs,
+			{"web/scope", "its picture over time"},
+		},
+	},
+	{
+		pkg: "web/story", why: "what is over is told by pages of its own",
+		ours: []allowance{traces, vocabulary, wording, shown, factual, worded, addressed, answered, sourced, paged, found, toldSyncs},
+	},
+	{
+		pkg: "web/whatif", why: "a plan is somebody's to ask for, and another package's to make",
+		ours:  []allowance{vocabulary, pureOnes[2], pureOnes[5], wording, shown, factual, worded, addressed, answered, slotted, paged, found, {"web/plan", "what would happen"}},
+		third: []allowance{{"golang.org/x/sync/semaphore", "plans wait for each other"}},
+	},
 	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
 		ours: append([]allowance{
-			traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"},
-			factual, worded, addressed, answered, slotted, sourced, paged, {"web/timeline", "what happened over time"}, {"web/filter", "what a list is filtered by"}, {"web/plan", "what would happen"},
+			traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, drawnLoops,
+			factual, worded, addressed, answered, slotted, sourced, paged, timed, found, toldSyncs,
+			{"web/object", "pages of objects"}, {"web/story", "pages of what is over"}, {"web/whatif", "pages of plans"}, {"web/filter", "what a list is filtered by"}, {"web/plan", "what would happen"},
 		}, pureOnes...),
 		third: []allowance{
 			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},

@@ -23,6 +23,7 @@ import (
 	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/slots"
 	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/whatif"
 )
 
 // about is the page of this program: what it does to the cluster, what its
@@ -114,7 +115,7 @@ func (s *Server) aboutLimits() views.AboutSection {
 	return views.AboutSection{Title: "Limits", Note: "so that no reader can hold up a loop", Lines: []views.Line{
 		{Label: "list", Text: views.Sayf("%d Deployments on a page, %d terms in a filter", pageRows, filter.MaxTerms)},
 		{Label: "an object", Text: views.Sayf("%d of its syncs on its page", source.HistoryRows)},
-		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", prose.Thousands(int64(sim.MaxPods)), prose.Thousands(plan.MostSyncs), simulationTimeout, maxSimulations)},
+		{Label: "a plan", Text: views.Sayf("%s pods and %s syncs, in %s at most; %d at once", prose.Thousands(int64(sim.MaxPods)), prose.Thousands(plan.MostSyncs), whatif.Timeout, whatif.MaxPlans)},
 		{Label: "a snapshot", Text: views.Sayf("%d pods that are not available are described one by one, others counted", deployment.MaxBlocking)},
 		{Label: "an address", Text: views.Sayf("%s characters in the query string", prose.Thousands(page.MaxQuery))},
 		{Label: "rendering", Text: views.Sayf("one processor is left to the loops, and syncs come first; %d requests wait, for %s each", slots.MaxWaiting, slots.Within)},

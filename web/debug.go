@@ -85,7 +85,7 @@ func (s *Server) debugObject(q *page.Query) (*page.Page, error) {
 	kept := s.src.Journal.Of(o, source.HistoryRows)
 	row, ok := s.src.Journal.Board().Row(o)
 	if !ok && len(kept) == 0 {
-		return nil, s.unknownObject(o)
+		return nil, s.objects.UnknownObject(o)
 	}
 	newest := row.Trace
 	if newest == nil {

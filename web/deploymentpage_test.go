@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/object"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
-	"github.com/loopscope/loopscope/web/timeline"
+	"github.com/loopscope/loopscope/web/subject"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -27,11 +27,11 @@ func parsedURL(t testing.TB, path string) *url.URL {
 }
 
 // subjectOf is what a page of that address is about.
-func subjectOf(t testing.TB, s *Server, path string) *subject {
+func subjectOf(t testing.TB, s *Server, path string) *subject.Subject {
 	t.Helper()
 	u := parsedURL(t, path)
 	parts := strings.Split(u.Path, "/")
-	x, err := s.subject(&page.Query{Ctx: t.Context(), URL: u, Args: u.Query(), Object: telemetry.Object{Loop: address.LoopAt(u.Path), Namespace: parts[2], Name: parts[3]}, Now: s.src.Opts.Now()})
+	x, err := s.objects.Find(&page.Query{Ctx: t.Context(), URL: u, Args: u.Query(), Object: telemetry.Object{Loop: address.LoopAt(u.Path), Namespace: parts[2], Name: parts[3]}, Now: s.src.Opts.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func subjectOf(t testing.TB, s *Server, path string) *subject {
 
 // TestSideColumn reads what stands beside the path of the stuck rollout.
 func TestSideColumn(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	side := parse(t, body).one("#f-side")
 	for _, want := range []string{
@@ -52,7 +52,7 @@ func TestSideColumn(t *testing.T) {
 		}
 	}
 	s := w.server(nil)
-	came := s.causeChainOf(subjectOf(t, s, "/deployments/shop/web").cursor)
+	came := s.objects.CausesOf(subjectOf(t, s, "/deployments/shop/web").Cursor)
 	const steps = 9 // and the sync itself
 	if len(came.Steps) != steps+1 || !came.Steps[steps].This {
 		t.Fatalf("%d steps led to it", len(came.Steps))
@@ -79,18 +79,18 @@ func TestSideColumn(t *testing.T) {
 // TestChainHasEverySyncOnce: a chain that comes together again names a sync once,
 // and leaves out timers that were taken before their time.
 func TestChainHasEverySyncOnce(t *testing.T) {
-	w, _ := story(t)
+	w, _ := told(t)
 	s := w.server(nil)
 	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows) {
 		seen := map[string]bool{}
 		x := subjectOf(t, s, "/deployments/shop/web?sync="+words.Digits(kept.Seq))
-		for _, step := range s.causeChainOf(x.cursor).Steps {
+		for _, step := range s.objects.CausesOf(x.Cursor).Steps {
 			if id := step.At.String() + step.Text.String(); seen[id] {
 				t.Fatalf("sync %d: %s stands there twice", kept.Seq, step.Text)
 			} else {
 				seen[id] = true
 			}
-			if step.At.After(x.cursor.Started) {
+			if step.At.After(x.Cursor.Started) {
 				t.Errorf("sync %d came of something after it: %s", kept.Seq, step.Text)
 			}
 		}
@@ -127,49 +127,14 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestBursts lists syncs by what they came to together.
-func TestBursts(t *testing.T) {
-	at := time.Date(2026, 11, 21, 3, 13, 4, 0, time.UTC)
-	sync := func(after time.Duration, size *decision.Size) *telemetry.Trace {
-		at = at.Add(after)
-		x := &telemetry.Trace{Seq: uint64(at.Unix()), Started: at, Ended: at.Add(5 * time.Millisecond), Result: telemetry.ResultUnchanged}
-		if size != nil {
-			a := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-abc"}, Size: size}
-			x.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{a}}, Outcomes: []decision.Outcome{{State: decision.Written}}}}
-			x.Result = telemetry.ResultWrote
-		}
-		return x
-	}
-	kept := []*telemetry.Trace{
-		sync(0, &decision.Size{From: 4, To: 3}), sync(time.Second, nil), sync(time.Second, &decision.Size{From: 3, To: 1}),
-		sync(20*time.Second, nil), sync(time.Minute, nil),
-	}
-	bursts := timeline.Bursts(kept)
-	if len(bursts) != 3 || len(bursts[0]) != 3 || burstDid(bursts[0]) != "abc 4 → 1" {
-		t.Fatalf("%d bursts, the first of %d: %s", len(bursts), len(bursts[0]), burstDid(bursts[0]))
-	}
-	for range 40 {
-		kept = append(kept, sync(time.Second, nil))
-	}
-	if n := len(timeline.Bursts(kept)); n < 5 {
-		t.Errorf("forty seconds of syncs are %d bursts", n)
-	}
-	x := &subject{cursor: kept[0]}
-	row := burstRow(x, bursts[1])
-	foldRow(&row, burstRow(x, bursts[2]))
-	if row.Quiet != 2 || row.Syncs != 2 || row.Did.Word != "nothing to write, 2 times" {
-		t.Errorf("two quiet bursts are %+v", row)
-	}
-}
-
 // TestEverySyncIsListed counts the syncs of the bursts: none is lost between them.
 func TestEverySyncIsListed(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	kept := w.journal.Of(object, source.HistoryRows)
 	s := w.server(nil)
 	var all views.Object
-	s.syncRows(&all, &page.Query{Ctx: t.Context(), Args: url.Values{"all": {""}}, URL: parsedURL(t, "/deployments/shop/web?all"), Path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
+	s.objects.SyncRows(&all, &page.Query{Ctx: t.Context(), Args: url.Values{"all": {""}}, URL: parsedURL(t, "/deployments/shop/web?all"), Path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
 	n := 0
 	for _, row := range all.Syncs {
 		n += row.Syncs
@@ -187,7 +152,7 @@ func TestEverySyncIsListed(t *testing.T) {
 // TestEveryQuestionIsExplained follows the link of every question of a path,
 // which works without script.
 func TestEveryQuestionIsExplained(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	explained := map[string]bool{}
 	_, diagram := get(t, base, "/decisions/deployment")
@@ -212,7 +177,7 @@ func TestEveryQuestionIsExplained(t *testing.T) {
 
 // TestForecastIsOnThePage: which pod dies next, and why, without a scale-down.
 func TestForecastIsOnThePage(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	for _, set := range w.journal.Board().Children("replicaset", "shop", "web") {
 		snap, err := facts.ReplicaSet(testLoops, set)
 		if err != nil {
@@ -221,7 +186,7 @@ func TestForecastIsOnThePage(t *testing.T) {
 		if len(snap.Pods) < 2 {
 			continue
 		}
-		f := forecastOf(set, snap, storyNow)
+		f := object.Forecast(set, snap, storyNow)
 		_, body := get(t, base, address.Of(set.Object))
 		next := parse(t, body).one("#next")
 		for _, x := range f.Pods[:2] {
@@ -236,7 +201,7 @@ func TestForecastIsOnThePage(t *testing.T) {
 
 // TestReplayLine is a command of this program that names this sync alone.
 func TestReplayLine(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	_, body := get(t, base, address.Sync(newest))
 	for _, want := range []string{"loopscope export --loop deployment --namespace shop --name web --since " + newest.Started.UTC().Format(time.RFC3339Nano), "loopscope replay sync-"} {
@@ -246,38 +211,10 @@ func TestReplayLine(t *testing.T) {
 	}
 }
 
-// TestOlderTimers: a timer of a sync before the newest runs on until one fires,
-// and the page says that it is the one that wakes the loop.
-func TestOlderTimers(t *testing.T) {
-	now := time.Date(2026, 11, 21, 3, 13, 4, 0, time.UTC)
-	timer := func(code string, after time.Duration) decision.Timer {
-		return decision.Timer{Code: code, At: now.Add(after)}
-	}
-	sync := func(seq uint64, timers []decision.Timer, causes ...telemetry.Cause) *telemetry.Trace {
-		return &telemetry.Trace{Seq: seq, Started: now.Add(time.Duration(seq)*time.Second - time.Minute), Timers: timers, Causes: causes}
-	}
-	rings := telemetry.Cause{Kind: telemetry.CauseTimer, Code: "min-ready", Due: now.Add(-2 * time.Minute)}
-	kept := []*telemetry.Trace{
-		sync(1, []decision.Timer{timer("echo", 5*time.Second)}),
-		sync(2, []decision.Timer{timer("deadline", 31*time.Second)}, rings),
-		sync(3, []decision.Timer{timer("status", -time.Second), timer("deadline", 31*time.Second)}),
-		sync(4, []decision.Timer{timer("deadline", 5*time.Minute)}),
-	}
-	x := &subject{kept: kept, newest: kept[3], cursor: kept[3]}
-	got := looksNow(x, now)
-	if len(got) != 2 || !got[0].At.Equal(now.Add(31*time.Second)) || !strings.Contains(got[0].Why.String(), "An older timer, of sync 3: the queue keeps the earlier of two.") {
-		t.Errorf("it looks again at %+v", got)
-	}
-	kept[3].Causes = []telemetry.Cause{rings}
-	if got = looksNow(x, now); len(got) != 1 || !got[0].At.Equal(now.Add(5*time.Minute)) {
-		t.Errorf("after a ring it looks again at %+v", got)
-	}
-}
-
 // TestPastSyncsSayWhatTheySaid: the sentence at the top is of now, that of the
 // sync under the cursor stands beside it.
 func TestPastSyncsSayWhatTheySaid(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
 		_, body := get(t, base, "/deployments/shop/web?sync="+words.Digits(x.Seq))

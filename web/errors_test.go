@@ -16,7 +16,7 @@ import (
 
 // TestErrors asks for everything that is not there.
 func TestErrors(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	last := words.Digits(w.journal.Last())
 	other := address.Sync(w.journal.Board().Rows("replicaset")[0].Trace)
 	_, otherSeq, _ := strings.Cut(other, "/syncs/7c41/")
@@ -174,7 +174,7 @@ func TestEmptyConsole(t *testing.T) {
 }
 
 func TestDebug(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	for path, want := range map[string]string{"/debug/controllers": "/debug/controllers/deployment", "/debug/controllers/deployment": `"verdicts"`,
 		"/debug/controllers/replicaset": `"state"`, "/debug/controllers/deployment/shop/web": `"newest"`} {
 		res, body := get(t, base, path)

@@ -50,7 +50,7 @@ func exported(t *testing.T, base, query string) (http.Header, []*telemetry.Trace
 
 // An export holds everything that is kept, oldest first, or what was asked for.
 func TestExport(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	all := w.journal.Kept(0, 1<<20)
 	header, traces, trailer := exported(t, base, "")
 	if len(traces) != len(all) || traces[0].Seq != all[0].Seq || traces[len(all)-1].Seq != w.journal.Last() {
@@ -205,7 +205,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 // its clocks and its numbers.
 func TestRecordingPages(t *testing.T) {
 	longUnderRace(t)
-	w, base := story(t)
+	w, base := told(t)
 	_, traces, _ := exported(t, base, "")
 	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: testLoops}, traces)
 	if err != nil {

@@ -9,16 +9,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
-	"golang.org/x/sync/semaphore"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
-	"github.com/loopscope/loopscope/web/slots"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -240,7 +236,7 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 func TestRequestsEndWithTheirReaders(t *testing.T) {
 	w := planWorld(t)
 	s, h := w.serve(nil)
-	s.within = time.Hour // Nothing but the reader's leaving ends it soon.
+	s.plans.Within = time.Hour // Nothing but the reader's leaving ends it soon.
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+"/deployments/shop/web/what-if?replicas=3900", nil)
 	if err != nil {
@@ -254,45 +250,10 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 		}
 		done <- err
 	}()
-	eventually(t, "the plan is being made", s.planning)
+	eventually(t, "the plan is being made", s.plans.Planning)
 	leave()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the plan was made before its reader left: %v", err)
 	}
-	eventually(t, "its place is free", func() bool { return !s.planning() })
-}
-
-// TestManyPlansWait: plans that are asked for at once are made one after the other.
-func TestManyPlansWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &Server{simulations: semaphore.NewWeighted(1), pages: &page.Maker{Slots: slots.New(func() uint64 { return 0 })}}
-		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
-		answers := make(chan error)
-		const readers = 64
-		for range readers {
-			go func() {
-				q := &page.Query{Ctx: t.Context()}
-				var err error
-				if q.Slot, err = s.pages.Slots.Request(q.Ctx); err != nil {
-					answers <- err
-					return
-				}
-				defer q.Slot.Release()
-				leave, err := s.simulate(q, x)
-				if err == nil {
-					for range 50 { // half a second, as long as a plan for some 500 pods takes
-						time.Sleep(10 * time.Millisecond)
-						err = errors.Join(err, q.Slot.Yield(q.Ctx))
-					}
-					leave()
-				}
-				answers <- err
-			}()
-		}
-		for range readers {
-			if err := <-answers; err != nil {
-				t.Errorf("turned away: %v", err)
-			}
-		}
-	})
+	eventually(t, "its place is free", func() bool { return !s.plans.Planning() })
 }

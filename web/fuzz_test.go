@@ -44,7 +44,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add(target, "text/html")
 		f.Add(target, "application/json")
 	}
-	w, _ := story(f)
+	w, _ := told(f)
 	handler := w.server(nil).Handler()
 	f.Fuzz(func(t *testing.T, target, accept string) {
 		u, err := url.ParseRequestURI(target)

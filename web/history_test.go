@@ -134,7 +134,7 @@ func TestPagesOfAnEarlierRun(t *testing.T) {
 
 // TestHistoryOfTheJournal searches what is in memory, where there is no file.
 func TestHistoryOfTheJournal(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	_, body := get(t, base, "/history?q=name:web+loop:deployment+is:wrote")
 	d := parse(t, body)
 	d.sound()
@@ -157,7 +157,7 @@ func (briefArchive) Search(context.Context, telemetry.Query) (telemetry.Hits, er
 // TestHistoryLooksFurther: a page that found nothing so far does not say that
 // nothing is there.
 func TestHistoryLooksFurther(t *testing.T) {
-	w, _ := story(t)
+	w, _ := told(t)
 	_, h := w.serve(func(o *Options) { o.Archive = briefArchive{w.journal.Archive()} })
 	_, body := get(t, h.URL, "/history?q=ns:shop")
 	text := parse(t, body).one("main")

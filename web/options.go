@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"golang.org/x/sync/semaphore"
 
-	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/object"
 	"github.com/loopscope/loopscope/web/page"
-	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/story"
+	"github.com/loopscope/loopscope/web/subject"
+	"github.com/loopscope/loopscope/web/syncs"
+	"github.com/loopscope/loopscope/web/whatif"
 )
 
 // What the console is made from, by the names that programs know.
@@ -30,18 +32,17 @@ type (
 
 // Server is the console. It is safe for concurrent use.
 type Server struct {
-	src         *source.Source
-	pages       *page.Maker
-	guard       guard
-	handler     chi.Router
-	draws       watchedPages
-	lists       listings
-	encoded     encoded
-	asItIs      facts.Cache[*plan.AsItIs]
-	seen        evidence
-	exports     chan struct{}       // bounds those under way
-	simulations *semaphore.Weighted // the same of plans; first come, first served
-	within      time.Duration       // bounds the plans of one page
+	src     *source.Source
+	pages   *page.Maker
+	objects *object.Pages
+	stories *story.Pages
+	plans   *whatif.Pages
+	guard   guard
+	handler chi.Router
+	draws   watchedPages
+	lists   listings
+	encoded encoded
+	exports chan struct{} // bounds those under way
 
 	// connections bounds the open websockets. mu guards closed and readers: no reader
 	// enters once Shutdown waits for the last to leave.
@@ -59,7 +60,13 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("web: Options.Journal is required")
 	}
 	src := source.New(o)
-	s := &Server{src: src, pages: page.New(src), guard: newGuard(o.Hosts), exports: make(chan struct{}, maxExports), simulations: semaphore.NewWeighted(maxSimulations), asItIs: facts.Cache[*plan.AsItIs]{Most: maxAsItIs}, within: simulationTimeout, connections: make(chan struct{}, src.Opts.MaxReaders), readers: map[*reader]struct{}{}}
+	pages := page.New(src)
+	find, tell := subject.NewFinder(pages), syncs.NewTeller(src)
+	s := &Server{
+		src: src, pages: pages, objects: object.NewPages(find, tell), stories: story.NewPages(find, tell), plans: whatif.NewPages(find),
+		guard: newGuard(o.Hosts), exports: make(chan struct{}, maxExports),
+		connections: make(chan struct{}, src.Opts.MaxReaders), readers: map[*reader]struct{}{},
+	}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
-	"github.com/loopscope/loopscope/web/timeline"
 )
 
 // wentDown is when the API server of the story served last, where it has not since:
@@ -341,32 +340,5 @@ func TestNoticeOfAWatcher(t *testing.T) {
 	_, page := get(t, h.URL, "/deployments")
 	if got := parse(t, page).one("#f-notice"); !strings.Contains(got, "The API server does not answer") || strings.Contains(got, "due") {
 		t.Errorf("it says %q", got)
-	}
-}
-
-// TestPicturesStopInAnOutage where the API server served last, or at the newest sync after that.
-func TestPicturesStopInAnOutage(t *testing.T) {
-	wentDown := drawnAt.Add(-5 * time.Minute)
-	cut := source.Outage{Outage: telemetry.Outage{Began: wentDown}, On: true}
-	before, after := []timeline.Point{{At: wentDown.Add(-time.Minute)}}, []timeline.Point{{At: wentDown.Add(time.Minute)}}
-	for _, c := range []struct {
-		name      string
-		of        source.Outage
-		points    []timeline.Point
-		now, want time.Time
-	}{
-		{"no outage", source.Outage{}, before, drawnAt, drawnAt},
-		{"nothing since", cut, before, drawnAt, wentDown},
-		{"a sync since", cut, after, drawnAt, wentDown.Add(time.Minute)},
-		{"over before", cut, before, wentDown.Add(-time.Second), wentDown.Add(-time.Second)},
-	} {
-		if got := knownTo(c.of, c.points, c.now); !got.Equal(c.want) {
-			t.Errorf("%s: to %s, want %s", c.name, got.Format(time.TimeOnly), c.want.Format(time.TimeOnly))
-		}
-	}
-	box := scopeBox{from: drawnAt.Add(-10 * time.Minute), to: drawnAt.Add(10 * time.Minute), most: 1}
-	v := box.sizes([]timeline.Point{{At: drawnAt.Add(-9 * time.Minute), Available: 1}}, wentDown, drawnAt)
-	if !strings.HasSuffix(v.Available, "H"+box.x(wentDown)) || v.Now != box.x(drawnAt) {
-		t.Errorf("the line %s ends elsewhere than at %s, or now is not at %s", v.Available, box.x(wentDown), v.Now)
 	}
 }

@@ -43,8 +43,8 @@ func getWithin(t testing.TB, patience time.Duration, base, path string, header .
 	return res, string(b)
 }
 
-// story is a console with every golden of both loops and a stuck rollout in it.
-func story(t testing.TB) (*world, string) {
+// told is a console with every golden of both loops and a stuck rollout in it.
+func told(t testing.TB) (*world, string) {
 	t.Helper()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
@@ -56,7 +56,7 @@ func story(t testing.TB) (*world, string) {
 // TestEveryPageIsSound opens the page of every object and every sync of the
 // story: whatever the loops can decide has a page, and each page is whole.
 func TestEveryPageIsSound(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	paths := map[string]bool{"/deployments": true, "/queues": true, "/debug/controllers": true, "/deployments?q=is:settled": true, "/nowhere": false,
 		"/deployments/shop/web/story": true, "/deployments/shop/nothing/story": false, "/deployments/shop/web/story?at=now": false}
 	step := uint64(1)
@@ -85,7 +85,7 @@ func TestEveryPageIsSound(t *testing.T) {
 
 // TestTwins proves that every page has a twin in JSON with the same sentence.
 func TestTwins(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	set, controller := w.journal.Board().Rows("replicaset")[0].Trace, w.journal.Board().Rows("replicationcontroller")[0].Trace
 	for _, path := range []string{"/deployments", "/deployments?q=is:waiting", "/deployments/shop/web", "/queues",
 		address.Of(set.Object), address.Sync(set), address.Of(controller.Object), address.Sync(controller)} {
@@ -114,7 +114,7 @@ func TestTwins(t *testing.T) {
 
 // TestStuckDeployment reads the page that somebody opens at night.
 func TestStuckDeployment(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	d := parse(t, body)
 	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
@@ -156,7 +156,7 @@ func TestStuckDeployment(t *testing.T) {
 // TestStepping walks from the newest kept sync to the oldest by the links of
 // the page, and back.
 func TestStepping(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	kept := w.journal.Of(object, source.HistoryRows)
 	path := "/deployments/shop/web"
@@ -182,7 +182,7 @@ func TestStepping(t *testing.T) {
 }
 
 func TestOverviewFilters(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	cases := []struct{ query, has, hasNot string }{
 		{"", "/shop/web ", "Terms: "},
 		{"is:waiting", "/shop/web ", "/quota "},

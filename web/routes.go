@@ -13,6 +13,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/plan"
+	"github.com/loopscope/loopscope/web/whatif"
 )
 
 // routes is every address that the console answers, and nothing else is
@@ -46,19 +47,19 @@ func (s *Server) routes() chi.Router {
 			live(of, by(s.overview), "q", "after")
 			get(of+".json", by(s.overview), "q", "after")
 		}
-		live(one, by(s.object), object...)
+		live(one, by(s.objects.Page), object...)
 		if l.Owner == "" {
-			get(one+"/story", by(s.story), "sync", "epoch", "at", "all")
-			get(one+"/story.json", by(s.story), "sync", "epoch", "at", "all")
+			get(one+"/story", by(s.stories.Story), "sync", "epoch", "at", "all")
+			get(one+"/story.json", by(s.stories.Story), "sync", "epoch", "at", "all")
 		}
-		if canPlan(&l) {
-			get(one+"/what-if", s.whatIf, planned...)
-			get(one+"/what-if.json", s.whatIf, planned...)
+		if whatif.CanPlan(&l) {
+			get(one+"/what-if", s.plans.Page, planned...)
+			get(one+"/what-if.json", s.plans.Page, planned...)
 		}
 		sync := one + "/syncs/{epoch}/{seq}"
-		get(sync, by(s.syncDoc))
-		get(sync+"/chain", by(s.chain))
-		get(sync+"/chain.json", by(s.chain))
+		get(sync, by(s.stories.Sync))
+		get(sync+"/chain", by(s.stories.Chain))
+		get(sync+"/chain.json", by(s.stories.Chain))
 	}
 	live("/queues", s.queues)
 	get("/queues.json", s.queues)
@@ -118,4 +119,15 @@ func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.ServeHTTP(w, r)
+}
+
+// undeclared are the pages of a loop that nobody declared. Those of the others have
+// addresses of their own.
+func (s *Server) undeclared(build page.Builder) page.Builder {
+	return func(q *page.Query) (*page.Page, error) {
+		if s.src.Loops.Has(q.Object.Loop) {
+			return s.pages.NotFound(q)
+		}
+		return build(q)
+	}
 }

@@ -61,7 +61,7 @@ func TestRulesAreThoseOfTheDocument(t *testing.T) {
 // TestEveryTagLeadsToItsRule follows every link to a rule of every kind of page
 // that shows questions.
 func TestEveryTagLeadsToItsRule(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	board := w.journal.Board()
 	set, controller := board.Rows("replicaset")[0].Trace, board.Rows("replicationcontroller")[0].Trace
 	for path, least := range map[string]int{"/decisions/deployment": 48, "/decisions/replicaset": 19, "/decisions/replicationcontroller": 19, "/reasons": 100,

@@ -12,7 +12,7 @@ import (
 
 // TestStoryPage reads the story of the stuck rollout as a page and as its twin.
 func TestStoryPage(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web/story")
 	d := parse(t, body)
 	if got := d.one("h1"); !strings.HasPrefix(got, "shop/web is waiting: ") || !strings.Contains(d.one(".then"), "is not settled yet") {
@@ -41,7 +41,7 @@ func TestStoryPage(t *testing.T) {
 
 // TestChainPage goes from the newest sync of the stuck rollout back to who changed the image.
 func TestChainPage(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	_, body := get(t, base, address.Sync(x)+"/chain")
 	text := parse(t, body).one("main")

@@ -7,19 +7,15 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
-	"github.com/loopscope/loopscope/web/page"
-	"github.com/loopscope/loopscope/web/slots"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -214,7 +210,7 @@ func TestWhatIfLarge(t *testing.T) {
 	w.many("vast", 10_000)
 	w.many("large", sim.MaxPods-100)
 	s, h := w.serve(nil)
-	s.within = time.Minute // A busy machine with the race detector cuts a plan by the clock otherwise.
+	s.plans.Within = time.Minute // A busy machine with the race detector cuts a plan by the clock otherwise.
 	res, body := get(t, h.URL, "/deployments/shop/vast/what-if")
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "a plan is made for 5,000 at most") {
 		t.Errorf("10,000 pods: %s\n%.300s", res.Status, body)
@@ -239,27 +235,6 @@ func TestWhatIfLarge(t *testing.T) {
 	began = time.Now()
 	_, v = whatIfTwin(t, h.URL, "web", "replicas=1500")
 	t.Logf("1,500 pods in groups: %s, %d rows, cut: %v", time.Since(began), len(v.Plans[1].If.Rows), v.Plans[1].If.Cut != "")
-}
-
-// TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
-func TestWhatIfBusy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, q := &Server{simulations: semaphore.NewWeighted(1), pages: &page.Maker{Slots: slots.New(func() uint64 { return 0 })}}, &page.Query{Ctx: t.Context()}
-		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
-		leave, err := s.simulate(q, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if _, err := s.simulate(q, x); err == nil || !strings.Contains(err.Error(), "busy") || time.Since(began) != simulationWait {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
-		go func() { time.Sleep(simulationWait / 2); leave() }()
-		if leave, err = s.simulate(q, x); err != nil {
-			t.Errorf("in its turn: %v", err)
-		}
-		leave()
-	})
 }
 
 // TestWhatIfIsAForm: it needs no script and has nothing that writes.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -256,4 +257,11 @@ func (s *Maker) Under(o telemetry.Object, more ...views.Link) []views.Link {
 	c := s.Crumbs(o)
 	c[len(c)-1].Href = address.Of(o)
 	return append(c, more...)
+}
+
+// WithAll is the address of the page with its quiet syncs.
+func (q *Query) WithAll() string {
+	args := maps.Clone(q.Args)
+	args.Set("all", "")
+	return q.Path + "?" + args.Encode()
 }
