@@ -67,15 +67,12 @@ func (s *Server) aboutProgram() views.AboutSection {
 // aboutWindow is what the journal covers, and what went by.
 func (s *Server) aboutWindow() views.AboutSection {
 	total, since, folded := s.src.Journal.Window()
-	s.mu.Lock()
-	open := len(s.readers)
-	s.mu.Unlock()
 	return views.AboutSection{Title: "What is covered", Lines: []views.Line{
 		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
 		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
 		{Label: "uncounted", Text: views.Say(prose.Count(s.src.Opts.Tally.Missed(), "sync") + " not counted on the page of decisions")},
 		{Label: "objects", Text: views.Say(prose.Thousands(s.src.Journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
-		{Label: "readers", Text: views.Say(prose.Thousands(open) + " of at most " + prose.Count(s.src.Opts.MaxReaders, "live page") + " open")}}}
+		{Label: "readers", Text: views.Say(prose.Thousands(s.openReaders()) + " of at most " + prose.Count(s.src.Opts.MaxReaders, "live page") + " open")}}}
 }
 
 func (s *Server) aboutHistory() views.AboutSection {

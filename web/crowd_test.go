@@ -121,9 +121,9 @@ func TestCrowd(t *testing.T) {
 
 var rowOnPage = regexp.MustCompile(`<tr[^>]* id="(r-[a-z0-9]+)"`)
 
-func rowsOf(t *testing.T, base, page string) []string {
+func rowsOf(t *testing.T, base, path string) []string {
 	t.Helper()
-	_, body := get(t, base, page)
+	_, body := get(t, base, path)
 	ids := []string{}
 	for _, m := range rowOnPage.FindAllStringSubmatch(body, pageRows) {
 		ids = append(ids, m[1])

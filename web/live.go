@@ -194,6 +194,13 @@ func (s *Server) enter(c *reader) {
 	}
 }
 
+// openReaders is how many websockets are open.
+func (s *Server) openReaders() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.readers)
+}
+
 func (s *Server) leave(c *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/page"
-	"github.com/loopscope/loopscope/web/source"
 )
 
 // wentDown is when the API server of the story served last, where it has not since:
@@ -200,7 +199,6 @@ func TestOutageRedraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &watchedPage{s: s, target: to}
-	entry := s.rows("deployment").entries[0]
 	for _, is := range []bool{false, true, false} {
 		away.Store(is)
 		now := time.Now()
@@ -214,7 +212,7 @@ func TestOutageRedraws(t *testing.T) {
 		if x.hasAsOf() != is {
 			t.Errorf("with an outage %v the page is of before: %v", is, x.hasAsOf())
 		}
-		if row := s.rowOf(entry, source.KeyStates(nil).Of("")).view(); (row.AsOf != nil) != is {
+		if row := s.allRows("deployment")[0]; (row.AsOf != nil) != is {
 			t.Errorf("with an outage %v the row is of %v", is, row.AsOf)
 		}
 	}

@@ -235,6 +235,16 @@ func (s *Server) rowsOf(shown []*entry, keys source.KeyStates) []*listRow {
 	return rows
 }
 
+// allRows is every row of a loop's list, as of now.
+func (s *Server) allRows(loop string) []views.Row {
+	known := s.rows(loop)
+	list := make([]views.Row, len(known.entries))
+	for i, r := range s.rowsOf(known.entries, known.keys) {
+		list[i] = r.view()
+	}
+	return list
+}
+
 // groupsOf puts the rows of one page under their heads, which count all that match.
 func groupsOf(shown, matching []*entry, rows []*listRow) (groups []views.Group) {
 	totals := count(matching)

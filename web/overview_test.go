@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
@@ -38,59 +39,71 @@ func TestOverviewFiltersByImageAndManager(t *testing.T) {
 func TestSparks(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	var stuck *telemetry.Trace
-	for _, e := range s.rows("deployment").entries {
-		v := s.row(e, &telemetry.KeyState{}, time.Time{})
+	for _, v := range s.allRows("deployment") {
 		switch {
-		case e.Trace.Name == "web" && v.Spark != nil:
+		case v.Name == "web" && v.Spark != nil:
 			t.Error("a settled row has a picture")
-		case e.Trace.Name == "stuck" && v.Spark == nil:
+		case v.Name == "stuck" && v.Spark == nil:
 			t.Fatal("shop/stuck has none")
-		case e.Trace.Name == "stuck":
-			stuck = e.Trace
+		case v.Name == "stuck":
 			steps := v.Spark.Steps
 			first, last := steps[0], steps[len(steps)-1]
 			if first.New != 10 || first.Old != 0 || last.New != 10 || last.Old != 1 || len(steps) < 8 {
 				t.Errorf("steps %+v", steps)
 			}
 			for i, p := range steps {
-				if p.At.After(storyNow) || p.At.Before(storyNow.Add(-sparkSpan-sparkStep)) || i > 0 && !p.At.After(steps[i-1].At) {
+				if p.At.After(storyNow) || p.At.Before(storyNow.Add(-21*time.Minute)) || i > 0 && !p.At.After(steps[i-1].At) {
 					t.Errorf("step %d at %s", i, p.At)
 				}
 			}
 		}
 	}
+	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"})
 	unknown := *stuck
 	unknown.Numbers, unknown.Name = nil, "other"
-	if v := drawSpark(s.src.Journal, &unknown, sparkEnd(storyNow)); v != nil {
+	w.journal.Record(&unknown)
+	if v := rowNamed(t, s, "other").Spark; v != nil {
 		t.Errorf("nothing is known, and %+v is drawn", v)
 	}
 	reborn := *stuck
-	reborn.UID, reborn.Seq, reborn.Ended = "another", stuck.Seq+1, storyNow.Add(-2*time.Minute)
-	if v := drawSpark(s.src.Journal, &reborn, sparkEnd(storyNow)); v == nil || len(v.Steps) != 1 {
+	reborn.UID, reborn.Ended = "another", storyNow.Add(-2*time.Minute)
+	w.journal.Record(&reborn)
+	if v := rowNamed(t, s, "stuck").Spark; v == nil || len(v.Steps) != 1 {
 		t.Errorf("one of the same name has the steps of the other: %+v", v)
 	}
+}
+
+// rowNamed is a row of the list of Deployments.
+func rowNamed(t *testing.T, s *Server, name string) views.Row {
+	t.Helper()
+	for _, v := range s.allRows("deployment") {
+		if v.Name == name {
+			return v
+		}
+	}
+	t.Fatalf("%s is not in the list", name)
+	return views.Row{}
 }
 
 // TestSparksMoveOnceAMinute: a row's picture ends at the last full minute, stays until the
 // next one whatever happens, and is not that of another object of the same name.
 func TestSparksMoveOnceAMinute(t *testing.T) {
-	now := storyNow.Truncate(sparkStep)
+	now := storyNow.Truncate(time.Minute)
 	w := newWorld(t, now.Add(-time.Hour))
 	s := w.server(func(o *Options) { o.Now = func() time.Time { return now } })
 	sync := func(uid string, ended time.Time, pods int64) {
 		x := plain("shop", "grows")
-		x.UID, x.Started, x.Ended = uid, ended, ended
+		x.UID, x.Started, x.Ended, x.Sentence.Tone = uid, ended, ended, decision.ToneWaiting
 		x.Numbers = []decision.Fact{decision.Count("new", pods), decision.Count("old", 0), decision.Count("ceiling", 9)}
 		w.journal.Record(x)
 	}
 	steps := func() (pods []int64) {
 		t.Helper()
-		entries := s.rows("deployment").entries
-		if len(entries) != 1 {
-			t.Fatalf("%d entries", len(entries))
+		rows := s.allRows("deployment")
+		if len(rows) != 1 {
+			t.Fatalf("%d rows", len(rows))
 		}
-		if v := s.sparkOf(entries[0], sparkEnd(s.src.Opts.Now())); v != nil {
+		if v := rows[0].Spark; v != nil {
 			for _, p := range v.Steps {
 				pods = append(pods, p.New)
 			}
@@ -108,7 +121,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 		}
 		sync("one", now, 4)
 	}
-	now = now.Add(sparkStep)
+	now = now.Add(time.Minute)
 	if got := steps(); !slices.Equal(got, []int64{1, 2, 3, 4}) {
 		t.Errorf("a minute later: %v", got)
 	}
@@ -122,9 +135,11 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 func TestSparkOfTheLastSeconds(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	current := *w.journal.Board().List("deployment")[0]
-	current.UID, current.Seq, current.Ended = "another", current.Seq+1000, storyNow
-	if v := drawSpark(s.src.Journal, &current, sparkEnd(storyNow)); v != nil {
+	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"})
+	current := *stuck
+	current.UID, current.Ended = "another", storyNow
+	w.journal.Record(&current)
+	if v := rowNamed(t, s, "stuck").Spark; v != nil {
 		t.Errorf("drawn: %+v", v)
 	}
 }
