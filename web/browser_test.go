@@ -356,7 +356,7 @@ func TestBrowserKeys(t *testing.T) {
 	changed.Sentence = decision.Sentence{Namespace: first.Namespace, Object: first.Name, Tone: first.Sentence.Tone, Verb: "is", State: "x", Lead: decision.Words{}.Say("other words")}
 	w.journal.Record(&changed)
 	wait(t, 400*time.Millisecond)
-	row := `document.getElementById('` + rowID(first.Object) + `').innerText.includes('Other words')`
+	row := `document.getElementById('` + address.Row(first.Object) + `').innerText.includes('Other words')`
 	if run(t, ctx, chromedp.Evaluate[bool](row)) {
 		t.Error("a paused page changed")
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -16,7 +18,7 @@ import (
 // others, and what comes into sight is up to date.
 func TestBrowserSight(t *testing.T) {
 	w := newWorld(t, time.Now().Add(-2*time.Hour))
-	for i := range pageRows {
+	for i := range page.MaxRows {
 		w.journal.Record(plain("shop", "d-"+words.Digits(100+i)))
 	}
 	w.pump()
@@ -49,13 +51,13 @@ func TestBrowserSight(t *testing.T) {
 	until(t, ctx, isLive)
 	first := subscribed()
 	t.Logf("of %d rows, %d are followed in a window of 1920 by 1080", len(first.Rows), first.Sight)
-	if len(first.Rows) != pageRows || first.Sight < 20 || first.Sight > 40 {
+	if len(first.Rows) != page.MaxRows || first.Sight < 20 || first.Sight > 40 {
 		t.Errorf("%d rows, the first %d of them in sight; want all, and a screen of them", len(first.Rows), first.Sight)
 	}
 
-	last := "d-" + words.Digits(100+pageRows-1)
+	last := "d-" + words.Digits(100+page.MaxRows-1)
 	w.journal.Record(says(last, "it is old")) // The first of the rows out of sight need not wait.
-	text := `document.getElementById('` + rowID(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: last}) + `').textContent`
+	text := `document.getElementById('` + address.Row(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: last}) + `').textContent`
 	until(t, ctx, text+`.includes('It is old')`)
 	w.journal.Record(says(last, "it is older"))
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))

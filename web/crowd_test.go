@@ -125,7 +125,7 @@ func rowsOf(t *testing.T, base, path string) []string {
 	t.Helper()
 	_, body := get(t, base, path)
 	ids := []string{}
-	for _, m := range rowOnPage.FindAllStringSubmatch(body, pageRows) {
+	for _, m := range rowOnPage.FindAllStringSubmatch(body, page.MaxRows) {
 		ids = append(ids, m[1])
 	}
 	return ids

@@ -28,7 +28,7 @@ func FuzzSubscribe(f *testing.F) {
 		switch {
 		case err != nil && (sub != nil || !errors.As(err, &bad) || len(bad.Error()) > 100):
 			t.Fatalf("refused beside %v with %v, which is no reason to close with", sub, err)
-		case err == nil && (kind != websocket.TextMessage || !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*page.MaxQuery || len(sub.Rows) > pageRows):
+		case err == nil && (kind != websocket.TextMessage || !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*page.MaxQuery || len(sub.Rows) > page.MaxRows):
 			t.Fatalf("took %+v of kind %d", sub, kind)
 		}
 	})

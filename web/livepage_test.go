@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
@@ -148,7 +149,7 @@ func TestOverviewStream(t *testing.T) {
 	w.journal.Record(a)
 	w.journal.Record(b)
 	_, h := w.serve(nil)
-	rows := []string{rowID(a.Object), rowID(b.Object)}
+	rows := []string{address.Row(a.Object), address.Row(b.Object)}
 	conn := look(t, h.URL, "/deployments", rows...)
 	receive[update](t, conn)
 	bad := plain("shop", "b")
@@ -190,7 +191,7 @@ func TestOverviewStreamOfAnOldPage(t *testing.T) {
 	bad := plain("shop", "b")
 	bad.Sentence = decision.Sentence{Namespace: "shop", Object: "b", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("everything is wrong")}
 	w.journal.Record(bad)
-	rows := []string{rowID(a.Object), rowID(b.Object)}
+	rows := []string{address.Row(a.Object), address.Row(b.Object)}
 	conn := dial(t, h.URL, "", page.PageProtocol)
 	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	packing "github.com/loopscope/loopscope/telemetry/wire"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
@@ -33,7 +34,7 @@ type crowd struct {
 func crowdAsked() crowd {
 	c := crowd{readers: 120, deployments: 30, perSecond: 200, warm: time.Second, feed: 3 * time.Second, bar: 3 * time.Second}
 	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_READERS")); err == nil && n > 0 {
-		c = crowd{readers: n, deployments: pageRows, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
+		c = crowd{readers: n, deployments: page.MaxRows, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
 	}
 	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_RATE")); err == nil && n > 0 {
 		c.perSecond = n

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/loopscope/loopscope/web/about"
+	"github.com/loopscope/loopscope/web/list"
 	"github.com/loopscope/loopscope/web/object"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
@@ -40,7 +42,8 @@ type Server struct {
 	guard   guard
 	handler chi.Router
 	draws   watchedPages
-	lists   listings
+	lists   *list.Pages
+	abouts  *about.Pages
 	encoded encoded
 	exports chan struct{} // bounds those under way
 
@@ -64,9 +67,11 @@ func New(o Options) (*Server, error) {
 	find, tell := subject.NewFinder(pages), syncs.NewTeller(src)
 	s := &Server{
 		src: src, pages: pages, objects: object.NewPages(find, tell), stories: story.NewPages(find, tell), plans: whatif.NewPages(find),
+		lists: list.NewPages(pages),
 		guard: newGuard(o.Hosts), exports: make(chan struct{}, maxExports),
 		connections: make(chan struct{}, src.Opts.MaxReaders), readers: map[*reader]struct{}{},
 	}
+	s.abouts = about.NewPages(pages, limits(), s.openReaders)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -212,7 +212,7 @@ func TestOutageRedraws(t *testing.T) {
 		if x.hasAsOf() != is {
 			t.Errorf("with an outage %v the page is of before: %v", is, x.hasAsOf())
 		}
-		if row := s.allRows("deployment")[0]; (row.AsOf != nil) != is {
+		if row := s.lists.AllRows("deployment")[0]; (row.AsOf != nil) != is {
 			t.Errorf("with an outage %v the row is of %v", is, row.AsOf)
 		}
 	}

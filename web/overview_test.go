@@ -13,6 +13,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/timeline"
 	"github.com/loopscope/loopscope/web/words"
@@ -39,7 +40,7 @@ func TestOverviewFiltersByImageAndManager(t *testing.T) {
 func TestSparks(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	for _, v := range s.allRows("deployment") {
+	for _, v := range s.lists.AllRows("deployment") {
 		switch {
 		case v.Name == "web" && v.Spark != nil:
 			t.Error("a settled row has a picture")
@@ -76,7 +77,7 @@ func TestSparks(t *testing.T) {
 // rowNamed is a row of the list of Deployments.
 func rowNamed(t *testing.T, s *Server, name string) views.Row {
 	t.Helper()
-	for _, v := range s.allRows("deployment") {
+	for _, v := range s.lists.AllRows("deployment") {
 		if v.Name == name {
 			return v
 		}
@@ -99,7 +100,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 	}
 	steps := func() (pods []int64) {
 		t.Helper()
-		rows := s.allRows("deployment")
+		rows := s.lists.AllRows("deployment")
 		if len(rows) != 1 {
 			t.Fatalf("%d rows", len(rows))
 		}
@@ -165,7 +166,7 @@ func TestBrowserOverview(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, 0), true)`))
 
 	// A row that changes its group stays where it is until the reader asks.
-	row := `document.getElementById('` + rowID(plain("many", "d-3").Object) + `')`
+	row := `document.getElementById('` + address.Row(plain("many", "d-3").Object) + `')`
 	before := run(t, ctx, chromedp.Evaluate[int]("[..."+row+".parentElement.children].indexOf("+row+")"))
 	failed := plain("many", "d-3")
 	failed.Result, failed.Ended = telemetry.ResultFailed, time.Now()

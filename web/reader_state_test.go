@@ -8,6 +8,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/page"
 )
 
@@ -28,7 +29,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 	for _, name := range names {
 		x := says(name, "it is new")
 		w.journal.Record(x)
-		ids[rowID(x.Object)] = name
+		ids[address.Row(x.Object)] = name
 	}
 	s := w.server(nil)
 	drawing := func() *drawing { return drawn(t, s, "/deployments") }
@@ -93,7 +94,7 @@ func TestScrolling(t *testing.T) {
 	w.journal.Record(b)
 	_, h := w.serve(nil)
 	conn := dial(t, h.URL, "", page.PageProtocol)
-	here := subscribe{Page: "/deployments", Epoch: "7c41", Rows: []string{rowID(a.Object), rowID(b.Object)}, Sight: 1}
+	here := subscribe{Page: "/deployments", Epoch: "7c41", Rows: []string{address.Row(a.Object), address.Row(b.Object)}, Sight: 1}
 	if err := conn.WriteJSON(here); err != nil {
 		t.Fatal(err)
 	}

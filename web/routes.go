@@ -44,8 +44,8 @@ func (s *Server) routes() chi.Router {
 		}
 		one := of + "/{namespace}/{name}"
 		if l.Listed {
-			live(of, by(s.overview), "q", "after")
-			get(of+".json", by(s.overview), "q", "after")
+			live(of, by(s.lists.Overview), "q", "after")
+			get(of+".json", by(s.lists.Overview), "q", "after")
 		}
 		live(one, by(s.objects.Page), object...)
 		if l.Owner == "" {
@@ -61,22 +61,22 @@ func (s *Server) routes() chi.Router {
 		get(sync+"/chain", by(s.stories.Chain))
 		get(sync+"/chain.json", by(s.stories.Chain))
 	}
-	live("/queues", s.queues)
-	get("/queues.json", s.queues)
-	live("/decisions", s.decisions)
-	get("/decisions.json", s.decisions)
-	live("/decisions/{loop}", s.decisions)
-	get("/about", s.about)
-	get("/about.json", s.about)
-	get("/reasons", s.reasons)
-	get("/reasons.json", s.reasons)
-	get("/reasons/{loop}", s.reasons) // a code takes the place of a loop
-	get("/rules", s.rules)
-	get("/rules.json", s.rules)
-	live("/shadow", s.shadow)
-	get("/shadow.json", s.shadow)
-	get("/history", s.history, "q", "after")
-	get("/history.json", s.history, "q", "after")
+	live("/queues", s.abouts.Queues)
+	get("/queues.json", s.abouts.Queues)
+	live("/decisions", s.abouts.Decisions)
+	get("/decisions.json", s.abouts.Decisions)
+	live("/decisions/{loop}", s.abouts.Decisions)
+	get("/about", s.abouts.About)
+	get("/about.json", s.abouts.About)
+	get("/reasons", s.abouts.Reasons)
+	get("/reasons.json", s.abouts.Reasons)
+	get("/reasons/{loop}", s.abouts.Reasons) // a code takes the place of a loop
+	get("/rules", s.abouts.Rules)
+	get("/rules.json", s.abouts.Rules)
+	live("/shadow", s.abouts.Shadow)
+	get("/shadow.json", s.abouts.Shadow)
+	get("/history", s.lists.History, "q", "after")
+	get("/history.json", s.lists.History, "q", "after")
 	r.Get("/live", s.serveLive)
 	r.Get("/export.jsonl", s.export)
 

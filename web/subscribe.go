@@ -45,8 +45,8 @@ func parseSubscribe(kind int, message []byte) (*subscribe, error) {
 	if !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*page.MaxQuery {
 		return nil, malformed{"page must be a path of the console"}
 	}
-	if len(sub.Rows) > pageRows {
-		return nil, malformed{fmt.Sprintf("at most %d rows", pageRows)}
+	if len(sub.Rows) > page.MaxRows {
+		return nil, malformed{fmt.Sprintf("at most %d rows", page.MaxRows)}
 	}
 	if sub.Sight < 0 || sub.Sight > len(sub.Rows) {
 		return nil, malformed{fmt.Sprintf("sight must be from 0 to %d, the number of rows", len(sub.Rows))}

@@ -3,7 +3,9 @@
 package address
 
 import (
+	"hash/fnv"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -50,4 +52,11 @@ func LoopAt(path string) string {
 		return ""
 	}
 	return loop
+}
+
+// Row is the id of a row on the page. Names of objects may be long.
+func Row(o telemetry.Object) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(o.Loop + "/" + o.Key())) // hashes take everything
+	return "r-" + strconv.FormatUint(h.Sum64(), 36)
 }

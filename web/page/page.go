@@ -265,3 +265,6 @@ func (q *Query) WithAll() string {
 	args.Set("all", "")
 	return q.Path + "?" + args.Encode()
 }
+
+// MaxRows is how many rows one page of the list has.
+const MaxRows = 100

@@ -1,4 +1,4 @@
-package web
+package about
 
 import (
 	"fmt"
@@ -26,44 +26,44 @@ var shadowWords = map[telemetry.ShadowVerdict]views.Mark{
 	telemetry.ShadowAgrees:      {Tone: views.OK, Word: "agree"},
 }
 
-// shadow is the page of how what this program would have written compares with
+// Shadow is the page of how what this program would have written compares with
 // what another controller did write. A process that acts has nobody to be
 // compared with.
-func (s *Server) shadow(q *page.Query) (*page.Page, error) {
+func (s *Pages) Shadow(q *page.Query) (*page.Page, error) {
 	v := s.notCompared()
 	switch {
-	case s.src.Opts.Shadow != nil:
-		v = s.compared(s.src.Opts.Shadow())
-	case s.src.Opts.Mode == "watch":
+	case s.Opts.Shadow != nil:
+		v = s.compared(s.Opts.Shadow())
+	case s.Opts.Mode == "watch":
 		v = s.compared(telemetry.ShadowState{})
 	}
 	data := v
 	if v.More = max(0, len(v.Differences)-shownDifferences); v.More > 0 {
 		v.Differences = v.Differences[:shownDifferences]
 	}
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Shadow: "+v.Headline), Body: views.ShadowBody(v), Data: data}
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Shadow: "+v.Headline), Body: views.ShadowBody(v), Data: data}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "shadow", q.TwinHref(), page.AboutKeys
 	p.Frame.Crumbs = []views.Link{{Text: "Shadow"}}
-	if s.src.Opts.Shadow != nil {
+	if s.Opts.Shadow != nil {
 		p.GoLive(q, page.Part{Id: "f-head", View: views.ShadowHead(v)}, page.Part{Id: "f-shadow", View: views.ShadowLists(v)})
-		p.Touches = func(t *telemetry.Trace) bool { return s.src.Loops.Of(t.Loop).Sizes != "" }
+		p.Touches = func(t *telemetry.Trace) bool { return s.Loops.Of(t.Loop).Sizes != "" }
 	}
 	return p, nil
 }
 
 // sizing is the loop whose sizes are compared.
-func (s *Server) sizing() *decision.Loop {
-	for i := range s.src.Loops {
-		if s.src.Loops[i].Sizes != "" {
-			return &s.src.Loops[i]
+func (s *Pages) sizing() *decision.Loop {
+	for i := range s.Loops {
+		if s.Loops[i].Sizes != "" {
+			return &s.Loops[i]
 		}
 	}
 	return &decision.Loop{}
 }
 
 // notCompared is the page of a process that acts, or is a recording.
-func (s *Server) notCompared() views.Shadow {
-	if s.src.Opts.Recording != nil {
+func (s *Pages) notCompared() views.Shadow {
+	if s.Opts.Recording != nil {
 		return views.Shadow{Headline: "A recording has nothing to compare.",
 			Then:  views.Say("It holds what one set of loops decided."),
 			Notes: []views.ShadowNote{{Title: "Replay it", Text: views.Say("Every sync of a recording can be decided again by these rules, and compared."), Try: "loopscope replay FILE"}}}
@@ -76,7 +76,7 @@ func (s *Server) notCompared() views.Shadow {
 }
 
 // compared is the page of a process that watches.
-func (s *Server) compared(st telemetry.ShadowState) views.Shadow {
+func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
 	agree, open := st.Count(telemetry.ShadowAgrees), st.Count(telemetry.ShadowUnexplained)
 	total := uint64(0)
 	for _, v := range telemetry.ShadowVerdicts {
@@ -172,7 +172,7 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 }
 
 // shadowQuestions is how decisions compare by the question that they follow from.
-func (s *Server) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestion {
+func (s *Pages) shadowQuestions(st telemetry.ShadowState) []views.ShadowQuestion {
 	c := s.sizing().Catalogue
 	list := make([]views.ShadowQuestion, 0, len(st.Questions))
 	for _, q := range st.Questions {

@@ -1,4 +1,4 @@
-package web
+package list
 
 import (
 	"slices"
@@ -31,10 +31,10 @@ type drawnSpark struct {
 }
 
 // sparkOf is an entry's sizes over the last minutes; nil where they are not known.
-func (s *Server) sparkOf(e *entry, to time.Time) *views.Spark {
+func (s *Pages) sparkOf(e *entry, to time.Time) *views.Spark {
 	known := e.picture.Load()
 	if known == nil || known.uid != e.Trace.UID || !known.to.Equal(to) {
-		known = &drawnSpark{e.Trace.UID, to, drawSpark(s.src.Journal, e.Trace, to)}
+		known = &drawnSpark{e.Trace.UID, to, drawSpark(s.Journal, e.Trace, to)}
 		e.picture.Store(known)
 	}
 	return known.spark
@@ -77,8 +77,8 @@ func stepTo(points []views.SparkPoint, p views.SparkPoint) []views.SparkPoint {
 }
 
 // imagesOf are the images of the template that a sync saw.
-func (s *Server) imagesOf(t *telemetry.Trace) []string {
-	if snap, err := facts.Deployment(s.src.Loops, t); err == nil {
+func (s *Pages) imagesOf(t *telemetry.Trace) []string {
+	if snap, err := facts.Deployment(s.Loops, t); err == nil {
 		return snap.Images
 	}
 	return nil // No snapshot, no image: no term finds it.
@@ -86,9 +86,9 @@ func (s *Server) imagesOf(t *telemetry.Trace) []string {
 
 // managersOf are the programs that changed an object or its children, as the
 // kept syncs name them: whoever wrote what woke one, and was not this program.
-func (s *Server) managersOf(o telemetry.Object) []string {
+func (s *Pages) managersOf(o telemetry.Object) []string {
 	var list []string
-	for _, m := range s.src.Journal.Marks(o, source.HistoryRows) {
+	for _, m := range s.Journal.Marks(o, source.HistoryRows) {
 		for _, manager := range m.Managers {
 			if !slices.Contains(list, manager) {
 				list = append(list, manager)

@@ -1,4 +1,4 @@
-package web
+package list
 
 import (
 	"context"
@@ -88,19 +88,19 @@ func parseSearch(text string, now time.Time, known func(loop string) bool) (tele
 	return q, terms
 }
 
-// history is the search through the syncs that are kept.
-func (s *Server) history(q *page.Query) (*page.Page, error) {
+// History is the search through the syncs that are kept.
+func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	v := views.History{}
-	v.Headline, v.Then = archiveHead(s.src.Opts.Archive.State())
-	if s.src.Opts.Recording != nil {
+	v.Headline, v.Then = archiveHead(s.Opts.Archive.State())
+	if s.Opts.Recording != nil {
 		v.Then = views.Say("This is everything that the recording has of that run.")
 	}
-	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.src.Known)
+	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.Known)
 	search.After = q.Args.Get("after")
 	v.Filter = searchView(terms)
 	ctx, cancel := context.WithTimeout(q.Ctx, searchWithin)
 	defer cancel()
-	found, err := s.src.Opts.Archive.Search(ctx, search)
+	found, err := s.Opts.Archive.Search(ctx, search)
 	switch {
 	case errors.Is(err, telemetry.ErrBadQuery):
 		return nil, answer.NewProblem(http.StatusBadRequest, "bad-search", "Invalid search.", views.Text{}.Code(prose.Clip(err.Error(), 300))).Link("All of the history", "/history")
@@ -128,8 +128,8 @@ func (s *Server) history(q *page.Query) (*page.Page, error) {
 	return s.historyPage(q, v), nil
 }
 
-func (s *Server) historyPage(q *page.Query, v views.History) *page.Page {
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "History"), Body: views.HistoryBody(v), Data: v}
+func (s *Pages) historyPage(q *page.Query, v views.History) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "History"), Body: views.HistoryBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "history", q.TwinHref(), page.HistoryKeys
 	p.Frame.Crumbs = []views.Link{{Text: "History"}}
 	return p
@@ -157,9 +157,9 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 	return head, then
 }
 
-func (s *Server) foundView(h telemetry.Hit) views.Found {
+func (s *Pages) foundView(h telemetry.Hit) views.Found {
 	owner, own := words.Split(h.Name)
-	return views.Found{At: h.Started, Kind: s.src.KindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
+	return views.Found{At: h.Started, Kind: s.KindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
 		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
 }
 

@@ -1,4 +1,4 @@
-package web
+package about
 
 import (
 	"fmt"
@@ -39,13 +39,13 @@ type loopKey struct {
 	telemetry.KeyState
 }
 
-// queues is the page of the work queues as they stand now.
-func (s *Server) queues(q *page.Query) (*page.Page, error) {
-	if s.src.Opts.Recording != nil {
+// Queues is the page of the work queues as they stand now.
+func (s *Pages) Queues(q *page.Query) (*page.Page, error) {
+	if s.Opts.Recording != nil {
 		return s.noQueues(q), nil
 	}
-	loops := s.src.Opts.Loops()
-	v := views.Queues{Mode: s.src.Opts.Mode, Leader: s.src.Opts.Leader}
+	loops := s.Opts.Loops()
+	v := views.Queues{Mode: s.Opts.Mode, Leader: s.Opts.Leader}
 	var keys []loopKey
 	for _, l := range loops {
 		v.Queues = append(v.Queues, queueView(l))
@@ -61,7 +61,7 @@ func (s *Server) queues(q *page.Query) (*page.Page, error) {
 	v.Groups = s.keyViews(keys)
 	v.KeysNote = fmt.Sprintf("%s with something to do", prose.Thousands(len(keys)))
 	v.Headline, v.Then = queuesHeadline(loops, keys), queuesThen(loops)
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Queues"), Body: views.QueuesBody(v), Data: v}
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Queues"), Body: views.QueuesBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "queues", q.TwinHref(), page.QueuesKeys
 	p.Frame.Crumbs = []views.Link{{Text: "Queues"}}
 	p.GoLive(q, page.Part{Id: "f-head", View: views.QueuesHead(v)}, page.Part{Id: "f-queues", View: views.QueuesTable(v)}, page.Part{Id: "f-keys", View: views.KeysPart(v)},
@@ -90,7 +90,7 @@ func queueView(l telemetry.LoopState) views.Queue {
 		Dirty: q.Dirty, Adds: q.Adds, Errors: q.Errors, Timers: q.Timers, Lag: views.Took(l.Lag)}
 }
 
-func (s *Server) keyViews(keys []loopKey) []views.KeyGroup {
+func (s *Pages) keyViews(keys []loopKey) []views.KeyGroup {
 	var groups []views.KeyGroup
 	for _, g := range keyGroups {
 		v := views.KeyGroup{Name: g.name}
@@ -115,13 +115,13 @@ func (s *Server) keyViews(keys []loopKey) []views.KeyGroup {
 	return groups
 }
 
-func (s *Server) keyView(k loopKey) views.KeyRow {
+func (s *Pages) keyView(k loopKey) views.KeyRow {
 	namespace, name, _ := strings.Cut(k.Key, "/")
 	v := views.KeyRow{State: keyMark(k.KeyState), Queue: k.loop, Owner: namespace + "/", Own: name, Try: "first try"}
 	if k.Attempts > 0 {
 		v.Try = "try " + words.Digits(k.Attempts+1)
 	}
-	if t, ok := s.src.Journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
+	if t, ok := s.Journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
 		v.Href = address.Of(t.Object)
 		if t.Try.Limit > 0 && k.Attempts > 0 {
 			v.Try += " of " + words.Digits(t.Try.Limit)
@@ -296,4 +296,15 @@ func queuesThen(loops []telemetry.LoopState) views.Text {
 		t = t.Plain(prose.Count(expectations, "object") + prose.Plural(expectations, " waits", " wait") + " to see pods it asked for.")
 	}
 	return t
+}
+
+// noQueues is the page of the queues in a recording, which has none.
+func (s *Pages) noQueues(q *page.Query) *page.Page {
+	v := views.Problem{Status: http.StatusOK, Code: "no-queues", Heading: "A recording has no queues.",
+		Lines: []views.Text{views.Say("It holds what the syncs did. What waited in the work queues between them is not recorded; each sync says how long it waited, and for what.")},
+		Links: []views.Link{s.All()}}
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Queues"), Body: views.ProblemBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "queues", q.TwinHref(), page.CommonKeys
+	p.Frame.Crumbs = []views.Link{{Text: "Queues"}}
+	return p
 }

@@ -1,4 +1,4 @@
-package web
+package list
 
 import (
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/filter"
 	"github.com/loopscope/loopscope/web/page"
@@ -33,7 +34,7 @@ type entry struct {
 	drawn   atomic.Pointer[drawnRow]
 	picture *atomic.Pointer[drawnSpark]
 
-	s     *Server
+	s     *Pages
 	asked sync.Once
 	known filter.Values
 }
@@ -101,24 +102,24 @@ func (l *listings) get(loop string) *listing {
 }
 
 // rows is the list of a loop that is known, as of now.
-func (s *Server) rows(loop string) list {
+func (s *Pages) rows(loop string) list {
 	l := s.lists.get(loop)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seq, now := s.src.Journal.Last(), s.src.Opts.Now()
+	seq, now := s.Journal.Last(), s.Opts.Now()
 	look := l.of == nil || now.Sub(l.looked) >= staleList || now.Before(l.looked)
 	if l.seq == seq && !look {
 		return l.list
 	}
 	keys := l.list.keys
 	if look {
-		keys, l.looked = s.src.Keys(loop), now
+		keys, l.looked = s.Keys(loop), now
 	}
-	changed, ok := s.src.Journal.Synced(loop, l.seq)
+	changed, ok := s.Journal.Synced(loop, l.seq)
 	if !ok || l.of == nil {
-		l.fill(s.src.Journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, s.src.SaidNow(r.Trace, now), keys) })
+		l.fill(s.Journal.Board().Rows(loop), func(r telemetry.Row) *entry { return s.entryOf(r, s.SaidNow(r.Trace, now), keys) })
 	} else {
-		l.mark(changed, now, s.src.Outage())
+		l.mark(changed, now, s.Outage())
 		if look {
 			l.markQueued(changed, keys)
 		}
@@ -160,7 +161,7 @@ func (l *listing) markQueued(changed map[telemetry.Object]bool, keys source.KeyS
 }
 
 // amend puts the changed objects where they belong now.
-func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys source.KeyStates, now time.Time) {
+func (s *Pages) amend(l *listing, changed map[telemetry.Object]bool, keys source.KeyStates, now time.Time) {
 	if len(changed) == 0 {
 		return
 	}
@@ -175,11 +176,11 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys sourc
 				entries = slices.Delete(entries, i, i+1)
 			}
 		}
-		r, ok := s.src.Journal.Board().Row(o)
+		r, ok := s.Journal.Board().Row(o)
 		if !ok {
 			continue
 		}
-		e := s.entryOf(r, s.src.SaidNow(r.Trace, now), keys)
+		e := s.entryOf(r, s.SaidNow(r.Trace, now), keys)
 		if old != nil {
 			e.picture = old.picture
 		}
@@ -199,7 +200,7 @@ func (s *Server) amend(l *listing, changed map[telemetry.Object]bool, keys sourc
 }
 
 // entryByID finds an entry by the id of its row.
-func (s *Server) entryByID(loop, id string) (*entry, bool) {
+func (s *Pages) entryByID(loop, id string) (*entry, bool) {
 	s.rows(loop)
 	l := s.lists.get(loop)
 	l.mu.Lock()
@@ -208,10 +209,10 @@ func (s *Server) entryByID(loop, id string) (*entry, bool) {
 	return e, ok
 }
 
-func (s *Server) entryOf(r telemetry.Row, said decision.Sentence, keys source.KeyStates) *entry {
+func (s *Pages) entryOf(r telemetry.Row, said decision.Sentence, keys source.KeyStates) *entry {
 	t := r.Trace
 	_, place := words.OutcomeOf(said.Tone)
-	e := &entry{Row: r, said: said, id: rowID(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
+	e := &entry{Row: r, said: said, id: address.Row(t.Object), key: t.Key(), place: place, s: s, picture: new(atomic.Pointer[drawnSpark])}
 	e.queue = words.Queue(keys.Of(e.key))
 	if said.Tone != t.Sentence.Tone { // The clock alone brought it here.
 		if e.SinceTone = said.Since; said.Since.IsZero() {
@@ -255,9 +256,9 @@ type keySign struct {
 }
 
 // rowOf is an entry as a row, the one of before if it would be the same.
-func (s *Server) rowOf(e *entry, key *telemetry.KeyState) *listRow {
+func (s *Pages) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 	sign := keySign{phase: key.Phase, code: key.Code, attempts: key.Attempts, due: key.Due, since: key.Since}
-	known, stale := s.src.Outage().AsOf(e.Trace, s.src.Opts.Now())
+	known, stale := s.Outage().AsOf(e.Trace, s.Opts.Now())
 	if stale {
 		sign.asOf = known.UTC()
 	}

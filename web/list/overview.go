@@ -1,13 +1,11 @@
-package web
+package list
 
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,16 +20,6 @@ import (
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
-
-// pageRows is how many rows one page of the list has.
-const pageRows = 100
-
-// rowID is the id of a row on the page. Names of objects may be long.
-func rowID(o telemetry.Object) string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(o.Loop + "/" + o.Key())) // hashes take everything
-	return "r-" + strconv.FormatUint(h.Sum64(), 36)
-}
 
 // attentionFirst sorts by outcome, then those that have been so for longest,
 // then by name. Settled rows are sorted by name alone: there nothing is urgent.
@@ -70,11 +58,11 @@ func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
 	return reasons
 }
 
-// overview is the page of all objects of a loop, attention first.
-func (s *Server) overview(q *page.Query) (*page.Page, error) {
-	l := s.src.Loops.Of(q.Object.Loop)
-	if !s.src.Known(l.Name) {
-		return s.pages.NotFound(q)
+// Overview is the page of all objects of a loop, attention first.
+func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
+	l := s.Loops.Of(q.Object.Loop)
+	if !s.Known(l.Name) {
+		return s.NotFound(q)
 	}
 	known := s.rows(l.Name)
 	all := known.entries
@@ -85,7 +73,7 @@ func (s *Server) overview(q *page.Query) (*page.Page, error) {
 		return nil, err
 	}
 	v := views.Overview{Kind: l.Kind, Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
-	if o := s.src.Outage(); o.On {
+	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
 	}
 	rows := s.rowsOf(shown, known.keys)
@@ -104,8 +92,8 @@ func (s *Server) overview(q *page.Query) (*page.Page, error) {
 	return s.overviewPage(q, l, v, shown, rows), nil
 }
 
-func (s *Server) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page.Page {
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, v.Headline), Body: views.OverviewBody(v), Data: v}
+func (s *Pages) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, v.Headline), Body: views.OverviewBody(v), Data: v}
 	p.Frame.Tab = decision.PathOf(l.Name)
 	p.Frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
 	p.Frame.Twin, p.Frame.Keys = q.TwinHref(), page.OverviewKeys
@@ -121,7 +109,7 @@ func (s *Server) overviewPage(q *page.Query, l *decision.Loop, v views.Overview,
 }
 
 // removedRow is a row that is on a reader's page and no longer on the one that is drawn.
-func (s *Server) removedRow(loop, id string) (*page.Row, bool) {
+func (s *Pages) removedRow(loop, id string) (*page.Row, bool) {
 	e, ok := s.entryByID(loop, id)
 	if !ok {
 		return nil, false
@@ -148,7 +136,7 @@ func cut(loop string, list []*entry, after string) (shown []*entry, next string,
 				Link("The first page", decision.PathOf(loop))
 		}
 	}
-	shown = list[from:min(len(list), from+pageRows)]
+	shown = list[from:min(len(list), from+page.MaxRows)]
 	if from+len(shown) < len(list) {
 		next = shown[len(shown)-1].key
 	}
@@ -227,7 +215,7 @@ func tallies(loop string, all []*entry, terms []filter.Term) []views.Tally {
 }
 
 // rowsOf is the rows of one page, drawn or still to be drawn.
-func (s *Server) rowsOf(shown []*entry, keys source.KeyStates) []*listRow {
+func (s *Pages) rowsOf(shown []*entry, keys source.KeyStates) []*listRow {
 	rows := make([]*listRow, len(shown))
 	for i, e := range shown {
 		rows[i] = s.rowOf(e, keys.Of(e.key))
@@ -235,8 +223,8 @@ func (s *Server) rowsOf(shown []*entry, keys source.KeyStates) []*listRow {
 	return rows
 }
 
-// allRows is every row of a loop's list, as of now.
-func (s *Server) allRows(loop string) []views.Row {
+// AllRows is every row of a loop's list, as of now.
+func (s *Pages) AllRows(loop string) []views.Row {
 	known := s.rows(loop)
 	list := make([]views.Row, len(known.entries))
 	for i, r := range s.rowsOf(known.entries, known.keys) {

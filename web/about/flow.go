@@ -1,4 +1,4 @@
-package web
+package about
 
 import (
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -9,7 +9,7 @@ import (
 )
 
 // countedFlow draws a loop with the counts of its list.
-func (s *Server) countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
+func (s *Pages) countedFlow(loop string, g decision.Graph, v views.Decisions) views.Flow {
 	questions, answers := map[string]views.Question{}, map[[2]string]views.Way{}
 	for _, b := range v.Branches {
 		for _, q := range b.Questions {
@@ -20,7 +20,7 @@ func (s *Server) countedFlow(loop string, g decision.Graph, v views.Decisions) v
 		}
 	}
 	return flow.Draw(g, flow.Notes{
-		Name: "loop", Title: "The " + s.src.KindOf(loop) + " loop as a diagram",
+		Name: "loop", Title: "The " + s.KindOf(loop) + " loop as a diagram",
 		Desc: prose.Count(len(questions), "question") + " from top to bottom, branches to the right of them. The list below it has the same questions, answers, numbers and links.",
 		Question: func(q decision.Question) flow.Note {
 			n := questions[q.ID].Asked

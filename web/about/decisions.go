@@ -1,4 +1,4 @@
-package web
+package about
 
 import (
 	"net/http"
@@ -14,36 +14,36 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// decisions is the whole algorithm of a loop as its catalogue declares it, with
+// Decisions is the whole algorithm of a loop as its catalogue declares it, with
 // how often each answer was given: drawn, and as a list. An answer leads to the
 // syncs that gave it.
-func (s *Server) decisions(q *page.Query) (*page.Page, error) {
-	loop, first := q.Loop, s.src.First().Name
+func (s *Pages) Decisions(q *page.Query) (*page.Page, error) {
+	loop, first := q.Loop, s.First().Name
 	if loop == "" {
 		loop = first
 	}
-	if !s.src.Loops.Has(loop) {
+	if !s.Loops.Has(loop) {
 		return nil, answer.NewProblem(http.StatusNotFound, "unknown-loop", "There is no loop "+prose.Clip(loop, 60)+".",
-			views.Say("Valid values: ").Code(strings.Join(s.src.Loops.Names(), ", ")).Plain(".")).Link("Decisions of the "+s.src.KindOf(first)+" loop", "/decisions/"+first)
+			views.Say("Valid values: ").Code(strings.Join(s.Loops.Names(), ", ")).Plain(".")).Link("Decisions of the "+s.KindOf(first)+" loop", "/decisions/"+first)
 	}
-	c := s.src.Catalogue(loop)
-	v := views.Decisions{Headline: "The " + s.src.KindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
-	for _, other := range s.src.Loops.Names() {
-		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: s.src.KindOf(other), Href: "/decisions/" + other}, Current: other == loop})
+	c := s.Catalogue(loop)
+	v := views.Decisions{Headline: "The " + s.KindOf(loop) + " loop asks " + prose.Count(len(c.Questions), "question") + ".", Then: s.tallied(loop)}
+	for _, other := range s.Loops.Names() {
+		v.Loops = append(v.Loops, views.LoopTab{Link: views.Link{Text: s.KindOf(other), Href: "/decisions/" + other}, Current: other == loop})
 	}
 	graph := c.Graph()
 	v.Branches = s.branches(c, graph)
 	v.Flow = s.countedFlow(loop, graph, v)
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Decisions of the "+s.src.KindOf(loop)+" loop"), Body: views.DecisionsBody(v), Data: v}
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Decisions of the "+s.KindOf(loop)+" loop"), Body: views.DecisionsBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "decisions", q.TwinHref(), page.DecisionsKeys
-	p.Frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + first}, {Text: s.src.KindOf(loop)}}
+	p.Frame.Crumbs = []views.Link{{Text: "Decisions", Href: "/decisions/" + first}, {Text: s.KindOf(loop)}}
 	p.GoLive(q, liveDecisions(v)...)
 	p.Touches = func(*telemetry.Trace) bool { return false } // Counts change with every sync: they are looked at every few seconds.
 	return p, nil
 }
 
 // branches are the questions in their order, those of a branch together.
-func (s *Server) branches(c decision.Catalogue, g decision.Graph) (list []views.Branch) {
+func (s *Pages) branches(c decision.Catalogue, g decision.Graph) (list []views.Branch) {
 	for _, q := range c.Questions {
 		n := len(list)
 		if n == 0 || list[n-1].Name != q.Branch {
@@ -65,23 +65,23 @@ func liveDecisions(v views.Decisions) []page.Part {
 }
 
 // tallied says what the counts are of.
-func (s *Server) tallied(loop string) views.Text {
-	text := views.Say("Counted in " + prose.Count(s.src.Opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.src.Window().Since).Plain(" UTC")
-	if n := s.src.Opts.Tally.Missed(); n > 0 {
+func (s *Pages) tallied(loop string) views.Text {
+	text := views.Say("Counted in " + prose.Count(s.Opts.Tally.Syncs(loop), "sync") + " since ").Clock(s.Window().Since).Plain(" UTC")
+	if n := s.Opts.Tally.Missed(); n > 0 {
 		text = text.Plain("; " + prose.Count(n, "sync") + " of all loops went by uncounted")
 	}
 	return text.Plain(". A number leads to the syncs that are kept.")
 }
 
-func (s *Server) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
-	v := views.Question{ID: q.ID, Text: q.Text, Rule: address.Rule(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.src.Opts.Tally.Asked(loop, q.ID)}
+func (s *Pages) questionView(loop string, g decision.Graph, q decision.Question) views.Question {
+	v := views.Question{ID: q.ID, Text: q.Text, Rule: address.Rule(q.Tag), Doc: q.Doc, Upstream: q.Upstream, Asked: s.Opts.Tally.Asked(loop, q.ID)}
 	for _, a := range q.Answers {
-		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.src.Opts.Tally.Count(loop, q.ID, a.Is)}
+		w := views.Way{Answer: a.Is, Then: a.Then, Passes: a.Passes, Count: s.Opts.Tally.Count(loop, q.ID, a.Is)}
 		if a.Is == decision.Any {
 			w.Answer, w.Count = "a number or name", v.Asked
 			for _, named := range q.Answers {
 				if named.Is != decision.Any {
-					w.Count -= min(w.Count, s.src.Opts.Tally.Count(loop, q.ID, named.Is))
+					w.Count -= min(w.Count, s.Opts.Tally.Count(loop, q.ID, named.Is))
 				}
 			}
 		}

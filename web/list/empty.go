@@ -1,4 +1,4 @@
-package web
+package list
 
 import (
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -8,10 +8,10 @@ import (
 )
 
 // empty says why the list is empty, and what would fill it.
-func (s *Server) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
+func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
 	if len(all) == 0 {
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
-			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.src.Window().Since).Plain(" UTC. The first one appears here within a second.")},
+			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
 			Try:   l.FirstSteps}
 	}
 	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + filter.Join(terms) + "."}

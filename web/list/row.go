@@ -1,4 +1,4 @@
-package web
+package list
 
 import (
 	"strconv"
@@ -14,7 +14,7 @@ import (
 )
 
 // row is one Deployment of the list, as of that instant where it is not zero.
-func (s *Server) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row {
+func (s *Pages) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row {
 	t := e.Trace
 	o := words.Outcomes[e.place]
 	n := facts.NumbersOf(t)
@@ -38,7 +38,7 @@ func (s *Server) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Ro
 	if !r.Quiet {
 		known := asOf
 		if known.IsZero() {
-			known = s.src.Opts.Now()
+			known = s.Opts.Now()
 		}
 		r.Spark = s.sparkOf(e, sparkEnd(known))
 	}
@@ -74,13 +74,13 @@ func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
 // DecidingStep is the answer to that question; nil where a sync was asked none.
 
 // askedLine is the deciding question with its answer, or its arithmetic.
-func (s *Server) askedLine(t *telemetry.Trace) string {
+func (s *Pages) askedLine(t *telemetry.Trace) string {
 	step := facts.DecidingStep(t)
 	if step == nil {
 		return ""
 	}
 	text := step.Question
-	if q, ok := s.src.Catalogue(t.Loop).Find(step.Question); ok {
+	if q, ok := s.Catalogue(t.Loop).Find(step.Question); ok {
 		text += " " + prose.Lower(q.Text)
 	}
 	if step.Equation != nil {
@@ -88,11 +88,3 @@ func (s *Server) askedLine(t *telemetry.Trace) string {
 	}
 	return text + " " + step.Answer
 }
-
-// QueueText is the state of a key as a row has it.
-
-// QueueNote says what a key waits for, and for how long.
-
-// Timer says what a timer of that code is for.
-
-// Digits writes a number without separators, as addresses and permalinks have it.

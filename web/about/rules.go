@@ -1,4 +1,4 @@
-package web
+package about
 
 import (
 	"net/http"
@@ -10,24 +10,24 @@ import (
 	"github.com/loopscope/loopscope/web/page"
 )
 
-// rules is the page of every rule that the loops follow.
-func (s *Server) rules(q *page.Query) (*page.Page, error) {
+// Rules is the page of every rule that the loops follow.
+func (s *Pages) Rules(q *page.Query) (*page.Page, error) {
 	v := views.Rules{Headline: "The rules that the loops follow are those of Kubernetes v1.36."}
 	known := map[string]bool{}
-	for _, g := range s.src.Opts.Rules {
+	for _, g := range s.Opts.Rules {
 		for _, r := range g.Rules {
 			known[r.Tag] = true
 		}
 	}
 	questions := s.questionsByRule()
-	for _, g := range s.src.Opts.Rules {
+	for _, g := range s.Opts.Rules {
 		x := views.RuleGroup{Letters: g.Letters, Title: g.Title}
 		for _, r := range g.Rules {
 			x.Rules = append(x.Rules, views.Rule{ID: decision.RuleAnchor(r.Tag), Tag: r.Tag, Title: r.Title, Text: ruleText(r.Text, known), Questions: questions[r.Tag]})
 		}
 		v.Groups = append(v.Groups, x)
 	}
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Rules"), Body: views.RulesBody(v), Data: v}
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Rules"), Body: views.RulesBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "about", q.TwinHref(), page.AboutKeys
 	p.Frame.Crumbs = []views.Link{{Text: "About", Href: "/about"}, {Text: "rules"}}
 	p.Frame.Up = "/about"
@@ -35,14 +35,14 @@ func (s *Server) rules(q *page.Query) (*page.Page, error) {
 }
 
 // questionsByRule are the questions of all loops by the tag of their rule.
-func (s *Server) questionsByRule() map[string][]views.Link {
+func (s *Pages) questionsByRule() map[string][]views.Link {
 	list := map[string][]views.Link{}
-	for i := range s.src.Loops {
-		c := s.src.Loops[i].Catalogue
+	for i := range s.Loops {
+		c := s.Loops[i].Catalogue
 		for _, q := range c.Questions {
 			asked := func(l views.Link) bool { return l.Text == q.ID } // by another loop with the same questions
 			if !slices.ContainsFunc(list[q.Tag], asked) {
-				list[q.Tag] = append(list[q.Tag], views.Link{Text: q.ID, Href: s.src.QuestionHref(c.Loop, q.ID)})
+				list[q.Tag] = append(list[q.Tag], views.Link{Text: q.ID, Href: s.QuestionHref(c.Loop, q.ID)})
 			}
 		}
 	}
