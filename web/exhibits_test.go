@@ -223,11 +223,11 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 	for _, loop := range []string{"deployment", "replicaset"} {
 		parts := map[string][]hung{}
 		for _, row := range w.journal.Board().Rows(loop) {
-			to, err := x.main.find(address.Of(row.Trace.Object))
+			to, err := site{x.main}.Find(address.Of(row.Trace.Object))
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := x.main.pageAt(t.Context(), to)
+			p, err := to.build(t.Context())
 			if err != nil {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}

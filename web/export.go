@@ -17,6 +17,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/answer"
 	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 )
 
 const (
@@ -160,23 +161,8 @@ func (s *Server) sendOne(ctx context.Context, x *sending, t *telemetry.Trace) er
 	}
 	if n := x.to.Count(); err == nil && n%exportBatch == 0 {
 		paced := time.Until(x.began.Add(time.Duration(n) * time.Second / exportRate))
-		err = rest(ctx, max(paced, exportRest*s.pages.Slots.Rest(time.Since(x.batch))))
+		err = slots.Pause(ctx, max(paced, exportRest*s.pages.Slots.Rest(time.Since(x.batch))))
 		x.batch = time.Now()
 	}
 	return err
-}
-
-// rest waits that long, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -31,7 +31,7 @@ func TestOnePageHasOneAddress(t *testing.T) {
 		"/queues":                          {"/queues?q=web", "/queues?at=1h"},
 	} {
 		for _, address := range append(others, want) {
-			to, err := s.find(address)
+			to, err := site{s}.Find(address)
 			if err != nil || to.address != want {
 				t.Errorf("%s is the page %+v, %v; want %s", address, to, err, want)
 			}
@@ -60,9 +60,7 @@ func TestUnknownParametersShareADrawing(t *testing.T) {
 		}
 		receive[update](t, conn)
 	}
-	s.draws.mu.Lock()
-	defer s.draws.mu.Unlock()
-	if n := len(s.draws.m); n != 1 {
+	if n := s.load().pages; n != 1 {
 		t.Errorf("%d pages are drawn for %d readers of one", n, readers)
 	}
 }
@@ -83,7 +81,7 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 			t.Errorf("%s: %v %.200s", path, err, message)
 		}
 	}
-	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all connections are released", func() bool { return s.load().connections == 0 })
 }
 
 // TestSubscriptionFlood: a socket that subscribes without a pause is told why it is
@@ -218,14 +216,12 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 		}
 	}
 	eventually(t, "one is drawn and the others wait", func() bool {
-		s.draws.mu.Lock()
-		defer s.draws.mu.Unlock()
-		return begun.Load() > 0 && len(s.draws.m) == readers
+		return begun.Load() > 0 && s.load().pages == readers
 	})
 	for _, conn := range conns {
 		_ = conn.Close()
 	}
-	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all connections are released", func() bool { return s.load().connections == 0 })
 	eventually(t, "no drawing goes on", func() bool { return begun.Load() == ended.Load() })
 	if res, _ := get(t, h.URL, "/queues"); res.StatusCode != http.StatusOK {
 		t.Errorf("a page afterwards: %s", res.Status)

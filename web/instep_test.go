@@ -1,30 +1,56 @@
 package web
 
 import (
+	"context"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 )
 
-// drawn is a page as it is drawn for readers now.
-func drawn(t *testing.T, s *Server, address string) *drawing {
+// drawnList is a list whose rows have these texts, drawn. Those that say the same as in the
+// drawing before are the same rows.
+func drawnList(t *testing.T, before *drawing, texts ...string) *drawing {
 	t.Helper()
-	to, err := s.find(address)
+	p := &page.Page{}
+	for _, id := range []string{"f-notice", "f-window", "f-head"} {
+		p.Parts = append(p.Parts, page.Part{Id: id, View: templ.Raw(id)})
+	}
+	for _, text := range texts {
+		id, _, _ := strings.Cut(text, " ")
+		row := &page.Row{Id: id, View: func() templ.Component { return templ.Raw(text) }}
+		if before != nil {
+			for _, old := range before.page.Rows {
+				var b strings.Builder
+				if err := old.View().Render(t.Context(), &b); err != nil {
+					t.Fatal(err)
+				}
+				if b.String() == text {
+					row = old
+				}
+			}
+		}
+		p.Rows, p.Order = append(p.Rows, row), append(p.Order, id)
+	}
+	p.Lost = func(string) (*page.Row, bool) { return nil, false }
+	frags, err := p.Draw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := s.drawNow(t.Context(), to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return &drawing{page: p, frags: frags, said: &messages{}}
 }
 
 // TestReadersInStepShare: what is found out for one reader is known for all who
 // have seen the same, and what was held back is looked at again when it may go.
 func TestReadersInStepShare(t *testing.T) {
-	s := planWorld(t).server(nil)
-	d := drawn(t, s, "/deployments")
+	d := drawnList(t, nil, "a is new", "b is new")
 	now, rows := time.Now(), d.page.Order[:1]
 	begin := func(same bool, rows []string) *readerState {
 		t.Helper()
@@ -76,5 +102,73 @@ func TestReadersInStepShare(t *testing.T) {
 	}
 	if later := goOn(d, a.next, now.Add(windowEvery)); len(later.changed) != 1 || !later.again.IsZero() {
 		t.Errorf("when it may be sent: %+v", later)
+	}
+}
+
+// TestRowsOutOfSightComeTogether: rows that nobody sees are drawn and sent every few
+// seconds, all at once, and at once when they come into sight.
+func TestRowsOutOfSightComeTogether(t *testing.T) {
+	d, now := drawnList(t, nil, "a is new", "b is new", "c is new"), time.Now()
+	goOn := func(from *readerState, after time.Duration, want ...string) *advance {
+		t.Helper()
+		a, err := d.after(t.Context(), from, now.Add(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []string
+		for _, f := range a.changed {
+			if slices.Contains(d.page.Order, f.Id) {
+				rows = append(rows, f.Id)
+			}
+		}
+		slices.Sort(rows)
+		if !slices.Equal(rows, want) {
+			t.Fatalf("after %s: rows %v, want %v", after, rows, want)
+		}
+		return a
+	}
+
+	has := readerRows{[]string{"a", "b", "c"}, 1} // a is in sight
+	none, err := d.begin(t.Context(), false, has)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := goOn(none, 0, "a", "b", "c")
+	d = drawnList(t, d, "a is old", "b is old", "c is new")
+	second := goOn(first.next, time.Second, "a")
+	if want := now.Add(calmEvery); !second.again.Equal(want) {
+		t.Errorf("b is looked at again at %s, want %s", second.again, want)
+	}
+	for _, r := range d.page.Rows {
+		if drawn := r.Painted(); drawn != (r.Id != "b") {
+			t.Errorf("%s drawn: %v", r.Id, drawn)
+		}
+	}
+	d = drawnList(t, d, "a is old", "b is old", "c is old")
+	goOn(second.next, 2*time.Second)
+	goOn(second.next, calmEvery, "b", "c")
+
+	scrolled := *second.next
+	scrolled.rows = readerRows{has.ids, 2}.inSight()
+	third := goOn(&scrolled, 2*time.Second, "b")
+	goOn(third.next, calmEvery, "c")
+}
+
+// TestOutagesMakeDrawingsStale: no trace says that one begins or ends.
+func TestOutagesMakeDrawingsStale(t *testing.T) {
+	var away atomic.Bool
+	src := source.New(source.Options{Journal: telemetry.NewJournal(telemetry.JournalOptions{Epoch: "7c41"}), Server: func() telemetry.ServerState {
+		return telemetry.ServerState{Reachable: !away.Load(), Since: time.Unix(1, 0)}
+	}})
+	build := func(context.Context) (*page.Page, error) { return &page.Page{}, nil }
+	x := &watchedPage{s: &Server{src: src, pages: page.New(src)}, target: &target{address: "/", path: "/", build: build}}
+	for i, is := range []bool{false, true, false} {
+		away.Store(is)
+		if !x.stale(time.Now()) {
+			t.Errorf("%d: the drawing is not stale when the outage is %v", i, is)
+		}
+		if x.draw(t.Context()); x.err != nil || x.stale(time.Now()) {
+			t.Errorf("%d: drawn with an outage %v it is stale, or %v", i, is, x.err)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/answer"
 	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 )
 
 // traceProtocol is that for traces.
@@ -75,23 +76,23 @@ const (
 func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 	protocol, e := wanted(r)
 	if e != nil {
-		s.pages.Fail(w, r, true, e)
+		s.site.Fail(w, r, e)
 		return
 	}
 	start, e := s.startOf(r)
 	if e != nil {
-		s.pages.Fail(w, r, true, e)
+		s.site.Fail(w, r, e)
 		return
 	}
 	if !s.acquireConnection() {
 		w.Header().Set("Retry-After", "5")
-		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
+		s.site.Fail(w, r, answer.NewProblem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
 			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.src.Opts.MaxReaders)))
 		return
 	}
 	defer s.releaseConnection()
 	up := websocket.Upgrader{HandshakeTimeout: s.src.Opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
-		Subprotocols: []string{protocol}, CheckOrigin: s.guard.origin}
+		Subprotocols: []string{protocol}, CheckOrigin: s.site.Origin}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
 		s.src.Opts.Logger.Debug("websocket not accepted", "err", err)
@@ -194,11 +195,54 @@ func (s *Server) enter(c *reader) {
 	}
 }
 
+// Site is the console as the stream sees it.
+type Site interface {
+	// Find leads to the page at a path, and says why it cannot be watched.
+	Find(path string) (*target, error)
+	// Origin reports whether a request may open a websocket.
+	Origin(r *http.Request) bool
+	// Fail answers a request that becomes no websocket.
+	Fail(w http.ResponseWriter, r *http.Request, err error)
+}
+
+// closeReaders closes every websocket and waits for it, as long as ctx lasts.
+func (s *Server) closeReaders(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	for c := range s.readers {
+		c.cancel(errStopping)
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() { s.open.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // openReaders is how many websockets are open.
 func (s *Server) openReaders() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.readers)
+}
+
+// streamLoad is what the stream has to do.
+type streamLoad struct {
+	// connections counts websockets until they are closed, pages those that are watched,
+	// drawings what was ever drawn for them.
+	connections, pages int
+	drawings           uint64
+}
+
+// load is what the stream has to do now.
+func (s *Server) load() streamLoad {
+	s.draws.mu.Lock()
+	defer s.draws.mu.Unlock()
+	return streamLoad{connections: len(s.connections), pages: len(s.draws.m), drawings: s.draws.made.Load()}
 }
 
 func (s *Server) leave(c *reader) {
@@ -266,7 +310,7 @@ func (c *reader) read(ctx context.Context) {
 		if limit.Allow() {
 			return nil
 		}
-		_ = rest(ctx, floodPause) // Sent away at once, it would be back at once.
+		_ = slots.Pause(ctx, floodPause) // Sent away at once, it would be back at once.
 		return errFlood
 	}
 	c.count(allow)

@@ -3,16 +3,11 @@ package web
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/page"
 )
 
@@ -308,10 +303,10 @@ func (x *watchedPage) current() (d *drawing, pending bool, err error) {
 func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while drawing %s: %v", to.url.Path, p)
+			err = fmt.Errorf("panic while drawing %s: %v", to.path, p)
 		}
 	}()
-	p, err := s.pageAt(ctx, to)
+	p, err := to.build(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -324,39 +319,10 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 	return d, nil
 }
 
-// pageAt is the page as it is now.
-func (s *Server) pageAt(ctx context.Context, to *target) (*page.Page, error) {
-	q := s.pages.NewQuery(ctx, to.url, to.route, false)
-	q.Live = true
-	return to.build(q)
-}
-
-// target is where an address leads.
+// target is a page that can be watched.
 type target struct {
-	address string
-	url     *url.URL
-	route   *chi.Context
-	build   page.Builder
-}
-
-// find is the target of an address, which the page itself sent.
-func (s *Server) find(path string) (*target, error) {
-	u, err := url.Parse(path)
-	if err != nil || u.Host != "" || len(u.RawQuery) > page.MaxQuery {
-		return nil, malformed{"page must be a path of the console"}
-	}
-	u = &url.URL{Path: u.Path, RawQuery: u.RawQuery} // Each page is spelled in one way.
-	route := chi.NewRouteContext()
-	if !s.handler.Match(route, http.MethodGet, u.EscapedPath()) {
-		return nil, malformed{"there is no such page"}
-	}
-	page := s.pages.Routes[route.RoutePattern()]
-	if route.URLParam("objects") != "" && !s.src.Foreign(address.LoopAt(u.Path)) {
-		return nil, malformed{"there is no such page"}
-	}
-	if !page.Live {
-		return nil, malformed{"that page is not live"}
-	}
-	u.RawQuery = page.Known(u.Query()).Encode()
-	return &target{u.String(), u, route, page.Build}, nil
+	// address is the one that all spellings of the same page share.
+	address, path string
+	// build makes the page as it is now.
+	build func(ctx context.Context) (*page.Page, error)
 }

@@ -131,9 +131,9 @@ func earlier(a, b time.Time) time.Time {
 
 // begin looks at another page, or at the same again.
 func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told chan struct{}) (*watch, error) {
-	to, err := c.s.find(sub.Page)
+	to, err := c.s.site.Find(sub.Page)
 	if err != nil {
-		return old, err
+		return old, malformed{err.Error()}
 	}
 	rows := readerRows{sub.Rows, sub.Sight}
 	if sub.Scrolled && old != nil && old.seen != nil && old.shared.target.address == sub.Page {

@@ -154,9 +154,12 @@ func TestDecisionsSayWhereAnswersLead(t *testing.T) {
 func TestDecisionsAreLive(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s := w.server(nil)
-	d := drawn(t, s, "/decisions/replicaset")
+	to, err := site{s}.Find("/decisions/replicaset")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var ids []string
-	for _, f := range d.frags {
+	for _, f := range drawOnce(t, to) {
 		ids = append(ids, f.Id)
 	}
 	for _, want := range []string{"f-then", "f-flow", "f-asks-0"} {

@@ -65,14 +65,14 @@ func TestManyReaders(t *testing.T) {
 	alone := feed.measure(c.warm)
 	pages := mixedPages(t, c)
 	crowd := startCrowd(t, h.URL, pages)
-	eventually(t, "all are connected", func() bool { return len(s.connections) == c.readers })
+	eventually(t, "all are connected", func() bool { return s.load().connections == c.readers })
 	feed.run(c.warm)
-	made := s.draws.made.Load()
+	made := s.load().drawings
 	began := time.Now()
 	busy := feed.measure(c.feed)
-	drawn := s.draws.made.Load() - made
+	drawn := s.load().drawings - made
 	frames := crowd.stop(t)
-	eventually(t, "all have left", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all have left", func() bool { return s.load().connections == 0 })
 	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { http.DefaultClient.CloseIdleConnections(); return runtime.NumGoroutine() <= before+2 })
 
 	took := feed.latencies(pages, frames, began, began.Add(c.feed))

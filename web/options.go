@@ -41,6 +41,7 @@ type Server struct {
 	plans   *whatif.Pages
 	guard   guard
 	handler chi.Router
+	site    Site
 	draws   watchedPages
 	lists   *list.Pages
 	abouts  *about.Pages
@@ -72,6 +73,7 @@ func New(o Options) (*Server, error) {
 		connections: make(chan struct{}, src.Opts.MaxReaders), readers: map[*reader]struct{}{},
 	}
 	s.abouts = about.NewPages(pages, limits(), s.openReaders)
+	s.site = site{s}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -81,22 +83,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Shutdown closes every websocket and waits for it, as long as ctx lasts.
 // Requests that are being answered are the http.Server's to wait for.
-func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	for c := range s.readers {
-		c.cancel(errStopping)
-	}
-	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() { s.open.Wait(); close(done) }()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (s *Server) Shutdown(ctx context.Context) error { return s.closeReaders(ctx) }
 
 // HTTPServer returns an http.Server with a bound on everything that a client
 // could make it wait for or remember. Websockets leave its care when they are

@@ -194,32 +194,20 @@ func TestOutageRedraws(t *testing.T) {
 			return up()
 		}
 	})
-	to, err := s.find("/deployments/shop/web")
+	to, err := site{s}.Find("/deployments/shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &watchedPage{s: s, target: to}
+	asOf := func(f page.Fragment) bool { return strings.Contains(string(f.Wire), `id=\"as-of\"`) }
 	for _, is := range []bool{false, true, false} {
 		away.Store(is)
-		now := time.Now()
-		if is != x.hasAsOf() && !x.stale(now) {
-			t.Errorf("the page is not stale when the outage is %v", is)
-		}
-		x.draw(t.Context())
-		if x.err != nil {
-			t.Fatal(x.err)
-		}
-		if x.hasAsOf() != is {
-			t.Errorf("with an outage %v the page is of before: %v", is, x.hasAsOf())
+		if got := slices.ContainsFunc(drawOnce(t, to), asOf); got != is {
+			t.Errorf("with an outage %v the page is of before: %v", is, got)
 		}
 		if row := s.lists.AllRows("deployment")[0]; (row.AsOf != nil) != is {
 			t.Errorf("with an outage %v the row is of %v", is, row.AsOf)
 		}
 	}
-}
-
-func (x *watchedPage) hasAsOf() bool {
-	return x.drawing != nil && slices.ContainsFunc(x.drawing.frags, func(f page.Fragment) bool { return strings.Contains(string(f.Wire), `id=\"as-of\"`) })
 }
 
 // TestNoticeOfAnOutage says what is lacking, and what is due when it is back.

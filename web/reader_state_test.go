@@ -1,7 +1,6 @@
 package web
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,72 +16,6 @@ func says(name, lead string) *telemetry.Trace {
 	t := plain("shop", name)
 	t.Sentence = decision.Sentence{Namespace: "shop", Object: name, Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say(lead)}
 	return t
-}
-
-// TestRowsOutOfSightComeTogether: rows that nobody sees are drawn and sent every few
-// seconds, all at once, and at once when they come into sight.
-func TestRowsOutOfSightComeTogether(t *testing.T) {
-	w := newWorld(t, storyNow)
-	w.pump()
-	names := []string{"a", "b", "c"}
-	ids := map[string]string{}
-	for _, name := range names {
-		x := says(name, "it is new")
-		w.journal.Record(x)
-		ids[address.Row(x.Object)] = name
-	}
-	s := w.server(nil)
-	drawing := func() *drawing { return drawn(t, s, "/deployments") }
-	rowsOf := func(a *advance) (rows []string) {
-		for _, f := range a.changed {
-			if name := ids[f.Id]; name != "" {
-				rows = append(rows, name)
-			}
-		}
-		slices.Sort(rows)
-		return rows
-	}
-	d, now := drawing(), time.Now()
-	goOn := func(from *readerState, after time.Duration, want ...string) *advance {
-		t.Helper()
-		a, err := d.after(t.Context(), from, now.Add(after))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := rowsOf(a); !slices.Equal(got, want) {
-			t.Fatalf("after %s: rows %v, want %v", after, got, want)
-		}
-		return a
-	}
-
-	has := readerRows{slices.Clone(d.page.Order), 1}
-	slices.SortFunc(has.ids, func(a, b string) int { return int(ids[a][0]) - int(ids[b][0]) }) // a is in sight
-	none, err := d.begin(t.Context(), false, has)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := goOn(none, 0, "a", "b", "c")
-	w.journal.Record(says("a", "it is old"))
-	w.journal.Record(says("b", "it is old"))
-	d = drawing()
-	second := goOn(first.next, time.Second, "a")
-	if want := now.Add(calmEvery); !second.again.Equal(want) {
-		t.Errorf("b is looked at again at %s, want %s", second.again, want)
-	}
-	for _, r := range d.page.Rows {
-		if drawn := r.Painted(); drawn != (ids[r.Id] != "b") {
-			t.Errorf("%s drawn: %v", ids[r.Id], drawn)
-		}
-	}
-	w.journal.Record(says("c", "it is old"))
-	d = drawing()
-	goOn(second.next, 2*time.Second)
-	goOn(second.next, calmEvery, "b", "c")
-
-	scrolled := *second.next
-	scrolled.rows = readerRows{has.ids, 2}.inSight()
-	third := goOn(&scrolled, 2*time.Second, "b")
-	goOn(third.next, calmEvery, "c")
 }
 
 // TestScrolling goes on with what the page has: only what was not in sight is sent.

@@ -134,7 +134,7 @@ func TestTwoHundredReaders(t *testing.T) {
 		reading.Add(1)
 		go func() { defer reading.Done(); readUntil(conns[i], after+1, got) }()
 	}
-	eventually(t, "all are connected", func() bool { return len(s.connections) == readers })
+	eventually(t, "all are connected", func() bool { return s.load().connections == readers })
 	w.now = storyNow
 	began := time.Now()
 	r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
@@ -151,7 +151,7 @@ func TestTwoHundredReaders(t *testing.T) {
 		_ = conn.Close()
 	}
 	reading.Wait()
-	eventually(t, "all have left", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all have left", func() bool { return s.load().connections == 0 })
 	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { return runtime.NumGoroutine() <= before+2 })
 	if n := c.was(closedByClient); n != readers {
 		t.Errorf("%d counted as closed by the client, want %d: %v", n, readers, c.closed)

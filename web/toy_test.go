@@ -120,7 +120,7 @@ func TestForeignLoop(t *testing.T) {
 				if _, twin := get(t, h.URL, path, "Accept", "application/json"); !strings.Contains(twin, "disk") {
 					t.Errorf("the twin of %s is %s", path, twin)
 				}
-				if to, err := s.find(path); strings.Count(path, "/") <= 3 && (err != nil || to == nil) {
+				if to, err := (site{s}).Find(path); strings.Count(path, "/") <= 3 && (err != nil || to == nil) {
 					t.Errorf("%s is not live: %v", path, err)
 				}
 			}
@@ -142,7 +142,7 @@ func TestForeignLoop(t *testing.T) {
 				if res, _ := get(t, h.URL, path); res.StatusCode != http.StatusNotFound {
 					t.Errorf("%s: %s", path, res.Status)
 				}
-				if _, err := s.find(path); err == nil {
+				if _, err := (site{s}).Find(path); err == nil {
 					t.Errorf("%s can be watched", path)
 				}
 			}

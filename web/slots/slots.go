@@ -168,3 +168,18 @@ func (x *Slots) syncing() bool {
 	}
 	return now.Sub(x.seenAt) < syncsFor
 }
+
+// Pause waits that long, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
