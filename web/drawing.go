@@ -115,8 +115,8 @@ func (s *Server) frameFrags(ctx context.Context) ([]page.Fragment, error) {
 	defer x.mu.Unlock()
 	if now := time.Now(); x.frags == nil || now.Sub(x.at) > windowEvery/4 {
 		frags := make([]page.Fragment, 0, len(frameParts))
-		for _, p := range []page.Part{{Id: frameParts[0], View: views.NoticeBar(s.src.Notice())}, {Id: frameParts[1], View: views.WindowLine(s.src.Window())}} {
-			f, err := page.Render(ctx, p.Id, p.View)
+		for _, p := range []page.Part{{ID: frameParts[0], View: views.NoticeBar(s.src.Notice())}, {ID: frameParts[1], View: views.WindowLine(s.src.Window())}} {
+			f, err := page.Render(ctx, p.ID, p.View)
 			if err != nil {
 				return nil, err
 			}

@@ -232,7 +232,7 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}
 			for _, part := range p.Parts[2:] { // The first two are the frame's.
-				parts[part.Id] = append(parts[part.Id], hung{row.Trace.Name, part.View})
+				parts[part.ID] = append(parts[part.ID], hung{row.Trace.Name, part.View})
 			}
 		}
 		var ids []string

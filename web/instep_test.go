@@ -21,11 +21,11 @@ func drawnList(t *testing.T, before *drawing, texts ...string) *drawing {
 	t.Helper()
 	p := &page.Page{}
 	for _, id := range []string{"f-notice", "f-window", "f-head"} {
-		p.Parts = append(p.Parts, page.Part{Id: id, View: templ.Raw(id)})
+		p.Parts = append(p.Parts, page.Part{ID: id, View: templ.Raw(id)})
 	}
 	for _, text := range texts {
 		id, _, _ := strings.Cut(text, " ")
-		row := &page.Row{Id: id, View: func() templ.Component { return templ.Raw(text) }}
+		row := &page.Row{ID: id, View: func() templ.Component { return templ.Raw(text) }}
 		if before != nil {
 			for _, old := range before.page.Rows {
 				var b strings.Builder
@@ -89,7 +89,7 @@ func TestReadersInStepShare(t *testing.T) {
 		t.Errorf("%d fragments and the order %v, want %d and %v", len(a.changed), a.order, want, d.page.Order)
 	}
 	d = next(d)
-	if a = goOn(d, a.next, now); len(a.changed) != 1 || a.changed[0].Id != "f-window" || a.order != nil || !a.again.IsZero() {
+	if a = goOn(d, a.next, now); len(a.changed) != 1 || a.changed[0].ID != "f-window" || a.order != nil || !a.again.IsZero() {
 		t.Errorf("the first change is %+v", a)
 	}
 	d = next(d)
@@ -117,8 +117,8 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 		}
 		var rows []string
 		for _, f := range a.changed {
-			if slices.Contains(d.page.Order, f.Id) {
-				rows = append(rows, f.Id)
+			if slices.Contains(d.page.Order, f.ID) {
+				rows = append(rows, f.ID)
 			}
 		}
 		slices.Sort(rows)
@@ -140,8 +140,8 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 		t.Errorf("b is looked at again at %s, want %s", second.again, want)
 	}
 	for _, r := range d.page.Rows {
-		if drawn := r.Painted(); drawn != (r.Id != "b") {
-			t.Errorf("%s drawn: %v", r.Id, drawn)
+		if drawn := r.Painted(); drawn != (r.ID != "b") {
+			t.Errorf("%s drawn: %v", r.ID, drawn)
 		}
 	}
 	d = drawnList(t, d, "a is old", "b is old", "c is old")

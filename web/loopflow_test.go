@@ -160,7 +160,7 @@ func TestDecisionsAreLive(t *testing.T) {
 	}
 	var ids []string
 	for _, f := range drawOnce(t, to) {
-		ids = append(ids, f.Id)
+		ids = append(ids, f.ID)
 	}
 	for _, want := range []string{"f-then", "f-flow", "f-asks-0"} {
 		if !slices.Contains(ids, want) {

@@ -41,14 +41,14 @@ func (d *drawing) begin(ctx context.Context, same bool, rows readerRows) (*reade
 	}
 	s.order = d.page.Order
 	for _, f := range d.frags {
-		s.has[f.Id] = placed{sum: f.Sum}
+		s.has[f.ID] = placed{sum: f.Sum}
 	}
 	for _, r := range d.page.Rows {
 		f, err := r.Paint(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.has[r.Id] = placed{sum: f.Sum, row: r}
+		s.has[r.ID] = placed{sum: f.Sum, row: r}
 	}
 	return s, nil
 }
@@ -67,19 +67,19 @@ func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*ad
 			at = time.Time{}
 		}
 		x.changed = append(x.changed, f)
-		next.has[f.Id] = placed{f.Sum, r, at}
+		next.has[f.ID] = placed{f.Sum, r, at}
 	}
 	for _, f := range d.frags {
-		if was, ok := s.has[f.Id]; (!ok || was.sum != f.Sum) && x.free(was.at.Add(gapOf(f.Id)), now) {
+		if was, ok := s.has[f.ID]; (!ok || was.sum != f.Sum) && x.free(was.at.Add(gapOf(f.ID)), now) {
 			place(f, nil)
 		}
 	}
 	for _, r := range d.rowsOf(s) {
-		was, free := s.has[r.Id], time.Time{}
+		was, free := s.has[r.ID], time.Time{}
 		if was.row == r {
 			continue
 		}
-		if s.rows[r.Id] {
+		if s.rows[r.ID] {
 			free = was.at.Add(swapEvery)
 		} else if !s.calm.IsZero() {
 			free = s.calm.Add(calmEvery)
@@ -94,7 +94,7 @@ func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*ad
 		if f.Sum == was.sum {
 			continue
 		}
-		if place(f, r); !s.rows[r.Id] {
+		if place(f, r); !s.rows[r.ID] {
 			next.calm = now
 		}
 	}
@@ -131,7 +131,7 @@ func (d *drawing) rowsOf(s *readerState) []*page.Row {
 	}
 	list := make([]*page.Row, 0, len(s.rows))
 	for _, r := range d.page.Rows {
-		if _, ok := s.rows[r.Id]; ok {
+		if _, ok := s.rows[r.ID]; ok {
 			list = append(list, r)
 		}
 	}
@@ -140,7 +140,7 @@ func (d *drawing) rowsOf(s *readerState) []*page.Row {
 	}
 	here := list
 	for id := range s.rows {
-		if slices.ContainsFunc(here, func(r *page.Row) bool { return r.Id == id }) {
+		if slices.ContainsFunc(here, func(r *page.Row) bool { return r.ID == id }) {
 			continue
 		}
 		if r, ok := d.page.Lost(id); ok {

@@ -57,9 +57,9 @@ func (s *Pages) branches(c decision.Catalogue, g decision.Graph) (list []views.B
 
 // liveDecisions are the parts that show counts.
 func liveDecisions(v views.Decisions) []page.Part {
-	parts := []page.Part{{Id: "f-then", View: views.TalliedPart(v)}, {Id: "f-flow", View: views.FlowPart(v.Flow)}}
+	parts := []page.Part{{ID: "f-then", View: views.TalliedPart(v)}, {ID: "f-flow", View: views.FlowPart(v.Flow)}}
 	for _, b := range v.Branches {
-		parts = append(parts, page.Part{Id: b.Part, View: views.BranchPart(b)})
+		parts = append(parts, page.Part{ID: b.Part, View: views.BranchPart(b)})
 	}
 	return parts
 }

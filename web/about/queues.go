@@ -64,8 +64,8 @@ func (s *Pages) Queues(q *page.Query) (*page.Page, error) {
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "Queues"), Body: views.QueuesBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "queues", q.TwinHref(), page.QueuesKeys
 	p.Frame.Crumbs = []views.Link{{Text: "Queues"}}
-	p.GoLive(q, page.Part{Id: "f-head", View: views.QueuesHead(v)}, page.Part{Id: "f-queues", View: views.QueuesTable(v)}, page.Part{Id: "f-keys", View: views.KeysPart(v)},
-		page.Part{Id: "f-unseen", View: views.UnseenPart(v)})
+	p.GoLive(q, page.Part{ID: "f-head", View: views.QueuesHead(v)}, page.Part{ID: "f-queues", View: views.QueuesTable(v)}, page.Part{ID: "f-keys", View: views.KeysPart(v)},
+		page.Part{ID: "f-unseen", View: views.UnseenPart(v)})
 	return p, nil
 }
 

@@ -45,7 +45,7 @@ func (s *Pages) Shadow(q *page.Query) (*page.Page, error) {
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "shadow", q.TwinHref(), page.AboutKeys
 	p.Frame.Crumbs = []views.Link{{Text: "Shadow"}}
 	if s.Opts.Shadow != nil {
-		p.GoLive(q, page.Part{Id: "f-head", View: views.ShadowHead(v)}, page.Part{Id: "f-shadow", View: views.ShadowLists(v)})
+		p.GoLive(q, page.Part{ID: "f-head", View: views.ShadowHead(v)}, page.Part{ID: "f-shadow", View: views.ShadowLists(v)})
 		p.Touches = func(t *telemetry.Trace) bool { return s.Loops.Of(t.Loop).Sizes != "" }
 	}
 	return p, nil

@@ -269,7 +269,7 @@ func (s *Pages) rowOf(e *entry, key *telemetry.KeyState) *listRow {
 		return known.row
 	}
 	r := &listRow{entry: e, key: *key, asOf: sign.asOf} // A copy: the queue's answer has many keys, which a row should not keep.
-	r.drawn.Id, r.drawn.View = e.id, func() templ.Component { return views.OverviewRow(r.view()) }
+	r.drawn.ID, r.drawn.View = e.id, func() templ.Component { return views.OverviewRow(r.view()) }
 	e.drawn.Store(&drawnRow{key: sign, row: r})
 	return r
 }

@@ -99,9 +99,9 @@ func (s *Pages) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, 
 	p.Frame.Twin, p.Frame.Keys = q.TwinHref(), page.OverviewKeys
 	p.Rows, p.Order = make([]*page.Row, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
-		p.Rows[i], p.Order[i] = &r.drawn, r.drawn.Id
+		p.Rows[i], p.Order[i] = &r.drawn, r.drawn.ID
 	}
-	p.GoLive(q, page.Part{Id: "f-head", View: views.OverviewHead(v)})
+	p.GoLive(q, page.Part{ID: "f-head", View: views.OverviewHead(v)})
 	p.ChangesAt = nextChange(q.Now, shown)
 	p.Touches = func(t *telemetry.Trace) bool { return t.Loop == l.Name }
 	p.Lost = func(id string) (*page.Row, bool) { return s.removedRow(l.Name, id) }

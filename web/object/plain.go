@@ -24,7 +24,7 @@ func (s *Pages) plain(q *page.Query) (*page.Page, error) {
 	s.objectFrame(q, p, x)
 	p.Frame.About = append(p.Frame.About, views.Say(prose.Clip(s.KindOf(x.Object.Loop), 60)), views.Text{}.Link("story", x.StoryHref()))
 	p.Frame.Keys = page.ObjectKeys
-	p.GoLive(q, append(objectParts(v), page.Part{Id: "f-syncs", View: views.SyncsPart(v)})...)
+	p.GoLive(q, append(objectParts(v), page.Part{ID: "f-syncs", View: views.SyncsPart(v)})...)
 	s.keepsUp(q, p, x)
 	return p, nil
 }
@@ -37,8 +37,8 @@ func (s *Pages) objectFrame(q *page.Query, p *page.Page, x *subject.Subject) {
 
 // objectParts are the parts that every object's page has at its top, in their order.
 func objectParts(v views.Object) []page.Part {
-	return []page.Part{{Id: "f-head", View: views.HeadPart(v)}, {Id: "f-findings", View: views.FindingsPart(v)}, {Id: "f-scope", View: views.ScopePart(v.Scope)},
-		{Id: "f-step", View: views.StepPart(v.Step)}, {Id: "f-path", View: views.PathPart(v.Sync)}, {Id: "f-side", View: views.SidePart(v)}}
+	return []page.Part{{ID: "f-head", View: views.HeadPart(v)}, {ID: "f-findings", View: views.FindingsPart(v)}, {ID: "f-scope", View: views.ScopePart(v.Scope)},
+		{ID: "f-step", View: views.StepPart(v.Step)}, {ID: "f-path", View: views.PathPart(v.Sync)}, {ID: "f-side", View: views.SidePart(v)}}
 }
 
 // keepsUp says what changes the page: its own syncs, those of what it controls, and

@@ -61,7 +61,7 @@ func (s *Pages) replicaSetPage(q *page.Query, x *subject.Subject, v views.Replic
 		p.Frame.About = append(p.Frame.About, views.Text{}.Code(prose.Clip(v.Images, 200)))
 	}
 	p.Frame.Keys = page.ObjectKeys
-	p.GoLive(q, append(objectParts(v.Object), page.Part{Id: "f-pods", View: views.PodsPart(v)}, page.Part{Id: "f-expects", View: views.ExpectsPart(v)}, page.Part{Id: "f-syncs", View: views.SyncsPart(v.Object)})...)
+	p.GoLive(q, append(objectParts(v.Object), page.Part{ID: "f-pods", View: views.PodsPart(v)}, page.Part{ID: "f-expects", View: views.ExpectsPart(v)}, page.Part{ID: "f-syncs", View: views.SyncsPart(v.Object)})...)
 	s.keepsUp(q, p, x)
 	return p
 }

@@ -16,7 +16,7 @@ import (
 
 // Fragment is a part as it is sent.
 type Fragment struct {
-	Id   string
+	ID   string
 	Wire []byte // its JSON, made once for all readers
 	Sum  uint64 // digest of that
 }
@@ -26,7 +26,7 @@ type Fragment struct {
 func (p *Page) Draw(ctx context.Context) ([]Fragment, error) {
 	frags := make([]Fragment, 0, len(p.Parts))
 	for _, x := range p.Parts {
-		f, err := Render(ctx, x.Id, x.View)
+		f, err := Render(ctx, x.ID, x.View)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +40,7 @@ func (p *Page) Draw(ctx context.Context) ([]Fragment, error) {
 func (p *Page) Digest(ctx context.Context, frags []Fragment) (string, error) {
 	all := NewDigest()
 	for i := range frags {
-		if frags[i].Id != "f-window" {
+		if frags[i].ID != "f-window" {
 			maphash.WriteComparable(&all, frags[i].Sum)
 		}
 	}
@@ -103,7 +103,7 @@ func NewDigest() (h maphash.Hash) {
 // Row is a row of a list, which many drawings have in common. It is rendered once,
 // when somebody needs it. Two rows are the same if their pointers are.
 type Row struct {
-	Id   string
+	ID   string
 	View func() templ.Component
 	once sync.Once
 	f    Fragment
@@ -113,7 +113,7 @@ type Row struct {
 // Paint renders the row. It is safe for concurrent use.
 func (r *Row) Paint(ctx context.Context) (Fragment, error) {
 	r.once.Do(func() {
-		r.f, r.err = Render(context.WithoutCancel(ctx), r.Id, r.View())
+		r.f, r.err = Render(context.WithoutCancel(ctx), r.ID, r.View())
 	})
 	return r.f, r.err
 }

@@ -71,7 +71,7 @@ type Page struct {
 
 // Part is a component with its id.
 type Part struct {
-	Id   string
+	ID   string
 	View templ.Component
 }
 
