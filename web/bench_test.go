@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -54,11 +55,11 @@ func BenchmarkRecord(b *testing.B) {
 			s, h := w.serve(nil)
 			got := make(chan struct{}, readers)
 			for range readers {
-				conn := dial(b, h.URL, "", traceProtocol)
+				conn := dial(b, h.URL, "", live.TraceProtocol)
 				_ = conn.SetReadDeadline(time.Time{})
 				go readUntil(conn, 1<<62, got)
 			}
-			eventually(b, "all are connected", func() bool { return len(s.connections) == readers })
+			eventually(b, "all are connected", func() bool { return s.live.Load().Connections == readers })
 			traces := make([]*telemetry.Trace, 1024)
 			for i := range traces {
 				traces[i] = plain("shop", "web")
@@ -81,9 +82,9 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 // drawOnce draws the live parts of a page as they are now.
-func drawOnce(t testing.TB, to *target) []page.Fragment {
+func drawOnce(t testing.TB, to *live.Target) []page.Fragment {
 	t.Helper()
-	p, err := to.build(t.Context())
+	p, err := to.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

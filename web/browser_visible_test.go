@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -25,10 +26,10 @@ func TestBrowserSight(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
 	c := listen(t, ctx)
-	sent := make(chan subscribe, 100)
+	sent := make(chan live.Subscribe, 100)
 	err := chromedp.Listen(ctx, func(event any) {
 		if frame, ok := event.(*network.EventWebSocketFrameSent); ok {
-			var sub subscribe
+			var sub live.Subscribe
 			if json.Unmarshal([]byte(frame.Response.PayloadData), &sub) == nil {
 				sent <- sub
 			}
@@ -37,14 +38,14 @@ func TestBrowserSight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	subscribed := func() subscribe {
+	subscribed := func() live.Subscribe {
 		t.Helper()
 		select {
 		case sub := <-sent:
 			return sub
 		case <-time.After(30 * time.Second):
 			t.Fatal("the page sent nothing")
-			return subscribe{}
+			return live.Subscribe{}
 		}
 	}
 	do(t, ctx, called(network.Enable, network.EnableParams{}), chromedp.EmulateViewport(1920, 1080), chromedp.Navigate(h.URL+"/deployments"))
@@ -63,7 +64,7 @@ func TestBrowserSight(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))
 	began := time.Now()
 	until(t, ctx, text+`.includes('It is older')`)
-	if took := time.Since(began); took > calmEvery/2 {
+	if took := time.Since(began); took > live.CalmEvery/2 {
 		t.Errorf("what came into sight was brought up to date %s later", took)
 	}
 	if again := subscribed(); !again.Scrolled || again.Sight < 20 || again.Sight > 40 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -78,7 +79,7 @@ func TestBrowserWalk(t *testing.T) {
 		w.now = time.Now()
 		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
 		until(t, ctx, stepIs(x.Seq))
-		wait(t, swapEvery)
+		wait(t, live.SwapEvery)
 		if got := run(t, ctx, chromedp.Evaluate[string](`document.activeElement.tagName + ' ' + document.activeElement.getAttribute('href')`)); !strings.HasPrefix(got, "A ") {
 			t.Errorf("a swap took the focus from %s %s: it is on %s", part, href, got)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 )
 
@@ -99,7 +100,7 @@ func TestCrowd(t *testing.T) {
 		}
 		conns[i] = dial(t, base, "", page.PageProtocol)
 		_ = conns[i].SetReadDeadline(time.Time{})
-		if err := conns[i].WriteJSON(subscribe{Page: path, Epoch: "7c41", Rows: rows[path], Sight: len(rows[path])}); err != nil {
+		if err := conns[i].WriteJSON(live.Subscribe{Page: path, Epoch: "7c41", Rows: rows[path], Sight: len(rows[path])}); err != nil {
 			t.Fatal(err)
 		}
 		reading.Add(1)

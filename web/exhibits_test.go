@@ -227,7 +227,7 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := to.build(t.Context())
+			p, err := to.Build(t.Context())
 			if err != nil {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -32,7 +33,7 @@ func TestOnePageHasOneAddress(t *testing.T) {
 	} {
 		for _, address := range append(others, want) {
 			to, err := site{s}.Find(address)
-			if err != nil || to.address != want {
+			if err != nil || to.Address != want {
 				t.Errorf("%s is the page %+v, %v; want %s", address, to, err, want)
 			}
 			u, err := url.Parse(address)
@@ -55,12 +56,12 @@ func TestUnknownParametersShareADrawing(t *testing.T) {
 	const readers = 64
 	for i := range readers {
 		conn := dial(t, h.URL, "", page.PageProtocol)
-		if err := conn.WriteJSON(subscribe{Page: fmt.Sprintf("/deployments/shop/web?x=%d", i), Epoch: "7c41"}); err != nil {
+		if err := conn.WriteJSON(live.Subscribe{Page: fmt.Sprintf("/deployments/shop/web?x=%d", i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
-		receive[update](t, conn)
+		receive[live.Update](t, conn)
 	}
-	if n := s.load().pages; n != 1 {
+	if n := s.live.Load().Pages; n != 1 {
 		t.Errorf("%d pages are drawn for %d readers of one", n, readers)
 	}
 }
@@ -73,7 +74,7 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 	for _, path := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
 		"/deployments/shop/web/what-if.json", "/deployments/shop/web/syncs/7c41/1", "/deployments/shop/web/syncs/7c41/1/chain", "/metrics", "/export.jsonl"} {
 		conn := dial(t, h.URL, "", page.PageProtocol)
-		if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41"}); err != nil {
+		if err := conn.WriteJSON(live.Subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 		_, message, err := conn.ReadMessage()
@@ -81,7 +82,7 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 			t.Errorf("%s: %v %.200s", path, err, message)
 		}
 	}
-	eventually(t, "all connections are released", func() bool { return s.load().connections == 0 })
+	eventually(t, "all connections are released", func() bool { return s.live.Load().Connections == 0 })
 }
 
 // TestSubscriptionFlood: a socket that subscribes without a pause is told why it is
@@ -101,7 +102,7 @@ func TestSubscriptionFlood(t *testing.T) {
 	began := time.Now()
 	go func() {
 		for i := 0; ; i++ {
-			if conn.WriteJSON(subscribe{Page: []string{"/deployments", "/queues"}[i%2], Epoch: "7c41"}) != nil {
+			if conn.WriteJSON(live.Subscribe{Page: []string{"/deployments", "/queues"}[i%2], Epoch: "7c41"}) != nil {
 				return
 			}
 		}
@@ -116,12 +117,12 @@ func TestSubscriptionFlood(t *testing.T) {
 		}
 		break
 	}
-	eventually(t, "counted", func() bool { return c.was(closedProtocol) == 1 })
+	eventually(t, "counted", func() bool { return c.was(live.ClosedProtocol) == 1 })
 	took := time.Since(began)
-	if took < floodPause {
+	if took < live.FloodPause {
 		t.Errorf("closed after %s: it could be back at once", took)
 	}
-	if n, most := built.Load(), int64(beginBurst+3+beginRate*(took/time.Second+1)); n > most {
+	if n, most := built.Load(), int64(live.BeginBurst+3+live.BeginRate*(took/time.Second+1)); n > most {
 		t.Errorf("%d drawings for one socket in %s, want %d at most", n, took, most)
 	}
 }
@@ -133,7 +134,7 @@ func TestPingFlood(t *testing.T) {
 		w.pump()
 		c := &counts{}
 		_, h := w.serve(func(o *Options) { o.Readers = c })
-		conn := dial(t, h.URL, "", traceProtocol)
+		conn := dial(t, h.URL, "", live.TraceProtocol)
 		pongs := 0
 		conn.SetPongHandler(func(string) error { pongs++; return nil })
 		began := time.Now()
@@ -148,9 +149,9 @@ func TestPingFlood(t *testing.T) {
 		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != "at most 100 messages and pings at once and 50 a second" {
 			t.Errorf("closed with %v", err)
 		}
-		eventually(t, "counted", func() bool { return c.was(closedProtocol) == 1 })
+		eventually(t, "counted", func() bool { return c.was(live.ClosedProtocol) == 1 })
 		took := time.Since(began)
-		if most := subscribeBurst + int(took.Seconds()+1)*subscribeRate; took < floodPause || pongs > most {
+		if most := live.SubscribeBurst + int(took.Seconds()+1)*live.SubscribeRate; took < live.FloodPause || pongs > most {
 			t.Errorf("%d pings were answered in %s, want %d at most", pongs, took, most)
 		}
 	}
@@ -172,12 +173,12 @@ func TestHeldKey(t *testing.T) {
 		if i == steps-1 {
 			path = "/deployments/shop/web"
 		}
-		if err := conn.WriteJSON(subscribe{Page: path, Epoch: "7c41"}); err != nil {
+		if err := conn.WriteJSON(live.Subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for {
-		m := receive[update](t, conn)
+		m := receive[live.Update](t, conn)
 		for _, f := range m.Frags {
 			if f.ID == "f-step" { // of the Deployment's page alone
 				return
@@ -211,17 +212,17 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 	conns := make([]*websocket.Conn, readers)
 	for i := range conns {
 		conns[i] = dial(t, h.URL, "", page.PageProtocol)
-		if err := conns[i].WriteJSON(subscribe{Page: "/deployments/shop/d-" + words.Digits(i), Epoch: "7c41"}); err != nil {
+		if err := conns[i].WriteJSON(live.Subscribe{Page: "/deployments/shop/d-" + words.Digits(i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	eventually(t, "one is drawn and the others wait", func() bool {
-		return begun.Load() > 0 && s.load().pages == readers
+		return begun.Load() > 0 && s.live.Load().Pages == readers
 	})
 	for _, conn := range conns {
 		_ = conn.Close()
 	}
-	eventually(t, "all connections are released", func() bool { return s.load().connections == 0 })
+	eventually(t, "all connections are released", func() bool { return s.live.Load().Connections == 0 })
 	eventually(t, "no drawing goes on", func() bool { return begun.Load() == ended.Load() })
 	if res, _ := get(t, h.URL, "/queues"); res.StatusCode != http.StatusOK {
 		t.Errorf("a page afterwards: %s", res.Status)

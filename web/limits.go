@@ -6,6 +6,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/slots"
@@ -22,6 +23,6 @@ func limits() []views.Line {
 		{Label: "a snapshot", Text: views.Sayf("%d pods that are not available are described one by one, others counted", deployment.MaxBlocking)},
 		{Label: "an address", Text: views.Sayf("%s characters in the query string", prose.Thousands(page.MaxQuery))},
 		{Label: "rendering", Text: views.Sayf("one processor is left to the loops, and syncs come first; %d requests wait, for %s each", slots.MaxWaiting, slots.Within)},
-		{Label: "a websocket", Text: views.Sayf("%d subscriptions a second", subscribeRate)},
+		{Label: "a websocket", Text: views.Sayf("%d subscriptions a second", live.SubscribeRate)},
 		{Label: "exports", Text: views.Sayf("%d at once", maxExports)}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	packing "github.com/loopscope/loopscope/telemetry/wire"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
@@ -65,14 +66,14 @@ func TestManyReaders(t *testing.T) {
 	alone := feed.measure(c.warm)
 	pages := mixedPages(t, c)
 	crowd := startCrowd(t, h.URL, pages)
-	eventually(t, "all are connected", func() bool { return s.load().connections == c.readers })
+	eventually(t, "all are connected", func() bool { return s.live.Load().Connections == c.readers })
 	feed.run(c.warm)
-	made := s.load().drawings
+	made := s.live.Load().Drawings
 	began := time.Now()
 	busy := feed.measure(c.feed)
-	drawn := s.load().drawings - made
+	drawn := s.live.Load().Drawings - made
 	frames := crowd.stop(t)
-	eventually(t, "all have left", func() bool { return s.load().connections == 0 })
+	eventually(t, "all have left", func() bool { return s.live.Load().Connections == 0 })
 	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { http.DefaultClient.CloseIdleConnections(); return runtime.NumGoroutine() <= before+2 })
 
 	took := feed.latencies(pages, frames, began, began.Add(c.feed))
@@ -101,7 +102,7 @@ func TestManyReaders(t *testing.T) {
 	}
 	// A page is drawn once for a trace that concerns it and once in a while
 	// without one, however many look at it.
-	if most := feed.concerning(distinct, began, began.Add(c.feed)) + len(distinct)*(int(c.feed/lookEvery)+2); int(drawn) > most {
+	if most := feed.concerning(distinct, began, began.Add(c.feed)) + len(distinct)*(int(c.feed/live.LookEvery)+2); int(drawn) > most {
 		t.Errorf("%d drawings, at most %d are of different syncs", drawn, most)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/loopscope/loopscope/web/about"
 	"github.com/loopscope/loopscope/web/list"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/object"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/source"
@@ -36,25 +36,15 @@ type (
 type Server struct {
 	src     *source.Source
 	pages   *page.Maker
+	lists   *list.Pages
 	objects *object.Pages
 	stories *story.Pages
 	plans   *whatif.Pages
+	abouts  *about.Pages
+	live    *live.Stream
 	guard   guard
 	handler chi.Router
-	site    Site
-	draws   watchedPages
-	lists   *list.Pages
-	abouts  *about.Pages
-	encoded encoded
 	exports chan struct{} // bounds those under way
-
-	// connections bounds the open websockets. mu guards closed and readers: no reader
-	// enters once Shutdown waits for the last to leave.
-	connections chan struct{}
-	mu          sync.Mutex
-	closed      bool
-	readers     map[*reader]struct{}
-	open        sync.WaitGroup
 }
 
 // New returns a console for the options. It starts nothing; websockets that are
@@ -67,13 +57,11 @@ func New(o Options) (*Server, error) {
 	pages := page.New(src)
 	find, tell := subject.NewFinder(pages), syncs.NewTeller(src)
 	s := &Server{
-		src: src, pages: pages, objects: object.NewPages(find, tell), stories: story.NewPages(find, tell), plans: whatif.NewPages(find),
-		lists: list.NewPages(pages),
-		guard: newGuard(o.Hosts), exports: make(chan struct{}, maxExports),
-		connections: make(chan struct{}, src.Opts.MaxReaders), readers: map[*reader]struct{}{},
+		src: src, pages: pages, lists: list.NewPages(pages), objects: object.NewPages(find, tell), stories: story.NewPages(find, tell),
+		plans: whatif.NewPages(find), guard: newGuard(o.Hosts), exports: make(chan struct{}, maxExports),
 	}
-	s.abouts = about.NewPages(pages, limits(), s.openReaders)
-	s.site = site{s}
+	s.live = live.New(src, pages.Slots, site{s})
+	s.abouts = about.NewPages(pages, limits(), s.live.Readers)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -83,7 +71,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Shutdown closes every websocket and waits for it, as long as ctx lasts.
 // Requests that are being answered are the http.Server's to wait for.
-func (s *Server) Shutdown(ctx context.Context) error { return s.closeReaders(ctx) }
+func (s *Server) Shutdown(ctx context.Context) error { return s.live.Shutdown(ctx) }
 
 // HTTPServer returns an http.Server with a bound on everything that a client
 // could make it wait for or remember. Websockets leave its care when they are

@@ -8,6 +8,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 )
 
@@ -27,17 +28,17 @@ func TestScrolling(t *testing.T) {
 	w.journal.Record(b)
 	_, h := w.serve(nil)
 	conn := dial(t, h.URL, "", page.PageProtocol)
-	here := subscribe{Page: "/deployments", Epoch: "7c41", Rows: []string{address.Row(a.Object), address.Row(b.Object)}, Sight: 1}
+	here := live.Subscribe{Page: "/deployments", Epoch: "7c41", Rows: []string{address.Row(a.Object), address.Row(b.Object)}, Sight: 1}
 	if err := conn.WriteJSON(here); err != nil {
 		t.Fatal(err)
 	}
-	if m := receive[update](t, conn); len(ids(m)) < 5 {
+	if m := receive[live.Update](t, conn); len(ids(m)) < 5 {
 		t.Fatalf("the first message has %d fragments", len(m.Frags))
 	}
 	next := func(id string) string {
 		t.Helper()
 		for {
-			got := ids(receive[update](t, conn))
+			got := ids(receive[live.Update](t, conn))
 			if got["f-twin"] != "" {
 				t.Fatal("the page was sent anew")
 			}
@@ -59,7 +60,7 @@ func TestScrolling(t *testing.T) {
 	if html := next(here.Rows[0]); !strings.Contains(html, "It is older") {
 		t.Errorf("b came into sight as %s", html)
 	}
-	if took := time.Since(began); took > calmEvery/2 {
+	if took := time.Since(began); took > live.CalmEvery/2 {
 		t.Errorf("b came into sight and was sent %s later", took)
 	}
 }

@@ -77,7 +77,7 @@ func (s *Server) routes() chi.Router {
 	get("/shadow.json", s.abouts.Shadow)
 	get("/history", s.lists.History, "q", "after")
 	get("/history.json", s.lists.History, "q", "after")
-	r.Get("/live", s.serveLive)
+	r.Get("/live", s.live.Serve)
 	r.Get("/export.jsonl", s.export)
 
 	r.Method(http.MethodGet, "/metrics", s.pages.InSlot(promhttp.HandlerFor(s.src.Opts.Gatherer, promhttp.HandlerOpts{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/slots"
 )
@@ -113,7 +114,7 @@ func TestDrawingsAreBounded(t *testing.T) {
 			}
 		})
 		drawing.Go(func() { // Each is another page, which is drawn by itself.
-			receive[update](t, look(t, h.URL, fmt.Sprintf("/deployments?q=n%d", i)))
+			receive[live.Update](t, look(t, h.URL, fmt.Sprintf("/deployments?q=n%d", i)))
 		})
 	}
 	drawing.Wait()
@@ -150,7 +151,7 @@ func TestTracesOfThePastTakeASlot(t *testing.T) {
 	}
 	free := occupied(t, s)
 	defer free()
-	conn := dial(t, h.URL, "?after=0&epoch=7c41", traceProtocol)
+	conn := dial(t, h.URL, "?after=0&epoch=7c41", live.TraceProtocol)
 	if m := receive[traceMessage](t, conn); m.Hello == nil {
 		t.Fatalf("want hello, got %+v", m)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 )
 
@@ -16,7 +17,7 @@ import (
 type site struct{ *Server }
 
 // Find is the target of an address, which the page itself sent.
-func (s site) Find(path string) (*target, error) {
+func (s site) Find(path string) (*live.Target, error) {
 	u, err := url.Parse(path)
 	if err != nil || u.Host != "" || len(u.RawQuery) > page.MaxQuery {
 		return nil, errors.New("page must be a path of the console")
@@ -39,7 +40,7 @@ func (s site) Find(path string) (*target, error) {
 		q.Live = true
 		return route.Build(q)
 	}
-	return &target{address: u.String(), path: u.Path, build: build}, nil
+	return &live.Target{Address: u.String(), Path: u.Path, Build: build}, nil
 }
 
 // Origin reports whether a request comes from a page of the console, or from none.

@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"context"
@@ -13,9 +13,10 @@ import (
 // The messages of loopscope.trace.v1+json: each is an object with one key.
 type (
 	helloMessage struct {
-		Hello hello `json:"hello"`
+		Hello Hello `json:"hello"`
 	}
-	hello struct {
+	// Hello says where the reader begins.
+	Hello struct {
 		API   string `json:"api"`
 		Epoch string `json:"epoch"`
 		// Last is the newest trace, After the one before the first that follows.
@@ -27,9 +28,10 @@ type (
 		Version   string `json:"version"`
 	}
 	gapMessage struct {
-		Gap gap `json:"gap"`
+		Gap Gap `json:"gap"`
 	}
-	gap struct {
+	// Gap says that traces are kept no longer that the reader has not got.
+	Gap struct {
 		Missed uint64 `json:"missed"`
 		// Next is the number of the trace that follows.
 		Next uint64 `json:"next"`
@@ -38,9 +40,9 @@ type (
 
 // sendTraces sends every trace from the reader's position on, one message each.
 func (c *reader) sendTraces(ctx context.Context) error {
-	j := c.s.src.Journal
-	if err := c.encode(helloMessage{hello{API: traceProtocol, Epoch: j.Epoch(), Last: j.Last(), After: c.after,
-		Restarted: c.restarted, Cluster: c.s.src.Opts.Cluster, Version: c.s.src.Opts.Version}}); err != nil {
+	j := c.s.Journal
+	if err := c.encode(helloMessage{Hello{API: TraceProtocol, Epoch: j.Epoch(), Last: j.Last(), After: c.after,
+		Restarted: c.restarted, Cluster: c.s.Opts.Cluster, Version: c.s.Opts.Version}}); err != nil {
 		return err
 	}
 	ping := time.Now().Add(pingEvery)
@@ -69,8 +71,8 @@ func (c *reader) sendTraces(ctx context.Context) error {
 // nextTraces are the messages of the traces that follow. Those of the past, which
 // nobody else may have asked for, are unpacked and encoded in a slot.
 func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]byte, err error) {
-	if c.s.src.Journal.Last() > c.after+uint64(len(c.s.encoded.raw)) {
-		place, err := c.s.pages.Slots.Watch(ctx)
+	if c.s.Journal.Last() > c.after+uint64(len(c.s.encoded.raw)) {
+		place, err := c.s.slots.Watch(ctx)
 		if err != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -81,7 +83,7 @@ func (c *reader) nextTraces(ctx context.Context, due time.Time) (messages [][]by
 		return nil, err
 	}
 	if missed > 0 {
-		raw, err := answer.Marshal(gapMessage{gap{missed, batch[0].Seq}})
+		raw, err := answer.Marshal(gapMessage{Gap{missed, batch[0].Seq}})
 		if err != nil {
 			return nil, fmt.Errorf("encode gap: %w", err)
 		}

@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"context"
@@ -20,15 +20,15 @@ import (
 	"github.com/loopscope/loopscope/web/slots"
 )
 
-// traceProtocol is that for traces.
-const traceProtocol = "loopscope.trace.v1+json"
+// TraceProtocol is that for traces.
+const TraceProtocol = "loopscope.trace.v1+json"
 
 const (
-	// maxMessage bounds what a reader may send: it only ever says what it looks at.
-	maxMessage = 4 << 10
-	// swapEvery is the least time between two swaps of one fragment, windowEvery
+	// MaxMessage bounds what a reader may send: it only ever says what it looks at.
+	MaxMessage = 4 << 10
+	// SwapEvery is the least time between two swaps of one fragment, windowEvery
 	// that of the counter in the header, which every trace changes.
-	swapEvery, windowEvery = 50 * time.Millisecond, time.Second
+	SwapEvery, windowEvery = 50 * time.Millisecond, time.Second
 	// drawEvery is the least time between two drawings of one page, for all its
 	// readers; a page that is slow to draw rests five times as long as it took.
 	drawEvery = 100 * time.Millisecond
@@ -39,11 +39,11 @@ const (
 	listEvery, listLeast = 220 * time.Millisecond, 150 * time.Millisecond
 	sendTimePerReader    = 70 * time.Microsecond
 	listRest             = 25
-	// lookEvery is how often a page is looked at without a trace: queues and the
-	// reach of the API server change without one. calmEvery is how often a page
+	// LookEvery is how often a page is looked at without a trace: queues and the
+	// reach of the API server change without one. CalmEvery is how often a page
 	// of one object, which shows none of them, is drawn anew for its clock's sake,
 	// and the rows of a list are sent that nobody has in sight.
-	lookEvery, calmEvery = time.Second, 5 * time.Second
+	LookEvery, CalmEvery = time.Second, 5 * time.Second
 	// fellBehind is how many traces a page may be late before it is looked
 	// whether some of them are gone.
 	fellBehind = 256
@@ -51,29 +51,29 @@ const (
 	// stream from a broken one.
 	pulseEvery = 10 * time.Second
 	pingEvery  = 15 * time.Second
-	// subscribeRate is how many subscriptions a second a reader may send, pings and pongs
-	// counted, after a first subscribeBurst: a held key steps through syncs some 30 times a second. It is closed
-	// floodPause after one too many. The newest of them is looked at, up to beginRate times a second.
-	subscribeRate, subscribeBurst = 50, 100
-	floodPause                    = time.Second
-	beginRate, beginBurst         = 10, 10
+	// SubscribeRate is how many subscriptions a second a reader may send, pings and pongs
+	// counted, after a first SubscribeBurst: a held key steps through syncs some 30 times a second. It is closed
+	// FloodPause after one too many. The newest of them is looked at, up to BeginRate times a second.
+	SubscribeRate, SubscribeBurst = 50, 100
+	FloodPause                    = time.Second
+	BeginRate, BeginBurst         = 10, 10
 	// followEvery is how often the journal is looked at in a burst.
 	followEvery = 50 * time.Millisecond
 )
 
 // Why a websocket was closed, as ReaderMetrics counts it.
 const (
-	closedByClient = "client"
-	closedSlow     = "slow"
-	closedProtocol = "protocol"
-	closedOversize = "oversize"
-	closedSilent   = "silent"
-	closedShutdown = "shutdown"
+	ClosedByClient = "client"
+	ClosedSlow     = "slow"
+	ClosedProtocol = "protocol"
+	ClosedOversize = "oversize"
+	ClosedSilent   = "silent"
+	ClosedShutdown = "shutdown"
 	closedError    = "error"
 )
 
-// serveLive accepts a websocket. The guard has looked at Host and Origin already.
-func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
+// Serve accepts a websocket. The guard has looked at Host and Origin already.
+func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
 	protocol, e := wanted(r)
 	if e != nil {
 		s.site.Fail(w, r, e)
@@ -87,22 +87,22 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 	if !s.acquireConnection() {
 		w.Header().Set("Retry-After", "5")
 		s.site.Fail(w, r, answer.NewProblem(http.StatusServiceUnavailable, "too-many-readers", "Too many live readers are connected, or the console is stopping.",
-			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.src.Opts.MaxReaders)))
+			views.Sayf("At most %d are served at once. Close a page, or read the JSON twins.", s.Opts.MaxReaders)))
 		return
 	}
 	defer s.releaseConnection()
-	up := websocket.Upgrader{HandshakeTimeout: s.src.Opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
+	up := websocket.Upgrader{HandshakeTimeout: s.Opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferSize: 8 << 10,
 		Subprotocols: []string{protocol}, CheckOrigin: s.site.Origin}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
-		s.src.Opts.Logger.Debug("websocket not accepted", "err", err)
+		s.Opts.Logger.Debug("websocket not accepted", "err", err)
 		return
 	}
 	s.serveConn(conn, protocol, start)
 }
 
-func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position) {
-	s.src.Opts.Readers.Opened()
+func (s *Stream) serveConn(conn *websocket.Conn, protocol string, start position) {
+	s.Opts.Readers.Opened()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &reader{s: s, conn: conn, cancel: cancel, position: start}
 	s.enter(c)
@@ -112,7 +112,7 @@ func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position
 	reading.Add(1)
 	go func() { defer reading.Done(); c.read(ctx) }()
 	var err error
-	if protocol == traceProtocol {
+	if protocol == TraceProtocol {
 		err = c.sendTraces(ctx)
 	} else {
 		err = c.sendPage(ctx)
@@ -121,22 +121,22 @@ func (s *Server) serveConn(conn *websocket.Conn, protocol string, start position
 	reason := c.close(context.Cause(ctx))
 	_ = conn.Close() // ends the reader too
 	reading.Wait()
-	s.src.Opts.Readers.Closed(reason)
+	s.Opts.Readers.Closed(reason)
 }
 
 // wanted is the subprotocol that was asked for.
 func wanted(r *http.Request) (string, *answer.Problem) {
 	if !websocket.IsWebSocketUpgrade(r) {
 		return "", answer.NewProblem(http.StatusUpgradeRequired, "no-websocket", "This is a websocket.",
-			views.Say("Connect with the subprotocol ").Code(traceProtocol).Plain(" to read traces; pages use ").Code(page.PageProtocol).Plain("."))
+			views.Say("Connect with the subprotocol ").Code(TraceProtocol).Plain(" to read traces; pages use ").Code(page.PageProtocol).Plain("."))
 	}
 	for _, p := range websocket.Subprotocols(r) {
-		if p == page.PageProtocol || p == traceProtocol {
+		if p == page.PageProtocol || p == TraceProtocol {
 			return p, nil
 		}
 	}
 	return "", answer.NewProblem(http.StatusBadRequest, "unknown-subprotocol", "No known subprotocol was asked for.",
-		views.Say("Send Sec-WebSocket-Protocol: ").Code(traceProtocol).Plain("."))
+		views.Say("Send Sec-WebSocket-Protocol: ").Code(TraceProtocol).Plain("."))
 }
 
 // position is where a reader of traces begins.
@@ -147,28 +147,28 @@ type position struct {
 
 // startOf reads after and epoch. A number of another epoch means nothing here,
 // so such a reader begins with the first trace of this one, and is told.
-func (s *Server) startOf(r *http.Request) (position, *answer.Problem) {
+func (s *Stream) startOf(r *http.Request) (position, *answer.Problem) {
 	args := r.URL.Query()
 	text, epoch := args.Get("after"), args.Get("epoch")
-	if epoch != "" && epoch != s.src.Journal.Epoch() {
+	if epoch != "" && epoch != s.Journal.Epoch() {
 		return position{restarted: true}, nil
 	}
 	if text == "" {
-		return position{after: s.src.Journal.Last()}, nil
+		return position{after: s.Journal.Last()}, nil
 	}
 	after, err := page.Number(text)
 	if err != nil && text != "0" {
 		return position{}, answer.NewProblem(http.StatusBadRequest, "bad-after", "after is not the number of a trace.",
 			views.Say("Give the seq of the last trace you have, or 0 for all that are kept."))
 	}
-	if after > s.src.Journal.Last() {
+	if after > s.Journal.Last() {
 		return position{}, answer.NewProblem(http.StatusBadRequest, "ahead", "after is ahead of the newest trace.",
-			views.Sayf("The newest is %d. A number of another run needs its epoch beside it.", s.src.Journal.Last()))
+			views.Sayf("The newest is %d. A number of another run needs its epoch beside it.", s.Journal.Last()))
 	}
 	return position{after: after}, nil
 }
 
-func (s *Server) acquireConnection() bool {
+func (s *Stream) acquireConnection() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -183,10 +183,10 @@ func (s *Server) acquireConnection() bool {
 	}
 }
 
-func (s *Server) releaseConnection() { <-s.connections; s.open.Done() }
+func (s *Stream) releaseConnection() { <-s.connections; s.open.Done() }
 
 // enter lets Shutdown find a reader. One that came while it ran is sent away.
-func (s *Server) enter(c *reader) {
+func (s *Stream) enter(c *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers[c] = struct{}{}
@@ -195,18 +195,8 @@ func (s *Server) enter(c *reader) {
 	}
 }
 
-// Site is the console as the stream sees it.
-type Site interface {
-	// Find leads to the page at a path, and says why it cannot be watched.
-	Find(path string) (*target, error)
-	// Origin reports whether a request may open a websocket.
-	Origin(r *http.Request) bool
-	// Fail answers a request that becomes no websocket.
-	Fail(w http.ResponseWriter, r *http.Request, err error)
-}
-
-// closeReaders closes every websocket and waits for it, as long as ctx lasts.
-func (s *Server) closeReaders(ctx context.Context) error {
+// Shutdown closes every websocket and waits for it, as long as ctx lasts.
+func (s *Stream) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	for c := range s.readers {
@@ -223,29 +213,29 @@ func (s *Server) closeReaders(ctx context.Context) error {
 	}
 }
 
-// openReaders is how many websockets are open.
-func (s *Server) openReaders() int {
+// Readers is how many websockets are open.
+func (s *Stream) Readers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.readers)
 }
 
-// streamLoad is what the stream has to do.
-type streamLoad struct {
-	// connections counts websockets until they are closed, pages those that are watched,
-	// drawings what was ever drawn for them.
-	connections, pages int
-	drawings           uint64
+// Load is what the stream has to do.
+type Load struct {
+	// Connections counts websockets until they are closed, Pages those that are watched,
+	// Drawings what was ever drawn for them.
+	Connections, Pages int
+	Drawings           uint64
 }
 
-// load is what the stream has to do now.
-func (s *Server) load() streamLoad {
+// Load is what the stream has to do now.
+func (s *Stream) Load() Load {
 	s.draws.mu.Lock()
 	defer s.draws.mu.Unlock()
-	return streamLoad{connections: len(s.connections), pages: len(s.draws.m), drawings: s.draws.made.Load()}
+	return Load{Connections: len(s.connections), Pages: len(s.draws.m), Drawings: s.draws.made.Load()}
 }
 
-func (s *Server) leave(c *reader) {
+func (s *Stream) leave(c *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.readers, c)
@@ -253,14 +243,14 @@ func (s *Server) leave(c *reader) {
 
 // reader is one websocket: one goroutine reads from it, one writes to it.
 type reader struct {
-	s      *Server
+	s      *Stream
 	conn   *websocket.Conn
 	cancel context.CancelCauseFunc
 	position
 
 	// mu guards what the reading goroutine leaves for the writing one.
 	mu   sync.Mutex
-	next *subscribe
+	next *Subscribe
 	wake func()
 }
 
@@ -270,8 +260,8 @@ var (
 	errClient   = errors.New("closed by the client")
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
-	errOversize = fmt.Errorf("a message may have at most %d bytes", maxMessage)
-	errFlood    = malformed{fmt.Sprintf("at most %d messages and pings at once and %d a second", subscribeBurst, subscribeRate)}
+	errOversize = fmt.Errorf("a message may have at most %d bytes", MaxMessage)
+	errFlood    = malformed{fmt.Sprintf("at most %d messages and pings at once and %d a second", SubscribeBurst, SubscribeRate)}
 )
 
 // malformed is what was wrong with a message.
@@ -281,7 +271,7 @@ func (e malformed) Error() string { return e.why }
 
 // bound sets the limits of the connection.
 func (c *reader) bound() {
-	c.conn.SetReadLimit(maxMessage)
+	c.conn.SetReadLimit(MaxMessage)
 	c.alive()
 	// A client that never reads must not fill megabytes of kernel memory first.
 	if tcp, ok := c.conn.NetConn().(*net.TCPConn); ok {
@@ -290,7 +280,7 @@ func (c *reader) bound() {
 }
 
 // alive gives the client time for the next sign of life.
-func (c *reader) alive() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.src.Opts.SilentAfter)) }
+func (c *reader) alive() { _ = c.conn.SetReadDeadline(time.Now().Add(c.s.Opts.SilentAfter)) }
 
 // count makes pings and pongs, which gorilla answers by itself, count as messages do.
 func (c *reader) count(allow func() error) {
@@ -305,12 +295,12 @@ func (c *reader) count(allow func() error) {
 }
 
 func (c *reader) read(ctx context.Context) {
-	limit := rate.NewLimiter(subscribeRate, subscribeBurst)
+	limit := rate.NewLimiter(SubscribeRate, SubscribeBurst)
 	allow := func() error {
 		if limit.Allow() {
 			return nil
 		}
-		_ = slots.Pause(ctx, floodPause) // Sent away at once, it would be back at once.
+		_ = slots.Pause(ctx, FloodPause) // Sent away at once, it would be back at once.
 		return errFlood
 	}
 	c.count(allow)
@@ -349,7 +339,7 @@ func readError(err error) error {
 }
 
 // leave puts a subscription where the writer finds it and wakes the writer.
-func (c *reader) leave(sub *subscribe) {
+func (c *reader) leave(sub *Subscribe) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = sub
@@ -365,7 +355,7 @@ func (c *reader) wakes(wake func()) {
 	c.wake = wake
 }
 
-func (c *reader) take() *subscribe {
+func (c *reader) take() *Subscribe {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sub := c.next
@@ -385,32 +375,32 @@ func (c *reader) wait(ctx context.Context, due time.Time) (batch []*telemetry.Tr
 	if !waiting {
 		return nil, 0, nil
 	}
-	batch, missed, err = c.s.src.Journal.Next(until, c.after)
+	batch, missed, err = c.s.Journal.Next(until, c.after)
 	switch {
 	case ctx.Err() != nil:
 		return nil, 0, context.Cause(ctx)
 	case until.Err() != nil && err != nil:
 		return nil, 0, nil
 	case errors.Is(err, telemetry.ErrAhead):
-		c.after = c.s.src.Journal.Last()
+		c.after = c.s.Journal.Last()
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, err
 	}
 	c.after = batch[len(batch)-1].Seq
 	if missed > 0 {
-		c.s.src.Opts.Readers.Missed(missed)
+		c.s.Opts.Readers.Missed(missed)
 	}
 	return batch, missed, nil
 }
 
 func (c *reader) write(message []byte) error {
-	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.src.Opts.WriteTimeout))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.Opts.WriteTimeout))
 	return writeError(c.conn.WriteMessage(websocket.TextMessage, message))
 }
 
 func (c *reader) ping() error {
-	return writeError(c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.s.src.Opts.WriteTimeout)))
+	return writeError(c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.s.Opts.WriteTimeout)))
 }
 
 func writeError(err error) error {
@@ -430,19 +420,19 @@ func (c *reader) close(cause error) string {
 	var bad malformed
 	switch {
 	case errors.Is(cause, errClient):
-		return closedByClient
+		return ClosedByClient
 	case errors.Is(cause, errSlow):
-		return closedSlow
+		return ClosedSlow
 	case errors.Is(cause, errSilent):
-		code, text, reason = websocket.CloseGoingAway, errSilent.Error(), closedSilent
+		code, text, reason = websocket.CloseGoingAway, errSilent.Error(), ClosedSilent
 	case errors.Is(cause, errOversize):
-		code, text, reason = websocket.CloseMessageTooBig, errOversize.Error(), closedOversize
+		code, text, reason = websocket.CloseMessageTooBig, errOversize.Error(), ClosedOversize
 	case errors.As(cause, &bad):
-		code, text, reason = websocket.ClosePolicyViolation, bad.why, closedProtocol
+		code, text, reason = websocket.ClosePolicyViolation, bad.why, ClosedProtocol
 	case errors.Is(cause, errStopping), errors.Is(cause, telemetry.ErrEnded):
-		code, text, reason = websocket.CloseGoingAway, errStopping.Error(), closedShutdown
+		code, text, reason = websocket.CloseGoingAway, errStopping.Error(), ClosedShutdown
 	default:
-		c.s.src.Opts.Logger.Error("live page", "err", cause)
+		c.s.Opts.Logger.Error("live page", "err", cause)
 	}
 	_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
 	return reason

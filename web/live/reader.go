@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"context"
@@ -80,9 +80,9 @@ func (d *drawing) after(ctx context.Context, s *readerState, now time.Time) (*ad
 			continue
 		}
 		if s.rows[r.ID] {
-			free = was.at.Add(swapEvery)
+			free = was.at.Add(SwapEvery)
 		} else if !s.calm.IsZero() {
-			free = s.calm.Add(calmEvery)
+			free = s.calm.Add(CalmEvery)
 		}
 		if !x.free(free, now) {
 			continue
@@ -112,7 +112,7 @@ func gapOf(id string) time.Duration {
 	if id == "f-window" {
 		return windowEvery
 	}
-	return swapEvery
+	return SwapEvery
 }
 
 // free reports whether something may be sent, and notes when it may.

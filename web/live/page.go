@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/loopscope/loopscope/web/page"
 )
 
-// update is a message to a page.
-type update struct {
+// Update is a message to a page.
+type Update struct {
 	Seq   uint64 `json:"seq"`
 	Epoch string `json:"epoch"`
 	// Now is the server's time in Unix milliseconds, for countdowns.
@@ -55,7 +55,7 @@ func (c *reader) sendPage(ctx context.Context) error {
 			w.shared.leave(told)
 		}
 	}()
-	begins := rate.NewLimiter(beginRate, beginBurst)
+	begins := rate.NewLimiter(BeginRate, BeginBurst)
 	pulse, ping := time.Now().Add(pulseEvery), time.Now().Add(pingEvery)
 	due := time.NewTimer(pulseEvery)
 	defer due.Stop()
@@ -81,7 +81,7 @@ func (c *reader) sendPage(ctx context.Context) error {
 			pulse = now.Add(pulseEvery)
 		} else if !now.Before(pulse) {
 			pulse = now.Add(pulseEvery)
-			if err := c.send(update{}, nil); err != nil {
+			if err := c.send(Update{}, nil); err != nil {
 				return err
 			}
 		}
@@ -107,7 +107,7 @@ func (c *reader) sendPage(ctx context.Context) error {
 }
 
 // takeAt takes the newest subscription, unless it has to wait.
-func (c *reader) takeAt(limit *rate.Limiter) (sub *subscribe, wait time.Duration) {
+func (c *reader) takeAt(limit *rate.Limiter) (sub *Subscribe, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.next == nil {
@@ -130,13 +130,13 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // begin looks at another page, or at the same again.
-func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told chan struct{}) (*watch, error) {
+func (c *reader) begin(ctx context.Context, sub *Subscribe, old *watch, told chan struct{}) (*watch, error) {
 	to, err := c.s.site.Find(sub.Page)
 	if err != nil {
 		return old, malformed{err.Error()}
 	}
 	rows := readerRows{sub.Rows, sub.Sight}
-	if sub.Scrolled && old != nil && old.seen != nil && old.shared.target.address == sub.Page {
+	if sub.Scrolled && old != nil && old.seen != nil && old.shared.target.Address == sub.Page {
 		scrolled := *old.seen
 		old.rows, scrolled.rows = rows, rows.inSight()
 		old.seen = &scrolled
@@ -148,30 +148,30 @@ func (c *reader) begin(ctx context.Context, sub *subscribe, old *watch, told cha
 		old.shared.leave(told)
 	}
 	c.after = sub.After
-	if w.restarted = sub.Epoch != c.s.src.Journal.Epoch(); w.restarted || c.after > c.s.src.Journal.Last() {
-		c.after = c.s.src.Journal.Last()
+	if w.restarted = sub.Epoch != c.s.Journal.Epoch(); w.restarted || c.after > c.s.Journal.Last() {
+		c.after = c.s.Journal.Last()
 	}
 	return w, c.catchUp(ctx, w)
 }
 
 // catchUp counts what came and went while the reader was away.
 func (c *reader) catchUp(ctx context.Context, w *watch) error {
-	last := c.s.src.Journal.Last()
+	last := c.s.Journal.Last()
 	if c.after >= last {
 		return nil
 	}
-	place, err := c.s.pages.Slots.Watch(ctx)
+	place, err := c.s.slots.Watch(ctx)
 	if err != nil {
 		return context.Cause(ctx)
 	}
-	_, missed, err := c.s.src.Journal.Next(ctx, c.after)
+	_, missed, err := c.s.Journal.Next(ctx, c.after)
 	place.Release()
 	if err != nil {
 		return err
 	}
 	c.after = last
 	if w.missed += missed; missed > 0 {
-		c.s.src.Opts.Readers.Missed(missed)
+		c.s.Opts.Readers.Missed(missed)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (c *reader) first(ctx context.Context, w *watch, d *drawing) error {
 		return err
 	}
 	if w.seen = seen; same {
-		return c.send(update{Seq: d.seq}, nil) // Nothing to place, but the page is followed from here on.
+		return c.send(Update{Seq: d.seq}, nil) // Nothing to place, but the page is followed from here on.
 	}
 	_, err = c.sendChanges(ctx, w, d)
 	return err
@@ -234,7 +234,7 @@ func (c *reader) cannot(w *watch, err error) error {
 		return nil
 	}
 	w.gone = e.Heading
-	return c.send(update{Gone: e.Heading}, nil)
+	return c.send(Update{Gone: e.Heading}, nil)
 }
 
 // sendChanges sends every fragment that differs from what the reader has and
@@ -246,7 +246,7 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 		return false, err
 	}
 	w.seen, w.again = a.next, a.again
-	m := update{Seq: d.seq, Missed: w.missed, Restarted: w.restarted, Order: a.order}
+	m := Update{Seq: d.seq, Missed: w.missed, Restarted: w.restarted, Order: a.order}
 	if len(a.changed) == 0 && m.Order == nil && m.Missed == 0 && !m.Restarted {
 		return false, nil
 	}
@@ -259,7 +259,7 @@ func (c *reader) sendChanges(ctx context.Context, w *watch, d *drawing) (bool, e
 }
 
 // send completes a message and writes it.
-func (c *reader) send(m update, frags []page.Fragment) error {
+func (c *reader) send(m Update, frags []page.Fragment) error {
 	raw, err := c.complete(m, frags)
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (c *reader) send(m update, frags []page.Fragment) error {
 }
 
 // sendShared writes a message that other readers of the drawing may have got, too.
-func (c *reader) sendShared(m update, frags []page.Fragment, said *messages) error {
+func (c *reader) sendShared(m Update, frags []page.Fragment, said *messages) error {
 	m.Seq = max(m.Seq, c.after)
 	sum := page.NewDigest()
 	maphash.WriteComparable(&sum, m.Seq)
@@ -282,13 +282,13 @@ func (c *reader) sendShared(m update, frags []page.Fragment, said *messages) err
 	if err != nil {
 		return err
 	}
-	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.src.Opts.WriteTimeout))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.s.Opts.WriteTimeout))
 	return writeError(c.conn.WritePreparedMessage(p))
 }
 
 // complete is a message as it is sent, with fragments that are encoded already.
-func (c *reader) complete(m update, frags []page.Fragment) ([]byte, error) {
-	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.src.Journal.Epoch(), c.s.src.Opts.Now().UnixMilli()
+func (c *reader) complete(m Update, frags []page.Fragment) ([]byte, error) {
+	m.Seq, m.Epoch, m.Now = max(m.Seq, c.after), c.s.Journal.Epoch(), c.s.Opts.Now().UnixMilli()
 	head, err := answer.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode update: %w", err)

@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 	"github.com/loopscope/loopscope/web/page"
 )
 
-// subscribe is the only message that a page sends: what it looks at, and what
+// Subscribe is the only message that a page sends: what it looks at, and what
 // it has of that.
-type subscribe struct {
+type Subscribe struct {
 	Page  string `json:"page"`
 	After uint64 `json:"after"`
 	Epoch string `json:"epoch"`
@@ -32,11 +32,11 @@ type readerRows struct {
 	sight int
 }
 
-func parseSubscribe(kind int, message []byte) (*subscribe, error) {
+func parseSubscribe(kind int, message []byte) (*Subscribe, error) {
 	if kind != websocket.TextMessage {
 		return nil, malformed{"send text, not bytes"}
 	}
-	var sub subscribe
+	var sub Subscribe
 	d := json.NewDecoder(strings.NewReader(string(message)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&sub); err != nil {

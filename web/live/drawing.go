@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"context"
@@ -109,13 +109,13 @@ type framing struct {
 	frags []page.Fragment
 }
 
-func (s *Server) frameFrags(ctx context.Context) ([]page.Fragment, error) {
+func (s *Stream) frameFrags(ctx context.Context) ([]page.Fragment, error) {
 	x := &s.draws.frame
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if now := time.Now(); x.frags == nil || now.Sub(x.at) > windowEvery/4 {
 		frags := make([]page.Fragment, 0, len(frameParts))
-		for _, p := range []page.Part{{ID: frameParts[0], View: views.NoticeBar(s.src.Notice())}, {ID: frameParts[1], View: views.WindowLine(s.src.Window())}} {
+		for _, p := range []page.Part{{ID: frameParts[0], View: views.NoticeBar(s.Notice())}, {ID: frameParts[1], View: views.WindowLine(s.Window())}} {
 			f, err := page.Render(ctx, p.ID, p.View)
 			if err != nil {
 				return nil, err

@@ -1,4 +1,4 @@
-package web
+package live
 
 import (
 	"context"
@@ -27,8 +27,8 @@ type watchedPages struct {
 
 // watchedPage is one watched page.
 type watchedPage struct {
-	s       *Server
-	target  *target
+	s       *Stream
+	target  *Target
 	cancel  context.CancelFunc
 	poked   chan struct{} // has one slot: there is something to do
 	touches atomic.Pointer[func(*telemetry.Trace) bool]
@@ -43,7 +43,7 @@ type watchedPage struct {
 }
 
 // join watches a page: told gets a nudge for every new drawing of it.
-func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *watchedPage {
+func (s *Stream) join(ctx context.Context, to *Target, told chan<- struct{}) *watchedPage {
 	d := &s.draws
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,14 +53,14 @@ func (s *Server) join(ctx context.Context, to *target, told chan<- struct{}) *wa
 	if len(d.m) == 0 {
 		following, stop := context.WithCancel(context.WithoutCancel(ctx))
 		d.stop = stop
-		d.seq.Store(s.src.Journal.Last())
+		d.seq.Store(s.Journal.Last())
 		go s.follow(following, d.seq.Load())
 	}
-	x := d.m[to.address]
+	x := d.m[to.Address]
 	if x == nil {
 		drawing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		x = &watchedPage{s: s, target: to, cancel: cancel, poked: make(chan struct{}, 1), readers: map[chan<- struct{}]bool{}}
-		d.m[to.address] = x
+		d.m[to.Address] = x
 		go x.keep(drawing)
 	}
 	x.mu.Lock()
@@ -82,17 +82,17 @@ func (x *watchedPage) leave(told chan<- struct{}) {
 		return
 	}
 	x.cancel()
-	delete(d.m, x.target.address)
+	delete(d.m, x.target.Address)
 	if len(d.m) == 0 {
 		d.stop()
 	}
 }
 
 // follow reads the journal for all watched pages.
-func (s *Server) follow(ctx context.Context, after uint64) {
+func (s *Stream) follow(ctx context.Context, after uint64) {
 	d := &s.draws
 	for {
-		batch, missed, err := s.src.Journal.Next(ctx, after)
+		batch, missed, err := s.Journal.Next(ctx, after)
 		if err != nil {
 			if ctx.Err() == nil {
 				d.over.Store(true)
@@ -206,7 +206,7 @@ func (x *watchedPage) due() bool {
 
 // wait is when the page has to be looked at again, if no trace comes. x is locked.
 func (x *watchedPage) wait(now time.Time) time.Duration {
-	wait := lookEvery
+	wait := LookEvery
 	if x.drawing != nil && x.drawing.changesAt.After(now) {
 		wait = min(wait, x.drawing.changesAt.Sub(now))
 	}
@@ -217,7 +217,7 @@ func (x *watchedPage) wait(now time.Time) time.Duration {
 // locked.
 func (x *watchedPage) stale(now time.Time) bool {
 	d := x.drawing
-	return d == nil || x.dirty.Load() > d.seq || !d.changesAt.IsZero() && !now.Before(d.changesAt) || !d.down.Equal(x.s.src.Outage().Began)
+	return d == nil || x.dirty.Load() > d.seq || !d.changesAt.IsZero() && !now.Before(d.changesAt) || !d.down.Equal(x.s.Outage().Began)
 }
 
 func (x *watchedPage) touched() bool {
@@ -230,7 +230,7 @@ func (x *watchedPage) touched() bool {
 // than a small part of the machine from the loops. x is locked.
 func (x *watchedPage) rest() time.Duration {
 	if x.err != nil {
-		return lookEvery
+		return LookEvery
 	}
 	if x.drawing != nil && x.drawing.page.Lost != nil {
 		return max(listEvery-time.Duration(len(x.s.connections))*sendTimePerReader, listLeast, listRest*x.took)
@@ -241,19 +241,19 @@ func (x *watchedPage) rest() time.Duration {
 // every is how often the page is drawn without a trace. x is locked.
 func (x *watchedPage) every() time.Duration {
 	if x.drawing != nil && x.drawing.page.Touches != nil && x.drawing.page.Lost == nil {
-		return calmEvery
+		return CalmEvery
 	}
-	return lookEvery
+	return LookEvery
 }
 
 // draw makes a new drawing. x is not locked meanwhile: readers come and go.
 func (x *watchedPage) draw(ctx context.Context) {
-	place, err := x.s.pages.Slots.Watch(ctx)
+	place, err := x.s.slots.Watch(ctx)
 	if err != nil {
 		return // Nobody watches any more.
 	}
 	defer place.Release()
-	now, seq, down := time.Now(), x.s.src.Journal.Last(), x.s.src.Outage().Began
+	now, seq, down := time.Now(), x.s.Journal.Last(), x.s.Outage().Began
 	d, err := x.s.drawNow(ctx, x.target)
 	if ctx.Err() != nil {
 		return
@@ -261,7 +261,7 @@ func (x *watchedPage) draw(ctx context.Context) {
 	if d != nil {
 		d.seq, d.down = seq, down
 		if turns := d.page.ChangesAt; !turns.IsZero() {
-			d.changesAt = now.Add(max(time.Millisecond, turns.Sub(x.s.src.Opts.Now())))
+			d.changesAt = now.Add(max(time.Millisecond, turns.Sub(x.s.Opts.Now())))
 		}
 		x.touches.Store(&d.page.Touches)
 	} else {
@@ -300,13 +300,13 @@ func (x *watchedPage) current() (d *drawing, pending bool, err error) {
 	return x.drawing, x.dirty.Load() > x.drawing.seq, nil
 }
 
-func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error) {
+func (s *Stream) drawNow(ctx context.Context, to *Target) (d *drawing, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while drawing %s: %v", to.path, p)
+			err = fmt.Errorf("panic while drawing %s: %v", to.Path, p)
 		}
 	}()
-	p, err := to.build(ctx)
+	p, err := to.Build(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -317,12 +317,4 @@ func (s *Server) drawNow(ctx context.Context, to *target) (d *drawing, err error
 	d = &drawing{page: p, frags: frags, said: &messages{}}
 	s.draws.made.Add(1)
 	return d, nil
-}
-
-// target is a page that can be watched.
-type target struct {
-	// address is the one that all spellings of the same page share.
-	address, path string
-	// build makes the page as it is now.
-	build func(ctx context.Context) (*page.Page, error)
 }

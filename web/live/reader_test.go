@@ -1,7 +1,8 @@
-package web
+package live
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -9,11 +10,33 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 	"github.com/loopscope/loopscope/web/source"
 )
+
+// FuzzSubscribe proves that a frame from a page is taken whole or refused with a
+// reason that can be told to it, and that what is taken is bounded.
+func FuzzSubscribe(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"page":"/deployments"}`, `{"page":"/deployments?q=is:waiting","rows":["shop/web"]}`, `{"page":"x"}`,
+		`{"page":"/","rows":[` + strings.Repeat(`"a/b",`, 300) + `"a/b"]}`, `{"page":"/","more":1}`, "[[[[", "\x00\xff"} {
+		f.Add(websocket.TextMessage, []byte(text))
+	}
+	f.Add(websocket.BinaryMessage, []byte(`{"page":"/"}`))
+	f.Fuzz(func(t *testing.T, kind int, message []byte) {
+		sub, err := parseSubscribe(kind, message)
+		var bad malformed
+		switch {
+		case err != nil && (sub != nil || !errors.As(err, &bad) || len(bad.Error()) > 100):
+			t.Fatalf("refused beside %v with %v, which is no reason to close with", sub, err)
+		case err == nil && (kind != websocket.TextMessage || !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*page.MaxQuery || len(sub.Rows) > page.MaxRows):
+			t.Fatalf("took %+v of kind %d", sub, kind)
+		}
+	})
+}
 
 // drawnList is a list whose rows have these texts, drawn. Those that say the same as in the
 // drawing before are the same rows.
@@ -136,7 +159,7 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 	first := goOn(none, 0, "a", "b", "c")
 	d = drawnList(t, d, "a is old", "b is old", "c is new")
 	second := goOn(first.next, time.Second, "a")
-	if want := now.Add(calmEvery); !second.again.Equal(want) {
+	if want := now.Add(CalmEvery); !second.again.Equal(want) {
 		t.Errorf("b is looked at again at %s, want %s", second.again, want)
 	}
 	for _, r := range d.page.Rows {
@@ -146,12 +169,12 @@ func TestRowsOutOfSightComeTogether(t *testing.T) {
 	}
 	d = drawnList(t, d, "a is old", "b is old", "c is old")
 	goOn(second.next, 2*time.Second)
-	goOn(second.next, calmEvery, "b", "c")
+	goOn(second.next, CalmEvery, "b", "c")
 
 	scrolled := *second.next
 	scrolled.rows = readerRows{has.ids, 2}.inSight()
 	third := goOn(&scrolled, 2*time.Second, "b")
-	goOn(third.next, calmEvery, "c")
+	goOn(third.next, CalmEvery, "c")
 }
 
 // TestOutagesMakeDrawingsStale: no trace says that one begins or ends.
@@ -161,7 +184,7 @@ func TestOutagesMakeDrawingsStale(t *testing.T) {
 		return telemetry.ServerState{Reachable: !away.Load(), Since: time.Unix(1, 0)}
 	}})
 	build := func(context.Context) (*page.Page, error) { return &page.Page{}, nil }
-	x := &watchedPage{s: &Server{src: src, pages: page.New(src)}, target: &target{address: "/", path: "/", build: build}}
+	x := &watchedPage{s: New(src, slots.New(src.Journal.Last), nil), target: &Target{Address: "/", Path: "/", Build: build}}
 	for i, is := range []bool{false, true, false} {
 		away.Store(is)
 		if !x.stale(time.Now()) {
