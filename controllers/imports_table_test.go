@@ -155,7 +155,7 @@ var rules = []rule{
 	},
 	{
 		pkg: "web/page", why: "pages are made alike, whatever they show",
-		ours:  []allowance{traces, vocabulary, wording, sending, shown, styled, factual, worded, addressed, answered, sourced, slotted, filtered},
+		ours:  []allowance{traces, wording, sending, shown, styled, addressed, answered, sourced, slotted, filtered},
 		third: []allowance{{"github.com/go-chi/chi/v5", "the router says where an address leads"}, templ},
 	},
 	{pkg: "web/subject", why: "a subject is found, not drawn", ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged}},
@@ -176,11 +176,11 @@ var rules = []rule{
 	},
 	{
 		pkg: "web/story", why: "what is over is told by pages of its own",
-		ours: []allowance{traces, vocabulary, wording, shown, factual, worded, addressed, answered, sourced, paged, found, toldSyncs},
+		ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged, found, toldSyncs},
 	},
 	{
 		pkg: "web/whatif", why: "a plan is somebody's to ask for, and another package's to make",
-		ours:  []allowance{vocabulary, pureOnes[2], pureOnes[5], wording, shown, factual, worded, addressed, answered, slotted, paged, found, {"web/plan", "what would happen"}},
+		ours:  []allowance{vocabulary, pureOnes[2], pureOnes[5], wording, shown, factual, worded, addressed, answered, paged, found, {"web/plan", "what would happen"}},
 		third: []allowance{{"golang.org/x/sync/semaphore", "plans wait for each other"}},
 	},
 	{
@@ -190,11 +190,11 @@ var rules = []rule{
 	},
 	{
 		pkg: "web/about", why: "pages about the program know no page of an object",
-		ours: []allowance{traces, vocabulary, causesOf, wording, shown, drawnLoops, worded, addressed, answered, sourced, paged},
+		ours: []allowance{traces, vocabulary, causesOf, wording, shown, drawnLoops, worded, addressed, answered, paged},
 	},
 	{
 		pkg: "web/live", why: "the stream carries pages and knows none",
-		ours: []allowance{traces, sending, shown, answered, sourced, slotted, paged},
+		ours: []allowance{traces, shown, answered, sourced, slotted, paged},
 		third: []allowance{
 			{"github.com/gorilla/websocket", "live updates"}, {"golang.org/x/time/rate", "subscriptions of a websocket"},
 		},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -132,9 +133,17 @@ func TestEverySyncIsListed(t *testing.T) {
 	w, base := told(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
 	kept := w.journal.Of(object, source.HistoryRows)
-	s := w.server(nil)
-	var all views.Object
-	s.objects.SyncRows(&all, &page.Query{Ctx: t.Context(), Args: url.Values{"all": {""}}, URL: parsedURL(t, "/deployments/shop/web?all"), Path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
+	_, twin := get(t, base, "/deployments/shop/web.json?all")
+	var read struct {
+		Page struct {
+			Syncs    []struct{ Syncs int }
+			SyncsAll *views.Link
+		}
+	}
+	if err := json.Unmarshal([]byte(twin), &read); err != nil {
+		t.Fatal(err)
+	}
+	all := read.Page
 	n := 0
 	for _, row := range all.Syncs {
 		n += row.Syncs

@@ -13,6 +13,7 @@ type Problem struct {
 	Retry time.Duration // after which it may go better, 0 for not said
 }
 
+// Error is its code with its heading.
 func (e *Problem) Error() string { return e.Code + ": " + e.Heading }
 
 // NewProblem is an error that the reader can do something about, with its HTTP status and a
@@ -38,8 +39,8 @@ func (e *Problem) LinkTo(l views.Link) *Problem {
 	return e
 }
 
-// wire is an error as programs get it.
-type wire struct {
+// Wire is an error as programs get it.
+type Wire struct {
 	Error wireProblem `json:"error"`
 }
 
@@ -51,10 +52,10 @@ type wireProblem struct {
 }
 
 // WireOf is a problem as programs get it.
-func WireOf(p views.Problem) wire {
+func WireOf(p views.Problem) Wire {
 	text := p.Heading
 	for _, l := range p.Lines {
 		text += " " + l.String()
 	}
-	return wire{wireProblem{p.Status, p.Code, text, p.Links}}
+	return Wire{wireProblem{p.Status, p.Code, text, p.Links}}
 }

@@ -19,9 +19,9 @@ import (
 // listRows is how many bursts a page lists without being asked for all.
 const listRows = 16
 
-// SyncRows lists the kept syncs in bursts, newest first: those of the rollout
+// syncRows lists the kept syncs in bursts, newest first: those of the rollout
 // under way, or of all that is kept where that was asked for.
-func (s *Pages) SyncRows(v *views.Object, q *page.Query, x *subject.Subject) {
+func (s *Pages) syncRows(v *views.Object, q *page.Query, x *subject.Subject) {
 	kept, all := x.Kept, q.Args.Has("all")
 	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
 	if points := timeline.SinceRollout(timeline.Points(kept)); !all && len(points) > 0 {

@@ -32,7 +32,7 @@ func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
 	}
 	v.Head.Numbers = nextLook(v.Head.Numbers, next)
 	v.CauseChain = s.CausesOf(x.Cursor)
-	s.SyncRows(&v, q, x)
+	s.syncRows(&v, q, x)
 	return v
 }
 

@@ -121,6 +121,8 @@ func (r *Row) Paint(ctx context.Context) (Fragment, error) {
 // Painted reports whether the row was rendered already.
 func (r *Row) Painted() bool { return r.f.Wire != nil }
 
+// Swap is a fragment in a message: the markup that takes the place of the element with
+// that id.
 type Swap struct {
 	ID   string `json:"id"`
 	HTML string `json:"html"`

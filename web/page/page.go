@@ -225,7 +225,7 @@ func (q *Query) TwinHref() string {
 	return u + ".json"
 }
 
-// Number reads a positive number of a query.
+// Number reads a number from 1, as queries have it; anything else is an error.
 func Number(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {

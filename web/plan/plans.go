@@ -11,9 +11,9 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 )
 
-// plans are the simulations of a page: as it is and as it would be, from now on and
+// Plans are the simulations of a page: as it is and as it would be, from now on and
 // of a whole rollout.
-type plans struct {
+type Plans struct {
 	now, nowIf, all, allIf simulation
 	planned                bool // nowIf and allIf are made
 }
@@ -22,15 +22,15 @@ type plans struct {
 type AsItIs struct{ now, all simulation }
 
 // Whole reports whether the plans as it is came to their end.
-func (f *plans) Whole() bool { return !f.now.cut && !f.all.cut }
+func (f *Plans) Whole() bool { return !f.now.cut && !f.all.cut }
 
 // AsItIs is what other plans from the same sync need not simulate again.
-func (f *plans) AsItIs() *AsItIs { return &AsItIs{f.now, f.all} }
+func (f *Plans) AsItIs() *AsItIs { return &AsItIs{f.now, f.all} }
 
-// Simulate simulates all four. Each has as much time, so that the plans stay alike; after every
-// slice of it yield lets others draw. known may be nil.
-func (p *Proposal) Simulate(ctx context.Context, yield func(context.Context) error, share time.Duration, known *AsItIs) (*plans, error) {
-	var f plans
+// Simulate makes all four plans. Each has share as its time, so that they stay alike; after
+// every slice of it yield lets others draw, and its error ends everything. known may be nil.
+func (p *Proposal) Simulate(ctx context.Context, yield func(context.Context) error, share time.Duration, known *AsItIs) (*Plans, error) {
+	var f Plans
 	var err error
 	plan := func(to *simulation, how func(*simulator, *deployment.Snapshot, *Proposal) (simulation, error), with *Proposal) {
 		if err == nil {

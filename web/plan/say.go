@@ -14,7 +14,7 @@ import (
 )
 
 // Headline says what the changes come to, in numbers of the plans.
-func (f *plans) Headline(name string, p *Proposal) string {
+func (f *Plans) Headline(name string, p *Proposal) string {
 	switch {
 	case !p.OK():
 		return "That cannot be planned yet: see the marked field."
@@ -87,7 +87,7 @@ func sizesNow(f *simulation) string {
 }
 
 // Then is how the plan that would be ends, in the words of the loop.
-func (f *plans) Then(p *Proposal) views.Text {
+func (f *Plans) Then(p *Proposal) views.Text {
 	end := &f.now
 	if f.planned && p.anything() {
 		end = &f.nowIf
@@ -99,7 +99,7 @@ func (f *plans) Then(p *Proposal) views.Text {
 }
 
 // Bounds are the numbers behind the steps, as the loop computes them.
-func (f *plans) Bounds(p *Proposal) []views.WhatIfBound {
+func (f *Plans) Bounds(p *Proposal) []views.WhatIfBound {
 	a, b := facts.Numbers(deployment.Numbers(p.From)), facts.Numbers(deployment.Numbers(&p.to))
 	list := []views.WhatIfBound{{Label: "ceiling", Now: ceilingText(a), If: ceilingText(b)}, {Label: "floor", Now: floorText(a), If: floorText(b)}}
 	if p.From.Strategy != "RollingUpdate" {
@@ -142,7 +142,7 @@ func heldEquation(f *simulation) string {
 }
 
 // Views are the plans side by side.
-func (f *plans) Views(p *Proposal) []views.Comparison {
+func (f *Plans) Views(p *Proposal) []views.Comparison {
 	now := views.Comparison{Title: "From now on", Now: planOf("As it is", &f.now)}
 	all := views.Comparison{Title: "A whole rollout", Note: "of a new template, in which every pod becomes ready", Now: planOf("As it is", &f.all)}
 	all.Now.Chart = views.Draw(all.Now.Shown(), f.all.floor, f.all.ceiling, chartLabel(&f.all))

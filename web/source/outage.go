@@ -16,6 +16,7 @@ type Outage struct {
 	On bool
 }
 
+// Outage is the one that is under way.
 func (s *Source) Outage() Outage {
 	o, on := s.Opts.Server().Outage()
 	if !on {

@@ -14,6 +14,7 @@ import (
 // shownBlockers is how many blockers a page names one by one.
 const shownBlockers = 5
 
+// Held is the writes that a sync held back, each with its reason and what would let it go.
 func (s *Teller) Held(t *telemetry.Trace) []views.Held {
 	list := make([]views.Held, 0, len(facts.Held(t)))
 	for _, h := range facts.Held(t) {

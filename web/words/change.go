@@ -39,7 +39,7 @@ func Cause(k telemetry.CauseKind) string {
 	return string(k)
 }
 
-// FromTo writes a change as "from → to", and what stayed or stands alone by itself.
+// FromTo writes a change as "from → to", and alone what is the same or stands on one side.
 func FromTo(from, to string) string {
 	switch {
 	case from == to:

@@ -14,8 +14,8 @@ import (
 	"github.com/loopscope/loopscope/views"
 )
 
-// outcome is a tone with the words that stand for it in lists.
-type outcome struct {
+// Outcome is a tone with the words that stand for it in lists.
+type Outcome struct {
 	Tone  decision.Tone
 	View  views.Tone
 	Word  string // of one row
@@ -23,8 +23,8 @@ type outcome struct {
 	Note  string // what that group has in common
 }
 
-// Outcomes in the order of a list, attention first.
-var Outcomes = []outcome{
+// Outcomes are all of them in the order of a list, attention first.
+var Outcomes = []Outcome{
 	{decision.ToneFailed, views.Failed, "failed", "Failed", "needs somebody to act"},
 	{decision.ToneWaiting, views.Waiting, "waiting", "Waiting", "longest first"},
 	{decision.ToneMoving, views.Moving, "moving", "Moving", "a write or progress in the last minute"},
@@ -34,7 +34,7 @@ var Outcomes = []outcome{
 
 // OutcomeOf finds the outcome of a tone and its place in a list. A sync without
 // a sentence, as after a panic, is listed with the failed.
-func OutcomeOf(tone decision.Tone) (outcome, int) {
+func OutcomeOf(tone decision.Tone) (Outcome, int) {
 	for i, o := range Outcomes {
 		if o.Tone == tone {
 			return o, i

@@ -8,7 +8,7 @@ import (
 	"github.com/loopscope/loopscope/web/facts"
 )
 
-// Facts places facts, each value cut to 400 bytes.
+// Facts places facts, long values cut.
 func Facts(facts []decision.Fact) []views.Fact {
 	list := make([]views.Fact, len(facts))
 	for i, f := range facts {
