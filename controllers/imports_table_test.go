@@ -70,6 +70,20 @@ var (
 	agreeing   = allowance{"controllers/agreement", "what is said of a sync, held against itself"}
 	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
 	recordings = allowance{"telemetry/tracefile", "recordings"}
+	shown      = allowance{"views", "what pages are made of"}
+	factual    = allowance{"web/facts", "what traces say"}
+	worded     = allowance{"web/words", "how it is said"}
+	addressed  = allowance{"web/address", "where it has its page"}
+	styled     = allowance{"static", "the files that a page asks for"}
+	answered   = allowance{"web/answer", "what is sent, and problems"}
+	slotted    = allowance{"web/slots", "the right to draw"}
+	sourced    = allowance{"web/source", "what is known now"}
+	paged      = allowance{"web/page", "how pages are made"}
+	timed      = allowance{"web/timeline", "what happened over time"}
+	filtered   = allowance{"web/filter", "what a list is filtered by"}
+	found      = allowance{"web/subject", "what a page is about"}
+	toldSyncs  = allowance{"web/syncs", "one sync in full"}
+	drawnLoops = allowance{"web/flow", "the loops drawn"}
 	prometheus = allowance{"github.com/prometheus/client_golang", "metrics and their handler"}
 )
 
@@ -173,15 +187,78 @@ var rules = []rule{
 	{pkg: "views", why: "a view draws what its model says and knows nothing else", ours: []allowance{wording}, third: []allowance{templ}},
 	{pkg: "static", why: "files know nothing"},
 	{pkg: "web/flow", why: "a drawing is made of a graph, wherever it is shown", ours: []allowance{vocabulary, wording, {"views", "the drawing as its template takes it"}}},
+	{pkg: "web/facts", why: "what a trace says is worked out of it alone", ours: []allowance{traces, vocabulary, pureOnes[2], pureOnes[3]}},
+	{pkg: "web/words", why: "it words what is recorded, and looks nothing up", ours: []allowance{traces, vocabulary, wording, shown, factual}},
+	{pkg: "web/address", why: "an address is made of names alone", ours: []allowance{traces, vocabulary, shown, worded}},
+	{pkg: "web/timeline", why: "what happened over time is in traces and snapshots alone", ours: []allowance{traces, vocabulary, pureOnes[3], factual}},
+	{pkg: "web/filter", why: "a filter is words, and a row what it asks of one", ours: []allowance{vocabulary, wording, shown}},
+	{pkg: "web/plan", why: "a plan is folded from a snapshot, whoever asks", ours: append([]allowance{wording, shown, factual, worded}, pureOnes...)},
+	{pkg: "web/answer", why: "an answer is bytes, whatever it says", ours: []allowance{sending, shown}},
+	{
+		pkg: "web/slots", why: "who draws waits in turn, whatever is drawn", ours: []allowance{shown, answered},
+		third: []allowance{{"golang.org/x/sync/semaphore", "drawings wait for each other"}},
+	},
+	{
+		pkg: "web/source", why: "what is known is asked for, and nothing is made of it here",
+		ours:  []allowance{traces, vocabulary, wording, pureOnes[5], shown, factual, worded},
+		third: []allowance{prometheus},
+	},
+	{
+		pkg: "web/page", why: "pages are made alike, whatever they show",
+		ours:  []allowance{traces, wording, sending, shown, styled, addressed, answered, sourced, slotted, filtered},
+		third: []allowance{{"github.com/go-chi/chi/v5", "the router says where an address leads"}, templ},
+	},
+	{pkg: "web/subject", why: "a subject is found, not drawn", ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged}},
+	{
+		pkg: "web/scope", why: "a picture is drawn of what is known, whoever shows it",
+		ours: []allowance{traces, vocabulary, wording, pureOnes[2], pureOnes[3], shown, factual, worded, timed, sourced, found},
+	},
+	{
+		pkg: "web/syncs", why: "one sync is told alike, wherever it stands",
+		ours: []allowance{traces, vocabulary, wording, pureOnes[3], shown, drawnLoops, factual, worded, addressed, sourced},
+	},
+	{
+		pkg: "web/object", why: "the page of an object knows no other page",
+		ours: []allowance{
+			traces, vocabulary, causesOf, wording, pureOnes[2], pureOnes[3], shown, factual, worded, addressed, timed, sourced, paged, found, toldSyncs,
+			{"web/scope", "its picture over time"},
+		},
+	},
+	{
+		pkg: "web/story", why: "what is over is told by pages of its own",
+		ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged, found, toldSyncs},
+	},
+	{
+		pkg: "web/whatif", why: "a plan is somebody's to ask for, and another package's to make",
+		ours:  []allowance{vocabulary, pureOnes[2], pureOnes[5], wording, shown, factual, worded, addressed, answered, paged, found, {"web/plan", "what would happen"}},
+		third: []allowance{{"golang.org/x/sync/semaphore", "plans wait for each other"}},
+	},
+	{
+		pkg: "web/list", why: "a list knows no page of an object",
+		ours:  []allowance{traces, vocabulary, wording, shown, factual, worded, addressed, answered, timed, sourced, paged, filtered},
+		third: []allowance{templ},
+	},
+	{
+		pkg: "web/about", why: "pages about the program know no page of an object",
+		ours: []allowance{traces, vocabulary, causesOf, wording, shown, drawnLoops, worded, addressed, answered, paged},
+	},
+	{
+		pkg: "web/live", why: "the stream carries pages and knows none",
+		ours: []allowance{traces, shown, answered, sourced, slotted, paged},
+		third: []allowance{
+			{"github.com/gorilla/websocket", "live updates"}, {"golang.org/x/time/rate", "subscriptions of a websocket"},
+		},
+	},
 	{pkg: "deploy", why: "dashboards and rules are files, and the package their test"},
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
-		ours: append([]allowance{traces, recordings, wording, sending, {"views", "what it renders"}, {"static", "what it serves"}, {"web/flow", "the loops drawn"}}, pureOnes...),
-		third: []allowance{
-			{"github.com/go-chi/chi/v5", "the router"}, {"github.com/gorilla/websocket", "live updates"},
-			{"golang.org/x/sync/semaphore", "drawings wait for each other"}, {"golang.org/x/time/rate", "subscriptions of a websocket"},
-			prometheus, templ,
+		ours: []allowance{
+			traces, vocabulary, recordings, wording, pureOnes[2], pureOnes[5], shown, styled,
+			addressed, answered, filtered, slotted, sourced, paged, found, toldSyncs,
+			{"web/about", "pages about the program"}, {"web/list", "lists"}, {"web/live", "the live stream"}, {"web/object", "pages of objects"},
+			{"web/plan", "what would happen"}, {"web/story", "pages of what is over"}, {"web/whatif", "pages of plans"},
 		},
+		third: []allowance{{"github.com/go-chi/chi/v5", "the router"}, prometheus},
 	},
 	{
 		pkg: "cmd/internal/mutants", why: "it reads the source of packages and imports none of them",

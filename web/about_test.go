@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // keeping is an archive of which only the state is asked.
@@ -29,7 +30,7 @@ func TestAboutSaysWhatIsSo(t *testing.T) {
 	d := parse(t, body)
 	d.sound()
 	total, _, _ := w.journal.Window()
-	for _, want := range []string{"Loopscope v0.1.0 on cluster dev-1.", "acting", "There is no leader election", "rules those of Kubernetes v1.36", "7c41", digits(total) + " since", "none: syncs are kept in memory",
+	for _, want := range []string{"Loopscope v0.1.0 on cluster dev-1.", "acting", "There is no leader election", "rules those of Kubernetes v1.36", "7c41", words.Digits(total) + " since", "none: syncs are kept in memory",
 		"100 Deployments on a page", "5,000 pods"} {
 		if !strings.Contains(d.one("main"), want) {
 			t.Errorf("%q is not on the page:\n%s", want, d.one("main"))

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // BenchmarkOverview draws the live parts of the list with ten thousand
@@ -13,19 +16,17 @@ import (
 func BenchmarkOverview(b *testing.B) {
 	w := newWorld(b, storyNow)
 	for i := range 10_000 {
-		w.journal.Record(plain("n"+digits(i%40), "d-"+digits(i)))
+		w.journal.Record(plain("n"+words.Digits(i%40), "d-"+words.Digits(i)))
 	}
 	s := w.server(func(o *Options) { o.Now = time.Now })
-	to, err := s.find("/deployments")
+	to, err := site{s}.Find("/deployments")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.journal.Record(plain("n1", "d-1"))
-		if _, err := s.drawNow(b.Context(), to); err != nil {
-			b.Fatal(err)
-		}
+		drawOnce(b, to)
 	}
 }
 
@@ -34,33 +35,31 @@ func BenchmarkDeployment(b *testing.B) {
 	w := newWorld(b, storyNow.Add(-2*time.Hour))
 	stuckRollout(w)
 	s := w.server(nil)
-	to, err := s.find("/deployments/shop/web")
+	to, err := site{s}.Find("/deployments/shop/web")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.drawNow(b.Context(), to); err != nil {
-			b.Fatal(err)
-		}
+		drawOnce(b, to)
 	}
 }
 
 // BenchmarkRecord shows what readers cost a sync: nothing that depends on them.
 func BenchmarkRecord(b *testing.B) {
 	for _, readers := range []int{0, 200} {
-		b.Run(digits(readers)+" readers", func(b *testing.B) {
+		b.Run(words.Digits(readers)+" readers", func(b *testing.B) {
 			w := newWorld(b, storyNow)
 			w.pump()
 			w.journal.Record(plain("shop", "web"))
 			s, h := w.serve(nil)
 			got := make(chan struct{}, readers)
 			for range readers {
-				conn := dial(b, h.URL, "", traceProtocol)
+				conn := dial(b, h.URL, "", live.TraceProtocol)
 				_ = conn.SetReadDeadline(time.Time{})
 				go readUntil(conn, 1<<62, got)
 			}
-			eventually(b, "all are connected", func() bool { return len(s.connections) == readers })
+			eventually(b, "all are connected", func() bool { return s.live.Load().Connections == readers })
 			traces := make([]*telemetry.Trace, 1024)
 			for i := range traces {
 				traces[i] = plain("shop", "web")
@@ -80,4 +79,18 @@ func BenchmarkRecord(b *testing.B) {
 			b.ReportMetric(float64(spent[len(spent)*99/100].Nanoseconds()), "ns/p99-record")
 		})
 	}
+}
+
+// drawOnce draws the live parts of a page as they are now.
+func drawOnce(t testing.TB, to *live.Target) []page.Fragment {
+	t.Helper()
+	p, err := to.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	frags, err := p.Draw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frags
 }

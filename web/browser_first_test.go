@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
 )
 
 // onScreen is whether all of an element is in the first screen, and its text.
@@ -25,8 +28,8 @@ func TestBrowserFirstScreen(t *testing.T) {
 	_, h := w.serve(nil)
 	set := ""
 	for _, x := range w.journal.Board().Children("replicaset", "shop", "web") {
-		if n := numbersOf(x); n.or("pods") == 10 {
-			set = hrefOf(x.Object)
+		if n := facts.NumbersOf(x); n.Or("pods") == 10 {
+			set = address.Of(x.Object)
 		}
 	}
 	ctx := browser(t)

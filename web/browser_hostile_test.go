@@ -11,6 +11,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // What a cluster can put where a page shows it: whoever writes an image, a
@@ -41,7 +43,7 @@ func hostileTraces(w *world) []*telemetry.Trace {
 	for i, text := range []string{markup, control, turned1, scheme, lines, long} {
 		name := long
 		if i > 0 {
-			name = "hostile-" + digits(i)
+			name = "hostile-" + words.Digits(i)
 		}
 		x := plain("shop", name)
 		x.Sentence.Tone, x.Sentence.State = decision.ToneWaiting, "waiting"
@@ -101,11 +103,11 @@ func TestBrowserHostile(t *testing.T) {
 	set := w.journal.Board().Children("replicaset", "shop", "hostile")[0]
 	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "hostile"})
 	paths := map[string]string{"/deployments": "hostile", "/queues": "", "/decisions/deployment": "", "/history?q=ns:shop": "hostile",
-		hrefOf(stuck.Object): "onerror=", syncHref(stuck): "onerror=", hrefOf(stuck.Object) + "/story": "registry.example/", syncHref(stuck) + "/chain": "",
-		hrefOf(stuck.Object) + "/what-if": "hostile", hrefOf(set.Object): "onerror=", syncHref(set): "onerror=",
+		address.Of(stuck.Object): "onerror=", address.Sync(stuck): "onerror=", address.Of(stuck.Object) + "/story": "registry.example/", address.Sync(stuck) + "/chain": "",
+		address.Of(stuck.Object) + "/what-if": "hostile", address.Of(set.Object): "onerror=", address.Sync(set): "onerror=",
 		"/deployments?q=" + "%3Cimg%20src=x%20onerror=%22window.hostile=1%22%3E": "onerror="}
 	for _, x := range traces {
-		paths[hrefOf(x.Object)], paths[syncHref(x)] = "it says", "it says"
+		paths[address.Of(x.Object)], paths[address.Sync(x)] = "it says", "it says"
 	}
 	for path, says := range paths {
 		do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(h.URL+path+mark(path)+"still"))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // shiftScript adds up what the browser counts as layout shift, and names what moved.
@@ -41,7 +43,7 @@ func TestBrowserStill(t *testing.T) {
 		if !page.ci && !everyLook() {
 			continue
 		}
-		t.Run(strings.ReplaceAll(strings.Trim(page.path, "/"), "/", "-")+"-"+digits(page.width)+"-"+digits(page.from), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(strings.Trim(page.path, "/"), "/", "-")+"-"+words.Digits(page.width)+"-"+words.Digits(page.from), func(t *testing.T) {
 			w := newWorld(t, time.Now().Add(-2*time.Hour))
 			recording := rolloutsOf(t, 3, time.Now())
 			feed := w.feeder(recording, len(recording)*page.from/100, 25*time.Millisecond)

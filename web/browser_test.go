@@ -19,6 +19,9 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 var shots = flag.String("shots", "", "directory to write pictures of the pages to")
@@ -111,8 +114,8 @@ func TestBrowserPictures(t *testing.T) {
 		set = s.Name
 	}
 	pages := map[string]string{"overview": "/deployments?", "deployment": "/deployments/shop/web?", "queues": "/queues?", "replicaset": "/replicasets/shop/" + set + "?",
-		"sync": syncHref(w.journal.Board().Rows("deployment")[0].Trace) + "?", "waiting": "/deployments?q=is:waiting&", "nomatch": "/deployments?q=is:failed+ns:shop+foo:bar&",
-		"story": "/deployments/shop/web/story?", "chain": syncHref(w.journal.Board().Children("replicaset", "shop", "web")[0]) + "/chain?",
+		"sync": address.Sync(w.journal.Board().Rows("deployment")[0].Trace) + "?", "waiting": "/deployments?q=is:waiting&", "nomatch": "/deployments?q=is:failed+ns:shop+foo:bar&",
+		"story": "/deployments/shop/web/story?", "chain": address.Sync(w.journal.Board().Children("replicaset", "shop", "web")[0]) + "/chain?",
 		"decisions": "/decisions?", "history": "/history?"}
 	for name, path := range pages {
 		portray(t, ctx, h.URL+path, name)
@@ -168,8 +171,8 @@ func TestBrowserLive(t *testing.T) {
 		w.now = time.Now()
 		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
 		ended := time.Now()
-		until(t, ctx, "seen["+digits(x.Seq)+"] > 0")
-		at := run(t, ctx, chromedp.Evaluate[float64]("seen["+digits(x.Seq)+"]"))
+		until(t, ctx, "seen["+words.Digits(x.Seq)+"] > 0")
+		at := run(t, ctx, chromedp.Evaluate[float64]("seen["+words.Digits(x.Seq)+"]"))
 		took = append(took, time.UnixMicro(int64(at*1000)).Sub(ended))
 		wait(t, 260*time.Millisecond)
 	}
@@ -194,7 +197,7 @@ func TestBrowserLive(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate[bool](`(getSelection().selectAllChildren(document.querySelector('#f-step b')), true)`))
 	w.now = time.Now()
 	next := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
-	until(t, ctx, "document.querySelector('#f-syncs').innerText.includes('"+digits(next.Seq)+"')")
+	until(t, ctx, "document.querySelector('#f-syncs').innerText.includes('"+words.Digits(next.Seq)+"')")
 	if !run(t, ctx, chromedp.Evaluate[bool](stepIs(held.Seq))) {
 		t.Error("a swap took a selection away")
 	}
@@ -202,12 +205,12 @@ func TestBrowserLive(t *testing.T) {
 	until(t, ctx, stepIs(next.Seq))
 
 	last := w.journal.Last()
-	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	before := steps[len(steps)-2].Seq
 	run(t, ctx, chromedp.Evaluate[string](`window.mark = 'same page'`))
 	keys(t, ctx, "h")
 	until(t, ctx, stepIs(before))
-	if u := run(t, ctx, chromedp.Location()); !strings.Contains(u, "sync="+digits(before)) {
+	if u := run(t, ctx, chromedp.Location()); !strings.Contains(u, "sync="+words.Digits(before)) {
 		t.Errorf("the address is %s, want sync %d in it", u, before)
 	}
 	keys(t, ctx, "l")
@@ -231,7 +234,7 @@ const watchScript = `(() => {
 })()`
 
 func stepIs(seq uint64) string {
-	return "document.querySelector('#f-step b').textContent === 'Sync " + digits(seq) + "'"
+	return "document.querySelector('#f-step b').textContent === 'Sync " + words.Digits(seq) + "'"
 }
 
 // isLive holds once the script has run: the server says "live" too, but hides it.
@@ -353,7 +356,7 @@ func TestBrowserKeys(t *testing.T) {
 	changed.Sentence = decision.Sentence{Namespace: first.Namespace, Object: first.Name, Tone: first.Sentence.Tone, Verb: "is", State: "x", Lead: decision.Words{}.Say("other words")}
 	w.journal.Record(&changed)
 	wait(t, 400*time.Millisecond)
-	row := `document.getElementById('` + rowID(first.Object) + `').innerText.includes('Other words')`
+	row := `document.getElementById('` + address.Row(first.Object) + `').innerText.includes('Other words')`
 	if run(t, ctx, chromedp.Evaluate[bool](row)) {
 		t.Error("a paused page changed")
 	}

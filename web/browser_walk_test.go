@@ -12,6 +12,9 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestBrowserWalk does the main tasks with the keyboard alone: find, open, step,
@@ -29,7 +32,7 @@ func TestBrowserWalk(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
 	c := listen(t, ctx)
-	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	newest, before := steps[len(steps)-1].Seq, steps[len(steps)-2].Seq
 	press := func(then string, list ...string) {
 		t.Helper()
@@ -47,7 +50,7 @@ func TestBrowserWalk(t *testing.T) {
 	press(`location.pathname === '/deployments/shop/web' && `+isLive, "o")
 	press(`!document.querySelector('#keys').hidden && ['h', 'l', 'w', 'e', 'u', 'p', 'c', 't'].every(k => [...document.querySelectorAll('#keys kbd')].some(x => x.textContent === k))`, "?")
 	press(`document.querySelector('#keys').hidden`, "\x1b")
-	press(stepIs(before)+` && location.search.includes('sync=`+digits(before)+`')`, "h")
+	press(stepIs(before)+` && location.search.includes('sync=`+words.Digits(before)+`')`, "h")
 	press(stepIs(newest), "l")
 	press(stepIs(before), "h")
 
@@ -76,7 +79,7 @@ func TestBrowserWalk(t *testing.T) {
 		w.now = time.Now()
 		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
 		until(t, ctx, stepIs(x.Seq))
-		wait(t, swapEvery)
+		wait(t, live.SwapEvery)
 		if got := run(t, ctx, chromedp.Evaluate[string](`document.activeElement.tagName + ' ' + document.activeElement.getAttribute('href')`)); !strings.HasPrefix(got, "A ") {
 			t.Errorf("a swap took the focus from %s %s: it is on %s", part, href, got)
 		}

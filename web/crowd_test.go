@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // otherProcess is the crowd, in a process of its own.
@@ -91,13 +94,13 @@ func TestCrowd(t *testing.T) {
 	got := make([][]gotFrame, len(pages))
 	conns := make([]*websocket.Conn, len(pages))
 	var reading sync.WaitGroup
-	for i, page := range pages {
-		if strings.HasPrefix(page, "/deployments") && strings.Count(page, "/") == 1 && rows[page] == nil {
-			rows[page] = rowsOf(t, base, page)
+	for i, path := range pages {
+		if strings.HasPrefix(path, "/deployments") && strings.Count(path, "/") == 1 && rows[path] == nil {
+			rows[path] = rowsOf(t, base, path)
 		}
-		conns[i] = dial(t, base, "", pageProtocol)
+		conns[i] = dial(t, base, "", page.PageProtocol)
 		_ = conns[i].SetReadDeadline(time.Time{})
-		if err := conns[i].WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows[page], Sight: len(rows[page])}); err != nil {
+		if err := conns[i].WriteJSON(live.Subscribe{Page: path, Epoch: "7c41", Rows: rows[path], Sight: len(rows[path])}); err != nil {
 			t.Fatal(err)
 		}
 		reading.Add(1)
@@ -119,11 +122,11 @@ func TestCrowd(t *testing.T) {
 
 var rowOnPage = regexp.MustCompile(`<tr[^>]* id="(r-[a-z0-9]+)"`)
 
-func rowsOf(t *testing.T, base, page string) []string {
+func rowsOf(t *testing.T, base, path string) []string {
 	t.Helper()
-	_, body := get(t, base, page)
+	_, body := get(t, base, path)
 	ids := []string{}
-	for _, m := range rowOnPage.FindAllStringSubmatch(body, pageRows) {
+	for _, m := range rowOnPage.FindAllStringSubmatch(body, page.MaxRows) {
 		ids = append(ids, m[1])
 	}
 	return ids

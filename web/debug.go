@@ -8,6 +8,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
 )
 
 // verdictLine is the newest verdict of an object, for a program or a shell.
@@ -38,51 +41,51 @@ type debugEntry struct {
 }
 
 // debugIndex lists the loops, as /debug/controllers of kube-controller-manager does.
-func (s *Server) debugIndex(q *query) (*page, error) {
-	d := debugList{Epoch: s.journal.Epoch(), Last: s.journal.Last()}
+func (s *Server) debugIndex(q *page.Query) (*page.Page, error) {
+	d := debugList{Epoch: s.src.Journal.Epoch(), Last: s.src.Journal.Last()}
 	v := views.Debug{Headline: "Debug endpoints of the loops"}
-	for _, l := range s.opts.Loops() {
+	for _, l := range s.src.Opts.Loops() {
 		e := debugEntry{Name: l.Name, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running, Keys: len(l.Queue.Keys),
-			Objects: len(s.journal.Board().List(l.Name))}
+			Objects: len(s.src.Journal.Board().List(l.Name))}
 		d.Loops = append(d.Loops, e)
 		v.Lines = append(v.Lines, views.Line{Label: l.Name, Text: views.Text{}.Link(e.Href, e.Href).
 			Plain(" " + prose.Count(e.Keys, "key") + ", " + prose.Count(e.Objects, "object"))})
 	}
-	p := &page{status: http.StatusOK, frame: s.frame(q, "Debug"), body: views.DebugBody(v), data: d}
-	p.frame.Crumbs, p.frame.Keys = []views.Link{{Text: "debug", Href: "/debug/controllers"}, {Text: "controllers"}}, commonKeys
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: d}
+	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug", Href: "/debug/controllers"}, {Text: "controllers"}}, page.CommonKeys
 	return p, nil
 }
 
 // debugLoop is the state of a loop and its newest verdicts, always as JSON.
-func (s *Server) debugLoop(q *query) (*page, error) {
-	q.twin = true
-	state, err := s.loop(q.loop)
+func (s *Server) debugLoop(q *page.Query) (*page.Page, error) {
+	q.Twin = true
+	state, err := s.loop(q.Loop)
 	if err != nil {
 		return nil, err
 	}
 	verdicts := []verdictLine{}
-	for _, t := range s.journal.Board().List(q.loop) {
-		said, at := s.saidThen(t, q.now)
-		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), said.At(at), "/debug/controllers/" + q.loop + "/" + t.Key()})
+	for _, t := range s.src.Journal.Board().List(q.Loop) {
+		said, at := s.src.SaidThen(t, q.Now)
+		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), said.At(at), "/debug/controllers/" + q.Loop + "/" + t.Key()})
 	}
-	return &page{frame: s.frame(q, "Debug"), data: struct {
+	return &page.Page{Frame: s.pages.Frame(q, "Debug"), Data: struct {
 		State    telemetry.LoopState `json:"state"`
 		Verdicts []verdictLine       `json:"verdicts"`
 	}{*state, verdicts}}, nil
 }
 
 // debugObject is the key and the kept syncs of one object, the newest in full.
-func (s *Server) debugObject(q *query) (*page, error) {
-	q.twin = true
-	state, err := s.loop(q.loop)
+func (s *Server) debugObject(q *page.Query) (*page.Page, error) {
+	q.Twin = true
+	state, err := s.loop(q.Loop)
 	if err != nil {
 		return nil, err
 	}
-	o := telemetry.Object{Loop: q.loop, Namespace: q.namespace, Name: q.name}
-	kept := s.journal.Of(o, historyRows)
-	row, ok := s.journal.Board().Row(o)
+	o := telemetry.Object{Loop: q.Loop, Namespace: q.Namespace, Name: q.Name}
+	kept := s.src.Journal.Of(o, source.HistoryRows)
+	row, ok := s.src.Journal.Board().Row(o)
 	if !ok && len(kept) == 0 {
-		return nil, s.unknownObject(o)
+		return nil, s.objects.UnknownObject(o)
 	}
 	newest := row.Trace
 	if newest == nil {
@@ -92,12 +95,12 @@ func (s *Server) debugObject(q *query) (*page, error) {
 	for _, t := range kept {
 		syncs = append(syncs, t.Seq)
 	}
-	return &page{frame: s.frame(q, "Debug"), data: struct {
+	return &page.Page{Frame: s.pages.Frame(q, "Debug"), Data: struct {
 		Key    *telemetry.KeyState `json:"key"`
 		Newest *telemetry.Trace    `json:"newest"`
 		Syncs  []uint64            `json:"syncs"`
 		Folded uint64              `json:"folded"`
-	}{keyIn(state, o.Key()), newest, syncs, s.journal.Folded(o)}}, nil
+	}{keyIn(state, o.Key()), newest, syncs, s.src.Journal.Folded(o)}}, nil
 }
 
 func keyIn(l *telemetry.LoopState, key string) *telemetry.KeyState {
@@ -110,7 +113,7 @@ func keyIn(l *telemetry.LoopState, key string) *telemetry.KeyState {
 }
 
 func (s *Server) loop(name string) (*telemetry.LoopState, error) {
-	loops := s.opts.Loops()
+	loops := s.src.Opts.Loops()
 	names := make([]string, 0, len(loops))
 	for i := range loops {
 		if loops[i].Name == name {
@@ -119,9 +122,9 @@ func (s *Server) loop(name string) (*telemetry.LoopState, error) {
 		names = append(names, loops[i].Name)
 	}
 	sort.Strings(names)
-	e := problem(http.StatusNotFound, "unknown-loop", "There is no loop of that name here.", views.Say("Asked for ").Code(prose.Clip(name, 60)).Plain("."))
+	e := answer.NewProblem(http.StatusNotFound, "unknown-loop", "There is no loop of that name here.", views.Say("Asked for ").Code(prose.Clip(name, 60)).Plain("."))
 	for _, n := range names {
-		e = e.link(n, "/debug/controllers/"+n)
+		e = e.Link(n, "/debug/controllers/"+n)
 	}
-	return nil, e.link("index", "/debug/controllers")
+	return nil, e.Link("index", "/debug/controllers")
 }

@@ -82,7 +82,7 @@ func listed(t *testing.T, base, href string) []views.Found {
 func TestEveryQuestionIsOnTheDecisionsPage(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s, h := w.serve(nil)
-	for _, c := range catalogues(s.loops) {
+	for _, c := range catalogues(s.src.Loops) {
 		_, body := get(t, h.URL, "/decisions/"+c.Loop)
 		d := parse(t, body)
 		for _, q := range c.Questions {

@@ -1,17 +1,24 @@
 package web
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/object"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/subject"
+	"github.com/loopscope/loopscope/web/words"
 )
 
-func address(t testing.TB, path string) *url.URL {
+func parsedURL(t testing.TB, path string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(path)
 	if err != nil {
@@ -21,11 +28,11 @@ func address(t testing.TB, path string) *url.URL {
 }
 
 // subjectOf is what a page of that address is about.
-func subjectOf(t testing.TB, s *Server, path string) *subject {
+func subjectOf(t testing.TB, s *Server, path string) *subject.Subject {
 	t.Helper()
-	u := address(t, path)
+	u := parsedURL(t, path)
 	parts := strings.Split(u.Path, "/")
-	x, err := s.subject(&query{ctx: t.Context(), url: u, args: u.Query(), object: telemetry.Object{Loop: loopAt(u.Path), Namespace: parts[2], Name: parts[3]}, now: s.opts.Now()})
+	x, err := s.objects.Find(&page.Query{Ctx: t.Context(), URL: u, Args: u.Query(), Object: telemetry.Object{Loop: address.LoopAt(u.Path), Namespace: parts[2], Name: parts[3]}, Now: s.src.Opts.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +41,7 @@ func subjectOf(t testing.TB, s *Server, path string) *subject {
 
 // TestSideColumn reads what stands beside the path of the stuck rollout.
 func TestSideColumn(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	side := parse(t, body).one("#f-side")
 	for _, want := range []string{
@@ -46,8 +53,9 @@ func TestSideColumn(t *testing.T) {
 		}
 	}
 	s := w.server(nil)
-	came := s.causeChainOf(subjectOf(t, s, "/deployments/shop/web"))
-	if len(came.Steps) != causeChainSteps+1 || !came.Steps[causeChainSteps].This {
+	came := s.objects.CausesOf(subjectOf(t, s, "/deployments/shop/web").Cursor)
+	const steps = 9 // and the sync itself
+	if len(came.Steps) != steps+1 || !came.Steps[steps].This {
 		t.Fatalf("%d steps led to it", len(came.Steps))
 	}
 	wrote, loops := 0, map[string]bool{}
@@ -72,18 +80,18 @@ func TestSideColumn(t *testing.T) {
 // TestChainHasEverySyncOnce: a chain that comes together again names a sync once,
 // and leaves out timers that were taken before their time.
 func TestChainHasEverySyncOnce(t *testing.T) {
-	w, _ := story(t)
+	w, _ := told(t)
 	s := w.server(nil)
-	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows) {
+	for _, kept := range w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows) {
 		seen := map[string]bool{}
-		x := subjectOf(t, s, "/deployments/shop/web?sync="+digits(kept.Seq))
-		for _, step := range s.causeChainOf(x).Steps {
+		x := subjectOf(t, s, "/deployments/shop/web?sync="+words.Digits(kept.Seq))
+		for _, step := range s.objects.CausesOf(x.Cursor).Steps {
 			if id := step.At.String() + step.Text.String(); seen[id] {
 				t.Fatalf("sync %d: %s stands there twice", kept.Seq, step.Text)
 			} else {
 				seen[id] = true
 			}
-			if step.At.After(x.cursor.Started) {
+			if step.At.After(x.Cursor.Started) {
 				t.Errorf("sync %d came of something after it: %s", kept.Seq, step.Text)
 			}
 		}
@@ -120,50 +128,27 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestBursts lists syncs by what they came to together.
-func TestBursts(t *testing.T) {
-	at := storyNow
-	sync := func(after time.Duration, size *decision.Size) *telemetry.Trace {
-		at = at.Add(after)
-		x := &telemetry.Trace{Seq: uint64(at.Unix()), Started: at, Ended: at.Add(5 * time.Millisecond), Result: telemetry.ResultUnchanged}
-		if size != nil {
-			a := decision.Action{Kind: decision.UpdateReplicaSet, Target: decision.Ref{Kind: "ReplicaSet", Name: "web-abc"}, Size: size}
-			x.Rounds = []decision.Round{{Verdict: decision.Verdict{Actions: []decision.Action{a}}, Outcomes: []decision.Outcome{{State: decision.Written}}}}
-			x.Result = telemetry.ResultWrote
-		}
-		return x
-	}
-	kept := []*telemetry.Trace{
-		sync(0, &decision.Size{From: 4, To: 3}), sync(time.Second, nil), sync(time.Second, &decision.Size{From: 3, To: 1}),
-		sync(20*time.Second, nil), sync(time.Minute, nil),
-	}
-	bursts := burstsOf(kept)
-	if len(bursts) != 3 || len(bursts[0]) != 3 || burstDid(bursts[0]) != "abc 4 → 1" {
-		t.Fatalf("%d bursts, the first of %d: %s", len(bursts), len(bursts[0]), burstDid(bursts[0]))
-	}
-	for range 40 {
-		kept = append(kept, sync(time.Second, nil))
-	}
-	if n := len(burstsOf(kept)); n < 5 {
-		t.Errorf("forty seconds of syncs are %d bursts", n)
-	}
-	x := &subject{cursor: kept[0]}
-	row := x.burstRow(bursts[1])
-	foldRow(&row, x.burstRow(bursts[2]))
-	if row.Quiet != 2 || row.Syncs != 2 || row.Did.Word != "nothing to write, 2 times" {
-		t.Errorf("two quiet bursts are %+v", row)
-	}
-}
-
 // TestEverySyncIsListed counts the syncs of the bursts: none is lost between them.
 func TestEverySyncIsListed(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
-	kept := w.journal.Of(object, historyRows)
-	s := w.server(nil)
-	var all views.Object
-	s.syncRows(&all, &query{ctx: t.Context(), args: url.Values{"all": {""}}, url: address(t, "/deployments/shop/web?all"), path: "/deployments/shop/web"}, subjectOf(t, s, "/deployments/shop/web"))
-	if n := rowsCount(all.Syncs); n != len(kept) || all.SyncsAll != nil {
+	kept := w.journal.Of(object, source.HistoryRows)
+	_, twin := get(t, base, "/deployments/shop/web.json?all")
+	var read struct {
+		Page struct {
+			Syncs    []struct{ Syncs int }
+			SyncsAll *views.Link
+		}
+	}
+	if err := json.Unmarshal([]byte(twin), &read); err != nil {
+		t.Fatal(err)
+	}
+	all := read.Page
+	n := 0
+	for _, row := range all.Syncs {
+		n += row.Syncs
+	}
+	if n != len(kept) || all.SyncsAll != nil {
 		t.Errorf("%d of %d syncs are listed", n, len(kept))
 	}
 	_, body := get(t, base, "/deployments/shop/web")
@@ -176,7 +161,7 @@ func TestEverySyncIsListed(t *testing.T) {
 // TestEveryQuestionIsExplained follows the link of every question of a path,
 // which works without script.
 func TestEveryQuestionIsExplained(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	explained := map[string]bool{}
 	_, diagram := get(t, base, "/decisions/deployment")
@@ -201,17 +186,17 @@ func TestEveryQuestionIsExplained(t *testing.T) {
 
 // TestForecastIsOnThePage: which pod dies next, and why, without a scale-down.
 func TestForecastIsOnThePage(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	for _, set := range w.journal.Board().Children("replicaset", "shop", "web") {
-		snap, err := replicaSetSnapshot(testLoops, set)
+		snap, err := facts.ReplicaSet(testLoops, set)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(snap.Pods) < 2 {
 			continue
 		}
-		f := forecastOf(set, snap, storyNow)
-		_, body := get(t, base, hrefOf(set.Object))
+		f := object.Forecast(set, snap, storyNow)
+		_, body := get(t, base, address.Of(set.Object))
 		next := parse(t, body).one("#next")
 		for _, x := range f.Pods[:2] {
 			if !strings.Contains(next, x.Own) || !strings.Contains(next, x.Why.At(storyNow)) || len(x.Facts) < 8 {
@@ -225,9 +210,9 @@ func TestForecastIsOnThePage(t *testing.T) {
 
 // TestReplayLine is a command of this program that names this sync alone.
 func TestReplayLine(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	_, body := get(t, base, syncHref(newest))
+	_, body := get(t, base, address.Sync(newest))
 	for _, want := range []string{"loopscope export --loop deployment --namespace shop --name web --since " + newest.Started.UTC().Format(time.RFC3339Nano), "loopscope replay sync-"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not say %q", want)
@@ -235,41 +220,13 @@ func TestReplayLine(t *testing.T) {
 	}
 }
 
-// TestOlderTimers: a timer of a sync before the newest runs on until one fires,
-// and the page says that it is the one that wakes the loop.
-func TestOlderTimers(t *testing.T) {
-	now := storyNow
-	timer := func(code string, after time.Duration) decision.Timer {
-		return decision.Timer{Code: code, At: now.Add(after)}
-	}
-	sync := func(seq uint64, timers []decision.Timer, causes ...telemetry.Cause) *telemetry.Trace {
-		return &telemetry.Trace{Seq: seq, Started: now.Add(time.Duration(seq)*time.Second - time.Minute), Timers: timers, Causes: causes}
-	}
-	rings := telemetry.Cause{Kind: telemetry.CauseTimer, Code: "min-ready", Due: now.Add(-2 * time.Minute)}
-	kept := []*telemetry.Trace{
-		sync(1, []decision.Timer{timer("echo", 5*time.Second)}),
-		sync(2, []decision.Timer{timer("deadline", 31*time.Second)}, rings),
-		sync(3, []decision.Timer{timer("status", -time.Second), timer("deadline", 31*time.Second)}),
-		sync(4, []decision.Timer{timer("deadline", 5*time.Minute)}),
-	}
-	x := &subject{kept: kept, newest: kept[3], cursor: kept[3]}
-	got := x.looksNow(now)
-	if len(got) != 2 || !got[0].At.Equal(now.Add(31*time.Second)) || !strings.Contains(got[0].Why.String(), "An older timer, of sync 3: the queue keeps the earlier of two.") {
-		t.Errorf("it looks again at %+v", got)
-	}
-	kept[3].Causes = []telemetry.Cause{rings}
-	if got = x.looksNow(now); len(got) != 1 || !got[0].At.Equal(now.Add(5*time.Minute)) {
-		t.Errorf("after a ring it looks again at %+v", got)
-	}
-}
-
 // TestPastSyncsSayWhatTheySaid: the sentence at the top is of now, that of the
 // sync under the cursor stands beside it.
 func TestPastSyncsSayWhatTheySaid(t *testing.T) {
-	w, base := story(t)
-	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	w, base := told(t)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	for i, x := range []*telemetry.Trace{kept[0], kept[len(kept)-1]} {
-		_, body := get(t, base, "/deployments/shop/web?sync="+digits(x.Seq))
+		_, body := get(t, base, "/deployments/shop/web?sync="+words.Digits(x.Seq))
 		said := "Sentence at the time: " + x.Sentence.At(x.Ended)
 		if step := parse(t, body).one("#f-step"); strings.Contains(step, said) != (i == 0) {
 			t.Errorf("sync %d: the stepper says\n%s\nand %q is there: %v", x.Seq, step, said, i != 0)

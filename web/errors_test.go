@@ -10,13 +10,15 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestErrors asks for everything that is not there.
 func TestErrors(t *testing.T) {
-	w, base := story(t)
-	last := digits(w.journal.Last())
-	other := syncHref(w.journal.Board().Rows("replicaset")[0].Trace)
+	w, base := told(t)
+	last := words.Digits(w.journal.Last())
+	other := address.Sync(w.journal.Board().Rows("replicaset")[0].Trace)
 	_, otherSeq, _ := strings.Cut(other, "/syncs/7c41/")
 	cases := []struct {
 		path   string
@@ -57,7 +59,9 @@ func TestErrors(t *testing.T) {
 			parse(t, body).sound()
 		}
 		res, body = get(t, base, c.path, "Accept", "application/json")
-		var got wire
+		var got struct {
+			Error struct{ Code, Message string }
+		}
 		if err := json.Unmarshal([]byte(body), &got); err != nil || res.StatusCode != c.status || got.Error.Code != c.code || got.Error.Message == "" {
 			t.Errorf("%s as JSON: %s, %v %+v, want code %s", c.path, res.Status, err, got, c.code)
 		}
@@ -102,7 +106,7 @@ func TestHostileNames(t *testing.T) {
 	})
 	paths := []string{"/deployments", "/queues", "/deployments?q=" + "%3Cscript%3Ealert(1)%3C/script%3E", "/deployments/shop/%3Cscript%3E?sync=%3Cscript%3E"}
 	for _, row := range w.journal.Board().Rows("deployment") {
-		paths = append(paths, hrefOf(row.Trace.Object), syncHref(row.Trace))
+		paths = append(paths, address.Of(row.Trace.Object), address.Sync(row.Trace))
 	}
 	for _, path := range paths {
 		res, body := get(t, h.URL, path)
@@ -170,7 +174,7 @@ func TestEmptyConsole(t *testing.T) {
 }
 
 func TestDebug(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	for path, want := range map[string]string{"/debug/controllers": "/debug/controllers/deployment", "/debug/controllers/deployment": `"verdicts"`,
 		"/debug/controllers/replicaset": `"state"`, "/debug/controllers/deployment/shop/web": `"newest"`} {
 		res, body := get(t, base, path)

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
 )
 
 // TestEstimatesAreShown: the page of a Deployment has one line for when its
 // rollout may complete, with its basis or the reason why nobody knows, and its
 // twin the same as numbers. Where no rollout is under way there is none.
 func TestEstimatesAreShown(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	seen := map[string]bool{}
 	for _, row := range w.journal.Board().Rows("deployment") {
-		e := (&Server{loops: testLoops}).estimate(row.Trace)
+		e := (&Server{src: &source.Source{Loops: testLoops}}).src.Estimate(row.Trace)
 		code := "none"
 		if e != nil {
 			code = e.Code
@@ -24,7 +26,7 @@ func TestEstimatesAreShown(t *testing.T) {
 			continue
 		}
 		seen[code] = true
-		_, body := get(t, base, hrefOf(row.Trace.Object))
+		_, body := get(t, base, address.Of(row.Trace.Object))
 		if e == nil {
 			if strings.Contains(body, `id="estimate"`) {
 				t.Errorf("%s has an estimate on its page and none in its trace", row.Trace.Key())
@@ -35,7 +37,7 @@ func TestEstimatesAreShown(t *testing.T) {
 		if line := parse(t, body).one("#estimate"); !strings.HasPrefix(line, words) {
 			t.Errorf("the line is %q, want %q", line, e.Words.At(storyNow))
 		}
-		_, twin := get(t, base, hrefOf(row.Trace.Object)+".json")
+		_, twin := get(t, base, address.Of(row.Trace.Object)+".json")
 		var got struct {
 			Page struct {
 				Head struct {

@@ -15,6 +15,9 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // gallery hangs every page in every state. Nothing of it is a copy: each is
@@ -62,23 +65,23 @@ func pages(w *world) []exhibit {
 	sync := board.Rows("deployment")[0].Trace
 	controller := board.Rows("replicationcontroller")[0].Trace
 	stuck, _ := board.Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	older := w.journal.Of(stuck.Object, historyRows)[3]
+	older := w.journal.Of(stuck.Object, source.HistoryRows)[3]
 	list := []exhibit{
 		{id: "overview", title: "Deployments", path: "/deployments"},
 		{id: "overview-filter", title: "Deployments, filtered", path: "/deployments?q=is:waiting+-ns:kube-system"},
-		{id: "deployment", title: "A stuck rollout", path: hrefOf(stuck.Object)},
-		{id: "deployment-older", title: "An older sync of it", path: hrefOf(stuck.Object) + "?sync=" + digits(older.Seq) + "&epoch=7c41"},
-		{id: "story", title: "Story of a rollout", path: hrefOf(stuck.Object) + "/story"},
-		{id: "what-if", title: "What if, with nothing changed", path: hrefOf(stuck.Object) + "/what-if"},
-		{id: "what-if-unavailable", title: "What if more may be unavailable", path: hrefOf(stuck.Object) + "/what-if?maxUnavailable=50%25"},
-		{id: "replicaset", title: "A ReplicaSet", path: hrefOf(set.Object)},
-		{id: "replicationcontroller", title: "A ReplicationController", path: hrefOf(controller.Object)},
-		{id: "sync", title: "A sync", path: syncHref(sync)},
-		{id: "sync-replicaset", title: "A sync of a ReplicaSet", path: syncHref(set)},
-		{id: "sync-replicationcontroller", title: "A sync of a ReplicationController", path: syncHref(controller)},
-		{id: "chain", title: "A chain across the loops", path: syncHref(set) + "/chain"},
-		{id: "chain-deployment", title: "A chain from a Deployment", path: syncHref(sync) + "/chain"},
-		{id: "chain-replicationcontroller", title: "A chain of one", path: syncHref(controller) + "/chain"},
+		{id: "deployment", title: "A stuck rollout", path: address.Of(stuck.Object)},
+		{id: "deployment-older", title: "An older sync of it", path: address.Of(stuck.Object) + "?sync=" + words.Digits(older.Seq) + "&epoch=7c41"},
+		{id: "story", title: "Story of a rollout", path: address.Of(stuck.Object) + "/story"},
+		{id: "what-if", title: "What if, with nothing changed", path: address.Of(stuck.Object) + "/what-if"},
+		{id: "what-if-unavailable", title: "What if more may be unavailable", path: address.Of(stuck.Object) + "/what-if?maxUnavailable=50%25"},
+		{id: "replicaset", title: "A ReplicaSet", path: address.Of(set.Object)},
+		{id: "replicationcontroller", title: "A ReplicationController", path: address.Of(controller.Object)},
+		{id: "sync", title: "A sync", path: address.Sync(sync)},
+		{id: "sync-replicaset", title: "A sync of a ReplicaSet", path: address.Sync(set)},
+		{id: "sync-replicationcontroller", title: "A sync of a ReplicationController", path: address.Sync(controller)},
+		{id: "chain", title: "A chain across the loops", path: address.Sync(set) + "/chain"},
+		{id: "chain-deployment", title: "A chain from a Deployment", path: address.Sync(sync) + "/chain"},
+		{id: "chain-replicationcontroller", title: "A chain of one", path: address.Sync(controller) + "/chain"},
 		{id: "queues", title: "Queues", path: "/queues"},
 		{id: "queues-filter", title: "Queues, filtered", path: "/queues?q=is:back-off"},
 		{id: "decisions", title: "Decisions", path: "/decisions"},
@@ -106,8 +109,8 @@ func situations(w *world) []exhibit {
 			t := row.Trace
 			id := loop + "." + t.Name
 			list = append(list,
-				exhibit{id: id, group: "Situations of a " + testLoops.Kind(loop), title: t.Name, path: hrefOf(t.Object), like: true},
-				exhibit{id: id + ".sync", group: "Situations of a " + testLoops.Kind(loop), title: t.Name + ", its sync", path: syncHref(t), like: true})
+				exhibit{id: id, group: "Situations of a " + testLoops.Kind(loop), title: t.Name, path: address.Of(t.Object), like: true},
+				exhibit{id: id + ".sync", group: "Situations of a " + testLoops.Kind(loop), title: t.Name + ", its sync", path: address.Sync(t), like: true})
 		}
 	}
 	return list
@@ -131,14 +134,14 @@ func (x *exhibition) states(t testing.TB, w *world) {
 	short.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: testLoops, Epoch: "7c41", Recent: 4})
 	many := newWorld(t, storyNow.Add(-time.Hour))
 	for i := range 257 {
-		many.journal.Record(plain("many", "d-"+digits(i)))
+		many.journal.Record(plain("many", "d-"+words.Digits(i)))
 	}
 	for range 12 {
 		short.journal.Record(plain("shop", "web"))
 	}
 	foreign := claims(t, testLoops)
 	for i, path := range claimPages(foreign) {
-		x.list = append(x.list, exhibit{id: "undeclared-" + digits(i), group: "States", title: "Of a loop that nobody declared: " + path, path: path, server: foreign.server(nil)})
+		x.list = append(x.list, exhibit{id: "undeclared-" + words.Digits(i), group: "States", title: "Of a loop that nobody declared: " + path, path: path, server: foreign.server(nil)})
 	}
 	calm, kept := many.server(nil), short.server(nil)
 	web := "/deployments/shop/web"
@@ -174,7 +177,7 @@ func (x *exhibition) states(t testing.TB, w *world) {
 		{id: "other-epoch", title: "Of another run", path: web + "/syncs/dead/3", server: x.main, status: http.StatusGone},
 		{id: "ahead", title: "A sync that is still to come", path: web + "?sync=999999", server: x.main, status: http.StatusNotFound},
 		{id: "not-found", title: "Not found", path: "/deployments/shop/wbe", server: x.main, status: http.StatusNotFound},
-		{id: "no-story", title: "Nothing to tell", path: hrefOf(w.journal.Board().Rows("replicationcontroller")[0].Trace.Object) + "/story", server: x.main, status: http.StatusNotFound},
+		{id: "no-story", title: "Nothing to tell", path: address.Of(w.journal.Board().Rows("replicationcontroller")[0].Trace.Object) + "/story", server: x.main, status: http.StatusNotFound},
 		{id: "no-page", title: "No such page", path: "/nowhere", server: x.main, status: http.StatusNotFound},
 		{id: "bad-number", title: "Not a number", path: web + "?sync=-4", server: x.main, status: http.StatusBadRequest},
 		{id: "no-row", title: "A page that begins nowhere", path: "/deployments?after=shop/none", server: x.main, status: http.StatusNotFound},
@@ -220,16 +223,16 @@ func (x *exhibition) sheets(t testing.TB, w *world) {
 	for _, loop := range []string{"deployment", "replicaset"} {
 		parts := map[string][]hung{}
 		for _, row := range w.journal.Board().Rows(loop) {
-			to, err := x.main.find(hrefOf(row.Trace.Object))
+			to, err := site{x.main}.Find(address.Of(row.Trace.Object))
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := x.main.pageAt(t.Context(), to)
+			p, err := to.Build(t.Context())
 			if err != nil {
 				t.Fatalf("%s: %v", row.Trace.Name, err)
 			}
-			for _, part := range p.parts[2:] { // The first two are the frame's.
-				parts[part.id] = append(parts[part.id], hung{row.Trace.Name, part.view})
+			for _, part := range p.Parts[2:] { // The first two are the frame's.
+				parts[part.ID] = append(parts[part.ID], hung{row.Trace.Name, part.View})
 			}
 		}
 		var ids []string

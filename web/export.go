@@ -15,6 +15,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 )
 
 const (
@@ -62,19 +65,19 @@ func exportQuery(args url.Values, now time.Time) (telemetry.Query, error) {
 }
 
 func badExport(what string) error {
-	return problem(http.StatusBadRequest, "bad-export", "That export cannot be read.",
+	return answer.NewProblem(http.StatusBadRequest, "bad-export", "That export cannot be read.",
 		views.Say(prose.Upper(what)+"."), views.Say("Valid parameters: ").Code(strings.Join(exportKeys, ", ")).Plain("."))
 }
 
 // export streams kept syncs as a recording, oldest first.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
-	if len(r.URL.RawQuery) > maxQuery {
-		s.fail(w, r, true, problem(http.StatusRequestURITooLong, "query-too-long", "That address is too long."))
+	if len(r.URL.RawQuery) > page.MaxQuery {
+		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusRequestURITooLong, "query-too-long", "That address is too long."))
 		return
 	}
-	q, err := exportQuery(r.URL.Query(), s.opts.Now())
+	q, err := exportQuery(r.URL.Query(), s.src.Opts.Now())
 	if err != nil {
-		s.fail(w, r, true, err)
+		s.pages.Fail(w, r, true, err)
 		return
 	}
 	select {
@@ -82,7 +85,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.exports }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		s.fail(w, r, true, problem(http.StatusServiceUnavailable, "too-many-exports", "Other exports are running.",
+		s.pages.Fail(w, r, true, answer.NewProblem(http.StatusServiceUnavailable, "too-many-exports", "Other exports are running.",
 			views.Sayf("At most %d run at once. Try again in a moment.", maxExports)))
 		return
 	}
@@ -91,14 +94,14 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.sendExport(r.Context(), w, q); err != nil {
-		s.opts.Logger.Warn("Export ended early", "err", err)
+		s.src.Opts.Logger.Warn("Export ended early", "err", err)
 		panic(http.ErrAbortHandler) // What was sent must not look complete.
 	}
 }
 
 func (s *Server) exportHeaders(h http.Header) {
 	h.Set("Content-Type", "application/x-ndjson; charset=utf-8")
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "loopscope-"+s.opts.Now().UTC().Format("20060102T150405Z")+".jsonl"))
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "loopscope-"+s.src.Opts.Now().UTC().Format("20060102T150405Z")+".jsonl"))
 	h.Set("Trailer", trailerCount+", "+trailerMore)
 }
 
@@ -128,13 +131,13 @@ type sending struct {
 var errEnough = errors.New("enough")
 
 func (s *Server) sendExport(ctx context.Context, w http.ResponseWriter, q telemetry.Query) error {
-	to, err := tracefile.NewWriter(pacedWriter{w, s.opts.WriteTimeout}, tracefile.Header{Cluster: s.opts.Cluster, Program: s.opts.Version, Exported: s.opts.Now()})
+	to, err := tracefile.NewWriter(pacedWriter{w, s.src.Opts.WriteTimeout}, tracefile.Header{Cluster: s.src.Opts.Cluster, Program: s.src.Opts.Version, Exported: s.src.Opts.Now()})
 	if err != nil {
 		return err
 	}
 	x := &sending{to: to, limit: q.Limit, began: time.Now(), batch: time.Now()}
 	q.Limit = 0 // One more than the limit tells that there are more.
-	err = s.opts.Archive.Each(ctx, q, func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) })
+	err = s.src.Opts.Archive.Each(ctx, q, func(t *telemetry.Trace) error { return s.sendOne(ctx, x, t) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -153,28 +156,13 @@ func (s *Server) sendOne(ctx context.Context, x *sending, t *telemetry.Trace) er
 	}
 	err := x.to.Write(t)
 	if errors.Is(err, tracefile.ErrTooLarge) {
-		s.opts.Logger.Warn("A sync is left out of an export", "err", err)
+		s.src.Opts.Logger.Warn("A sync is left out of an export", "err", err)
 		return nil
 	}
 	if n := x.to.Count(); err == nil && n%exportBatch == 0 {
 		paced := time.Until(x.began.Add(time.Duration(n) * time.Second / exportRate))
-		err = rest(ctx, max(paced, exportRest*s.slots.rest(time.Since(x.batch))))
+		err = slots.Pause(ctx, max(paced, exportRest*s.pages.Slots.Rest(time.Since(x.batch))))
 		x.batch = time.Now()
 	}
 	return err
-}
-
-// rest waits that long, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // exported reads a recording to its end, with the trailers that follow it.
@@ -48,7 +50,7 @@ func exported(t *testing.T, base, query string) (http.Header, []*telemetry.Trace
 
 // An export holds everything that is kept, oldest first, or what was asked for.
 func TestExport(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	all := w.journal.Kept(0, 1<<20)
 	header, traces, trailer := exported(t, base, "")
 	if len(traces) != len(all) || traces[0].Seq != all[0].Seq || traces[len(all)-1].Seq != w.journal.Last() {
@@ -57,7 +59,7 @@ func TestExport(t *testing.T) {
 	if got := header.Get("Content-Disposition"); got != `attachment; filename="loopscope-20261121T031304Z.jsonl"` || header.Get("Content-Type") != "application/x-ndjson; charset=utf-8" || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("headers %v", header)
 	}
-	if trailer.Get(trailerCount) != digits(len(all)) || trailer.Get(trailerMore) != "false" {
+	if trailer.Get(trailerCount) != words.Digits(len(all)) || trailer.Get(trailerMore) != "false" {
 		t.Errorf("trailers %v", trailer)
 	}
 	middle := all[len(all)/2].Started.UTC().Format(time.RFC3339Nano)
@@ -203,7 +205,7 @@ func TestExportIsNotReadByTheClient(t *testing.T) {
 // its clocks and its numbers.
 func TestRecordingPages(t *testing.T) {
 	longUnderRace(t)
-	w, base := story(t)
+	w, base := told(t)
 	_, traces, _ := exported(t, base, "")
 	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: testLoops}, traces)
 	if err != nil {
@@ -211,7 +213,7 @@ func TestRecordingPages(t *testing.T) {
 	}
 	recording := &Recording{From: storyNow.Add(-time.Hour), To: storyNow, Note: "Its file was cut off."}
 	_, h := w.serve(func(o *Options) { o.Journal, o.Recording, o.Loops, o.Server = journal, recording, nil, nil })
-	web := syncHref(traces[len(traces)-1])
+	web := address.Sync(traces[len(traces)-1])
 	for _, path := range []string{"/deployments", "/deployments/shop/web", web, "/queues"} {
 		res, body := get(t, h.URL, path)
 		if res.StatusCode != http.StatusOK {
@@ -242,8 +244,8 @@ func TestRecordingPages(t *testing.T) {
 	}
 	// Sentence for sentence it is the console that was recorded.
 	for _, x := range w.journal.Board().List("deployment") {
-		_, live := get(t, base, hrefOf(x.Object))
-		_, then := get(t, h.URL, hrefOf(x.Object))
+		_, live := get(t, base, address.Of(x.Object))
+		_, then := get(t, h.URL, address.Of(x.Object))
 		if a, b := parse(t, live).one("h1"), parse(t, then).one("h1"); a != b {
 			t.Errorf("%s: live %q, recorded %q", x.Key(), a, b)
 		}

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
-	"golang.org/x/sync/semaphore"
 
-	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestOnePageHasOneAddress: what makes no difference to a page makes no other page of it.
@@ -32,8 +32,8 @@ func TestOnePageHasOneAddress(t *testing.T) {
 		"/queues":                          {"/queues?q=web", "/queues?at=1h"},
 	} {
 		for _, address := range append(others, want) {
-			to, err := s.find(address)
-			if err != nil || to.address != want {
+			to, err := site{s}.Find(address)
+			if err != nil || to.Address != want {
 				t.Errorf("%s is the page %+v, %v; want %s", address, to, err, want)
 			}
 			u, err := url.Parse(address)
@@ -55,15 +55,13 @@ func TestUnknownParametersShareADrawing(t *testing.T) {
 	s, h := w.serve(nil)
 	const readers = 64
 	for i := range readers {
-		conn := dial(t, h.URL, "", pageProtocol)
-		if err := conn.WriteJSON(subscribe{Page: fmt.Sprintf("/deployments/shop/web?x=%d", i), Epoch: "7c41"}); err != nil {
+		conn := dial(t, h.URL, "", page.PageProtocol)
+		if err := conn.WriteJSON(live.Subscribe{Page: fmt.Sprintf("/deployments/shop/web?x=%d", i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
-		receive[update](t, conn)
+		receive[live.Update](t, conn)
 	}
-	s.draws.mu.Lock()
-	defer s.draws.mu.Unlock()
-	if n := len(s.draws.m); n != 1 {
+	if n := s.live.Load().Pages; n != 1 {
 		t.Errorf("%d pages are drawn for %d readers of one", n, readers)
 	}
 }
@@ -73,18 +71,18 @@ func TestOnlyLivePagesAreWatched(t *testing.T) {
 	w := planWorld(t)
 	w.pump()
 	s, h := w.serve(nil)
-	for _, page := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
+	for _, path := range []string{"/deployments/shop/web/what-if?replicas=500", "/deployments/shop/web/story", "/history?q=web", "/about", "/reasons", "/deployments.json",
 		"/deployments/shop/web/what-if.json", "/deployments/shop/web/syncs/7c41/1", "/deployments/shop/web/syncs/7c41/1/chain", "/metrics", "/export.jsonl"} {
-		conn := dial(t, h.URL, "", pageProtocol)
-		if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41"}); err != nil {
+		conn := dial(t, h.URL, "", page.PageProtocol)
+		if err := conn.WriteJSON(live.Subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 		_, message, err := conn.ReadMessage()
 		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != "that page is not live" {
-			t.Errorf("%s: %v %.200s", page, err, message)
+			t.Errorf("%s: %v %.200s", path, err, message)
 		}
 	}
-	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all connections are released", func() bool { return s.live.Load().Connections == 0 })
 }
 
 // TestSubscriptionFlood: a socket that subscribes without a pause is told why it is
@@ -95,16 +93,16 @@ func TestSubscriptionFlood(t *testing.T) {
 	c := &counts{}
 	s, h := w.serve(func(o *Options) { o.Readers = c })
 	var built atomic.Int64
-	for pattern, p := range s.pages {
-		next := p.build
-		p.build = func(q *query) (*page, error) { built.Add(1); return next(q) }
-		s.pages[pattern] = p
+	for pattern, p := range s.pages.Routes {
+		next := p.Build
+		p.Build = func(q *page.Query) (*page.Page, error) { built.Add(1); return next(q) }
+		s.pages.Routes[pattern] = p
 	}
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	began := time.Now()
 	go func() {
 		for i := 0; ; i++ {
-			if conn.WriteJSON(subscribe{Page: []string{"/deployments", "/queues"}[i%2], Epoch: "7c41"}) != nil {
+			if conn.WriteJSON(live.Subscribe{Page: []string{"/deployments", "/queues"}[i%2], Epoch: "7c41"}) != nil {
 				return
 			}
 		}
@@ -114,17 +112,17 @@ func TestSubscriptionFlood(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != errFlood.Error() {
+		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != "at most 100 messages and pings at once and 50 a second" {
 			t.Errorf("closed with %v", err)
 		}
 		break
 	}
-	eventually(t, "counted", func() bool { return c.was(closedProtocol) == 1 })
+	eventually(t, "counted", func() bool { return c.was(live.ClosedProtocol) == 1 })
 	took := time.Since(began)
-	if took < floodPause {
+	if took < live.FloodPause {
 		t.Errorf("closed after %s: it could be back at once", took)
 	}
-	if n, most := built.Load(), int64(beginBurst+3+beginRate*(took/time.Second+1)); n > most {
+	if n, most := built.Load(), int64(live.BeginBurst+3+live.BeginRate*(took/time.Second+1)); n > most {
 		t.Errorf("%d drawings for one socket in %s, want %d at most", n, took, most)
 	}
 }
@@ -136,7 +134,7 @@ func TestPingFlood(t *testing.T) {
 		w.pump()
 		c := &counts{}
 		_, h := w.serve(func(o *Options) { o.Readers = c })
-		conn := dial(t, h.URL, "", traceProtocol)
+		conn := dial(t, h.URL, "", live.TraceProtocol)
 		pongs := 0
 		conn.SetPongHandler(func(string) error { pongs++; return nil })
 		began := time.Now()
@@ -148,12 +146,12 @@ func TestPingFlood(t *testing.T) {
 		for err == nil {
 			_, _, err = conn.ReadMessage()
 		}
-		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != errFlood.Error() {
+		if closed := (*websocket.CloseError)(nil); !errors.As(err, &closed) || closed.Code != websocket.ClosePolicyViolation || closed.Text != "at most 100 messages and pings at once and 50 a second" {
 			t.Errorf("closed with %v", err)
 		}
-		eventually(t, "counted", func() bool { return c.was(closedProtocol) == 1 })
+		eventually(t, "counted", func() bool { return c.was(live.ClosedProtocol) == 1 })
 		took := time.Since(began)
-		if most := subscribeBurst + int(took.Seconds()+1)*subscribeRate; took < floodPause || pongs > most {
+		if most := live.SubscribeBurst + int(took.Seconds()+1)*live.SubscribeRate; took < live.FloodPause || pongs > most {
 			t.Errorf("%d pings were answered in %s, want %d at most", pongs, took, most)
 		}
 	}
@@ -165,22 +163,22 @@ func TestHeldKey(t *testing.T) {
 	w := planWorld(t)
 	w.pump()
 	_, h := w.serve(nil)
-	conn := dial(t, h.URL, "", pageProtocol)
+	conn := dial(t, h.URL, "", page.PageProtocol)
 	tick := time.NewTicker(time.Second / 30)
 	defer tick.Stop()
 	const steps = 45
 	for i := range steps {
 		<-tick.C
-		page := "/queues"
+		path := "/queues"
 		if i == steps-1 {
-			page = "/deployments/shop/web"
+			path = "/deployments/shop/web"
 		}
-		if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41"}); err != nil {
+		if err := conn.WriteJSON(live.Subscribe{Page: path, Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for {
-		m := receive[update](t, conn)
+		m := receive[live.Update](t, conn)
 		for _, f := range m.Frags {
 			if f.ID == "f-step" { // of the Deployment's page alone
 				return
@@ -190,13 +188,13 @@ func TestHeldKey(t *testing.T) {
 }
 
 // keptBusy is a page that is drawn until nobody waits for it any more.
-func keptBusy(s *Server, begun, ended *atomic.Int64) builder {
-	return func(q *query) (*page, error) {
+func keptBusy(s *Server, begun, ended *atomic.Int64) page.Builder {
+	return func(q *page.Query) (*page.Page, error) {
 		begun.Add(1)
-		<-q.ctx.Done()
+		<-q.Ctx.Done()
 		ended.Add(1)
-		p := &page{status: http.StatusOK, frame: s.frame(q, "busy"), body: views.ProblemBody(views.Problem{})}
-		return p, q.ctx.Err()
+		p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "busy"), Body: views.ProblemBody(views.Problem{})}
+		return p, q.Ctx.Err()
 	}
 }
 
@@ -207,26 +205,24 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 	w.pump()
 	s, h := w.serve(nil)
 	var begun, ended atomic.Int64
-	p := s.pages["/deployments/{namespace}/{name}"]
-	p.build = keptBusy(s, &begun, &ended)
-	s.pages["/deployments/{namespace}/{name}"] = p
+	p := s.pages.Routes["/deployments/{namespace}/{name}"]
+	p.Build = keptBusy(s, &begun, &ended)
+	s.pages.Routes["/deployments/{namespace}/{name}"] = p
 	const readers = 32
 	conns := make([]*websocket.Conn, readers)
 	for i := range conns {
-		conns[i] = dial(t, h.URL, "", pageProtocol)
-		if err := conns[i].WriteJSON(subscribe{Page: "/deployments/shop/d-" + digits(i), Epoch: "7c41"}); err != nil {
+		conns[i] = dial(t, h.URL, "", page.PageProtocol)
+		if err := conns[i].WriteJSON(live.Subscribe{Page: "/deployments/shop/d-" + words.Digits(i), Epoch: "7c41"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	eventually(t, "one is drawn and the others wait", func() bool {
-		s.draws.mu.Lock()
-		defer s.draws.mu.Unlock()
-		return begun.Load() > 0 && len(s.draws.m) == readers
+		return begun.Load() > 0 && s.live.Load().Pages == readers
 	})
 	for _, conn := range conns {
 		_ = conn.Close()
 	}
-	eventually(t, "all connections are released", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all connections are released", func() bool { return s.live.Load().Connections == 0 })
 	eventually(t, "no drawing goes on", func() bool { return begun.Load() == ended.Load() })
 	if res, _ := get(t, h.URL, "/queues"); res.StatusCode != http.StatusOK {
 		t.Errorf("a page afterwards: %s", res.Status)
@@ -237,7 +233,7 @@ func TestSeatsEndWithTheirSockets(t *testing.T) {
 func TestRequestsEndWithTheirReaders(t *testing.T) {
 	w := planWorld(t)
 	s, h := w.serve(nil)
-	s.within = time.Hour // Nothing but the reader's leaving ends it soon.
+	s.plans.Within = time.Hour // Nothing but the reader's leaving ends it soon.
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+"/deployments/shop/web/what-if?replicas=3900", nil)
 	if err != nil {
@@ -251,69 +247,10 @@ func TestRequestsEndWithTheirReaders(t *testing.T) {
 		}
 		done <- err
 	}()
-	eventually(t, "the plan is being made", func() bool { return !s.simulations.TryAcquire(1) || release(s.simulations) })
+	eventually(t, "the plan is being made", s.plans.Planning)
 	leave()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("the plan was made before its reader left: %v", err)
 	}
-	eventually(t, "its place is free", func() bool { return s.simulations.TryAcquire(1) })
-	s.simulations.Release(1)
-}
-
-// TestFoldingLooksAtItsReader: a plan ends after the slice in which nobody waits for it
-// any more.
-func TestFoldingLooksAtItsReader(t *testing.T) {
-	p := proposeFor(t)
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
-	if _, err := p.plans(&query{ctx: ctx}, time.Hour, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a plan for nobody ended with %v", err)
-	}
-}
-
-// proposeFor is a proposal whose plan has many slices.
-func proposeFor(t *testing.T) *proposal {
-	t.Helper()
-	w := planWorld(t)
-	row, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	snap, err := planned(&subject{object: row.Object, cursor: row})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return propose(snap, url.Values{"replicas": {"500"}})
-}
-
-// TestManyPlansWait: plans that are asked for at once are made one after the other.
-func TestManyPlansWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}
-		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
-		answers := make(chan error)
-		const readers = 64
-		for range readers {
-			go func() {
-				q := &query{ctx: t.Context()}
-				var err error
-				if q.slot, err = s.slots.request(q.ctx); err != nil {
-					answers <- err
-					return
-				}
-				defer q.slot.release()
-				leave, err := s.simulate(q, x)
-				if err == nil {
-					for range 50 { // half a second, as long as a plan for some 500 pods takes
-						time.Sleep(10 * time.Millisecond)
-						err = errors.Join(err, q.slot.yield(q.ctx))
-					}
-					leave()
-				}
-				answers <- err
-			}()
-		}
-		for range readers {
-			if err := <-answers; err != nil {
-				t.Errorf("turned away: %v", err)
-			}
-		}
-	})
+	eventually(t, "its place is free", func() bool { return !s.plans.Planning() })
 }

@@ -1,36 +1,13 @@
 package web
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/gorilla/websocket"
 )
-
-// FuzzSubscribe proves that a frame from a page is taken whole or refused with a
-// reason that can be told to it, and that what is taken is bounded.
-func FuzzSubscribe(f *testing.F) {
-	for _, text := range []string{"", "{}", `{"page":"/deployments"}`, `{"page":"/deployments?q=is:waiting","rows":["shop/web"]}`, `{"page":"x"}`,
-		`{"page":"/","rows":[` + strings.Repeat(`"a/b",`, 300) + `"a/b"]}`, `{"page":"/","more":1}`, "[[[[", "\x00\xff"} {
-		f.Add(websocket.TextMessage, []byte(text))
-	}
-	f.Add(websocket.BinaryMessage, []byte(`{"page":"/"}`))
-	f.Fuzz(func(t *testing.T, kind int, message []byte) {
-		sub, err := parseSubscribe(kind, message)
-		var bad malformed
-		switch {
-		case err != nil && (sub != nil || !errors.As(err, &bad) || len(bad.Error()) > 100):
-			t.Fatalf("refused beside %v with %v, which is no reason to close with", sub, err)
-		case err == nil && (kind != websocket.TextMessage || !strings.HasPrefix(sub.Page, "/") || len(sub.Page) > 2*maxQuery || len(sub.Rows) > pageRows):
-			t.Fatalf("took %+v of kind %d", sub, kind)
-		}
-	})
-}
 
 // FuzzRequest proves that no address can break the console: an answer is a page
 // or a refusal, never a failure, and never without the headers that fence it in.
@@ -42,7 +19,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add(target, "text/html")
 		f.Add(target, "application/json")
 	}
-	w, _ := story(f)
+	w, _ := told(f)
 	handler := w.server(nil).Handler()
 	f.Fuzz(func(t *testing.T, target, accept string) {
 		u, err := url.ParseRequestURI(target)

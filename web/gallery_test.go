@@ -24,6 +24,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // galleryAt is a flag of the test binary. The gallery lives among the tests
@@ -116,12 +117,12 @@ func (x *exhibition) show(w http.ResponseWriter, r *http.Request) {
 }
 
 func (x *exhibition) draw(w http.ResponseWriter, r *http.Request, s *Server, title string, body templ.Component) {
-	q := &query{url: r.URL, path: r.URL.Path, now: s.opts.Now()}
-	f := s.frame(q, title)
-	f.Crumbs, f.Keys = []views.Link{{Text: "Gallery", Href: "/gallery"}, {Text: title}}, commonKeys
+	q := &page.Query{URL: r.URL, Path: r.URL.Path, Now: s.src.Opts.Now()}
+	f := s.pages.Frame(q, title)
+	f.Crumbs, f.Keys = []views.Link{{Text: "Gallery", Href: "/gallery"}, {Text: title}}, page.CommonKeys
 	headers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if err := views.Page(f, body).Render(views.WithNow(r.Context(), q.now), w); err != nil {
+		if err := views.Page(f, body).Render(views.WithNow(r.Context(), q.Now), w); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	})).ServeHTTP(w, r)
@@ -171,7 +172,7 @@ func TestGallery(t *testing.T) {
 			t.Fatalf("stopped at %s", e.id)
 		}
 	}
-	for route := range x.main.pages {
+	for route := range x.main.pages.Routes {
 		if !strings.HasSuffix(route, ".json") && !shown[route] {
 			t.Errorf("no exhibit shows %s: add one to pages in exhibits_test.go", route)
 		}

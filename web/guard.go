@@ -112,11 +112,11 @@ func (g guard) admit(s *Server) func(http.Handler) http.Handler {
 			local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 			switch {
 			case !g.host(r.Host, local):
-				s.refuse(w, r, http.StatusMisdirectedRequest, "host",
+				s.pages.Refuse(w, r, http.StatusMisdirectedRequest, "host",
 					"This host name is not allowed.",
 					"Open it by the address that loopscope printed at start (127.0.0.1 or localhost, with its port), or list the name in the allowed hosts.")
 			case !g.origin(r):
-				s.refuse(w, r, http.StatusForbidden, "origin",
+				s.pages.Refuse(w, r, http.StatusForbidden, "origin",
 					"This request came from another site. It may link to pages of the console, but only the console's own pages may load anything else, such as exports, metrics and JSON.",
 					"Open the address directly in a new window. Programs send no Origin header.")
 			default:
@@ -153,7 +153,7 @@ func (s *Server) readOnly(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Allow", "GET, HEAD")
-			s.refuse(w, r, http.StatusMethodNotAllowed, "method",
+			s.pages.Refuse(w, r, http.StatusMethodNotAllowed, "method",
 				"The console only reads: it answers GET and HEAD.",
 				"Use kubectl to change something; the change appears here.")
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/loopscope/loopscope/web/answer"
 )
 
 // healthz says that the process answers: no more is meant by it, as a probe
@@ -15,10 +17,10 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 // readyz says whether the loops work on current caches.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	var server error
-	if st := s.opts.Server(); !st.Reachable {
+	if st := s.src.Opts.Server(); !st.Reachable {
 		server = fmt.Errorf("not reachable since %s", st.Since.UTC().Format("15:04:05"))
 	}
-	s.check(w, r, []check{{"ping", nil}, {"api-server", server}, {"loops", s.opts.Ready()}})
+	s.check(w, r, []check{{"ping", nil}, {"api-server", server}, {"loops", s.src.Opts.Ready()}})
 }
 
 type check struct {
@@ -49,7 +51,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request, checks []check) {
 		b.Reset()
 		b.WriteString("ok")
 	}
-	newAnswer(r, status, "text/plain; charset=utf-8", []byte(b.String())).write(w, r)
+	answer.New(r, status, "text/plain; charset=utf-8", []byte(b.String())).Send(w, r)
 }
 
 // promLog hands errors of /metrics to the log.

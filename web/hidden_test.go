@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/telemetry/safetext"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 const hidden = "a\x1b[2J\u009b31m\u202eb\u200bc\u2028d\U000e0041e\x7f"
@@ -30,8 +32,8 @@ func TestNothingHiddenIsEchoed(t *testing.T) {
 	}
 	for _, c := range []struct {
 		protocol string
-		ask      *subscribe
-	}{{traceProtocol, nil}, {pageProtocol, &subscribe{Page: "/deployments" + q, Epoch: "7c41"}}} {
+		ask      *live.Subscribe
+	}{{live.TraceProtocol, nil}, {page.PageProtocol, &live.Subscribe{Page: "/deployments" + q, Epoch: "7c41"}}} {
 		said := message(t, h, c.protocol, c.ask)
 		if i := strings.IndexFunc(said, safetext.Hidden); i >= 0 || !strings.Contains(said, "31m") {
 			t.Errorf("%s says %.300q", c.protocol, said[max(0, i-40):])
@@ -40,7 +42,7 @@ func TestNothingHiddenIsEchoed(t *testing.T) {
 }
 
 // message is the first one of a websocket.
-func message(t *testing.T, h *httptest.Server, protocol string, ask *subscribe) string {
+func message(t *testing.T, h *httptest.Server, protocol string, ask *live.Subscribe) string {
 	t.Helper()
 	conn := dial(t, h.URL, "", protocol)
 	if ask != nil {

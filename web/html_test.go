@@ -47,7 +47,7 @@ func matches(n *html.Node, selector string) bool {
 	if tag != "" && n.Data != tag {
 		return false
 	}
-	return class == "" || contains(strings.Fields(attr(n, "class")), class)
+	return class == "" || slices.Contains(strings.Fields(attr(n, "class")), class)
 }
 
 func attr(n *html.Node, name string) string {

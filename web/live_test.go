@@ -12,6 +12,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // counts is ReaderMetrics for tests.
@@ -81,8 +83,8 @@ func receive[T any](t testing.TB, conn *websocket.Conn) T {
 
 // traceMessage is any message of loopscope.trace.v1+json.
 type traceMessage struct {
-	Hello *hello           `json:"hello"`
-	Gap   *gap             `json:"gap"`
+	Hello *live.Hello      `json:"hello"`
+	Gap   *live.Gap        `json:"gap"`
 	Trace *telemetry.Trace `json:"trace"`
 }
 
@@ -97,7 +99,7 @@ func TestTraceStream(t *testing.T) {
 	_, h := w.serve(func(o *Options) { o.Readers = c })
 
 	t.Run("from now", func(t *testing.T) {
-		conn := dial(t, h.URL, "", traceProtocol)
+		conn := dial(t, h.URL, "", live.TraceProtocol)
 		if m := receive[traceMessage](t, conn); m.Hello == nil || m.Hello.Epoch != "7c41" || m.Hello.Last != 3 || m.Hello.After != 3 {
 			t.Fatalf("hello %+v", m.Hello)
 		}
@@ -107,7 +109,7 @@ func TestTraceStream(t *testing.T) {
 		}
 	})
 	t.Run("resume", func(t *testing.T) {
-		conn := dial(t, h.URL, "?after=1&epoch=7c41", traceProtocol)
+		conn := dial(t, h.URL, "?after=1&epoch=7c41", live.TraceProtocol)
 		receive[traceMessage](t, conn)
 		for want := uint64(2); want <= 4; want++ {
 			if m := receive[traceMessage](t, conn); m.Trace == nil || m.Trace.Seq != want {
@@ -119,7 +121,7 @@ func TestTraceStream(t *testing.T) {
 		for range 16 {
 			w.journal.Record(plain("shop", "web"))
 		}
-		conn := dial(t, h.URL, "?after=4&epoch=7c41", traceProtocol)
+		conn := dial(t, h.URL, "?after=4&epoch=7c41", live.TraceProtocol)
 		receive[traceMessage](t, conn)
 		if m := receive[traceMessage](t, conn); m.Gap == nil || m.Gap.Missed != 8 || m.Gap.Next != 13 {
 			t.Fatalf("want a gap of 8 before 13, got %+v", m.Gap)
@@ -130,17 +132,17 @@ func TestTraceStream(t *testing.T) {
 		eventually(t, "the missed are counted", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.missed >= 8 })
 	})
 	t.Run("other epoch", func(t *testing.T) {
-		conn := dial(t, h.URL, "?after=900&epoch=dead", traceProtocol)
+		conn := dial(t, h.URL, "?after=900&epoch=dead", live.TraceProtocol)
 		if m := receive[traceMessage](t, conn); m.Hello == nil || !m.Hello.Restarted || m.Hello.After != 0 {
 			t.Fatalf("hello %+v", m.Hello)
 		}
 	})
 	t.Run("ends politely", func(t *testing.T) {
-		conn := dial(t, h.URL, "", traceProtocol)
+		conn := dial(t, h.URL, "", live.TraceProtocol)
 		receive[traceMessage](t, conn)
-		before := c.was(closedByClient)
+		before := c.was(live.ClosedByClient)
 		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-		eventually(t, "counted as closed by the client", func() bool { return c.was(closedByClient) > before })
+		eventually(t, "counted as closed by the client", func() bool { return c.was(live.ClosedByClient) > before })
 	})
 }
 
@@ -152,12 +154,12 @@ func TestLiveRefusals(t *testing.T) {
 		name, query, protocol, origin string
 		status                        int
 	}{
-		{"foreign origin", "", pageProtocol, "https://evil.example", 403},
+		{"foreign origin", "", page.PageProtocol, "https://evil.example", 403},
 		{"no subprotocol", "", "", "", 400},
 		{"unknown subprotocol", "", "chat", "", 400},
-		{"after is no number", "?after=x", traceProtocol, "", 400},
-		{"after is ahead", "?after=77", traceProtocol, "", 400},
-		{"own origin", "", pageProtocol, h.URL, 101},
+		{"after is no number", "?after=x", live.TraceProtocol, "", 400},
+		{"after is ahead", "?after=77", live.TraceProtocol, "", 400},
+		{"own origin", "", page.PageProtocol, h.URL, 101},
 	}
 	for _, x := range cases {
 		d := websocket.Dialer{}
@@ -176,7 +178,7 @@ func TestLiveRefusals(t *testing.T) {
 			_ = conn.Close()
 		}
 	}
-	if res, body := get(t, h.URL, "/live"); res.StatusCode != http.StatusUpgradeRequired || !strings.Contains(body, traceProtocol) {
+	if res, body := get(t, h.URL, "/live"); res.StatusCode != http.StatusUpgradeRequired || !strings.Contains(body, live.TraceProtocol) {
 		t.Errorf("plain GET: %s %s", res.Status, body)
 	}
 }
@@ -185,10 +187,10 @@ func TestTooManyReaders(t *testing.T) {
 	w := newWorld(t, storyNow)
 	w.pump()
 	_, h := w.serve(func(o *Options) { o.MaxReaders = 2 })
-	first := dial(t, h.URL, "", traceProtocol)
-	dial(t, h.URL, "", traceProtocol)
+	first := dial(t, h.URL, "", live.TraceProtocol)
+	dial(t, h.URL, "", live.TraceProtocol)
 	address := strings.Replace(h.URL, "http", "ws", 1) + "/live"
-	d := websocket.Dialer{Subprotocols: []string{traceProtocol}}
+	d := websocket.Dialer{Subprotocols: []string{live.TraceProtocol}}
 	if _, res, err := d.Dial(address, nil); err == nil || res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 		t.Fatalf("the third reader: %v %v", res, err)
 	}
@@ -215,20 +217,20 @@ func TestBadFrames(t *testing.T) {
 		code   int
 		reason string
 	}{
-		{"oversized", websocket.TextMessage, strings.Repeat("x", maxMessage+1), websocket.CloseMessageTooBig, closedOversize},
-		{"malformed", websocket.TextMessage, "{", websocket.ClosePolicyViolation, closedProtocol},
-		{"unknown field", websocket.TextMessage, `{"page":"/deployments","sql":"drop"}`, websocket.ClosePolicyViolation, closedProtocol},
-		{"bytes", websocket.BinaryMessage, "{}", websocket.ClosePolicyViolation, closedProtocol},
-		{"foreign page", websocket.TextMessage, `{"page":"//evil.example/deployments"}`, websocket.ClosePolicyViolation, closedProtocol},
-		{"no path", websocket.TextMessage, `{"page":"deployments"}`, websocket.ClosePolicyViolation, closedProtocol},
-		{"no page", websocket.TextMessage, `{"page":"/nowhere"}`, websocket.ClosePolicyViolation, closedProtocol},
-		{"not live", websocket.TextMessage, `{"page":"/metrics"}`, websocket.ClosePolicyViolation, closedProtocol},
-		{"long query", websocket.TextMessage, `{"page":"/deployments?q=` + strings.Repeat("x", 1500) + `"}`, websocket.ClosePolicyViolation, closedProtocol},
+		{"oversized", websocket.TextMessage, strings.Repeat("x", live.MaxMessage+1), websocket.CloseMessageTooBig, live.ClosedOversize},
+		{"malformed", websocket.TextMessage, "{", websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"unknown field", websocket.TextMessage, `{"page":"/deployments","sql":"drop"}`, websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"bytes", websocket.BinaryMessage, "{}", websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"foreign page", websocket.TextMessage, `{"page":"//evil.example/deployments"}`, websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"no path", websocket.TextMessage, `{"page":"deployments"}`, websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"no page", websocket.TextMessage, `{"page":"/nowhere"}`, websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"not live", websocket.TextMessage, `{"page":"/metrics"}`, websocket.ClosePolicyViolation, live.ClosedProtocol},
+		{"long query", websocket.TextMessage, `{"page":"/deployments?q=` + strings.Repeat("x", 1500) + `"}`, websocket.ClosePolicyViolation, live.ClosedProtocol},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
 			before := c.was(x.reason)
-			conn := dial(t, h.URL, "", pageProtocol)
+			conn := dial(t, h.URL, "", page.PageProtocol)
 			if err := conn.WriteMessage(x.kind, []byte(x.data)); err != nil {
 				t.Fatal(err)
 			}

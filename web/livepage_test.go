@@ -10,19 +10,24 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // look subscribes to a page as a browser does that has nothing yet.
-func look(t testing.TB, base, page string, rows ...string) *websocket.Conn {
+func look(t testing.TB, base, path string, rows ...string) *websocket.Conn {
 	t.Helper()
-	conn := dial(t, base, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: page, Epoch: "7c41", Rows: rows, Sight: len(rows)}); err != nil {
+	conn := dial(t, base, "", page.PageProtocol)
+	if err := conn.WriteJSON(live.Subscribe{Page: path, Epoch: "7c41", Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}
 	return conn
 }
 
-func ids(m update) map[string]string {
+func ids(m live.Update) map[string]string {
 	got := map[string]string{}
 	for _, f := range m.Frags {
 		got[f.ID] = f.HTML
@@ -36,14 +41,14 @@ func TestPageStream(t *testing.T) {
 	r := stuckRollout(w)
 	_, h := w.serve(nil)
 	conn := look(t, h.URL, "/deployments/shop/web")
-	all := ids(receive[update](t, conn))
+	all := ids(receive[live.Update](t, conn))
 	for _, id := range []string{"f-head", "f-path", "f-side", "f-step", "f-syncs", "f-sets", "f-notice", "f-window"} {
 		if all[id] == "" {
 			t.Errorf("the first message lacks %s", id)
 		}
 	}
 	_, body := get(t, h.URL, "/deployments/shop/web")
-	if d := parse(t, body); !strings.Contains(all["f-step"], "Sync "+digits(w.journal.Last())) || d.one("#f-head") == "" {
+	if d := parse(t, body); !strings.Contains(all["f-step"], "Sync "+words.Digits(w.journal.Last())) || d.one("#f-head") == "" {
 		t.Errorf("stream and page differ: %s", all["f-step"])
 	}
 
@@ -53,46 +58,46 @@ func TestPageStream(t *testing.T) {
 		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
 		got := map[string]string{}
 		for got["f-step"] == "" {
-			for id, html := range ids(receive[update](t, conn)) {
+			for id, html := range ids(receive[live.Update](t, conn)) {
 				got[id] = html
 			}
 		}
-		if !strings.Contains(got["f-step"], "Sync "+digits(x.Seq)) || got["f-notice"] != "" {
+		if !strings.Contains(got["f-step"], "Sync "+words.Digits(x.Seq)) || got["f-notice"] != "" {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("an equal page is not sent again", func(t *testing.T) {
 		_, body := get(t, h.URL, "/deployments/shop/web")
 		version := attr(parse(t, body).all("body")[0], "data-v")
-		again := dial(t, h.URL, "", pageProtocol)
-		if err := again.WriteJSON(subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: w.journal.Last(), V: version}); err != nil {
+		again := dial(t, h.URL, "", page.PageProtocol)
+		if err := again.WriteJSON(live.Subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: w.journal.Last(), V: version}); err != nil {
 			t.Fatal(err)
 		}
-		if taken := receive[update](t, again); len(taken.Frags) != 0 || taken.Seq != w.journal.Last() {
+		if taken := receive[live.Update](t, again); len(taken.Frags) != 0 || taken.Seq != w.journal.Last() {
 			t.Errorf("an equal page is answered with %d fragments as of %d", len(taken.Frags), taken.Seq)
 		}
 		x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
-		m := receive[update](t, again)
+		m := receive[live.Update](t, again)
 		if m.Seq != x.Seq || ids(m)["f-sets"] != "" {
 			t.Errorf("the first message is %d with %d fragments, want %d with what changed alone", m.Seq, len(m.Frags), x.Seq)
 		}
 	})
 	t.Run("a pinned sync stays", func(t *testing.T) {
-		first := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)[0]
-		if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
+		first := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)[0]
+		if err := conn.WriteJSON(live.Subscribe{Page: "/deployments/shop/web?epoch=7c41&sync=" + words.Digits(first.Seq), Epoch: "7c41", After: w.journal.Last()}); err != nil {
 			t.Fatal(err)
 		}
 		// What was on its way when the page changed its mind still arrives first.
-		for step := ""; !strings.Contains(step, "Sync "+digits(first.Seq)+"<"); {
-			step = ids(receive[update](t, conn))["f-step"]
-			if strings.Contains(step, "Sync "+digits(first.Seq)+"<") && !strings.Contains(step, "newer") {
+		for step := ""; !strings.Contains(step, "Sync "+words.Digits(first.Seq)+"<"); {
+			step = ids(receive[live.Update](t, conn))["f-step"]
+			if strings.Contains(step, "Sync "+words.Digits(first.Seq)+"<") && !strings.Contains(step, "newer") {
 				t.Errorf("the cursor does not say that newer syncs are there: %s", step)
 			}
 		}
 	})
 	t.Run("an unknown object ends the page", func(t *testing.T) {
 		gone := look(t, h.URL, "/deployments/shop/none")
-		if m := receive[update](t, gone); !strings.Contains(m.Gone, "shop/none") {
+		if m := receive[live.Update](t, gone); !strings.Contains(m.Gone, "shop/none") {
 			t.Errorf("got %+v", m)
 		}
 	})
@@ -103,11 +108,11 @@ func TestPageStreamRestart(t *testing.T) {
 	w.pump()
 	w.journal.Record(plain("shop", "web"))
 	_, h := w.serve(nil)
-	conn := dial(t, h.URL, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: "dead", After: 4711}); err != nil {
+	conn := dial(t, h.URL, "", page.PageProtocol)
+	if err := conn.WriteJSON(live.Subscribe{Page: "/deployments", Epoch: "dead", After: 4711}); err != nil {
 		t.Fatal(err)
 	}
-	if m := receive[update](t, conn); !m.Restarted || m.Epoch != "7c41" || len(m.Frags) == 0 {
+	if m := receive[live.Update](t, conn); !m.Restarted || m.Epoch != "7c41" || len(m.Frags) == 0 {
 		t.Errorf("a page of another run got %+v", m)
 	}
 }
@@ -123,12 +128,12 @@ func TestPageStreamGap(t *testing.T) {
 	for range 40 {
 		w.journal.Record(plain("shop", "web"))
 	}
-	conn := dial(t, h.URL, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: 1}); err != nil {
+	conn := dial(t, h.URL, "", page.PageProtocol)
+	if err := conn.WriteJSON(live.Subscribe{Page: "/deployments/shop/web", Epoch: "7c41", After: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for {
-		if m := receive[update](t, conn); m.Missed > 0 {
+		if m := receive[live.Update](t, conn); m.Missed > 0 {
 			if m.Missed != 32 {
 				t.Errorf("missed %d, want 32", m.Missed)
 			}
@@ -145,16 +150,16 @@ func TestOverviewStream(t *testing.T) {
 	w.journal.Record(a)
 	w.journal.Record(b)
 	_, h := w.serve(nil)
-	rows := []string{rowID(a.Object), rowID(b.Object)}
+	rows := []string{address.Row(a.Object), address.Row(b.Object)}
 	conn := look(t, h.URL, "/deployments", rows...)
-	receive[update](t, conn)
+	receive[live.Update](t, conn)
 	bad := plain("shop", "b")
 	bad.Sentence = decision.Sentence{Namespace: "shop", Object: "b", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("everything is wrong")}
 	w.journal.Record(bad)
 	var row string
 	var order []string
 	for row == "" || order == nil {
-		m := receive[update](t, conn)
+		m := receive[live.Update](t, conn)
 		if html := ids(m)[rows[1]]; html != "" {
 			row = html
 		}
@@ -187,12 +192,12 @@ func TestOverviewStreamOfAnOldPage(t *testing.T) {
 	bad := plain("shop", "b")
 	bad.Sentence = decision.Sentence{Namespace: "shop", Object: "b", Tone: decision.ToneFailed, Verb: "has", State: "failed", Lead: decision.Words{}.Say("everything is wrong")}
 	w.journal.Record(bad)
-	rows := []string{rowID(a.Object), rowID(b.Object)}
-	conn := dial(t, h.URL, "", pageProtocol)
-	if err := conn.WriteJSON(subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows, Sight: len(rows)}); err != nil {
+	rows := []string{address.Row(a.Object), address.Row(b.Object)}
+	conn := dial(t, h.URL, "", page.PageProtocol)
+	if err := conn.WriteJSON(live.Subscribe{Page: "/deployments", Epoch: w.journal.Epoch(), After: w.journal.Last() - 1, V: had, Rows: rows, Sight: len(rows)}); err != nil {
 		t.Fatal(err)
 	}
-	m := receive[update](t, conn)
+	m := receive[live.Update](t, conn)
 	if len(m.Order) != 2 || m.Order[0] != rows[1] || !strings.Contains(ids(m)[rows[1]], "Everything is wrong") {
 		t.Errorf("order %v, fragments %v", m.Order, ids(m))
 	}
@@ -206,7 +211,7 @@ func TestSwapsAreBounded(t *testing.T) {
 	w.journal.Record(plain("shop", "web"))
 	_, h := w.serve(nil)
 	conn := look(t, h.URL, "/deployments/shop/web")
-	receive[update](t, conn)
+	receive[live.Update](t, conn)
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Add(1)
@@ -226,16 +231,16 @@ func TestSwapsAreBounded(t *testing.T) {
 	began := time.Now()
 	var at []time.Time
 	for len(at) < 6 {
-		if ids(receive[update](t, conn))["f-step"] != "" {
+		if ids(receive[live.Update](t, conn))["f-step"] != "" {
 			at = append(at, time.Now())
 		}
 	}
 	close(stop)
 	writing.Wait()
-	if first := at[0].Sub(began); first > swapEvery+200*time.Millisecond {
+	if first := at[0].Sub(began); first > live.SwapEvery+200*time.Millisecond {
 		t.Errorf("the first swap came after %s", first)
 	}
-	if five := at[5].Sub(at[0]); five < 4*swapEvery {
-		t.Errorf("five swaps took %s, want at least %s", five, 4*swapEvery)
+	if five := at[5].Sub(at[0]); five < 4*live.SwapEvery {
+		t.Errorf("five swaps took %s, want at least %s", five, 4*live.SwapEvery)
 	}
 }

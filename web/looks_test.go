@@ -10,6 +10,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // screen is how a page is looked at.
@@ -47,7 +49,7 @@ func TestBrowserLooks(t *testing.T) {
 	h := x.serve(t)
 	const windows = 2
 	for part := range windows {
-		t.Run(digits(part), func(t *testing.T) {
+		t.Run(words.Digits(part), func(t *testing.T) {
 			t.Parallel()
 			ctx := browser(t)
 			c := listen(t, ctx)
@@ -89,7 +91,7 @@ func (e exhibit) inspect(t *testing.T, ctx context.Context, l screen) time.Durat
 		t.Errorf("%s %s %d: %s", e.id, l.theme, l.width, bad)
 	}
 	spent := time.Since(began)
-	picture(t, ctx, e.id+"-"+l.theme+"-"+digits(l.width))
+	picture(t, ctx, e.id+"-"+l.theme+"-"+words.Digits(l.width))
 	return spent
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // TestLoopIsDrawn: on the page of each loop every question and answer is drawn with
@@ -22,17 +23,17 @@ func TestLoopIsDrawn(t *testing.T) {
 	w.pump()
 	tally := tallied(t, w)
 	s, h := w.serve(func(o *Options) { o.Tally = tally })
-	for _, c := range catalogues(s.loops) {
+	for _, c := range catalogues(s.src.Loops) {
 		_, body := get(t, h.URL, "/decisions/"+c.Loop)
 		d := parse(t, body)
 		d.sound()
 		drawn := linksOf(d.all("svg.flow")[0])
 		for _, q := range c.Questions {
-			if text := drawn[askedHref(c.Loop, q.ID, decision.Any)]; !strings.Contains(text, q.ID) {
+			if text := drawn[address.Asked(c.Loop, q.ID, decision.Any)]; !strings.Contains(text, q.ID) {
 				t.Errorf("%s: %s is drawn as %q", c.Loop, q.ID, text)
 			}
 			for _, a := range q.Answers {
-				href := askedHref(c.Loop, q.ID, a.Is)
+				href := address.Asked(c.Loop, q.ID, a.Is)
 				listed := linksOf(d.all("#" + q.ID)[0])[href]
 				if text := drawn[href]; a.Is != decision.Any && (!strings.HasPrefix(text, a.Is+" ") || !strings.HasSuffix(text, " "+listed)) {
 					t.Errorf("%s: %s %s is drawn as %q, listed as %q", c.Loop, q.ID, a.Is, text, listed)
@@ -86,15 +87,15 @@ func TestSyncShowsItsWay(t *testing.T) {
 	for _, loop := range testLoops.Names() {
 		for _, row := range w.journal.Board().Rows(loop) {
 			x := row.Trace
-			_, body := get(t, h.URL, syncHref(x))
+			_, body := get(t, h.URL, address.Sync(x))
 			d := parse(t, body)
 			d.sound()
 			hops := decision.Hops(x.Rounds, x.Report)
 			if n := len(d.all("svg.flow")); n != min(1, len(hops)) {
-				t.Fatalf("%s has %d drawings", syncHref(x), n)
+				t.Fatalf("%s has %d drawings", address.Sync(x), n)
 			}
 			if got, want := strongOf(d), askedBy(x); !slices.Equal(got, want) {
-				t.Errorf("%s: strong are %v, asked were %v", syncHref(x), got, want)
+				t.Errorf("%s: strong are %v, asked were %v", address.Sync(x), got, want)
 			}
 		}
 	}
@@ -129,7 +130,7 @@ func askedBy(x *telemetry.Trace) []string {
 func TestDecisionsSayWhereAnswersLead(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s, h := w.serve(nil)
-	for _, c := range catalogues(s.loops) {
+	for _, c := range catalogues(s.src.Loops) {
 		var twin decisionsTwin
 		_, raw := get(t, h.URL, path.Join("/decisions", c.Loop+".json"))
 		if err := json.Unmarshal([]byte(raw), &twin); err != nil {
@@ -153,10 +154,13 @@ func TestDecisionsSayWhereAnswersLead(t *testing.T) {
 func TestDecisionsAreLive(t *testing.T) {
 	w := newWorld(t, storyNow)
 	s := w.server(nil)
-	d := drawn(t, s, "/decisions/replicaset")
+	to, err := site{s}.Find("/decisions/replicaset")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var ids []string
-	for _, f := range d.frags {
-		ids = append(ids, f.id)
+	for _, f := range drawOnce(t, to) {
+		ids = append(ids, f.ID)
 	}
 	for _, want := range []string{"f-then", "f-flow", "f-asks-0"} {
 		if !slices.Contains(ids, want) {

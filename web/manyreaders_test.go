@@ -14,6 +14,10 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	packing "github.com/loopscope/loopscope/telemetry/wire"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // crowd says how many read, and what goes on meanwhile. A sample is what CI
@@ -31,7 +35,7 @@ type crowd struct {
 func crowdAsked() crowd {
 	c := crowd{readers: 120, deployments: 30, perSecond: 200, warm: time.Second, feed: 3 * time.Second, bar: 3 * time.Second}
 	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_READERS")); err == nil && n > 0 {
-		c = crowd{readers: n, deployments: pageRows, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
+		c = crowd{readers: n, deployments: page.MaxRows, perSecond: 300, warm: 3 * time.Second, feed: 20 * time.Second, bar: 250 * time.Millisecond}
 	}
 	if n, err := strconv.Atoi(os.Getenv("LOOPSCOPE_RATE")); err == nil && n > 0 {
 		c.perSecond = n
@@ -50,7 +54,7 @@ func TestManyReaders(t *testing.T) {
 	recording := rolloutsOf(t, c.deployments, now)
 	w := newWorld(t, now.Add(-2*time.Hour))
 	for i := range 1000 {
-		w.journal.Record(plain("settled", "d-"+digits(i)))
+		w.journal.Record(plain("settled", "d-"+words.Digits(i)))
 	}
 	feed := w.feeder(recording, len(recording)/8, time.Second/time.Duration(c.perSecond)) // So that every Deployment is there.
 	w.pump()
@@ -62,14 +66,14 @@ func TestManyReaders(t *testing.T) {
 	alone := feed.measure(c.warm)
 	pages := mixedPages(t, c)
 	crowd := startCrowd(t, h.URL, pages)
-	eventually(t, "all are connected", func() bool { return len(s.connections) == c.readers })
+	eventually(t, "all are connected", func() bool { return s.live.Load().Connections == c.readers })
 	feed.run(c.warm)
-	made := s.draws.made.Load()
+	made := s.live.Load().Drawings
 	began := time.Now()
 	busy := feed.measure(c.feed)
-	drawn := s.draws.made.Load() - made
+	drawn := s.live.Load().Drawings - made
 	frames := crowd.stop(t)
-	eventually(t, "all have left", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all have left", func() bool { return s.live.Load().Connections == 0 })
 	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { http.DefaultClient.CloseIdleConnections(); return runtime.NumGoroutine() <= before+2 })
 
 	took := feed.latencies(pages, frames, began, began.Add(c.feed))
@@ -98,7 +102,7 @@ func TestManyReaders(t *testing.T) {
 	}
 	// A page is drawn once for a trace that concerns it and once in a while
 	// without one, however many look at it.
-	if most := feed.concerning(distinct, began, began.Add(c.feed)) + len(distinct)*(int(c.feed/lookEvery)+2); int(drawn) > most {
+	if most := feed.concerning(distinct, began, began.Add(c.feed)) + len(distinct)*(int(c.feed/live.LookEvery)+2); int(drawn) > most {
 		t.Errorf("%d drawings, at most %d are of different syncs", drawn, most)
 	}
 }
@@ -113,10 +117,10 @@ func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
 	for i := range n {
 		w := newWorld(t, now.Add(-2*time.Hour))
 		w.now = now.Add(-time.Hour)
-		r := w.rollout("roll-" + digits(i))
+		r := w.rollout("roll-" + words.Digits(i))
 		r.begin()
 		for v := range 3 {
-			r.roll("registry.example/shop/web:"+digits(v), 0)
+			r.roll("registry.example/shop/web:"+words.Digits(v), 0)
 		}
 		each = append(each, w.journal.Kept(0, 1<<20))
 		longest = max(longest, len(each[i]))
@@ -225,7 +229,7 @@ func concerns(page string, o telemetry.Object) bool {
 	if strings.HasPrefix(page, "/deployments?") || page == "/deployments" {
 		return o.Loop == "deployment"
 	}
-	return page == hrefOf(o)
+	return page == address.Of(o)
 }
 
 func (f *feeder) concerning(pages map[string]bool, from, to time.Time) (n int) {
@@ -248,7 +252,7 @@ func mixedPages(t *testing.T, c crowd) []string {
 	t.Helper()
 	var pages []string
 	for i := range c.readers {
-		name := "roll-" + digits(i%c.deployments)
+		name := "roll-" + words.Digits(i%c.deployments)
 		switch i % 20 {
 		case 0, 1, 2, 3:
 			pages = append(pages, "/deployments?q=ns:shop")

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // mount serves a console under an address of somebody else's mux.
@@ -104,7 +106,7 @@ func TestBrowserMounted(t *testing.T) {
 	base := w.mounted(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
 	c := listen(t, ctx)
-	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, historyRows)
+	steps := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}, source.HistoryRows)
 	before := steps[len(steps)-2].Seq
 	press := func(then string, list ...string) {
 		t.Helper()
@@ -115,7 +117,7 @@ func TestBrowserMounted(t *testing.T) {
 	do(t, ctx, chromedp.Navigate(base+mount+"/"))
 	until(t, ctx, `location.pathname === '`+mount+`/deployments' && `+isLive)
 	press(page, "j", "o")
-	press(stepIs(before)+` && location.search.includes('sync=`+digits(before)+`')`, "h")
+	press(stepIs(before)+` && location.search.includes('sync=`+words.Digits(before)+`')`, "h")
 	do(t, ctx, chromedp.NavigateBack())
 	until(t, ctx, page)
 	x := r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})

@@ -13,6 +13,8 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/page"
 )
 
 // wentDown is when the API server of the story served last, where it has not since:
@@ -110,7 +112,7 @@ func TestOutageLeavesWhatIsOfNow(t *testing.T) {
 			continue
 		}
 		told++
-		path := hrefOf(r.Trace.Object)
+		path := address.Of(r.Trace.Object)
 		if got, want := headOf(t, base, path).Sentence, r.Trace.Sentence.At(storyNow); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
@@ -192,33 +194,20 @@ func TestOutageRedraws(t *testing.T) {
 			return up()
 		}
 	})
-	to, err := s.find("/deployments/shop/web")
+	to, err := site{s}.Find("/deployments/shop/web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &watchedPage{s: s, target: to}
-	entry := s.rows("deployment").entries[0]
+	asOf := func(f page.Fragment) bool { return strings.Contains(string(f.Wire), `id=\"as-of\"`) }
 	for _, is := range []bool{false, true, false} {
 		away.Store(is)
-		now := time.Now()
-		if is != x.hasAsOf() && !x.stale(now) {
-			t.Errorf("the page is not stale when the outage is %v", is)
+		if got := slices.ContainsFunc(drawOnce(t, to), asOf); got != is {
+			t.Errorf("with an outage %v the page is of before: %v", is, got)
 		}
-		x.draw(t.Context())
-		if x.err != nil {
-			t.Fatal(x.err)
-		}
-		if x.hasAsOf() != is {
-			t.Errorf("with an outage %v the page is of before: %v", is, x.hasAsOf())
-		}
-		if row := s.rowOf(entry, &idleKey).view(); (row.AsOf != nil) != is {
+		if row := s.lists.AllRows("deployment")[0]; (row.AsOf != nil) != is {
 			t.Errorf("with an outage %v the row is of %v", is, row.AsOf)
 		}
 	}
-}
-
-func (x *watchedPage) hasAsOf() bool {
-	return x.drawing != nil && slices.ContainsFunc(x.drawing.frags, func(f fragment) bool { return strings.Contains(string(f.wire), `id=\"as-of\"`) })
 }
 
 // TestNoticeOfAnOutage says what is lacking, and what is due when it is back.
@@ -309,14 +298,14 @@ func TestSyncWithoutAnAnswer(t *testing.T) {
 		{"cut", "unanswered", "Sync %d of shop/cut got no answer: connection refused"}, {"refused", "failed", "Sync %d of shop/refused failed: no"},
 	} {
 		x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: c.name})
-		_, page := get(t, h.URL, hrefOf(x.Object))
+		_, page := get(t, h.URL, address.Of(x.Object))
 		d := parse(t, page)
 		for _, part := range []string{"#last", "#f-step", "#f-syncs"} {
 			if got := d.one(part); !strings.Contains(got, c.word) {
 				t.Errorf("%s of %s: no %q in %q", part, c.name, c.word, got)
 			}
 		}
-		_, page = get(t, h.URL, syncHref(x))
+		_, page = get(t, h.URL, address.Sync(x))
 		if got, want := parse(t, page).one("h1"), fmt.Sprintf(c.headline, x.Seq); !strings.HasPrefix(got, want) {
 			t.Errorf("headline %q, want %q", got, want)
 		}
@@ -337,31 +326,5 @@ func TestNoticeOfAWatcher(t *testing.T) {
 	_, page := get(t, h.URL, "/deployments")
 	if got := parse(t, page).one("#f-notice"); !strings.Contains(got, "The API server does not answer") || strings.Contains(got, "due") {
 		t.Errorf("it says %q", got)
-	}
-}
-
-// TestPicturesStopInAnOutage where the API server served last, or at the newest sync after that.
-func TestPicturesStopInAnOutage(t *testing.T) {
-	cut := outage{telemetry.Outage{Began: wentDown}, true}
-	before, after := []scopePoint{{at: wentDown.Add(-time.Minute)}}, []scopePoint{{at: wentDown.Add(time.Minute)}}
-	for _, c := range []struct {
-		name      string
-		of        outage
-		points    []scopePoint
-		now, want time.Time
-	}{
-		{"no outage", outage{}, before, storyNow, storyNow},
-		{"nothing since", cut, before, storyNow, wentDown},
-		{"a sync since", cut, after, storyNow, wentDown.Add(time.Minute)},
-		{"over before", cut, before, wentDown.Add(-time.Second), wentDown.Add(-time.Second)},
-	} {
-		if got := c.of.drawnTo(c.points, c.now); !got.Equal(c.want) {
-			t.Errorf("%s: to %s, want %s", c.name, got.Format(time.TimeOnly), c.want.Format(time.TimeOnly))
-		}
-	}
-	box := scopeBox{from: storyNow.Add(-10 * time.Minute), to: storyNow.Add(10 * time.Minute), most: 1}
-	v := box.sizes([]scopePoint{{at: storyNow.Add(-9 * time.Minute), available: 1}}, wentDown, storyNow)
-	if !strings.HasSuffix(v.Available, "H"+box.x(wentDown)) || v.Now != box.x(storyNow) {
-		t.Errorf("the line %s ends elsewhere than at %s, or now is not at %s", v.Available, box.x(wentDown), v.Now)
 	}
 }

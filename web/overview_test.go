@@ -12,6 +12,11 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/timeline"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestOverviewFiltersByImageAndManager finds Deployments by the image of their
@@ -19,7 +24,7 @@ import (
 func TestOverviewFiltersByImageAndManager(t *testing.T) {
 	_, h := planWorld(t).serve(nil)
 	for query, want := range map[string]string{"image:3.4.0": "stuck", "image:SHOP/web": "stuck web", "-image:3.4.0": "web", "by:kubectl": "stuck web", "by:helm": "", "-by:helm image:3.3": "web"} {
-		_, body := get(t, h.URL, filterHref("deployment", parseFilter(query)))
+		_, body := get(t, h.URL, filter.Href("deployment", filter.Parse(query)))
 		var found []string
 		for _, a := range parse(t, body).all("a.row") {
 			found = append(found, strings.TrimPrefix(attr(a, "href"), "/deployments/shop/"))
@@ -35,59 +40,71 @@ func TestOverviewFiltersByImageAndManager(t *testing.T) {
 func TestSparks(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	var stuck *telemetry.Trace
-	for _, e := range s.rows("deployment").entries {
-		v := s.row(e, &telemetry.KeyState{}, time.Time{})
+	for _, v := range s.lists.AllRows("deployment") {
 		switch {
-		case e.Trace.Name == "web" && v.Spark != nil:
+		case v.Name == "web" && v.Spark != nil:
 			t.Error("a settled row has a picture")
-		case e.Trace.Name == "stuck" && v.Spark == nil:
+		case v.Name == "stuck" && v.Spark == nil:
 			t.Fatal("shop/stuck has none")
-		case e.Trace.Name == "stuck":
-			stuck = e.Trace
+		case v.Name == "stuck":
 			steps := v.Spark.Steps
 			first, last := steps[0], steps[len(steps)-1]
 			if first.New != 10 || first.Old != 0 || last.New != 10 || last.Old != 1 || len(steps) < 8 {
 				t.Errorf("steps %+v", steps)
 			}
 			for i, p := range steps {
-				if p.At.After(storyNow) || p.At.Before(storyNow.Add(-sparkSpan-sparkStep)) || i > 0 && !p.At.After(steps[i-1].At) {
+				if p.At.After(storyNow) || p.At.Before(storyNow.Add(-21*time.Minute)) || i > 0 && !p.At.After(steps[i-1].At) {
 					t.Errorf("step %d at %s", i, p.At)
 				}
 			}
 		}
 	}
+	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"})
 	unknown := *stuck
 	unknown.Numbers, unknown.Name = nil, "other"
-	if v := drawSpark(s.journal, &unknown, sparkEnd(storyNow)); v != nil {
+	w.journal.Record(&unknown)
+	if v := rowNamed(t, s, "other").Spark; v != nil {
 		t.Errorf("nothing is known, and %+v is drawn", v)
 	}
 	reborn := *stuck
-	reborn.UID, reborn.Seq, reborn.Ended = "another", stuck.Seq+1, storyNow.Add(-2*time.Minute)
-	if v := drawSpark(s.journal, &reborn, sparkEnd(storyNow)); v == nil || len(v.Steps) != 1 {
+	reborn.UID, reborn.Ended = "another", storyNow.Add(-2*time.Minute)
+	w.journal.Record(&reborn)
+	if v := rowNamed(t, s, "stuck").Spark; v == nil || len(v.Steps) != 1 {
 		t.Errorf("one of the same name has the steps of the other: %+v", v)
 	}
+}
+
+// rowNamed is a row of the list of Deployments.
+func rowNamed(t *testing.T, s *Server, name string) views.Row {
+	t.Helper()
+	for _, v := range s.lists.AllRows("deployment") {
+		if v.Name == name {
+			return v
+		}
+	}
+	t.Fatalf("%s is not in the list", name)
+	return views.Row{}
 }
 
 // TestSparksMoveOnceAMinute: a row's picture ends at the last full minute, stays until the
 // next one whatever happens, and is not that of another object of the same name.
 func TestSparksMoveOnceAMinute(t *testing.T) {
-	now := storyNow.Truncate(sparkStep)
+	now := storyNow.Truncate(time.Minute)
 	w := newWorld(t, now.Add(-time.Hour))
 	s := w.server(func(o *Options) { o.Now = func() time.Time { return now } })
 	sync := func(uid string, ended time.Time, pods int64) {
 		x := plain("shop", "grows")
-		x.UID, x.Started, x.Ended = uid, ended, ended
+		x.UID, x.Started, x.Ended, x.Sentence.Tone = uid, ended, ended, decision.ToneWaiting
 		x.Numbers = []decision.Fact{decision.Count("new", pods), decision.Count("old", 0), decision.Count("ceiling", 9)}
 		w.journal.Record(x)
 	}
 	steps := func() (pods []int64) {
 		t.Helper()
-		entries := s.rows("deployment").entries
-		if len(entries) != 1 {
-			t.Fatalf("%d entries", len(entries))
+		rows := s.lists.AllRows("deployment")
+		if len(rows) != 1 {
+			t.Fatalf("%d rows", len(rows))
 		}
-		if v := s.sparkOf(entries[0], sparkEnd(s.opts.Now())); v != nil {
+		if v := rows[0].Spark; v != nil {
 			for _, p := range v.Steps {
 				pods = append(pods, p.New)
 			}
@@ -105,7 +122,7 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 		}
 		sync("one", now, 4)
 	}
-	now = now.Add(sparkStep)
+	now = now.Add(time.Minute)
 	if got := steps(); !slices.Equal(got, []int64{1, 2, 3, 4}) {
 		t.Errorf("a minute later: %v", got)
 	}
@@ -119,9 +136,11 @@ func TestSparksMoveOnceAMinute(t *testing.T) {
 func TestSparkOfTheLastSeconds(t *testing.T) {
 	w := planWorld(t)
 	s := w.server(nil)
-	current := *w.journal.Board().List("deployment")[0]
-	current.UID, current.Seq, current.Ended = "another", current.Seq+1000, storyNow
-	if v := drawSpark(s.journal, &current, sparkEnd(storyNow)); v != nil {
+	stuck, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"})
+	current := *stuck
+	current.UID, current.Ended = "another", storyNow
+	w.journal.Record(&current)
+	if v := rowNamed(t, s, "stuck").Spark; v != nil {
 		t.Errorf("drawn: %+v", v)
 	}
 }
@@ -133,7 +152,7 @@ func TestBrowserOverview(t *testing.T) {
 	w := planWorld(t)
 	w.pump()
 	for i := range 150 {
-		w.journal.Record(plain("many", "d-"+digits(i)))
+		w.journal.Record(plain("many", "d-"+words.Digits(i)))
 	}
 	_, h := w.serve(func(o *Options) { o.Now = time.Now })
 	ctx := browser(t)
@@ -147,7 +166,7 @@ func TestBrowserOverview(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate[bool](`(scrollTo(0, 0), true)`))
 
 	// A row that changes its group stays where it is until the reader asks.
-	row := `document.getElementById('` + rowID(plain("many", "d-3").Object) + `')`
+	row := `document.getElementById('` + address.Row(plain("many", "d-3").Object) + `')`
 	before := run(t, ctx, chromedp.Evaluate[int]("[..."+row+".parentElement.children].indexOf("+row+")"))
 	failed := plain("many", "d-3")
 	failed.Result, failed.Ended = telemetry.ResultFailed, time.Now()
@@ -162,9 +181,9 @@ func TestBrowserOverview(t *testing.T) {
 
 	keys(t, ctx, "n")
 	until(t, ctx, `location.search.includes('after=') && document.querySelectorAll('tr[data-row]').length === 52 && !document.querySelector('#live').hidden`)
-	for i, o := range outcomes {
+	for i, o := range words.Outcomes {
 		keys(t, ctx, string(rune('1'+i)))
-		word := strings.TrimPrefix(o.word, "on ")
+		word := strings.TrimPrefix(o.Word, "on ")
 		until(t, ctx, `new URLSearchParams(location.search).get('q') === 'is:`+word+`' && document.querySelector('.tally [aria-current]')?.innerText.includes('`+word+`') && `+isLive)
 	}
 	c.none(t)
@@ -191,7 +210,7 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	w := planWorld(t)
 	at := storyNow.Add(-40 * time.Minute)
-	var forward []size
+	var forward []timeline.Size
 	for i := range 300 {
 		at = at.Add(time.Duration(rng.IntN(20)) * time.Second)
 		x := plain("many", "grows")
@@ -207,7 +226,7 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 			x.UID = "" // It saw nothing.
 		default:
 			x.Numbers = []decision.Fact{decision.Count("new", rng.Int64N(4)), decision.Count("old", rng.Int64N(2)), decision.Count("ceiling", 4+rng.Int64N(3))}
-			now, n := size{x.Sizes(), at}, len(forward)
+			now, n := timeline.Size{Sizes: x.Sizes(), At: at}, len(forward)
 			if n > 0 && forward[n-1].New == now.New && forward[n-1].Old == now.Old {
 				forward[n-1].Ceiling = max(forward[n-1].Ceiling, now.Ceiling)
 			} else {
@@ -218,11 +237,11 @@ func TestSizesOfTheLastMinutes(t *testing.T) {
 		if i == 250 && x.UID == "" {
 			t.Fatal("choose another seed: the new one has to be seen")
 		}
-		for len(forward) > 1 && !forward[1].at.After(at.Add(-5*time.Minute)) {
+		for len(forward) > 1 && !forward[1].At.After(at.Add(-5*time.Minute)) {
 			forward = forward[1:]
 		}
-		if got := sizesUntil(w.journal, x, at.Add(-5*time.Minute), at); !slices.EqualFunc(got, forward, func(a, b size) bool {
-			return a.New == b.New && a.Old == b.Old && (a.at.Equal(b.at) || !a.at.After(at.Add(-5*time.Minute)))
+		if got := timeline.SizesUntil(w.journal, x, at.Add(-5*time.Minute), at); !slices.EqualFunc(got, forward, func(a, b timeline.Size) bool {
+			return a.New == b.New && a.Old == b.Old && (a.At.Equal(b.At) || !a.At.After(at.Add(-5*time.Minute)))
 		}) {
 			t.Fatalf("after %d syncs:\n%+v\nwant\n%+v", i+1, got, forward)
 		}

@@ -15,6 +15,10 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 func get(t testing.TB, base, path string, header ...string) (*http.Response, string) {
@@ -69,8 +73,8 @@ func anchorOf(u *url.URL) string {
 	return "#" + u.EscapedFragment()
 }
 
-// story is a console with every golden of both loops and a stuck rollout in it.
-func story(t testing.TB) (*world, string) {
+// told is a console with every golden of both loops and a stuck rollout in it.
+func told(t testing.TB) (*world, string) {
 	t.Helper()
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.goldens()
@@ -82,7 +86,7 @@ func story(t testing.TB) (*world, string) {
 // TestEveryPageIsSound opens the page of every object and every sync of the
 // story: whatever the loops can decide has a page, and each page is whole.
 func TestEveryPageIsSound(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	paths := map[string]bool{"/deployments": true, "/queues": true, "/debug/controllers": true, "/deployments?q=is:settled": true, "/nowhere": false,
 		"/deployments/shop/web/story": true, "/deployments/shop/nothing/story": false, "/deployments/shop/web/story?at=now": false}
 	step := uint64(1)
@@ -94,7 +98,7 @@ func TestEveryPageIsSound(t *testing.T) {
 		if !ok {
 			t.Fatalf("trace %d is not kept", seq)
 		}
-		paths[hrefOf(trace.Object)], paths[syncHref(trace)], paths[syncHref(trace)+"/chain"] = true, true, true
+		paths[address.Of(trace.Object)], paths[address.Sync(trace)], paths[address.Sync(trace)+"/chain"] = true, true, true
 	}
 	for path, found := range paths {
 		res, body := get(t, base, path)
@@ -111,10 +115,10 @@ func TestEveryPageIsSound(t *testing.T) {
 
 // TestTwins proves that every page has a twin in JSON with the same sentence.
 func TestTwins(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	set, controller := w.journal.Board().Rows("replicaset")[0].Trace, w.journal.Board().Rows("replicationcontroller")[0].Trace
 	for _, path := range []string{"/deployments", "/deployments?q=is:waiting", "/deployments/shop/web", "/queues",
-		hrefOf(set.Object), syncHref(set), hrefOf(controller.Object), syncHref(controller)} {
+		address.Of(set.Object), address.Sync(set), address.Of(controller.Object), address.Sync(controller)} {
 		route, args, _ := strings.Cut(path, "?")
 		res, body := get(t, base, route+".json?"+args)
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/json" {
@@ -140,7 +144,7 @@ func TestTwins(t *testing.T) {
 
 // TestStuckDeployment reads the page that somebody opens at night.
 func TestStuckDeployment(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web")
 	d := parse(t, body)
 	newest, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
@@ -182,14 +186,14 @@ func TestStuckDeployment(t *testing.T) {
 // TestStepping walks from the newest kept sync to the oldest by the links of
 // the page, and back.
 func TestStepping(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	object := telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}
-	kept := w.journal.Of(object, historyRows)
+	kept := w.journal.Of(object, source.HistoryRows)
 	path := "/deployments/shop/web"
 	for i := len(kept) - 1; i >= 0; i-- {
 		_, body := get(t, base, path)
 		d := parse(t, body)
-		if got := d.one("#f-step"); !strings.Contains(got, "Sync "+digits(kept[i].Seq)) {
+		if got := d.one("#f-step"); !strings.Contains(got, "Sync "+words.Digits(kept[i].Seq)) {
 			t.Fatalf("%s shows %s, want sync %d", path, got, kept[i].Seq)
 		}
 		if h1 := d.one("h1"); !strings.Contains(h1, "waiting") {
@@ -208,7 +212,7 @@ func TestStepping(t *testing.T) {
 }
 
 func TestOverviewFilters(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	cases := []struct{ query, has, hasNot string }{
 		{"", "/shop/web ", "Terms: "},
 		{"is:waiting", "/shop/web ", "/quota "},
@@ -222,7 +226,7 @@ func TestOverviewFilters(t *testing.T) {
 		{"ns:nowhere", "show all", "/shop/web "},
 	}
 	for _, c := range cases {
-		_, body := get(t, base, filterHref("deployment", parseFilter(c.query)))
+		_, body := get(t, base, filter.Href("deployment", filter.Parse(c.query)))
 		d := parse(t, body)
 		main := d.one("main")
 		for _, a := range d.all("a.row") {
@@ -239,7 +243,7 @@ func TestPaging(t *testing.T) {
 	w := newWorld(t, storyNow)
 	const rows = 257
 	for i := range rows {
-		w.journal.Record(plain("many", "d-"+digits(i)))
+		w.journal.Record(plain("many", "d-"+words.Digits(i)))
 	}
 	_, h := w.serve(nil)
 	seen := map[string]bool{}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // portray draws a page in both themes and in four widths, fails where it scrolls
@@ -19,6 +21,6 @@ func portray(t *testing.T, ctx context.Context, address, name string) {
 		if run(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
 			t.Errorf("%s at %d scrolls sideways, because of %s", address, size.width, run(t, ctx, chromedp.Evaluate[string](tooWide)))
 		}
-		picture(t, ctx, name+"-"+size.theme+"-"+digits(size.width))
+		picture(t, ctx, name+"-"+size.theme+"-"+words.Digits(size.width))
 	}
 }

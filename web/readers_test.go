@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/live"
 )
 
 // TestNeverReadingClient is closed at the write deadline, and counted.
@@ -31,7 +32,7 @@ func TestNeverReadingClient(t *testing.T) {
 	c := &counts{}
 	const deadline = 300 * time.Millisecond
 	_, h := w.serve(func(o *Options) { o.Readers, o.WriteTimeout = c, deadline })
-	d := websocket.Dialer{Subprotocols: []string{traceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
+	d := websocket.Dialer{Subprotocols: []string{live.TraceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
 		conn, err := net.Dial(network, addr)
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			_ = tcp.SetReadBuffer(4 << 10)
@@ -44,7 +45,7 @@ func TestNeverReadingClient(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	began := time.Now()
-	eventually(t, "closed as slow", func() bool { return c.was(closedSlow) == 1 })
+	eventually(t, "closed as slow", func() bool { return c.was(live.ClosedSlow) == 1 })
 	if took := time.Since(began); took < deadline/2 || took > 5*time.Second {
 		t.Errorf("closed after %s, the deadline is %s", took, deadline)
 	}
@@ -58,7 +59,7 @@ func TestPausedReader(t *testing.T) {
 	w.pump()
 	c := &counts{}
 	_, h := w.serve(func(o *Options) { o.Readers = c })
-	d := websocket.Dialer{Subprotocols: []string{traceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
+	d := websocket.Dialer{Subprotocols: []string{live.TraceProtocol}, NetDial: func(network, addr string) (net.Conn, error) {
 		conn, err := net.Dial(network, addr)
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			_ = tcp.SetReadBuffer(256 << 10)
@@ -95,7 +96,7 @@ func TestPausedReader(t *testing.T) {
 			last = m.Trace.Seq
 		}
 	}
-	if c.missed == 0 || c.was(closedSlow) != 0 {
+	if c.missed == 0 || c.was(live.ClosedSlow) != 0 {
 		t.Errorf("missed %d, closed %v: want a gap and an open connection", c.missed, c.closed)
 	}
 	t.Logf("missed %d of 300", c.missed)
@@ -107,8 +108,8 @@ func TestSilentClient(t *testing.T) {
 	w.pump()
 	c := &counts{}
 	_, h := w.serve(func(o *Options) { o.Readers, o.SilentAfter = c, 200*time.Millisecond })
-	dial(t, h.URL, "", traceProtocol)
-	eventually(t, "closed as silent", func() bool { return c.was(closedSilent) == 1 })
+	dial(t, h.URL, "", live.TraceProtocol)
+	eventually(t, "closed as silent", func() bool { return c.was(live.ClosedSilent) == 1 })
 }
 
 // TestTwoHundredReaders follow pages and traces, and leave nothing behind.
@@ -127,14 +128,14 @@ func TestTwoHundredReaders(t *testing.T) {
 	after := w.journal.Last()
 	for i := range conns {
 		if i%2 == 0 {
-			conns[i] = dial(t, h.URL, "", traceProtocol)
+			conns[i] = dial(t, h.URL, "", live.TraceProtocol)
 		} else {
 			conns[i] = look(t, h.URL, "/deployments/shop/web")
 		}
 		reading.Add(1)
 		go func() { defer reading.Done(); readUntil(conns[i], after+1, got) }()
 	}
-	eventually(t, "all are connected", func() bool { return len(s.connections) == readers })
+	eventually(t, "all are connected", func() bool { return s.live.Load().Connections == readers })
 	w.now = storyNow
 	began := time.Now()
 	r.sync(telemetry.Cause{Kind: telemetry.CauseResync, Object: "Deployment web"})
@@ -151,9 +152,9 @@ func TestTwoHundredReaders(t *testing.T) {
 		_ = conn.Close()
 	}
 	reading.Wait()
-	eventually(t, "all have left", func() bool { return len(s.connections) == 0 })
+	eventually(t, "all have left", func() bool { return s.live.Load().Connections == 0 })
 	eventually(t, fmt.Sprintf("goroutines are back at %d", before), func() bool { return runtime.NumGoroutine() <= before+2 })
-	if n := c.was(closedByClient); n != readers {
+	if n := c.was(live.ClosedByClient); n != readers {
 		t.Errorf("%d counted as closed by the client, want %d: %v", n, readers, c.closed)
 	}
 }
@@ -200,16 +201,16 @@ func TestShutdownSaysGoodbye(t *testing.T) {
 	w.pump()
 	c := &counts{}
 	s, h := w.serve(func(o *Options) { o.Readers = c })
-	conn := dial(t, h.URL, "", traceProtocol)
+	conn := dial(t, h.URL, "", live.TraceProtocol)
 	receive[traceMessage](t, conn)
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err := conn.ReadMessage()
-	if !websocket.IsCloseError(err, websocket.CloseGoingAway) || c.was(closedShutdown) != 1 {
+	if !websocket.IsCloseError(err, websocket.CloseGoingAway) || c.was(live.ClosedShutdown) != 1 {
 		t.Errorf("closed with %v, counted %v", err, c.closed)
 	}
-	d := websocket.Dialer{Subprotocols: []string{traceProtocol}}
+	d := websocket.Dialer{Subprotocols: []string{live.TraceProtocol}}
 	if _, res, err := d.Dial(strings.Replace(h.URL, "http", "ws", 1)+"/live", nil); err == nil || res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a reader after the end: %v %v", res, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/facts"
 )
 
 // rollout is a model of one Deployment of ten pods that rolls from one image to
@@ -176,14 +177,14 @@ func (r *rollout) apply(t *telemetry.Trace) {
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
 		core := deployment.NewSync(r.snapshotFor(t))
-		tellAgain(core, t, r.w.now)
+		facts.TellAgain(core, t, r.w.now)
 		r.status, r.rv = core.Report().Status, t.Report.Outcome.RV
 	}
 }
 
 // snapshotFor is the snapshot that a trace was decided on.
 func (r *rollout) snapshotFor(t *telemetry.Trace) *deployment.Snapshot {
-	s, err := deploymentSnapshot(testLoops, t)
+	s, err := facts.Deployment(testLoops, t)
 	if err != nil {
 		r.w.t.Fatal(err)
 	}
@@ -249,13 +250,13 @@ func (r *rollout) applySet(m *modelSet, t *telemetry.Trace) {
 		}
 	}
 	if t.Report != nil && t.Report.Outcome != nil {
-		s, err := replicaSetSnapshot(testLoops, t)
+		s, err := facts.ReplicaSet(testLoops, t)
 		if err != nil {
 			r.w.t.Fatal(err)
 		}
 		before := m.status
 		core := replicaset.NewSync(s)
-		tellAgain(core, t, r.w.now)
+		facts.TellAgain(core, t, r.w.now)
 		m.status, m.rv = core.Report().Status, t.Report.Outcome.RV
 		if m.status.Available != before.Available {
 			r.moved = r.w.now

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/http/pprof"
-	"net/url"
 	"slices"
 
 	"github.com/go-chi/chi/v5"
@@ -13,6 +12,9 @@ import (
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/plan"
+	"github.com/loopscope/loopscope/web/whatif"
 )
 
 // routes is every address that the console answers, and nothing else is
@@ -21,79 +23,76 @@ import (
 // GET and HEAD comes through.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
-	r.Use(s.recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
-	r.NotFound(s.page(s.notFound))
-	get := func(pattern string, b builder, parameters ...string) {
-		s.pages[pattern] = route{build: b, parameters: parameters}
-		r.Get(pattern, s.page(b))
+	r.Use(s.pages.Recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
+	r.NotFound(s.pages.Serve(s.pages.NotFound))
+	get := func(pattern string, b page.Builder, parameters ...string) {
+		s.pages.Routes[pattern] = page.Route{Build: b, Parameters: parameters}
+		r.Get(pattern, s.pages.Serve(b))
 	}
-	live := func(pattern string, b builder, parameters ...string) {
+	live := func(pattern string, b page.Builder, parameters ...string) {
 		get(pattern, b, parameters...)
-		s.pages[pattern] = route{b, parameters, true}
+		s.pages.Routes[pattern] = page.Route{Build: b, Parameters: parameters, Live: true}
 	}
 	object := []string{"sync", "epoch", "at", "window", "pod", "all"}
-	plan := []string{"sync", "epoch", "at", "ready", "fails"}
-	for _, f := range whatIfFields {
-		plan = append(plan, f.name)
-	}
+	planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, plan.Fields()...)
 
 	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
 	// Of every loop, and of those that nobody declared: a recording may have some.
-	for _, l := range append(slices.Clone(s.loops), decision.Loop{Listed: true}) {
-		of, by := decision.PathOf(l.Name), func(b builder) builder { return b }
+	for _, l := range append(slices.Clone(s.src.Loops), decision.Loop{Listed: true}) {
+		of, by := decision.PathOf(l.Name), func(b page.Builder) page.Builder { return b }
 		if l.Name == "" {
 			of, by = "/{objects}", s.undeclared
 		}
 		one := of + "/{namespace}/{name}"
 		if l.Listed {
-			live(of, by(s.overview), "q", "after")
-			get(of+".json", by(s.overview), "q", "after")
+			live(of, by(s.lists.Overview), "q", "after")
+			get(of+".json", by(s.lists.Overview), "q", "after")
 		}
-		live(one, by(s.object), object...)
+		live(one, by(s.objects.Page), object...)
 		if l.Owner == "" {
-			get(one+"/story", by(s.story), "sync", "epoch", "at", "all")
-			get(one+"/story.json", by(s.story), "sync", "epoch", "at", "all")
+			get(one+"/story", by(s.stories.Story), "sync", "epoch", "at", "all")
+			get(one+"/story.json", by(s.stories.Story), "sync", "epoch", "at", "all")
 		}
-		if canPlan(&l) {
-			get(one+"/what-if", s.whatIf, plan...)
-			get(one+"/what-if.json", s.whatIf, plan...)
+		if whatif.CanPlan(&l) {
+			get(one+"/what-if", s.plans.Page, planned...)
+			get(one+"/what-if.json", s.plans.Page, planned...)
 		}
 		sync := one + "/syncs/{epoch}/{seq}"
-		get(sync, by(s.syncDoc))
-		get(sync+"/chain", by(s.chain))
-		get(sync+"/chain.json", by(s.chain))
+		get(sync, by(s.stories.Sync))
+		get(sync+"/chain", by(s.stories.Chain))
+		get(sync+"/chain.json", by(s.stories.Chain))
 	}
-	live("/queues", s.queues)
-	get("/queues.json", s.queues)
-	live("/decisions", s.decisions)
-	get("/decisions.json", s.decisions)
-	live("/decisions/{loop}", s.decisions)
-	get("/about", s.about)
-	get("/about.json", s.about)
-	get("/reasons", s.reasons)
-	get("/reasons.json", s.reasons)
-	get("/reasons/{loop}", s.reasons) // a code takes the place of a loop
-	get("/rules", s.rules)
-	get("/rules.json", s.rules)
-	live("/shadow", s.shadow)
-	get("/shadow.json", s.shadow)
-	get("/history", s.history, "q", "after")
-	get("/history.json", s.history, "q", "after")
-	r.Get("/live", s.serveLive)
+	live("/queues", s.abouts.Queues)
+	get("/queues.json", s.abouts.Queues)
+	live("/decisions", s.abouts.Decisions)
+	get("/decisions.json", s.abouts.Decisions)
+	live("/decisions/{loop}", s.abouts.Decisions)
+	get("/about", s.abouts.About)
+	get("/about.json", s.abouts.About)
+	get("/reasons", s.abouts.Reasons)
+	get("/reasons.json", s.abouts.Reasons)
+	get("/reasons/{loop}", s.abouts.Reasons) // a code takes the place of a loop
+	get("/rules", s.abouts.Rules)
+	get("/rules.json", s.abouts.Rules)
+	live("/shadow", s.abouts.Shadow)
+	get("/shadow.json", s.abouts.Shadow)
+	get("/history", s.lists.History, "q", "after")
+	get("/history.json", s.lists.History, "q", "after")
+	r.Get("/live", s.live.Serve)
 	r.Get("/export.jsonl", s.export)
 
-	r.Method(http.MethodGet, "/metrics", s.inSlot(promhttp.HandlerFor(s.opts.Gatherer, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, ErrorLog: promLog{s.opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
+	r.Method(http.MethodGet, "/metrics", s.pages.InSlot(promhttp.HandlerFor(s.src.Opts.Gatherer, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, ErrorLog: promLog{s.src.Opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
 	})))
 	r.Get("/healthz", s.healthz)
 	r.Get("/livez", s.healthz)
 	r.Get("/readyz", s.readyz)
 
-	r.Get("/debug/controllers", s.page(s.debugIndex))
-	r.Get("/debug/controllers/{loop}", s.page(s.debugLoop))
-	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.page(s.debugObject))
+	r.Get("/debug/controllers", s.pages.Serve(s.debugIndex))
+	r.Get("/debug/controllers/{loop}", s.pages.Serve(s.debugLoop))
+	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.pages.Serve(s.debugObject))
 
-	if s.opts.Profiling {
+	if s.src.Opts.Profiling {
 		profiles(r)
 	}
 	r.Get(static.Prefix+"{file}", s.staticFile)
@@ -103,40 +102,8 @@ func (s *Server) routes() chi.Router {
 // front leads to the first list.
 func (s *Server) front(w http.ResponseWriter, r *http.Request) {
 	// http.Redirect would lead to the root of the host, where the console may not be.
-	w.Header().Set("Location", string(views.At(views.WithPath(r.Context(), "/"), s.all().Href)))
+	w.Header().Set("Location", string(views.At(views.WithPath(r.Context(), "/"), s.src.All().Href)))
 	w.WriteHeader(http.StatusFound)
-}
-
-// route is what is served at a pattern.
-type route struct {
-	build      builder
-	parameters []string // that the page knows
-	live       bool     // it can be watched
-}
-
-// lists are the parameters that may be given more than once, flags those whose value
-// says nothing.
-var lists, flags = []string{"ready", "fails"}, []string{"all"}
-
-// known are the parameters of an address that make a difference to the page.
-func (x route) known(args url.Values) url.Values {
-	known := url.Values{}
-	for _, name := range x.parameters {
-		values := slices.DeleteFunc(args[name], func(v string) bool { return v == "" })
-		switch {
-		case slices.Contains(flags, name):
-			if args.Has(name) {
-				known.Set(name, "")
-			}
-		case slices.Contains(lists, name):
-			if len(values) > 0 {
-				known[name] = values
-			}
-		case len(values) > 0:
-			known.Set(name, values[0])
-		}
-	}
-	return known
 }
 
 // profiles serves what "go tool pprof" reads, as Kubernetes' components do.
@@ -151,8 +118,19 @@ func profiles(r chi.Router) {
 func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {
 	f, ok := static.Find(chi.URLParam(r, "file"))
 	if !ok {
-		s.page(s.notFound)(w, r)
+		s.pages.Serve(s.pages.NotFound)(w, r)
 		return
 	}
 	f.ServeHTTP(w, r)
+}
+
+// undeclared are the pages of a loop that nobody declared. Those of the others have
+// addresses of their own.
+func (s *Server) undeclared(build page.Builder) page.Builder {
+	return func(q *page.Query) (*page.Page, error) {
+		if s.src.Loops.Has(q.Object.Loop) {
+			return s.pages.NotFound(q)
+		}
+		return build(q)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // writtenRules are those of the document, as the program has them.
@@ -60,11 +61,11 @@ func TestRulesAreThoseOfTheDocument(t *testing.T) {
 // TestEveryTagLeadsToItsRule follows every link to a rule of every kind of page
 // that shows questions.
 func TestEveryTagLeadsToItsRule(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	board := w.journal.Board()
 	set, controller := board.Rows("replicaset")[0].Trace, board.Rows("replicationcontroller")[0].Trace
 	for path, least := range map[string]int{"/decisions/deployment": 48, "/decisions/replicaset": 19, "/decisions/replicationcontroller": 19, "/reasons": 100,
-		"/reasons/floor": 1, "/deployments/shop/web": 10, hrefOf(set.Object): 8, hrefOf(controller.Object): 8, "/about": 1} {
+		"/reasons/floor": 1, "/deployments/shop/web": 10, address.Of(set.Object): 8, address.Of(controller.Object): 8, "/about": 1} {
 		if n := followed(t, base, path, "/rules"); n < least {
 			t.Errorf("%s has %d links to rules, at least %d are due", path, n, least)
 		}

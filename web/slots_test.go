@@ -2,31 +2,41 @@ package web
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"golang.org/x/sync/semaphore"
+	"github.com/go-chi/chi/v5"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/live"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/slots"
 )
 
 // occupied is a console all of whose slots are taken until free.
 func occupied(t *testing.T, s *Server) (free func()) {
 	t.Helper()
-	all := int64(max(1, runtime.GOMAXPROCS(0)-1))
-	if err := s.slots.free.Acquire(t.Context(), all); err != nil {
-		t.Fatal(err)
+	var all []*slots.Slot
+	for range max(1, runtime.GOMAXPROCS(0)-1) {
+		one, err := s.pages.Slots.Request(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
 	}
-	return sync.OnceFunc(func() { s.slots.free.Release(all) })
+	return sync.OnceFunc(func() {
+		for _, one := range all {
+			one.Release()
+		}
+	})
 }
 
 // TestEverythingExpensiveTakesASlot: no page, twin or scrape is made while all slots
@@ -49,7 +59,7 @@ func TestEverythingExpensiveTakesASlot(t *testing.T) {
 			answers <- res
 		}()
 	}
-	eventually(t, "all of them wait", func() bool { return s.slots.waiting.Load() == int64(len(paths)) })
+	eventually(t, "all of them wait", func() bool { n, _ := s.pages.Slots.Queued(); return n == int64(len(paths)) })
 	if res, _ := get(t, h.URL, "/healthz"); res.StatusCode != http.StatusOK {
 		t.Errorf("a probe waits with the pages: %s", res.Status)
 	}
@@ -76,10 +86,10 @@ func TestEverythingExpensiveTakesASlot(t *testing.T) {
 func TestDrawingsAreBounded(t *testing.T) {
 	w := newWorld(t, storyNow)
 	w.pump()
-	s := w.server(nil)
+	s, h := w.serve(nil)
 	var now, most atomic.Int64
-	count := func(next builder) builder {
-		return func(q *query) (*page, error) {
+	count := func(next page.Builder) page.Builder {
+		return func(q *page.Query) (*page.Page, error) {
 			n := now.Add(1)
 			defer now.Add(-1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -88,30 +98,23 @@ func TestDrawingsAreBounded(t *testing.T) {
 			return next(q)
 		}
 	}
-	for pattern, p := range s.pages {
-		p.build = count(p.build)
-		s.pages[pattern] = p
+	for pattern, p := range s.pages.Routes {
+		p.Build = count(p.Build)
+		s.pages.Routes[pattern] = p
 	}
 	bound := int64(max(1, runtime.GOMAXPROCS(0)-1))
 	var drawing sync.WaitGroup
-	for range 32 {
+	for i := range 32 {
 		drawing.Go(func() {
-			q := &query{ctx: t.Context(), url: &url.URL{Path: "/queues"}, path: "/queues", now: storyNow}
-			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "/queues", nil)
-			if _, err := s.respond(r, q, s.pages["/queues"].build); err != nil {
-				t.Error(err)
+			w := httptest.NewRecorder()
+			routed := context.WithValue(t.Context(), chi.RouteCtxKey, chi.NewRouteContext())
+			s.pages.Serve(s.pages.Routes["/queues"].Build)(w, httptest.NewRequestWithContext(routed, http.MethodGet, "/queues", nil))
+			if w.Code != http.StatusOK {
+				t.Error(w.Code)
 			}
 		})
-		drawing.Go(func() {
-			to, err := s.find("/queues")
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			x := &watchedPage{s: s, target: to}
-			if x.draw(t.Context()); x.err != nil || x.drawing == nil {
-				t.Errorf("no drawing: %v", x.err)
-			}
+		drawing.Go(func() { // Each is another page, which is drawn by itself.
+			receive[live.Update](t, look(t, h.URL, fmt.Sprintf("/deployments?q=n%d", i)))
 		})
 	}
 	drawing.Wait()
@@ -120,83 +123,14 @@ func TestDrawingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSyncsComeFirst: while syncs are under way a slot rests as long as it was used, and
-// the reader does not wait for that.
-func TestSyncsComeFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		seq := uint64(1)
-		x := newSlots(func() uint64 { return seq })
-		x.free = semaphore.NewWeighted(1)
-		use := func() (waited time.Duration) {
-			began := time.Now()
-			s, err := x.request(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			waited = time.Since(began)
-			time.Sleep(40 * time.Millisecond)
-			s.release()
-			return waited
-		}
-		use()
-		time.Sleep(2 * syncsFor)
-		use()
-		if waited := use(); waited != 0 {
-			t.Errorf("a page waits %s after another though nothing syncs", waited)
-		}
-		seq++
-		use()
-		if waited := use(); waited != slotRest*40*time.Millisecond {
-			t.Errorf("a page waits %s after another while syncs are under way", waited)
-		}
-	})
-}
-
-// TestWaitingIsBounded: a request is told to come again when its time is over, or when
-// too many wait already; one whose reader leaves takes no place.
-func TestWaitingIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newSlots(func() uint64 { return 0 })
-		x.free = semaphore.NewWeighted(1)
-		held, err := x.watch(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		busy := func(err error) bool {
-			var e *asked
-			return errors.As(err, &e) && e.Status == http.StatusServiceUnavailable && e.Code == "busy" && e.retry > 0
-		}
-		began := time.Now()
-		if _, err := x.request(t.Context()); !busy(err) || time.Since(began) != slotWithin {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		for range maxWaiting {
-			go func() { _, _ = x.request(ctx) }()
-		}
-		synctest.Wait()
-		began = time.Now()
-		if _, err := x.request(t.Context()); !busy(err) || time.Since(began) != 0 {
-			t.Errorf("one too many, after %s: %v", time.Since(began), err)
-		}
-		cancel()
-		synctest.Wait()
-		if n := x.waiting.Load(); n != 0 {
-			t.Errorf("%d that have left still wait", n)
-		}
-		held.release()
-		if s, err := x.request(t.Context()); err != nil {
-			t.Error(err)
-		} else {
-			s.release()
-		}
-	})
-}
-
 // TestBusyAnswer is what the reader sees then.
 func TestBusyAnswer(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
-	s.slots.waiting.Store(maxWaiting)
+	for range slots.MaxWaiting {
+		if _, err := s.pages.Slots.Queue(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, path := range []string{"/deployments", "/deployments.json", "/metrics"} {
 		res, body := get(t, h.URL, path)
 		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "5" || !strings.Contains(body, "more readers than it can serve right now") {
@@ -205,86 +139,38 @@ func TestBusyAnswer(t *testing.T) {
 	}
 }
 
-// TestCrowdsTakeTurns: a watched page and a plan come to their turn beside any number of
-// requests, and a request beside any number of watched pages.
-func TestCrowdsTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newSlots(func() uint64 { return 0 })
-		x.free = semaphore.NewWeighted(1)
-		first, err := x.request(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var order []string
-		var mu sync.Mutex
-		enter := func(name string, take func(context.Context) (*slot, error)) {
-			go func() {
-				s, err := take(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				order = append(order, name)
-				mu.Unlock()
-				time.Sleep(time.Millisecond) // so that the next one is at the door
-				s.release()
-			}()
-			synctest.Wait()
-		}
-		for range 50 {
-			enter("request", x.request)
-		}
-		for range 50 {
-			enter("watched", x.watch)
-		}
-		first.release()
-		time.Sleep(time.Second)
-		mu.Lock()
-		defer mu.Unlock()
-		if len(order) != 100 || order[1] != "watched" || order[2] != "request" {
-			t.Errorf("%d came, in this order: %v", len(order), order[:min(len(order), 6)])
-		}
-	})
-}
-
 // TestTracesOfThePastTakeASlot: a reader who asks for all that is kept has it unpacked
 // and encoded when there is time for that.
 func TestTracesOfThePastTakeASlot(t *testing.T) {
 	w := newWorld(t, storyNow)
 	w.pump()
 	s, h := w.serve(nil)
-	for range 2 * len(s.encoded.raw) {
+	const kept = 512 // more than the stream keeps encoded
+	for range kept {
 		w.journal.Record(plain("shop", "web"))
 	}
 	free := occupied(t, s)
 	defer free()
-	conn := dial(t, h.URL, "?after=0&epoch=7c41", traceProtocol)
+	conn := dial(t, h.URL, "?after=0&epoch=7c41", live.TraceProtocol)
 	if m := receive[traceMessage](t, conn); m.Hello == nil {
 		t.Fatalf("want hello, got %+v", m)
 	}
-	eventually(t, "it waits for a slot", func() bool { return !s.slots.watched.TryAcquire(1) || release(s.slots.watched) })
-	if s.encoded.raw[1].bytes != nil {
-		t.Error("a trace was encoded without a slot")
-	}
+	eventually(t, "it waits for a slot", func() bool { _, n := s.pages.Slots.Queued(); return n == 1 })
 	free()
-	for want := uint64(1); want <= uint64(2*len(s.encoded.raw)); want++ {
+	for want := uint64(1); want <= kept; want++ {
 		if m := receive[traceMessage](t, conn); m.Trace == nil || m.Trace.Seq != want {
 			t.Fatalf("want trace %d, got %+v", want, m)
 		}
 	}
 }
 
-// release gives back what a look has taken.
-func release(x *semaphore.Weighted) bool { x.Release(1); return false }
-
 // TestSlowReadersHoldNoSlot: an answer that nobody takes is no drawing.
 func TestSlowReadersHoldNoSlot(t *testing.T) {
 	s, h := newWorld(t, storyNow).serve(nil)
 	big := strings.Repeat("x", 8<<20)
-	s.handler.Get("/big", s.page(func(q *query) (*page, error) {
-		q.twin = true
-		return &page{status: http.StatusOK, frame: s.frame(q, "big"), data: struct{ Text string }{big}}, nil
+	s.handler.Get("/big", s.pages.Serve(func(q *page.Query) (*page.Page, error) {
+		q.Twin = true
+		return &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "big"), Data: struct{ Text string }{big}}, nil
 	}))
 	res := raw(t, h.URL, "GET", "/big") // and reads nothing of its body
 	defer func() { _, _ = io.Copy(io.Discard, res.Body) }()
@@ -295,27 +181,28 @@ func TestSlowReadersHoldNoSlot(t *testing.T) {
 
 // TestWarningsHoldNoSlot: others draw while the API server is asked for events.
 func TestWarningsHoldNoSlot(t *testing.T) {
-	w := newWorld(t, storyNow)
 	asked := 0
+	w := newWorld(t, storyNow)
+	x := plain("shop", "web")
+	x.Diagnosis.Findings = []decision.Finding{{Code: "image-pull", Count: 1, Pods: []string{"web-1"}}}
+	w.journal.Record(x)
 	var s *Server
-	s = w.server(func(o *Options) {
-		o.Warnings = func(context.Context, string, []string) ([]telemetry.Warning, error) {
-			if asked++; !s.slots.free.TryAcquire(1) {
-				t.Error("a slot is held while the API server is asked")
-				return nil, nil
+	s, h := w.serve(func(o *Options) {
+		o.Warnings = func(ctx context.Context, _ string, _ []string) ([]telemetry.Warning, error) {
+			place, err := s.pages.Slots.Request(ctx)
+			if asked++; err != nil {
+				t.Errorf("a slot is held while the API server is asked: %v", err)
 			}
-			s.slots.free.Release(1)
+			place.Release()
 			return nil, nil
 		}
 	})
-	s.slots.free = semaphore.NewWeighted(1)
-	q := &query{ctx: t.Context(), now: storyNow}
-	var err error
-	if q.slot, err = s.slots.request(q.ctx); err != nil {
-		t.Fatal(err)
+	for range max(1, runtime.GOMAXPROCS(0)-1) - 1 {
+		if _, err := s.pages.Slots.Request(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s.readWarnings(q, plain("shop", "web"), []string{"web-1"})
-	if asked != 1 || !q.slot.held || s.slots.free.TryAcquire(1) {
-		t.Errorf("asked %d times; the slot is held afterwards: %v", asked, q.slot.held)
+	if res, _ := get(t, h.URL, "/deployments/shop/web"); res.StatusCode != http.StatusOK || asked != 1 {
+		t.Errorf("%s, and it was asked %d times", res.Status, asked)
 	}
 }

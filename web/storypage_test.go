@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/web/address"
 )
 
 // TestStoryPage reads the story of the stuck rollout as a page and as its twin.
 func TestStoryPage(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	_, body := get(t, base, "/deployments/shop/web/story")
 	d := parse(t, body)
 	if got := d.one("h1"); !strings.HasPrefix(got, "shop/web is waiting: ") || !strings.Contains(d.one(".then"), "is not settled yet") {
@@ -40,9 +41,9 @@ func TestStoryPage(t *testing.T) {
 
 // TestChainPage goes from the newest sync of the stuck rollout back to who changed the image.
 func TestChainPage(t *testing.T) {
-	w, base := story(t)
+	w, base := told(t)
 	x, _ := w.journal.Board().Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
-	_, body := get(t, base, syncHref(x)+"/chain")
+	_, body := get(t, base, address.Sync(x)+"/chain")
 	text := parse(t, body).one("main")
 	for _, want := range []string{"What led to it", "Effects", "by kubectl"} {
 		if !strings.Contains(text, want) {
@@ -52,7 +53,7 @@ func TestChainPage(t *testing.T) {
 	var twin struct {
 		Page struct{ Chain telemetry.Chain }
 	}
-	_, raw := get(t, base, syncHref(x)+"/chain.json")
+	_, raw := get(t, base, address.Sync(x)+"/chain.json")
 	if err := json.Unmarshal([]byte(raw), &twin); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // claim is the snapshot of a loop that the program does not have: it scales an object up
@@ -80,8 +83,8 @@ func claims(t testing.TB, loops decision.Loops) *world {
 		}
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "claim", Namespace: "shop", Name: s.Name}, Snapshot: telemetry.SnapshotText(text), UID: s.Name,
 			Queued: s.Now, Started: s.Now, Ended: s.Now.Add(time.Millisecond),
-			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: s.Now, Object: "Claim " + s.Name, OldRV: "6", NewRV: digits(7 + i), Manager: "kubectl",
-				Fields: []decision.Change{{Field: "spec.size", From: "3", To: digits(s.Size)}}}}}
+			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: s.Now, Object: "Claim " + s.Name, OldRV: "6", NewRV: words.Digits(7 + i), Manager: "kubectl",
+				Fields: []decision.Change{{Field: "spec.size", From: "3", To: words.Digits(s.Size)}}}}}
 		w.journal.Record(w.run(x, s.Begin(), script{}))
 	}
 	w.pump()
@@ -90,8 +93,8 @@ func claims(t testing.TB, loops decision.Loops) *world {
 
 // claimPages are every page of an object of that loop.
 func claimPages(w *world) []string {
-	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, historyRows)[1]
-	return []string{"/claims", hrefOf(disk.Object), hrefOf(disk.Object) + "/story", syncHref(disk), syncHref(disk) + "/chain"}
+	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, source.HistoryRows)[1]
+	return []string{"/claims", address.Of(disk.Object), address.Of(disk.Object) + "/story", address.Sync(disk), address.Sync(disk) + "/chain"}
 }
 
 // TestForeignLoop: a loop that is declared gets everything that all loops have, without a
@@ -117,7 +120,7 @@ func TestForeignLoop(t *testing.T) {
 				if _, twin := get(t, h.URL, path, "Accept", "application/json"); !strings.Contains(twin, "disk") {
 					t.Errorf("the twin of %s is %s", path, twin)
 				}
-				if to, err := s.find(path); strings.Count(path, "/") <= 3 && (err != nil || to == nil) {
+				if to, err := (site{s}).Find(path); strings.Count(path, "/") <= 3 && (err != nil || to == nil) {
 					t.Errorf("%s is not live: %v", path, err)
 				}
 			}
@@ -139,7 +142,7 @@ func TestForeignLoop(t *testing.T) {
 				if res, _ := get(t, h.URL, path); res.StatusCode != http.StatusNotFound {
 					t.Errorf("%s: %s", path, res.Status)
 				}
-				if _, err := s.find(path); err == nil {
+				if _, err := (site{s}).Find(path); err == nil {
 					t.Errorf("%s can be watched", path)
 				}
 			}

@@ -18,7 +18,7 @@ const (
 
 // TestWeight measures what goes over the wire.
 func TestWeight(t *testing.T) {
-	_, base := story(t)
+	_, base := told(t)
 	size := func(path string) int {
 		req, err := http.NewRequest(http.MethodGet, base+path, nil)
 		if err != nil {

@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // planWorld is shop/web, settled at ten pods, and shop/stuck, whose last three
@@ -49,8 +48,8 @@ func whatIfTwin(t testing.TB, base, name, query string) (int, planTwin) {
 	t.Helper()
 	res, body := getWithin(t, time.Minute, base, "/deployments/shop/"+name+"/what-if.json?"+query) // Not cut by the clock, a large plan takes long.
 	var twin struct {
-		Page  planTwin     `json:"page"`
-		Error *wireProblem `json:"error"`
+		Page  planTwin `json:"page"`
+		Error *struct{ Message string }
 	}
 	if err := json.Unmarshal([]byte(body), &twin); err != nil {
 		t.Fatalf("%s: %v\n%.400s", query, err, body)
@@ -181,50 +180,15 @@ func TestWhatIfWrong(t *testing.T) {
 func TestWhatIfBase(t *testing.T) {
 	w := planWorld(t)
 	_, h := w.serve(nil)
-	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"}, historyRows)
+	kept := w.journal.Of(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "stuck"}, source.HistoryRows)
 	first := kept[len(kept)/2]
-	_, v := whatIfTwin(t, h.URL, "stuck", "sync="+digits(first.Seq)+"&epoch="+first.Epoch)
+	_, v := whatIfTwin(t, h.URL, "stuck", "sync="+words.Digits(first.Seq)+"&epoch="+first.Epoch)
 	if v.Base.Seq != first.Seq || !v.Base.At.Equal(first.Started) {
 		t.Errorf("base %+v, want sync %d", v.Base, first.Seq)
 	}
 	for _, path := range []string{"?sync=0", "?sync=x", "?sync=99999", "?sync=1&epoch=gone"} {
 		if res, _ := get(t, h.URL, "/deployments/shop/stuck/what-if"+path); res.StatusCode < 400 || res.StatusCode >= 500 {
 			t.Errorf("%s: %s", path, res.Status)
-		}
-	}
-}
-
-// TestWhatIfCommands hands what is printed to a real shell and reads the patch
-// back as JSON, however the object is called.
-func TestWhatIfCommands(t *testing.T) {
-	for _, name := range []string{"web", "it's; rm -rf $HOME", "`id`\"\\"} {
-		s := &deployment.Snapshot{Version: 1, Now: storyNow, Found: true, Namespace: "shop " + name, Name: name, Want: 10, Strategy: "RollingUpdate", Images: []string{"a:1", "b:1"},
-			MaxSurge: &deployment.IntOrPercent{Int: 1}, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: ptr(int64(600))}
-		p := propose(s, url.Values{"replicas": {"12"}, "maxSurge": {"3"}, "maxUnavailable": {"50%"}, "progressDeadlineSeconds": {"none"}, "paused": {"true"}, "image": {"a:1, b:2"}, "minReadySeconds": {"5"}})
-		if !p.ok() {
-			t.Fatalf("%+v", p.fields)
-		}
-		list := commands(p)
-		var patches []any
-		for _, c := range list {
-			out, err := exec.Command("sh", "-c", `kubectl() { printf '%s\n' "$2" "$4" "$7"; }; `+c).Output()
-			if err != nil {
-				t.Fatalf("%s: %v", c, err)
-			}
-			lines := strings.Split(string(out), "\n")
-			var patch any
-			if err := json.Unmarshal([]byte(lines[2]), &patch); err != nil || lines[0] != "deployment/"+name || lines[1] != "shop "+name {
-				t.Fatalf("%s: %q, %v", c, lines, err)
-			}
-			patches = append(patches, patch)
-		}
-		want := []any{
-			map[string]any{"spec": map[string]any{"replicas": 12., "paused": true, "minReadySeconds": 5., "progressDeadlineSeconds": 2147483647.,
-				"strategy": map[string]any{"rollingUpdate": map[string]any{"maxSurge": 3., "maxUnavailable": "50%"}}}},
-			[]any{map[string]any{"op": "replace", "path": "/spec/template/spec/containers/1/image", "value": "b:2"}},
-		}
-		if diff := cmp.Diff(want, patches); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -246,7 +210,7 @@ func TestWhatIfLarge(t *testing.T) {
 	w.many("vast", 10_000)
 	w.many("large", sim.MaxPods-100)
 	s, h := w.serve(nil)
-	s.within = time.Minute // A busy machine with the race detector cuts a plan by the clock otherwise.
+	s.plans.Within = time.Minute // A busy machine with the race detector cuts a plan by the clock otherwise.
 	res, body := get(t, h.URL, "/deployments/shop/vast/what-if")
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "a plan is made for 5,000 at most") {
 		t.Errorf("10,000 pods: %s\n%.300s", res.Status, body)
@@ -271,27 +235,6 @@ func TestWhatIfLarge(t *testing.T) {
 	began = time.Now()
 	_, v = whatIfTwin(t, h.URL, "web", "replicas=1500")
 	t.Logf("1,500 pods in groups: %s, %d rows, cut: %v", time.Since(began), len(v.Plans[1].If.Rows), v.Plans[1].If.Cut != "")
-}
-
-// TestWhatIfBusy: whoever comes while others plan waits, and is then told so.
-func TestWhatIfBusy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, q := &Server{simulations: semaphore.NewWeighted(1), slots: newSlots(func() uint64 { return 0 })}, &query{ctx: t.Context()}
-		x := &subject{object: telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"}}
-		leave, err := s.simulate(q, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if _, err := s.simulate(q, x); err == nil || !strings.Contains(err.Error(), "busy") || time.Since(began) != simulationWait {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
-		go func() { time.Sleep(simulationWait / 2); leave() }()
-		if leave, err = s.simulate(q, x); err != nil {
-			t.Errorf("in its turn: %v", err)
-		}
-		leave()
-	})
 }
 
 // TestWhatIfIsAForm: it needs no script and has nothing that writes.
@@ -345,43 +288,4 @@ func TestBrowserWhatIf(t *testing.T) {
 		portray(t, ctx, h.URL+path, "whatif-"+name)
 	}
 	c.none(t)
-}
-
-// FuzzWhatIf: no address breaks the page, is planned in spite of a message, or
-// prints a command that a shell reads otherwise than as words.
-func FuzzWhatIf(f *testing.F) {
-	for _, q := range []string{"", "replicas=3&maxSurge=1", "maxUnavailable=50%25&image=a:2", "ready=*&fails=x", "paused=true", "minReadySeconds=2147483647&progressDeadlineSeconds=none",
-		"image='%0a$(id)", "replicas=%00", "maxSurge=999999999999%25", "replicas=4990&maxSurge=10", "sync=1", "ready=" + strings.Repeat("a", 900)} {
-		f.Add(q)
-	}
-	s := &deployment.Snapshot{Version: 1, Now: storyNow, Found: true, Namespace: "shop", Name: "web", UID: "d", RV: "1", Generation: 1, Want: 4, Strategy: "RollingUpdate",
-		MaxSurge: &deployment.IntOrPercent{Percent: "25%"}, MaxUnavailable: &deployment.IntOrPercent{Percent: "25%"}, Deadline: ptr(int64(600)), Images: []string{"a:1"}, NextName: "web-1", NextHash: "1",
-		ReplicaSets: []deployment.ReplicaSet{{Name: "web-0", UID: "0", RV: "1", Created: storyNow.Add(-time.Hour), Mine: true, Matches: true, SameTemplate: true, Replicas: 4, StatusReplicas: 4, Ready: 2, Available: 2, NonTerminal: 4, Unavailable: 2,
-			Images: []string{"a:1"}, Blocking: []deployment.Pod{{Name: "web-0-a", Created: storyNow, Reason: "ContainerCreating"}, {Name: "web-0-b", Created: storyNow, Node: "n", Reason: "CrashLoopBackOff"}}}}}
-	f.Fuzz(func(t *testing.T, text string) {
-		asker := &query{ctx: t.Context()}
-		args, err := url.ParseQuery(text)
-		if err != nil || len(text) > maxQuery {
-			return
-		}
-		p := propose(s, args)
-		if n := numbers(deployment.Numbers(&p.to)).or("ceiling"); p.ok() && n > sim.MaxPods {
-			t.Fatalf("%q plans %d pods", text, n)
-		}
-		if !p.ok() || p.to.Want > 20 {
-			return
-		}
-		plans, err := p.plans(asker, simulationTimeout, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := json.Marshal(plans.views(p)); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range commands(p) {
-			if at := strings.Index(c, "'"); at >= 0 && strings.Count(c, "'") != 2 {
-				t.Fatalf("%q prints %s", text, c)
-			}
-		}
-	})
 }

@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
 )
 
 // TestSpansAgree keeps ages on a page equal to those in the sentences of the
@@ -27,10 +29,10 @@ func TestWordingIsTheSentence(t *testing.T) {
 	for seq := uint64(1); seq <= w.journal.Last(); seq++ {
 		trace, _ := w.journal.Get(seq)
 		s := trace.Sentence
-		if got, want := wording(s.Lead, false).At(storyNow), s.Lead.At(storyNow); got != want {
+		if got, want := words.Text(s.Lead, false).At(storyNow), s.Lead.At(storyNow); got != want {
 			t.Errorf("%s: the page says %q, the sentence %q", trace.Key(), got, want)
 		}
-		if got, want := wording(s.Then, true).At(storyNow), s.Then.At(storyNow); got != want {
+		if got, want := words.Text(s.Then, true).At(storyNow), s.Then.At(storyNow); got != want {
 			t.Errorf("%s: the page says %q, the sentence %q", trace.Key(), got, want)
 		}
 	}
@@ -50,11 +52,11 @@ func TestSentencesTurn(t *testing.T) {
 			continue
 		}
 		turning++
-		if got := s.said(trace, at.Add(-time.Millisecond)); got.Code != trace.Sentence.Code {
+		if got := s.src.Said(trace, at.Add(-time.Millisecond)); got.Code != trace.Sentence.Code {
 			t.Errorf("%s turned too early, into %s", trace.Key(), got.Code)
 		}
-		got := s.said(trace, at)
-		if outdated(got, at) {
+		got := s.src.Said(trace, at)
+		if facts.Outdated(got, at) {
 			t.Errorf("%s: the new sentence has turned already", trace.Key())
 		}
 		if got.At(at) != trace.Sentence.At(at) {

@@ -1,0 +1,122 @@
+package about
+
+import (
+	"cmp"
+	"net/http"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/page"
+)
+
+// About is the page of this program: what it does to the cluster, what its
+// numbers cover and what went by uncounted.
+func (s *Pages) About(q *page.Query) (*page.Page, error) {
+	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers()}
+	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), aboutMore()}
+	v.Sections = slices.DeleteFunc(v.Sections, func(x views.AboutSection) bool { return len(x.Lines) == 0 })
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "About"), Body: views.AboutBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "about", q.TwinHref(), page.AboutKeys
+	p.Frame.Crumbs = []views.Link{{Text: "About"}}
+	return p, nil
+}
+
+// covers says in a sentence what the numbers of all pages cover.
+func (s *Pages) covers() views.Text {
+	w := s.Window()
+	text := views.Say("All numbers cover " + prose.Count(w.Syncs, "sync") + " since ").Clock(w.Since).Plain(" UTC")
+	if st := s.Opts.Archive.State(); !st.Oldest.IsZero() && st.Oldest.Before(w.Since) {
+		text = text.Plain("; the history goes back to ").Plain(st.Oldest.UTC().Format(time.DateTime))
+	}
+	return text.Plain(".")
+}
+
+func (s *Pages) aboutProgram() views.AboutSection {
+	mode := s.Mode()
+	leader := views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
+	if s.Opts.Leader != "" {
+		leader = views.Text{}.Strong(s.Opts.Leader)
+	}
+	lines := []views.Line{{Label: "mode", Text: mode}, {Label: "leader", Text: leader}}
+	if s.Opts.Recording == nil {
+		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.Opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.Opts.Started).Plain(" ago")})
+	}
+	return views.AboutSection{Title: "This program", Lines: append(lines,
+		views.Line{Label: "version", Text: views.Text{}.Code(s.Opts.Version).Plain(", built with " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH)},
+		views.Line{Label: "rules", Text: views.Say("those of Kubernetes v1.36; they are the same whatever the cluster runs")},
+		views.Line{Label: "run", Text: views.Text{}.Code(s.Journal.Epoch()).Plain(", the epoch in every permalink")})}
+}
+
+// aboutWindow is what the journal covers, and what went by.
+func (s *Pages) aboutWindow() views.AboutSection {
+	total, since, folded := s.Journal.Window()
+	return views.AboutSection{Title: "What is covered", Lines: []views.Line{
+		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
+		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
+		{Label: "uncounted", Text: views.Say(prose.Count(s.Opts.Tally.Missed(), "sync") + " not counted on the page of decisions")},
+		{Label: "objects", Text: views.Say(prose.Thousands(s.Journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
+		{Label: "readers", Text: views.Say(prose.Thousands(s.readers()) + " of at most " + prose.Count(s.Opts.MaxReaders, "live page") + " open")}}}
+}
+
+func (s *Pages) aboutHistory() views.AboutSection {
+	st := s.Opts.Archive.State()
+	x := views.AboutSection{Title: "History", Note: "syncs that outlive this process"}
+	if st.Path == "" {
+		x.Lines = []views.Line{{Label: "file", Text: views.Say("none: syncs are kept in memory and are lost when this process ends. Start it with ").Code("--history FILE").Plain(" to keep them.")}}
+		return x
+	}
+	x.Lines = []views.Line{{Label: "file", Text: views.Text{}.Code(st.Path)},
+		{Label: "holds", Text: views.Say(prose.Count(st.Kept, "sync") + " in " + megabytes(st.Bytes))}}
+	if st.MaxBytes > 0 {
+		x.Lines = append(x.Lines, views.Line{Label: "limits", Text: views.Say(megabytes(st.MaxBytes) + " and " + prose.Span(st.MaxAge) + ", whichever comes first")})
+	}
+	if !st.Oldest.IsZero() {
+		x.Lines = append(x.Lines, views.Line{Label: "covers", Text: views.Say(st.Oldest.UTC().Format(time.DateTime) + " to " + st.Newest.UTC().Format(time.DateTime))})
+	}
+	x.Lines = append(x.Lines, views.Line{Label: "this run", Text: views.Say(prose.Thousands(st.Written) + " written, " + prose.Thousands(st.Dropped) + " lost, " + prose.Thousands(st.Expired) + " expired")})
+	if st.Dropped > 0 {
+		x.Tone = views.Waiting
+	}
+	if st.Error != "" {
+		x.Tone = views.Failed
+		x.Lines = append(x.Lines, views.Line{Label: "failing", Text: views.Say("for ").Since(st.ErrorSince).Plain(": ").Code(prose.Clip(st.Error, 300))})
+	}
+	return x
+}
+
+func megabytes(n int64) string {
+	if n < 1<<20 {
+		return prose.Thousands(n/1024) + " KiB"
+	}
+	return prose.Thousands(n>>20) + " MiB"
+}
+
+func (s *Pages) aboutLimits() views.AboutSection {
+	return views.AboutSection{Title: "Limits", Note: "so that no reader can hold up a loop", Lines: s.limits}
+}
+
+// aboutLoops are the loops of this process.
+func (s *Pages) aboutLoops() views.AboutSection {
+	x := views.AboutSection{Title: "Loops"}
+	for _, l := range s.Opts.Loops() {
+		state := views.Say("does not run")
+		if l.Running {
+			state = views.Say(prose.Count(l.Queue.Workers, "worker") + ", mode " + cmp.Or(l.Mode, "act"))
+		}
+		x.Lines = append(x.Lines, views.Line{Label: l.Name, Text: state})
+	}
+	return x
+}
+
+func aboutMore() views.AboutSection {
+	return views.AboutSection{Title: "More", Lines: []views.Line{
+		{Label: "codes", Text: views.Text{}.Link("every reason code", "/reasons").Plain(" with what it means and what to do")},
+		{Label: "decisions", Text: views.Text{}.Link("every question", "/decisions").Plain(" of the loops, with counts")},
+		{Label: "rules", Text: views.Text{}.Link("every rule", "/rules").Plain(" that the loops follow, by its tag")},
+		{Label: "shadow", Text: views.Text{}.Link("beside another controller", "/shadow")},
+		{Label: "metrics", Text: views.Text{}.Link("/metrics", "/metrics").Plain(" for Prometheus, ").Link("/healthz", "/healthz").Plain(", ").Link("/readyz", "/readyz")},
+		{Label: "debug", Text: views.Text{}.Link("/debug/controllers", "/debug/controllers")}}}
+}

@@ -1,0 +1,33 @@
+package list
+
+import (
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/filter"
+)
+
+// empty says why the list is empty, and what would fill it.
+func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
+	if len(all) == 0 {
+		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
+			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
+			Try:   l.FirstSteps}
+	}
+	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + filter.Join(terms) + "."}
+	for i, t := range terms {
+		n := 0
+		rest := filter.Without(terms, i)
+		for _, e := range all {
+			if e.matches(rest) {
+				n++
+			}
+		}
+		if n > 0 {
+			p.Links = append(p.Links, views.Link{Text: "drop " + filter.Chip(t) + ", " + prose.Thousands(n) + " left", Href: filter.Href(l.Name, rest)})
+		}
+	}
+	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.Kind) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
+	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
+	return p
+}

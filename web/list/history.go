@@ -1,0 +1,186 @@
+package list
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+const (
+	// historyPage is how many syncs one page of a search lists, searchWithin how
+	// long one search may take.
+	historyPage, searchWithin = 50, 10 * time.Second
+
+	historyTerms = "Terms: a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER, cause:, error:TEXT, since: and until:."
+	historyHint  = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
+)
+
+// searching turns one term of a search into a part of the query, and reports
+// whether it is known.
+type searching func(q *telemetry.Query, value string, now time.Time) bool
+
+var searches = map[string]searching{
+	"":     func(q *telemetry.Query, v string, _ time.Time) bool { q.NamePart = v; return true },
+	"ns":   func(q *telemetry.Query, v string, _ time.Time) bool { q.Namespace = v; return true },
+	"name": func(q *telemetry.Query, v string, _ time.Time) bool { q.Name = v; return true },
+	"loop": func(q *telemetry.Query, v string, _ time.Time) bool { q.Loop = v; return true },
+	"class": func(q *telemetry.Query, v string, _ time.Time) bool {
+		q.Class = telemetry.Class(v)
+		return slices.Contains(telemetry.Classes, q.Class)
+	},
+	"code":  func(q *telemetry.Query, v string, _ time.Time) bool { q.Code = v; return true },
+	"leaf":  func(q *telemetry.Query, v string, _ time.Time) bool { q.Leaf = v; return true },
+	"cause": func(q *telemetry.Query, v string, _ time.Time) bool { q.Cause = telemetry.CauseKind(v); return true },
+	"error": func(q *telemetry.Query, v string, _ time.Time) bool { q.Text = v; return true },
+	"is": func(q *telemetry.Query, v string, _ time.Time) bool {
+		q.Results = append(q.Results, telemetry.Result(v))
+		return slices.Contains(telemetry.Results, telemetry.Result(v))
+	},
+	"asked": func(q *telemetry.Query, v string, _ time.Time) bool {
+		q.Question, q.Answer, _ = strings.Cut(v, "=")
+		return q.Question != ""
+	},
+	"since": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Since, v, now) },
+	"until": func(q *telemetry.Query, v string, now time.Time) bool { return moment(&q.Until, v, now) },
+}
+
+func moment(at *time.Time, text string, now time.Time) bool {
+	t, err := telemetry.ParseMoment(text, now)
+	*at = t
+	return err == nil
+}
+
+// parseSearch reads a search. What it does not know it keeps and marks; it
+// searches for nothing then. known says which loops there are.
+func parseSearch(text string, now time.Time, known func(loop string) bool) (telemetry.Query, []filter.Term) {
+	q := telemetry.Query{Limit: historyPage}
+	var terms []filter.Term
+	for _, word := range strings.Fields(text) {
+		t := filter.Term{Text: word, Value: word}
+		if key, value, keyed := strings.Cut(word, ":"); keyed {
+			t.Key, t.Value = strings.ToLower(key), value
+		}
+		tried := q
+		set, is := searches[t.Key]
+		is = is && (t.Key != "loop" || known(t.Value))
+		if t.Unknown = len(terms) >= filter.MaxTerms || !is || t.Value == "" || !set(&tried, t.Value, now); !t.Unknown {
+			q = tried
+		}
+		terms = append(terms, t)
+		if len(terms) > filter.MaxTerms {
+			break
+		}
+	}
+	return q, terms
+}
+
+// History is the search through the syncs that are kept.
+func (s *Pages) History(q *page.Query) (*page.Page, error) {
+	v := views.History{}
+	v.Headline, v.Then = archiveHead(s.Opts.Archive.State())
+	if s.Opts.Recording != nil {
+		v.Then = views.Say("This is everything that the recording has of that run.")
+	}
+	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.Known)
+	search.After = q.Args.Get("after")
+	v.Filter = searchView(terms)
+	ctx, cancel := context.WithTimeout(q.Ctx, searchWithin)
+	defer cancel()
+	found, err := s.Opts.Archive.Search(ctx, search)
+	switch {
+	case errors.Is(err, telemetry.ErrBadQuery):
+		return nil, answer.NewProblem(http.StatusBadRequest, "bad-search", "Invalid search.", views.Text{}.Code(prose.Clip(err.Error(), 300))).Link("All of the history", "/history")
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, answer.NewProblem(http.StatusGatewayTimeout, "slow-search", "That search takes too long.", views.Say("Narrow it with ns:, name:, since: and until:.")).Link("All of the history", "/history")
+	case err != nil:
+		return nil, fmt.Errorf("search the history: %w", err)
+	}
+	// They come in the order in which they ended, and are shown by when they started.
+	slices.SortStableFunc(found.Hits, func(a, b telemetry.Hit) int { return b.Started.Compare(a.Started) })
+	for _, h := range found.Hits {
+		v.Syncs = append(v.Syncs, s.foundView(h))
+	}
+	if found.Next != "" {
+		v.Next = searchHref(terms) + "&after=" + url.QueryEscape(found.Next)
+	}
+	switch {
+	case len(v.Syncs) > 0:
+	case v.Next != "":
+		v.Empty = &views.Problem{Code: "none-yet", Heading: "None of the newest syncs matches " + filter.Join(terms) + ". Older syncs have not been searched yet.",
+			Links: []views.Link{{Text: "look further back", Href: v.Next}, {Text: "all of the history", Href: "/history"}}}
+	default:
+		v.Empty = &views.Problem{Code: "no-match", Heading: "Nothing that is kept matches " + filter.Join(terms) + ".", Links: []views.Link{{Text: "all of the history", Href: "/history"}}}
+	}
+	return s.historyPage(q, v), nil
+}
+
+func (s *Pages) historyPage(q *page.Query, v views.History) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "History"), Body: views.HistoryBody(v), Data: v}
+	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "history", q.TwinHref(), page.HistoryKeys
+	p.Frame.Crumbs = []views.Link{{Text: "History"}}
+	return p
+}
+
+// archiveHead says what is kept, and what is wrong if anything is.
+func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
+	head = views.Say(prose.Count(st.Kept, "sync") + " are kept")
+	if st.Kept == 1 {
+		head = views.Say("1 sync is kept")
+	}
+	if !st.Oldest.IsZero() {
+		head = head.Plain(" since " + st.Oldest.UTC().Format("2006-01-02 15:04"))
+	}
+	head = head.Plain(fmt.Sprintf(", in %.1f MB.", float64(st.Bytes)/(1<<20)))
+	if st.Path == "" {
+		then = views.Say("They are in memory and are lost when the process ends; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk. ")
+	}
+	if st.Dropped > 0 {
+		then = then.Plain(prose.Count(st.Dropped, "sync") + " could not be kept since this process began. ")
+	}
+	if st.Error != "" {
+		then = then.Plain("Nothing has been kept since ").Clock(st.ErrorSince).Plain(" UTC: ").Code(prose.Clip(st.Error, 300))
+	}
+	return head, then
+}
+
+func (s *Pages) foundView(h telemetry.Hit) views.Found {
+	owner, own := words.Split(h.Name)
+	return views.Found{At: h.Started, Kind: s.KindOf(h.Loop), Owner: h.Namespace + "/" + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
+		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
+}
+
+func searchHref(terms []filter.Term) string {
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = t.Text
+	}
+	return "/history?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
+}
+
+func searchView(terms []filter.Term) views.Filter {
+	f := views.Filter{Action: "/history", Label: "the history", Hint: historyHint}
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = t.Text
+		f.Chips = append(f.Chips, views.Chip{Text: t.Text, Without: searchHref(filter.Without(terms, i)), Unknown: t.Unknown})
+		if t.Unknown {
+			f.Known = historyTerms
+		}
+	}
+	f.Query = strings.Join(words, " ")
+	return f
+}

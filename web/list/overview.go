@@ -1,0 +1,248 @@
+package list
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/filter"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// attentionFirst sorts by outcome, then those that have been so for longest,
+// then by name. Settled rows are sorted by name alone: there nothing is urgent.
+func attentionFirst(a, b *entry) int {
+	if c := cmp.Compare(a.place, b.place); c != 0 {
+		return c
+	}
+	if words.Outcomes[a.place].Tone != decision.ToneOK {
+		if c := a.SinceTone.Compare(b.SinceTone); c != 0 {
+			return c
+		}
+	}
+	if c := strings.Compare(a.Trace.Namespace, b.Trace.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Trace.Name, b.Trace.Name)
+}
+
+// reasonsOf are the words that Kubernetes and the loop have for the situation.
+func reasonsOf(t *telemetry.Trace, said decision.Sentence) []string {
+	reasons := []string{said.Code}
+	if t.Failure != nil {
+		reasons = append(reasons, t.Failure.Reason)
+	}
+	for _, h := range facts.Held(t) {
+		reasons = append(reasons, h.Code)
+		for _, b := range h.Blockers {
+			reasons = append(reasons, b.Reason)
+		}
+	}
+	for _, p := range append(slices.Clone(said.Lead), said.Then...) {
+		if p.Kind == decision.Quote {
+			reasons = append(reasons, p.Text)
+		}
+	}
+	return reasons
+}
+
+// Overview is the page of all objects of a loop, attention first.
+func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
+	l := s.Loops.Of(q.Object.Loop)
+	if !s.Known(l.Name) {
+		return s.NotFound(q)
+	}
+	known := s.rows(l.Name)
+	all := known.entries
+	terms := filter.Parse(q.Args.Get("q"))
+	matching := matchingOf(all, terms)
+	shown, next, from, err := cut(l.Name, matching, q.Args.Get("after"))
+	if err != nil {
+		return nil, err
+	}
+	v := views.Overview{Kind: l.Kind, Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
+	if o := s.Outage(); o.On {
+		v.AsOf = o.OfThen("As of", o.Began)
+	}
+	rows := s.rowsOf(shown, known.keys)
+	if !q.Live {
+		v.Groups = groupsOf(shown, matching, rows)
+	}
+	if len(matching) > 0 && (next != "" || from > 0) {
+		v.Shown = fmt.Sprintf("%s to %s of %s.", prose.Thousands(from+1), prose.Thousands(from+len(shown)), prose.Thousands(len(matching)))
+	}
+	if next != "" {
+		v.Next = nextHref(l.Name, q, next)
+	}
+	if len(matching) == 0 {
+		v.Empty = s.empty(l, all, terms)
+	}
+	return s.overviewPage(q, l, v, shown, rows), nil
+}
+
+func (s *Pages) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page.Page {
+	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, v.Headline), Body: views.OverviewBody(v), Data: v}
+	p.Frame.Tab = decision.PathOf(l.Name)
+	p.Frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
+	p.Frame.Twin, p.Frame.Keys = q.TwinHref(), page.OverviewKeys
+	p.Rows, p.Order = make([]*page.Row, len(rows)), make([]string, len(rows))
+	for i, r := range rows {
+		p.Rows[i], p.Order[i] = &r.drawn, r.drawn.ID
+	}
+	p.GoLive(q, page.Part{ID: "f-head", View: views.OverviewHead(v)})
+	p.ChangesAt = nextChange(q.Now, shown)
+	p.Touches = func(t *telemetry.Trace) bool { return t.Loop == l.Name }
+	p.Lost = func(id string) (*page.Row, bool) { return s.removedRow(l.Name, id) }
+	return p
+}
+
+// removedRow is a row that is on a reader's page and no longer on the one that is drawn.
+func (s *Pages) removedRow(loop, id string) (*page.Row, bool) {
+	e, ok := s.entryByID(loop, id)
+	if !ok {
+		return nil, false
+	}
+	return &s.rowOf(e, s.rows(loop).keys.Of(e.key)).drawn, true
+}
+
+// nextChange is when the clock alone changes the next sentence of the list.
+func nextChange(now time.Time, shown []*entry) time.Time {
+	var soonest time.Time
+	for _, e := range shown {
+		soonest = page.Sooner(now, soonest, e.said.ChangesAt)
+	}
+	return soonest
+}
+
+// cut is the page of rows after a key.
+func cut(loop string, list []*entry, after string) (shown []*entry, next string, from int, err error) {
+	if after != "" {
+		from = 1 + slices.IndexFunc(list, func(e *entry) bool { return e.key == after })
+		if from == 0 {
+			return nil, "", 0, answer.NewProblem(http.StatusNotFound, "no-such-row", "The row that this page begins after is not in the list any more.",
+				views.Say("Nothing called ").Code(prose.Clip(after, 120)).Plain(" is in it: it was deleted, or does not match the filter now.")).
+				Link("The first page", decision.PathOf(loop))
+		}
+	}
+	shown = list[from:min(len(list), from+page.MaxRows)]
+	if from+len(shown) < len(list) {
+		next = shown[len(shown)-1].key
+	}
+	return shown, next, from, nil
+}
+
+func nextHref(loop string, q *page.Query, after string) string {
+	args := url.Values{"after": {after}}
+	if f := q.Args.Get("q"); f != "" {
+		args.Set("q", f)
+	}
+	return decision.PathOf(loop) + "?" + args.Encode()
+}
+
+// headline counts what needs a person.
+func headline(kind string, all []*entry) string {
+	counts := count(all)
+	failed, waiting := counts[0], counts[1]
+	rest := len(all) - failed - waiting
+	switch {
+	case len(all) == 0:
+		return "No " + kind + "s yet."
+	case failed == 0 && waiting == 0 && len(all) == 1:
+		return "The only " + kind + " needs no action."
+	case failed == 0 && waiting == 0:
+		return "All " + prose.Thousands(len(all)) + " " + kind + "s need no action."
+	case failed == 0:
+		return prose.Count(waiting, kind) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+	case waiting == 0:
+		return prose.Count(failed, kind) + " failed." + others(rest)
+	default:
+		return prose.Count(failed, kind) + " failed and " + prose.Thousands(waiting) + prose.Plural(waiting, " is", " are") + " waiting." + others(rest)
+	}
+}
+
+func others(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " The other one needs no action."
+	default:
+		return " The other " + prose.Thousands(n) + " need no action."
+	}
+}
+
+func count(all []*entry) []int {
+	counts := make([]int, len(words.Outcomes))
+	for _, e := range all {
+		counts[e.place]++
+	}
+	return counts
+}
+
+// tallies are the five counts. They count what every other term of the filter
+// lets through, and each is the list of its outcome.
+func tallies(loop string, all []*entry, terms []filter.Term) []views.Tally {
+	rest := slices.DeleteFunc(slices.Clone(terms), func(t filter.Term) bool { return t.Key == "is" && !t.Unknown })
+	counts := make([]int, len(words.Outcomes))
+	for _, e := range all {
+		if e.matches(rest) {
+			counts[e.place]++
+		}
+	}
+	list := make([]views.Tally, len(words.Outcomes))
+	for i, o := range words.Outcomes {
+		word := "is:" + strings.TrimPrefix(o.Word, "on ")
+		current := slices.ContainsFunc(terms, func(t filter.Term) bool { return t.Text == word })
+		list[i] = views.Tally{Mark: views.Mark{Tone: o.View, Word: o.Word}, Count: counts[i], Current: current,
+			Href: filter.Href(loop, append(slices.Clone(rest), filter.Term{Text: word}))}
+		if current { // A second press takes the filter away.
+			list[i].Href = filter.Href(loop, rest)
+		}
+	}
+	return list
+}
+
+// rowsOf is the rows of one page, drawn or still to be drawn.
+func (s *Pages) rowsOf(shown []*entry, keys source.KeyStates) []*listRow {
+	rows := make([]*listRow, len(shown))
+	for i, e := range shown {
+		rows[i] = s.rowOf(e, keys.Of(e.key))
+	}
+	return rows
+}
+
+// AllRows is every row of a loop's list, as of now.
+func (s *Pages) AllRows(loop string) []views.Row {
+	known := s.rows(loop)
+	list := make([]views.Row, len(known.entries))
+	for i, r := range s.rowsOf(known.entries, known.keys) {
+		list[i] = r.view()
+	}
+	return list
+}
+
+// groupsOf puts the rows of one page under their heads, which count all that match.
+func groupsOf(shown, matching []*entry, rows []*listRow) (groups []views.Group) {
+	totals := count(matching)
+	for i, e := range shown {
+		o := words.Outcomes[e.place]
+		if len(groups) == 0 || groups[len(groups)-1].Name != o.Group {
+			groups = append(groups, views.Group{Name: o.Group, Note: prose.Thousands(totals[e.place]) + ", " + o.Note})
+		}
+		g := &groups[len(groups)-1]
+		g.Rows = append(g.Rows, rows[i].view())
+	}
+	return groups
+}

@@ -1,0 +1,162 @@
+package object
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/subject"
+	"github.com/loopscope/loopscope/web/timeline"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// listRows is how many bursts a page lists without being asked for all.
+const listRows = 16
+
+// syncRows lists the kept syncs in bursts, newest first: those of the rollout
+// under way, or of all that is kept where that was asked for.
+func (s *Pages) syncRows(v *views.Object, q *page.Query, x *subject.Subject) {
+	kept, all := x.Kept, q.Args.Has("all")
+	v.SyncsTitle, v.SyncsNote = "Syncs", prose.Count(len(kept), "sync")+" kept"
+	if points := timeline.SinceRollout(timeline.Points(kept)); !all && len(points) > 0 {
+		begin := slices.IndexFunc(kept, func(t *telemetry.Trace) bool { return t.Seq == points[0].Seq })
+		if begin > 0 && kept[begin].Seq <= x.Cursor.Seq {
+			kept = kept[begin:]
+			v.SyncsTitle, v.SyncsNote = "Syncs of this rollout", words.Digits(len(kept))+" of "+v.SyncsNote+", since "+kept[0].Started.UTC().Format("15:04:05")
+		}
+	}
+	bursts := timeline.Bursts(kept)
+	if folded := s.Journal.Folded(x.Object); folded > 0 {
+		v.SyncsNote += ", " + prose.Count(folded, "uneventful sync") + " only counted"
+	}
+	for i := len(bursts) - 1; i >= 0; i-- {
+		row := burstRow(x, bursts[i])
+		if n := len(v.Syncs); n > 0 && v.Syncs[n-1].Quiet > 0 && row.Quiet > 0 && !row.Cursor && !v.Syncs[n-1].Cursor {
+			foldRow(&v.Syncs[n-1], row)
+			continue
+		}
+		if len(v.Syncs) == listRows && !all {
+			break
+		}
+		v.Syncs = append(v.Syncs, row)
+	}
+	if shown := rowsCount(v.Syncs); shown < len(x.Kept) && !all {
+		v.SyncsAll = &views.Link{Text: prose.Count(len(x.Kept)-shown, "earlier sync"), Href: q.WithAll() + "#f-syncs"}
+	}
+}
+
+func rowsCount(rows []views.SyncRow) int {
+	n := 0
+	for i := range rows {
+		n += rows[i].Syncs
+	}
+	return n
+}
+
+// foldRow adds an older row of syncs that changed nothing to a newer one.
+func foldRow(into *views.SyncRow, older views.SyncRow) {
+	into.Quiet += older.Quiet
+	into.Syncs += older.Syncs
+	into.Causes += older.Causes
+	into.At = older.At
+	_, last, ranged := strings.Cut(into.Seqs, " to ")
+	if !ranged {
+		last = into.Seqs
+	}
+	first, _, _ := strings.Cut(older.Seqs, " to ")
+	into.Seqs = first + " to " + last
+	into.Did.Word, into.Why = "nothing to write, "+words.Digits(into.Quiet)+" times", "several"
+}
+
+// burstRow is a burst in one line: the first cause, and what all of it came to.
+func burstRow(x *subject.Subject, burst []*telemetry.Trace) views.SyncRow {
+	first, last := burst[0], burst[len(burst)-1]
+	r := views.SyncRow{At: first.Started, Seqs: words.Digits(first.Seq), Href: x.StepTo(last).Href, Why: whyShort(first), Syncs: len(burst), Did: words.ResultMark(telemetry.ResultUnchanged)}
+	if len(burst) > 1 {
+		r.Seqs += " to " + words.Digits(last.Seq)
+	}
+	var took time.Duration
+	var worst *telemetry.Trace
+	for _, t := range burst {
+		r.Causes += len(t.Causes) + t.Folded
+		r.Cursor = r.Cursor || t.Seq == x.Cursor.Seq
+		took += t.Took()
+		if t.WroteSize() {
+			r.Sizes++
+		}
+		if t.Report != nil && t.Report.Outcome != nil && facts.Taken(t.Report.Outcome) {
+			r.Statuses++
+		}
+		if t.Result != telemetry.ResultUnchanged && (worst == nil || worst.Result == telemetry.ResultWrote) {
+			worst = t
+		}
+	}
+	r.Took = views.Took(took)
+	if worst == nil {
+		r.Quiet = len(burst)
+		if r.Quiet > 1 {
+			r.Did.Word = "nothing to write, " + words.Digits(r.Quiet) + " times"
+		}
+		return r
+	}
+	r.Did, r.Detail = words.SyncMark(worst), burstDid(burst)
+	if worst.Failure != nil {
+		r.Detail = prose.Clip(worst.Failure.Message, 120)
+	}
+	return r
+}
+
+// Taken reports whether a write went through, all of it or a part.
+
+// burstDid is what the writes of a burst came to: each size from its first value
+// to its last, the pods counted.
+func burstDid(burst []*telemetry.Trace) string {
+	sizes, order := map[string]decision.Size{}, []string{}
+	var created, deleted int64
+	var other []string
+	for _, t := range burst {
+		for _, r := range t.Rounds {
+			for i := range r.Verdict.Actions {
+				a, o := &r.Verdict.Actions[i], facts.OutcomeAt(r, i)
+				_, own := words.Split(a.Target.Name)
+				switch {
+				case !facts.Taken(o):
+				case a.Kind == decision.CreatePods:
+					created += max(o.Done, int64(len(o.Names)))
+				case a.Kind == decision.DeletePods:
+					deleted += max(o.Done, int64(len(o.Names)))
+				case a.Size != nil && (a.Size.From != a.Size.To || a.Kind == decision.CreateReplicaSet):
+					z, known := sizes[own]
+					if !known {
+						z, order = *a.Size, append(order, own)
+					}
+					z.To = a.Size.To
+					sizes[own] = z
+				default:
+					other = append(other, words.Verb(a.Kind)+" "+a.Target.Kind+" "+own)
+				}
+			}
+		}
+	}
+	var parts []string
+	for _, own := range order {
+		parts = append(parts, own+" "+words.Digits(sizes[own].From)+" → "+words.Digits(sizes[own].To))
+	}
+	if created > 0 {
+		parts = append(parts, "created "+prose.Count(created, "pod"))
+	}
+	if deleted > 0 {
+		parts = append(parts, "deleted "+prose.Count(deleted, "pod"))
+	}
+	parts = append(parts, slices.Compact(other)...)
+	if len(parts) == 0 {
+		return "status only"
+	}
+	return prose.Clip(strings.Join(parts, ", "), 200)
+}

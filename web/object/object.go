@@ -1,0 +1,136 @@
+package object
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/subject"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// objectView is what the pages of both kinds share.
+func (s *Pages) objectView(q *page.Query, x *subject.Subject) views.Object {
+	v := views.Object{Kind: s.KindOf(x.Object.Loop), Namespace: x.Object.Namespace, Name: x.Object.Name,
+		Head: s.head(q, x), Held: s.Held(x.Told()), Sync: s.Of(x.Cursor), Step: s.stepper(x)}
+	next := looksNow(x, q.Now)
+	if x.Moment.IsZero() {
+		v.Head.Last = s.LastLine(x.Newest, next)
+		v.Findings, v.Evidence = findingsOf(x.Newest), s.evidenceOf(q, x.Newest)
+		s.Outage().FreezeFindings(v.Held, v.Findings)
+	}
+	if x.Cursor == x.Newest {
+		v.Sync.Next = next
+	}
+	v.Head.Numbers = nextLook(v.Head.Numbers, next)
+	v.CauseChain = s.CausesOf(x.Cursor)
+	s.syncRows(&v, q, x)
+	return v
+}
+
+// nextLook sets the number of that name to the soonest timer that runs.
+func nextLook(numbers []views.Number, next []views.Look) []views.Number {
+	const label = "next sync"
+	numbers = slices.DeleteFunc(numbers, func(n views.Number) bool { return n.Label == label })
+	if len(next) > 0 {
+		numbers = append(numbers, views.Number{Label: label, Value: views.Text{}.Until(next[0].At)})
+	}
+	return numbers
+}
+
+// stepper is where the cursor stands among the kept syncs.
+func (s *Pages) stepper(x *subject.Subject) views.Stepper {
+	t := x.Cursor
+	v := views.Stepper{Seq: t.Seq, At: t.Started, Pinned: x.Pinned, Result: words.SyncMark(t), Took: views.Took(t.Took()), Permalink: address.Sync(t)}
+	at := slices.IndexFunc(x.Kept, func(k *telemetry.Trace) bool { return k.Seq >= t.Seq })
+	if at < 0 {
+		at = len(x.Kept)
+	}
+	if at > 0 {
+		v.Prev, v.First = x.StepTo(x.Kept[at-1]), x.StepTo(x.Kept[0])
+	}
+	if folded := s.Journal.Folded(x.Object); folded > 0 {
+		v.Gap = prose.Count(folded, "uneventful sync") + prose.Plural(folded, " is", " are") + " only counted"
+	}
+	if at+1 < len(x.Kept) {
+		v.Next, v.Newer = x.StepTo(x.Kept[at+1]), len(x.Kept)-at-1
+		v.Last = &views.Link{Text: "newest", Href: x.Href(x.Window, false)}
+		if v.Newer == 1 {
+			v.Next.Href = v.Last.Href
+		}
+		v.Said = t.Sentence.At(t.Ended)
+	}
+	return v
+}
+
+// whyShort is the first cause of a sync in a few words, and how many more.
+func whyShort(t *telemetry.Trace) string {
+	c, ok := facts.WokeBy(t)
+	if !ok {
+		return "not recorded"
+	}
+	text := words.Cause(c.Kind)
+	if c.Object != "" {
+		kind, name, _ := strings.Cut(c.Object, " ")
+		if name != t.Name {
+			_, own := words.Split(name)
+			kind += " " + own
+		}
+		text += " " + kind
+	} else if c.Code != "" {
+		text += ": " + words.Timer(c.Code)
+	}
+	if len(c.Fields) > 0 {
+		text += ", " + words.Change(c.Fields[0])
+	}
+	if more := len(t.Causes) + t.Folded - 1; more > 0 {
+		text += " and " + words.Digits(more) + " more"
+	}
+	return prose.Clip(text, 160)
+}
+
+// conditionLines are the conditions of a status.
+func conditionLines(list []decision.Condition) []views.Line {
+	lines := make([]views.Line, 0, len(list))
+	for _, c := range list {
+		text := views.Say(c.Status)
+		if c.Reason != "" {
+			text = text.Plain(", ").Code(c.Reason)
+		}
+		if !c.Updated.IsZero() {
+			text = text.Plain(", ").Clock(c.Updated)
+		} else if !c.Transition.IsZero() {
+			text = text.Plain(", ").Clock(c.Transition)
+		}
+		if c.Message != "" {
+			text = text.Plain(" ").Faint(prose.Clip(c.Message, 240))
+		}
+		lines = append(lines, views.Line{Label: c.Type, Text: text})
+	}
+	return lines
+}
+
+// Page is the page of an object: that of its loop's own snapshots, where there is
+// one, and otherwise what all have.
+func (s *Pages) Page(q *page.Query) (*page.Page, error) {
+	var empty decision.Snapshot
+	if l := s.Loops.Of(q.Object.Loop); l.New != nil {
+		empty = l.New()
+	}
+	switch empty.(type) {
+	case *deployment.Snapshot:
+		return s.deployment(q)
+	case *replicaset.Snapshot:
+		return s.replicaSet(q)
+	default:
+		return s.plain(q)
+	}
+}

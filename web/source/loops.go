@@ -1,0 +1,123 @@
+package source
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
+)
+
+// Known reports whether there are objects of a loop to show, declared or not.
+func (s *Source) Known(loop string) bool {
+	return s.Loops.Has(loop) || slices.Contains(s.Journal.Board().Loops(), loop)
+}
+
+// listed are the loops that have a list: those that say so, and those of which there are
+// objects and nothing is declared.
+func (s *Source) listed() []*decision.Loop {
+	var list []*decision.Loop
+	for i := range s.Loops {
+		if s.Loops[i].Listed {
+			list = append(list, &s.Loops[i])
+		}
+	}
+	for _, name := range s.Journal.Board().Loops() {
+		if !s.Loops.Has(name) {
+			list = append(list, s.Loops.Of(name))
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, s.Loops.Of("object"))
+	}
+	return list
+}
+
+// Foreign reports whether there are objects of a loop that nobody declared.
+func (s *Source) Foreign(loop string) bool { return !s.Loops.Has(loop) && s.Known(loop) }
+
+// First is the loop whose list is the front page.
+func (s *Source) First() *decision.Loop { return s.listed()[0] }
+
+// Navigation leads to every list.
+func (s *Source) Navigation() []views.Link {
+	var links []views.Link
+	for _, l := range s.listed() {
+		links = append(links, ListLink(l))
+	}
+	return links
+}
+
+// ListOf is the loop in whose list the way to an object begins.
+func (s *Source) ListOf(loop string) *decision.Loop {
+	for l := s.Loops.Of(loop); ; l = s.Loops.Of(l.Owner) {
+		switch {
+		case l.Listed || !s.Loops.Has(loop):
+			return l
+		case l.Owner == "":
+			return s.First()
+		}
+	}
+}
+
+// TabOf is the entry of the main navigation under which a loop's objects are.
+func (s *Source) TabOf(loop string) string { return decision.PathOf(s.ListOf(loop).Name) }
+
+// ListLink leads to the list of a loop.
+func ListLink(l *decision.Loop) views.Link {
+	return views.Link{Text: l.Kind + "s", Href: decision.PathOf(l.Name)}
+}
+
+// All leads to the list of everything.
+func (s *Source) All() views.Link {
+	l := ListLink(s.First())
+	return views.Link{Text: "All " + l.Text, Href: l.Href}
+}
+
+// Children are the newest syncs of all objects that another one controls.
+func (s *Source) Children(o telemetry.Object) []*telemetry.Trace {
+	var list []*telemetry.Trace
+	for _, loop := range s.Loops.Owned(o.Loop) {
+		list = append(list, s.Journal.Board().Children(loop, o.Namespace, o.Name)...)
+	}
+	return list
+}
+
+// ReasonHref leads to what a code means where it was said: by a loop, in a
+// sentence or of a held write.
+func (s *Source) ReasonHref(loop, kind, code string) string {
+	for _, r := range append(slices.Clone(s.Loops.Of(loop).Reasons), telemetry.WorkerReasons...) {
+		if anchor := r.AnchorOf(code); anchor != "" && r.Kind == kind {
+			return "/reasons/" + url.PathEscape(code) + "#" + anchor
+		}
+	}
+	return ""
+}
+
+// HistoryRows is how many kept syncs of an object a page looks at.
+const HistoryRows = 400
+
+// QuestionHref is where a question is explained; "" where nobody declared it.
+func (s *Source) QuestionHref(loop, id string) string {
+	if !s.Loops.Has(loop) {
+		return ""
+	}
+	return "/decisions/" + loop + "#" + id
+}
+
+// Catalogue is the questions of a loop; none of one that nobody declared.
+func (s *Source) Catalogue(loop string) decision.Catalogue { return s.Loops.Of(loop).Catalogue }
+
+// Past is a verb as of a moment that is over.
+
+// ResultMark says how a sync ended, by its result alone.
+
+// StateMark says how one write ended.
+
+// Of is the page of an object.
+
+// SyncOf is the permalink of the sync with that number in that run.
+
+// KindOf is what a loop works on, as a person says it.
+func (s *Source) KindOf(loop string) string { return s.Loops.Kind(loop) }

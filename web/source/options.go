@@ -1,0 +1,188 @@
+package source
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
+)
+
+// ReaderMetrics counts the websockets. Its methods must be safe for concurrent use.
+type ReaderMetrics interface {
+	// Opened is called for every websocket that was accepted.
+	Opened()
+	// Closed is called when it has ended: "client", "slow", "protocol",
+	// "oversize", "silent", "shutdown" or "error".
+	Closed(reason string)
+	// Missed counts traces that a reader did not get because it fell behind.
+	Missed(n uint64)
+}
+
+// Options says what the console shows. Journal is required; every other zero
+// value has a working default.
+type Options struct {
+	Journal *telemetry.Journal
+	// Rules are those that the questions of the journal's loops belong to.
+	Rules []decision.RuleGroup
+	// Loops returns the loops as they stand now; nil for none.
+	Loops func() []telemetry.LoopState
+	// Queue returns the queue of one loop, which lists ask for far more often than
+	// for all there is to know of the loops; its keys need no order and no causes.
+	// nil to take it from those.
+	Queue func(loop string) telemetry.QueueState
+	// Server returns what is known of the API server; nil for "reachable".
+	Server func() telemetry.ServerState
+	// Warnings reads the newest Warning events of pods; nil where there is nobody to ask.
+	// It may take as long as its context lets it.
+	Warnings func(ctx context.Context, namespace string, pods []string) ([]telemetry.Warning, error)
+	// Ready returns why the program is not ready, nil once it is.
+	Ready func() error
+	// Gatherer is what /metrics shows; nil for nothing.
+	Gatherer prometheus.Gatherer
+	Readers  ReaderMetrics
+
+	// Cluster is the name of the cluster, Version that of this program.
+	Cluster, Version string
+	// Mode is "act", "watch" or "standby"; Leader is who leads, where there is an election.
+	Mode, Leader string
+	Started      time.Time
+	// Hosts are host names, with or without a port, that the console may be
+	// asked by beside loopback; https:// in front of one says that a proxy there
+	// speaks TLS.
+	Hosts  []string
+	Logger *slog.Logger
+	Now    func() time.Time
+
+	// Archive is the syncs that outlive the journal; nil for those of the journal alone.
+	Archive telemetry.Archive
+	// Shadow returns how decisions compare with those of another controller; nil
+	// where this process acts, or is none.
+	Shadow func() telemetry.ShadowState
+	// Tally counts the answers; nil for one that counts nothing.
+	Tally *telemetry.Tally
+	// Recording is set where the journal is a recording and nothing runs. Now has
+	// to stand still then.
+	Recording *Recording
+
+	// Profiling serves Go's profiles under /debug/pprof/.
+	Profiling bool
+	// MaxReaders bounds the open websockets. Default 512.
+	MaxReaders int
+	// WriteTimeout is how long a websocket may take to accept one message. Default 5 s.
+	WriteTimeout time.Duration
+	// SilentAfter is how long a websocket may be without any sign of life. Default 45 s.
+	SilentAfter time.Duration
+}
+
+// Recording is what a reader has to know of a recording.
+type Recording struct {
+	// From and To are when its first sync started and its last one ended.
+	From, To time.Time
+	// Note is what was wrong with the file, "" for nothing.
+	Note string
+}
+
+const (
+	defaultReaders      = 512
+	defaultWriteTimeout = 5 * time.Second
+	defaultSilentAfter  = 45 * time.Second
+)
+
+// queueOf finds a loop's queue in the states of all loops.
+func queueOf(loops func() []telemetry.LoopState) func(string) telemetry.QueueState {
+	return func(loop string) telemetry.QueueState {
+		for _, l := range loops() {
+			if l.Name == loop {
+				return l.Queue
+			}
+		}
+		return telemetry.QueueState{}
+	}
+}
+
+// WithDefaults fills in what was left out.
+func (o Options) WithDefaults() Options {
+	if o.Loops == nil {
+		o.Loops = func() []telemetry.LoopState { return nil }
+	}
+	if o.Queue == nil {
+		o.Queue = queueOf(o.Loops)
+	}
+	if o.Server == nil {
+		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Reachable: true} }
+	}
+	if o.Ready == nil {
+		o.Ready = func() error { return nil }
+	}
+	if o.Gatherer == nil {
+		o.Gatherer = prometheus.NewRegistry()
+	}
+	if o.Archive == nil && o.Journal != nil {
+		o.Archive = o.Journal.Archive()
+	}
+	if o.Tally == nil {
+		o.Tally = telemetry.NewTally()
+	}
+	if o.Readers == nil {
+		o.Readers = nobodyCounts{}
+	}
+	if o.Cluster == "" {
+		o.Cluster = "cluster"
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Mode == "" {
+		o.Mode = "act"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Started.IsZero() {
+		o.Started = o.Now()
+	}
+	if o.MaxReaders <= 0 {
+		o.MaxReaders = defaultReaders
+	}
+	if o.WriteTimeout <= 0 {
+		o.WriteTimeout = defaultWriteTimeout
+	}
+	if o.SilentAfter <= 0 {
+		o.SilentAfter = defaultSilentAfter
+	}
+	return o
+}
+
+type nobodyCounts struct{}
+
+func (nobodyCounts) Opened() {}
+
+func (nobodyCounts) Closed(string) {}
+
+func (nobodyCounts) Missed(uint64) {}
+
+// mode of a recording: nothing acts, and the clocks stand at its end.
+func (r *Recording) mode() views.Text {
+	from, to := r.From.UTC(), r.To.UTC()
+	end := to.Format("15:04:05")
+	if from.Format(time.DateOnly) != to.Format(time.DateOnly) {
+		end = to.Format("2006-01-02 15:04:05")
+	}
+	return views.Text{}.Strong("recording").Plain(", not live: " + from.Format("2006-01-02 15:04:05") + " to " + end)
+}
+
+// notice says what is missing from the recording.
+func (r *Recording) notice() *views.Notice {
+	if r.Note == "" {
+		return nil
+	}
+	return &views.Notice{Tone: views.Waiting, Title: "About this recording", Text: views.Say(r.Note)}
+}

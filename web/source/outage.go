@@ -1,0 +1,136 @@
+package source
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// Outage is the present time without an API server that serves; the zero one where there is none.
+type Outage struct {
+	telemetry.Outage
+	On bool
+}
+
+// Outage is the one that is under way.
+func (s *Source) Outage() Outage {
+	o, on := s.Opts.Server().Outage()
+	if !on {
+		return Outage{}
+	}
+	return Outage{o, true}
+}
+
+// AsOf is the instant that a sentence is of: now, or where the outage keeps it from
+// being told anew, when the API server last served. One that says itself that nobody
+// answers goes on being true.
+func (o Outage) AsOf(t *telemetry.Trace, now time.Time) (at time.Time, stale bool) {
+	if !o.On || t.Sentence.Code == telemetry.CodeUnanswered {
+		return now, false
+	}
+	return o.Began, true
+}
+
+// SaidNow is what is to be said of a trace.
+func (s *Source) SaidNow(t *telemetry.Trace, now time.Time) decision.Sentence {
+	said, _ := s.SaidThen(t, now)
+	return said
+}
+
+// SaidThen is what is to be said of a trace, and the instant as of which that is known.
+func (s *Source) SaidThen(t *telemetry.Trace, now time.Time) (decision.Sentence, time.Time) {
+	at, _ := s.Outage().AsOf(t, now)
+	return s.Said(t, at), at
+}
+
+// OfThen says as of when the words are that stand beside it: "As of", or what of them is.
+func (o Outage) OfThen(what string, at time.Time) *views.AsOf {
+	return &views.AsOf{At: at.UTC(), Text: views.Say(what + " ").Clock(at).Plain(" UTC: the API server " + o.Lack.Since() + ".")}
+}
+
+// Freeze makes of the head of a page what it was when the API server last served: no
+// age in it grows. The numbers are those of the caches also where the sentence is of now.
+func (o Outage) Freeze(h *views.Head, t *telemetry.Trace, now time.Time) {
+	if !o.On {
+		return
+	}
+	at := o.Began
+	h.AsOf = o.OfThen("The numbers are as of", at)
+	if _, stale := o.AsOf(t, now); stale {
+		h.AsOf = o.OfThen("As of", at)
+		h.Lead, h.Then, h.ChangesAt = h.Lead.Still(at), h.Then.Still(at), nil
+	}
+	for i := range h.Numbers {
+		h.Numbers[i].Value = h.Numbers[i].Value.Still(at)
+	}
+	if h.Estimate != nil {
+		h.Estimate.Text = h.Estimate.Text.Still(at)
+	}
+}
+
+// FreezeFindings is the same of what stands below the head.
+func (o Outage) FreezeFindings(held []views.Held, found []views.Finding) {
+	if !o.On {
+		return
+	}
+	for i := range held {
+		held[i].Unblocks = held[i].Unblocks.Still(o.Began)
+		for j := range held[i].Blockers {
+			held[i].Blockers[j].Why = held[i].Blockers[j].Why.Still(o.Began)
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		f.What, f.Unblocks, f.For = f.What.Still(o.Began), f.Unblocks.Still(o.Began), f.For.Still(o.Began)
+	}
+}
+
+// FreezePods is the same of the pods of a ReplicaSet.
+func (o Outage) FreezePods(pods []views.Pod) {
+	if !o.On {
+		return
+	}
+	for i := range pods {
+		pods[i].Why, pods[i].Age = pods[i].Why.Still(o.Began), pods[i].Age.Still(o.Began)
+	}
+}
+
+// FreezeLanes stops the ages of pods.
+func (o Outage) FreezeLanes(v *views.Scope) {
+	if !o.On {
+		return
+	}
+	for _, lanes := range [][]views.PodLane{v.Pods, v.MorePods, v.Rest} {
+		for i := range lanes {
+			lanes[i].Note = lanes[i].Note.Still(o.Began)
+		}
+	}
+}
+
+// due says whose writes wait for the API server: they got no answer, are held back for
+// a moment, or have been sent.
+func (s *Source) due() string {
+	if s.Opts.Mode != "act" {
+		return "" // Whoever writes here is another process.
+	}
+	var parts []string
+	for _, loop := range s.Loops.Names() {
+		n, keys := 0, s.Keys(loop)
+		for _, t := range s.Journal.Board().List(loop) {
+			if t.Unanswered() || t.Report != nil && t.Report.Hold || words.Queue(keys.Of(t.Key())) == "processing" {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, prose.Count(n, s.KindOf(loop)))
+		}
+	}
+	if len(parts) == 0 {
+		return " No writes are pending."
+	}
+	return " Writes for " + prose.And(parts) + " are pending and will be retried as soon as it is back."
+}

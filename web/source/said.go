@@ -1,0 +1,57 @@
+package source
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/web/facts"
+)
+
+// Get returns what is remembered beside a trace.
+
+// Put remembers a value beside a trace. A full cache is emptied first.
+
+// Said is what is to be said of a trace now: its sentence, until the clock
+// alone makes another of it.
+func (s *Source) Said(t *telemetry.Trace, now time.Time) decision.Sentence {
+	if !facts.Outdated(t.Sentence, now) {
+		return t.Sentence
+	}
+	if known, ok := s.says.Get(t); ok && !facts.Outdated(known, now) {
+		return known
+	}
+	again := s.sayAgain(t, now)
+	s.says.Put(t, again)
+	return again
+}
+
+// Estimate says when the rollout of a sync may complete; nil where none was under way.
+// It is folded when the first reader asks.
+func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {
+	if e, ok := s.estimates.Get(t); ok {
+		return e
+	}
+	var e *decision.Estimate
+	if snap, err := facts.Deployment(s.Loops, t); err == nil && len(t.Rounds) > 0 {
+		e = sim.Estimate(snap, t.Rounds[len(t.Rounds)-1].Learnt)
+	}
+	s.estimates.Put(t, e)
+	return e
+}
+
+// Outdated reports whether the clock alone has made another sentence of it.
+
+// sayAgain says the sentence of a sync as of now. Where the snapshot cannot be
+// read, what was said stands.
+func (s *Source) sayAgain(t *telemetry.Trace, now time.Time) decision.Sentence {
+	again := t.Sentence
+	if snap, err := t.Decided(s.Loops); err == nil {
+		again = facts.TellAgain(snap.Begin(), t, now)
+	}
+	if facts.Outdated(again, now) { // It would turn again at once: the timer's own sync will say more.
+		again.ChangesAt = time.Time{}
+	}
+	return again
+}

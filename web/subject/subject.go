@@ -1,0 +1,184 @@
+package subject
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/answer"
+	"github.com/loopscope/loopscope/web/page"
+	"github.com/loopscope/loopscope/web/source"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// Subject is an object with the syncs that are kept of it, oldest first, and
+// the one under the cursor.
+type Subject struct {
+	Loops  decision.Loops
+	Object telemetry.Object
+	row    telemetry.Row
+	Newest *telemetry.Trace
+	Cursor *telemetry.Trace
+	Kept   []*telemetry.Trace
+	Pinned bool
+	Moment time.Time // as of which the page is, where the address names one
+	OnList bool      // on the board: it still exists
+	Window string    // of the scope, as the address has it
+	Pod    string    // that has a lane of its own whatever it does, as the address has it
+}
+
+// Find finds the object of a page, and the sync under its cursor.
+func (s *Finder) Find(q *page.Query) (*Subject, error) {
+	o := q.Object
+	x := &Subject{Loops: s.Loops, Object: o, Kept: s.Journal.Of(o, source.HistoryRows), Window: q.Args.Get("window"), Pod: q.Args.Get("pod")}
+	x.row, x.OnList = s.Journal.Board().Row(o)
+	switch {
+	case x.OnList:
+		x.Newest = x.row.Trace
+	case len(x.Kept) > 0:
+		x.Newest = x.Kept[len(x.Kept)-1]
+	default:
+		t, err := s.syncAt(q, o, nil, q.Now)
+		switch {
+		case err != nil && !s.Known(o.Loop):
+			return nil, s.NothingAt(q)
+		case err != nil:
+			return nil, s.UnknownObject(o)
+		}
+		x.Newest, x.Kept = t, []*telemetry.Trace{t} // Of an earlier run.
+	}
+	x.Cursor = x.Newest
+	return x, s.pin(q, x)
+}
+
+// pin puts the cursor on the sync that the address names.
+func (s *Finder) pin(q *page.Query, x *Subject) error {
+	args := q.Args
+	text, at := args.Get("sync"), args.Get("at")
+	switch {
+	case text != "":
+		seq, err := page.Number(text)
+		if err != nil {
+			return badSync(text, address.Of(x.Object))
+		}
+		if x.Cursor, err = s.findSync(q, x.Object, args.Get("epoch"), seq); err != nil {
+			return err
+		}
+	case at != "":
+		moment, err := telemetry.ParseMoment(at, q.Now)
+		if err != nil {
+			return BadTime(err, "The newest sync of "+x.Object.Key(), address.Of(x.Object))
+		}
+		if x.Cursor, err = s.syncAt(q, x.Object, x.Kept, moment); err != nil {
+			return s.notFoundThen(x.Object, moment, err)
+		}
+		x.Moment = moment
+	default:
+		return nil
+	}
+	x.Pinned = true
+	return nil
+}
+
+// notFoundThen says that nothing is kept of an object at a moment.
+func (s *Finder) notFoundThen(o telemetry.Object, at time.Time, err error) error {
+	if !errors.Is(err, telemetry.ErrNotKept) {
+		return fmt.Errorf("read the history of %s: %w", o.Key(), err)
+	}
+	return answer.NewProblem(http.StatusNotFound, "not-then", "No sync of "+prose.Clip(o.Key(), 300)+" from that time is kept.",
+		views.Say("It was asked for ").Code(at.UTC().Format(time.RFC3339)).Plain("; the journal goes back to ").Clock(s.Window().Since).Plain(" UTC, and the history may go back farther.")).
+		Link("The newest sync", address.Of(o)).Link("The history", "/history")
+}
+
+func badSync(text, back string) error {
+	return answer.NewProblem(http.StatusBadRequest, "bad-sync", "That is not the number of a sync.",
+		views.Say("Syncs are numbered from 1; the address says ").Code(prose.Clip(text, 60)).Plain(".")).
+		Link("The newest sync", back)
+}
+
+func (s *Finder) otherEpoch(epoch, back string) error {
+	return answer.NewProblem(http.StatusGone, "other-epoch", "That sync is of an earlier run of Loopscope.",
+		views.Say("The address is of run ").Code(prose.Clip(epoch, 40)).Plain("; this run is ").Code(s.Journal.Epoch()).
+			Plain(", which began ").Clock(s.Window().Since).Plain(" UTC and numbers its syncs from 1 again.")).
+		Link("The newest sync", back)
+}
+
+// syncNumber finds a sync of an object, or says why there is none and which is nearest.
+func (s *Finder) syncNumber(o telemetry.Object, seq uint64) (*telemetry.Trace, error) {
+	back := address.Of(o)
+	if seq > s.Journal.Last() {
+		return nil, answer.NewProblem(http.StatusNotFound, "no-such-sync", "There is no sync "+words.Digits(seq)+" yet.",
+			views.Sayf("The newest of this run is %s.", words.Digits(s.Journal.Last()))).Link("The newest sync of "+o.Key(), back)
+	}
+	t, ok := s.Journal.Get(seq)
+	if row, found := s.Journal.Board().Row(o); !ok && found && row.Trace.Seq == seq {
+		t, ok = row.Trace, true // The newest of an idle object is kept on the board alone.
+	}
+	switch {
+	case ok && t.Object == o:
+		return t, nil
+	case ok:
+		return nil, answer.NewProblem(http.StatusNotFound, "other-object", "Sync "+words.Digits(seq)+" was not one of "+s.KindOf(o.Loop)+" "+o.Key()+".",
+			views.Say("It belongs to "+s.KindOf(t.Loop)+" ").Code(t.Key()).Plain(".")).
+			Link("Sync "+words.Digits(seq)+" of "+t.Key(), address.Sync(t)).Link("The newest sync of "+o.Key(), back)
+	}
+	e := answer.NewProblem(http.StatusGone, "too-old", "Sync "+words.Digits(seq)+" is no longer kept.",
+		views.Say("It changed nothing and was merged into a counter, or it is too long ago. Kept for longest are writes, failures and conflicts."))
+	if near := nearest(s.Journal.Of(o, source.HistoryRows), seq); near != nil {
+		e = e.Link("The nearest that is kept: "+words.Digits(near.Seq), address.Sync(near))
+	}
+	return nil, e.Link("The newest sync of "+o.Key(), back)
+}
+
+// nearest is the kept sync closest to a number.
+func nearest(kept []*telemetry.Trace, seq uint64) *telemetry.Trace {
+	var best *telemetry.Trace
+	for _, t := range kept {
+		if best == nil || distance(t.Seq, seq) < distance(best.Seq, seq) {
+			best = t
+		}
+	}
+	return best
+}
+
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
+
+// UnknownObject names what comes nearest to an object that is not there.
+func (s *Finder) UnknownObject(o telemetry.Object) error {
+	kind := s.KindOf(o.Loop)
+	e := answer.NewProblem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
+		views.Say("Since ").Clock(s.Window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
+	for _, t := range s.closest(o) {
+		e = e.Link(t.Key(), address.Of(t.Object))
+	}
+	return e.LinkTo(s.All())
+}
+
+// closest are up to three objects of the same name elsewhere, or whose name
+// begins alike, the likeliest first.
+func (s *Finder) closest(o telemetry.Object) []*telemetry.Trace {
+	likeness := func(t *telemetry.Trace) int {
+		n := prose.CommonPrefix(t.Name, o.Name) - max(len(t.Name), len(o.Name))
+		if t.Namespace != o.Namespace {
+			n--
+		}
+		return n
+	}
+	list := slices.DeleteFunc(s.Journal.Board().List(o.Loop), func(t *telemetry.Trace) bool {
+		return t.Name != o.Name && (t.Namespace != o.Namespace || prose.CommonPrefix(t.Name, o.Name) == 0)
+	})
+	slices.SortStableFunc(list, func(a, b *telemetry.Trace) int { return likeness(b) - likeness(a) })
+	return list[:min(3, len(list))]
+}
+
+// BadTime says that a time of an address cannot be read, and where else to go.
+func BadTime(err error, text, href string) error {
+	return answer.NewProblem(http.StatusBadRequest, "bad-time", "That is not a valid time.", views.Text{}.Code(err.Error()).Plain(".")).Link(text, href)
+}

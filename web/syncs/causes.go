@@ -1,0 +1,181 @@
+package syncs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+const (
+	// causeChainSteps is how many steps of a chain stand beside a sync, causeChainSyncs how
+	// many syncs of each object of the family it is looked for in.
+	causeChainSteps, causeChainSyncs = 9, 120
+)
+
+// CausesOf is how a sync came about: the nearest steps of its
+// chain through the loops, oldest first, it itself last.
+func (s *Teller) CausesOf(t *telemetry.Trace) views.CauseChain {
+	c := causeSteps{of: t, kindOf: s.KindOf, met: map[uint64]bool{t.Seq: true}}
+	c.walk(telemetry.NewExcerpt(s.Loops, s.family(t)).Chain(t).Origins.Links)
+	slices.SortStableFunc(c.steps, func(a, b views.CauseStep) int { return a.At.Compare(b.At) })
+	v := views.CauseChain{Href: address.Sync(t) + "/chain"}
+	if cut := len(c.steps) - causeChainSteps; cut > 0 {
+		c.steps, v.Earlier = c.steps[cut:], cut
+	}
+	v.Steps = append(c.steps, views.CauseStep{At: t.Started, Wrote: t.Wrote(), This: true,
+		Text: views.Text{}.Strong(s.KindOf(t.Loop) + " #" + words.Digits(t.Seq) + ", this sync")})
+	return v
+}
+
+// family are the newest syncs up to that one of its object, its owner and all that this one controls.
+func (s *Teller) family(t *telemetry.Trace) []*telemetry.Trace {
+	head := telemetry.HeadOf(s.Loops, t.Object, t.Owner)
+	members := []telemetry.Object{t.Object}
+	if head != t.Object {
+		members = append(members, head)
+	}
+	for _, child := range s.Children(head) {
+		if child.Object != t.Object {
+			members = append(members, child.Object)
+		}
+	}
+	list := []*telemetry.Trace{t}
+	for _, m := range members {
+		kept := s.Journal.Before(m, t.Seq, causeChainSyncs)
+		list = append(list, slices.DeleteFunc(kept, func(x *telemetry.Trace) bool { return x.Epoch != t.Epoch })...)
+	}
+	return list
+}
+
+// causeSteps gathers the steps of a chain, each sync and each event once.
+type causeSteps struct {
+	of     *telemetry.Trace
+	kindOf func(loop string) string
+	steps  []views.CauseStep
+	met    map[uint64]bool
+	said   []string
+}
+
+func (c *causeSteps) walk(links []*telemetry.Link) {
+	for _, l := range links {
+		switch {
+		case l.Sync == nil:
+			c.event(l.Cause)
+		case !c.met[l.Sync.Seq]:
+			c.met[l.Sync.Seq] = true
+			c.steps = append(c.steps, c.sync(l))
+		}
+	}
+	for _, l := range links {
+		c.walk(l.Links)
+	}
+}
+
+// event is a step that no kept sync made: somebody else, or one that is not kept.
+func (c *causeSteps) event(e *telemetry.Cause) {
+	if e.Due.After(c.of.Started) || e.At.After(c.of.Started) {
+		return // A timer that was taken before its time led to nothing.
+	}
+	step := views.CauseStep{At: e.At}
+	pod := strings.HasPrefix(e.Object, "Pod ")
+	switch {
+	case e.Sync != 0:
+		step.Text = views.Sayf("#%d, not kept: ", e.Sync).Join(Event(e))
+	case pod:
+		b := telemetry.Beat{Kind: telemetry.BeatPod, Cause: e}
+		step.Text = words.Text(b.Tell(), false)
+	case e.Object != "" && e.Kind != telemetry.CauseStart && e.Kind != telemetry.CauseResync:
+		step.Text = changeStep(e)
+	default:
+		step.Text = Event(e)
+	}
+	if said := fmt.Sprint(e.Object, e.NewRV, step.Text.String()); !slices.Contains(c.said, said) { // Several loops hear of one event.
+		c.said = append(c.said, said)
+		c.steps = append(c.steps, step)
+	}
+}
+
+// changeStep is what somebody else changed, of many fields the first.
+func changeStep(e *telemetry.Cause) views.Text {
+	brief := *e
+	more := len(e.Fields) - 1
+	if more > 0 {
+		brief.Fields = e.Fields[:1]
+	}
+	b := telemetry.Beat{Kind: telemetry.BeatChange, Cause: &brief}
+	text := words.Text(b.Tell(), false)
+	if more > 0 {
+		text = text.Plain(" and " + prose.Count(more, "more field"))
+	}
+	return text
+}
+
+// sync is a sync of the chain, with the versions that it wrote.
+func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
+	step := views.CauseStep{At: l.Sync.Started, Wrote: len(l.Writes) > 0, Text: views.Say(c.kindOf(l.Sync.Loop)+" ").
+		Link("#"+words.Digits(l.Sync.Seq), address.SyncOf(l.Sync.Object, l.Sync.Epoch, l.Sync.Seq)).Plain(" ")}
+	var parts, rvs []string
+	for i := range l.Writes {
+		parts = append(parts, writeWord(&l.Writes[i]))
+		if l.Writes[i].RV != "" {
+			rvs = append(rvs, l.Writes[i].RV)
+		}
+	}
+	step.Text = step.Text.Plain(cmp.Or(prose.Some(parts, 3), "wrote nothing"))
+	if len(rvs) > 0 {
+		step.RV = "rv " + prose.Some(rvs, 3)
+	}
+	return step
+}
+
+// writeWord is one write in a few words: its first change, or what it made or ended.
+func writeWord(w *telemetry.Write) string {
+	kind, name, _ := strings.Cut(w.Object, " ")
+	_, own := words.Split(name)
+	text := own
+	switch {
+	case w.Kind == telemetry.WriteStatus:
+		text = "status"
+	case strings.HasPrefix(string(w.Kind), "create"):
+		text = "created " + kind + " " + own
+	case strings.HasPrefix(string(w.Kind), "delete"):
+		text = "deleted " + kind + " " + own
+	}
+	if len(w.Changes) > 0 {
+		c := w.Changes[0]
+		c.Field = strings.TrimPrefix(strings.TrimPrefix(c.Field, "status."), "spec.")
+		text += ", " + prose.Clip(words.Change(c), 80)
+	}
+	if !w.Taken() {
+		text += " (" + words.StateMark(w.State).Word + ")"
+	}
+	return text
+}
+
+// Event is a cause in one line.
+func Event(c *telemetry.Cause) views.Text {
+	text := views.Say(words.Cause(c.Kind))
+	if c.Code != "" {
+		text = text.Plain(": " + words.Timer(c.Code))
+	}
+	if c.Object != "" {
+		text = text.Plain(" ").Code(c.Object)
+	}
+	if rv := words.FromTo(c.OldRV, c.NewRV); rv != "" {
+		text = text.Plain(", rv " + rv)
+	}
+	if c.Manager != "" {
+		text = text.Plain(", by ").Code(c.Manager)
+	}
+	for _, f := range c.Fields[:min(3, len(c.Fields))] {
+		text = text.Plain(", ").Code(words.Change(f))
+	}
+	return text
+}

@@ -1,0 +1,49 @@
+package syncs
+
+import (
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// LastLine is the newest sync in one line: what triggered it, what it wrote, and
+// when the loop looks again, the soonest of next. It stands on the first screen, whatever else does.
+func (s *Teller) LastLine(t *telemetry.Trace, next []views.Look) views.Text {
+	line := views.Say("Last synced ").Since(t.Started).Plain(" ago (").Link("sync "+words.Digits(t.Seq), address.Sync(t)).Plain("), triggered by ").
+		Join(s.wokenBy(t)).Plain("; ")
+	if t.Wrote() {
+		line = line.Plain("wrote " + words.Did(t))
+	} else {
+		line = line.Plain(words.SyncMark(t).Word)
+	}
+	if len(next) == 0 {
+		return line.Plain(". No timer is set: the next change triggers a sync.")
+	}
+	return line.Plain(". Looks again at ").Clock(next[0].At).Plain(", in ").Join(next[0].Why).Plain(" Or earlier, if anything changes.")
+}
+
+// wokenBy is what woke a sync, and how many causes more there are.
+func (s *Teller) wokenBy(t *telemetry.Trace) views.Text {
+	c, ok := facts.WokeBy(t)
+	if !ok {
+		return views.Say("a cause that was not recorded")
+	}
+	v := s.causeOf(t, c)
+	text := views.Say(v.Kind)
+	if v.Object != "" {
+		text = text.Plain(" ").Strong(v.Object)
+	}
+	if v.RV != "" {
+		text = text.Plain(" at rv " + v.RV)
+	}
+	if len(v.Fields) > 0 {
+		text = text.Plain(", ").Code(prose.Clip(v.Fields[0], 100))
+	}
+	if more := len(t.Causes) + t.Folded - 1; more > 0 {
+		text = text.Plain(" and ").Link(prose.Count(more, "more cause"), address.Of(t.Object)+"#why")
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+package syncs
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/address"
+	"github.com/loopscope/loopscope/web/facts"
+	"github.com/loopscope/loopscope/web/words"
+)
+
+// Of is one sync in full. Facts of a past sync stay as they were.
+func (s *Teller) Of(t *telemetry.Trace) views.Sync {
+	v := views.Sync{Seq: t.Seq, Epoch: t.Epoch, Loop: t.Loop, At: t.Started, Result: words.SyncMark(t), Took: views.Took(t.Took()),
+		Why: s.whyOf(t), Wrote: s.wroteOf(t), Next: Looks(t)}
+	v.Rounds, v.Report = s.roundsOf(t)
+	if t.Failure != nil {
+		v.Failure = words.Failure(t.Failure)
+	}
+	return v
+}
+
+// Failure says why a write or a sync failed.
+
+// Cause says what kind of event woke a sync.
+
+// whyOf is every cause that was coalesced into the sync.
+func (s *Teller) whyOf(t *telemetry.Trace) views.Why {
+	v := views.Why{Note: prose.Count(len(t.Causes)+t.Folded, "cause")}
+	for _, c := range t.Causes {
+		v.Causes = append(v.Causes, s.causeOf(t, c))
+	}
+	switch {
+	case t.Folded > 0:
+		v.More = views.Sayf("and %s more that are only counted.", prose.Thousands(t.Folded))
+	case len(t.Causes) == 0 && t.TakenBy > 0:
+		v.More = views.Say("Its cause was already handled by ").Join(s.toSync(t, "sync "+words.Digits(t.TakenBy), t.TakenBy)).Plain(", which was running when it arrived.")
+	case len(t.Causes) == 0:
+		v.More = views.Say("No cause was recorded.")
+	}
+	return v
+}
+
+func (s *Teller) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
+	v := views.Cause{Kind: words.Cause(c.Kind), Object: c.Object, At: c.At, RV: words.FromTo(c.OldRV, c.NewRV), By: s.causedBy(t, c)}
+	if c.Code != "" {
+		v.Kind += ": " + words.Timer(c.Code)
+	}
+	if facts.Early(t, c) {
+		v.Kind += ", not due yet"
+	}
+	for _, f := range c.Fields {
+		v.Fields = append(v.Fields, words.Change(f))
+	}
+	return v
+}
+
+// causedBy says whose write the event is: our own, by its sync, or that of a manager.
+func (s *Teller) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
+	seq := c.Sync
+	if kind, name, ok := strings.Cut(c.Object, " "); ok && seq == 0 {
+		if found, ok := s.Journal.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
+			seq = found
+		} else if found, ok := s.Journal.Named(kind, t.Namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
+			seq = found
+		}
+	}
+	switch {
+	case seq != 0:
+		return s.toSync(t, s.writer(t, seq), seq)
+	case c.Manager != "":
+		return views.Say("by ").Code(c.Manager)
+	case !c.Due.IsZero() && !c.Due.Equal(c.At):
+		return views.Say("for ").Clock(c.Due)
+	}
+	return nil
+}
+
+// writer names the sync that wrote an event, seen from the sync that it woke.
+func (s *Teller) writer(t *telemetry.Trace, seq uint64) string {
+	if w, ok := s.Journal.Get(seq); ok && t.Epoch == w.Epoch && w.Object != t.Object {
+		return fmt.Sprintf("written by %s #%d", s.KindOf(w.Loop), seq)
+	}
+	return fmt.Sprintf("its own write, #%d", seq)
+}
+
+// toSync leads to a sync of the same run by its number alone. Of an earlier run
+// the number says nothing about where it is.
+func (s *Teller) toSync(from *telemetry.Trace, words string, seq uint64) views.Text {
+	if from.Epoch != s.Journal.Epoch() {
+		return views.Say(words)
+	}
+	if t, ok := s.Journal.Get(seq); ok {
+		return views.Text{}.Link(words, address.Sync(t))
+	}
+	return views.Text{}.Link(words, s.All().Href)
+}
+
+// FromTo writes a change as "from → to", and what stayed or stands alone by itself.
+
+// Change writes a change of a field.
+
+// Looks is every timer of a sync, soonest first.
+func Looks(t *telemetry.Trace) []views.Look {
+	timers := append([]decision.Timer(nil), t.Timers...)
+	sort.SliceStable(timers, func(i, j int) bool { return timers[i].At.Before(timers[j].At) })
+	list := make([]views.Look, 0, len(timers))
+	for _, x := range timers {
+		list = append(list, views.Look{At: x.At, Question: x.Question, Why: LookWhy(x)})
+	}
+	return list
+}
+
+// lookWhys say what a timer finds out.
+var lookWhys = map[string]string{
+	"deadline":     "the progress deadline, which only marks the Deployment",
+	"min-ready":    "a ready pod has then been ready for minReadySeconds",
+	"echo":         "whether its own write has arrived in the cache",
+	"back-off":     "tries again after the error",
+	"expectations": "stops waiting for pods it has not seen",
+	"status":       "publishes the deferred status",
+	"requeue":      "its controller asked to run again",
+}
+
+// LookWhy says what a timer finds out.
+func LookWhy(t decision.Timer) views.Text {
+	why, ok := lookWhys[t.Code]
+	if !ok {
+		why = t.Code
+	}
+	return views.Text{}.Until(t.At).Plain(": " + why + ".")
+}
+
+// Phases is where the time of a sync went, its wait included.
+func Phases(t *telemetry.Trace) ([]views.Phase, string) {
+	parts := []struct {
+		name, shade string
+		took        time.Duration
+	}{
+		{"wait", "a", max(0, t.Wait())}, {"observe", "b", t.Phases.Observe}, {"decide", "c", t.Phases.Decide},
+		{"act", "b", t.Phases.Act}, {"settle", "c", t.Phases.Settle}, {"publish", "b", t.Phases.Publish},
+	}
+	var total time.Duration
+	for _, p := range parts {
+		total += p.took
+	}
+	const gap = 0.2 // of a hundred, so that neighbours can be told apart
+	list := make([]views.Phase, 0, len(parts))
+	words := make([]string, 0, len(parts))
+	at := 0.0
+	for _, p := range parts {
+		width := 0.0
+		if total > 0 {
+			width = 100 * float64(p.took) / float64(total)
+		}
+		list = append(list, views.Phase{Name: p.name, Took: views.Took(p.took), Shade: p.shade, From: at, Width: max(0, width-gap)})
+		words = append(words, p.name+" "+views.Took(p.took))
+		at += width
+	}
+	return list, views.Took(total) + ": " + strings.Join(words, ", ")
+}

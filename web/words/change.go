@@ -1,0 +1,63 @@
+package words
+
+import (
+	"fmt"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+)
+
+// Failure says why a write or a sync failed.
+func Failure(f *decision.Failure) views.Text {
+	text := views.Text{}.Code(prose.Clip(f.Message, 600))
+	switch {
+	case f.Code != 0 && f.Reason != "":
+		text = text.Plain(fmt.Sprintf(" (%d %s)", f.Code, f.Reason))
+	case f.Reason != "":
+		text = text.Plain(" (" + f.Reason + ")")
+	}
+	if f.Terminal {
+		text = text.Plain(" No retry can fix it.")
+	}
+	return text
+}
+
+// causeWords say what kind of event a cause is.
+var causeWords = map[telemetry.CauseKind]string{
+	telemetry.CauseAdded: "added", telemetry.CauseModified: "modified", telemetry.CauseDeleted: "deleted",
+	telemetry.CauseTombstone: "deleted, last state unknown", telemetry.CauseResync: "resync", telemetry.CauseBackoff: "back-off over",
+	telemetry.CauseTimer: "timer", telemetry.CausePodReason: "new status of", telemetry.CauseStart: "first list after start",
+	telemetry.CauseAsked: "enqueued by its controller",
+}
+
+// Cause says what kind of event woke a sync.
+func Cause(k telemetry.CauseKind) string {
+	if w, ok := causeWords[k]; ok {
+		return w
+	}
+	return string(k)
+}
+
+// FromTo writes a change as "from → to", and alone what is the same or stands on one side.
+func FromTo(from, to string) string {
+	switch {
+	case from == to:
+		return to
+	case from == "":
+		return to
+	case to == "":
+		return from
+	default:
+		return from + " → " + to
+	}
+}
+
+// Change writes a change of a field.
+func Change(c decision.Change) string {
+	if c.From == "" && c.To == "" {
+		return c.Field
+	}
+	return c.Field + " " + prose.Clip(FromTo(prose.OrNone(c.From), prose.OrNone(c.To)), 300)
+}
