@@ -17,7 +17,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // deploymentSync is one sync of one Deployment.
@@ -42,7 +41,7 @@ func (t *deploymentSync) core() decision.Core {
 }
 
 func (t *deploymentSync) now() time.Time                        { return t.s.Now }
-func (t *deploymentSync) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *deploymentSync) snapshot() (telemetry.Snapshot, error) { return telemetry.SnapshotOf(&t.s) }
 
 func (t *deploymentSync) remember(trace *telemetry.Trace) {
 	if t.s.Found {

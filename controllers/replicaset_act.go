@@ -17,7 +17,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // maxNames bounds the pods an outcome names.
@@ -44,7 +43,7 @@ func (t *replicaSetSync) core() decision.Core {
 }
 
 func (t *replicaSetSync) now() time.Time                        { return t.s.Now }
-func (t *replicaSetSync) snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *replicaSetSync) snapshot() (telemetry.Snapshot, error) { return telemetry.SnapshotOf(&t.s) }
 
 func (t *replicaSetSync) remember(trace *telemetry.Trace) {
 	if t.s.Found {

@@ -18,7 +18,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // script is a body and a turn that does what a test says: faults such as a
@@ -77,7 +76,7 @@ func (s *script) snapshot() (telemetry.Snapshot, error) {
 	if s.packErr != nil {
 		return telemetry.Snapshot{}, s.packErr
 	}
-	return wire.Pack(&replicaset.Snapshot{})
+	return telemetry.SnapshotOf(&replicaset.Snapshot{})
 }
 func (s *script) object() runtime.Object { return nil }
 func (s *script) identity() identity     { return identity{uid: "u", found: true, waiting: s.waiting} }

@@ -5,19 +5,15 @@ package telemetry
 // means that there is nothing newer. It looks at limit traces under the lock and
 // not at all of them, so that a reader of everything holds up no sync.
 func (j *Journal) Kept(after uint64, limit int) []*Trace {
-	return j.wholes(j.keptAfter(after, limit))
-}
-
-func (j *Journal) keptAfter(after uint64, limit int) []*kept {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	var list []*kept
+	var list []*Trace
 	for len(list) < limit {
 		k := j.next(after)
 		if k == nil {
 			break
 		}
-		list = append(list, k)
+		list = append(list, k.trace)
 		after = k.Seq
 	}
 	return list

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -119,21 +118,6 @@ func TestLoadedJournalIsRead(t *testing.T) {
 	}
 	if _, _, err := j.Next(t.Context(), 22); !errors.Is(err, ErrAhead) {
 		t.Errorf("ahead: %v", err)
-	}
-}
-
-// What cannot be read is passed over, and a reader waits behind it.
-func TestLoadedJournalWithoutItsLast(t *testing.T) {
-	j, err := LoadJournal(JournalOptions{Loops: TestLoops}, []*Trace{{Seq: 1, Gone: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.Pack(1, unreadable{})
-	runtime.GC()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if batch, missed, err := j.Next(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v, %d missed, %v", seqs(batch), missed, err)
 	}
 }
 

@@ -30,9 +30,6 @@ func (h *objectTraces) append(k *kept, t *Trace) {
 	}
 	k.history, k.older = h, h.newest
 	if h.newest != nil {
-		if h.newest.UID == k.UID {
-			k.UID = h.newest.UID // One text for all of them.
-		}
 		h.newest.newer = k
 	} else {
 		h.oldest = k
@@ -56,16 +53,26 @@ func (h *objectTraces) remove(k *kept) {
 
 // Get returns the trace with that number, if it is kept.
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
-	return j.found(j.nearest(seq).numbered(seq))
+	t, ok := j.Nearest(seq)
+	if !ok || t.Seq != seq {
+		return nil, false
+	}
+	return t, true
 }
 
 // Nearest returns the newest kept trace with that number or a lower one.
-func (j *Journal) Nearest(seq uint64) (*Trace, bool) { return j.found(j.nearest(seq)) }
-
-func (j *Journal) nearest(seq uint64) *kept {
+func (j *Journal) Nearest(seq uint64) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	return j.upTo(seq)
+	return j.upTo(seq).found()
+}
+
+// found is the trace, and whether there is one.
+func (k *kept) found() (*Trace, bool) {
+	if k == nil {
+		return nil, false
+	}
+	return k.trace, true
 }
 
 // upTo finds the newest kept trace with that number or a lower one. The
@@ -89,15 +96,23 @@ func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit)
 
 // Since is Of without the traces up to that number.
 func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
-	return j.wholes(j.between(o, seq, math.MaxUint64, limit))
+	return tracesOf(j.between(o, seq, math.MaxUint64, limit))
 }
 
 // Before is Of without the traces from that number on.
 func (j *Journal) Before(o Object, seq uint64, limit int) []*Trace {
-	return j.wholes(j.between(o, 0, seq, limit))
+	return tracesOf(j.between(o, 0, seq, limit))
 }
 
-// Marks is Of for who needs no traces: no bytes are unpacked for it.
+func tracesOf(list []*kept) []*Trace {
+	traces := make([]*Trace, len(list))
+	for i, k := range list {
+		traces[i] = k.trace
+	}
+	return traces
+}
+
+// Marks is Of for who needs no traces: it looks at none.
 func (j *Journal) Marks(o Object, limit int) []Mark {
 	list := j.between(o, 0, math.MaxUint64, limit)
 	marks := make([]Mark, len(list))
@@ -130,8 +145,8 @@ func (j *Journal) Synced(loop string, after uint64) (objects map[Object]bool, ok
 	}
 	objects = map[Object]bool{}
 	for seq := after + 1; seq <= j.last.Load(); seq++ {
-		k := j.recent[seq%uint64(len(j.recent))].Load().numbered(seq)
-		if k == nil {
+		k := j.recent[seq%uint64(len(j.recent))].Load()
+		if k == nil || k.Seq != seq {
 			return nil, false
 		}
 		if o := k.history.object; o.Loop == loop {
@@ -170,7 +185,7 @@ func (j *Journal) Folded(o Object) uint64 {
 
 // Prev returns the kept trace of an object before that number.
 func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
-	return j.found(j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
+	return j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
 		if at != nil {
 			return at.older
 		}
@@ -179,12 +194,12 @@ func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
 			k = k.older
 		}
 		return k
-	}))
+	})
 }
 
 // After returns the kept trace of an object after that number.
 func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
-	return j.found(j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
+	return j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
 		if at != nil {
 			return at.newer
 		}
@@ -193,23 +208,23 @@ func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
 			k = k.newer
 		}
 		return k
-	}))
+	})
 }
 
 // beside calls find with the history of the object and its trace of that
 // number, which is nil if it is not kept.
-func (j *Journal) beside(o Object, seq uint64, find func(*objectTraces, *kept) *kept) *kept {
+func (j *Journal) beside(o Object, seq uint64, find func(*objectTraces, *kept) *kept) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
 	if h == nil {
-		return nil
+		return nil, false
 	}
 	at := j.upTo(seq)
 	if at != nil && (at.Seq != seq || at.history != h) {
 		at = nil
 	}
-	return find(h, at)
+	return find(h, at).found()
 }
 
 // maxFamily bounds the syncs of one object that Family returns.
@@ -219,9 +234,7 @@ const maxFamily = 4096
 // controlled, in no particular order, the newest few thousand of each object at
 // most. For one that has an owner that is its owner's family. It looks at every
 // object of the journal.
-func (j *Journal) Family(o Object) []*Trace { return j.wholes(j.family(o)) }
-
-func (j *Journal) family(o Object) (list []*kept) {
+func (j *Journal) Family(o Object) (list []*Trace) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	head := o
@@ -233,7 +246,7 @@ func (j *Journal) family(o Object) (list []*kept) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
-			list = append(list, k)
+			list = append(list, k.trace)
 		}
 	}
 	return list

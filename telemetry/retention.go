@@ -105,8 +105,8 @@ func (t *Trace) outcomes(visit func(*decision.Action, *decision.Outcome)) {
 
 // kept is a trace and what holds it: the recent ring and shelves.
 type kept struct {
-	traceForm
 	Mark
+	trace   *Trace
 	size    int64
 	recent  bool
 	shelves uint8 // a bit for each
@@ -118,8 +118,7 @@ type kept struct {
 
 // hold makes a trace one that is kept, in the history of its object. The journal is locked.
 func (j *Journal) hold(t *Trace) *kept {
-	k := &kept{Mark: markOf(t), size: estimate(t)}
-	k.set(t)
+	k := &kept{Mark: markOf(t), trace: t, size: estimate(t)}
 	j.bytes += k.size
 	j.objectTracesOf(t.Object).append(k, t)
 	return k

@@ -366,3 +366,56 @@ func modelKept(o JournalOptions, all []*Trace) map[string][]uint64 {
 	}
 	return lists
 }
+
+// mixed is syncs of all classes, of a family and of others.
+func mixed(n int) []*Trace {
+	var list []*Trace
+	for i := range n {
+		x := quiet(fmt.Sprintf("web-%d", i%3))
+		switch i % 5 {
+		case 0:
+			x.Result = ResultWrote
+		case 1:
+			x.Loop, x.Owner = "replicaset", "web-0"
+		case 2:
+			x.Result = ResultStale
+		}
+		x.Started = time.Unix(int64(i), 0).UTC()
+		x.Ended = x.Started.Add(time.Duration(i%4) * 400 * time.Millisecond)
+		list = append(list, x)
+	}
+	return list
+}
+
+// The bytes that the journal counts are those of what it keeps, on every shelf.
+func TestBytesOfWhatIsKept(t *testing.T) {
+	j := NewJournal(JournalOptions{Loops: TestLoops, Recent: 32, Wrote: 16})
+	record(j, mixed(104)...)
+	seen := map[*kept]bool{}
+	var bytes, shelved int64
+	note := func(k *kept) {
+		if k != nil && !seen[k] {
+			seen[k] = true
+			bytes += k.size
+			if k.shelves != 0 {
+				shelved += k.size
+			}
+		}
+	}
+	for i := range j.recent {
+		note(j.recent[i].Load())
+	}
+	for i := range j.shelves {
+		var sum int64
+		for _, k := range j.shelves[i].items[j.shelves[i].gone:] {
+			note(k)
+			sum += k.size
+		}
+		if sum != j.shelves[i].bytes {
+			t.Errorf("shelf %d counts %d bytes and has %d", i, j.shelves[i].bytes, sum)
+		}
+	}
+	if bytes != j.bytes || shelved != j.shelved {
+		t.Errorf("counted %d bytes, %d on shelves; there are %d and %d", j.bytes, j.shelved, bytes, shelved)
+	}
+}

@@ -288,7 +288,7 @@ func TestShadowOfUnreadableSnapshots(t *testing.T) {
 	for name, snapshot := range map[string]Snapshot{
 		"none":        {},
 		"partly":      SnapshotText([]byte(`{"replicaSets":[{"name":"web-2","rv":"10"},7]}`)),
-		"not at all":  SnapshotOf(unpackable{}),
+		"not at all":  SnapshotText([]byte(`{"replicaSets":`)),
 		"of another":  SnapshotText([]byte(`{"replicaSets":[{"name":"web-3","rv":"10"}]}`)),
 		"of its past": SnapshotText([]byte(`{"replicaSets":[{"name":"web-2","rv":"9"}]}`)),
 	} {

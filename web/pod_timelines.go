@@ -16,7 +16,7 @@ import (
 // whatever the numbers say: they count no pod that is going.
 const (
 	maxLanePods     = 500
-	maxLaneSnapshot = 64 << 10
+	maxLaneSnapshot = 192 << 10
 )
 
 func crowded(t *telemetry.Trace) bool {

@@ -63,11 +63,7 @@ func planned(x *subject) (*deployment.Snapshot, error) {
 		return nil, back(problem(http.StatusNotFound, "no-snapshot", "Sync "+digits(x.cursor.Seq)+" has no snapshot to plan from.",
 			views.Say("It ended before it had seen its object. Choose another sync.")))
 	}
-	var snap *deployment.Snapshot
-	text, err := x.cursor.Snapshot.JSON()
-	if err == nil {
-		snap, err = deployment.Decode(text) // The model decides on it: it is checked, wherever it comes from.
-	}
+	snap, err := deployment.Decode(x.cursor.Snapshot.JSON()) // The model decides on it: it is checked, wherever it comes from.
 	if err != nil {
 		return nil, back(problem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+digits(x.cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
 	}

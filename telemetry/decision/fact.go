@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -211,4 +212,62 @@ func parsePlain(raw json.RawMessage) (Value, error) {
 		v := Value{kind: kindCount}
 		return v, json.Unmarshal(raw, &v.n)
 	}
+}
+
+// JSON has the years 0 to 9999, and nothing is kept that could not leave the program.
+const firstSecond, lastSecond = -62_167_219_200, 253_402_300_799
+
+var errBytes = errors.New("its bytes are of no fact")
+
+// MarshalBinary writes the name, the kind, and the text or the numbers: traces have too many
+// facts for a form with names. The error is that of an instant which JSON cannot hold.
+func (f Fact) MarshalBinary() ([]byte, error) {
+	v := &f.Value
+	b := make([]byte, 0, 24+len(f.Name)+len(v.s))
+	b = append(append(binary.AppendUvarint(b, uint64(len(f.Name))), f.Name...), byte(v.kind))
+	switch v.kind {
+	case kindText:
+		return append(b, v.s...), nil
+	case kindInstant:
+		if v.n < firstSecond || v.n > lastSecond {
+			return nil, fmt.Errorf("fact %s: an instant is in the year %d", f.Name, v.time().Year())
+		}
+		b = binary.AppendUvarint(b, uint64(v.nano))
+	}
+	return binary.AppendVarint(b, v.n), nil
+}
+
+// UnmarshalBinary reads what MarshalBinary wrote and refuses anything else.
+func (f *Fact) UnmarshalBinary(data []byte) error {
+	n, size := binary.Uvarint(data)
+	if data = data[max(size, 0):]; size <= 0 || n >= uint64(len(data)) || data[n] >= byte(len(kindNames)) {
+		return errBytes
+	}
+	v := Value{kind: kind(data[n])}
+	if err := v.read(data[n+1:]); err != nil {
+		return err
+	}
+	*f = Fact{string(data[:n]), v}
+	return nil
+}
+
+// read reads a value of its kind.
+func (v *Value) read(data []byte) error {
+	switch v.kind {
+	case kindText:
+		v.s = string(data)
+		return nil
+	case kindInstant:
+		nano, size := binary.Uvarint(data)
+		if size <= 0 || nano >= uint64(time.Second) {
+			return errBytes
+		}
+		v.nano, data = int32(nano), data[size:]
+	}
+	n, size := binary.Varint(data)
+	if size <= 0 || size < len(data) || v.kind == kindInstant && (n < firstSecond || n > lastSecond) || v.kind == kindBool && n&^1 != 0 {
+		return errBytes
+	}
+	v.n = n
+	return nil
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
@@ -38,7 +41,7 @@ func (f *filler) fill(v reflect.Value) {
 		d, rs := &deployment.Snapshot{}, &replicaset.Snapshot{}
 		f.fill(reflect.ValueOf(d).Elem())
 		f.fill(reflect.ValueOf(rs).Elem())
-		*x = []telemetry.Snapshot{must(Pack(d)), must(Pack(rs)), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
+		*x = []telemetry.Snapshot{of(d), of(rs), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
 		return
 	}
 	switch v.Kind() {
@@ -69,35 +72,29 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-func must(s telemetry.Snapshot, err error) telemetry.Snapshot {
+func of(s decision.Snapshot) telemetry.Snapshot {
+	packed, err := telemetry.SnapshotOf(s)
 	if err != nil {
 		panic(err)
 	}
-	return s
+	return packed
 }
 
-// rewritten is what is read of traces that were written into a block.
+// rewritten is what is read of traces that were written one behind the other.
 func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trace) {
 	t.Helper()
-	b := NewBlock()
-	var sizes []int
+	var all []byte
 	for _, trace := range traces {
-		size, _, err := b.Add(trace)
+		from := len(all)
+		var err error
+		if all, err = Append(all, trace); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(all[from:])
 		if err != nil {
 			t.Fatal(err)
 		}
-		sizes = append(sizes, size)
-	}
-	records, err := Divide(b.AppendTo(nil), sizes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range records {
-		trace, err := r.Unpack()
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, trace)
+		list = append(list, got)
 	}
 	return list
 }
@@ -151,43 +148,77 @@ func TestWireInstants(t *testing.T) {
 	}
 	for _, year := range []int{-1, 10_000, 20_000} {
 		at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
-		b := NewBlock()
-		if _, _, err := b.Add(&telemetry.Trace{Ended: at}); err == nil {
-			t.Errorf("the year %d is kept, and has no JSON", year)
+		for _, trace := range []*telemetry.Trace{{Queued: at}, {Started: at}, {Ended: at}, {Numbers: []decision.Fact{decision.Instant("at", at)}}} {
+			if _, err := Append(nil, trace); err == nil {
+				t.Errorf("the year %d is kept, and has no JSON", year)
+			}
 		}
-		if _, err := Pack(&deployment.Snapshot{Created: at}); err == nil {
+		if _, err := telemetry.SnapshotOf(&deployment.Snapshot{Created: at}); err == nil {
 			t.Errorf("the year %d is packed, and has no JSON", year)
 		}
 	}
 }
 
-// No field of a snapshot is forgotten, and none is taken for another.
-func TestPackKeepsEveryField(t *testing.T) {
-	f := &filler{}
-	for range 5 {
-		full, empty := &deployment.Snapshot{}, &deployment.Snapshot{}
-		f.fill(reflect.ValueOf(full).Elem())
-		packs(t, full)
-		packs(t, empty)
+// Instants anywhere in a trace are brought to UTC, and none is read that has no JSON.
+func TestReadInstants(t *testing.T) {
+	east := time.FixedZone("", 3600)
+	at := time.Date(2026, 11, 21, 1, 2, 3, 4, east)
+	got := rewritten(t, &telemetry.Trace{Causes: []telemetry.Cause{{At: at}}, Sentence: decision.Sentence{Lead: []decision.Part{{At: at}}}})[0]
+	for _, got := range []time.Time{got.Causes[0].At, got.Sentence.Lead[0].At} {
+		if !got.Equal(at) || got.Location() != time.UTC {
+			t.Errorf("%v is read as %v", at, got)
+		}
 	}
-	for range 5 {
-		full, empty := &replicaset.Snapshot{}, &replicaset.Snapshot{Siblings: map[string]int64{}}
-		f.fill(reflect.ValueOf(full).Elem())
-		packs(t, full)
-		packs(t, empty)
+	year := 8_000_000_000_000_000
+	for where, value := range map[string]any{
+		"of a trace":    map[string]any{"started": year},
+		"of a cause":    map[string]any{"causes": []any{map[string]any{"at": year}}},
+		"of a failure ": map[string]any{"sentence": map[string]any{"since": -year}},
+	} {
+		if _, err := Read(plain(t, value)); !errors.Is(err, errYear) {
+			t.Errorf("an instant %s: %v", where, err)
+		}
 	}
 }
 
-func packs[T any](t *testing.T, want *T) {
+func plain(t testing.TB, value any) []byte {
 	t.Helper()
-	s := must(Pack(want))
-	unpacked, err := s.Value().Unpack()
-	got, _ := unpacked.(*T)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Fatalf("%v: is\n%s\nand was\n%s", err, text(t, got), text(t, want))
+	data, err := cbor.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if json, err := s.JSON(); err != nil || string(json) != text(t, want) {
-		t.Errorf("%v: the JSON is\n%s\nand that of the value\n%s", err, json, text(t, want))
+	return data
+}
+
+// TestCutOff: what is not whole is not read, nor what has more behind it or says a thing
+// twice, and nothing panics on it.
+func TestCutOff(t *testing.T) {
+	trace := &telemetry.Trace{}
+	new(filler).fill(reflect.ValueOf(trace).Elem())
+	whole, err := Append(nil, trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := max(1, len(whole)/500)
+	for n := 0; n < len(whole); n += step {
+		if _, err := Read(whole[:n]); err == nil {
+			t.Fatalf("%d of %d bytes are read", n, len(whole))
+		}
+	}
+	for name, data := range map[string]string{
+		"a byte more":           string(whole) + "\x00",
+		"a field twice":         "\xa2\x61v\x01\x61v\x02",
+		"a text without an end": "\xa1\x65epoch\x7f\x61a\xff",
+		"a tag":                 "\xa1\x61v\xc1\x01",
+		"a number of no size":   "\xa1\x61v\x1c",
+		"a text of no length":   "\xa1\x65epoch\x7b\x7f\xff",
+		"too long a text":       "\xa1\x65epoch\x7b\xff\xff\xff\xff\xff\xff\xff\xff",
+		"a snapshot of no JSON": "\xa1\x68snapshot\x41{",
+		"a number for a text":   "\xa1\x65epoch\x01",
+	} {
+		if got, err := Read([]byte(data)); err == nil {
+			t.Errorf("%s is read as %+v", name, got)
+		}
 	}
 }
 
@@ -199,22 +230,17 @@ func FuzzWire(f *testing.F) {
 		trace := &telemetry.Trace{}
 		x.fill(reflect.ValueOf(trace).Elem())
 		f.Add([]byte(text(f, trace)))
-		b := NewBlock()
-		if _, _, err := b.Add(trace); err != nil {
+		data, err := Append(nil, trace)
+		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b.AppendTo(nil))
+		f.Add(data)
 	}
+	f.Add([]byte("\xa1\x67numbers\x81\xa2\x64Name\x61n\x65Value\x42\x01\x02"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, sizes := range [][]int{{len(data) / 2}, {len(data), -1}, nil} {
-			records, err := Divide(data, sizes)
-			for i := 0; err == nil && i < len(records); i++ {
-				read(t, &records[i])
-			}
-		}
-		read(t, &Record{fields: data, texts: []string{"a", "b"}})
-		for _, kind := range []byte{kindDeployment, kindReplicaSet, 9} {
-			_, _ = packed(append([]byte{kind}, data...)).Unpack()
+		if trace, err := Read(data); err == nil { // What can be read can leave the program.
+			_ = text(t, trace)
+			_ = trace.Sentence.At(trace.Ended)
 		}
 		var trace telemetry.Trace
 		if json.Unmarshal(data, &trace) != nil {
@@ -235,58 +261,41 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// read looks at a trace that may be any: what can be read can leave the program.
-func read(t *testing.T, r *Record) {
-	trace, err := r.Unpack()
-	if err == nil {
-		_ = text(t, trace)
-		_ = trace.Sentence.At(trace.Ended)
-	}
-}
-
 // A few bytes on the disk say that there are millions of rounds, each of which takes
 // one byte: they are refused before there is room for them.
 func TestListsHaveABound(t *testing.T) {
-	const many = 2_000_000
-	data := append(binary.AppendUvarint(nil, many+1), make([]byte, many)...)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	w, rounds := coder{reads: true, data: data}, []decision.Round(nil)
-	each(&w, &rounds, (*coder).round)
-	runtime.ReadMemStats(&after)
-	if !errors.Is(w.end(), errLarge) || len(rounds) > 0 {
-		t.Errorf("%d rounds are read: %v", len(rounds), w.end())
+	rounds := func(n int) []byte {
+		return append(binary.BigEndian.AppendUint32([]byte("\xa1\x66rounds\x9a"), uint32(n)), bytes.Repeat([]byte{0xa0}, n)...)
 	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
-		t.Errorf("%d bytes were taken for them", took)
+	nested := bytes.Repeat(append([]byte{0x99, 0xff, 0xff}, bytes.Repeat([]byte{0xf6}, 0xffff)...), 5)
+	for name, data := range map[string][]byte{"in one list": rounds(2_000_000), "a list that is not there": rounds(1 << 20)[:100], "in several": append([]byte("\xa1\x66rounds\x85"), nested...)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := Read(data)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, errLarge) || got != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+			t.Errorf("%s: %d bytes were taken for them", name, took)
+		}
 	}
-	b := NewBlock()
-	if size, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, many)}); !errors.Is(err, errLarge) || size > 1000 {
-		t.Errorf("what could not be read is written as %d bytes: %v", size, err)
+	if _, err := Append(nil, &telemetry.Trace{Rounds: make([]decision.Round, 2_000_000)}); !errors.Is(err, errLarge) {
+		t.Errorf("what could not be read is written: %v", err)
 	}
-	b.Clear()
-	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, 9)}); err != nil {
-		t.Errorf("the next one: %v", err)
+	if err := measure(rounds(maxElements)); err != nil {
+		t.Errorf("as many as there may be: %v", err)
+	}
+	if err := measure(rounds(maxElements + 1)); !errors.Is(err, errLarge) {
+		t.Errorf("one more: %v", err)
 	}
 }
 
-// A resourceVersion comes back letter by letter, also where it only looks like a number.
-func TestWireKeepsVersions(t *testing.T) {
-	list := []string{"40000000", "40000003", "", "7", "1152921504606846975", "1", "1152921504606846976", "99999999999999999999", "0", "007", "+7", "-7", "7 ", "0x7", "1_0", "٧", "v7", "7"}
-	got := rewritten(t, &telemetry.Trace{Report: &decision.Report{Outcome: &decision.Outcome{RVs: list}}})[0].Report.Outcome.RVs
-	if !slices.Equal(got, list) {
-		t.Errorf("%q is read as %q", list, got)
-	}
-	long := 0
-	for _, versions := range [][]string{{"40000000"}, {"40000000", "40000009", "40000002"}} {
-		b := NewBlock()
-		size, took, err := b.Add(&telemetry.Trace{Report: &decision.Report{Outcome: &decision.Outcome{RVs: versions}}})
-		if err != nil || took != size {
-			t.Errorf("%q takes %d bytes of texts, %v", versions, took-size, err)
-		}
-		if long > 0 && size > long+2 {
-			t.Errorf("two more versions take %d bytes, want 2", size-long)
-		}
-		long = size
+// Texts come back letter by letter, be they UTF-8 or not.
+func TestWireKeepsTexts(t *testing.T) {
+	list := []string{"40000000", "", "٧", "a\xff\xfeb", "\x00", "007"}
+	got := rewritten(t, &telemetry.Trace{Owner: "a\xff", Report: &decision.Report{Outcome: &decision.Outcome{RVs: list}}})[0]
+	if !slices.Equal(got.Report.Outcome.RVs, list) || got.Owner != "a\xff" {
+		t.Errorf("%q is read as %q", list, got.Report.Outcome.RVs)
 	}
 }
