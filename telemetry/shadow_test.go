@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -300,12 +299,6 @@ func TestShadowOfUnreadableSnapshots(t *testing.T) {
 		}
 	}
 }
-
-// unpackable is bytes that nobody has packed.
-type unpackable struct{}
-
-func (unpackable) Bytes() int           { return 1 }
-func (unpackable) Unpack() (any, error) { return nil, errors.New("torn") }
 
 // TestShadowSuspects: a cache that is behind another explains a difference, if
 // what it shows later was written before.

@@ -49,8 +49,8 @@ func (s *Snapshot) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalBinary is the text.
-func (s Snapshot) MarshalBinary() ([]byte, error) { return s.text, nil }
+// AppendBinary appends the text.
+func (s Snapshot) AppendBinary(to []byte) ([]byte, error) { return append(to, s.text...), nil }
 
 // UnmarshalBinary keeps the text, and refuses what is no JSON: nobody is to find that later.
 func (s *Snapshot) UnmarshalBinary(text []byte) error {

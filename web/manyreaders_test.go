@@ -149,8 +149,8 @@ func packed(t *testing.T, traces []*telemetry.Trace) [][]byte {
 
 func unpacked(t testing.TB, data []byte) *telemetry.Trace {
 	t.Helper()
-	x, err := packing.Read(data)
-	if err != nil {
+	x := new(telemetry.Trace)
+	if err := packing.Read(data, x); err != nil {
 		t.Fatal(err)
 	}
 	return x

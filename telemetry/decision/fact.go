@@ -219,25 +219,24 @@ const firstSecond, lastSecond = -62_167_219_200, 253_402_300_799
 
 var errBytes = errors.New("its bytes are of no fact")
 
-// MarshalBinary writes the name, the kind, and the text or the numbers: traces have too many
-// facts for a form with names. The error is that of an instant which JSON cannot hold.
-func (f Fact) MarshalBinary() ([]byte, error) {
+// AppendBinary appends the name, the kind, and the text or the numbers. The error is that of
+// an instant which JSON cannot hold.
+func (f *Fact) AppendBinary(b []byte) ([]byte, error) {
 	v := &f.Value
-	b := make([]byte, 0, 24+len(f.Name)+len(v.s))
 	b = append(append(binary.AppendUvarint(b, uint64(len(f.Name))), f.Name...), byte(v.kind))
 	switch v.kind {
 	case kindText:
 		return append(b, v.s...), nil
 	case kindInstant:
 		if v.n < firstSecond || v.n > lastSecond {
-			return nil, fmt.Errorf("fact %s: an instant is in the year %d", f.Name, v.time().Year())
+			return b, fmt.Errorf("fact %s: an instant is in the year %d", f.Name, v.time().Year())
 		}
 		b = binary.AppendUvarint(b, uint64(v.nano))
 	}
 	return binary.AppendVarint(b, v.n), nil
 }
 
-// UnmarshalBinary reads what MarshalBinary wrote and refuses anything else.
+// UnmarshalBinary reads what AppendBinary wrote and refuses anything else.
 func (f *Fact) UnmarshalBinary(data []byte) error {
 	n, size := binary.Uvarint(data)
 	if data = data[max(size, 0):]; size <= 0 || n >= uint64(len(data)) || data[n] >= byte(len(kindNames)) {

@@ -212,7 +212,7 @@ func TestFactsAsBytes(t *testing.T) {
 		decision.Text("", ""), decision.Text("a", "b\x00\xff"), decision.Count("ready", 0), decision.Count("", math.MinInt64), decision.Count("", math.MaxInt64), decision.Bool("a", true), decision.Bool("a", false),
 		decision.Duration("a", -time.Hour), decision.Instant("", time.Time{}), decision.Instant("a", time.Unix(7, 999_999_999)), decision.Instant("a", time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)),
 	} {
-		data, err := f.MarshalBinary()
+		data, err := f.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,8 @@ func TestFactsAsBytes(t *testing.T) {
 		}
 	}
 	for _, year := range []int{-1, 10_000} {
-		if data, err := decision.Instant("at", time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)).MarshalBinary(); err == nil || !strings.Contains(err.Error(), "fact at") {
+		f := decision.Instant("at", time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+		if data, err := f.AppendBinary(nil); err == nil || !strings.Contains(err.Error(), "fact at") {
 			t.Errorf("the year %d is written as %q, %v", year, data, err)
 		}
 	}

@@ -270,7 +270,7 @@ func BenchmarkWire(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for range traces {
-				if _, err := wire.Read(data); err != nil {
+				if err := wire.Read(data, new(telemetry.Trace)); err != nil {
 					b.Fatal(err)
 				}
 			}

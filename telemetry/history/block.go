@@ -20,9 +20,9 @@ const (
 
 // hits are what lists say of the syncs of a block.
 type hits struct {
-	Hits []telemetry.Hit `json:"hits"`
+	Hits []telemetry.Hit
 	// Sizes are the bytes of each sync in the body that it is in.
-	Sizes []int `json:"sizes"`
+	Sizes []int
 }
 
 // readHits refuses what would not have been written: the file may be damaged or not ours.
@@ -32,7 +32,7 @@ func readHits(data []byte) (*hits, error) {
 		return nil, err
 	}
 	h := new(hits)
-	if err := reading.Unmarshal(text, h); err != nil {
+	if err := wire.Read(text, h); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if n := len(h.Hits); n == 0 || n > syncsPerBlock || len(h.Sizes) != n {
@@ -42,7 +42,6 @@ func readHits(data []byte) (*hits, error) {
 		if h.Sizes[i] < 0 || h.Sizes[i] > maxTrace {
 			return nil, fmt.Errorf("%w: its list is out of bounds", errDamaged)
 		}
-		h.Hits[i].Started = h.Hits[i].Started.UTC()
 	}
 	return h, nil
 }
@@ -61,6 +60,12 @@ func bodyOf(class telemetry.Class) int {
 	return remarkable
 }
 
+// room is what a block is made in, used again for the next one.
+type room struct {
+	plain [bodies][]byte
+	terms terms
+}
+
 // block is syncs that are kept together, in the order in which they were recorded.
 type block struct {
 	epoch        string
@@ -70,10 +75,11 @@ type block struct {
 	hits         hits
 	plain        [bodies][]byte
 	syncs        [bodies]int64
-	terms        terms
+	terms        *terms
 	// What the file has of it, once it is sealed.
 	table, list []byte
 	packed      [bodies][]byte
+	words       string
 }
 
 // blocks divides syncs so that no block becomes too large or spans too long a time.
@@ -82,17 +88,18 @@ func (s *Store) blocks(traces []*telemetry.Trace) (list []*block, err error) {
 	for _, t := range traces {
 		if b == nil || !b.takes(t) {
 			b.seal()
-			b = &block{epoch: t.Epoch, began: t.Started, ended: t.Ended, first: t.Seq, last: t.Seq, terms: newTerms()}
-			for body := range s.room {
-				b.plain[body] = s.room[body][:0] // Nobody needs what was there once it is packed.
+			s.room.terms.clear() // Nobody needs what was there once it is sealed.
+			b = &block{epoch: t.Epoch, began: t.Started, ended: t.Ended, first: t.Seq, last: t.Seq, terms: &s.room.terms}
+			for body := range b.plain {
+				b.plain[body] = s.room.plain[body][:0]
 			}
 			list = append(list, b)
 		}
 		if err := b.add(t, t.Class(s.opts.SlowAfter)); err != nil {
 			return nil, fmt.Errorf("%w: sync %s/%d: %w", errUnfit, t.Epoch, t.Seq, err)
 		}
-		if b.bytes < bytesPerBlock {
-			s.room = b.plain
+		if b.bytes < 2*bytesPerBlock {
+			s.room.plain = b.plain
 		}
 	}
 	b.seal()
@@ -134,7 +141,6 @@ func (b *block) add(t *telemetry.Trace, class telemetry.Class) error {
 		return fmt.Errorf("it has %d bytes, at most %d", size, maxTrace)
 	}
 	hit, h := t.Hit(class), &b.hits
-	hit.Started = hit.Started.UTC()
 	b.terms.of(t, class, len(h.Hits))
 	h.Hits, h.Sizes = append(h.Hits, hit), append(h.Sizes, size)
 	b.plain[body], b.bytes = plain, b.bytes+size
@@ -149,14 +155,14 @@ func (b *block) seal() {
 	if b == nil {
 		return
 	}
-	hits, _ := writing.Marshal(&b.hits) // Any list of them can be written.
+	hits, _ := wire.Append(nil, &b.hits) // What a trace can hold, a list of it can.
 	to := make([]byte, 0, b.bytes/4)
 	pack := func(plain []byte) []byte {
 		from := len(to)
 		to = pack(to, plain)
 		return to[from:len(to):len(to)]
 	}
-	b.table, b.list = pack(b.terms.table()), pack(hits)
+	b.table, b.list, b.words = pack(b.terms.table()), pack(hits), b.terms.document()
 	for body, plain := range b.plain {
 		if len(plain) > 0 {
 			b.packed[body] = pack(plain)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -19,7 +18,7 @@ const (
 
 // One of each is for everything; both are safe for concurrent use and have nothing to close.
 var (
-	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
+	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
 	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(readersAtOnce), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
 )
 
@@ -37,12 +36,6 @@ func unpack(data []byte) ([]byte, error) {
 	}
 	return plain, nil
 }
-
-// Valid options are no error.
-var (
-	writing, _ = cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
-	reading, _ = cbor.DecOptions{DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden, UTF8: cbor.UTF8DecodeInvalid}.DecMode()
-)
 
 // errUnfit marks a trace that cannot be stored, and never will be.
 var errUnfit = errors.New("history: a sync cannot be kept")

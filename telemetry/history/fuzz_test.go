@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // FuzzCursor proves that a cursor is one that was given out, or refused, and
@@ -112,11 +113,11 @@ func FuzzBlock(f *testing.F) {
 		f.Add(list, table, list)
 	}
 	for _, sizes := range [][]int{{0}, {1}, {1 << 40}, {-1}, {5, 5}, {5, 1, 5}, {maxTrace, maxTrace}} {
-		list, err := writing.Marshal(hits{Hits: make([]telemetry.Hit, len(sizes)), Sizes: sizes})
+		list, err := wire.Append(nil, &hits{Hits: make([]telemetry.Hit, len(sizes)), Sizes: sizes})
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add([]byte{}, list, []byte("\xa0\xa1\x61v\x01\xa0"))
+		f.Add([]byte{}, list, []byte("\x00\x01\x02\x00"))
 	}
 	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
 	asked, err := scanFor(&q, nil, 1)
@@ -138,7 +139,7 @@ func FuzzBlock(f *testing.F) {
 				}
 				if trace, err := b.sync(e.index); err == nil {
 					_ = trace.Hit(telemetry.ClassQuiet).Text
-					words := newTerms()
+					words := emptyTerms()
 					words.of(trace, trace.Class(time.Second), e.index)
 				}
 				_ = text(t, e.hit())

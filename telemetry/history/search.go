@@ -119,7 +119,8 @@ func (b *openBlock) sync(i int) (*telemetry.Trace, error) {
 		}
 	}
 	if plain := b.plain[body]; from+h.Sizes[i] <= len(plain) {
-		return wire.Read(plain[from : from+h.Sizes[i]])
+		t := new(telemetry.Trace)
+		return t, wire.Read(plain[from:from+h.Sizes[i]], t)
 	}
 	return nil, errors.New("its body ends too early")
 }

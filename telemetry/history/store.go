@@ -31,7 +31,7 @@ type Store struct {
 	newest      int64 // the number of the last block
 	kept, quiet int64 // syncs, and those of them that are quiet
 	names       names
-	room        [bodies][]byte // for the next block
+	room        room
 	extent      extent
 	tight       bool // the last change found the file at its bound
 
@@ -155,7 +155,7 @@ func (s *Store) keep(ctx context.Context, b *block) error {
 			return err
 		}
 	}
-	if _, err := s.index.ExecContext(ctx, id, b.terms.document()); err != nil {
+	if _, err := s.index.ExecContext(ctx, id, b.words); err != nil {
 		return err
 	}
 	s.newest = id

@@ -44,7 +44,13 @@ type terms struct {
 	grams map[uint64]bool   // of messages, which have too many
 }
 
-func newTerms() terms { return terms{map[uint64]uint64{}, map[uint64]bool{}} }
+// clear forgets them.
+func (s *terms) clear() {
+	if clear(s.sets); s.sets == nil {
+		*s = terms{map[uint64]uint64{}, map[uint64]bool{}}
+	}
+	clear(s.grams)
+}
 
 // term is a hash (FNV-1a, 64 bits) of a kind and its parts: SQLite's query language and
 // tokenizers have their own view of everything but letters and digits.

@@ -85,7 +85,7 @@ func TestTermsOfSyncs(t *testing.T) {
 	first.Result, first.Sentence.Code = telemetry.ResultFailed, "quota"
 	first.Causes = []telemetry.Cause{{Kind: telemetry.CauseTimer}, {Kind: telemetry.CauseStart}}
 	first.Failure = &decision.Failure{Message: "NO ä!"}
-	s := newTerms()
+	s := emptyTerms()
 	s.of(first, telemetry.ClassFailed, 0)
 	s.of(second, telemetry.ClassQuiet, 63)
 	const a, b = 1, 1 << 63
@@ -118,7 +118,7 @@ func TestTermsOfSyncs(t *testing.T) {
 
 // Any bytes are a table, of which the last ones may be no entry.
 func TestTables(t *testing.T) {
-	s := newTerms()
+	s := emptyTerms()
 	s.sets[5], s.sets[9], s.sets[1] = 0b011, 0b110, 0b100
 	whole := s.table()
 	for _, c := range []struct {
@@ -182,4 +182,10 @@ func TestMatchOfQuery(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+}
+
+func emptyTerms() *terms {
+	s := new(terms)
+	s.clear()
+	return s
 }
