@@ -185,46 +185,23 @@ func (j *Journal) Folded(o Object) uint64 {
 
 // Prev returns the kept trace of an object before that number.
 func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
-	return j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
-		if at != nil {
-			return at.older
-		}
-		k := h.newest
-		for k != nil && k.Seq >= seq {
-			k = k.older
-		}
-		return k
-	})
+	if list := j.Before(o, seq, 1); len(list) > 0 {
+		return list[0], true
+	}
+	return nil, false
 }
 
 // After returns the kept trace of an object after that number.
 func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
-	return j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
-		if at != nil {
-			return at.newer
-		}
-		k := h.oldest
-		for k != nil && k.Seq <= seq {
-			k = k.newer
-		}
-		return k
-	})
-}
-
-// beside calls find with the history of the object and its trace of that
-// number, which is nil if it is not kept.
-func (j *Journal) beside(o Object, seq uint64, find func(*objectTraces, *kept) *kept) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	h := j.objects[o]
-	if h == nil {
-		return nil, false
+	var next *kept
+	if h := j.objects[o]; h != nil {
+		for k := h.newest; k != nil && k.Seq > seq; k = k.older {
+			next = k
+		}
 	}
-	at := j.upTo(seq)
-	if at != nil && (at.Seq != seq || at.history != h) {
-		at = nil
-	}
-	return find(h, at).found()
+	return next.found()
 }
 
 // maxFamily bounds the syncs of one object that Family returns.

@@ -158,7 +158,7 @@ func (s *Store) keep(ctx context.Context, b *block) error {
 	if _, err := s.index.ExecContext(ctx, id, b.words); err != nil {
 		return err
 	}
-	s.newest = id
+	s.newest, s.extent.last.Int64 = id, max(s.extent.last.Int64, id)
 	return s.learn(ctx, b, id)
 }
 

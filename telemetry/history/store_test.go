@@ -486,3 +486,20 @@ func TestCountsAreRead(t *testing.T) {
 	}
 	start()
 }
+
+// Blocks of one commit whose last syncs end in any order have numbers of their own.
+func TestBlocksOfOneCommit(t *testing.T) {
+	ends := []time.Duration{3 * time.Second, time.Second, 3 * time.Second, 2999 * time.Millisecond, 3 * time.Second}
+	var traces []*telemetry.Trace
+	for _, end := range ends {
+		for range syncsPerBlock {
+			traces = append(traces, named(len(traces)+1, "web", 0))
+		}
+		traces[len(traces)-1].Ended = clock().Add(end)
+	}
+	s := filled(t, nil)
+	if err := s.Add(t.Context(), traces...); err != nil || s.kept != int64(len(traces)) {
+		t.Errorf("%d are kept, %v", s.kept, err)
+	}
+	check(t, s.path)
+}
