@@ -2,9 +2,9 @@ package telemetry
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,17 +57,11 @@ type JournalOptions struct {
 }
 
 func (o JournalOptions) withDefaults() JournalOptions {
-	orInt := func(n *int, d int) {
-		if *n <= 0 {
-			*n = d
+	for field, value := range map[*int]int{&o.Recent: 8192, &o.Wrote: 8192, &o.Failed: 2048, &o.Conflicted: 2048, &o.Slow: 1024, &o.Writes: 1 << 16} {
+		if *field <= 0 {
+			*field = value
 		}
 	}
-	orInt(&o.Recent, 8192)
-	orInt(&o.Wrote, 8192)
-	orInt(&o.Failed, 2048)
-	orInt(&o.Conflicted, 2048)
-	orInt(&o.Slow, 1024)
-	orInt(&o.Writes, 1<<16)
 	if o.Bytes <= 0 {
 		o.Bytes = 64 << 20
 	}
@@ -81,15 +75,9 @@ func (o JournalOptions) withDefaults() JournalOptions {
 		o.Clock = time.Now
 	}
 	if o.Epoch == "" {
-		o.Epoch = randomEpoch()
+		o.Epoch = fmt.Sprintf("%08x", rand.Uint32())
 	}
 	return o
-}
-
-func randomEpoch() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails, by its documentation
-	return hex.EncodeToString(b[:])
 }
 
 // Journal is the record of the newest syncs, numbered from 1 within an epoch.
@@ -273,9 +261,6 @@ func (j *Journal) follow(ctx context.Context, pause time.Duration, add func(batc
 		}
 		add(batch, missed)
 		after = batch[len(batch)-1].Seq
-		if pause == 0 {
-			continue
-		}
 		select {
 		case <-ctx.Done():
 			return

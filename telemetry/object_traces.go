@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -53,26 +54,12 @@ func (h *objectTraces) remove(k *kept) {
 
 // Get returns the trace with that number, if it is kept.
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
-	t, ok := j.Nearest(seq)
-	if !ok || t.Seq != seq {
-		return nil, false
-	}
-	return t, true
-}
-
-// Nearest returns the newest kept trace with that number or a lower one.
-func (j *Journal) Nearest(seq uint64) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	return j.upTo(seq).found()
-}
-
-// found is the trace, and whether there is one.
-func (k *kept) found() (*Trace, bool) {
-	if k == nil {
-		return nil, false
+	if k := j.upTo(seq); k != nil && k.Seq == seq {
+		return k.trace, true
 	}
-	return k.trace, true
+	return nil, false
 }
 
 // upTo finds the newest kept trace with that number or a lower one. The
@@ -96,30 +83,23 @@ func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit)
 
 // Since is Of without the traces up to that number.
 func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
-	return tracesOf(j.between(o, seq, math.MaxUint64, limit))
+	return j.between(o, seq, math.MaxUint64, limit)
 }
 
 // Before is Of without the traces from that number on.
 func (j *Journal) Before(o Object, seq uint64, limit int) []*Trace {
-	return tracesOf(j.between(o, 0, seq, limit))
-}
-
-func tracesOf(list []*kept) []*Trace {
-	traces := make([]*Trace, len(list))
-	for i, k := range list {
-		traces[i] = k.trace
-	}
-	return traces
+	return j.between(o, 0, seq, limit)
 }
 
 // Marks is Of for who needs no traces: it looks at none.
 func (j *Journal) Marks(o Object, limit int) []Mark {
-	list := j.between(o, 0, math.MaxUint64, limit)
-	marks := make([]Mark, len(list))
-	for i, k := range list {
-		marks[i] = k.Mark
-	}
-	return marks
+	var list []Mark
+	j.Back(o, func(m *Mark) bool {
+		list = append(list, *m)
+		return len(list) < limit
+	})
+	slices.Reverse(list)
+	return list
 }
 
 // Back visits the marks of an object's kept traces, the newest first, until it is told
@@ -157,7 +137,7 @@ func (j *Journal) Synced(loop string, after uint64) (objects map[Object]bool, ok
 }
 
 // between are the newest of an object with numbers between these two, oldest first.
-func (j *Journal) between(o Object, after, before uint64, limit int) (list []*kept) {
+func (j *Journal) between(o Object, after, before uint64, limit int) (list []*Trace) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
@@ -166,7 +146,7 @@ func (j *Journal) between(o Object, after, before uint64, limit int) (list []*ke
 	}
 	for k := h.newest; k != nil && k.Seq > after && len(list) < limit; k = k.older {
 		if k.Seq < before {
-			list = append(list, k)
+			list = append(list, k.trace)
 		}
 	}
 	slices.Reverse(list)
@@ -201,7 +181,10 @@ func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
 			next = k
 		}
 	}
-	return next.found()
+	if next == nil {
+		return nil, false
+	}
+	return next.trace, true
 }
 
 // maxFamily bounds the syncs of one object that Family returns.
@@ -227,4 +210,30 @@ func (j *Journal) Family(o Object) (list []*Trace) {
 		}
 	}
 	return list
+}
+
+// Kept returns the kept traces after that number, oldest first and limit at
+// most: those that stand on a shelf alone, too, which Next no longer gives. None
+// means that there is nothing newer. It looks at limit traces under the lock and
+// not at all of them, so that a reader of everything holds up no sync.
+func (j *Journal) Kept(after uint64, limit int) (traces []*Trace) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	var list []*kept
+	for seq, last := max(after+1, j.oldest), j.last.Load(); seq <= last && len(list) < limit; seq++ {
+		if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil {
+			list = append(list, k)
+		}
+	}
+	for i := range j.shelves {
+		s := &j.shelves[i]
+		from := s.behind(after)
+		list = append(list, s.items[from:min(from+limit, len(s.items))]...)
+	}
+	slices.SortFunc(list, func(a, b *kept) int { return cmp.Compare(a.Seq, b.Seq) })
+	list = slices.Compact(list)
+	for _, k := range list[:min(limit, len(list))] {
+		traces = append(traces, k.trace)
+	}
+	return traces
 }

@@ -248,21 +248,17 @@ func (s *shelf) pop() *kept {
 }
 
 // upTo is the newest trace of the shelf with that number or a lower one.
-func (s *shelf) upTo(seq uint64) *kept { return s.at(s.behind(seq) - 1) }
-
-// after is the oldest trace of the shelf with a higher number.
-func (s *shelf) after(seq uint64) *kept { return s.at(s.behind(seq)) }
+func (s *shelf) upTo(seq uint64) *kept {
+	i := s.behind(seq)
+	if i == s.gone {
+		return nil
+	}
+	return s.items[i-1]
+}
 
 // behind is the place of the first with a higher number.
 func (s *shelf) behind(seq uint64) int {
 	return s.gone + sort.Search(len(s.items)-s.gone, func(i int) bool { return s.items[s.gone+i].Seq > seq })
-}
-
-func (s *shelf) at(i int) *kept {
-	if i < s.gone || i == len(s.items) {
-		return nil
-	}
-	return s.items[i]
 }
 
 // estimate is about how many bytes a trace keeps alive. It has to be cheap

@@ -232,7 +232,10 @@ func TestFactsAsBytes(t *testing.T) {
 			t.Errorf("%q and a byte are %v, %v", data, got, err)
 		}
 	}
-	for _, data := range []string{"", "\x00", "\x00\x05", "\x01a", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a\x00", "\x00\x02\x04", "\x00\x02\x01", "\x00\x04\x80\x94\xeb\xdc\x03\x00", "\x00\x04\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
+	for _, data := range []string{
+		"", "\x00", "\x00\x00", "\x00\x00\x00", "\x01a", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a\x00\x00\x00", "\x00\x05\x00\x00", "\x00\x00\x02\x00", "\x00\x01\x02\x00a", "\x00\x01\x02\x01",
+		"\x00\x02\x04\x00", "\x00\x02\x01\x00", "\x00\x04\x00\x80\x94\xeb\xdc\x03", "\x00\x04\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00",
+	} {
 		f := decision.Count("before", 5)
 		if err := f.UnmarshalBinary([]byte(data)); err == nil || f != decision.Count("before", 5) {
 			t.Errorf("%q is read as %v", data, f)
@@ -240,7 +243,7 @@ func TestFactsAsBytes(t *testing.T) {
 	}
 	for _, year := range []int{-1, 10_000} {
 		f := decision.Instant("at", time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
-		if data, err := f.AppendBinary(nil); err == nil || !strings.Contains(err.Error(), "fact at") {
+		if data, err := f.AppendBinary(nil); err == nil {
 			t.Errorf("the year %d is written as %q, %v", year, data, err)
 		}
 	}

@@ -69,7 +69,7 @@ type room struct {
 // block is syncs that are kept together, in the order in which they were recorded.
 type block struct {
 	epoch        string
-	began, ended time.Time // when the first started and the last ended
+	began, ended int64 // when the first started and the last ended, in Unix microseconds
 	first, last  uint64
 	bytes        int
 	hits         hits
@@ -89,7 +89,7 @@ func (s *Store) blocks(traces []*telemetry.Trace) (list []*block, err error) {
 		if b == nil || !b.takes(t) {
 			b.seal()
 			s.room.terms.clear() // Nobody needs what was there once it is sealed.
-			b = &block{epoch: t.Epoch, began: t.Started, ended: t.Ended, first: t.Seq, last: t.Seq, terms: &s.room.terms}
+			b = &block{epoch: t.Epoch, began: t.Started.UnixMicro(), ended: t.Ended.UnixMicro(), first: t.Seq, last: t.Seq, terms: &s.room.terms}
 			for body := range b.plain {
 				b.plain[body] = s.room.plain[body][:0]
 			}
@@ -107,26 +107,14 @@ func (s *Store) blocks(traces []*telemetry.Trace) (list []*block, err error) {
 }
 
 func (b *block) takes(t *telemetry.Trace) bool {
-	began, ended := earliest(b.began, t.Started), latest(b.ended, t.Ended)
-	return b.epoch == t.Epoch && len(b.hits.Hits) < syncsPerBlock && b.bytes < bytesPerBlock && ended.Sub(began) <= longestBlock
+	began, ended := min(b.began, t.Started.UnixMicro()), max(b.ended, t.Ended.UnixMicro())
+	return b.epoch == t.Epoch && len(b.hits.Hits) < syncsPerBlock && b.bytes < bytesPerBlock && ended-began <= longestBlock.Microseconds()
 }
 
 // number is about when it ended, but not much later than it began, so that it is found by
 // the time at which any of its syncs started.
-func (b *block) number() int64 { return number(earliest(b.ended, b.began.Add(longestBlock))) }
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+func (b *block) number() int64 {
+	return number(time.UnixMicro(min(b.ended, b.began+longestBlock.Microseconds())))
 }
 
 func (b *block) add(t *telemetry.Trace, class telemetry.Class) error {
@@ -146,7 +134,7 @@ func (b *block) add(t *telemetry.Trace, class telemetry.Class) error {
 	b.plain[body], b.bytes = plain, b.bytes+size
 	b.syncs[body]++
 	b.first, b.last = min(b.first, t.Seq), max(b.last, t.Seq)
-	b.began, b.ended = earliest(b.began, t.Started), latest(b.ended, t.Ended)
+	b.began, b.ended = min(b.began, t.Started.UnixMicro()), max(b.ended, t.Ended.UnixMicro())
 	return nil
 }
 
@@ -162,7 +150,7 @@ func (b *block) seal() {
 		to = pack(to, plain)
 		return to[from:len(to):len(to)]
 	}
-	b.table, b.list, b.words = pack(b.terms.table()), pack(hits), b.terms.document()
+	b.table, b.list, b.words = pack(b.terms.table(len(b.hits.Hits))), pack(hits), b.terms.document()
 	for body, plain := range b.plain {
 		if len(plain) > 0 {
 			b.packed[body] = pack(plain)

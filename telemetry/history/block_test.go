@@ -72,18 +72,20 @@ func TestBlocksAreBounded(t *testing.T) {
 		"full of syncs!":       func(b *block, _ *telemetry.Trace) { b.hits.Hits = make([]telemetry.Hit, syncsPerBlock) },
 		"full of bytes!":       func(b *block, _ *telemetry.Trace) { b.bytes++ },
 		"as long as it may be": func(_ *block, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock) },
-		"longer!":              func(_ *block, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock + 1) },
+		"longer!":              func(_ *block, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock + time.Microsecond) },
 		"as early as may be":   func(_ *block, x *telemetry.Trace) { x.Started = clock().Add(time.Second - longestBlock) },
-		"earlier!":             func(_ *block, x *telemetry.Trace) { x.Started = clock().Add(time.Second - longestBlock - 1) },
+		"earlier!": func(_ *block, x *telemetry.Trace) {
+			x.Started = clock().Add(time.Second - longestBlock - time.Microsecond)
+		},
 	} {
-		b := block{epoch: "e", began: clock(), ended: clock().Add(time.Second), bytes: bytesPerBlock - 1, hits: hits{Hits: make([]telemetry.Hit, syncsPerBlock-1)}}
+		b := block{epoch: "e", began: clock().UnixMicro(), ended: clock().Add(time.Second).UnixMicro(), bytes: bytesPerBlock - 1, hits: hits{Hits: make([]telemetry.Hit, syncsPerBlock-1)}}
 		x := named(1, "web", 0)
 		if change(&b, x); b.takes(x) == strings.HasSuffix(name, "!") {
 			t.Errorf("%s: %v", name, b.takes(x))
 		}
 	}
 	for after, want := range map[time.Duration]time.Duration{0: 0, longestBlock: longestBlock, longestBlock + time.Second: longestBlock} {
-		b := block{began: clock(), ended: clock().Add(after)}
+		b := block{began: clock().UnixMicro(), ended: clock().Add(after).UnixMicro()}
 		if got := b.number(); got != number(clock().Add(want)) {
 			t.Errorf("a block of %v has number %d", after, got)
 		}
@@ -100,7 +102,7 @@ func TestBlockCountsWhatItTakes(t *testing.T) {
 	}
 	b := list[0]
 	plain := [bodies][]byte{alone(t, traces[1]), alone(t, traces[0], traces[2])}
-	if b.syncs != [bodies]int64{1, 2} || b.bytes != len(plain[0])+len(plain[1]) || b.first != 2 || b.last != 4 || !b.began.Equal(clock()) || !b.ended.Equal(traces[2].Ended) || b.epoch != "e" {
+	if b.syncs != [bodies]int64{1, 2} || b.bytes != len(plain[0])+len(plain[1]) || b.first != 2 || b.last != 4 || b.began != clock().UnixMicro() || b.ended != traces[2].Ended.UnixMicro() || b.epoch != "e" {
 		t.Errorf("%+v", b)
 	}
 	for body, want := range plain {

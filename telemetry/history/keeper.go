@@ -278,40 +278,34 @@ func (k *Keeper) reading() (*Store, error) {
 	return k.store, nil
 }
 
-// Search lists a page of what the query finds.
-func (k *Keeper) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
+// ask asks the open file.
+func ask[T any](k *Keeper, of func(*Store) (T, error)) (answer T, err error) {
 	s, err := k.reading()
 	if err != nil {
-		return telemetry.Hits{}, err
+		return answer, err
 	}
-	return s.Search(ctx, q)
+	return of(s)
+}
+
+// Search lists a page of what the query finds.
+func (k *Keeper) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
+	return ask(k, func(s *Store) (telemetry.Hits, error) { return s.Search(ctx, q) })
 }
 
 // Get reads one sync.
 func (k *Keeper) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
-	s, err := k.reading()
-	if err != nil {
-		return nil, err
-	}
-	return s.Get(ctx, epoch, seq)
+	return ask(k, func(s *Store) (*telemetry.Trace, error) { return s.Get(ctx, epoch, seq) })
 }
 
 // AsOf reads the newest sync of the object that had started at that moment.
 func (k *Keeper) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
-	s, err := k.reading()
-	if err != nil {
-		return nil, err
-	}
-	return s.AsOf(ctx, o, at)
+	return ask(k, func(s *Store) (*telemetry.Trace, error) { return s.AsOf(ctx, o, at) })
 }
 
 // Each calls visit with every sync that the query finds.
 func (k *Keeper) Each(ctx context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
-	s, err := k.reading()
-	if err != nil {
-		return err
-	}
-	return s.Each(ctx, q, visit)
+	_, err := ask(k, func(s *Store) (struct{}, error) { return struct{}{}, s.Each(ctx, q, visit) })
+	return err
 }
 
 // State is how the history stands now.

@@ -34,15 +34,11 @@ type Store struct {
 	room        room
 	extent      extent
 	tight       bool // the last change found the file at its bound
-
-	seen sync.Mutex // guards state
-	last telemetry.ArchiveState
 }
 
 // extent is how far the file reaches, as the last change left it.
 type extent struct {
-	first, last sql.NullInt64 // the numbers of its blocks
-	began       sql.NullInt64 // when the first began, in Unix microseconds
+	last, began sql.NullInt64 // the number of the last block, and when the first began in Unix microseconds
 	pages, free int64
 }
 
@@ -60,7 +56,7 @@ func (s *Store) ready(ctx context.Context) error {
 		&s.there:  "SELECT hits FROM blocks WHERE epoch = ? AND last >= ? AND first <= ?",
 		&s.index:  "INSERT INTO terms (rowid, t) VALUES (?, ?)",
 		&s.name:   "INSERT INTO names VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET hour = excluded.hour WHERE excluded.hour > hour",
-		&s.bounds: "SELECT (SELECT min(id) FROM blocks), (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks), (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)",
+		&s.bounds: "SELECT (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks), (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)",
 	})
 	if err != nil {
 		return fmt.Errorf("prepare to write: %w", err)
@@ -144,7 +140,7 @@ func (s *Store) keep(ctx context.Context, b *block) error {
 		return err
 	}
 	syncs := b.syncs[remarkable] + b.syncs[quiet]
-	if _, err := s.insert.ExecContext(ctx, id, b.epoch, int64(b.first), int64(b.last), syncs, b.syncs[quiet], b.began.UnixMicro(), b.table, b.list); err != nil {
+	if _, err := s.insert.ExecContext(ctx, id, b.epoch, int64(b.first), int64(b.last), syncs, b.syncs[quiet], b.began, b.table, b.list); err != nil {
 		return err
 	}
 	for body, packed := range b.packed {
@@ -180,26 +176,16 @@ func (s *Store) free(ctx context.Context, n int64) (int64, error) {
 	return n, nil
 }
 
-// look makes the state that State returns.
+// look reads how far the file reaches.
 func (s *Store) look(ctx context.Context) error {
 	x := &s.extent
-	if err := s.bounds.QueryRowContext(ctx).Scan(&x.first, &x.began, &x.last, &x.pages, &x.free); err != nil {
-		return explain(s.path, err)
-	}
-	state := telemetry.ArchiveState{Path: s.path, Kept: uint64(max(0, s.kept)), MaxBytes: s.opts.MaxBytes, MaxAge: s.opts.MaxAge}
-	state.Oldest, state.Newest = span(x.began, x.last)
-	s.seen.Lock()
-	defer s.seen.Unlock()
-	s.last = state
-	return nil
+	return explain(s.path, s.bounds.QueryRowContext(ctx).Scan(&x.began, &x.last, &x.pages, &x.free))
 }
 
-// State is how the history stood after the last change.
+// State is how the file stands now, with its limits.
 func (s *Store) State() telemetry.ArchiveState {
-	s.seen.Lock()
-	state := s.last
-	s.seen.Unlock()
-	state.Bytes = onDisk(s.path)
+	state := s.reader.State()
+	state.MaxBytes, state.MaxAge = s.opts.MaxBytes, s.opts.MaxAge
 	return state
 }
 

@@ -84,16 +84,20 @@ func (s *terms) document() string {
 // entrySize is the bytes of a term and its set.
 const entrySize = 16
 
-// table is the terms with their sets, in the order of the terms.
-func (s *terms) table() table {
+// table is the terms of so many syncs with their sets, in the order of the terms.
+func (s *terms) table(syncs int) table {
 	b := make(table, 0, entrySize*len(s.sets))
+	if syncs == 1 {
+		return b
+	}
 	for _, t := range slices.Sorted(maps.Keys(s.sets)) {
 		b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, t), s.sets[t])
 	}
 	return b
 }
 
-// table says which syncs of a block have which terms. Any bytes are one.
+// table says which syncs of a block have which terms. Any bytes are one. A block of one sync
+// has none: the index says it all.
 type table []byte
 
 // set is the syncs that have a term.
@@ -110,6 +114,9 @@ func (b table) set(term uint64) uint64 {
 // mean is the syncs that a query can mean: those that have one term of each list.
 func (b table) mean(m match) uint64 {
 	all := ^uint64(0)
+	if len(b) == 0 {
+		return all
+	}
 	for _, list := range m.terms {
 		any := uint64(0)
 		for _, t := range list {

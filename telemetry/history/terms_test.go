@@ -89,7 +89,7 @@ func TestTermsOfSyncs(t *testing.T) {
 	s.of(first, telemetry.ClassFailed, 0)
 	s.of(second, telemetry.ClassQuiet, 63)
 	const a, b = 1, 1 << 63
-	table, words := s.table(), []string{asWritten("t", "no "), asWritten("t", "o ä"), asWritten("t", " ä!")}
+	table, words := s.table(2), []string{asWritten("t", "no "), asWritten("t", "o ä"), asWritten("t", " ä!")}
 	for _, c := range []struct {
 		kind  string
 		parts []string
@@ -120,13 +120,16 @@ func TestTermsOfSyncs(t *testing.T) {
 func TestTables(t *testing.T) {
 	s := emptyTerms()
 	s.sets[5], s.sets[9], s.sets[1] = 0b011, 0b110, 0b100
-	whole := s.table()
+	whole := s.table(3)
+	if one := s.table(1); len(one) > 0 {
+		t.Errorf("that of one sync has %d bytes", len(one))
+	}
 	for _, c := range []struct {
 		table table
 		terms [][]uint64
 		want  uint64
 	}{
-		{whole, nil, ^uint64(0)}, {nil, nil, ^uint64(0)}, {nil, [][]uint64{{5}}, 0}, {whole, [][]uint64{{}}, 0}, {whole, [][]uint64{{5}}, 0b011}, {whole, [][]uint64{{7}}, 0},
+		{whole, nil, ^uint64(0)}, {nil, nil, ^uint64(0)}, {nil, [][]uint64{{5}}, ^uint64(0)}, {whole, [][]uint64{{}}, 0}, {whole, [][]uint64{{5}}, 0b011}, {whole, [][]uint64{{7}}, 0},
 		{whole, [][]uint64{{5}, {9}}, 0b010}, {whole, [][]uint64{{5, 1}}, 0b111}, {whole, [][]uint64{{7, 1}, {9}}, 0b100}, {whole, [][]uint64{{5}, {1}}, 0},
 		{whole[:len(whole)-1], [][]uint64{{9}}, 0}, {whole[:len(whole)-1], [][]uint64{{5}}, 0b011},
 	} {

@@ -44,19 +44,19 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 // victims are the next blocks to go, or whose quiet syncs are, none where the limits are kept.
 func (s *Store) victims(ctx context.Context) (ids []int64, quietOnly bool, err error) {
 	const next = " ORDER BY id LIMIT ?"
-	if old := number(s.opts.Clock().Add(-s.opts.MaxAge)); s.extent.first.Valid && s.extent.first.Int64 < old {
-		ids, err = list[int64](s.conn.QueryContext(ctx, "SELECT id FROM blocks WHERE id < ?"+next, old, trimAtOnce))
+	ids, err = list[int64](s.conn.QueryContext(ctx, "SELECT id FROM blocks WHERE id < ?"+next, number(s.opts.Clock().Add(-s.opts.MaxAge)), trimAtOnce))
+	if err != nil || len(ids) > 0 {
 		return ids, false, err
 	}
 	if large, err := s.large(ctx); !large {
 		return nil, false, err
 	}
-	if s.quiet*quietShare > s.kept {
-		ids, err = list[int64](s.conn.QueryContext(ctx, "SELECT id FROM blocks WHERE quiet > 0"+next, trimAtOnce))
-		return ids, true, err
+	text := "SELECT id FROM blocks"
+	if quietOnly = s.quiet*quietShare > s.kept; quietOnly {
+		text += " WHERE quiet > 0"
 	}
-	ids, err = list[int64](s.conn.QueryContext(ctx, "SELECT id FROM blocks"+next, trimAtOnce))
-	return ids, false, err
+	ids, err = list[int64](s.conn.QueryContext(ctx, text+next, trimAtOnce))
+	return ids, quietOnly, err
 }
 
 // inUse is how many bytes of a limit syncs and index may take. The rest is for

@@ -15,7 +15,7 @@ import (
 
 const (
 	// instant is the unit of blocks' numbers: the index keeps the gaps between
-	// them, which a finer one would make longer.
+	// them, which a finer one would make longer. number and moment know it, too.
 	instant = time.Millisecond
 	// adrift is within which time blocks may end in another order than that in
 	// which they are kept.
@@ -25,19 +25,10 @@ const (
 )
 
 // number is that of a block that ended then. It rounds towards the past.
-func number(t time.Time) int64 {
-	const each = int64(instant / time.Microsecond)
-	n := t.UnixMicro()
-	if n < 0 {
-		n -= each - 1
-	}
-	return n / each
-}
+func number(t time.Time) int64 { return t.UnixMilli() }
 
 // moment is about when the last sync of a block ended.
-func moment(number int64) time.Time {
-	return time.UnixMicro(number * int64(instant/time.Microsecond)).UTC()
-}
+func moment(number int64) time.Time { return time.UnixMilli(number).UTC() }
 
 // scan is a walk over blocks in the order of their numbers.
 type scan struct {

@@ -53,6 +53,7 @@ func Read(data []byte, value any) error {
 
 type writer struct {
 	data     []byte
+	own      []byte // what a type made of itself last
 	elements int
 	second   int64 // of the last instant
 	err      error
@@ -254,24 +255,11 @@ func readTime(r *reader, v reflect.Value) {
 
 // writeOwn writes what a type makes of itself, its length in front.
 func writeOwn(w *writer, v reflect.Value) {
-	const room = 1 // for nearly all lengths
-	from := len(w.data) + room
-	data, err := v.Addr().Interface().(encoding.BinaryAppender).AppendBinary(append(w.data, 0))
-	if err != nil {
+	var err error
+	if w.own, err = v.Addr().Interface().(encoding.BinaryAppender).AppendBinary(w.own[:0]); err != nil {
 		w.err = err
-		return
 	}
-	if n := uint64(len(data) - from); n < 0x80 {
-		data[from-room] = byte(n)
-	} else {
-		own := len(data)
-		data = binary.AppendUvarint(data, n)
-		length := string(data[own:])
-		copy(data[from-room+len(length):], data[from:own])
-		copy(data[from-room:], length)
-		data = data[:own-room+len(length)]
-	}
-	w.data = data
+	w.data = append(binary.AppendUvarint(w.data, uint64(len(w.own))), w.own...)
 }
 
 func readOwn(r *reader, v reflect.Value) {
