@@ -56,26 +56,16 @@ func (h *objectTraces) remove(k *kept) {
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	if k := j.upTo(seq); k != nil && k.Seq == seq {
+	if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil && k.Seq == seq {
 		return k.trace, true
 	}
-	return nil, false
-}
-
-// upTo finds the newest kept trace with that number or a lower one. The
-// journal is locked for reading at least.
-func (j *Journal) upTo(seq uint64) *kept {
-	seq = min(seq, j.last.Load())
-	if seq >= j.oldest {
-		return j.recent[seq%uint64(len(j.recent))].Load()
-	}
-	var best *kept
 	for i := range j.shelves {
-		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.Seq > best.Seq) {
-			best = k
+		s := &j.shelves[i]
+		if at := s.behind(seq) - 1; at >= s.gone && s.items[at].Seq == seq {
+			return s.items[at].trace, true
 		}
 	}
-	return best
+	return nil, false
 }
 
 // Of returns the newest kept traces of an object, limit at most, oldest first.

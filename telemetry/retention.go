@@ -247,15 +247,6 @@ func (s *shelf) pop() *kept {
 	return k
 }
 
-// upTo is the newest trace of the shelf with that number or a lower one.
-func (s *shelf) upTo(seq uint64) *kept {
-	i := s.behind(seq)
-	if i == s.gone {
-		return nil
-	}
-	return s.items[i-1]
-}
-
 // behind is the place of the first with a higher number.
 func (s *shelf) behind(seq uint64) int {
 	return s.gone + sort.Search(len(s.items)-s.gone, func(i int) bool { return s.items[s.gone+i].Seq > seq })

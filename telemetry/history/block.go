@@ -14,6 +14,9 @@ const (
 	// last sync ended, which is not much later than its first one started. A sync that
 	// takes longer is a block by itself. A set of a block's syncs has 64 bits.
 	syncsPerBlock = 64
+	// few is how many syncs of the last block go on with those of the next commit, so that
+	// syncs that come one by one help each other, too.
+	few           = 16
 	bytesPerBlock = 1 << 20
 	longestBlock  = 5 * time.Second
 )
@@ -68,6 +71,8 @@ type room struct {
 
 // block is syncs that are kept together, in the order in which they were recorded.
 type block struct {
+	id           int64         // 0 while the file has none of it
+	stored       [bodies]int64 // its syncs there
 	epoch        string
 	began, ended int64 // when the first started and the last ended, in Unix microseconds
 	first, last  uint64
@@ -82,12 +87,20 @@ type block struct {
 	words       string
 }
 
-// blocks divides syncs so that no block becomes too large or spans too long a time.
-func (s *Store) blocks(traces []*telemetry.Trace) (list []*block, err error) {
-	var b *block
+// blocks are those of a commit.
+type blocks []*block
+
+// divide makes blocks of syncs, so that no block becomes too large or spans too long a time.
+func (s *Store) divide(traces []*telemetry.Trace) (list blocks, err error) {
+	b := s.tail
+	s.tail = nil // What becomes of it is known once it is in the file.
 	for _, t := range traces {
-		if b == nil || !b.takes(t) {
-			b.seal()
+		if b != nil && b.takes(t) {
+			if len(list) == 0 {
+				list = append(list, b)
+			}
+		} else {
+			list.seal()
 			s.room.terms.clear() // Nobody needs what was there once it is sealed.
 			b = &block{epoch: t.Epoch, began: t.Started.UnixMicro(), ended: t.Ended.UnixMicro(), first: t.Seq, last: t.Seq, terms: &s.room.terms}
 			for body := range b.plain {
@@ -102,7 +115,7 @@ func (s *Store) blocks(traces []*telemetry.Trace) (list []*block, err error) {
 			s.room.plain = b.plain
 		}
 	}
-	b.seal()
+	list.seal()
 	return list, nil
 }
 
@@ -138,11 +151,12 @@ func (b *block) add(t *telemetry.Trace, class telemetry.Class) error {
 	return nil
 }
 
-// seal makes what the file has of a block; there may be none.
-func (b *block) seal() {
-	if b == nil {
+// seal makes what the file has of the last one, if there is any.
+func (list blocks) seal() {
+	if len(list) == 0 {
 		return
 	}
+	b := list[len(list)-1]
 	hits, _ := wire.Append(nil, &b.hits) // What a trace can hold, a list of it can.
 	to := make([]byte, 0, b.bytes/4)
 	pack := func(plain []byte) []byte {

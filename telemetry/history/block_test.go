@@ -27,7 +27,7 @@ func alone(t testing.TB, traces ...*telemetry.Trace) (plain []byte) {
 func blocksOf(t testing.TB, traces ...*telemetry.Trace) []*block {
 	t.Helper()
 	s := Store{opts: Options{}.withDefaults()}
-	list, err := s.blocks(traces)
+	list, err := s.divide(traces)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestRoomIsUsedAgain(t *testing.T) {
 		again bool
 	}{{named(1, "web", 0), false}, {named(2, "web", 0), true}, {large, true}, {named(3, "web", 0), true}} {
 		before := s.room.plain[quiet]
-		if _, err := s.blocks([]*telemetry.Trace{c.sync}); err != nil {
+		if _, err := s.divide([]*telemetry.Trace{c.sync}); err != nil {
 			t.Fatal(err)
 		}
 		if after := s.room.plain[quiet]; len(before) > 0 && (&before[0] == &after[0]) != c.again || cap(after) > 2*bytesPerBlock {
@@ -152,7 +152,7 @@ func TestLargestSync(t *testing.T) {
 	blocksOf(t, x)
 	x.UID += "x"
 	s := Store{opts: Options{}.withDefaults()}
-	if list, err := s.blocks([]*telemetry.Trace{x}); !errors.Is(err, errUnfit) || list != nil || !strings.Contains(err.Error(), "sync e/1: it has 33554433 bytes") {
+	if list, err := s.divide([]*telemetry.Trace{x}); !errors.Is(err, errUnfit) || list != nil || !strings.Contains(err.Error(), "sync e/1: it has 33554433 bytes") {
 		t.Errorf("of a byte more: %v", err)
 	}
 }

@@ -282,6 +282,7 @@ func TestDamagedRows(t *testing.T) {
 		if err := s.Add(t.Context(), trace); err != nil {
 			t.Fatal(err)
 		}
+		s.tail = nil
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -541,7 +542,7 @@ func TestWhatFitsIsKept(t *testing.T) {
 	never := named(2, "web", 0)
 	never.Ended = time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC)
 	batch := []*telemetry.Trace{named(1, "web", 0), never, named(3, "web", 0), named(4, "web", 0)}
-	yes := no(t, k, "INSERT ON blocks WHEN new.first = 4")
+	yes := no(t, k, "INSERT ON blocks WHEN new.last = 4")
 	if written, err := k.keepWhatFits(t.Context(), batch); written != 2 || err == nil || !strings.Contains(err.Error(), "no more") {
 		t.Errorf("%d were written, %v", written, err)
 	}

@@ -150,7 +150,7 @@ func TestSoManyNamesAreKnown(t *testing.T) {
 		s.names.hours[strconv.Itoa(i)] = 1
 	}
 	for i, want := range []int{1, 2, 2} {
-		if err := s.Add(t.Context(), named(2+i, []string{"b", "c", "b"}[i], 0)); err != nil || len(s.names.hours) != want {
+		if err := s.Add(t.Context(), named(2+i, []string{"b", "c", "b"}[i], time.Duration(i+1)*time.Minute)); err != nil || len(s.names.hours) != want {
 			t.Errorf("%d: %d names are known, %v, want %d", i, len(s.names.hours), err, want)
 		}
 	}

@@ -110,6 +110,7 @@ func TestDamagedAndKeptOnceMore(t *testing.T) {
 	if _, err := s.db.ExecContext(t.Context(), "UPDATE blocks SET hits = x'00'"); err != nil {
 		t.Fatal(err)
 	}
+	s.tail = nil
 	if err := s.Add(t.Context(), named(1, "web", 0)); err != nil {
 		t.Fatal(err)
 	}

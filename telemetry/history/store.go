@@ -31,6 +31,7 @@ type Store struct {
 	newest      int64 // the number of the last block
 	kept, quiet int64 // syncs, and those of them that are quiet
 	names       names
+	tail        *block // the last one, while it has few syncs
 	room        room
 	extent      extent
 	tight       bool // the last change found the file at its bound
@@ -76,7 +77,7 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 	if err != nil {
 		return explain(s.path, err)
 	}
-	list, err := s.blocks(traces)
+	list, err := s.divide(traces)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,11 @@ func (s *Store) Add(ctx context.Context, traces ...*telemetry.Trace) error {
 		return explain(s.path, err)
 	}
 	for _, b := range list {
-		s.kept, s.quiet = s.kept+b.syncs[remarkable]+b.syncs[quiet], s.quiet+b.syncs[quiet]
+		more, hushed := b.syncs[remarkable]-b.stored[remarkable], b.syncs[quiet]-b.stored[quiet]
+		s.kept, s.quiet, b.stored = s.kept+more+hushed, s.quiet+hushed, b.syncs
+		if s.tail = nil; len(b.hits.Hits) < few {
+			s.tail = b
+		}
 	}
 	return s.look(ctx)
 }
@@ -133,9 +138,14 @@ func (s *Store) unstored(ctx context.Context, traces []*telemetry.Trace) ([]*tel
 }
 
 // keep writes a block under the first free number from the moment at which its last sync
-// ended, which is nearly always the first.
-func (s *Store) keep(ctx context.Context, b *block) error {
-	id, err := s.free(ctx, b.number())
+// ended, which is nearly always the first, or in the place of what the file has of it.
+func (s *Store) keep(ctx context.Context, b *block) (err error) {
+	id := b.id
+	if id != 0 {
+		_, err = s.conn.ExecContext(ctx, dropBlock+"; DELETE FROM terms WHERE rowid = ?1", id, bodyID(id, remarkable), bodyID(id, quiet))
+	} else {
+		id, err = s.free(ctx, b.number())
+	}
 	if err != nil {
 		return err
 	}
@@ -154,7 +164,7 @@ func (s *Store) keep(ctx context.Context, b *block) error {
 	if _, err := s.index.ExecContext(ctx, id, b.words); err != nil {
 		return err
 	}
-	s.newest, s.extent.last.Int64 = id, max(s.extent.last.Int64, id)
+	b.id, s.newest, s.extent.last.Int64 = id, id, max(s.extent.last.Int64, id)
 	return s.learn(ctx, b, id)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -501,5 +502,69 @@ func TestBlocksOfOneCommit(t *testing.T) {
 	if err := s.Add(t.Context(), traces...); err != nil || s.kept != int64(len(traces)) {
 		t.Errorf("%d are kept, %v", s.kept, err)
 	}
+	check(t, s.path)
+}
+
+// Syncs that come one by one share a block while it has few of them, and everything is as if
+// they had come together.
+func TestFewSyncsGoOn(t *testing.T) {
+	longUnderRace(t)
+	s := filled(t, nil)
+	var traces []*telemetry.Trace
+	add := func(want int, after time.Duration) {
+		t.Helper()
+		x := asking(len(traces)+1, "Q-"+strconv.Itoa(len(traces)%3))
+		x.Started, x.Ended = clock().Add(after), clock().Add(after)
+		if len(traces)%2 == 0 {
+			x.Result = telemetry.ResultWrote
+		}
+		traces = append(traces, x)
+		var blocks int
+		if err := s.Add(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM blocks").Scan(&blocks); err != nil || blocks != want || s.kept != int64(len(traces)) || s.quiet != int64(len(traces)/2) || s.State().Kept != uint64(len(traces)) {
+			t.Errorf("sync %d: %d blocks, want %d, with %d syncs, %d of them quiet, %v", x.Seq, blocks, want, s.kept, s.quiet, err)
+		}
+	}
+	for i := range few {
+		add(1, time.Duration(i)*250*time.Millisecond)
+	}
+	add(2, 4*time.Second)                  // The first has enough.
+	add(2, 9*time.Second)                  // As long as a block may be.
+	add(3, 9*time.Second+time.Microsecond) // Longer.
+	yes := stopped(t, s, &s.index)         // What fails leaves the block as it was.
+	if err := s.Add(t.Context(), asking(99, "Q-1")); err == nil {
+		t.Error("what failed is no error")
+	}
+	yes()
+	add(4, 9*time.Second+2*time.Microsecond)
+	check(t, s.path)
+	for name, q := range map[string]telemetry.Query{
+		"all": {}, "question": {Question: "Q-2"}, "class": {Class: telemetry.ClassWrote}, "since": {Since: clock().Add(3500 * time.Millisecond)},
+		"since, later": {Since: clock().Add(9 * time.Second)}, "until": {Until: clock().Add(3 * time.Second)},
+	} {
+		want := model(traces, q)
+		for _, q.OldestFirst = range []bool{true, false} {
+			if !q.OldestFirst {
+				slices.Reverse(want)
+			}
+			if got := pages(t, s, q, 3); !slices.Equal(got, want) {
+				t.Errorf("%s: found %v, want %v", name, got, want)
+			}
+		}
+	}
+	for _, want := range traces {
+		if got, err := s.Get(t.Context(), want.Epoch, want.Seq); err != nil || text(t, got) != text(t, want) {
+			t.Errorf("sync %d comes back as %v, %v", want.Seq, got, err)
+		}
+	}
+	s.opts.Clock = func() time.Time { return clock().Add(time.Hour + DefaultMaxAge) }
+	if gone, err := s.Trim(t.Context(), 1); gone != int64(len(traces)) || err != nil || s.tail != nil {
+		t.Errorf("%d went, %v", gone, err)
+	}
+	s.opts.Clock = clock
+	traces = nil
+	add(1, 9*time.Second+3*time.Microsecond) // The block that it would have gone on is no more.
 	check(t, s.path)
 }

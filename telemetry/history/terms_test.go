@@ -71,7 +71,7 @@ func BenchmarkPack(b *testing.B) {
 	traces := newGenerator(b, 1, 20).many(64)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.blocks(traces); err != nil {
+		if _, err := s.divide(traces); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -80,10 +80,14 @@ func (s *Store) large(ctx context.Context) (bool, error) {
 	return pages-free > limit || s.tight && pages > limit, nil
 }
 
+// dropBlock removes a block and its bodies.
+const dropBlock = "DELETE FROM blocks WHERE id = ?1; DELETE FROM bodies WHERE id BETWEEN ?2 AND ?3"
+
 // let removes blocks, or their quiet syncs. Rows go first: where the disk is full, their
 // pages are what the index needs to note that they are gone.
 func (s *Store) let(ctx context.Context, ids []int64, quietOnly bool) (gone int64, err error) {
 	goneQuiet := int64(0)
+	s.tail = nil // It may be one of them.
 	err = s.transaction(ctx, func() error {
 		var empty []int64
 		for _, id := range ids {
@@ -91,7 +95,7 @@ func (s *Store) let(ctx context.Context, ids []int64, quietOnly bool) (gone int6
 			if err := s.conn.QueryRowContext(ctx, "SELECT syncs, quiet FROM blocks WHERE id = ?", id).Scan(&n, &q); err != nil {
 				return fmt.Errorf("look at syncs: %w", err)
 			}
-			text := "DELETE FROM blocks WHERE id = ?1; DELETE FROM bodies WHERE id BETWEEN ?2 AND ?3"
+			text := dropBlock
 			if quietOnly && n > q {
 				n, text = q, "UPDATE blocks SET syncs = syncs - quiet, quiet = 0 WHERE id = ?1; DELETE FROM bodies WHERE id = ?3"
 			} else {

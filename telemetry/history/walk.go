@@ -63,7 +63,7 @@ func scanFor(q *telemetry.Query, names []string, chunk int) (scan, error) {
 		return s, err
 	}
 	if !q.Since.IsZero() {
-		s.lo = number(q.Since)
+		s.lo = number(q.Since.Add(-longestBlock)) // The last block can have grown since it got its number.
 	}
 	if !q.Until.IsZero() { // A sync that started before can be in a block that ended later.
 		s.hi = number(q.Until.Add(longestBlock + adrift))

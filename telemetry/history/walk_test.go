@@ -14,7 +14,7 @@ import (
 func TestBoundsOfScans(t *testing.T) {
 	const low, high = math.MinInt64, math.MaxInt64
 	since, until := clock(), clock().Add(time.Minute)
-	first, last := number(since), number(until.Add(longestBlock+adrift))
+	first, last := number(since.Add(-longestBlock)), number(until.Add(longestBlock+adrift))
 	for i, c := range []struct {
 		q      telemetry.Query
 		lo, hi int64
