@@ -65,8 +65,7 @@ var (
 	sending    = allowance{"telemetry/safebytes", "what no reader may be sent"}
 	traces     = allowance{"telemetry", "traces and the journal"}
 	queueing   = allowance{"telemetry/queue", "the queue that knows why a key is in it"}
-	packing    = allowance{"telemetry/wire", "traces and snapshots as bytes"}
-	recalling  = allowance{"telemetry/internal/recall", "what was found for a constant text"}
+	packing    = allowance{"telemetry/wire", "traces as bytes"}
 	agreeing   = allowance{"controllers/agreement", "what is said of a sync, held against itself"}
 	templ      = allowance{"github.com/a-h/templ", "the runtime of generated templates"}
 	recordings = allowance{"telemetry/tracefile", "recordings"}
@@ -120,12 +119,12 @@ var rules = []rule{
 	},
 	{
 		pkg: "controllers/deployment/effects", why: "it acts for Deployments, and decides nothing",
-		ours:  []allowance{driving, relating, traces, describing, packing, masking, vocabulary, {"controllers/deployment", "what decides"}},
+		ours:  []allowance{driving, relating, traces, describing, masking, vocabulary, {"controllers/deployment", "what decides"}},
 		third: append(acting, allowance{"k8s.io/utils/dump", "a template is hashed as Kubernetes dumps it, or ReplicaSets would change their names"}),
 	},
 	{
 		pkg: "controllers/replicaset/effects", why: "it acts for what keeps pods, and decides nothing",
-		ours:  []allowance{driving, relating, traces, describing, packing, masking, vocabulary, {"controllers/replicaset", "what decides"}},
+		ours:  []allowance{driving, relating, traces, describing, masking, vocabulary, {"controllers/replicaset", "what decides"}},
 		third: acting,
 	},
 	{
@@ -137,7 +136,7 @@ var rules = []rule{
 		third: []allowance{{"k8s.io/client-go", "the client that is tried"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"}},
 	},
 	{pkg: "controllers/internal/gendecisions", why: "the catalogues are all that DECISIONS.md and REASONS.md are made from", ours: append([]allowance{traces}, pureOnes[:4]...)},
-	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary, wording, recalling}},
+	{pkg: "telemetry", why: "traces are read by programs that know no Kubernetes", ours: []allowance{vocabulary, wording}},
 	{
 		pkg: "telemetry/queue", why: "any controller may use it, so it knows traces' causes and no loop", ours: []allowance{traces},
 		third: []allowance{{"k8s.io/client-go/util/workqueue", "the queue inside"}, {"k8s.io/utils/clock", "time is an argument"}},
@@ -158,7 +157,6 @@ var rules = []rule{
 		ours:  []allowance{traces, vocabulary, {"telemetry/instrument", "what it is about"}, {"web", "the console"}},
 		third: []allowance{{"k8s.io/client-go", "what it is written with"}, {"k8s.io/api", "its objects"}, {"k8s.io/apimachinery", "their meta types"}},
 	},
-	{pkg: "telemetry/internal/recall", why: "it knows where texts are, and not what they say"},
 	{
 		pkg: "telemetry/metrics", why: "the metrics library is one exporter among others", ours: []allowance{traces, vocabulary},
 		third: []allowance{
@@ -170,10 +168,10 @@ var rules = []rule{
 	},
 	{
 		pkg: "telemetry/history", why: "a reader of the journal that keeps it",
-		ours:  []allowance{traces, packing, recalling},
-		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "traces are kept compressed"}, {"github.com/klauspost/compress/s2", "and their tables of contents"}, {"github.com/fxamacker/cbor/v2", "tables of contents are read faster than JSON"}},
+		ours:  []allowance{traces, packing},
+		third: []allowance{{"modernc.org/sqlite", "the store"}, {"github.com/klauspost/compress/zstd", "what is kept is compressed"}},
 	},
-	{pkg: "telemetry/wire", why: "it knows the fields of traces and snapshots, and no file", ours: append([]allowance{traces, recalling}, pureOnes[:4]...)},
+	{pkg: "telemetry/wire", why: "it walks over types and knows none of them"},
 	{pkg: "telemetry/tracefile", why: "a recording is traces and nothing else", ours: []allowance{traces, vocabulary, wording, cleaning, sending}},
 	{pkg: "telemetry/safebytes", why: "it knows bytes and characters alone", ours: []allowance{cleaning}},
 	{

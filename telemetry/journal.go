@@ -2,9 +2,9 @@ package telemetry
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,8 +36,7 @@ type JournalOptions struct {
 	// how many traces of a class are kept beyond those.
 	Wrote, Failed, Conflicted, Slow int
 	// Bytes bounds all of them together, by the estimated size of their traces.
-	// Default 64 MiB. The class that uses most gives up its oldest. Where they are kept
-	// as bytes, a few thousand that were read last are there as a whole besides.
+	// Default 64 MiB. The class that uses most gives up its oldest.
 	Bytes int64
 	// SlowAfter is how long a sync has to run to be of the class slow. Default DefaultSlow.
 	SlowAfter time.Duration
@@ -58,17 +57,11 @@ type JournalOptions struct {
 }
 
 func (o JournalOptions) withDefaults() JournalOptions {
-	orInt := func(n *int, d int) {
-		if *n <= 0 {
-			*n = d
+	for field, value := range map[*int]int{&o.Recent: 8192, &o.Wrote: 8192, &o.Failed: 2048, &o.Conflicted: 2048, &o.Slow: 1024, &o.Writes: 1 << 16} {
+		if *field <= 0 {
+			*field = value
 		}
 	}
-	orInt(&o.Recent, 8192)
-	orInt(&o.Wrote, 8192)
-	orInt(&o.Failed, 2048)
-	orInt(&o.Conflicted, 2048)
-	orInt(&o.Slow, 1024)
-	orInt(&o.Writes, 1<<16)
 	if o.Bytes <= 0 {
 		o.Bytes = 64 << 20
 	}
@@ -82,15 +75,9 @@ func (o JournalOptions) withDefaults() JournalOptions {
 		o.Clock = time.Now
 	}
 	if o.Epoch == "" {
-		o.Epoch = randomEpoch()
+		o.Epoch = fmt.Sprintf("%08x", rand.Uint32())
 	}
 	return o
-}
-
-func randomEpoch() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails, by its documentation
-	return hex.EncodeToString(b[:])
 }
 
 // Journal is the record of the newest syncs, numbered from 1 within an epoch.
@@ -122,7 +109,6 @@ type Journal struct {
 	// waiting is how many readers wait: recording nudges nobody for nobody.
 	waiting atomic.Int64
 	ended   atomic.Bool
-	hand    unpackedCache
 
 	// mu guards what is below. Record and look-ups take it, Next never does.
 	mu      sync.RWMutex
@@ -242,10 +228,7 @@ func (j *Journal) Next(ctx context.Context, after uint64) (batch []*Trace, misse
 		case after > last:
 			return nil, 0, ErrAhead
 		case after < last && j.loaded:
-			if batch := j.Kept(after, maxBatch); len(batch) > 0 {
-				return batch, 0, nil // Gaps are the recording's own: nobody missed them here.
-			}
-			after = last
+			return j.Kept(after, maxBatch), 0, nil // Gaps are the recording's own: nobody missed them here.
 		case after < last:
 			batch, more := j.collect(after, last)
 			if len(batch) > 0 {
@@ -278,9 +261,6 @@ func (j *Journal) follow(ctx context.Context, pause time.Duration, add func(batc
 		}
 		add(batch, missed)
 		after = batch[len(batch)-1].Seq
-		if pause == 0 {
-			continue
-		}
 		select {
 		case <-ctx.Done():
 			return
@@ -301,12 +281,12 @@ func (j *Journal) collect(after, last uint64) (batch []*Trace, missed uint64) {
 	batch = make([]*Trace, 0, min(maxBatch, last-from+1))
 	reported := missed
 	for seq := from; seq <= last && len(batch) < maxBatch; seq++ {
-		t := j.recent[seq%slots].Load().numbered(seq).passing()
-		if t == nil {
+		k := j.recent[seq%slots].Load()
+		if k == nil || k.Seq != seq {
 			missed++
 			continue
 		}
-		batch = append(batch, t)
+		batch = append(batch, k.trace)
 		reported = missed // What is missing behind the last one is for the next call to say.
 	}
 	return batch, reported

@@ -9,7 +9,7 @@ import (
 // LoadJournal is a journal of recorded traces, with the epoch and the numbers
 // that they were recorded with; gaps are normal. The traces are of one epoch and
 // come in the order of their numbers. What Bytes has no room for is given up,
-// the oldest first; Loaded says how many are left. Nothing is to be recorded
+// the oldest first; Window says how many are left. Nothing is to be recorded
 // in it: its Last is the newest trace there was.
 func LoadJournal(o JournalOptions, traces []*Trace) (*Journal, error) {
 	if len(traces) == 0 {
@@ -48,12 +48,4 @@ func (j *Journal) load(t *Trace) {
 	j.last.Store(t.Seq)
 	for j.bytes > j.opts.Bytes && j.evictLargest() {
 	}
-}
-
-// Loaded reports whether this is a recording, and how many traces of it are kept.
-func (j *Journal) Loaded() (traces int, is bool) {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	s := &j.shelves[shelfLoaded]
-	return len(s.items) - s.gone, j.loaded
 }

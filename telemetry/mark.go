@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Mark is what the journal knows of a kept trace without its bytes being unpacked.
+// Mark is what the journal knows of a kept trace without a look at the trace.
 type Mark struct {
 	Seq   uint64
 	UID   string // of the object

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -30,9 +31,6 @@ func (h *objectTraces) append(k *kept, t *Trace) {
 	}
 	k.history, k.older = h, h.newest
 	if h.newest != nil {
-		if h.newest.UID == k.UID {
-			k.UID = h.newest.UID // One text for all of them.
-		}
 		h.newest.newer = k
 	} else {
 		h.oldest = k
@@ -56,32 +54,18 @@ func (h *objectTraces) remove(k *kept) {
 
 // Get returns the trace with that number, if it is kept.
 func (j *Journal) Get(seq uint64) (*Trace, bool) {
-	return j.found(j.nearest(seq).numbered(seq))
-}
-
-// Nearest returns the newest kept trace with that number or a lower one.
-func (j *Journal) Nearest(seq uint64) (*Trace, bool) { return j.found(j.nearest(seq)) }
-
-func (j *Journal) nearest(seq uint64) *kept {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	return j.upTo(seq)
-}
-
-// upTo finds the newest kept trace with that number or a lower one. The
-// journal is locked for reading at least.
-func (j *Journal) upTo(seq uint64) *kept {
-	seq = min(seq, j.last.Load())
-	if seq >= j.oldest {
-		return j.recent[seq%uint64(len(j.recent))].Load()
+	if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil && k.Seq == seq {
+		return k.trace, true
 	}
-	var best *kept
 	for i := range j.shelves {
-		if k := j.shelves[i].upTo(seq); k != nil && (best == nil || k.Seq > best.Seq) {
-			best = k
+		s := &j.shelves[i]
+		if at := s.behind(seq) - 1; at >= s.gone && s.items[at].Seq == seq {
+			return s.items[at].trace, true
 		}
 	}
-	return best
+	return nil, false
 }
 
 // Of returns the newest kept traces of an object, limit at most, oldest first.
@@ -89,22 +73,23 @@ func (j *Journal) Of(o Object, limit int) []*Trace { return j.Since(o, 0, limit)
 
 // Since is Of without the traces up to that number.
 func (j *Journal) Since(o Object, seq uint64, limit int) []*Trace {
-	return j.wholes(j.between(o, seq, math.MaxUint64, limit))
+	return j.between(o, seq, math.MaxUint64, limit)
 }
 
 // Before is Of without the traces from that number on.
 func (j *Journal) Before(o Object, seq uint64, limit int) []*Trace {
-	return j.wholes(j.between(o, 0, seq, limit))
+	return j.between(o, 0, seq, limit)
 }
 
-// Marks is Of for who needs no traces: no bytes are unpacked for it.
+// Marks is Of for who needs no traces: it looks at none.
 func (j *Journal) Marks(o Object, limit int) []Mark {
-	list := j.between(o, 0, math.MaxUint64, limit)
-	marks := make([]Mark, len(list))
-	for i, k := range list {
-		marks[i] = k.Mark
-	}
-	return marks
+	var list []Mark
+	j.Back(o, func(m *Mark) bool {
+		list = append(list, *m)
+		return len(list) < limit
+	})
+	slices.Reverse(list)
+	return list
 }
 
 // Back visits the marks of an object's kept traces, the newest first, until it is told
@@ -130,8 +115,8 @@ func (j *Journal) Synced(loop string, after uint64) (objects map[Object]bool, ok
 	}
 	objects = map[Object]bool{}
 	for seq := after + 1; seq <= j.last.Load(); seq++ {
-		k := j.recent[seq%uint64(len(j.recent))].Load().numbered(seq)
-		if k == nil {
+		k := j.recent[seq%uint64(len(j.recent))].Load()
+		if k == nil || k.Seq != seq {
 			return nil, false
 		}
 		if o := k.history.object; o.Loop == loop {
@@ -142,7 +127,7 @@ func (j *Journal) Synced(loop string, after uint64) (objects map[Object]bool, ok
 }
 
 // between are the newest of an object with numbers between these two, oldest first.
-func (j *Journal) between(o Object, after, before uint64, limit int) (list []*kept) {
+func (j *Journal) between(o Object, after, before uint64, limit int) (list []*Trace) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	h := j.objects[o]
@@ -151,7 +136,7 @@ func (j *Journal) between(o Object, after, before uint64, limit int) (list []*ke
 	}
 	for k := h.newest; k != nil && k.Seq > after && len(list) < limit; k = k.older {
 		if k.Seq < before {
-			list = append(list, k)
+			list = append(list, k.trace)
 		}
 	}
 	slices.Reverse(list)
@@ -170,46 +155,26 @@ func (j *Journal) Folded(o Object) uint64 {
 
 // Prev returns the kept trace of an object before that number.
 func (j *Journal) Prev(o Object, seq uint64) (*Trace, bool) {
-	return j.found(j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
-		if at != nil {
-			return at.older
-		}
-		k := h.newest
-		for k != nil && k.Seq >= seq {
-			k = k.older
-		}
-		return k
-	}))
+	if list := j.Before(o, seq, 1); len(list) > 0 {
+		return list[0], true
+	}
+	return nil, false
 }
 
 // After returns the kept trace of an object after that number.
 func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
-	return j.found(j.beside(o, seq, func(h *objectTraces, at *kept) *kept {
-		if at != nil {
-			return at.newer
-		}
-		k := h.oldest
-		for k != nil && k.Seq <= seq {
-			k = k.newer
-		}
-		return k
-	}))
-}
-
-// beside calls find with the history of the object and its trace of that
-// number, which is nil if it is not kept.
-func (j *Journal) beside(o Object, seq uint64, find func(*objectTraces, *kept) *kept) *kept {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	h := j.objects[o]
-	if h == nil {
-		return nil
+	var next *kept
+	if h := j.objects[o]; h != nil {
+		for k := h.newest; k != nil && k.Seq > seq; k = k.older {
+			next = k
+		}
 	}
-	at := j.upTo(seq)
-	if at != nil && (at.Seq != seq || at.history != h) {
-		at = nil
+	if next == nil {
+		return nil, false
 	}
-	return find(h, at)
+	return next.trace, true
 }
 
 // maxFamily bounds the syncs of one object that Family returns.
@@ -219,9 +184,7 @@ const maxFamily = 4096
 // controlled, in no particular order, the newest few thousand of each object at
 // most. For one that has an owner that is its owner's family. It looks at every
 // object of the journal.
-func (j *Journal) Family(o Object) []*Trace { return j.wholes(j.family(o)) }
-
-func (j *Journal) family(o Object) (list []*kept) {
+func (j *Journal) Family(o Object) (list []*Trace) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	head := o
@@ -233,8 +196,34 @@ func (j *Journal) family(o Object) (list []*kept) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
-			list = append(list, k)
+			list = append(list, k.trace)
 		}
 	}
 	return list
+}
+
+// Kept returns the kept traces after that number, oldest first and limit at
+// most: those that stand on a shelf alone, too, which Next no longer gives. None
+// means that there is nothing newer. It looks at limit traces under the lock and
+// not at all of them, so that a reader of everything holds up no sync.
+func (j *Journal) Kept(after uint64, limit int) (traces []*Trace) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	var list []*kept
+	for seq, last := max(after+1, j.oldest), j.last.Load(); seq <= last && len(list) < limit; seq++ {
+		if k := j.recent[seq%uint64(len(j.recent))].Load(); k != nil {
+			list = append(list, k)
+		}
+	}
+	for i := range j.shelves {
+		s := &j.shelves[i]
+		from := s.behind(after)
+		list = append(list, s.items[from:min(from+limit, len(s.items))]...)
+	}
+	slices.SortFunc(list, func(a, b *kept) int { return cmp.Compare(a.Seq, b.Seq) })
+	list = slices.Compact(list)
+	for _, k := range list[:min(limit, len(list))] {
+		traces = append(traces, k.trace)
+	}
+	return traces
 }

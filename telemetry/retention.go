@@ -105,8 +105,8 @@ func (t *Trace) outcomes(visit func(*decision.Action, *decision.Outcome)) {
 
 // kept is a trace and what holds it: the recent ring and shelves.
 type kept struct {
-	traceForm
 	Mark
+	trace   *Trace
 	size    int64
 	recent  bool
 	shelves uint8 // a bit for each
@@ -118,8 +118,7 @@ type kept struct {
 
 // hold makes a trace one that is kept, in the history of its object. The journal is locked.
 func (j *Journal) hold(t *Trace) *kept {
-	k := &kept{Mark: markOf(t), size: estimate(t)}
-	k.set(t)
+	k := &kept{Mark: markOf(t), trace: t, size: estimate(t)}
 	j.bytes += k.size
 	j.objectTracesOf(t.Object).append(k, t)
 	return k
@@ -248,24 +247,9 @@ func (s *shelf) pop() *kept {
 	return k
 }
 
-// upTo is the newest trace of the shelf with that number or a lower one.
-func (s *shelf) upTo(seq uint64) *kept {
-	live := s.items[s.gone:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].Seq > seq })
-	if i == 0 {
-		return nil
-	}
-	return live[i-1]
-}
-
-// after is the oldest trace of the shelf with a higher number.
-func (s *shelf) after(seq uint64) *kept {
-	live := s.items[s.gone:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].Seq > seq })
-	if i == len(live) {
-		return nil
-	}
-	return live[i]
+// behind is the place of the first with a higher number.
+func (s *shelf) behind(seq uint64) int {
+	return s.gone + sort.Search(len(s.items)-s.gone, func(i int) bool { return s.items[s.gone+i].Seq > seq })
 }
 
 // estimate is about how many bytes a trace keeps alive. It has to be cheap

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/internal/recall"
 )
 
 // Tally counts how often each question was answered in which way since the
@@ -23,7 +22,6 @@ type Tally struct {
 type loopTally struct {
 	syncs   uint64
 	answers map[answered]*uint64
-	recall  recall.Pairs[*uint64]
 }
 
 type answered struct{ question, answer string }
@@ -50,7 +48,7 @@ func (t *Tally) add(batch []*Trace, missed uint64) {
 	for _, x := range batch {
 		l := t.loops[x.Loop]
 		if l == nil {
-			l = &loopTally{answers: map[answered]*uint64{}, recall: recall.NewPairs[*uint64](8)}
+			l = &loopTally{answers: map[answered]*uint64{}}
 			t.loops[x.Loop] = l
 		}
 		l.syncs++
@@ -71,19 +69,16 @@ func (t *Tally) path(l *loopTally, p decision.Path) {
 }
 
 func (t *Tally) count(l *loopTally, key answered) {
-	place, recalled := l.recall.Find(key.question, key.answer)
-	if !recalled {
-		n := l.answers[key]
-		if n == nil {
-			n = new(uint64)
-			if t.known < maxAnswers {
-				t.known++
-				l.answers[key] = n
-			}
+	n := l.answers[key]
+	if n == nil {
+		if t.known == maxAnswers {
+			return
 		}
-		*place = n
+		t.known++
+		n = new(uint64)
+		l.answers[key] = n
 	}
-	**place++
+	*n++
 }
 
 // Count is how often a question of a loop had that answer.

@@ -110,7 +110,7 @@ func TestManyReaders(t *testing.T) {
 // rolloutsOf is the recording of rollouts that happen beside each other. It is
 // bytes, as a file would be: half a gigabyte of traces that no console has would
 // keep the garbage collector at work.
-func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
+func rolloutsOf(t *testing.T, n int, now time.Time) [][]byte {
 	t.Helper()
 	var each [][]*telemetry.Trace
 	longest := 0
@@ -125,7 +125,7 @@ func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
 		each = append(each, w.journal.Kept(0, 1<<20))
 		longest = max(longest, len(each[i]))
 	}
-	var all []packing.Record
+	var all [][]byte
 	for k := range longest {
 		var beside []*telemetry.Trace
 		for _, list := range each {
@@ -138,28 +138,23 @@ func rolloutsOf(t *testing.T, n int, now time.Time) []packing.Record {
 	return all
 }
 
-func packed(t *testing.T, traces []*telemetry.Trace) []packing.Record {
+func packed(t *testing.T, traces []*telemetry.Trace) [][]byte {
 	t.Helper()
-	b := packing.NewBlock()
-	var sizes []int
-	for _, x := range traces {
-		size, _, err := b.Add(x)
+	list := make([][]byte, len(traces))
+	for i, x := range traces {
+		data, err := packing.Append(nil, x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sizes = append(sizes, size)
-	}
-	list, err := packing.Divide(b.AppendTo(nil), sizes)
-	if err != nil {
-		t.Fatal(err)
+		list[i] = data
 	}
 	return list
 }
 
-func unpacked(t testing.TB, r packing.Record) *telemetry.Trace {
+func unpacked(t testing.TB, data []byte) *telemetry.Trace {
 	t.Helper()
-	x, err := r.Unpack()
-	if err != nil {
+	x := new(telemetry.Trace)
+	if err := packing.Read(data, x); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -169,14 +164,14 @@ func unpacked(t testing.TB, r packing.Record) *telemetry.Trace {
 type feeder struct {
 	t       testing.TB
 	journal *telemetry.Journal
-	list    []packing.Record
+	list    [][]byte
 	every   time.Duration
 	next    int
 	sent    map[uint64]fedTrace
 }
 
 // feeder records the first of a recording as they were, and will feed the others.
-func (w *world) feeder(recording []packing.Record, first int, every time.Duration) *feeder {
+func (w *world) feeder(recording [][]byte, first int, every time.Duration) *feeder {
 	for _, x := range recording[:first] {
 		w.journal.Record(unpacked(w.t, x))
 	}

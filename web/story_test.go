@@ -16,7 +16,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	packing "github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // storyNow is the moment at which the fixed pages of the tests are read; the
@@ -214,9 +213,9 @@ func (w *world) run(t *telemetry.Trace, core decision.Core, s script) *telemetry
 	return w.finish(t)
 }
 
-func (w *world) trace(loop, namespace, name string, at time.Time, snapshot any) *telemetry.Trace {
+func (w *world) trace(loop, namespace, name string, at time.Time, snapshot decision.Snapshot) *telemetry.Trace {
 	w.t.Helper()
-	packed, err := packing.Pack(snapshot) // as the loops do
+	packed, err := telemetry.SnapshotOf(snapshot) // as the loops do
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -126,11 +126,7 @@ func estimateOf(t *telemetry.Trace) *decision.Estimate {
 	if loop.Decode == nil || t.Snapshot.IsZero() || len(t.Rounds) == 0 {
 		return nil
 	}
-	text, err := t.Snapshot.JSON()
-	if err != nil {
-		return nil
-	}
-	s, err := loop.Decode(text)
+	s, err := loop.Decode(t.Snapshot.JSON())
 	if err != nil {
 		return nil // A recording of a later version: the rest of the sync stands.
 	}

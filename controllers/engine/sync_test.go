@@ -19,7 +19,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/queue"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // script is a body and a turn that does what a test says: faults such as a
@@ -75,7 +74,7 @@ func (s *script) Snapshot() (telemetry.Snapshot, error) {
 	if s.packErr != nil {
 		return telemetry.Snapshot{}, s.packErr
 	}
-	return wire.Pack(&replicaset.Snapshot{})
+	return telemetry.SnapshotOf(&replicaset.Snapshot{})
 }
 func (s *script) Object() runtime.Object { return nil }
 func (s *script) Identity() Identity     { return Identity{UID: "u", Found: true, Waiting: s.waiting} }

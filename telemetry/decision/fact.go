@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,4 +215,46 @@ func parsePlain(raw json.RawMessage) (Value, error) {
 		v := Value{kind: kindCount}
 		return v, json.Unmarshal(raw, &v.n)
 	}
+}
+
+// JSON has the years 0 to 9999, and nothing is kept that could not leave the program.
+const firstSecond, lastSecond = -62_167_219_200, 253_402_300_799
+
+var errBytes = errors.New("its bytes are of no fact, or of an instant that JSON cannot hold")
+
+// AppendBinary appends the name, the kind, the numbers and the text.
+func (f *Fact) AppendBinary(b []byte) ([]byte, error) {
+	v := &f.Value
+	b = append(append(binary.AppendUvarint(b, uint64(len(f.Name))), f.Name...), byte(v.kind))
+	return append(binary.AppendUvarint(binary.AppendVarint(b, v.n), uint64(v.nano)), v.s...), v.check()
+}
+
+// UnmarshalBinary reads what AppendBinary wrote and refuses anything else.
+func (f *Fact) UnmarshalBinary(data []byte) error {
+	length, at := binary.Uvarint(data)
+	if at <= 0 || length >= uint64(len(data)-at) {
+		return errBytes
+	}
+	name, data := data[at:at+int(length)], data[at+int(length):]
+	n, size := binary.Varint(data[1:])
+	nano, more := binary.Uvarint(data[1+max(size, 0):])
+	if size <= 0 || more <= 0 || nano >= uint64(time.Second) {
+		return errBytes
+	}
+	v := Value{kind: kind(data[0]), n: n, nano: int32(nano), s: string(data[1+size+more:])}
+	if err := v.check(); err != nil {
+		return err
+	}
+	*f = Fact{string(name), v}
+	return nil
+}
+
+// check refuses what no fact is.
+func (v *Value) check() error {
+	instant := v.kind == kindInstant
+	if int(v.kind) >= len(kindNames) || v.kind == kindText && v.n != 0 || v.kind != kindText && v.s != "" || v.kind == kindBool && v.n&^1 != 0 ||
+		!instant && v.nano != 0 || instant && (v.n < firstSecond || v.n > lastSecond) {
+		return errBytes
+	}
+	return nil
 }

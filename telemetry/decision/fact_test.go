@@ -205,3 +205,46 @@ func TestFactEscapes(t *testing.T) {
 		}
 	}
 }
+
+// Facts are bytes and back, and no other bytes are a fact.
+func TestFactsAsBytes(t *testing.T) {
+	for _, f := range []decision.Fact{
+		decision.Text("", ""), decision.Text("a", "b\x00\xff"), decision.Count("ready", 0), decision.Count("", math.MinInt64), decision.Count("", math.MaxInt64), decision.Bool("a", true), decision.Bool("a", false),
+		decision.Duration("a", -time.Hour), decision.Instant("", time.Time{}), decision.Instant("a", time.Unix(7, 999_999_999)), decision.Instant("a", time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)),
+	} {
+		data, err := f.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decision.Count("before", 5)
+		if err := got.UnmarshalBinary(data); err != nil || got != f {
+			t.Errorf("%v is read as %v, %v", f, got, err)
+		}
+		if _, is := f.Value.Int(); !is {
+			continue
+		}
+		for n := range data {
+			if err := got.UnmarshalBinary(data[:n]); err == nil {
+				t.Errorf("%d bytes of %q are a fact", n, data)
+			}
+		}
+		if err := got.UnmarshalBinary(append(data, 0)); err == nil || got != f {
+			t.Errorf("%q and a byte are %v, %v", data, got, err)
+		}
+	}
+	for _, data := range []string{
+		"", "\x00", "\x00\x00", "\x00\x00\x00", "\x01a", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a\x00\x00\x00", "\x00\x05\x00\x00", "\x00\x00\x02\x00", "\x00\x01\x02\x00a", "\x00\x01\x02\x01",
+		"\x00\x02\x04\x00", "\x00\x02\x01\x00", "\x00\x04\x00\x80\x94\xeb\xdc\x03", "\x00\x04\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00",
+	} {
+		f := decision.Count("before", 5)
+		if err := f.UnmarshalBinary([]byte(data)); err == nil || f != decision.Count("before", 5) {
+			t.Errorf("%q is read as %v", data, f)
+		}
+	}
+	for _, year := range []int{-1, 10_000} {
+		f := decision.Instant("at", time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+		if data, err := f.AppendBinary(nil); err == nil {
+			t.Errorf("the year %d is written as %q, %v", year, data, err)
+		}
+	}
+}

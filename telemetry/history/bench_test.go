@@ -250,19 +250,31 @@ func (b *speed) say(what string, took []time.Duration, note string, within time.
 	}
 }
 
-// BenchmarkWire is what writing a block's syncs takes, when they are warm.
+// BenchmarkWire is what writing and reading a sync takes, without compression.
 func BenchmarkWire(b *testing.B) {
-	traces := newGenerator(b, 27, 100).many(syncsPerBlock)
-	b.ReportAllocs()
-	w := wire.NewBlock()
-	for b.Loop() {
-		for _, t := range traces {
-			if _, _, err := w.Add(t); err != nil {
-				b.Fatal(err)
+	traces := newGenerator(b, 27, 100).many(256)
+	var data []byte
+	var err error
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, t := range traces {
+				if data, err = wire.Append(data[:0], t); err != nil {
+					b.Fatal(err)
+				}
 			}
 		}
-		b.ReportMetric(float64(len(w.AppendTo(nil)))/syncsPerBlock, "B/sync")
-		w.Clear()
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/syncsPerBlock, "µs/sync")
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/256, "µs/sync")
+	})
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for range traces {
+				if err := wire.Read(data, new(telemetry.Trace)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/256, "µs/sync")
+	})
 }

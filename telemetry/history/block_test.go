@@ -2,8 +2,6 @@ package history
 
 import (
 	"errors"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,204 +11,135 @@ import (
 	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
-// twoSyncs is the table of contents of two syncs of two objects. The first has the first
-// and the last of ten words, the second has the second and the ninth.
-func twoSyncs() *head {
-	h := &head{
-		Objects: objects{{Loop: "deployment", Namespace: "shop", Name: "web"}, {Loop: "deployment", Namespace: "shop", Name: "cart"}},
-		Of:      numbers[int]{0, 1}, Seqs: numbers[uint64]{1, 2}, Started: numbers[int64]{clock().UnixNano(), clock().Add(time.Second).UnixNano()},
-		Places: numbers[int]{0, 1}, Sizes: numbers[int]{0, maxTrace},
-		Bits: []byte{1, 2, 2, 1},
+// alone is the plain body of syncs.
+func alone(t testing.TB, traces ...*telemetry.Trace) (plain []byte) {
+	t.Helper()
+	var err error
+	for _, trace := range traces {
+		if plain, err = wire.Append(plain, trace); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for w := range byte(10) {
-		h.Words = append(h.Words, w, 0, 0, 1)
-	}
-	return h
+	return plain
 }
 
-func TestTableOfContentsIsChecked(t *testing.T) {
-	for name, change := range map[string]func(*head){
-		"as it is": func(*head) {},
-		"no words": func(h *head) { h.Words, h.Bits = nil, nil },
-		"one sync": func(h *head) {
-			*h = head{Objects: h.Objects, Of: h.Of[:1], Seqs: h.Seqs[:1], Started: h.Started[:1], Places: h.Places[:1], Sizes: h.Sizes[:1]}
-		},
-		"no sync!":             func(h *head) { *h = head{} },
-		"an object less!":      func(h *head) { h.Of = h.Of[:1] },
-		"a number more!":       func(h *head) { h.Seqs = append(h.Seqs, 3) },
-		"a start less!":        func(h *head) { h.Started = h.Started[:1] },
-		"a place less!":        func(h *head) { h.Places = h.Places[:1] },
-		"a size less!":         func(h *head) { h.Sizes = h.Sizes[:1] },
-		"half a word!":         func(h *head) { h.Words = append(h.Words[:4], 1, 1); h.Bits = h.Bits[:2] },
-		"five bytes of words!": func(h *head) { h.Words, h.Bits = append(h.Words[:4], 1), h.Bits[:2] },
-		"a bit less!":          func(h *head) { h.Bits = h.Bits[:3] },
-		"bits of no words!":    func(h *head) { h.Words = nil },
-		"object -1!":           func(h *head) { h.Of[1] = -1 },
-		"object 2 of 2!":       func(h *head) { h.Of[1] = 2 },
-		"a negative size!":     func(h *head) { h.Sizes[0] = -1 },
-		"too large a sync!":    func(h *head) { h.Sizes[1] = maxTrace + 1 },
+// blocksOf are syncs as a store with nothing in it would write them.
+func blocksOf(t testing.TB, traces ...*telemetry.Trace) []*block {
+	t.Helper()
+	s := Store{opts: Options{}.withDefaults()}
+	list, err := s.divide(traces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestListsAreChecked(t *testing.T) {
+	for name, change := range map[string]func(*hits){
+		"as it is":          func(*hits) {},
+		"one sync":          func(h *hits) { h.Hits, h.Sizes = h.Hits[:1], h.Sizes[:1] },
+		"no sync!":          func(h *hits) { *h = hits{} },
+		"64 syncs":          func(h *hits) { h.Hits, h.Sizes = make([]telemetry.Hit, 64), make([]int, 64) },
+		"65 syncs!":         func(h *hits) { h.Hits, h.Sizes = make([]telemetry.Hit, 65), make([]int, 65) },
+		"a size less!":      func(h *hits) { h.Sizes = h.Sizes[:1] },
+		"a size more!":      func(h *hits) { h.Sizes = append(h.Sizes, 3) },
+		"a negative size!":  func(h *hits) { h.Sizes[0] = -1 },
+		"too large a sync!": func(h *hits) { h.Sizes[1] = maxTrace + 1 },
 	} {
-		h := twoSyncs()
-		change(h)
-		if err := h.check(); errors.Is(err, errDamaged) != strings.HasSuffix(name, "!") {
-			t.Errorf("%s: %v", name, err)
+		h := hits{Hits: []telemetry.Hit{{Seq: 1, Started: clock()}, {Seq: 2, Error: "a\xff"}}, Sizes: []int{0, maxTrace}}
+		change(&h)
+		text, err := wire.Append(nil, &h)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := readHead(seal(h, &(&scratch{}).text, nil)); errors.Is(err, errDamaged) != strings.HasSuffix(name, "!") {
-			t.Errorf("%s, read back: %v", name, err)
-		}
-	}
-	if _, err := readHead([]byte("no table at all")); !errors.Is(err, errDamaged) {
-		t.Errorf("text in its place: %v", err)
-	}
-}
-
-// A list has as many of everything as its table of contents has syncs.
-func TestListFitsItsTable(t *testing.T) {
-	whole := func() *hits {
-		x := &hits{}
-		x.add(telemetry.Hit{Took: 1})
-		x.add(telemetry.Hit{Took: 2})
-		return x
-	}
-	for i := -1; i < reflect.TypeFor[hits]().NumField(); i++ {
-		x := whole()
-		if i >= 0 {
-			column := reflect.ValueOf(x).Elem().Field(i)
-			column.Set(column.Slice(0, 1))
-		}
-		if _, err := readHits(twoSyncs(), seal(x, &(&scratch{}).text, nil)); errors.Is(err, errDamaged) != (i >= 0) || err != nil != (i >= 0) {
-			t.Errorf("without the last of column %d: %v", i, err)
+		got, err := readHits(pack(nil, text))
+		if damaged := strings.HasSuffix(name, "!"); errors.Is(err, errDamaged) != damaged || !damaged && (err != nil || !slices.Equal(got.Hits, h.Hits)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	if _, err := readHits(twoSyncs(), []byte("no list at all")); !errors.Is(err, errDamaged) {
-		t.Errorf("text in its place: %v", err)
-	}
-}
-
-func TestMarks(t *testing.T) {
-	h := twoSyncs()
-	for words, row := range map[int]int{0: 0, 1: 1, 7: 1, 8: 1, 9: 2, 16: 2, 17: 3} {
-		if got := (&head{Words: make([]byte, 4*words)}).row(); got != row {
-			t.Errorf("%d words take %d bytes, want %d", words, got, row)
-		}
-	}
-	const each = 1 << 24
-	if got := h.marks([]uint32{each, each + 3, 7, each + 9}); !slices.Equal(got, []int{0, 3, -1, 9}) {
-		t.Errorf("marks in places %v", got)
-	}
-	for place := -1; place < 10; place++ {
-		if got, want := [2]bool{h.has(0, place), h.has(1, place)}, [2]bool{place == 0 || place == 9, place == 1 || place == 8}; got != want {
-			t.Errorf("word %d: %v, want %v", place, got, want)
-		}
-	}
-	one := &head{Seqs: numbers[uint64]{1}}
-	if without := (&head{Seqs: h.Seqs}); !one.exact() || !h.exact() || without.exact() {
-		t.Errorf("exact: one sync %v, two with words %v, two without %v", one.exact(), h.exact(), without.exact())
-	}
-	for i, c := range []struct {
-		q        *telemetry.Query
-		all, any []uint32
-		want     []int
-	}{
-		{nil, []uint32{7}, nil, []int{0, 1}}, // A walk over everything looks at nothing.
-		{&telemetry.Query{}, nil, nil, []int{0, 1}},
-		{&telemetry.Query{Name: "cart"}, nil, nil, []int{1}},
-		{&telemetry.Query{Since: clock().Add(1)}, nil, nil, []int{1}},
-		{&telemetry.Query{Until: clock().Add(1)}, nil, nil, []int{0}},
-		{&telemetry.Query{}, []uint32{each}, nil, []int{0}},
-		{&telemetry.Query{}, []uint32{each, each + 9}, nil, []int{0}},
-		{&telemetry.Query{}, []uint32{each, each + 1}, nil, nil},
-		{&telemetry.Query{}, []uint32{7}, nil, nil},
-		{&telemetry.Query{}, nil, []uint32{each, each + 8}, []int{0, 1}},
-		{&telemetry.Query{}, nil, []uint32{7, each + 8}, []int{1}},
-		{&telemetry.Query{}, nil, []uint32{7}, nil},
-		{&telemetry.Query{}, []uint32{each}, []uint32{each + 8}, nil},
-	} {
-		if got := h.may(c.q, c.all, c.any); !slices.Equal(got, c.want) {
-			t.Errorf("%d: may be %v, want %v", i, got, c.want)
-		}
-	}
-	h.Words, h.Bits = nil, nil
-	if got := h.may(&telemetry.Query{}, []uint32{7}, []uint32{7}); len(got) != 2 {
-		t.Errorf("without words %v may have one, want both", got)
-	}
-}
-
-func TestRoomIsUsedAgain(t *testing.T) {
-	s := &scratch{}
-	a, b := s.packing(), s.packing()
-	s.done(a)
-	s.done(b)
-	if c, d := s.packing(), s.packing(); c.wire != b.wire || c.terms != b.terms || d.wire != a.wire || d.terms != a.terms || len(s.blocks)+len(s.terms) != 0 {
-		t.Error("blocks are not packed with the tables of those before")
-	}
-	for i, c := range []struct {
-		plain, packed, text, blocks int
-		kept                        bool
-	}{
-		{maxScratch / 2, maxScratch / 2, 0, 2 * len(classes), true},
-		{maxScratch/2 + 1, maxScratch / 2, 0, 0, false},
-		{maxScratch / 2, maxScratch / 2, 1, 0, false},
-		{0, 0, 0, 2*len(classes) + 1, false},
-	} {
-		s := scratch{plain: make([]byte, 0, c.plain), packed: make([]byte, c.packed), blocks: make([]*wire.Block, c.blocks)}
-		s.text.Grow(c.text)
-		if s.clear(); (s.blocks != nil) != c.kept || len(s.packed) != 0 {
-			t.Errorf("%d: %d blocks are left, and %d bytes", i, len(s.blocks), len(s.packed))
+	for _, data := range [][]byte{[]byte("no list at all"), pack(nil, []byte("no CBOR")), nil} {
+		if _, err := readHits(data); !errors.Is(err, errDamaged) {
+			t.Errorf("text in its place: %v", err)
 		}
 	}
 }
 
 // What is compressed together is bounded: in syncs, in bytes and in time.
-func TestGroupsAreBounded(t *testing.T) {
-	full := group{epoch: "e", began: clock(), ended: clock().Add(time.Second), syncs: syncsPerBlock - 1, bytes: bytesPerBlock - 1}
-	for name, change := range map[string]func(*group, *telemetry.Trace){
-		"fits":                 func(*group, *telemetry.Trace) {},
-		"another epoch!":       func(_ *group, x *telemetry.Trace) { x.Epoch = "f" },
-		"full of syncs!":       func(g *group, _ *telemetry.Trace) { g.syncs++ },
-		"full of bytes!":       func(g *group, _ *telemetry.Trace) { g.bytes++ },
-		"as long as it may be": func(_ *group, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock) },
-		"longer!":              func(_ *group, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock + 1) },
-		"as early as may be":   func(_ *group, x *telemetry.Trace) { x.Started = clock().Add(time.Second - longestBlock) },
-		"earlier!":             func(_ *group, x *telemetry.Trace) { x.Started = clock().Add(time.Second - longestBlock - 1) },
+func TestBlocksAreBounded(t *testing.T) {
+	for name, change := range map[string]func(*block, *telemetry.Trace){
+		"fits":                 func(*block, *telemetry.Trace) {},
+		"another epoch!":       func(_ *block, x *telemetry.Trace) { x.Epoch = "f" },
+		"full of syncs!":       func(b *block, _ *telemetry.Trace) { b.hits.Hits = make([]telemetry.Hit, syncsPerBlock) },
+		"full of bytes!":       func(b *block, _ *telemetry.Trace) { b.bytes++ },
+		"as long as it may be": func(_ *block, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock) },
+		"longer!":              func(_ *block, x *telemetry.Trace) { x.Ended = clock().Add(longestBlock + time.Microsecond) },
+		"as early as may be":   func(_ *block, x *telemetry.Trace) { x.Started = clock().Add(time.Second - longestBlock) },
+		"earlier!": func(_ *block, x *telemetry.Trace) {
+			x.Started = clock().Add(time.Second - longestBlock - time.Microsecond)
+		},
 	} {
-		g, x := full, named(1, "web", 0)
-		if change(&g, x); g.takes(x) == strings.HasSuffix(name, "!") {
-			t.Errorf("%s: %v", name, g.takes(x))
+		b := block{epoch: "e", began: clock().UnixMicro(), ended: clock().Add(time.Second).UnixMicro(), bytes: bytesPerBlock - 1, hits: hits{Hits: make([]telemetry.Hit, syncsPerBlock-1)}}
+		x := named(1, "web", 0)
+		if change(&b, x); b.takes(x) == strings.HasSuffix(name, "!") {
+			t.Errorf("%s: %v", name, b.takes(x))
 		}
 	}
 	for after, want := range map[time.Duration]time.Duration{0: 0, longestBlock: longestBlock, longestBlock + time.Second: longestBlock} {
-		g := group{began: clock(), ended: clock().Add(after)}
-		if got := g.number(); got != number(clock().Add(want)) {
-			t.Errorf("a group of %v has number %d", after, got)
+		b := block{began: clock().UnixMicro(), ended: clock().Add(after).UnixMicro()}
+		if got := b.number(); got != number(clock().Add(want)) {
+			t.Errorf("a block of %v has number %d", after, got)
 		}
 	}
 }
 
-func TestGroupCountsWhatItTakes(t *testing.T) {
-	s := Store{opts: Options{}.withDefaults()}
+// A block counts what it takes, and has its quiet syncs by themselves.
+func TestBlockCountsWhatItTakes(t *testing.T) {
 	traces := []*telemetry.Trace{named(3, "web", time.Second), named(2, "cart", 0), named(4, "web", 2*time.Second), named(5, "web", time.Minute)}
-	groups, err := s.groups(traces)
-	if err != nil || len(groups) != 2 {
-		t.Fatalf("%d groups, %v", len(groups), err)
+	traces[1].Result = telemetry.ResultWrote
+	list := blocksOf(t, traces...)
+	if len(list) != 2 {
+		t.Fatalf("%d blocks", len(list))
 	}
-	var took int
-	b := wire.NewBlock()
-	for _, x := range traces[:3] {
-		_, n, _ := b.Add(x)
-		took += n
+	b := list[0]
+	plain := [bodies][]byte{alone(t, traces[1]), alone(t, traces[0], traces[2])}
+	if b.syncs != [bodies]int64{1, 2} || b.bytes != len(plain[0])+len(plain[1]) || b.first != 2 || b.last != 4 || b.began != clock().UnixMicro() || b.ended != traces[2].Ended.UnixMicro() || b.epoch != "e" {
+		t.Errorf("%+v", b)
 	}
-	g := groups[0]
-	if h := g.blocks[classes[telemetry.ClassQuiet]].head; g.syncs != 3 || g.bytes != took || !g.began.Equal(clock()) || !g.ended.Equal(traces[2].Ended) ||
-		!slices.Equal(h.Places, numbers[int]{0, 1, 2}) || !slices.Equal(h.Of, numbers[int]{0, 1, 0}) || h.Epoch != "e" {
-		t.Errorf("%d syncs of %d bytes (want %d) from %v to %v: %+v", g.syncs, g.bytes, took, g.began, g.ended, h)
+	for body, want := range plain {
+		if got, err := unpack(b.packed[body]); err != nil || !slices.Equal(got, want) {
+			t.Errorf("body %d: %q, %v, want %q", body, got, err, want)
+		}
 	}
-	c, err := newCodec(dictionary)
-	if err != nil {
-		t.Fatal(err)
+	h, err := readHits(b.list)
+	if err != nil || len(h.Hits) != 3 || h.Sizes[1] != len(plain[0]) || h.Sizes[0]+h.Sizes[2] != len(plain[1]) {
+		t.Fatalf("%+v, %v", h, err)
 	}
-	if p := g.pack(c); len(p) != 1 || p[0].first != 2 || p[0].last != 4 || p[0].syncs != 3 {
-		t.Errorf("packed: %+v", p)
+	for i, hit := range h.Hits {
+		if hit.Seq != traces[i].Seq || hit.Class != traces[i].Class(time.Second) {
+			t.Errorf("%d: %+v", i, hit)
+		}
+	}
+	if last := list[1]; last.packed[remarkable] != nil || last.syncs != [bodies]int64{0, 1} {
+		t.Errorf("a block of a quiet sync: %+v", last)
+	}
+}
+
+// Room is used again, but not that of a large sync.
+func TestRoomIsUsedAgain(t *testing.T) {
+	s := Store{opts: Options{}.withDefaults()}
+	large := named(1, "web", 0)
+	large.UID = strings.Repeat("x", 2*bytesPerBlock)
+	for i, c := range []struct {
+		sync  *telemetry.Trace
+		again bool
+	}{{named(1, "web", 0), false}, {named(2, "web", 0), true}, {large, true}, {named(3, "web", 0), true}} {
+		before := s.room.plain[quiet]
+		if _, err := s.divide([]*telemetry.Trace{c.sync}); err != nil {
+			t.Fatal(err)
+		}
+		if after := s.room.plain[quiet]; len(before) > 0 && (&before[0] == &after[0]) != c.again || cap(after) > 2*bytesPerBlock {
+			t.Errorf("%d: room of %d bytes, before it %d", i, cap(after), cap(before))
+		}
 	}
 }
 
@@ -219,45 +148,16 @@ func TestLargestSync(t *testing.T) {
 	longUnderRace(t)
 	x := named(1, "web", 0)
 	x.UID = strings.Repeat("x", maxTrace-1000)
-	_, took, err := wire.NewBlock().Add(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.UID += strings.Repeat("x", maxTrace-took)
-	s := Store{opts: Options{}.withDefaults()}
-	if _, err := s.groups([]*telemetry.Trace{x}); err != nil {
-		t.Errorf("of %d bytes: %v", maxTrace, err)
-	}
+	x.UID += strings.Repeat("x", maxTrace-len(alone(t, x)))
+	blocksOf(t, x)
 	x.UID += "x"
-	if list, err := s.groups([]*telemetry.Trace{x}); !errors.Is(err, errUnfit) || list != nil || !strings.Contains(err.Error(), "sync e/1: it has 33554433 bytes") {
+	s := Store{opts: Options{}.withDefaults()}
+	if list, err := s.divide([]*telemetry.Trace{x}); !errors.Is(err, errUnfit) || list != nil || !strings.Contains(err.Error(), "sync e/1: it has 33554433 bytes") {
 		t.Errorf("of a byte more: %v", err)
 	}
 }
 
-// A block is read back with the marks of its words, unless two of them have the same.
-func TestBlocksHaveMarks(t *testing.T) {
-	c, err := newCodec(dictionary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Store{opts: Options{}.withDefaults()}
-	for _, n := range []int{1, 2} {
-		for _, doubled := range []bool{false, true} {
-			groups, err := s.groups([]*telemetry.Trace{named(1, "web", 0), named(2, "web", 0)}[:n])
-			if err != nil {
-				t.Fatal(err)
-			}
-			quiet := classes[telemetry.ClassQuiet]
-			groups[0].blocks[quiet].terms.doubled = doubled
-			h, err := readHead(groups[0].pack(c)[0].head)
-			if err != nil || (len(h.Words) > 0) != (n > 1 && !doubled) {
-				t.Errorf("%d syncs, doubled %v: %d bytes of words, %v", n, doubled, len(h.Words), err)
-			}
-		}
-	}
-}
-
-func TestNumbersOfGroups(t *testing.T) {
+func TestNumbersOfBlocks(t *testing.T) {
 	for micro, want := range map[int64]int64{0: 0, 999: 0, 1000: 1, 1999: 1, 2000: 2, -1: -1, -999: -1, -1000: -1, -1001: -2, -2000: -2} {
 		if got := number(time.UnixMicro(micro)); got != want {
 			t.Errorf("%d µs have number %d, want %d", micro, got, want)
@@ -265,10 +165,5 @@ func TestNumbersOfGroups(t *testing.T) {
 	}
 	if got := moment(number(clock())); got != clock() {
 		t.Errorf("the clock's moment is %v", got)
-	}
-	for n, want := range map[int64]int64{0: 0, 5: 40, -5: -40, math.MaxInt64: math.MaxInt64 &^ 7, math.MinInt64: -(math.MaxInt64 &^ 7)} {
-		if got := bounded(n); got != want {
-			t.Errorf("bounded(%d) = %d, want %d", n, got, want)
-		}
 	}
 }

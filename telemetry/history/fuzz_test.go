@@ -2,22 +2,21 @@ package history
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // FuzzCursor proves that a cursor is one that was given out, or refused, and
 // that what comes behind it does not begin with it.
 func FuzzCursor(f *testing.F) {
-	for _, group := range []int64{0, 1, -1, 17_958_000_000_000, 1<<60 - 1, -1 << 60} {
-		f.Add(cursor(place{group, 7}))
+	for _, block := range []int64{0, 1, -1, 17_958_000_000_000, 1<<63 - 1, -1 << 63} {
+		f.Add(cursor(place{block, 7}))
 	}
 	for _, text := range []string{"", "+1.0", "01.1", "1 .1", "Z.1", "zzzzzzzzzzzzzzzzzzzz.1", "1_0.1", "\x00", "-0.0", "1", "1.", "1.1.1", "1.zzzzzzzz", "2.-1"} {
 		f.Add(text)
@@ -35,7 +34,7 @@ func FuzzCursor(f *testing.F) {
 			if text == "" || err != nil {
 				continue
 			}
-			if err2 != nil || s.behind(p) || s.lo > p.group<<classBits || s.hi < p.group<<classBits {
+			if err2 != nil || s.behind(p) || s.lo > p.block || s.hi < p.block {
 				t.Fatalf("after %q: %v to %v, %v", text, s.lo, s.hi, err2)
 			}
 		}
@@ -53,86 +52,6 @@ func FuzzQuery(f *testing.F) {
 		q := telemetry.Query{Namespace: namespace, NamePart: part, Question: question, Answer: answer, Text: text, Leaf: answer, Results: []telemetry.Result{telemetry.Result(part)}}
 		if _, err := s.Search(t.Context(), q); err != nil && !errors.Is(err, telemetry.ErrBadQuery) {
 			t.Fatal(err)
-		}
-	})
-}
-
-// FuzzBlock proves that no bytes in the place of a table of contents or of syncs
-// make a reader panic.
-func FuzzBlock(f *testing.F) {
-	c, err := newCodec(dictionary)
-	if err != nil {
-		f.Fatal(err)
-	}
-	s := Store{reader: &reader{codec: c}, opts: Options{}.withDefaults()}
-	groups, err := s.groups(newGenerator(f, 23, 5).many(12))
-	if err != nil {
-		f.Fatal(err)
-	}
-	plain := func(data []byte) []byte {
-		text, err := c.decompress(data)
-		if err != nil {
-			f.Fatal(err)
-		}
-		return text
-	}
-	open := func(data []byte) []byte {
-		text, err := unwrap(data)
-		if err != nil {
-			f.Fatal(err)
-		}
-		return text
-	}
-	contents := func(h head) []byte {
-		data, err := cbor.Marshal(h)
-		if err != nil {
-			f.Fatal(err)
-		}
-		return data
-	}
-	for _, g := range groups {
-		for _, b := range g.pack(c) {
-			f.Add(open(b.head), plain(b.body))
-			f.Add(open(b.head), open(b.hits))
-			f.Add(open(b.head), plain(b.body)[:len(b.body)/2])
-		}
-	}
-	for _, texts := range []string{"", "\x00", "\x01\x00", "\x01\x01\x01x", "\x01\x05\xff\xff\xff\xff\x7fx", "\x63\x00"} {
-		for _, fields := range []string{"", "\x00", strings.Repeat("\x00", 60), strings.Repeat("\x01", 400), strings.Repeat("\xff", 60)} {
-			f.Add(contents(head{Objects: objects{{}}, Of: numbers[int]{0}, Seqs: numbers[uint64]{1}, Started: numbers[int64]{1}, Places: numbers[int]{0}, Sizes: numbers[int]{len(fields)}}), []byte(texts+fields))
-		}
-	}
-	f.Add(contents(head{Objects: objects{{}}, Of: numbers[int]{0, 0}, Seqs: numbers[uint64]{1, 2}, Started: numbers[int64]{1, 2}, Places: numbers[int]{0, 1}, Sizes: numbers[int]{2, 2}, Words: make([]byte, 4), Bits: []byte{1, 1}}), []byte("\x01\x00{}{}"))
-	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
-	m, err := matchOf(&q, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, table, body []byte) {
-		_, _ = c.decompress(body)
-		// Compressed here: damaged ones are found by their checksums.
-		b := &block{id: 1}
-		if b.head, b.err = readHead(wrap(table, nil)); b.err != nil {
-			return
-		}
-		if list, err := readHits(b.head, wrap(body, nil)); err == nil {
-			_ = b.head.listed(0, list, telemetry.ClassQuiet)
-		}
-		for _, i := range b.head.may(&q, m.all, m.any) {
-			if i < 0 || i >= len(b.head.Seqs) {
-				t.Fatalf("sync %d of %d", i, len(b.head.Seqs))
-			}
-		}
-		records, err := c.records(b.head.Sizes, c.compress(body, nil))
-		if err != nil {
-			return
-		}
-		for _, r := range records {
-			if trace, err := whole(r); err == nil {
-				_ = trace.Hit(telemetry.ClassQuiet).Text
-				words := newTerms()
-				words.of(trace, trace.Class(time.Second))
-			}
 		}
 	})
 }
@@ -171,6 +90,61 @@ func FuzzDamagedFile(f *testing.F) {
 		_ = file.State()
 		if err := file.Close(); err != nil {
 			t.Errorf("close: %v", err)
+		}
+	})
+}
+
+// FuzzBlock proves that no bytes in the place of a table, of a list or of syncs make a
+// reader panic.
+func FuzzBlock(f *testing.F) {
+	unpacked := func(data []byte) []byte {
+		plain, err := unpack(data)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return plain
+	}
+	for _, b := range blocksOf(f, newGenerator(f, 23, 5).many(12)...) {
+		table, list := unpacked(b.table), unpacked(b.list)
+		for _, body := range b.plain {
+			f.Add(table, list, body)
+			f.Add(table[:len(table)/2], list, body[:len(body)/2])
+		}
+		f.Add(list, table, list)
+	}
+	for _, sizes := range [][]int{{0}, {1}, {1 << 40}, {-1}, {5, 5}, {5, 1, 5}, {maxTrace, maxTrace}} {
+		list, err := wire.Append(nil, &hits{Hits: make([]telemetry.Hit, len(sizes)), Sizes: sizes})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte{}, list, []byte("\x00\x01\x02\x00"))
+	}
+	q := telemetry.Query{Question: "RS-1", Text: "forbidden", Results: []telemetry.Result{"wrote"}}
+	asked, err := scanFor(&q, nil, 1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	all, err := scanFor(&telemetry.Query{}, nil, 1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data, list, body []byte) {
+		_, _ = unpack(data)
+		// Compressed here: damaged ones are found by their checksums.
+		b := &openBlock{id: math.MaxInt64, table: data, data: pack(nil, list), kept: true, plain: [bodies][]byte{body, body}}
+		for _, s := range []scan{asked, all} {
+			_, _ = s.visit(b, func(e entry) (bool, error) {
+				if b.err != nil {
+					return true, nil
+				}
+				if trace, err := b.sync(e.index); err == nil {
+					_ = trace.Hit(telemetry.ClassQuiet).Text
+					words := emptyTerms()
+					words.of(trace, trace.Class(time.Second), e.index)
+				}
+				_ = text(t, e.hit())
+				return true, nil
+			})
 		}
 	})
 }

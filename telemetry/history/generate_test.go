@@ -15,7 +15,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // generator makes syncs that are all different: situations of the goldens, of
@@ -163,7 +162,7 @@ func (g *generator) deployment(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	}
 	t.Namespace, t.Name, t.UID, t.Gone = first.Namespace, first.Name, first.UID, !first.Found
 	g.sync(t, in, deployment.NewSync(first), first.Now)
-	t.Snapshot, _ = wire.Pack(first)
+	t.Snapshot, _ = telemetry.SnapshotOf(first)
 	return t
 }
 
@@ -179,7 +178,7 @@ func (g *generator) replicaSet(t *telemetry.Trace, in *inputs) *telemetry.Trace 
 	g.jitter(&first.Want, &first.Status.Ready, &first.Status.Available, &first.Status.Replicas)
 	t.Namespace, t.Name, t.UID, t.Gone, t.Owner = first.Namespace, first.Name, first.UID, !first.Found, first.Owner
 	g.sync(t, in, replicaset.NewSync(first), first.Now)
-	t.Snapshot, _ = wire.Pack(first)
+	t.Snapshot, _ = telemetry.SnapshotOf(first)
 	return t
 }
 

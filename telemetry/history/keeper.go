@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// commitSize is how many syncs are committed together, about: those of a group.
-	commitSize = syncsPerBlock
+	// commitSize is how many syncs are committed together, about.
+	commitSize = 4 * syncsPerBlock
 	// longestPause bounds the time between two attempts after failures.
 	longestPause = 10 * time.Second
 	// trimChunks bounds the transactions that make room between two commits.
@@ -36,8 +36,6 @@ type Journal interface {
 	Next(ctx context.Context, after uint64) (batch []*telemetry.Trace, missed uint64, err error)
 	// Last is the number of the newest trace.
 	Last() uint64
-	// Pack is given the trace with that number as bytes, once it was written.
-	Pack(seq uint64, p telemetry.Packed[*telemetry.Trace])
 }
 
 // Keeper writes the journal into a file for as long as the program runs, and
@@ -146,7 +144,7 @@ func (k *Keeper) keepBatch(ctx context.Context, journal Journal, after uint64) (
 		return after, err
 	}
 	began := time.Now()
-	if err := k.keep(ctx, journal, batch, missed); err != nil {
+	if err := k.keep(ctx, batch, missed); err != nil {
 		if k.store != nil { // Full can be the file's own limit: what is too much goes before the next try.
 			_ = k.trim(ctx)
 		}
@@ -171,15 +169,12 @@ func (k *Keeper) pause(took time.Duration) time.Duration {
 }
 
 // keep writes a batch, before which so many syncs were missed.
-func (k *Keeper) keep(ctx context.Context, journal Journal, batch []*telemetry.Trace, missed uint64) error {
+func (k *Keeper) keep(ctx context.Context, batch []*telemetry.Trace, missed uint64) error {
 	ctx = context.WithoutCancel(ctx)
 	written := len(batch)
-	groups, err := k.store.add(ctx, batch)
+	err := k.store.Add(ctx, batch...)
 	if errors.Is(err, errUnfit) {
 		written, err = k.keepWhatFits(ctx, batch)
-	}
-	for _, g := range groups {
-		g.handOver(journal, k.store.codec)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -239,7 +234,7 @@ func (k *Keeper) finish(ctx context.Context, journal Journal, after uint64) erro
 	defer cancel()
 	for after < journal.Last() {
 		batch, missed, err := journal.Next(ctx, after)
-		if err != nil || !k.open() || k.keep(ctx, journal, batch, missed) != nil {
+		if err != nil || !k.open() || k.keep(ctx, batch, missed) != nil {
 			break
 		}
 		after = batch[len(batch)-1].Seq
@@ -283,40 +278,34 @@ func (k *Keeper) reading() (*Store, error) {
 	return k.store, nil
 }
 
-// Search lists a page of what the query finds.
-func (k *Keeper) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
+// ask asks the open file.
+func ask[T any](k *Keeper, of func(*Store) (T, error)) (answer T, err error) {
 	s, err := k.reading()
 	if err != nil {
-		return telemetry.Hits{}, err
+		return answer, err
 	}
-	return s.Search(ctx, q)
+	return of(s)
+}
+
+// Search lists a page of what the query finds.
+func (k *Keeper) Search(ctx context.Context, q telemetry.Query) (telemetry.Hits, error) {
+	return ask(k, func(s *Store) (telemetry.Hits, error) { return s.Search(ctx, q) })
 }
 
 // Get reads one sync.
 func (k *Keeper) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.Trace, error) {
-	s, err := k.reading()
-	if err != nil {
-		return nil, err
-	}
-	return s.Get(ctx, epoch, seq)
+	return ask(k, func(s *Store) (*telemetry.Trace, error) { return s.Get(ctx, epoch, seq) })
 }
 
 // AsOf reads the newest sync of the object that had started at that moment.
 func (k *Keeper) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*telemetry.Trace, error) {
-	s, err := k.reading()
-	if err != nil {
-		return nil, err
-	}
-	return s.AsOf(ctx, o, at)
+	return ask(k, func(s *Store) (*telemetry.Trace, error) { return s.AsOf(ctx, o, at) })
 }
 
 // Each calls visit with every sync that the query finds.
 func (k *Keeper) Each(ctx context.Context, q telemetry.Query, visit func(*telemetry.Trace) error) error {
-	s, err := k.reading()
-	if err != nil {
-		return err
-	}
-	return s.Each(ctx, q, visit)
+	_, err := ask(k, func(s *Store) (struct{}, error) { return struct{}{}, s.Each(ctx, q, visit) })
+	return err
 }
 
 // State is how the history stands now.

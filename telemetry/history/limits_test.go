@@ -27,66 +27,6 @@ func alter(t *testing.T, path, text string) {
 	}
 }
 
-// A file of version 0, which is an empty one, and one of version 1 are brought
-// to a version to come, with what they hold.
-func TestMigrations(t *testing.T) {
-	next := append(append([]string{}, migrations...), "ALTER TABLE epochs ADD COLUMN note TEXT;")
-	for _, c := range []struct {
-		name string
-		make func(t *testing.T, path string)
-		kept int
-	}{
-		{"none", func(*testing.T, string) {}, 0},
-		{"an empty file", func(t *testing.T, path string) { write(t, path, nil) }, 0},
-		{"version 1", keepOne, 50},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "h.db")
-			c.make(t, path)
-			db, err := sql.Open("sqlite", dsn(path, "mode=rwc"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			for range 2 { // The second time there is nothing to do.
-				if err := migrate(t.Context(), db, next); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var version, kept int
-			if err := db.QueryRowContext(t.Context(), "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(note IS NULL) FROM epochs) * 0 + (SELECT ifnull(sum(syncs), 0) FROM blocks)").Scan(&version, &kept); err != nil {
-				t.Fatal(err)
-			}
-			if version != len(next) || kept != c.kept {
-				t.Errorf("version %d with %d syncs, want %d with %d", version, kept, len(next), c.kept)
-			}
-		})
-	}
-}
-
-// A step that fails leaves the version before.
-func TestFailedMigrationChangesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "h.db")
-	keepOne(t, path)
-	db, err := sql.Open("sqlite", dsn(path, "mode=rwc"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	broken := append(append([]string{}, migrations...), "DROP TABLE counts; SELECT no_such_function();")
-	if err := migrate(t.Context(), db, broken); err == nil || !strings.Contains(err.Error(), "bring the file to version 2") {
-		t.Errorf("migrate = %v", err)
-	}
-	var counts int
-	if version, err := checkSchema(t.Context(), db, 1); version != 1 || err != nil {
-		t.Errorf("version %d, %v", version, err)
-	}
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM counts").Scan(&counts); err != nil || counts == 0 {
-		t.Errorf("%d counts, %v", counts, err)
-	}
-}
-
 func TestOldSyncsGo(t *testing.T) {
 	traces := newGenerator(t, 14, 20).many(2048)
 	slices.SortStableFunc(traces, func(a, b *telemetry.Trace) int { return a.Ended.Compare(b.Ended) })
@@ -130,7 +70,7 @@ func TestFileIsBounded(t *testing.T) {
 		}
 		largest = max(largest, onDisk(s.path))
 	}
-	kept, quiet := s.kept(), s.counts[classes[telemetry.ClassQuiet]]
+	kept, quiet := s.kept, s.quiet
 	t.Logf("10,000 syncs: at most %d bytes on the disk, limit %d; %d kept, %d of them quiet", largest, s.opts.MaxBytes, kept, quiet)
 	if largest > s.opts.MaxBytes || kept == 10_000 {
 		t.Errorf("%d bytes for a limit of %d, with %d syncs", largest, s.opts.MaxBytes, kept)
@@ -171,9 +111,9 @@ func check(t *testing.T, path string) {
 	if err := db.QueryRowContext(t.Context(), "PRAGMA page_size").Scan(&size); err != nil || size != pageSize {
 		t.Errorf("pages of %d bytes, %v", size, err)
 	}
-	var blocks, indexed, syncs, counted int
-	if err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM blocks), (SELECT count(*) FROM terms_docsize), (SELECT sum(syncs) FROM blocks), (SELECT sum(syncs) FROM counts)").Scan(&blocks, &indexed, &syncs, &counted); err != nil || blocks != indexed || syncs != counted {
-		t.Errorf("%d blocks, %d in the index; %d syncs, %d counted, %v", blocks, indexed, syncs, counted, err)
+	var blocks, indexed, all, known int
+	if err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM blocks), (SELECT count(*) FROM terms_docsize), (SELECT count(*) FROM bodies), (SELECT count(*) FROM bodies WHERE id / 2 IN (SELECT id FROM blocks))").Scan(&blocks, &indexed, &all, &known); err != nil || blocks != indexed || all != known {
+		t.Errorf("%d blocks, %d in the index; %d bodies, %d of them of blocks, %v", blocks, indexed, all, known, err)
 	}
 }
 
@@ -321,4 +261,14 @@ func TestRealDisk(t *testing.T) {
 	mount(t, folder, "mount", "-o", "remount,rw", folder)
 	until(t, k, "open again", func(s telemetry.ArchiveState) bool { return s.Error == "" })
 	end()
+}
+
+// contents are all bytes of a file.
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -3,13 +3,12 @@ package history
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 )
 
 const (
-	// hour is how exactly the table of names knows when one was kept last, in
-	// groups' numbers: a name is written once in that time, not with every sync.
+	// hour is how exactly the table of names knows when one was kept last, in blocks'
+	// numbers: a name is written once in that time, not with every sync.
 	hour = int64(time.Hour / instant)
 	// maxNames bounds the names that a part of one stands for in the index. A
 	// part of more is in so many blocks that reading them one by one finds it.
@@ -18,39 +17,32 @@ const (
 	namesKnown = 1 << 16
 )
 
-// names is what the table of names is known to say: the hour in which each was
-// kept last. A part of a name is found through that table, which is read from one
-// end to the other: there are far fewer names than syncs, and trigrams of them in
-// the index would be a third of it, and mean other names as well.
+// names is what the table of names is known to say: the hour in which each was kept last. A
+// part of a name is found through that table, which is read from one end to the other: there
+// are far fewer names than syncs, and trigrams of them in the index would be a third of it,
+// and mean other names as well.
 type names struct {
 	hours  map[string]int64
 	pruned int64 // the hour before which no name was kept last
 }
 
-// learn writes the names of a group. It may be rolled back, so what was written is
-// known only after the transaction.
-func (b *batch) learn(ctx context.Context, g packedGroup, number int64) error {
-	last := number / hour
-	for _, p := range g.group.blocks {
-		for _, o := range p.head.Objects {
-			if b.names.hours[o.Name] >= last || b.learned[o.Name] >= last {
-				continue
-			}
-			if _, err := b.name.ExecContext(ctx, o.Name, last); err != nil {
-				return fmt.Errorf("keep a name: %w", err)
-			}
-			b.learned[o.Name] = last
+// learn writes the names of a block.
+func (s *Store) learn(ctx context.Context, b *block, number int64) error {
+	last, known := number/hour, &s.names.hours
+	if *known == nil || len(*known) > namesKnown {
+		*known = map[string]int64{}
+	}
+	for i := range b.hits.Hits {
+		name := b.hits.Hits[i].Name
+		if at, ok := (*known)[name]; ok && at >= last {
+			continue
 		}
+		if _, err := s.name.ExecContext(ctx, name, last); err != nil {
+			return fmt.Errorf("keep a name: %w", err)
+		}
+		(*known)[name] = last
 	}
 	return nil
-}
-
-// know takes over what a transaction has written, once it was committed.
-func (n *names) know(learned map[string]int64) {
-	if n.hours == nil || len(n.hours)+len(learned) > namesKnown {
-		n.hours = make(map[string]int64, len(learned))
-	}
-	maps.Copy(n.hours, learned)
 }
 
 // prune forgets the names of which nothing is kept any more, once an hour of syncs.

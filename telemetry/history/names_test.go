@@ -118,27 +118,6 @@ func TestNamesAreWrittenOnceAnHour(t *testing.T) {
 	}
 }
 
-func TestSoManyNamesAreKnown(t *testing.T) {
-	longUnderRace(t)
-	n := names{}
-	n.know(map[string]int64{"a": 1})
-	n.know(map[string]int64{"a": 2, "b": 3})
-	if len(n.hours) != 2 || n.hours["a"] != 2 || n.hours["b"] != 3 {
-		t.Errorf("known: %v", n.hours)
-	}
-	for i := range namesKnown - 3 {
-		n.hours[strconv.Itoa(i)] = 1
-	}
-	for _, c := range []struct {
-		name string
-		want int
-	}{{"c", namesKnown}, {"d", 1}} {
-		if n.know(map[string]int64{c.name: 1}); len(n.hours) != c.want {
-			t.Errorf("%d names are known, want %d", len(n.hours), c.want)
-		}
-	}
-}
-
 // Names that are older than everything kept are forgotten once an hour of syncs.
 func TestNamesAreForgottenOnceAnHour(t *testing.T) {
 	longUnderRace(t)
@@ -161,4 +140,23 @@ func TestNamesAreForgottenOnceAnHour(t *testing.T) {
 	if err := empty.prune(t.Context()); err != nil || empty.names.pruned != 0 {
 		t.Errorf("nothing is kept: %+v, %v", empty.names, err)
 	}
+}
+
+// So many names are remembered, and none that was not written after all.
+func TestSoManyNamesAreKnown(t *testing.T) {
+	longUnderRace(t)
+	s := filled(t, []*telemetry.Trace{named(1, "a", 0)})
+	for i := range namesKnown {
+		s.names.hours[strconv.Itoa(i)] = 1
+	}
+	for i, want := range []int{1, 2, 2} {
+		if err := s.Add(t.Context(), named(2+i, []string{"b", "c", "b"}[i], time.Duration(i+1)*time.Minute)); err != nil || len(s.names.hours) != want {
+			t.Errorf("%d: %d names are known, %v, want %d", i, len(s.names.hours), err, want)
+		}
+	}
+	start := stopped(t, s, &s.commit)
+	if err := s.Add(t.Context(), named(9, "d", 0)); err == nil || s.names.hours != nil {
+		t.Errorf("known: %v, %v", s.names.hours, err)
+	}
+	start()
 }

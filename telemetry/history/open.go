@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"database/sql"
-	_ "embed" // the dictionary
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,14 +64,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-//go:embed dictionary.zst
-var dictionary []byte
-
 // Open opens a history for writing and reading, and makes the file if there is
 // none. One Store at a time can have it; Read looks into it meanwhile. The error
 // says what to do.
 func Open(path string, o Options) (*Store, error) {
-	s := &Store{opts: o.withDefaults(), counts: map[int64]int64{}}
+	s := &Store{opts: o.withDefaults()}
 	if err := s.open(context.Background(), path); err != nil {
 		return nil, errors.Join(explain(path, err), s.Close())
 	}
@@ -93,23 +89,17 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.conn, migrations); err != nil {
+	if err := create(ctx, s.conn); err != nil {
 		return err
 	}
 	// Readers read while it writes. Only now, as it writes a new file's first page.
 	if _, err := s.conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 		return fmt.Errorf("switch to a write-ahead log: %w", err)
 	}
-	if err := s.keepDictionary(ctx); err != nil {
-		return err
-	}
 	if s.reader, err = openReader(ctx, path, "mode=ro"); err != nil {
 		return err
 	}
-	if err := s.prepare(ctx); err != nil {
-		return err
-	}
-	return s.recount(ctx)
+	return s.ready(ctx)
 }
 
 // pragmas set the writer's connection up. NORMAL syncs at checkpoints alone. The bound on pages is the last resort: Trim works far below it. A
@@ -123,15 +113,6 @@ func (s *Store) pragmas(size int64) string {
 		fmt.Sprintf("max_page_count(%d)", max(s.opts.MaxBytes, size+s.opts.MaxBytes/4)/pageSize),
 		"temp_store(MEMORY)", "cache_size(-2048)",
 	)
-}
-
-// keepDictionary makes sure that the file has what its rows are read with.
-func (s *Store) keepDictionary(ctx context.Context) error {
-	_, err := s.conn.ExecContext(ctx, "INSERT INTO dictionaries (data) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM dictionaries WHERE data = ?1)", dictionary)
-	if err != nil {
-		return fmt.Errorf("keep the dictionary: %w", err)
-	}
-	return nil
 }
 
 // takeLock holds an empty database beside the file locked until it is closed. A

@@ -13,14 +13,14 @@ import (
 
 // reader answers questions about a file. It is safe for concurrent use.
 type reader struct {
-	path  string
-	db    *sql.DB
-	codec *codec
+	path string
+	db   *sql.DB
+	statements
 	// What is asked, prepared once.
-	newest, oldest, newestAll, oldestAll, head, hits, body, numbered, names *sql.Stmt
+	newest, oldest, newestAll, oldestAll, head, body, numbered, names *sql.Stmt
 }
 
-// openReader opens a file that has to be a history of a version we know.
+// openReader opens a file that has to be a history of our version.
 func openReader(ctx context.Context, path, mode string) (*reader, error) {
 	db := database(path, mode+"&"+query(fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "query_only(1)", "cache_size(-8192)"))
 	db.SetMaxOpenConns(readersAtOnce)
@@ -33,62 +33,58 @@ func openReader(ctx context.Context, path, mode string) (*reader, error) {
 }
 
 func (r *reader) ready(ctx context.Context) error {
-	version, err := checkSchema(ctx, r.db, len(migrations))
-	if err != nil {
-		return err
-	}
-	if version < len(migrations) {
-		return fmt.Errorf("version %d is of an earlier release: start the manager on it once, which brings it to version %d", version, len(migrations))
-	}
-	if err := r.readDictionaries(ctx); err != nil {
+	if err := checkSchema(ctx, r.db); err != nil {
 		return err
 	}
 	const found, all, page = "SELECT rowid FROM terms WHERE terms MATCH ?4 AND rowid >= ?1 AND rowid <= ?2", "SELECT id FROM blocks WHERE id >= ?1 AND id <= ?2", " LIMIT ?3"
-	for statement, text := range map[**sql.Stmt]string{
+	err := r.prepare(ctx, r.db, map[**sql.Stmt]string{
 		&r.newest:    found + " ORDER BY rowid DESC" + page,
 		&r.oldest:    found + " ORDER BY rowid" + page,
 		&r.newestAll: all + " ORDER BY id DESC" + page,
 		&r.oldestAll: all + " ORDER BY id" + page,
-		&r.head:      "SELECT head FROM blocks WHERE id = ?",
-		&r.hits:      "SELECT hits FROM blocks WHERE id = ?",
-		&r.body:      "SELECT body FROM blocks WHERE id = ?",
+		&r.head:      "SELECT sets, hits, quiet > 0 FROM blocks WHERE id = ?",
+		&r.body:      "SELECT body FROM bodies WHERE id = ?",
 		&r.names:     "SELECT name FROM names WHERE instr(name, ?) > 0 LIMIT ?",
 		// Blocks reach into each other's numbers, but only those that were kept at about the same time.
-		&r.numbered: fmt.Sprintf("SELECT id FROM (SELECT id, first FROM blocks WHERE epoch = (SELECT id FROM epochs WHERE epoch = ?1) AND last >= ?2 ORDER BY last LIMIT %d) WHERE first <= ?2", besides),
-	} {
-		if *statement, err = r.db.PrepareContext(ctx, text); err != nil {
-			return fmt.Errorf("prepare to read: %w", err)
-		}
+		&r.numbered: fmt.Sprintf("SELECT id FROM (SELECT id, first FROM blocks WHERE epoch = ?1 AND last >= ?2 ORDER BY last LIMIT %d) WHERE first <= ?2", besides),
+	})
+	if err != nil {
+		return fmt.Errorf("prepare to read: %w", err)
 	}
 	return nil
-}
-
-// readDictionaries takes the newest first: it is the one that is written with.
-func (r *reader) readDictionaries(ctx context.Context) error {
-	all, err := list[[]byte](r.db.QueryContext(ctx, "SELECT data FROM dictionaries WHERE length(data) > 0 ORDER BY id DESC"))
-	if err != nil {
-		return fmt.Errorf("read the dictionaries: %w", err)
-	}
-	r.codec, err = newCodec(all...)
-	return err
 }
 
 func (r *reader) close() error {
 	if r == nil {
 		return nil
 	}
-	return errors.Join(finalize(r.newest, r.oldest, r.newestAll, r.oldestAll, r.head, r.hits, r.body, r.numbered, r.names), r.db.Close())
+	return errors.Join(r.finalize(), r.db.Close())
+}
+
+// statements are prepared, to be closed together.
+type statements []**sql.Stmt
+
+func (s *statements) prepare(ctx context.Context, db interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}, texts map[**sql.Stmt]string) (err error) {
+	for statement, text := range texts {
+		if *statement, err = db.PrepareContext(ctx, text); err != nil {
+			*statement = nil
+			return err
+		}
+		*s = append(*s, statement)
+	}
+	return nil
 }
 
 // finalize closes statements, which the driver does not do with their
 // connection: what is left open keeps the file open, and its log undone.
-func finalize(list ...*sql.Stmt) error {
+func (s *statements) finalize() error {
 	var errs []error
-	for _, statement := range list {
-		if statement != nil {
-			errs = append(errs, statement.Close())
-		}
+	for _, statement := range *s {
+		errs = append(errs, (*statement).Close())
 	}
+	*s = nil
 	return errors.Join(errs...)
 }
 
@@ -107,16 +103,13 @@ func (r *reader) Get(ctx context.Context, epoch string, seq uint64) (*telemetry.
 		if err != nil {
 			return nil, explain(r.path, err)
 		}
-		if b.err != nil { // Another block may have it.
-			missing = explain(r.path, b.err)
+		list, err := b.list()
+		if err != nil { // Another block may have it.
+			missing = explain(r.path, err)
 			continue
 		}
-		if i := slices.Index(b.head.Seqs, seq); i >= 0 {
-			record, err := r.record(ctx, b, i)
-			if err != nil {
-				return nil, explain(r.path, err)
-			}
-			return whole(record)
+		if i := slices.IndexFunc(list, func(h telemetry.Hit) bool { return h.Seq == seq }); i >= 0 {
+			return r.whole(ctx, entry{block: b, index: i})
 		}
 	}
 	return nil, missing
@@ -140,7 +133,7 @@ func (r *reader) AsOf(ctx context.Context, o telemetry.Object, at time.Time) (*t
 	})
 	switch {
 	case err != nil:
-		return nil, explain(r.path, err)
+		return nil, err
 	case found == nil:
 		return nil, telemetry.ErrNotKept
 	}
@@ -152,14 +145,12 @@ func (r *reader) State() telemetry.ArchiveState {
 	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
 	state := telemetry.ArchiveState{Path: r.path, Bytes: onDisk(r.path)}
-	var kept int64
 	var first, last sql.NullInt64
-	err := r.db.QueryRowContext(ctx, "SELECT (SELECT ifnull(sum(syncs), 0) FROM counts), (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks)").Scan(&kept, &first, &last)
+	err := r.db.QueryRowContext(ctx, "SELECT (SELECT ifnull(sum(syncs), 0) FROM blocks), (SELECT began FROM blocks ORDER BY id LIMIT 1), (SELECT max(id) FROM blocks)").Scan(&state.Kept, &first, &last)
 	if err != nil {
 		state.Error = explain(r.path, err).Error()
 		return state
 	}
-	state.Kept = uint64(max(0, kept))
 	state.Oldest, state.Newest = span(first, last)
 	return state
 }
@@ -170,7 +161,7 @@ func span(began, last sql.NullInt64) (oldest, newest time.Time) {
 	if !began.Valid || !last.Valid {
 		return
 	}
-	return time.UnixMicro(began.Int64).UTC(), moment(last.Int64 >> classBits)
+	return time.UnixMicro(began.Int64).UTC(), moment(last.Int64)
 }
 
 // onDisk is what the file, its log and the log's index take.

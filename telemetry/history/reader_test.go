@@ -42,79 +42,6 @@ func seqsOf(hits telemetry.Hits) (list []uint64) {
 	return list
 }
 
-// A block that expires between two looks is as if it had not been there. What fails says so.
-func TestBlocksThatGoMeanwhile(t *testing.T) {
-	longUnderRace(t)
-	const gone = "SELECT head FROM blocks WHERE id < 0 AND id = ?"
-	for _, c := range []struct {
-		name                           string
-		of                             func(*reader) **sql.Stmt
-		text                           string
-		listed, asked, each, get, asOf string // part of the error
-		hits, whole                    int    // of one sync
-	}{
-		{"nothing", nil, "", "", "", "", "", "", 1, 1},
-		{"its table is gone", func(r *reader) **sql.Stmt { return &r.head }, gone, "", "", "", "no such sync", "no such sync", 0, 0},
-		{"its list is gone", func(r *reader) **sql.Stmt { return &r.hits }, gone, "", "", "", "", "", 0, 1},
-		{"its body is gone", func(r *reader) **sql.Stmt { return &r.body }, gone, "", "", "", "no such sync", "no such sync", 1, 0},
-		{"its table fails", func(r *reader) **sql.Stmt { return &r.head }, overflow, "overflow", "overflow", "overflow", "overflow", "overflow", 0, 0},
-		{"its list fails", func(r *reader) **sql.Stmt { return &r.hits }, overflow, "overflow", "overflow", "", "", "", 0, 1},
-		{"its body fails", func(r *reader) **sql.Stmt { return &r.body }, overflow, "", "overflow", "overflow", "overflow", "overflow", 1, 0},
-	} {
-		s := filledWithoutMarks(t, asking(1, "Q-1"), asking(2, "Q-1"))
-		if c.of != nil {
-			replace(t, c.of(s.reader), s.reader.db, c.text)
-		}
-		try := func(what string, err error, want string) {
-			t.Helper()
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("%s, %s: %v, want %q", c.name, what, err, want)
-			}
-		}
-		found, err := s.Search(t.Context(), telemetry.Query{})
-		try("a list", err, c.listed)
-		if len(found.Hits) != 2*c.hits {
-			t.Errorf("%s: a list of %d", c.name, len(found.Hits))
-		}
-		found, err = s.Search(t.Context(), telemetry.Query{Question: "Q-1"})
-		try("a question", err, c.asked)
-		if len(found.Hits) != 2*c.hits*c.whole {
-			t.Errorf("%s: %d were asked", c.name, len(found.Hits))
-		}
-		visited := 0
-		try("each", s.Each(t.Context(), telemetry.Query{}, func(*telemetry.Trace) error { visited++; return nil }), c.each)
-		if visited != 2*c.whole {
-			t.Errorf("%s: %d visited", c.name, visited)
-		}
-		_, err = s.Get(t.Context(), "e", 1)
-		try("get", err, c.get)
-		if c.get == "no such sync" && !errors.Is(err, telemetry.ErrNotKept) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		_, err = s.AsOf(t.Context(), named(1, "web", 0).Object, clock().Add(time.Hour))
-		try("as of", err, c.asOf)
-	}
-}
-
-// filledWithoutMarks is a history of blocks whose syncs have to be unpacked to know what was asked.
-func filledWithoutMarks(t *testing.T, traces ...*telemetry.Trace) *Store {
-	t.Helper()
-	s := filled(t, nil)
-	groups, err := s.groups(traces)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range groups {
-		for _, p := range g.blocks {
-			p.terms.doubled = true
-		}
-	}
-	if _, err := s.keep(t.Context(), groups); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // A statement that cannot be run is said by whatever asks it.
 func TestStatementsThatFail(t *testing.T) {
 	longUnderRace(t)
@@ -177,83 +104,13 @@ func TestNamesThatFail(t *testing.T) {
 	}
 }
 
-// A list and a body are read once for all syncs of a block.
-func TestBlocksAreReadOnce(t *testing.T) {
-	s := filledWithoutMarks(t, asking(1, "Q-1"), asking(2, "Q-1"))
-	ids, err := s.ids(t.Context(), scan{lo: math.MinInt64, hi: math.MaxInt64, chunk: 9})
-	if err != nil || len(ids) != 1 {
-		t.Fatal(ids, err)
-	}
-	b, err := s.block(t.Context(), ids[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 {
-		hit, err := s.listed(t.Context(), entry{place{b.id >> classBits, i}, b, i})
-		if err != nil || hit.Seq != uint64(i+1) || hit.Class != telemetry.ClassQuiet {
-			t.Errorf("listed: %+v, %v", hit, err)
-		}
-		if x, err := s.reader.whole(t.Context(), entry{place{}, b, i}); err != nil || x.Seq != uint64(i+1) {
-			t.Errorf("read: %+v, %v", x, err)
-		}
-		if i == 0 {
-			replace(t, &s.hits, s.reader.db, overflow)
-			replace(t, &s.body, s.reader.db, overflow)
-		}
-	}
-	for n, want := range []telemetry.Class{"", telemetry.ClassWrote, telemetry.ClassFailed, telemetry.ClassConflicted, telemetry.ClassSlow, telemetry.ClassQuiet, ""} {
-		if got := classOf(int64(n)); got != want {
-			t.Errorf("class %d is %q, want %q: files have these numbers", n, got, want)
-		}
-	}
-}
-
-// What is damaged is listed, read past and counted, whichever part of a block it is.
-func TestDamagedParts(t *testing.T) {
-	longUnderRace(t)
-	const unreadable = "This sync cannot be read back."
-	for column, c := range map[string]struct {
-		listed, asked string // the texts of the hits
-		visited       int
-		err           bool
-	}{
-		"head": {unreadable, unreadable, 0, true}, "hits": {unreadable, unreadable, 1, false}, "body": {"", unreadable, 0, true},
-	} {
-		s := filledWithoutMarks(t, asking(1, "Q-1"), asking(2, "Q-1"))
-		if _, err := s.db.ExecContext(t.Context(), "UPDATE blocks SET "+column+" = x'00'"); err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range []telemetry.Query{{}, {Question: "Q-1"}} {
-			found, err := s.Search(t.Context(), q)
-			want := c.listed
-			if q.Question != "" {
-				want = c.asked
-			}
-			if err != nil || len(found.Hits) == 0 || found.Hits[0].Text != want || strings.Contains(found.Hits[0].Error, "damaged") != (want != "") || found.Hits[0].Class != telemetry.ClassQuiet || !found.Hits[0].Started.Round(time.Second).Equal(clock()) {
-				t.Errorf("%s, %+v: %+v, %v", column, q, found, err)
-			}
-		}
-		visited := 0
-		err := s.Each(t.Context(), telemetry.Query{}, func(*telemetry.Trace) error { visited++; return nil })
-		if visited != 2*c.visited || errors.Is(err, errDamaged) != c.err {
-			t.Errorf("%s: Each = %v after %d", column, err, visited)
-		}
-		_, getErr := s.Get(t.Context(), "e", 2)
-		_, asOfErr := s.AsOf(t.Context(), named(1, "web", 0).Object, clock().Add(time.Hour))
-		for _, err := range []error{getErr, asOfErr} {
-			if errors.Is(err, errDamaged) != c.err || err != nil && !strings.HasPrefix(err.Error(), "history "+s.path) {
-				t.Errorf("%s: %v", column, err)
-			}
-		}
-	}
-}
-
 // A sync that another block has, too, is read from there.
 func TestDamagedAndKeptOnceMore(t *testing.T) {
 	s := filled(t, []*telemetry.Trace{named(1, "web", 0), named(2, "web", 0)})
-	if _, err := s.db.ExecContext(t.Context(), "UPDATE blocks SET head = x'00'"); err != nil {
+	if _, err := s.db.ExecContext(t.Context(), "UPDATE blocks SET hits = x'00'"); err != nil {
 		t.Fatal(err)
 	}
+	s.tail = nil
 	if err := s.Add(t.Context(), named(1, "web", 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +130,7 @@ func TestDamagedAndKeptOnceMore(t *testing.T) {
 func TestListsUnpackNothing(t *testing.T) {
 	longUnderRace(t)
 	s := filled(t, []*telemetry.Trace{asking(1, "Q-1"), asking(2, "Q-2")})
-	replace(t, &s.body, s.reader.db, overflow)
+	replace(t, &s.reader.body, s.reader.db, overflow)
 	for _, q := range []telemetry.Query{{Question: "Q-1"}, {Question: "Q-1", Answer: "yes"}} {
 		if found, err := s.Search(t.Context(), q); err != nil || !slices.Equal(seqsOf(found), []uint64{1}) {
 			t.Errorf("%+v: %v, %v", q, seqsOf(found), err)
@@ -281,7 +138,8 @@ func TestListsUnpackNothing(t *testing.T) {
 	}
 	x := asking(3, "Q-3")
 	x.Causes = []telemetry.Cause{{Kind: telemetry.CauseTimer}}
-	s = filledWithoutMarks(t, x, asking(4, "Q-3"))
+	s = filled(t, []*telemetry.Trace{x, asking(4, "Q-3")})
+	replace(t, &s.reader.body, s.reader.db, overflow)
 	for _, q := range []telemetry.Query{{Cause: telemetry.CauseTimer}, {Cause: telemetry.CauseTimer, Question: "Q-3"}} {
 		if found, err := s.Search(t.Context(), q); err != nil || !slices.Equal(seqsOf(found), []uint64{3}) {
 			t.Errorf("%+v: %v, %v", q, seqsOf(found), err)
@@ -299,23 +157,6 @@ func near(n int, apart time.Duration) (list []*telemetry.Trace) {
 	return list
 }
 
-// A search looks at so many syncs for a page, and says where to go on.
-func TestSearchLooksAtSoManySyncs(t *testing.T) {
-	longUnderRace(t)
-	for _, n := range []int{examine, examine + 1} {
-		traces := near(n, time.Millisecond)
-		traces[0].Failure.Message = "abcd" // the one that is meant, looked at last
-		s := filled(t, traces)
-		found, err := s.Search(t.Context(), telemetry.Query{Text: "abcd"})
-		if err != nil || len(found.Hits) != 1+examine-n || (found.Next == "") != (n == examine) {
-			t.Errorf("of %d: %d hits, next %q, %v", n, len(found.Hits), found.Next, err)
-		}
-		if got := pages(t, s, telemetry.Query{Text: "abcd"}, 50); !slices.Equal(got, []uint64{1}) {
-			t.Errorf("of %d: all pages have %v", n, got)
-		}
-	}
-}
-
 // It reads so many tables of contents, whichever way it goes.
 func TestSearchReadsSoManyTables(t *testing.T) {
 	longUnderRace(t)
@@ -331,12 +172,12 @@ func TestSearchReadsSoManyTables(t *testing.T) {
 		if err != nil || !slices.Equal(seqsOf(found), last[:1]) {
 			t.Fatalf("%v first: %v, %v", oldest, seqsOf(found), err)
 		}
-		group := number(traces[1].Ended)
+		block := number(traces[1].Ended)
 		at := -1
 		if oldest {
-			group, at = number(traces[looked-1].Ended), math.MaxInt32
+			block, at = number(traces[looked-1].Ended), math.MaxInt32
 		}
-		if found.Next != cursor(place{group, at}) {
+		if found.Next != cursor(place{block, at}) {
 			t.Errorf("oldest first %v: it goes on at %s", oldest, found.Next)
 		}
 		q.After = found.Next
@@ -356,7 +197,7 @@ func TestSizesOfPages(t *testing.T) {
 	s := filled(t, traces)
 	for limit, want := range map[int]int{0: page, 1: 1, 7: 7, maxPage - 1: maxPage - 1, maxPage: maxPage, maxPage + 1: maxPage, 9999: maxPage} {
 		found, err := s.Search(t.Context(), telemetry.Query{Limit: limit})
-		if err != nil || len(found.Hits) != want || found.Next != cursor(place{number(clock()) + int64(maxPage+1-want)/commitSize, (maxPage + 1 - want) % commitSize}) {
+		if err != nil || len(found.Hits) != want || found.Next != cursor(place{number(clock()) + int64(maxPage+1-want)/syncsPerBlock, (maxPage + 1 - want) % syncsPerBlock}) {
 			t.Errorf("a limit of %d: %d hits, next %q, %v", limit, len(found.Hits), found.Next, err)
 		}
 	}
@@ -381,13 +222,8 @@ func TestHighestNumber(t *testing.T) {
 
 func TestStateOfAFile(t *testing.T) {
 	s := filled(t, nil)
-	for range 2 {
-		if got := s.reader.State(); got.Kept != 0 || !got.Oldest.IsZero() || !got.Newest.IsZero() || got.Error != "" {
-			t.Errorf("an empty file: %+v", got)
-		}
-		if _, err := s.db.ExecContext(t.Context(), "INSERT INTO counts VALUES (1, -5)"); err != nil {
-			break
-		}
+	if got := s.reader.State(); got.Kept != 0 || !got.Oldest.IsZero() || !got.Newest.IsZero() || got.Error != "" {
+		t.Errorf("an empty file: %+v", got)
 	}
 	if err := s.Add(t.Context(), named(1, "web", time.Second), named(2, "web", 9*time.Second)); err != nil {
 		t.Fatal(err)
@@ -400,6 +236,124 @@ func TestStateOfAFile(t *testing.T) {
 	for _, c := range [][2]sql.NullInt64{{none, some}, {some, none}, {none, none}} {
 		if a, b := span(c[0], c[1]); !a.IsZero() || !b.IsZero() {
 			t.Errorf("from %v to %v", a, b)
+		}
+	}
+}
+
+// A block that expires between two looks is as if it had not been there. What fails says so.
+func TestBlocksThatGoMeanwhile(t *testing.T) {
+	longUnderRace(t)
+	for _, c := range []struct {
+		name                    string
+		of                      func(*reader) **sql.Stmt
+		text                    string
+		listed, each, get, asOf string // part of the error
+		hits, whole             int    // of one sync
+	}{
+		{"nothing", nil, "", "", "", "", "", 1, 1},
+		{"it is gone", func(r *reader) **sql.Stmt { return &r.head }, "SELECT sets, hits, quiet FROM blocks WHERE id < 0 AND id = ?", "", "", "no such sync", "no such sync", 0, 0},
+		{"its body is gone", func(r *reader) **sql.Stmt { return &r.body }, "SELECT body FROM bodies WHERE id < 0 AND id = ?", "", "", "no such sync", "no such sync", 1, 0},
+		{"it fails", func(r *reader) **sql.Stmt { return &r.head }, overflow, "overflow", "overflow", "overflow", "overflow", 0, 0},
+		{"its body fails", func(r *reader) **sql.Stmt { return &r.body }, overflow, "", "overflow", "overflow", "overflow", 1, 0},
+	} {
+		s := filled(t, []*telemetry.Trace{asking(1, "Q-1"), asking(2, "Q-1")})
+		if c.of != nil {
+			replace(t, c.of(s.reader), s.reader.db, c.text)
+		}
+		try := func(what string, err error, want string) {
+			t.Helper()
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s, %s: %v, want %q", c.name, what, err, want)
+			}
+		}
+		for _, q := range []telemetry.Query{{}, {Question: "Q-1"}} {
+			found, err := s.Search(t.Context(), q)
+			try("a list", err, c.listed)
+			if len(found.Hits) != 2*c.hits {
+				t.Errorf("%s: a list of %d", c.name, len(found.Hits))
+			}
+		}
+		visited := 0
+		try("each", s.Each(t.Context(), telemetry.Query{}, func(*telemetry.Trace) error { visited++; return nil }), c.each)
+		if visited != 2*c.whole {
+			t.Errorf("%s: %d visited", c.name, visited)
+		}
+		_, err := s.Get(t.Context(), "e", 1)
+		try("get", err, c.get)
+		if c.get == "no such sync" && !errors.Is(err, telemetry.ErrNotKept) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		_, err = s.AsOf(t.Context(), named(1, "web", 0).Object, clock().Add(time.Hour))
+		try("as of", err, c.asOf)
+	}
+}
+
+// A body is read once for all syncs that are in it.
+func TestBodiesAreReadOnce(t *testing.T) {
+	wrote := named(3, "web", 0)
+	wrote.Result = telemetry.ResultWrote
+	s := filled(t, []*telemetry.Trace{asking(1, "Q-1"), asking(2, "Q-1"), wrote})
+	ids, err := s.ids(t.Context(), scan{lo: math.MinInt64, hi: math.MaxInt64, chunk: 9})
+	if err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	b, err := s.reader.block(t.Context(), ids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.list(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if x, err := s.whole(t.Context(), entry{place{}, b, i}); err != nil || x.Seq != uint64(i+1) {
+			t.Errorf("read: %+v, %v", x, err)
+		}
+		if i == 0 {
+			replace(t, &s.reader.body, s.reader.db, overflow)
+		}
+	}
+	if _, err := s.whole(t.Context(), entry{place{}, b, 2}); err == nil || !strings.Contains(err.Error(), "overflow") {
+		t.Errorf("the other body: %v", err)
+	}
+}
+
+// What is damaged is listed, read past and counted, whichever part of a block it is.
+func TestDamagedParts(t *testing.T) {
+	longUnderRace(t)
+	const unreadable = "This sync cannot be read back."
+	for _, c := range []struct {
+		change        string
+		listed, asked bool // as such
+		visited       int
+		each          bool // an error
+	}{
+		{"UPDATE blocks SET sets = x'00'", true, true, 0, true},
+		{"UPDATE blocks SET hits = x'00'", true, true, 0, true},
+		{"UPDATE bodies SET body = x'00'", false, false, 0, true},
+		{"UPDATE bodies SET body = x''", false, false, 0, true},
+		{"UPDATE bodies SET body = (SELECT sets FROM blocks)", false, false, 0, true},
+	} {
+		s := filled(t, []*telemetry.Trace{asking(1, "Q-1"), asking(2, "Q-1")})
+		if _, err := s.db.ExecContext(t.Context(), c.change); err != nil {
+			t.Fatal(err)
+		}
+		for q, is := range map[*telemetry.Query]bool{{}: c.listed, {Question: "Q-1"}: c.asked} {
+			found, err := s.Search(t.Context(), *q)
+			if err != nil || len(found.Hits) == 0 || (found.Hits[0].Text == unreadable) != is || strings.Contains(found.Hits[0].Error, "damaged") != is || !found.Hits[0].Started.Round(time.Second).Equal(clock()) {
+				t.Errorf("%s, %+v: %+v, %v", c.change, q, found, err)
+			}
+		}
+		visited := 0
+		err := s.Each(t.Context(), telemetry.Query{}, func(*telemetry.Trace) error { visited++; return nil })
+		if visited != c.visited || errors.Is(err, errDamaged) != c.each {
+			t.Errorf("%s: Each = %v after %d", c.change, err, visited)
+		}
+		_, getErr := s.Get(t.Context(), "e", 2)
+		_, asOfErr := s.AsOf(t.Context(), named(1, "web", 0).Object, clock().Add(time.Hour))
+		for _, err := range []error{getErr, asOfErr} {
+			if !errors.Is(err, errDamaged) || !strings.HasPrefix(err.Error(), "history "+s.path) || strings.Count(err.Error(), s.path) != 1 {
+				t.Errorf("%s: %v", c.change, err)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -323,30 +324,6 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// Where two words of a block have the same mark, its syncs are unpacked: what is
-// found is the same.
-func TestBlocksWithoutMarks(t *testing.T) {
-	traces := newGenerator(t, 7, 20).many(300)
-	s := open(t, filepath.Join(t.TempDir(), "h.db"), Options{Clock: clock})
-	groups, err := s.groups(traces)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range groups {
-		for _, p := range g.blocks {
-			p.terms.doubled = true
-		}
-	}
-	if _, err := s.keep(t.Context(), groups); err != nil {
-		t.Fatal(err)
-	}
-	for name, q := range queries(traces) {
-		if got, want := pages(t, s, q, 77), model(traces, q); len(got) != len(want) {
-			t.Errorf("%s: found %d, want %d", name, len(got), len(want))
-		}
-	}
-}
-
 // stopped is a statement that cannot be run any more, in the place of one.
 func stopped(t *testing.T, s *Store, statement **sql.Stmt) (start func()) {
 	t.Helper()
@@ -360,52 +337,6 @@ func stopped(t *testing.T, s *Store, statement **sql.Stmt) (start func()) {
 	}
 	*statement = other
 	return func() { *statement = own }
-}
-
-// Whatever fails while syncs are added, none of them is kept, and the next are.
-func TestAddAllOrNothing(t *testing.T) {
-	longUnderRace(t)
-	s := filled(t, []*telemetry.Trace{named(1, "web", 0)})
-	more := []*telemetry.Trace{named(1, "web", 0), named(2, "web", 0), named(3, "web", time.Hour)}
-	more[2].Epoch = "f"
-	for _, c := range []struct {
-		statement **sql.Stmt
-		want      string
-	}{{&s.there, ""}, {&s.begin, ""}, {&s.taken, "keep syncs: "}, {&s.insert, "keep syncs: "}, {&s.index, "keep syncs: "}, {&s.name, "keep syncs: keep a name: "}, {&s.counted, "count syncs: "}, {&s.commit, ""}} {
-		start := stopped(t, s, c.statement)
-		s.newest = 0 // so that it looks for a number
-		if err := s.Add(t.Context(), more...); err == nil || !strings.Contains(err.Error(), "history "+s.path+": "+c.want+"sql: statement is closed") {
-			t.Errorf("%v, want %q", err, c.want)
-		}
-		start()
-		if s.kept() != 1 || s.State().Kept != 1 || s.epoch != (epoch{}) && c.statement != &s.there {
-			t.Errorf("%q: %d are kept, %+v", c.want, s.kept(), s.epoch)
-		}
-	}
-	start := stopped(t, s, &s.bounds)
-	if err := s.Add(t.Context(), more...); err == nil || !strings.Contains(err.Error(), "history "+s.path+": sql: statement is closed") {
-		t.Errorf("what cannot be looked at: %v", err)
-	}
-	start()
-	if err := s.Add(t.Context(), more...); err != nil || s.kept() != 3 {
-		t.Errorf("%d are kept, %v", s.kept(), err)
-	}
-	check(t, s.path)
-}
-
-// An epoch that cannot be written is said before and within a transaction.
-func TestEpochsThatCannotBeWritten(t *testing.T) {
-	s := filled(t, nil)
-	for _, trigger := range []string{"BEFORE INSERT ON epochs BEGIN SELECT RAISE(ABORT, 'no more'); END", "BEFORE INSERT ON epochs WHEN EXISTS (SELECT 1 FROM blocks) BEGIN SELECT RAISE(ABORT, 'no more'); END"} {
-		if _, err := s.conn.ExecContext(t.Context(), "DROP TRIGGER IF EXISTS temp.no; CREATE TEMP TRIGGER no "+trigger); err != nil {
-			t.Fatal(err)
-		}
-		traces := []*telemetry.Trace{named(1, "web", 0), named(2, "web", 0), named(3, "web", 0)}
-		traces[1].Epoch = "f" // so that one of them is not the last one that was asked for
-		if err := s.Add(t.Context(), traces...); err == nil || !strings.Contains(err.Error(), "no more") || s.kept() != 0 {
-			t.Errorf("%s: %d are kept, %v", trigger, s.kept(), err)
-		}
-	}
 }
 
 // What is kept already is known by its number, in whichever order syncs come.
@@ -427,10 +358,8 @@ func TestWhatIsKeptIsNotKeptAgain(t *testing.T) {
 	add(3, 3, 4, 5)
 	add(3, 5, 3)
 	add(4, 6, 5)
-	start := stopped(t, s, &s.there)
-	add(5, 7) // Nobody looks for what is newer than all.
+	add(5, 7)
 	add(7, 9, 8)
-	start()
 	for _, s := range []*Store{s, filled(t, nil)} {
 		for _, epoch := range []string{"", "f"} {
 			x := named(5, "web", 0)
@@ -444,66 +373,7 @@ func TestWhatIsKeptIsNotKeptAgain(t *testing.T) {
 		}
 	}
 	add(9, 9)
-	if _, err := s.conn.ExecContext(t.Context(), "CREATE TEMP TRIGGER no BEFORE INSERT ON epochs BEGIN SELECT RAISE(ABORT, 'no more'); END"); err != nil {
-		t.Fatal(err)
-	}
-	add(10, 10) // The epoch is known.
-}
-
-// A group gets the first free number, and not one before those of a second ago.
-func TestFreeNumbers(t *testing.T) {
-	s := filled(t, nil)
-	for _, c := range []struct {
-		taken               []int64 // ids
-		newest, last, n, is int64
-	}{
-		{nil, 0, 0, 500, 500}, {nil, 5000, 0, 5000, 5001}, {nil, 5000, 0, 4001, 5001}, {nil, 5000, 0, 4000, 4000}, {nil, 5000, 0, 6000, 6000},
-		{[]int64{201<<classBits | 5}, 0, 201, 201, 202}, {[]int64{200<<classBits | 1, 201<<classBits | 5}, 0, 201, 200, 202}, {[]int64{200<<classBits | 1}, 0, 300, 199, 199},
-		{[]int64{200<<classBits | 7}, 5000, 0, 200, 201}, {[]int64{202 << classBits}, 0, 300, 201, 201}, {[]int64{201<<classBits | 5}, 0, 300, 200, 200},
-	} {
-		if _, err := s.conn.ExecContext(t.Context(), "DELETE FROM blocks"); err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range c.taken {
-			if _, err := s.insert.ExecContext(t.Context(), id, 1, 1, 1, 1, 1, "", "", ""); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s.newest, s.extent.last.Int64 = c.newest, c.last<<classBits
-		if got, err := (&batch{Store: s}).free(t.Context(), c.n); err != nil || got != c.is {
-			t.Errorf("%+v: %d, %v", c, got, err)
-		}
-	}
-}
-
-// The counts that a file has are read, and an error in between is one.
-func TestCountsAreRead(t *testing.T) {
-	s := filled(t, nil)
-	for _, c := range []struct{ make, want string }{
-		{"CREATE TABLE counts (class, syncs); INSERT INTO counts VALUES (1, 5), (4, 3), (5, 'x')", "converting"},
-		{"CREATE TABLE counts (class, n); INSERT INTO counts VALUES (1, 5), (4, -9223372036854775808); ALTER TABLE counts ADD syncs AS (abs(n))", "overflow"},
-		{"SELECT 1", "no such table"},
-		{"CREATE TABLE counts (class, syncs); INSERT INTO counts VALUES (1, 5), (4, 3)", ""},
-		{"CREATE TABLE counts (class, syncs); INSERT INTO counts VALUES (5, -9)", ""},
-	} {
-		if _, err := s.conn.ExecContext(t.Context(), "DROP TABLE IF EXISTS counts; "+c.make); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.recount(t.Context()); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "count syncs: ") || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v", c.make, err)
-		}
-		if c.want == "" && s.State().Kept != uint64(max(0, s.kept())) {
-			t.Errorf("%s: %d of %d are kept", c.make, s.State().Kept, s.kept())
-		}
-	}
-	if s.counts[1] != 5 || s.counts[4] != 3 || s.counts[5] != -9 {
-		t.Errorf("counts %v", s.counts)
-	}
-	start := stopped(t, s, &s.bounds)
-	if err := s.recount(t.Context()); err == nil {
-		t.Error("what cannot be looked at is no error")
-	}
-	start()
+	add(10, 10)
 }
 
 // A file that met its bound is known to be tight until a change succeeds.
@@ -531,7 +401,7 @@ func TestCloseSaysWhatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []*sql.Stmt{s.begin, s.commit, s.insert, s.taken, s.there, s.index, s.forget, s.unfit, s.counted, s.bounds, s.name} {
+	for _, statement := range []*sql.Stmt{s.begin, s.commit, s.insert, s.body, s.taken, s.there, s.index, s.bounds, s.name} {
 		if err := statement.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -542,4 +412,159 @@ func TestCloseSaysWhatFails(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, sql.ErrConnDone) {
 		t.Errorf("Close = %v", err)
 	}
+}
+
+// Whatever fails while syncs are added, none of them is kept, and the next are.
+func TestAddAllOrNothing(t *testing.T) {
+	longUnderRace(t)
+	s := filled(t, []*telemetry.Trace{named(1, "web", 0)})
+	more := []*telemetry.Trace{named(1, "web", 0), named(2, "web", 0), named(3, "web", time.Hour)}
+	more[2].Epoch = "f"
+	for _, c := range []struct {
+		statement **sql.Stmt
+		want      string
+	}{{&s.there, ""}, {&s.begin, ""}, {&s.taken, "keep syncs: "}, {&s.insert, "keep syncs: "}, {&s.body, "keep syncs: "}, {&s.index, "keep syncs: "}, {&s.name, "keep syncs: keep a name: "}, {&s.commit, ""}} {
+		start := stopped(t, s, c.statement)
+		s.newest, s.names = 0, names{} // so that it looks for a number, and for a name
+		if err := s.Add(t.Context(), more...); err == nil || !strings.Contains(err.Error(), "history "+s.path+": "+c.want+"sql: statement is closed") {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+		start()
+		if s.kept != 1 || s.State().Kept != 1 {
+			t.Errorf("%q: %d are kept", c.want, s.kept)
+		}
+	}
+	start := stopped(t, s, &s.bounds)
+	if err := s.Add(t.Context(), more...); err == nil || !strings.Contains(err.Error(), "history "+s.path+": sql: statement is closed") {
+		t.Errorf("what cannot be looked at: %v", err)
+	}
+	start()
+	if err := s.Add(t.Context(), more...); err != nil || s.kept != 3 {
+		t.Errorf("%d are kept, %v", s.kept, err)
+	}
+	check(t, s.path)
+}
+
+// A block gets the first free number, and not one before those of a second ago.
+func TestFreeNumbers(t *testing.T) {
+	s := filled(t, nil)
+	for _, c := range []struct {
+		taken               []int64
+		newest, last, n, is int64
+	}{
+		{nil, 0, 0, 500, 500}, {nil, 5000, 0, 5000, 5001}, {nil, 5000, 0, 4001, 5001}, {nil, 5000, 0, 4000, 4000}, {nil, 5000, 0, 6000, 6000},
+		{[]int64{201}, 0, 201, 201, 202}, {[]int64{200, 201}, 0, 201, 200, 202}, {[]int64{200}, 0, 300, 199, 199},
+		{[]int64{200}, 5000, 0, 200, 201}, {[]int64{202}, 0, 300, 201, 201}, {[]int64{201}, 0, 300, 200, 200},
+	} {
+		if _, err := s.conn.ExecContext(t.Context(), "DELETE FROM blocks"); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range c.taken {
+			if _, err := s.insert.ExecContext(t.Context(), id, "", 1, 1, 1, 1, 1, "", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.newest, s.extent.last.Int64 = c.newest, c.last
+		if got, err := s.free(t.Context(), c.n); err != nil || got != c.is {
+			t.Errorf("%+v: %d, %v", c, got, err)
+		}
+	}
+}
+
+// What a file holds is counted when it is opened.
+func TestCountsAreRead(t *testing.T) {
+	s := filled(t, append(classed(1, 7), named(30, "web", time.Hour)))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, s.path, Options{Clock: clock})
+	if s.kept != 8 || s.quiet != 2 || s.State().Kept != 8 {
+		t.Errorf("%d syncs, %d of them quiet", s.kept, s.quiet)
+	}
+	start := stopped(t, s, &s.bounds)
+	if err := s.look(t.Context()); err == nil {
+		t.Error("what cannot be looked at is no error")
+	}
+	start()
+}
+
+// Blocks of one commit whose last syncs end in any order have numbers of their own.
+func TestBlocksOfOneCommit(t *testing.T) {
+	ends := []time.Duration{3 * time.Second, time.Second, 3 * time.Second, 2999 * time.Millisecond, 3 * time.Second}
+	var traces []*telemetry.Trace
+	for _, end := range ends {
+		for range syncsPerBlock {
+			traces = append(traces, named(len(traces)+1, "web", 0))
+		}
+		traces[len(traces)-1].Ended = clock().Add(end)
+	}
+	s := filled(t, nil)
+	if err := s.Add(t.Context(), traces...); err != nil || s.kept != int64(len(traces)) {
+		t.Errorf("%d are kept, %v", s.kept, err)
+	}
+	check(t, s.path)
+}
+
+// Syncs that come one by one share a block while it has few of them, and everything is as if
+// they had come together.
+func TestFewSyncsGoOn(t *testing.T) {
+	longUnderRace(t)
+	s := filled(t, nil)
+	var traces []*telemetry.Trace
+	add := func(want int, after time.Duration) {
+		t.Helper()
+		x := asking(len(traces)+1, "Q-"+strconv.Itoa(len(traces)%3))
+		x.Started, x.Ended = clock().Add(after), clock().Add(after)
+		if len(traces)%2 == 0 {
+			x.Result = telemetry.ResultWrote
+		}
+		traces = append(traces, x)
+		var blocks int
+		if err := s.Add(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM blocks").Scan(&blocks); err != nil || blocks != want || s.kept != int64(len(traces)) || s.quiet != int64(len(traces)/2) || s.State().Kept != uint64(len(traces)) {
+			t.Errorf("sync %d: %d blocks, want %d, with %d syncs, %d of them quiet, %v", x.Seq, blocks, want, s.kept, s.quiet, err)
+		}
+	}
+	for i := range few {
+		add(1, time.Duration(i)*250*time.Millisecond)
+	}
+	add(2, 4*time.Second)                  // The first has enough.
+	add(2, 9*time.Second)                  // As long as a block may be.
+	add(3, 9*time.Second+time.Microsecond) // Longer.
+	yes := stopped(t, s, &s.index)         // What fails leaves the block as it was.
+	if err := s.Add(t.Context(), asking(99, "Q-1")); err == nil {
+		t.Error("what failed is no error")
+	}
+	yes()
+	add(4, 9*time.Second+2*time.Microsecond)
+	check(t, s.path)
+	for name, q := range map[string]telemetry.Query{
+		"all": {}, "question": {Question: "Q-2"}, "class": {Class: telemetry.ClassWrote}, "since": {Since: clock().Add(3500 * time.Millisecond)},
+		"since, later": {Since: clock().Add(9 * time.Second)}, "until": {Until: clock().Add(3 * time.Second)},
+	} {
+		want := model(traces, q)
+		for _, q.OldestFirst = range []bool{true, false} {
+			if !q.OldestFirst {
+				slices.Reverse(want)
+			}
+			if got := pages(t, s, q, 3); !slices.Equal(got, want) {
+				t.Errorf("%s: found %v, want %v", name, got, want)
+			}
+		}
+	}
+	for _, want := range traces {
+		if got, err := s.Get(t.Context(), want.Epoch, want.Seq); err != nil || text(t, got) != text(t, want) {
+			t.Errorf("sync %d comes back as %v, %v", want.Seq, got, err)
+		}
+	}
+	s.opts.Clock = func() time.Time { return clock().Add(time.Hour + DefaultMaxAge) }
+	if gone, err := s.Trim(t.Context(), 1); gone != int64(len(traces)) || err != nil || s.tail != nil {
+		t.Errorf("%d went, %v", gone, err)
+	}
+	s.opts.Clock = clock
+	traces = nil
+	add(1, 9*time.Second+3*time.Microsecond) // The block that it would have gone on is no more.
+	check(t, s.path)
 }

@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"fmt"
-	"math"
 )
 
 const (
@@ -26,14 +25,14 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 		return 0, explain(s.path, errShut)
 	}
 	for range chunks {
-		ids, err := s.victims(ctx)
+		ids, quietOnly, err := s.victims(ctx)
 		if err != nil {
 			return gone, explain(s.path, err)
 		}
 		if len(ids) == 0 {
 			break
 		}
-		n, err := s.let(ctx, ids)
+		n, err := s.let(ctx, ids, quietOnly)
 		if err != nil {
 			return gone, explain(s.path, err)
 		}
@@ -42,20 +41,22 @@ func (s *Store) Trim(ctx context.Context, chunks int) (gone int64, err error) {
 	return gone, explain(s.path, s.prune(ctx))
 }
 
-// victims are the next blocks to go, none where the limits are kept.
-func (s *Store) victims(ctx context.Context) ([]int64, error) {
-	all := scan{lo: math.MinInt64, hi: number(s.opts.Clock().Add(-s.opts.MaxAge)) << classBits, oldest: true, chunk: trimAtOnce}
-	if s.extent.first.Valid && s.extent.first.Int64 <= all.hi {
-		return s.ids(ctx, all)
+// victims are the next blocks to go, or whose quiet syncs are, none where the limits are kept.
+func (s *Store) victims(ctx context.Context) (ids []int64, quietOnly bool, err error) {
+	const next = " ORDER BY id LIMIT ?"
+	ids, err = list[int64](s.conn.QueryContext(ctx, "SELECT id FROM blocks WHERE id < ?"+next, number(s.opts.Clock().Add(-s.opts.MaxAge)), trimAtOnce))
+	if err != nil || len(ids) > 0 {
+		return ids, false, err
 	}
 	if large, err := s.large(ctx); !large {
-		return nil, err
+		return nil, false, err
 	}
-	all.hi = math.MaxInt64
-	if quiet := classes["quiet"]; s.counts[quiet]*quietShare > s.kept() {
-		all.match = match{text: newWord(termClass, "quiet").String()}
+	text := "SELECT id FROM blocks"
+	if quietOnly = s.quiet*quietShare > s.kept; quietOnly {
+		text += " WHERE quiet > 0"
 	}
-	return s.ids(ctx, all)
+	ids, err = list[int64](s.conn.QueryContext(ctx, text+next, trimAtOnce))
+	return ids, quietOnly, err
 }
 
 // inUse is how many bytes of a limit syncs and index may take. The rest is for
@@ -79,28 +80,42 @@ func (s *Store) large(ctx context.Context) (bool, error) {
 	return pages-free > limit || s.tight && pages > limit, nil
 }
 
-// let removes blocks. Rows go first: where the disk is full, their pages are what
-// the index needs to note that they are gone.
-func (s *Store) let(ctx context.Context, ids []int64) (int64, error) {
-	change, gone := map[int64]int64{}, int64(0)
-	err := s.transaction(ctx, func() error {
+// dropBlock removes a block and its bodies.
+const dropBlock = "DELETE FROM blocks WHERE id = ?1; DELETE FROM bodies WHERE id BETWEEN ?2 AND ?3"
+
+// let removes blocks, or their quiet syncs. Rows go first: where the disk is full, their
+// pages are what the index needs to note that they are gone.
+func (s *Store) let(ctx context.Context, ids []int64, quietOnly bool) (gone int64, err error) {
+	goneQuiet := int64(0)
+	s.tail = nil // It may be one of them.
+	err = s.transaction(ctx, func() error {
+		var empty []int64
 		for _, id := range ids {
-			var syncs int64
-			if err := s.forget.QueryRowContext(ctx, id).Scan(&syncs); err != nil {
+			var n, q int64
+			if err := s.conn.QueryRowContext(ctx, "SELECT syncs, quiet FROM blocks WHERE id = ?", id).Scan(&n, &q); err != nil {
+				return fmt.Errorf("look at syncs: %w", err)
+			}
+			text := dropBlock
+			if quietOnly && n > q {
+				n, text = q, "UPDATE blocks SET syncs = syncs - quiet, quiet = 0 WHERE id = ?1; DELETE FROM bodies WHERE id = ?3"
+			} else {
+				empty = append(empty, id)
+			}
+			if _, err := s.conn.ExecContext(ctx, text, id, bodyID(id, remarkable), bodyID(id, quiet)); err != nil {
 				return fmt.Errorf("delete syncs: %w", err)
 			}
-			change[id&(1<<classBits-1)] -= syncs
-			gone += syncs
+			gone, goneQuiet = gone+n, goneQuiet+q
 		}
-		for _, id := range ids {
-			if _, err := s.unfit.ExecContext(ctx, id); err != nil {
+		for _, id := range empty {
+			if _, err := s.conn.ExecContext(ctx, "DELETE FROM terms WHERE rowid = ?", id); err != nil {
 				return fmt.Errorf("delete the terms of syncs: %w", err)
 			}
 		}
-		return s.count(ctx, change)
+		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	return gone, s.note(ctx, change)
+	s.kept, s.quiet = s.kept-gone, s.quiet-goneQuiet
+	return gone, s.look(ctx)
 }

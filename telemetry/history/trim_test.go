@@ -61,60 +61,82 @@ func TestLargeFiles(t *testing.T) {
 
 // What is too old goes first. Where the file is large quiet syncs go before others, but for an eighth.
 func TestWhatGoes(t *testing.T) {
-	wrote, quiet := named(1, "web", 0), named(2, "web", time.Minute)
+	wrote, calm := named(1, "web", 0), named(2, "web", time.Minute)
 	wrote.Result = telemetry.ResultWrote
-	s := filled(t, []*telemetry.Trace{wrote, quiet})
+	s := filled(t, []*telemetry.Trace{wrote, calm})
 	now := clock()
 	s.opts.Clock = func() time.Time { return now }
-	first, second := number(clock())<<classBits|1, number(quiet.Ended)<<classBits|5
+	first, second := number(clock()), number(calm.Ended)
 	for i, c := range []struct {
-		age   time.Duration
-		large bool
-		wrote int64
-		want  []int64
+		age       time.Duration
+		large     bool
+		kept      int64
+		want      []int64
+		quietOnly bool
 	}{
-		{0, false, 7, nil}, {time.Minute, false, 7, nil}, {time.Minute + time.Millisecond, false, 7, []int64{first}}, {2*time.Minute + 1, false, 7, []int64{first}}, {2*time.Minute + time.Millisecond, false, 7, []int64{first, second}},
-		{0, true, 6, []int64{second}}, {0, true, 7, []int64{first, second}}, {time.Minute + time.Millisecond, true, 6, []int64{first}},
+		{0, false, 8, nil, false}, {time.Minute, false, 8, nil, false}, {time.Minute + time.Millisecond, false, 8, []int64{first}, false}, {2*time.Minute + 1, false, 8, []int64{first}, false}, {2*time.Minute + time.Millisecond, false, 8, []int64{first, second}, false},
+		{0, true, 7, []int64{second}, true}, {0, true, 8, []int64{first, second}, false}, {time.Minute + time.Millisecond, true, 7, []int64{first}, false},
 	} {
 		now, s.opts.MaxAge = clock().Add(c.age), time.Minute
 		s.extent.pages = 0
 		if c.large {
 			s.extent.pages = 1 << 40
 		}
-		s.counts = map[int64]int64{1: c.wrote, 5: 1}
-		if got, err := s.victims(t.Context()); err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%d: %v go, %v, want %v", i, got, err, c.want)
+		s.kept, s.quiet = c.kept, 1
+		if got, quietOnly, err := s.victims(t.Context()); err != nil || !slices.Equal(got, c.want) || quietOnly != c.quietOnly {
+			t.Errorf("%d: %v go, quiet ones %v, %v, want %v", i, got, quietOnly, err, c.want)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, kept := range []int64{7, 8} {
+		s.extent.pages, s.kept = 1<<40, kept
+		if ids, _, err := s.victims(ended); err == nil {
+			t.Errorf("%v go, and nobody waits for that any more", ids)
 		}
 	}
 }
 
-// What went is counted by its class and taken from the index; an error leaves everything as it was.
+// What went is counted and taken from the index; an error leaves everything as it was.
 func TestBlocksGoWhole(t *testing.T) {
 	longUnderRace(t)
-	s := filled(t, slices.Concat(classed(1, 5), classed(6, 7), classed(13, 2)))
-	s.opts.Clock = func() time.Time { return clock().Add(7 * time.Minute).Add(DefaultMaxAge) }
-	for _, c := range []struct {
-		statement **sql.Stmt
-		want      string
-	}{{&s.forget, "delete syncs: "}, {&s.unfit, "delete the terms of syncs: "}, {&s.counted, "count syncs: "}, {&s.begin, ""}, {&s.commit, ""}} {
-		start := stopped(t, s, c.statement)
-		if gone, err := s.Trim(t.Context(), 100); gone != 0 || err == nil || !strings.Contains(err.Error(), "history "+s.path+": "+c.want+"sql: statement is closed") {
-			t.Errorf("%d went, %v", gone, err)
+	var traces []*telemetry.Trace
+	for i := range 10 {
+		traces = append(traces, classed(1+5*i, 5)...)
+	}
+	s := filled(t, traces)
+	s.opts.Clock = func() time.Time { return clock().Add(time.Hour).Add(DefaultMaxAge) }
+	for trigger, want := range map[string]string{"DELETE ON blocks": "delete syncs: ", "DELETE ON bodies": "delete syncs: "} {
+		if _, err := s.conn.ExecContext(t.Context(), "CREATE TEMP TRIGGER no BEFORE "+trigger+" BEGIN SELECT RAISE(ABORT, 'no more'); END"); err != nil {
+			t.Fatal(err)
 		}
-		start()
-		if kept := s.kept(); kept != 14 {
-			t.Errorf("%d are left", kept)
+		if gone, err := s.Trim(t.Context(), 100); gone != 0 || err == nil || !strings.Contains(err.Error(), "history "+s.path+": "+want) {
+			t.Errorf("%s: %d went, %v", trigger, gone, err)
+		}
+		if _, err := s.conn.ExecContext(t.Context(), "DROP TRIGGER no"); err != nil {
+			t.Fatal(err)
 		}
 		check(t, s.path)
 	}
-	if gone, err := s.Trim(t.Context(), 1); gone != 10 || err != nil { // Eight blocks go at once.
+	for _, statement := range []**sql.Stmt{&s.begin, &s.commit} {
+		start := stopped(t, s, statement)
+		if gone, err := s.Trim(t.Context(), 100); gone != 0 || err == nil || !strings.Contains(err.Error(), "history "+s.path+": sql: statement is closed") {
+			t.Errorf("%d went, %v", gone, err)
+		}
+		start()
+		check(t, s.path)
+	}
+	if s.kept != 50 || s.quiet != 10 {
+		t.Errorf("%d are left, %d of them quiet", s.kept, s.quiet)
+	}
+	if gone, err := s.Trim(t.Context(), 1); gone != 40 || err != nil { // Eight blocks go at once.
 		t.Errorf("%d went, %v", gone, err)
 	}
-	if gone, err := s.Trim(t.Context(), 9); gone != 2 || err != nil {
-		t.Errorf("%d went, %v", gone, err)
+	if s.kept != 10 || s.quiet != 2 || s.State().Kept != 10 {
+		t.Errorf("%d are left, %d of them quiet", s.kept, s.quiet)
 	}
-	if s.counts[1] != 1 || s.counts[2] != 1 || s.counts[3]+s.counts[4]+s.counts[5] != 0 || s.State().Kept != 2 {
-		t.Errorf("left: %v", s.counts)
+	if gone, err := s.Trim(t.Context(), 9); gone != 10 || err != nil {
+		t.Errorf("%d went, %v", gone, err)
 	}
 	start := stopped(t, s, &s.begin)
 	if gone, err := s.Trim(t.Context(), 9); gone != 0 || err != nil { // There is nothing to begin for.
@@ -122,4 +144,47 @@ func TestBlocksGoWhole(t *testing.T) {
 	}
 	start()
 	check(t, s.path)
+	if gone, err := s.let(t.Context(), []int64{7}, false); gone != 0 || err == nil || !strings.HasPrefix(err.Error(), "look at syncs: ") {
+		t.Errorf("%d went of a block that is not there, %v", gone, err)
+	}
+}
+
+// Where quiet syncs go alone, those beside them stay as they are, and a block of nothing else goes.
+func TestQuietSyncsGo(t *testing.T) {
+	calm := named(90, "web", time.Hour)
+	traces := append(classed(1, 10), calm)
+	s := filled(t, traces)
+	ids := []int64{number(traces[3].Ended.Add(0)), number(calm.Ended)}
+	found, err := list[int64](s.conn.QueryContext(t.Context(), "SELECT id FROM blocks ORDER BY id"))
+	if err != nil || len(found) != len(ids) {
+		t.Fatal(found, err)
+	}
+	if gone, err := s.let(t.Context(), found, true); gone != 3 || err != nil || s.kept != 8 || s.quiet != 0 {
+		t.Errorf("%d went, %v; %d are left, %d of them quiet", gone, err, s.kept, s.quiet)
+	}
+	check(t, s.path)
+	left := slices.DeleteFunc(slices.Clone(traces), func(x *telemetry.Trace) bool { return x.Class(time.Second) == telemetry.ClassQuiet })
+	for name, q := range map[string]telemetry.Query{"all": {}, "class": {Class: telemetry.ClassQuiet}, "loop": {Loop: "deployment"}} {
+		want := model(left, q)
+		slices.Reverse(want)
+		if got := pages(t, s, q, 3); !slices.Equal(got, want) {
+			t.Errorf("%s: found %v, want %v", name, got, want)
+		}
+		visited := 0
+		if err := s.Each(t.Context(), q, func(*telemetry.Trace) error { visited++; return nil }); err != nil || visited != len(want) {
+			t.Errorf("%s: %d visited, %v", name, visited, err)
+		}
+	}
+	for _, x := range traces {
+		got, err := s.Get(t.Context(), x.Epoch, x.Seq)
+		if kept := slices.Contains(left, x); kept && (err != nil || text(t, got) != text(t, x)) || !kept && !errors.Is(err, telemetry.ErrNotKept) {
+			t.Errorf("sync %d: %v, %v", x.Seq, got, err)
+		}
+	}
+	if got, err := s.AsOf(t.Context(), calm.Object, clock().Add(2*time.Hour)); err != nil || got.Seq != 9 {
+		t.Errorf("AsOf = %v, %v", got, err)
+	}
+	if err := s.Add(t.Context(), traces[4]); err != nil || s.kept != 8 {
+		t.Errorf("one that went is kept again: %d, %v", s.kept, err)
+	}
 }

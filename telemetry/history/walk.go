@@ -1,50 +1,38 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 const (
-	// instant is the unit of groups' numbers: the index keeps the gaps between
-	// them, which a finer one would make longer.
+	// instant is the unit of blocks' numbers: the index keeps the gaps between
+	// them, which a finer one would make longer. number and moment know it, too.
 	instant = time.Millisecond
-	// adrift is within which time groups may end in another order than that in
+	// adrift is within which time blocks may end in another order than that in
 	// which they are kept.
 	adrift = time.Second
 	// besides bounds how many blocks are looked through for a number.
 	besides = 1000
 )
 
-// number is that of a group that ended then. It rounds towards the past.
-func number(t time.Time) int64 {
-	const each = int64(instant / time.Microsecond)
-	n := t.UnixMicro()
-	if n < 0 {
-		n -= each - 1
-	}
-	return n / each
-}
+// number is that of a block that ended then. It rounds towards the past.
+func number(t time.Time) int64 { return t.UnixMilli() }
 
-// moment is about when the last sync of a group ended.
-func moment(number int64) time.Time {
-	return time.UnixMicro(number * int64(instant/time.Microsecond)).UTC()
-}
+// moment is about when the last sync of a block ended.
+func moment(number int64) time.Time { return time.UnixMilli(number).UTC() }
 
 // scan is a walk over blocks in the order of their numbers.
 type scan struct {
-	query  *telemetry.Query // nil for all syncs
+	query  *telemetry.Query
 	match  match
 	lo, hi int64  // inclusive
 	oldest bool   // first
@@ -53,9 +41,9 @@ type scan struct {
 	budget int    // blocks to look at before it asks whether to go on; 0 for all
 }
 
-// place is that of a sync: its group's number, and its place there.
+// place is that of a sync: its block's number, and its place there.
 type place struct {
-	group int64
+	block int64
 	at    int
 }
 
@@ -75,10 +63,10 @@ func scanFor(q *telemetry.Query, names []string, chunk int) (scan, error) {
 		return s, err
 	}
 	if !q.Since.IsZero() {
-		s.lo = bounded(number(q.Since))
+		s.lo = number(q.Since.Add(-longestBlock)) // The last block can have grown since it got its number.
 	}
-	if !q.Until.IsZero() { // A sync that started before can be in a group that ended later.
-		s.hi = bounded(number(q.Until.Add(longestBlock+adrift))) | (1<<classBits - 1)
+	if !q.Until.IsZero() { // A sync that started before can be in a block that ended later.
+		s.hi = number(q.Until.Add(longestBlock + adrift))
 	}
 	if q.Limit < 0 {
 		return s, fmt.Errorf("%w: a limit of %d: give 0 or more", telemetry.ErrBadQuery, q.Limit)
@@ -90,31 +78,25 @@ func scanFor(q *telemetry.Query, names []string, chunk int) (scan, error) {
 		}
 		s.after = &after
 		if s.oldest {
-			s.lo = max(s.lo, after.group<<classBits)
+			s.lo = max(s.lo, after.block)
 		} else {
-			s.hi = min(s.hi, after.group<<classBits|(1<<classBits-1))
+			s.hi = min(s.hi, after.block)
 		}
 	}
 	return s, nil
 }
 
-// bounded is the first id of a group, whatever year a query names.
-func bounded(number int64) int64 {
-	const most = math.MaxInt64 >> classBits
-	return max(-most, min(number, most)) << classBits
-}
-
 // cursor names a sync for the next page.
 func cursor(p place) string {
-	return strconv.FormatInt(p.group, 36) + "." + strconv.FormatInt(int64(p.at), 36)
+	return strconv.FormatInt(p.block, 36) + "." + strconv.FormatInt(int64(p.at), 36)
 }
 
 // parseCursor takes what cursor gives and nothing else.
 func parseCursor(text string) (place, error) {
-	group, at, _ := strings.Cut(text, ".")
-	g, _ := strconv.ParseInt(group, 36, 64-classBits)
+	block, at, _ := strings.Cut(text, ".")
+	id, _ := strconv.ParseInt(block, 36, 64)
 	n, _ := strconv.ParseInt(at, 36, 32)
-	p := place{g, int(n)}
+	p := place{id, int(n)}
 	if cursor(p) != text { // So it is where one of them is no number, or too large.
 		return place{}, fmt.Errorf("%w: the cursor is none of a page before: omit it to start at the first page", telemetry.ErrBadQuery)
 	}
@@ -126,29 +108,40 @@ func (s *scan) behind(p place) bool {
 	switch {
 	case s.after == nil:
 		return true
-	case p.group != s.after.group:
-		return (p.group > s.after.group) == s.oldest
+	case p.block != s.after.block:
+		return (p.block > s.after.block) == s.oldest
 	}
 	return p.at != s.after.at && (p.at > s.after.at) == s.oldest
 }
 
-// block is a block whose table of contents was read.
-type block struct {
-	id      int64
-	head    *head
-	err     error // it cannot be read
-	hits    *hits
-	records []wire.Record
+// openBlock is a block that was read.
+type openBlock struct {
+	id    int64
+	table table
+	data  []byte // of its hits, until they are needed
+	hits  *hits
+	err   error // it cannot be read
+	kept  bool  // its quiet syncs are
+	plain [bodies][]byte
+}
+
+// list is what lists say of its syncs.
+func (b *openBlock) list() ([]telemetry.Hit, error) {
+	if b.hits == nil && b.err == nil {
+		b.hits, b.err = readHits(b.data)
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.hits.Hits, nil
 }
 
 // entry is a sync of a block that the query can mean.
 type entry struct {
 	place
-	block *block
+	block *openBlock
 	index int // in the block; of no meaning where that cannot be read
 }
-
-func (e entry) class() telemetry.Class { return classOf(e.block.id & (1<<classBits - 1)) }
 
 // walk calls visit with the syncs of a scan until it says that it has enough.
 // Every chunk is read by itself: a reader that takes its time holds up neither
@@ -160,40 +153,64 @@ func (r *reader) walk(ctx context.Context, s scan, visit func(entry) (more bool,
 		if err != nil {
 			return explain(r.path, err)
 		}
-		full := len(ids) == s.chunk
-		if full {
-			rest, err := r.ids(ctx, s.restOfGroup(ids[len(ids)-1]))
+		for _, id := range ids {
+			b, err := r.block(ctx, id)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
 			if err != nil {
 				return explain(r.path, err)
 			}
-			ids = append(ids, rest...)
-		}
-		for n := 1; len(ids) > 0; ids, n = ids[n:], 1 {
-			for n < len(ids) && ids[n]>>classBits == ids[0]>>classBits {
-				n++
-			}
-			if more, err := r.group(ctx, &s, ids[:n], visit); err != nil || !more {
+			if more, err := s.visit(b, visit); err != nil || !more {
 				return err
 			}
-			s.pass(ids[n-1])
-			if s.budget -= n; s.budget <= 0 && s.budget > -n {
-				if more, err := visit(entry{place: s.endOf(ids[0] >> classBits)}); err != nil || !more {
+			s.pass(id)
+			if s.budget--; s.budget == 0 {
+				if more, err := visit(entry{place: s.endOf(id)}); err != nil || !more {
 					return err
 				}
 			}
 		}
-		if !full {
+		if len(ids) < s.chunk {
 			return nil
 		}
 	}
 }
 
-// endOf is the place behind all of a group's syncs.
-func (s *scan) endOf(group int64) place {
-	if s.oldest {
-		return place{group, math.MaxInt32}
+// visit calls it with the syncs of a block that are meant, in the order of the scan.
+func (s *scan) visit(b *openBlock, visit func(entry) (bool, error)) (more bool, err error) {
+	meant := b.table.mean(s.match)
+	if meant == 0 && b.err == nil {
+		return true, nil
 	}
-	return place{group, -1}
+	list, err := b.list()
+	if err != nil {
+		if p := (place{b.id, -1}); s.behind(p) {
+			return visit(entry{place: p, block: b})
+		}
+		return true, nil
+	}
+	for i := range list {
+		if !s.oldest {
+			i = len(list) - 1 - i
+		}
+		e, hit := entry{place{b.id, i}, b, i}, &list[i]
+		if meant&(1<<i) == 0 || !s.query.Lists(hit) || !s.behind(e.place) || !b.kept && hit.Class == telemetry.ClassQuiet {
+			continue
+		}
+		if more, err := visit(e); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// endOf is the place behind all of a block's syncs.
+func (s *scan) endOf(block int64) place {
+	if s.oldest {
+		return place{block, math.MaxInt32}
+	}
+	return place{block, -1}
 }
 
 // pass bounds a scan to what comes behind a block.
@@ -203,14 +220,6 @@ func (s *scan) pass(id int64) {
 	} else {
 		s.hi = min(s.hi, max(id, math.MinInt64+1)-1)
 	}
-}
-
-// restOfGroup is what comes behind a block within its group.
-func (s scan) restOfGroup(id int64) scan {
-	const classes = 1<<classBits - 1
-	s.lo, s.hi, s.chunk = max(s.lo, id&^classes), min(s.hi, id|classes), 1<<classBits
-	s.pass(id)
-	return s
 }
 
 // ids are the next blocks of a scan.
@@ -244,48 +253,13 @@ func list[T any](rows *sql.Rows, err error) ([]T, error) {
 	return values, rows.Err()
 }
 
-// group visits the syncs of a group's blocks in the order in which they were recorded.
-func (r *reader) group(ctx context.Context, s *scan, ids []int64, visit func(entry) (bool, error)) (more bool, err error) {
-	var list []entry
-	for _, id := range ids {
-		b, err := r.block(ctx, id)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			continue
-		case err != nil:
-			return false, explain(r.path, err)
-		case b.err != nil:
-			list = append(list, entry{place: place{id >> classBits, -1}, block: b})
-			continue
-		}
-		for _, i := range b.head.may(s.query, s.match.all, s.match.any) {
-			list = append(list, entry{place{id >> classBits, b.head.Places[i]}, b, i})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b entry) int {
-		if s.oldest {
-			a, b = b, a
-		}
-		return cmp.Compare(b.place.at, a.place.at)
-	})
-	for _, e := range list {
-		if !s.behind(e.place) {
-			continue
-		}
-		if more, err := visit(e); err != nil || !more {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// block reads a block's table of contents.
-func (r *reader) block(ctx context.Context, id int64) (*block, error) {
-	var data []byte
-	if err := r.head.QueryRowContext(ctx, id).Scan(&data); err != nil {
+// block reads a block's table; sql.ErrNoRows where there is none.
+func (r *reader) block(ctx context.Context, id int64) (*openBlock, error) {
+	var packed []byte
+	b := &openBlock{id: id}
+	if err := r.head.QueryRowContext(ctx, id).Scan(&packed, &b.data, &b.kept); err != nil {
 		return nil, err
 	}
-	b := &block{id: id}
-	b.head, b.err = readHead(data)
+	b.table, b.err = unpack(packed)
 	return b, nil
 }

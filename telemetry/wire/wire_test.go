@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,7 +40,7 @@ func (f *filler) fill(v reflect.Value) {
 		d, rs := &deployment.Snapshot{}, &replicaset.Snapshot{}
 		f.fill(reflect.ValueOf(d).Elem())
 		f.fill(reflect.ValueOf(rs).Elem())
-		*x = []telemetry.Snapshot{must(Pack(d)), must(Pack(rs)), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
+		*x = []telemetry.Snapshot{of(d), of(rs), telemetry.SnapshotText([]byte(`{"v":9}`))}[f.n%3]
 		return
 	}
 	switch v.Kind() {
@@ -69,35 +71,29 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-func must(s telemetry.Snapshot, err error) telemetry.Snapshot {
+func of(s decision.Snapshot) telemetry.Snapshot {
+	packed, err := telemetry.SnapshotOf(s)
 	if err != nil {
 		panic(err)
 	}
-	return s
+	return packed
 }
 
-// rewritten is what is read of traces that were written into a block.
+// rewritten is what is read of traces that were written one behind the other.
 func rewritten(t testing.TB, traces ...*telemetry.Trace) (list []*telemetry.Trace) {
 	t.Helper()
-	b := NewBlock()
-	var sizes []int
+	var all []byte
 	for _, trace := range traces {
-		size, _, err := b.Add(trace)
-		if err != nil {
+		from := len(all)
+		var err error
+		if all, err = Append(all, trace); err != nil {
 			t.Fatal(err)
 		}
-		sizes = append(sizes, size)
-	}
-	records, err := Divide(b.AppendTo(nil), sizes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range records {
-		trace, err := r.Unpack()
-		if err != nil {
+		got := new(telemetry.Trace)
+		if err := Read(all[from:], got); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, trace)
+		list = append(list, got)
 	}
 	return list
 }
@@ -151,43 +147,140 @@ func TestWireInstants(t *testing.T) {
 	}
 	for _, year := range []int{-1, 10_000, 20_000} {
 		at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
-		b := NewBlock()
-		if _, _, err := b.Add(&telemetry.Trace{Ended: at}); err == nil {
-			t.Errorf("the year %d is kept, and has no JSON", year)
+		for _, trace := range []*telemetry.Trace{{Queued: at}, {Ended: at}, {Causes: []telemetry.Cause{{Due: at}}}, {Sentence: decision.Sentence{Since: at}}, {Numbers: []decision.Fact{decision.Instant("at", at)}}} {
+			if _, err := Append(nil, trace); err == nil {
+				t.Errorf("the year %d is kept, and has no JSON", year)
+			}
 		}
-		if _, err := Pack(&deployment.Snapshot{Created: at}); err == nil {
+		if _, err := telemetry.SnapshotOf(&deployment.Snapshot{Created: at}); err == nil {
 			t.Errorf("the year %d is packed, and has no JSON", year)
 		}
 	}
 }
 
-// No field of a snapshot is forgotten, and none is taken for another.
-func TestPackKeepsEveryField(t *testing.T) {
-	f := &filler{}
-	for range 5 {
-		full, empty := &deployment.Snapshot{}, &deployment.Snapshot{}
-		f.fill(reflect.ValueOf(full).Elem())
-		packs(t, full)
-		packs(t, empty)
-	}
-	for range 5 {
-		full, empty := &replicaset.Snapshot{}, &replicaset.Snapshot{Siblings: map[string]int64{}}
-		f.fill(reflect.ValueOf(full).Elem())
-		packs(t, full)
-		packs(t, empty)
+// Instants anywhere in a trace are brought to UTC.
+func TestReadInstants(t *testing.T) {
+	at := time.Date(2026, 11, 21, 1, 2, 3, 4, time.FixedZone("", 3600))
+	got := rewritten(t, &telemetry.Trace{Causes: []telemetry.Cause{{At: at}}, Sentence: decision.Sentence{Lead: []decision.Part{{At: at}}}})[0]
+	for _, got := range []time.Time{got.Causes[0].At, got.Sentence.Lead[0].At} {
+		if !got.Equal(at) || got.Location() != time.UTC {
+			t.Errorf("%v is read as %v", at, got)
+		}
 	}
 }
 
-func packs[T any](t *testing.T, want *T) {
-	t.Helper()
-	s := must(Pack(want))
-	unpacked, err := s.Value().Unpack()
-	got, _ := unpacked.(*T)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Fatalf("%v: is\n%s\nand was\n%s", err, text(t, got), text(t, want))
+// TestCutOff: what is not whole is not read, nor what has more behind it, and nothing panics on it.
+func TestCutOff(t *testing.T) {
+	trace := &telemetry.Trace{}
+	new(filler).fill(reflect.ValueOf(trace).Elem())
+	whole, err := Append(nil, trace)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if json, err := s.JSON(); err != nil || string(json) != text(t, want) {
-		t.Errorf("%v: the JSON is\n%s\nand that of the value\n%s", err, json, text(t, want))
+	for n := 0; n < len(whole); n += max(1, len(whole)/500) {
+		if err := Read(whole[:n], new(telemetry.Trace)); err == nil {
+			t.Fatalf("%d of %d bytes are read", n, len(whole))
+		}
+	}
+	if err := Read(append(whole, 0), new(telemetry.Trace)); !errors.Is(err, errShort) {
+		t.Errorf("a byte behind it: %v", err)
+	}
+}
+
+// every is a struct of all that has a form.
+type every struct {
+	Text string
+	Is   bool
+	N    int
+	U    uint64
+	At   time.Time
+	List []part
+	To   *part
+	Own  own
+}
+
+type part struct {
+	Text string
+	Is   bool
+	N    int
+	U    uint64
+	At   time.Time
+	Own  own
+}
+
+// own makes its bytes itself.
+type own struct{ text string }
+
+func (o own) AppendBinary(to []byte) ([]byte, error) {
+	if o.text == "no" {
+		return nil, errors.New("no")
+	}
+	return append(to, o.text...), nil
+}
+
+func (o *own) UnmarshalBinary(data []byte) error {
+	if o.text = string(data); o.text == "never" {
+		return errors.New("never")
+	}
+	return nil
+}
+
+// TestBytes are what they were: a bit for each field, and the values that there are.
+func TestBytes(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for bytes, value := range map[string]every{
+		"\x00":                             {},
+		"\x07\x01a\x01":                    {Text: "a", Is: true, N: -1},
+		"\x08\x80\x02":                     {U: 256},
+		"\x10\x02\x05":                     {At: time.Unix(1, 5).UTC()},
+		"\x30\x0e\x00\x02\x10\x03\x01\x00": {At: time.Unix(7, 0).UTC(), List: []part{{At: time.Unix(5, 1).UTC()}, {}}},
+		"\x20\x00":                         {List: []part{}},
+		"\x40\x08\x01":                     {To: &part{U: 1}},
+		"\x80\x01\x02ab":                   {Own: own{"ab"}},
+		"\x80\x01\xac\x02" + long:          {Own: own{long}},
+		"\x80\x01\x7f" + long[:127]:        {Own: own{long[:127]}},
+		"\x80\x01\x80\x01" + long[:128]:    {Own: own{long[:128]}},
+		"\x01\xac\x02" + long:              {Text: long},
+		"\x20\x02\x20\x01a\x20\x01b":       {List: []part{{Own: own{"a"}}, {Own: own{"b"}}}},
+		"\x20\x01\x20\x02\xc3\xa4":         {List: []part{{Own: own{"ä"}}}},
+	} {
+		data, err := Append([]byte("before"), &value)
+		if err != nil || string(data) != "before"+bytes {
+			t.Errorf("%+v is %q, %v, want %q", value, data, err, bytes)
+		}
+		var got every
+		if err := Read([]byte(bytes), &got); err != nil || !reflect.DeepEqual(got, value) {
+			t.Errorf("%q is %+v, %v, want %+v", bytes, got, err, value)
+		}
+	}
+	for bytes, want := range map[string]error{
+		"": errShort, "\x80": errShort, "\x01": errShort, "\x01\x02a": errShort, "\x04": errShort, "\x10\x02": errShort, "\x00\x00": errShort, "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": errShort,
+		"\x20\x01": errShort, "\x20\x02\x00": errShort, "\x20\x81\x80\x10": errLarge, "\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": errLarge, "\x80\x02": errMore, "\x40\x80\x02": errMore,
+		"\x10\x00\x80\x94\xeb\xdc\x03": errYear, "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00": errYear, "\x80\x01\x02a": errShort,
+	} {
+		if err := Read([]byte(bytes), new(every)); !errors.Is(err, want) {
+			t.Errorf("%q is read: %v, want %v", bytes, err, want)
+		}
+	}
+	if _, err := Append(nil, &every{List: []part{{Own: own{"no"}}}}); err == nil || err.Error() != "no" {
+		t.Errorf("what has no bytes is written: %v", err)
+	}
+	if err := Read([]byte("\x80\x01\x05never"), new(every)); err == nil || err.Error() != "never" {
+		t.Errorf("bytes of nothing are read: %v", err)
+	}
+}
+
+// What has no form is found out at once.
+func TestNoForm(t *testing.T) {
+	for name, value := range map[string]any{"a map": &struct{ M map[string]int }{}, "a hidden field": &struct{ m int }{}, "a float": &struct{ F float64 }{}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s is written", name)
+				}
+			}()
+			_, _ = Append(nil, value)
+		}()
 	}
 }
 
@@ -199,22 +292,16 @@ func FuzzWire(f *testing.F) {
 		trace := &telemetry.Trace{}
 		x.fill(reflect.ValueOf(trace).Elem())
 		f.Add([]byte(text(f, trace)))
-		b := NewBlock()
-		if _, _, err := b.Add(trace); err != nil {
+		data, err := Append(nil, trace)
+		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b.AppendTo(nil))
+		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, sizes := range [][]int{{len(data) / 2}, {len(data), -1}, nil} {
-			records, err := Divide(data, sizes)
-			for i := 0; err == nil && i < len(records); i++ {
-				read(t, &records[i])
-			}
-		}
-		read(t, &Record{fields: data, texts: []string{"a", "b"}})
-		for _, kind := range []byte{kindDeployment, kindReplicaSet, 9} {
-			_, _ = packed(append([]byte{kind}, data...)).Unpack()
+		if trace := new(telemetry.Trace); Read(data, trace) == nil { // What can be read can leave the program.
+			_ = text(t, trace)
+			_ = trace.Sentence.At(trace.Ended)
 		}
 		var trace telemetry.Trace
 		if json.Unmarshal(data, &trace) != nil {
@@ -235,58 +322,45 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// read looks at a trace that may be any: what can be read can leave the program.
-func read(t *testing.T, r *Record) {
-	trace, err := r.Unpack()
-	if err == nil {
-		_ = text(t, trace)
-		_ = trace.Sentence.At(trace.Ended)
-	}
-}
-
 // A few bytes on the disk say that there are millions of rounds, each of which takes
 // one byte: they are refused before there is room for them.
 func TestListsHaveABound(t *testing.T) {
-	const many = 2_000_000
-	data := append(binary.AppendUvarint(nil, many+1), make([]byte, many)...)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	w, rounds := coder{reads: true, data: data}, []decision.Round(nil)
-	each(&w, &rounds, (*coder).round)
-	runtime.ReadMemStats(&after)
-	if !errors.Is(w.end(), errLarge) || len(rounds) > 0 {
-		t.Errorf("%d rounds are read: %v", len(rounds), w.end())
+	list := func(n int) []byte {
+		return append(binary.AppendUvarint([]byte{0x20}, uint64(n)), make([]byte, n)...)
 	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
-		t.Errorf("%d bytes were taken for them", took)
+	type lists struct{ A, B, C []part }
+	several := append([]byte{7}, bytes.Repeat(list(maxElements / 2)[1:], 3)...)
+	for name, data := range map[string][]byte{"in one list": list(2_000_000), "a list that is not there": list(1 << 20)[:100], "in several": several} {
+		var into any = new(every)
+		if name == "in several" {
+			into = new(lists)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := Read(data, into)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, errLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 128<<20 || name != "in several" && took > 2<<20+uint64(len(data)) {
+			t.Errorf("%s: %d bytes were taken for them", name, took)
+		}
 	}
-	b := NewBlock()
-	if size, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, many)}); !errors.Is(err, errLarge) || size > 1000 {
-		t.Errorf("what could not be read is written as %d bytes: %v", size, err)
-	}
-	b.Clear()
-	if _, _, err := b.Add(&telemetry.Trace{Rounds: make([]decision.Round, 9)}); err != nil {
-		t.Errorf("the next one: %v", err)
+	for n, want := range map[int]error{maxElements: nil, maxElements + 1: errLarge} {
+		if _, err := Append(nil, &every{List: make([]part, n)}); !errors.Is(err, want) {
+			t.Errorf("%d elements are written: %v", n, err)
+		}
+		if err := Read(list(n), new(every)); !errors.Is(err, want) {
+			t.Errorf("%d elements are read: %v", n, err)
+		}
 	}
 }
 
-// A resourceVersion comes back letter by letter, also where it only looks like a number.
-func TestWireKeepsVersions(t *testing.T) {
-	list := []string{"40000000", "40000003", "", "7", "1152921504606846975", "1", "1152921504606846976", "99999999999999999999", "0", "007", "+7", "-7", "7 ", "0x7", "1_0", "٧", "v7", "7"}
-	got := rewritten(t, &telemetry.Trace{Report: &decision.Report{Outcome: &decision.Outcome{RVs: list}}})[0].Report.Outcome.RVs
-	if !slices.Equal(got, list) {
-		t.Errorf("%q is read as %q", list, got)
-	}
-	long := 0
-	for _, versions := range [][]string{{"40000000"}, {"40000000", "40000009", "40000002"}} {
-		b := NewBlock()
-		size, took, err := b.Add(&telemetry.Trace{Report: &decision.Report{Outcome: &decision.Outcome{RVs: versions}}})
-		if err != nil || took != size {
-			t.Errorf("%q takes %d bytes of texts, %v", versions, took-size, err)
-		}
-		if long > 0 && size > long+2 {
-			t.Errorf("two more versions take %d bytes, want 2", size-long)
-		}
-		long = size
+// Texts come back letter by letter, be they UTF-8 or not.
+func TestWireKeepsTexts(t *testing.T) {
+	list := []string{"40000000", "", "٧", "a\xff\xfeb", "\x00", "007"}
+	got := rewritten(t, &telemetry.Trace{Owner: "a\xff", Report: &decision.Report{Outcome: &decision.Outcome{RVs: list}}})[0]
+	if !slices.Equal(got.Report.Outcome.RVs, list) || got.Owner != "a\xff" {
+		t.Errorf("%q is read as %q", list, got.Report.Outcome.RVs)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // whatever the numbers say: they count no pod that is going.
 const (
 	maxLanePods     = 500
-	maxLaneSnapshot = 64 << 10
+	maxLaneSnapshot = 192 << 10
 )
 
 // Crowded reports whether a ReplicaSet has too many pods for each to have a line.

@@ -70,11 +70,7 @@ func planned(x *subject.Subject) (*deployment.Snapshot, error) {
 		return nil, back(answer.NewProblem(http.StatusNotFound, "no-snapshot", "Sync "+words.Digits(x.Cursor.Seq)+" has no snapshot to plan from.",
 			views.Say("It ended before it had seen its object. Choose another sync.")))
 	}
-	var snap *deployment.Snapshot
-	text, err := x.Cursor.Snapshot.JSON()
-	if err == nil {
-		snap, err = deployment.Decode(text) // The model decides on it: it is checked, wherever it comes from.
-	}
+	snap, err := deployment.Decode(x.Cursor.Snapshot.JSON()) // The model decides on it: it is checked, wherever it comes from.
 	if err != nil {
 		return nil, back(answer.NewProblem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+words.Digits(x.Cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
 	}

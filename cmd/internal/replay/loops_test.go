@@ -249,9 +249,8 @@ func seen(j *telemetry.Journal) error {
 	rolled := false
 	for _, x := range j.Kept(0, 1<<20) {
 		results[x.Result]++
-		snapshot, _ := x.Snapshot.JSON() // without one it is not the sync that is looked for
 		rounds[x.Loop] = max(rounds[x.Loop], len(x.Rounds))
-		rolled = rolled || x.Name == "web" && slices.ContainsFunc(x.Path(), func(s decision.Step) bool { return s.Question == "D-10" }) && strings.Contains(string(snapshot), "shop:v2")
+		rolled = rolled || x.Name == "web" && slices.ContainsFunc(x.Path(), func(s decision.Step) bool { return s.Question == "D-10" }) && strings.Contains(string(x.Snapshot.JSON()), "shop:v2")
 	}
 	for _, want := range []telemetry.Result{telemetry.ResultWrote, telemetry.ResultUnchanged, telemetry.ResultFailed, telemetry.ResultStale, telemetry.ResultUnknown} {
 		if results[want] == 0 {

@@ -110,11 +110,7 @@ func (r Rules) snapshot(t *telemetry.Trace) (decision.Snapshot, error) {
 	if loop.Decode == nil {
 		return nil, fmt.Errorf("loop %q: %w", t.Loop, errLoop)
 	}
-	text, err := t.Snapshot.JSON()
-	if err != nil {
-		return nil, err
-	}
-	return loop.Decode(text)
+	return loop.Decode(t.Snapshot.JSON())
 }
 
 // wordless is a verdict without what only tells why writes are held back.

@@ -125,11 +125,7 @@ func (r *rolling) syncs() []*telemetry.Trace {
 
 func (r *rolling) snapshot(trace *telemetry.Trace) *deployment.Snapshot {
 	r.t.Helper()
-	text, err := trace.Snapshot.JSON()
-	if err != nil {
-		r.t.Fatalf("sync %d: %v", trace.Seq, err)
-	}
-	s, err := deployment.Decode(text)
+	s, err := deployment.Decode(trace.Snapshot.JSON())
 	if err != nil {
 		r.t.Fatalf("sync %d: %v", trace.Seq, err)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // deploymentSync is one sync of one Deployment.
@@ -45,7 +44,7 @@ func (t *deploymentSync) Core() decision.Core {
 }
 
 func (t *deploymentSync) Now() time.Time                        { return t.s.Now }
-func (t *deploymentSync) Snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *deploymentSync) Snapshot() (telemetry.Snapshot, error) { return telemetry.SnapshotOf(&t.s) }
 
 func (t *deploymentSync) Remember(trace *telemetry.Trace) {
 	if t.s.Found {

@@ -27,7 +27,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // Every field that a loop decides on or writes is named where it changed, from what to what.
@@ -148,7 +147,9 @@ func (*timed) Publish(context.Context) decision.Outcome { return decision.Outcom
 
 func (*timed) Remember(*telemetry.Trace) {}
 
-func (*timed) Snapshot() (telemetry.Snapshot, error) { return wire.Pack(&deployment.Snapshot{}) }
+func (*timed) Snapshot() (telemetry.Snapshot, error) {
+	return telemetry.SnapshotOf(&deployment.Snapshot{})
+}
 
 func (*timed) Object() runtime.Object { return nil }
 

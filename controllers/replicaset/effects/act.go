@@ -19,7 +19,6 @@ import (
 	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/telemetry/wire"
 )
 
 // maxNames bounds the pods an outcome names.
@@ -46,7 +45,7 @@ func (t *replicaSetSync) Core() decision.Core {
 }
 
 func (t *replicaSetSync) Now() time.Time                        { return t.s.Now }
-func (t *replicaSetSync) Snapshot() (telemetry.Snapshot, error) { return wire.Pack(&t.s) }
+func (t *replicaSetSync) Snapshot() (telemetry.Snapshot, error) { return telemetry.SnapshotOf(&t.s) }
 
 func (t *replicaSetSync) Remember(trace *telemetry.Trace) {
 	if t.s.Found {
