@@ -8,8 +8,11 @@ type Frame struct {
 	// Tab is the current entry of the main navigation: "queues", the address of a list, or none.
 	Tab string
 	// Lists are those of the objects, one for each kind, the front page first. There is one at least.
-	Lists  []Link
-	Assets Assets
+	Lists []Link
+	// Asks is set where there are questions to list, Sizes where there are sizes to compare
+	// with another controller's.
+	Asks, Sizes bool
+	Assets      Assets
 	// Mode says what this program is to the cluster, Cluster which one it is.
 	Mode    Text
 	Cluster string

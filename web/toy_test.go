@@ -10,72 +10,17 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/source"
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// claim is the snapshot of a loop that the program does not have: it scales an object up
-// as soon as its volume is bound.
-type claim struct {
-	Now   time.Time `json:"now"`
-	Name  string    `json:"name"`
-	Bound bool      `json:"bound"`
-	Size  int64     `json:"size"`
-}
-
-// toyLoop is all that there is to say of it.
-var toyLoop = decision.Loop{
-	Name: "claim", Kind: "Claim", Listed: true,
-	Catalogue: decision.Catalogue{Loop: "claim", Questions: []decision.Question{
-		{ID: "C-1", Tag: "C-1", Text: "Is its volume bound?", Doc: "Nothing runs without it.", Answers: []decision.Answer{
-			{Is: decision.Yes, Then: "look at its size", Passes: true}, {Is: decision.No, Then: "wait"},
-		}},
-	}},
-	Reasons: []decision.Reasons{{Scope: "claim", Kind: "sentence", Doc: "What a Claim is about.", List: []decision.Reason{
-		decision.Because("unbound", "Its volume is not bound.", "It waits.", "The volume is bound.", "Look at the provisioner.", "C-1"),
-		decision.Because("running", "Everything runs.", "Nothing.", "A change.", "No action needed.", "C-1"),
-	}}},
-	Headlines: []decision.Headline{{Fact: "size", Label: "size"}},
-	New:       func() decision.Snapshot { return new(claim) },
-	Decode: func(text []byte) (decision.Snapshot, error) {
-		s := new(claim)
-		return s, json.Unmarshal(text, s)
-	},
-}
-
-func (s *claim) Begin() decision.Core { return &claimSync{s: s} }
-func (s *claim) Taken() time.Time     { return s.Now }
-
-type claimSync struct{ s *claim }
-
-func (x *claimSync) Decide() (v decision.Verdict) {
-	target := decision.Ref{Kind: "Claim", Namespace: "shop", Name: x.s.Name, RV: "7"}
-	if v.Path.Ask("C-1", x.s.Bound, decision.Count("size", x.s.Size)) {
-		return v
-	}
-	v.Held = []decision.Held{{Question: "C-1", Kind: "scale", Target: target, Size: &decision.Size{From: 0, To: x.s.Size}, Code: "unbound",
-		Unblocks: decision.Words{}.Say("when its volume is bound")}}
-	return v
-}
-
-func (x *claimSync) Learn(decision.Round, decision.Learnt)    {}
-func (x *claimSync) Settle([]decision.Round) *decision.Report { return &decision.Report{} }
-
-func (x *claimSync) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
-	said := decision.Sentence{Namespace: "shop", Object: x.s.Name, Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Code: "unbound",
-		Lead: decision.Words{}.Say("its volume is not bound"), Then: decision.Words{}.Say("Unblocks when it is")}
-	if x.s.Bound {
-		said.Tone, said.State, said.Code, said.Lead, said.Then = decision.ToneOK, "settled", "running", decision.Words{}.Say("everything runs"), nil
-	}
-	return decision.Telling{Numbers: []decision.Fact{decision.Count("size", x.s.Size)}, Sentence: said}
-}
-
 // claims is a world with some syncs of that loop, declared or not.
 func claims(t testing.TB, loops decision.Loops) *world {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Epoch: "7c41", Clock: func() time.Time { return storyNow.Add(-2 * time.Hour) }})
-	for i, s := range []claim{{Name: "disk", Bound: true, Size: 3}, {Name: "disk", Size: 4}, {Name: "tape", Bound: true, Size: 1}} {
+	for i, s := range []decisiontest.Claim{{Name: "disk", Bound: true, Size: 3}, {Name: "disk", Size: 4}, {Name: "tape", Bound: true, Size: 1}} {
 		s.Now = storyNow.Add(time.Duration(i-10) * time.Minute)
 		text, err := json.Marshal(s)
 		if err != nil {
@@ -100,7 +45,7 @@ func claimPages(w *world) []string {
 // TestForeignLoop: a loop that is declared gets everything that all loops have, without a
 // word about it anywhere else; and one that is not still has its pages.
 func TestForeignLoop(t *testing.T) {
-	for name, loops := range map[string]decision.Loops{"declared": append(slices.Clone(testLoops), toyLoop), "alone": {toyLoop}, "undeclared": testLoops} {
+	for name, loops := range map[string]decision.Loops{"declared": append(slices.Clone(testLoops), decisiontest.Loop), "alone": {decisiontest.Loop}, "undeclared": testLoops} {
 		t.Run(name, func(t *testing.T) {
 			w, kind := claims(t, loops), "Claim"
 			if name == "undeclared" {

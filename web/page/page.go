@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/answer"
@@ -193,11 +195,22 @@ func (s *Maker) Frame(q *Query, title string) views.Frame {
 		Mode:    s.Mode(),
 		Cluster: s.Opts.Cluster,
 		Lists:   s.Navigation(),
+		Asks:    slices.ContainsFunc(s.Loops, func(l decision.Loop) bool { return len(l.Catalogue.Questions) > 0 }),
+		Sizes:   slices.ContainsFunc(s.Loops, func(l decision.Loop) bool { return l.Sizes != "" }),
 		Window:  s.Window(),
 		Notice:  s.Notice(),
 		Live:    views.Live{Epoch: s.Journal.Epoch(), Seq: seq, Now: q.Now, Still: s.Opts.Recording != nil},
-		Rules:   "rules of Kubernetes v1.36, Loopscope " + s.Opts.Version,
+		Rules:   s.rules(),
 	}
+}
+
+// rules says which rules the loops follow, as far as anybody knows them, and which
+// program this is.
+func (s *Maker) rules() string {
+	if len(s.Opts.Rules) == 0 {
+		return "Loopscope " + s.Opts.Version
+	}
+	return "rules of Kubernetes v1.36, Loopscope " + s.Opts.Version
 }
 
 // GoLive makes a page follow the journal.
