@@ -203,7 +203,7 @@ var rules = []rule{
 	},
 	{
 		pkg: "web/page", why: "pages are made alike, whatever they show",
-		ours:  []allowance{traces, wording, sending, shown, styled, addressed, answered, sourced, slotted, filtered},
+		ours:  []allowance{traces, vocabulary, wording, sending, shown, styled, addressed, answered, sourced, slotted, filtered},
 		third: []allowance{{"github.com/go-chi/chi/v5", "the router says where an address leads"}, templ},
 	},
 	{pkg: "web/subject", why: "a subject is found, not drawn", ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged}},
