@@ -46,7 +46,7 @@ type planTwin struct {
 // whatIfTwin is the JSON of a plan.
 func whatIfTwin(t testing.TB, base, name, query string) (int, planTwin) {
 	t.Helper()
-	res, body := getWithin(t, time.Minute, base, "/deployments/shop/"+name+"/what-if.json?"+query) // Not cut by the clock, a large plan takes long.
+	res, body := getWithin(t, 5*time.Minute, base, "/deployments/shop/"+name+"/what-if.json?"+query) // Not cut by the clock, a large plan takes long.
 	var twin struct {
 		Page  planTwin `json:"page"`
 		Error *struct{ Message string }
@@ -210,7 +210,7 @@ func TestWhatIfLarge(t *testing.T) {
 	w.many("vast", 10_000)
 	w.many("large", sim.MaxPods-100)
 	s, h := w.serve(nil)
-	s.plans.Within = time.Minute // A busy machine with the race detector cuts a plan by the clock otherwise.
+	s.plans.Within = 20 * time.Minute // However busy the machine, the clock must not cut a plan here.
 	res, body := get(t, h.URL, "/deployments/shop/vast/what-if")
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "a plan is made for 5,000 at most") {
 		t.Errorf("10,000 pods: %s\n%.300s", res.Status, body)
