@@ -71,8 +71,11 @@ func TestBrowserStill(t *testing.T) {
 				run(t, ctx, chromedp.Evaluate[bool](`(Date.real = Date.now, Date.now = () => Date.real() + 61e3, true)`))
 				until(t, ctx, `!`+cut) // Nobody has done anything for a minute.
 			}
-			keys(t, ctx, "x") // Whoever does something gets to see all of it.
-			until(t, ctx, `!document.querySelector('[data-cut]')`)
+			// Whoever does something gets to see all of it. What a slow machine still has to show may be cut again.
+			eventually(t, "a key shows all of it", func() bool {
+				keys(t, ctx, "x")
+				return run(t, ctx, chromedp.Evaluate[bool](`!document.querySelector('[data-cut]')`))
+			})
 			c.none(t)
 		})
 	}
