@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
+	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -118,5 +120,76 @@ func TestRestarts(t *testing.T) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}
 	if regular, sidecar := Restarts(p); regular != 2 || sidecar != 3 {
 		t.Errorf("%d and %d, want 2 and 3", regular, sidecar)
+	}
+}
+
+// A pod is found under its controller, by all four parts of the reference, and an orphan under its namespace.
+func TestPodsOfAController(t *testing.T) {
+	pods := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{PodController: IndexPod})
+	mine := &corev1.Pod{ObjectMeta: lab.Object("web-1-a", "p1", "1", nil, lab.OwnedBy(KindReplicaSet, "web-1", "r1"))}
+	other := &corev1.Pod{ObjectMeta: lab.Object("web-2-a", "p2", "1", nil, lab.OwnedBy(KindReplicaSet, "web-2", "r2"))}
+	orphan := &corev1.Pod{ObjectMeta: lab.Object("lone", "p3", "1", nil, nil)}
+	for _, p := range []*corev1.Pod{mine, other, orphan} {
+		lab.Check(t, pods.Add(p))
+	}
+	for key, want := range map[string][]*corev1.Pod{
+		"shop/ReplicaSet/web-1/r1": {mine}, "shop": {orphan},
+		"shop/ReplicationController/web-1/r1": {}, "shop/ReplicaSet/web-1/r2": {}, "other/ReplicaSet/web-1/r1": {},
+	} {
+		if diff := cmp.Diff(want, PodsIn(pods, key)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+	}
+	if diff := cmp.Diff([]*corev1.Pod{other}, PodsOf(pods, "shop", KindReplicaSet, "web-2", "r2")); diff != "" {
+		t.Error(diff)
+	}
+	if keys, err := IndexPod("no pod"); keys != nil || err != nil {
+		t.Errorf("what is no pod is filed under %q, %v", keys, err)
+	}
+}
+
+// A pod that has ended counts no longer, nor does one that is being deleted.
+func TestPodActive(t *testing.T) {
+	for _, c := range []struct {
+		phase            corev1.PodPhase
+		going            bool
+		finished, active bool
+	}{
+		{corev1.PodPending, false, false, true},
+		{corev1.PodRunning, false, false, true},
+		{corev1.PodRunning, true, false, false},
+		{corev1.PodSucceeded, false, true, false},
+		{corev1.PodFailed, false, true, false},
+		{corev1.PodFailed, true, true, false},
+	} {
+		p := &corev1.Pod{Status: corev1.PodStatus{Phase: c.phase}}
+		if c.going {
+			p.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)}
+		}
+		if finished, active := PodFinished(p), PodActive(p); finished != c.finished || active != c.active {
+			t.Errorf("%s, going %v: finished %v, active %v", c.phase, c.going, finished, active)
+		}
+	}
+}
+
+// A pod is ready since its condition turned, and since never where it is not.
+func TestPodReadySince(t *testing.T) {
+	ready, not := lab.Pod(corev1.PodRunning, "", true), lab.Pod(corev1.PodRunning, "", false)
+	if got := PodReadySince(ready); !got.Equal(time.Unix(1000, 0)) {
+		t.Errorf("ready since %v", got)
+	}
+	for name, p := range map[string]*corev1.Pod{"not ready": not, "nothing said": {}} {
+		if got := PodReadySince(p); !got.IsZero() {
+			t.Errorf("%s: since %v", name, got)
+		}
+	}
+}
+
+// A disruption tells for a while why an owner is short of pods.
+func TestIsRecent(t *testing.T) {
+	d := &decision.Disruption{At: time.Unix(1000, 0)}
+	last := d.At.Add(diagnosis.Lately)
+	if IsRecent(nil, d.At) || !IsRecent(d, d.At) || !IsRecent(d, last.Add(-1)) || IsRecent(d, last) {
+		t.Errorf("a disruption is recent for %v, and none never is", diagnosis.Lately)
 	}
 }

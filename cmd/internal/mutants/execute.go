@@ -101,17 +101,47 @@ func (g *runner) batch(ctx context.Context, batch []plant) (results []result, er
 	return slices.DeleteFunc(results, func(r result) bool { return r.status == noCompile }), nil
 }
 
-// runTogether builds plants of one package into one binary, and runs the tests on each.
+// runTogether plants in one package, and runs its own tests on each plant. What they do
+// not notice is left to the tests of its houses.
 func (g *runner) runTogether(ctx context.Context, plants []plant) ([]result, error) {
+	suites, err := houses(ctx, g.root, plants[0].pkg)
+	if err != nil {
+		return nil, err
+	}
+	suites = slices.Insert(suites, 0, plants[0].pkg)
+	var results []result
+	for i, tests := range suites {
+		last := i == len(suites)-1
+		found, err := g.against(ctx, tests, plants, last)
+		if err != nil {
+			return nil, err
+		}
+		plants = nil
+		for _, r := range found {
+			if r.status == survived && !last {
+				plants = append(plants, r.plant)
+			} else {
+				results = append(results, r)
+			}
+		}
+		if len(plants) == 0 {
+			break
+		}
+	}
+	return results, nil
+}
+
+// against builds plants of one package into a binary of tests, and runs them on each.
+// Survivors are reported by the last tests alone.
+func (g *runner) against(ctx context.Context, tests string, plants []plant, last bool) ([]result, error) {
 	scratch, err := os.MkdirTemp(g.scratch, "mutants")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	pkg := plants[0].pkg
-	s := g.suites[pkg]
+	s := g.suites[tests]
 	if s == nil {
-		s = newSuite(g.root, pkg)
+		s = newSuite(g.root, tests)
 	}
 	mutants := make([]mutant, len(plants))
 	for i, p := range plants {
@@ -121,22 +151,27 @@ func (g *runner) runTogether(ctx context.Context, plants []plant) ([]result, err
 	if err != nil {
 		return nil, err
 	}
-	if g.suites[pkg] == nil && !plants[0].outside() { // A package sorts before its variables.
+	if g.suites[tests] == nil && !plants[0].outside() { // A package sorts before its variables.
 		if err := s.baseline(ctx, binary, scratch); err != nil {
 			return nil, err
 		}
-		g.suites[pkg] = s
+		g.suites[tests] = s
 	}
 	return g.all(ctx, mutants, func(x mutant) (status, error) {
 		if bad[x.number] {
 			return noCompile, nil
 		}
 		return s.try(ctx, binary, scratch, x.number)
+	}, func(r result) error {
+		if r.status == survived && !last {
+			return nil
+		}
+		return g.report(r)
 	})
 }
 
 // all tries mutants, several at a time.
-func (g *runner) all(ctx context.Context, mutants []mutant, try func(mutant) (status, error)) ([]result, error) {
+func (g *runner) all(ctx context.Context, mutants []mutant, try func(mutant) (status, error), report func(result) error) ([]result, error) {
 	results, errs := make([]result, len(mutants)), make([]error, len(mutants))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -150,7 +185,7 @@ func (g *runner) all(ctx context.Context, mutants []mutant, try func(mutant) (st
 				found, err := try(mutants[i])
 				results[i] = result{plant: mutants[i].plant, status: found, took: time.Since(start)}
 				if errs[i] = err; err == nil {
-					errs[i] = g.report(results[i])
+					errs[i] = report(results[i])
 				}
 			}
 		})

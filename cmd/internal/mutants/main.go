@@ -1,6 +1,6 @@
 // Command mutants tests the tests: it plants one mistake after the other (a mutant)
-// into packages, runs the package's own tests on each, and tells which mistakes no
-// test noticed. No source is changed, as go reads a planted file through its -overlay;
+// into packages, runs the package's own tests on each, those of the packages above it
+// where they reach into it, and tells which mistakes no test noticed. No source is changed, as go reads a planted file through its -overlay;
 // but tests run in the directory of their package, and a mistake can make them leave
 // files there: git status shows them.
 //

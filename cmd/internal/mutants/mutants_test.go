@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,8 +206,7 @@ func TestTestsMustPass(t *testing.T) {
 	}
 }
 
-// What was killed in an earlier run is not planted again; what survived is, once its
-// package changed.
+// What was killed in an earlier run is not planted again; what survived is.
 func TestResume(t *testing.T) {
 	dir := module(t, garden)
 	first, _ := reported(t, dir, options{state: "state.jsonl"})
@@ -221,6 +221,24 @@ func TestResume(t *testing.T) {
 	mended, _ := reported(t, dir, options{state: "state.jsonl"})
 	if !strings.Contains(mended, " killed    plot/plot.go:7: guard in half") {
 		t.Errorf("the guard is not noticed by its new test:\n%s", mended)
+	}
+}
+
+// What a package's own tests do not notice is left to those of the packages above it,
+// where they reach into it.
+func TestHouses(t *testing.T) {
+	files := maps.Clone(garden)
+	files["garden_test.go"] = "package garden\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) {}\n"
+	files["plot/bed/bed.go"] = "package bed\n\nfunc Over(n int) bool { return n > 2 }\n\nfunc Rich(n int) bool { return n > 7 }\n"
+	files["plot/bed/bed_test.go"] = "package bed\n\nimport \"testing\"\n\nfunc TestBed(t *testing.T) {\n\tif Over(2) || !Over(3) {\n\t\tt.Error()\n\t}\n}\n"
+	said, _ := reported(t, module(t, files), options{})
+	if !strings.Contains(said, " survived  plot/bed/bed.go:5") {
+		t.Errorf("nobody tests what is rich:\n%s", said)
+	}
+	files["plot/house_test.go"] = "package plot\n\nimport (\n\t\"testing\"\n\n\t\"example.com/garden/plot/bed\"\n)\n\nfunc TestRich(t *testing.T) {\n\tif bed.Rich(7) || !bed.Rich(8) {\n\t\tt.Error()\n\t}\n}\n"
+	said, _ = reported(t, module(t, files), options{})
+	if strings.Contains(said, " survived  plot/bed") || !strings.Contains(said, " killed    plot/bed/bed.go:5") {
+		t.Errorf("the house's test notices it, but:\n%s", said)
 	}
 }
 

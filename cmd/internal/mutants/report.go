@@ -63,7 +63,7 @@ func report(out io.Writer, results []result, listed survivors, stale []survivor)
 
 func tellSurvivor(out io.Writer, p plant) {
 	fmt.Fprintf(out, "\n%s:%d: %s in %s\n  - %s\n  + %s\n", p.file, p.line, p.kind, p.fn, p.before, p.after)
-	fmt.Fprintf(out, "  No test of %s fails with this mistake. Write one that does, and see that it kills the mutant:\n", p.pkg)
+	fmt.Fprintf(out, "  No test of %s or of a package above it fails with this mistake. Write one that does, and see that it kills the mutant:\n", p.pkg)
 	fmt.Fprintf(out, "    go run ./cmd/internal/mutants -id %s ./%s\n", p.id(), p.pkg)
 	fmt.Fprintf(out, "  Only where it changes nothing that anybody could see, list it in survivors.yaml with the reason:\n")
 	for line := range strings.Lines(entry(p)) {

@@ -23,7 +23,7 @@ const slow = 300 * time.Millisecond
 // not take the machine's.
 const address = 16 << 20 // KiB
 
-// suite is the tests of one package.
+// suite is the tests of one package, which may be planted into it or into another.
 type suite struct {
 	dir string // of the package
 	pkg string // below the module's root
@@ -36,6 +36,31 @@ type suite struct {
 // newSuite knows how to run the tests of a package.
 func newSuite(root, pkg string) *suite {
 	return &suite{dir: filepath.Join(root, pkg), pkg: pkg, took: 10 * time.Minute}
+}
+
+// houses are the packages above one whose tests reach into it, the nearest first: what
+// several rooms have in common is tested there, once for all of them.
+func houses(ctx context.Context, root, pkg string) ([]string, error) {
+	var found []string
+	for above := filepath.Dir(pkg); above != "."; above = filepath.Dir(above) {
+		tests, err := filepath.Glob(filepath.Join(root, above, "*_test.go"))
+		if err != nil {
+			return nil, err
+		}
+		if len(tests) == 0 {
+			continue
+		}
+		list := exec.CommandContext(ctx, "go", "list", "-deps", "-test", "-f", "{{.Dir}}", "./"+above)
+		list.Dir = root
+		said, err := list.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list what the tests of %s reach: %w", above, err)
+		}
+		if slices.Contains(strings.Split(string(said), "\n"), filepath.Join(root, pkg)) {
+			found = append(found, above)
+		}
+	}
+	return found, nil
 }
 
 // drawing is the environment of tests that draw at random with rapid: the same draws for
@@ -75,7 +100,7 @@ func slowTests(said []byte) string {
 
 var compileError = regexp.MustCompile(`mutant-(\d+)\.go:`)
 
-// build makes a test binary with the mutants in it, and tells which of them do not
+// build makes a test binary with the mutants of one package in it, and tells which of them do not
 // compile and so are not in it. Symbols are of no use there and cost half of the link.
 func (s *suite) build(ctx context.Context, root, scratch string, mutants []mutant) (binary string, bad map[int]bool, err error) {
 	binary, bad = filepath.Join(scratch, "tests"), map[int]bool{}
@@ -105,12 +130,12 @@ func (s *suite) build(ctx context.Context, root, scratch string, mutants []mutan
 	}
 }
 
-// overlay writes the package with the mutants in it.
+// overlay writes a package with the mutants in it.
 func (s *suite) overlay(root, scratch string, mutants []mutant) (string, error) {
 	texts, in := map[string][]byte{}, map[string][]mutant{}
 	for _, x := range mutants {
 		in[x.plant.file] = append(in[x.plant.file], x)
-		texts[filepath.Join(s.dir, "mutants_switch.go")] = []byte(switchFile(x.plant.name))
+		texts[filepath.Join(root, x.plant.pkg, "mutants_switch.go")] = []byte(switchFile(x.plant.name))
 	}
 	for file, list := range in {
 		path := filepath.Join(root, file)

@@ -58,32 +58,6 @@ func TestFieldsOfEveryChange(t *testing.T) {
 	if diff := cmp.Diff(want, deploymentFields(d1, d2)); diff != "" {
 		t.Errorf("Deployment (-want +got):\n%s", diff)
 	}
-	r1 := &appsv1.ReplicaSet{ObjectMeta: is1, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), MinReadySeconds: 1},
-		Status: appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: 1, FullyLabeledReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, TerminatingReplicas: new(int32(1)),
-			Conditions: []appsv1.ReplicaSetCondition{{Type: "B", Status: corev1.ConditionFalse, Reason: "Slow"}}}}
-	r2 := &appsv1.ReplicaSet{ObjectMeta: is2, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), MinReadySeconds: 2, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
-		Status: appsv1.ReplicaSetStatus{ObservedGeneration: 2, Replicas: 2, FullyLabeledReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, TerminatingReplicas: new(int32(2)),
-			Conditions: []appsv1.ReplicaSetCondition{{Type: "B", Status: corev1.ConditionTrue, Reason: "Fast"}}}}
-	want = slices.Concat([]decision.Change{changed("spec.replicas", "1", "2"), changed("spec.minReadySeconds", "1", "2"), {Field: "spec.selector"}}, meta,
-		[]decision.Change{changed("status.observedGeneration", "1", "2"), changed("status.replicas", "1", "2"), changed("status.fullyLabeledReplicas", "1", "2"), changed("status.readyReplicas", "1", "2"),
-			changed("status.availableReplicas", "1", "2"), changed("status.terminatingReplicas", "1", "2"), is("B")})
-	if diff := cmp.Diff(want, family.ReplicaSetFields(r1, r2)); diff != "" {
-		t.Errorf("ReplicaSet (-want +got):\n%s", diff)
-	}
-	p1, p2 := &corev1.Pod{ObjectMeta: is1}, &corev1.Pod{ObjectMeta: is2}
-	p1.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
-	p2.Spec.InitContainers = p1.Spec.InitContainers
-	p1.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 2}}
-	p1.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Spared"}}
-	p2.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "proxy", RestartCount: 5}}
-	p2.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "Preempted"}}
-	want = slices.Concat([]decision.Change{changed("status.conditions[DisruptionTarget]", "", "Preempted"), changed("status.restarts", "2", "5")}, meta)
-	if diff := cmp.Diff(want, family.PodFields(p1, p2)); diff != "" {
-		t.Errorf("pod (-want +got):\n%s", diff)
-	}
-	if changed := family.PodFields(p2, p2); len(changed) != 0 {
-		t.Errorf("of what did not change: %+v", changed)
-	}
 }
 
 // A generation that stands says that the spec does, and spares the comparison.
