@@ -72,7 +72,7 @@ func TestSnapshotForms(t *testing.T) {
 
 // TestSnapshotBytes: the text is kept as it is, by itself, and none that is no JSON.
 func TestSnapshotBytes(t *testing.T) {
-	for text, fits := range map[string]bool{"": true, `{"a":1}`: true, "null": true, `{"a"`: false, "{} {}": false} {
+	for text, fits := range map[string]bool{"": true, `{"a":1}`: true, "null": true, `{"a"`: false, "{": false, "{} {}": false} {
 		data, s := []byte(text), Snapshot{}
 		err := s.UnmarshalBinary(data)
 		if (err == nil) != fits {
