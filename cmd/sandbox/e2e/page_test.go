@@ -220,8 +220,8 @@ func TestSyncReachesThePage(t *testing.T) {
 	}
 	// The goal is 100 ms, and the figure to quote is printed above. A busy machine
 	// may miss it; what misses this bound is a broken stream.
-	if median := quantile(any, 0.5); median >= 250 {
-		t.Errorf("the median is %.1f ms; the goal is 100 ms, and 250 ms is no longer live", median)
+	if median := quantile(any, 0.5); median >= 1000 {
+		t.Errorf("the median is %.1f ms; the goal is 100 ms, and a second is no longer live", median)
 	}
 }
 
