@@ -79,7 +79,7 @@ func (e *Excerpt) armed(t *Trace, c *Cause) *Trace {
 func (e *Excerpt) effects(t *Trace) []step {
 	var steps []step
 	for _, w := range t.Writes(e.loops) {
-		what, ok := w.what(t.Namespace)
+		what, ok := w.what(t.Object)
 		if !ok {
 			continue
 		}

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -58,7 +57,7 @@ func idOf(t *Trace) syncID { return syncID{t.Epoch, t.Seq} }
 
 func (e *Excerpt) wrote(t *Trace) {
 	for _, w := range t.Writes(e.loops) {
-		if what, ok := w.what(t.Namespace); ok {
+		if what, ok := w.what(t.Object); ok {
 			e.writes[what] = t
 		}
 	}
@@ -66,21 +65,21 @@ func (e *Excerpt) wrote(t *Trace) {
 
 // what is the version of an object that a write made. A deletion makes none,
 // and is known by the name alone.
-func (w *Write) what(namespace string) (written, bool) {
-	kind, name, named := strings.Cut(w.Object, " ")
+func (w *Write) what(by Object) (written, bool) {
+	kind, namespace, name, named := by.Called(w.Object)
 	return written{kind, namespace, name, w.RV}, named && w.Taken()
 }
 
 // seenIn is the version of an object that a cause tells of.
 func seenIn(t *Trace, c *Cause) (written, bool) {
-	kind, name, named := strings.Cut(c.Object, " ")
+	kind, namespace, name, named := t.Called(c.Object)
 	if !named {
 		return written{}, false
 	}
 	if c.isDeletion() {
-		return written{kind: kind, namespace: t.Namespace, name: name}, true
+		return written{kind: kind, namespace: namespace, name: name}, true
 	}
-	return written{kind, t.Namespace, name, c.NewRV}, c.NewRV != ""
+	return written{kind, namespace, name, c.NewRV}, c.NewRV != ""
 }
 
 // isDeletion reports whether the event is the end of an object, or its beginning to end.

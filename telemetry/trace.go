@@ -18,8 +18,43 @@ type Object struct {
 	Name      string `json:"name"`
 }
 
-// Key is "namespace/name", as in the work queue.
-func (o Object) Key() string { return o.Namespace + "/" + o.Name }
+// Key is "namespace/name", as in the work queue, or "name" without a namespace.
+func (o Object) Key() string { return o.In() + o.Name }
+
+// In is "namespace/", "" without one.
+func (o Object) In() string {
+	if o.Namespace == "" {
+		return ""
+	}
+	return o.Namespace + "/"
+}
+
+// SplitKey takes a key apart: "namespace/name", or "name" of what has no namespace.
+func SplitKey(key string) (namespace, name string) {
+	namespace, name, found := strings.Cut(key, "/")
+	if !found {
+		return "", key
+	}
+	return namespace, name
+}
+
+// Call is what the record of a sync of o calls another object: "Kind name", or
+// "Kind namespace/name" for one in another namespace.
+func (o Object) Call(kind, namespace, name string) string {
+	if namespace == "" || namespace == o.Namespace {
+		return kind + " " + name
+	}
+	return kind + " " + namespace + "/" + name
+}
+
+// Called takes apart what Call made; named is false for what names no object.
+func (o Object) Called(object string) (kind, namespace, name string, named bool) {
+	kind, name, named = strings.Cut(object, " ")
+	if namespace, name, within := strings.Cut(name, "/"); within {
+		return kind, namespace, name, named
+	}
+	return kind, o.Namespace, name, named
+}
 
 // Trace is the record of one sync. After it was recorded it is immutable and
 // shared by all readers: nobody may change it or what it points to.

@@ -57,7 +57,7 @@ func (t *Trace) request(loops decision.Loops, a *decision.Action, o *decision.Ou
 	if a == nil {
 		w.Kind, w.Object, w.Changes = WriteStatus, t.title(loops), t.Report.Changes
 	} else {
-		w.Kind, w.Object, w.On, w.Question, w.Changes = a.Kind, a.Target.Kind+" "+nameOf(a, o), a.Target.RV, a.Question, a.Changes
+		w.Kind, w.Object, w.On, w.Question, w.Changes = a.Kind, t.Call(a.Target.Kind, a.Target.Namespace, nameOf(a, o)), a.Target.RV, a.Question, a.Changes
 	}
 	return w
 }

@@ -72,9 +72,9 @@ func HeadPart(v Object) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Namespace + "/" + v.Name + " " + v.Head.Verb + " " + v.Head.State.Word)
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(within(v.Namespace) + v.Name + " " + v.Head.Verb + " " + v.Head.State.Word)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `object.templ`, Line: 13, Col: 123}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `object.templ`, Line: 13, Col: 125}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"sort"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/answer"
@@ -66,7 +68,7 @@ func (s *Server) debugLoop(q *page.Query) (*page.Page, error) {
 	verdicts := []verdictLine{}
 	for _, t := range s.src.Journal.Board().List(q.Loop) {
 		said, at := s.src.SaidThen(t, q.Now)
-		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), said.At(at), "/debug/controllers/" + q.Loop + "/" + t.Key()})
+		verdicts = append(verdicts, verdictLine{t.Key(), t.Seq, t.Ended.UTC(), t.Result, t.Leaf(), said.At(at), "/debug/controllers/" + q.Loop + "/" + cmp.Or(t.Namespace, decision.NoNamespace) + "/" + t.Name})
 	}
 	return &page.Page{Frame: s.pages.Frame(q, "Debug"), Data: struct {
 		State    telemetry.LoopState `json:"state"`

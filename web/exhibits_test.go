@@ -139,8 +139,8 @@ func (x *exhibition) states(t testing.TB, w *world) {
 	for range 12 {
 		short.journal.Record(plain("shop", "web"))
 	}
-	foreign := claims(t, testLoops)
-	for i, path := range claimPages(foreign) {
+	foreign := claims(t, testLoops, "shop")
+	for i, path := range claimPages(foreign, "shop") {
 		x.list = append(x.list, exhibit{id: "undeclared-" + words.Digits(i), group: "States", title: "Of a loop that nobody declared: " + path, path: path, server: foreign.server(nil)})
 	}
 	calm, kept := many.server(nil), short.server(nil)

@@ -16,17 +16,19 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// claims is a world with some syncs of that loop, declared or not.
-func claims(t testing.TB, loops decision.Loops) *world {
+// claims is a world with some syncs of that loop, declared or not, of objects in a namespace
+// or, with "", in none.
+func claims(t testing.TB, loops decision.Loops, namespace string) *world {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
 	w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Epoch: "7c41", Clock: func() time.Time { return storyNow.Add(-2 * time.Hour) }})
 	for i, s := range []decisiontest.Claim{{Name: "disk", Bound: true, Size: 3}, {Name: "disk", Size: 4}, {Name: "tape", Bound: true, Size: 1}} {
+		s.Namespace = namespace
 		s.Now = storyNow.Add(time.Duration(i-10) * time.Minute)
 		text, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &telemetry.Trace{Object: telemetry.Object{Loop: "claim", Namespace: "shop", Name: s.Name}, Snapshot: telemetry.SnapshotText(text), UID: s.Name,
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "claim", Namespace: namespace, Name: s.Name}, Snapshot: telemetry.SnapshotText(text), UID: s.Name,
 			Queued: s.Now, Started: s.Now, Ended: s.Now.Add(time.Millisecond),
 			Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, At: s.Now, Object: "Claim " + s.Name, OldRV: "6", NewRV: words.Digits(7 + i), Manager: "kubectl",
 				Fields: []decision.Change{{Field: "spec.size", From: "3", To: words.Digits(s.Size)}}}}}
@@ -37,8 +39,8 @@ func claims(t testing.TB, loops decision.Loops) *world {
 }
 
 // claimPages are every page of an object of that loop.
-func claimPages(w *world) []string {
-	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: "shop", Name: "disk"}, source.HistoryRows)[1]
+func claimPages(w *world, namespace string) []string {
+	disk := w.journal.Of(telemetry.Object{Loop: "claim", Namespace: namespace, Name: "disk"}, source.HistoryRows)[1]
 	return []string{"/claims", address.Of(disk.Object), address.Of(disk.Object) + "/story", address.Sync(disk), address.Sync(disk) + "/chain"}
 }
 
@@ -47,12 +49,12 @@ func claimPages(w *world) []string {
 func TestForeignLoop(t *testing.T) {
 	for name, loops := range map[string]decision.Loops{"declared": append(slices.Clone(testLoops), decisiontest.Loop), "alone": {decisiontest.Loop}, "undeclared": testLoops} {
 		t.Run(name, func(t *testing.T) {
-			w, kind := claims(t, loops), "Claim"
+			w, kind := claims(t, loops, "shop"), "Claim"
 			if name == "undeclared" {
 				kind = "claim"
 			}
 			s, h := w.serve(nil)
-			for _, path := range claimPages(w) {
+			for _, path := range claimPages(w, "shop") {
 				res, body := get(t, h.URL, path)
 				d := parse(t, body)
 				d.sound()
@@ -104,5 +106,42 @@ func TestForeignLoop(t *testing.T) {
 				t.Error("the question has its text where it is declared, and nowhere else")
 			}
 		})
+	}
+}
+
+// Objects without a namespace have every page that others have, under an address that no
+// namespace can have, and are called by their name alone.
+func TestNoNamespace(t *testing.T) {
+	w := claims(t, decision.Loops{decisiontest.Loop}, "")
+	s, h := w.serve(func(o *Options) {
+		o.Loops = func() []telemetry.LoopState { return []telemetry.LoopState{{Name: "claim"}} }
+	})
+	for _, path := range claimPages(w, "") {
+		if path != "/claims" && !strings.HasPrefix(path, "/claims/-/disk") {
+			t.Errorf("a page is at %s", path)
+		}
+		res, body := get(t, h.URL, path)
+		parse(t, body).sound()
+		if res.StatusCode != http.StatusOK || strings.Contains(parse(t, body).one("main"), " /disk") {
+			t.Errorf("%s: %s, %s", path, res.Status, parse(t, body).one("main"))
+		}
+		if _, twin := get(t, h.URL, path, "Accept", "application/json"); !strings.Contains(twin, "disk") {
+			t.Errorf("the twin of %s is %s", path, twin)
+		}
+		if to, err := (site{s}).Find(path); strings.Count(path, "/") <= 3 && (err != nil || to == nil) {
+			t.Errorf("%s is not live: %v", path, err)
+		}
+	}
+	for from, want := range map[string]string{"/claims": `href="/claims/-/disk"`, "/claims?q=disk": "claims/-/disk", "/history?q=disk": "claims/-/disk/syncs/", "/debug/controllers/claim": "/debug/controllers/claim/-/disk"} {
+		if _, body := get(t, h.URL, from); !strings.Contains(body, want) {
+			t.Errorf("%s does not lead to %s:\n%s", from, want, body)
+		}
+	}
+	if res, _ := get(t, h.URL, "/debug/controllers/claim/-/disk"); res.StatusCode != http.StatusOK {
+		t.Errorf("its debug endpoint: %s", res.Status)
+	}
+	_, page := get(t, h.URL, "/claims/-/disk")
+	if head := parse(t, page).one("h1"); !strings.HasPrefix(head, "disk is waiting") {
+		t.Errorf("its page says %q", head)
 	}
 }

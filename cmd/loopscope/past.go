@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // fromHistory writes what a history file holds.
@@ -71,6 +72,9 @@ func (o *explainOptions) recall(ctx context.Context, args []string, now time.Tim
 	}
 	if x.at, err = telemetry.ParseMoment(o.at, now); err != nil {
 		return x, fmt.Errorf("--at: %w", err)
+	}
+	if namespace == decision.NoNamespace {
+		namespace = ""
 	}
 	object := telemetry.Object{Loop: loop, Namespace: namespace, Name: name}
 	x.trace, err = archive.AsOf(ctx, object, x.at)

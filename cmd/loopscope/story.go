@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +55,7 @@ waited for.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployment")
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object, - for one that has none")
 	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way then: a time such as 2026-11-21T03:02:24Z or 03:02 (UTC), or 90m for so long ago")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list syncs that wrote nothing and held nothing new back")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the story as json")
@@ -94,7 +95,7 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 			Story *telemetry.Story `json:"story"`
 		} `json:"page"`
 	}
-	if err := askConsole(ctx, o.server, decision.PathOf(loop)+"/"+url.PathEscape(o.namespace)+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
+	if err := askConsole(ctx, o.server, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(o.namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
 		return nil, err
 	}
 	if twin.Page.Story == nil {

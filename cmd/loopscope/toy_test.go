@@ -44,6 +44,7 @@ func claimSync(t *testing.T, seq uint64, s decisiontest.Claim) *telemetry.Trace 
 func claims(t *testing.T) (file string, traces []*telemetry.Trace) {
 	t.Helper()
 	for i, s := range []decisiontest.Claim{{Name: "disk", Bound: true, Size: 3}, {Name: "disk", Size: 4}, {Name: "tape", Bound: true, Size: 1}} {
+		s.Namespace = "shop"
 		s.Now = night.Add(time.Duration(i) * time.Minute)
 		traces = append(traces, claimSync(t, uint64(i+1), s))
 	}

@@ -65,7 +65,7 @@ func (c *claims) Observe(_ context.Context, key string) (engine.Sync, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &claimSync{object: o, s: decisiontest.Claim{Now: engine.WallTime(time.Now()), Name: name, Bound: o.Status.Phase == corev1.ClaimBound, Size: 1}}, nil
+	return &claimSync{object: o, s: decisiontest.Claim{Now: engine.WallTime(time.Now()), Namespace: namespace, Name: name, Bound: o.Status.Phase == corev1.ClaimBound, Size: 1}}, nil
 }
 
 func (*claims) Pending() []telemetry.EchoState { return nil }

@@ -20,6 +20,8 @@ type Loop struct {
 	// Owner is the name of the loop whose objects control these; "" for none. Pages and
 	// stories of those show these, too.
 	Owner string
+	// ClusterScoped objects have no namespace.
+	ClusterScoped bool
 	// Listed loops have their objects in a list of the console, and are named in its header.
 	Listed bool
 	// FirstSteps are commands that make something happen, for a list that is empty.
@@ -67,6 +69,10 @@ type Headline struct {
 
 // PathOf is where a console has the pages of a loop's objects, and the list of them.
 func PathOf(loop string) string { return "/" + loop + "s" }
+
+// NoNamespace stands for the namespace of an object that has none, in addresses and in
+// flags: no namespace may be called so.
+const NoNamespace = "-"
 
 // IsLoopName reports whether a loop may be called so: 1 to 63 lower-case letters, digits
 // and hyphens, the first a letter. It stands in addresses and labels.

@@ -110,8 +110,8 @@ func (c *Controller) record(t *telemetry.Trace) {
 func (c *Controller) ours(t *telemetry.Trace) {
 	for i := range t.Causes {
 		x := &t.Causes[i]
-		kind, name := cutObject(x.Object)
-		if seq, ok := c.recorder.SyncOf(kind, t.Namespace, name, x.NewRV); ok {
+		kind, namespace, name, _ := t.Called(x.Object)
+		if seq, ok := c.recorder.SyncOf(kind, namespace, name, x.NewRV); ok {
 			x.Sync, x.Manager = seq, ""
 		}
 	}

@@ -56,6 +56,17 @@ func OwnerKey(kind string) func(metav1.Object) []string {
 	}
 }
 
+// ClusterOwnerKey is OwnerKey for owners that have no namespace.
+func ClusterOwnerKey(kind string) func(metav1.Object) []string {
+	return func(o metav1.Object) []string {
+		ref := metav1.GetControllerOf(o)
+		if ref == nil || ref.Kind != kind {
+			return nil
+		}
+		return []string{ref.Name}
+	}
+}
+
 // OnAdd implements cache.ResourceEventHandler.
 func (h *handler[K]) OnAdd(obj any, initial bool) {
 	o, ok := obj.(metav1.Object)
@@ -109,8 +120,12 @@ func (h *handler[K]) enqueue(cause telemetry.Cause, now metav1.Object, of ...met
 				continue
 			}
 			added[key] = true
-			if k := h.queue.known; k != nil && h.kind == k.controller.loop.Kind && text(key) == o.GetNamespace()+"/"+o.GetName() {
-				k.saw(key, now)
+			if k := h.queue.known; k != nil {
+				namespace, name := telemetry.SplitKey(text(key))
+				if h.kind == k.controller.loop.Kind && namespace == o.GetNamespace() && name == o.GetName() {
+					k.saw(key, now)
+				}
+				cause.Object = telemetry.Object{Namespace: namespace, Name: name}.Call(h.kind, o.GetNamespace(), o.GetName())
 			}
 			h.add(key, cause)
 		}

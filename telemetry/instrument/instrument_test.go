@@ -403,6 +403,39 @@ func TestOff(t *testing.T) {
 	}
 }
 
+// TestNoNamespace: the objects of a controller may have no namespace, and what they own has
+// one. Both are called by what they are, and a write into a namespace is known by its echo.
+func TestNoNamespace(t *testing.T) {
+	x := newLab(t, answers(http.StatusOK, claim("12")))
+	tenant := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "north", UID: "d-1", ResourceVersion: "7"}}
+	x.queue.Handler("Disk", instrument.ObjectKey).OnAdd(tenant, false)
+	got := x.sync(x.update)
+	if got.Object != (telemetry.Object{Loop: "disk", Name: "north"}) || got.UID != "d-1" || got.Causes[0].Object != "Disk north" {
+		t.Errorf("%+v of %q, as %+v", got.Object, got.UID, got.Causes)
+	}
+	if want := "north is settled: the last sync updated PersistentVolumeClaim shop/data-0."; said(got) != want {
+		t.Errorf("it says %q, want %q", said(got), want)
+	}
+	owned := func(rv string) *corev1.PersistentVolumeClaim {
+		o, yes := claim(rv), true
+		o.OwnerReferences = []metav1.OwnerReference{{Kind: "Disk", Name: "north", UID: "d-1", Controller: &yes}}
+		return o
+	}
+	h := x.queue.Handler("PersistentVolumeClaim", instrument.ClusterOwnerKey("Disk"))
+	h.OnUpdate(owned("11"), owned("12"))
+	h.OnUpdate(claim("11"), claim("12")) // which nobody controls
+	echo := x.sync(func(context.Context, string) error { return nil })
+	if echo.Key() != "north" || len(echo.Causes) != 1 || echo.Causes[0].Object != "PersistentVolumeClaim shop/data-0" || echo.Causes[0].Sync != got.Seq {
+		t.Errorf("the echo of sync %d is of %s and has the causes %+v", got.Seq, echo.Key(), echo.Causes)
+	}
+	if keys := x.control.State().Queue.Keys; len(keys) != 0 {
+		t.Errorf("the queue still has %+v", keys)
+	}
+	if x.queue.Len() != 0 {
+		t.Error("what nobody controls woke somebody")
+	}
+}
+
 // TestNames: what no loop can be called is refused with what is wrong.
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ name, kind, want string }{{"Disk", "Disk", "no name for a loop"}, {"", "Disk", "no name for a loop"}, {"disk", "", "the kind of its objects is missing"}} {

@@ -66,14 +66,8 @@ func NewQueue[K comparable](c *Controller, limiter workqueue.TypedRateLimiter[K]
 	return &Queue[K]{TypedRateLimitingInterface: k, known: k}
 }
 
-// text is a key as it is printed, with a namespace of "" where it has none.
-func text[K comparable](key K) string {
-	s := fmt.Sprint(key)
-	if !strings.Contains(s, "/") {
-		return "/" + s
-	}
-	return s
-}
+// text is a key as it is printed. Some print a namespace of "" with its slash.
+func text[K comparable](key K) string { return strings.TrimPrefix(fmt.Sprint(key), "/") }
 
 // Sync calls the handler of a key that was taken from the queue. What it does with the
 // context that it gets is recorded: its writes, if their client has the Transport, and
@@ -228,7 +222,7 @@ func (k *known[K]) Get() (key K, shutdown bool) {
 	if shutdown {
 		return key, true
 	}
-	namespace, name, _ := strings.Cut(text(w.Key), "/")
+	namespace, name := telemetry.SplitKey(text(w.Key))
 	t := &telemetry.Trace{
 		Object: telemetry.Object{Loop: k.controller.loop.Name, Namespace: namespace, Name: name},
 		Causes: w.Causes, Folded: w.Folded, TakenBy: w.TakenBy, Queued: w.Queued, Started: time.Now(),

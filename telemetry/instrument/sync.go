@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -131,10 +130,4 @@ func failureOf(err error) *decision.Failure {
 		f.Code = int(status.Status().Code)
 	}
 	return f
-}
-
-// cutObject takes "Deployment web" apart.
-func cutObject(object string) (kind, name string) {
-	kind, name, _ = strings.Cut(object, " ")
-	return kind, name
 }

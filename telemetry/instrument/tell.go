@@ -28,7 +28,7 @@ func (s *syncUnderWay) tell() decision.Sentence {
 		said.Namespace, said.Object = namespace, object
 	case len(s.verdict.Held) > 0:
 		h := &s.verdict.Held[0]
-		said.Tone, said.State, said.Code, said.Lead = decision.ToneWaiting, "waiting", h.Code, heldBack(h)
+		said.Tone, said.State, said.Code, said.Lead = decision.ToneWaiting, "waiting", h.Code, s.heldBack(h)
 		if len(h.Unblocks) > 0 {
 			said.Then = append(words("Unblocks "), h.Unblocks...)
 		}
@@ -98,7 +98,7 @@ func (s *syncUnderWay) did() decision.Words {
 	case 0:
 		return words("had nothing to write")
 	case 1:
-		return words(past(done[0].Kind) + " " + done[0].Target.Kind + " ").Name(done[0].Target.Name)
+		return s.name(words(past(done[0].Kind)+" "), done[0].Target)
 	default:
 		s.trace.Numbers = append(s.trace.Numbers, decision.Count("writes", int64(len(done))))
 		return words("wrote ").Count("writes", int64(len(done))).Say(" objects")
@@ -106,12 +106,17 @@ func (s *syncUnderWay) did() decision.Words {
 }
 
 // heldBack says what a sync does not do yet.
-func heldBack(h *decision.Held) decision.Words {
-	w := words("it does not " + h.Kind.Verb() + " " + h.Target.Kind)
-	if h.Target.Name != "" {
-		w = w.Say(" ").Name(h.Target.Name)
+func (s *syncUnderWay) heldBack(h *decision.Held) decision.Words {
+	return s.name(words("it does not "+h.Kind.Verb()+" "), h.Target).Say(" yet")
+}
+
+// name adds what an object is called, with its namespace where that is another one.
+func (s *syncUnderWay) name(w decision.Words, r decision.Ref) decision.Words {
+	if r.Name == "" {
+		return w.Say(r.Kind)
 	}
-	return w.Say(" yet")
+	_, name, _ := strings.Cut(s.trace.Call(r.Kind, r.Namespace, r.Name), " ")
+	return w.Say(r.Kind + " ").Name(name)
 }
 
 // pasts are the verbs of requests when they are done.

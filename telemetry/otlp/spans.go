@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/codes"
@@ -78,12 +77,12 @@ func (e *Exporter) writerOf(t *telemetry.Trace, c *telemetry.Cause) (uint64, boo
 	if c.Sync != 0 {
 		return c.Sync, true
 	}
-	kind, name, _ := strings.Cut(c.Object, " ") // Nothing is known of what has no name.
+	kind, namespace, name, _ := t.Called(c.Object) // Nothing is known of what has no name.
 	if c.Kind == telemetry.CauseDeleted || c.Kind == telemetry.CauseTombstone {
-		sync, _ := e.opts.Journal.Named(kind, t.Namespace, name) // 0 is no sync.
+		sync, _ := e.opts.Journal.Named(kind, namespace, name) // 0 is no sync.
 		return sync, e.ended(sync, c.Object)
 	}
-	return e.opts.Journal.SyncOf(kind, t.Namespace, name, c.NewRV)
+	return e.opts.Journal.SyncOf(kind, namespace, name, c.NewRV)
 }
 
 // ended reports whether that sync deleted the object: the newest that named it

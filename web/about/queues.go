@@ -116,12 +116,13 @@ func (s *Pages) keyViews(keys []loopKey) []views.KeyGroup {
 }
 
 func (s *Pages) keyView(k loopKey) views.KeyRow {
-	namespace, name, _ := strings.Cut(k.Key, "/")
-	v := views.KeyRow{State: keyMark(k.KeyState), Queue: k.loop, Owner: namespace + "/", Own: name, Try: "first try"}
+	namespace, name := telemetry.SplitKey(k.Key)
+	o := telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}
+	v := views.KeyRow{State: keyMark(k.KeyState), Queue: k.loop, Owner: o.In(), Own: name, Try: "first try"}
 	if k.Attempts > 0 {
 		v.Try = "try " + words.Digits(k.Attempts+1)
 	}
-	if t, ok := s.Journal.Board().Get(telemetry.Object{Loop: k.loop, Namespace: namespace, Name: name}); ok {
+	if t, ok := s.Journal.Board().Get(o); ok {
 		v.Href = address.Of(t.Object)
 		if t.Try.Limit > 0 && k.Attempts > 0 {
 			v.Try += " of " + words.Digits(t.Try.Limit)

@@ -3,6 +3,7 @@
 package address
 
 import (
+	"cmp"
 	"hash/fnv"
 	"net/url"
 	"strconv"
@@ -30,7 +31,7 @@ func Rule(tag string) views.Link {
 
 // Page is the page of the object of that loop, namespace and name.
 func Page(loop, namespace, name string) string {
-	return "/" + loop + "s/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+	return decision.PathOf(loop) + "/" + url.PathEscape(cmp.Or(namespace, decision.NoNamespace)) + "/" + url.PathEscape(name)
 }
 
 // Of is the page of an object.

@@ -101,7 +101,7 @@ func (t Term) match(x Values) bool {
 	case "by":
 		return x.Managers != nil && partOf(x.Managers(), t.Value)
 	default:
-		return strings.Contains(x.Namespace+"/"+x.Name, t.Value)
+		return strings.Contains(strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"), t.Value)
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Pages) head(q *page.Query, x *subject.Subject) views.Head {
 	sen := s.Said(t, at)
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(at), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
-		Owner: x.Object.Namespace + "/", Own: x.Object.Name, Verb: sen.Verb, Past: words.Past(sen.Verb),
+		Owner: x.Object.In(), Own: x.Object.Name, Verb: sen.Verb, Past: words.Past(sen.Verb),
 		Lead: words.Text(sen.Lead, false), Then: words.First(words.Stop(words.Text(sen.Then, true))), Numbers: s.keyNumbers(t, o.View)}
 	if !sen.ChangesAt.IsZero() {
 		h.ChangesAt = &sen.ChangesAt
@@ -54,7 +54,7 @@ func (s *Pages) headThen(q *page.Query, x *subject.Subject) views.Head {
 	sen := s.Said(t, x.Moment)
 	o, _ := words.OutcomeOf(sen.Tone)
 	h := views.Head{Sentence: sen.At(x.Moment), Code: sen.Code, State: views.Mark{Tone: o.View, Word: sen.State},
-		Owner: x.Object.Namespace + "/", Own: x.Object.Name, Verb: words.Past(sen.Verb), Past: words.Past(sen.Verb),
+		Owner: x.Object.In(), Own: x.Object.Name, Verb: words.Past(sen.Verb), Past: words.Past(sen.Verb),
 		Lead: views.Say(sen.Lead.At(x.Moment)), Numbers: s.keyNumbers(t, o.View)}
 	if then := sen.Then.At(x.Moment); then != "" {
 		h.Then = views.Say(then + ".")

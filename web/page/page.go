@@ -88,6 +88,9 @@ func (s *Maker) NewQuery(ctx context.Context, u *url.URL, route *chi.Context, tw
 	q := &Query{Ctx: views.WithPath(ctx, u.EscapedPath()), Args: s.Routes[route.RoutePattern()].Known(u.Query()), URL: u, Path: u.Path, route: route.RoutePattern(), Now: s.Opts.Now(), Twin: twin,
 		Namespace: route.URLParam("namespace"), Name: route.URLParam("name"),
 		Loop: route.URLParam("loop"), Epoch: route.URLParam("epoch"), Seq: route.URLParam("seq")}
+	if q.Namespace == decision.NoNamespace {
+		q.Namespace = ""
+	}
 	defer func() {
 		q.Object = telemetry.Object{Loop: address.LoopAt(q.Path), Namespace: q.Namespace, Name: q.Name}
 	}()
@@ -254,7 +257,11 @@ const PageProtocol = "loopscope.page.v1"
 // Crumbs lead from the list to an object.
 func (s *Maker) Crumbs(o telemetry.Object) []views.Link {
 	list := s.ListOf(o.Loop)
-	return []views.Link{source.ListLink(list), {Text: o.Namespace, Href: filter.Href(list.Name, []filter.Term{{Text: "ns:" + o.Namespace}})}, {Text: o.Name}}
+	crumbs := []views.Link{source.ListLink(list)}
+	if o.Namespace != "" {
+		crumbs = append(crumbs, views.Link{Text: o.Namespace, Href: filter.Href(list.Name, []filter.Term{{Text: "ns:" + o.Namespace}})})
+	}
+	return append(crumbs, views.Link{Text: o.Name})
 }
 
 // Sooner is the earlier of two instants that are still to come.

@@ -64,10 +64,10 @@ func (s *Teller) causeOf(t *telemetry.Trace, c telemetry.Cause) views.Cause {
 // causedBy says whose write the event is: our own, by its sync, or that of a manager.
 func (s *Teller) causedBy(t *telemetry.Trace, c telemetry.Cause) views.Text {
 	seq := c.Sync
-	if kind, name, ok := strings.Cut(c.Object, " "); ok && seq == 0 {
-		if found, ok := s.Journal.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
+	if kind, namespace, name, ok := t.Called(c.Object); ok && seq == 0 {
+		if found, ok := s.Journal.SyncOf(kind, namespace, name, c.NewRV); ok {
 			seq = found
-		} else if found, ok := s.Journal.Named(kind, t.Namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
+		} else if found, ok := s.Journal.Named(kind, namespace, name); ok && kind == "Pod" && (c.Kind == telemetry.CauseAdded || c.Kind == telemetry.CauseDeleted) {
 			seq = found
 		}
 	}

@@ -12,10 +12,11 @@ import (
 
 // Claim is what the loop decides on: it scales an object up as soon as its volume is bound.
 type Claim struct {
-	Now   time.Time `json:"now"`
-	Name  string    `json:"name"`
-	Bound bool      `json:"bound"`
-	Size  int64     `json:"size"`
+	Now       time.Time `json:"now"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	Bound     bool      `json:"bound"`
+	Size      int64     `json:"size"`
 }
 
 // Loop is all that there is to say of it.
@@ -51,7 +52,7 @@ func (x *claimSync) Decide() (v decision.Verdict) {
 		return v
 	}
 	v.Held = []decision.Held{{
-		Question: "C-1", Kind: "scale", Target: decision.Ref{Kind: "Claim", Namespace: "shop", Name: x.s.Name, RV: "7"},
+		Question: "C-1", Kind: "scale", Target: decision.Ref{Kind: "Claim", Namespace: x.s.Namespace, Name: x.s.Name, RV: "7"},
 		Size: &decision.Size{From: 0, To: x.s.Size}, Code: "unbound", Unblocks: decision.Words{}.Say("when its volume is bound"),
 	}}
 	return v
@@ -62,7 +63,7 @@ func (x *claimSync) Learn(decision.Round, decision.Learnt) {}
 func (x *claimSync) Settle([]decision.Round) *decision.Report { return &decision.Report{} }
 
 func (x *claimSync) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
-	said := decision.Sentence{Namespace: "shop", Object: x.s.Name, Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Code: "unbound",
+	said := decision.Sentence{Namespace: x.s.Namespace, Object: x.s.Name, Tone: decision.ToneWaiting, Verb: "is", State: "waiting", Code: "unbound",
 		Lead: decision.Words{}.Say("its volume is not bound"), Then: decision.Words{}.Say("Unblocks when it is")}
 	if x.s.Bound {
 		said.Tone, said.State, said.Code, said.Lead, said.Then = decision.ToneOK, "settled", "running", decision.Words{}.Say("everything runs"), nil

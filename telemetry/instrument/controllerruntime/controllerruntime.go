@@ -33,7 +33,7 @@ import (
 // Probe instruments one controller. It is safe for concurrent use.
 type Probe struct {
 	*instrument.Controller
-	kind   string
+	loop   decision.Loop
 	scheme *runtime.Scheme
 	queue  atomic.Pointer[instrument.Queue[reconcile.Request]] // nil before the controller starts
 }
@@ -45,7 +45,7 @@ func New(recorder instrument.Recorder, loop decision.Loop, scheme *runtime.Schem
 	if err != nil {
 		return nil, err
 	}
-	return &Probe{Controller: c, kind: loop.Kind, scheme: scheme}, nil
+	return &Probe{Controller: c, loop: loop, scheme: scheme}, nil
 }
 
 // NewQueue is for controller.Options: the queue that records every sync.
@@ -113,13 +113,16 @@ func (p *Probe) announce(o client.Object, tell func(cache.ResourceEventHandler))
 
 // concerns are the requests that the builder's For and Owns make of an object.
 func (p *Probe) concerns(kind string, o metav1.Object) []reconcile.Request {
-	name := o.GetName()
-	if kind != p.kind {
+	key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	if kind != p.loop.Kind {
 		ref := metav1.GetControllerOf(o)
-		if ref == nil || ref.Kind != p.kind {
+		if ref == nil || ref.Kind != p.loop.Kind {
 			return nil
 		}
-		name = ref.Name
+		key.Name = ref.Name
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+	if p.loop.ClusterScoped {
+		key.Namespace = ""
+	}
+	return []reconcile.Request{{NamespacedName: key}}
 }

@@ -106,3 +106,23 @@ func TestReconciler(t *testing.T) {
 		t.Errorf("%+v", trace)
 	}
 }
+
+// TestClusterScoped: what an object without a namespace owns has one, and its events are causes.
+func TestClusterScoped(t *testing.T) {
+	loop := instrument.Loop("tenant", "CronJob")
+	loop.ClusterScoped = true
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}})
+	probe, err := controllerruntime.New(journal, loop, scheme.Scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := probe.NewQueue("tenant", nil)
+	defer queue.ShutDown()
+	probe.Events().Create(event.CreateEvent{Object: job("3", "CronJob")})
+	queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: "nightly"}})
+	got, _ := queue.Get()
+	queue.Done(got)
+	if trace, ok := journal.Get(1); !ok || trace.Key() != "nightly" || len(trace.Causes) != 1 || trace.Causes[0].Object != "Job shop/nightly-1" {
+		t.Errorf("%+v", trace)
+	}
+}
