@@ -15,6 +15,7 @@ package metrics
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,10 @@ type Options struct {
 	SlowAfter time.Duration
 	// Version and Revision go into loopscope_build_info.
 	Version, Revision string
+	// Embedded leaves out what a program that instruments its own controllers has already:
+	// the metrics of Go, of the process, of work queues and of clients; and those of what
+	// it does not run. What is left begins with "loopscope_".
+	Embedded bool
 }
 
 // Metrics is every metric of the process but those of other libraries. Its
@@ -58,20 +63,17 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	}
 	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Loops.Names()), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Loops.Names()), spans: newSpanVecs(), shadow: newShadowMetrics()}
 	all := []prometheus.Collector{
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(o),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "loopscope_traces_folded_total",
 			Help: "Unremarkable traces that the journal keeps only as a count.",
 		}, m.foldedNow),
+		m.history, m.states,
 	}
-	all = append(all, m.queues.collectors()...)
-	all = append(all, m.client.collectors()...)
-	all = append(all, m.syncs.collectors()...)
-	all = append(all, m.readers.collectors()...)
-	all = append(all, m.history, m.states, m.shadow)
-	all = append(all, m.spans.collectors()...)
+	all = slices.Concat(all, m.syncs.collectors(), m.readers.collectors())
+	if !o.Embedded {
+		all = append(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(o), m.shadow)
+		all = slices.Concat(all, m.queues.collectors(), m.client.collectors(), m.spans.collectors())
+	}
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

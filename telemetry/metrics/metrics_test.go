@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/client-go/util/flowcontrol"
@@ -351,5 +352,45 @@ func BenchmarkObserve(b *testing.B) {
 				m.Observe(tr)
 			}
 		})
+	}
+}
+
+// A program that instruments its own controllers gets what is told of them into a registry
+// that has the metrics of Go and of queues already, and needs to name no more than the board.
+func TestEmbedded(t *testing.T) {
+	_, reg := newMetrics(t)
+	if _, err := New(reg, Options{Embedded: true}); err == nil {
+		t.Error("two of them share a registry")
+	}
+	reg = prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector())
+	loops := decision.Loops{{Name: "backup", Kind: "Backup"}}
+	m, err := New(reg, Options{Loops: loops, Embedded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Observe: m.Observe})
+	m.States(Sources{Board: journal.Board()})
+	now := time.Now()
+	journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "backup", Namespace: "shop", Name: "data"}, Queued: now, Started: now, Ended: now,
+		Result: telemetry.ResultUnchanged, Sentence: decision.Sentence{Tone: decision.ToneOK, Code: "settled"}})
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if name := f.GetName(); !strings.HasPrefix(name, "loopscope_") && !strings.HasPrefix(name, "go_") {
+			t.Errorf("%s is not asked for", name)
+		}
+	}
+	want := `# HELP loopscope_objects_in_backoff Objects whose last sync failed and is tried again.
+# TYPE loopscope_objects_in_backoff gauge
+loopscope_objects_in_backoff{controller="backup"} 0
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "loopscope_objects_in_backoff"); err != nil {
+		t.Error(err)
+	}
+	if n, err := testutil.GatherAndCount(reg, "loopscope_objects"); err != nil || n != 6 {
+		t.Errorf("%d series of objects, %v, want one of each tone and one that is settled", n, err)
 	}
 }

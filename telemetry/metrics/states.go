@@ -11,13 +11,14 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// Sources are what is looked at once a scrape.
+// Sources are what is looked at once a scrape. Where Waits or Server are nil there are no
+// series of what they tell.
 type Sources struct {
 	Board *telemetry.Board
 	// Waits is the loops without the keys of their queues.
 	Waits  func() []telemetry.LoopState
 	Server func() telemetry.ServerState
-	// Now is the time that ages are told by.
+	// Now is the time that ages are told by; nil for the clock.
 	Now func() time.Time
 }
 
@@ -59,7 +60,12 @@ func newStateMetrics(controllers []string) *stateMetrics {
 
 // States says what the gauges are read from at a scrape. Before it is called
 // there are none.
-func (m *Metrics) States(from Sources) { m.states.from.Store(&from) }
+func (m *Metrics) States(from Sources) {
+	if from.Now == nil {
+		from.Now = time.Now
+	}
+	m.states.from.Store(&from)
+}
 
 // Describe tells the registry what there can be.
 func (s *stateMetrics) Describe(to chan<- *prometheus.Desc) {
@@ -80,12 +86,16 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	s.collectObjects(from.Board, from.Now(), gauge)
-	loops := from.Waits()
-	s.collectEchoes(loops, from.Now(), gauge)
-	for _, l := range loops {
-		s.collectLoop(l, from.Now(), gauge)
+	if from.Waits != nil {
+		loops := from.Waits()
+		s.collectEchoes(loops, from.Now(), gauge)
+		for _, l := range loops {
+			s.collectLoop(l, from.Now(), gauge)
+		}
 	}
-	gauge(s.reachable, oneIf(from.Server().Reachable))
+	if from.Server != nil {
+		gauge(s.reachable, oneIf(from.Server().Reachable))
+	}
 }
 
 // setGauge adds a series to a scrape.

@@ -23,9 +23,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/instrument"
+	"github.com/loopscope/loopscope/telemetry/metrics"
 	"github.com/loopscope/loopscope/web"
 )
 
@@ -56,12 +59,18 @@ func run(ctx context.Context, kubeconfig, listen string) error {
 	}
 	loop := instrument.Loop("fleet", "ConfigMap")
 	loop.Headlines = []decision.Headline{{Fact: "size", Label: "wanted"}, {Fact: "pods", Label: "pods", Bound: "size", Sign: "≤"}, {Fact: "available", Label: "available"}}
-	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}})
+	registry := prometheus.NewRegistry() // or the one that the program has
+	counts, err := metrics.New(registry, metrics.Options{Loops: decision.Loops{loop}, Embedded: true})
+	if err != nil {
+		return err
+	}
+	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}, Observe: counts.Observe})
+	counts.States(metrics.Sources{Board: journal.Board()})
 	controller, err := instrument.New(journal, loop)
 	if err != nil {
 		return err
 	}
-	console, err := web.New(web.Options{Journal: journal, Loops: func() []telemetry.LoopState { return []telemetry.LoopState{controller.State()} }, Cluster: "fleet"})
+	console, err := web.New(web.Options{Journal: journal, Loops: func() []telemetry.LoopState { return []telemetry.LoopState{controller.State()} }, Gatherer: registry, Cluster: "fleet"})
 	if err != nil {
 		return err
 	}
