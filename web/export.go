@@ -131,7 +131,7 @@ type sending struct {
 var errEnough = errors.New("enough")
 
 func (s *Server) sendExport(ctx context.Context, w http.ResponseWriter, q telemetry.Query) error {
-	to, err := tracefile.NewWriter(pacedWriter{w, s.src.Opts.WriteTimeout}, tracefile.Header{Cluster: s.src.Opts.Cluster, Program: s.src.Opts.Version, Exported: s.src.Opts.Now()})
+	to, err := tracefile.NewWriter(pacedWriter{w, s.src.Opts.WriteTimeout}, tracefile.Header{Cluster: s.src.Opts.Cluster, Program: s.src.Opts.Version, Exported: s.src.Opts.Now(), Loops: s.src.Loops})
 	if err != nil {
 		return err
 	}

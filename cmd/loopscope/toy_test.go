@@ -20,6 +20,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 	"github.com/loopscope/loopscope/telemetry/history"
 	"github.com/loopscope/loopscope/telemetry/metrics"
+	"github.com/loopscope/loopscope/telemetry/tracefile"
 )
 
 // claimSync is a sync of the loop that the program does not have.
@@ -109,6 +110,39 @@ func TestToyLoop(t *testing.T) {
 	}
 }
 
+// TestRecordingDeclaresItsLoops: what another program recorded has its kind, questions and
+// reasons here, and is not decided again.
+func TestRecordingDeclaresItsLoops(t *testing.T) {
+	foreign := decisiontest.Loop
+	foreign.New, foreign.Decode = nil, nil
+	_, traces := claims(t)
+	recording := filepath.Join(t.TempDir(), "foreign.jsonl")
+	to, err := tracefile.Create(recording, tracefile.Header{Loops: decision.Loops{foreign}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range traces {
+		if err := to.Write(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server := viewOf(t, recording)
+	for path, want := range map[string]string{
+		"/claims": "1 Claim is waiting.", "/claims/shop/disk": "Is its volume bound?", "/decisions/claim": "Is its volume bound?", "/reasons/unbound": "Look at the provisioner.",
+		"/about": "Syncs of Claims can be read, and not decided again: their rules are not known here.",
+	} {
+		if status, page := pageOf(t, server+path); status != http.StatusOK || !strings.Contains(page, want) {
+			t.Errorf("%s: %d, no %q in\n%s", path, status, want, page)
+		}
+	}
+	if out, err := run(t, "replay", recording); err != nil || !strings.Contains(out, "claim      0           0          0               3") {
+		t.Errorf("replay: %v\n%s", err, out)
+	}
+}
+
 func viewOf(t *testing.T, recording string) (url string) {
 	t.Helper()
 	program, err := app.NewView(t.Context(), app.ViewOptions{File: recording, Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
@@ -124,13 +158,22 @@ func viewOf(t *testing.T, recording string) (url string) {
 
 func statusOf(t *testing.T, url string) int {
 	t.Helper()
+	status, _ := pageOf(t, url)
+	return status
+}
+
+func pageOf(t *testing.T, url string) (status int, page string) {
+	t.Helper()
 	res, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, res.Body)
-	_ = res.Body.Close()
-	return res.StatusCode
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
 }
 
 // counted: the syncs of the loop are counted; one that is registered is there before its first.

@@ -12,35 +12,35 @@ import (
 // Only Name is required: what is not declared is not shown, and nothing else is missing.
 type Loop struct {
 	// Name stands in traces, addresses and labels of metrics: "deployment".
-	Name string
+	Name string `json:"name"`
 	// Kind is what its objects are: "Deployment".
-	Kind string
+	Kind string `json:"kind"`
 	// Aliases are what kubectl takes for the kind, beside name and plural: "deploy".
-	Aliases []string
+	Aliases []string `json:"aliases,omitempty"`
 	// Owner is the name of the loop whose objects control these; "" for none. Pages and
 	// stories of those show these, too.
-	Owner string
+	Owner string `json:"owner,omitempty"`
 	// ClusterScoped objects have no namespace.
-	ClusterScoped bool
+	ClusterScoped bool `json:"clusterScoped,omitempty"`
 	// Listed loops have their objects in a list of the console, and are named in its header.
-	Listed bool
+	Listed bool `json:"listed,omitempty"`
 	// FirstSteps are commands that make something happen, for a list that is empty.
-	FirstSteps string
+	FirstSteps string `json:"-"`
 	// Sizes is the kind of the objects whose sizes it decides, which is what can be
 	// compared with another controller's; "" for none.
-	Sizes string
+	Sizes string `json:"sizes,omitempty"`
 
-	Catalogue Catalogue
+	Catalogue Catalogue `json:"catalogue"`
 	// Reasons are the codes of its sentences, held writes and timers.
-	Reasons []Reasons
+	Reasons []Reasons `json:"reasons,omitempty"`
 	// Headlines are the facts that stand at the top of a page, in their order.
-	Headlines []Headline
+	Headlines []Headline `json:"headlines,omitempty"`
 
 	// New is an empty snapshot to read one into that was recorded, and Decode reads the
 	// same and checks it, for a sync that is decided again. Both nil for a loop whose
 	// syncs are shown and cannot be decided again.
-	New    func() Snapshot
-	Decode func(text []byte) (Snapshot, error)
+	New    func() Snapshot                     `json:"-"`
+	Decode func(text []byte) (Snapshot, error) `json:"-"`
 }
 
 // Snapshot is what a sync decided on: a pointer to a value of its loop's package.
@@ -60,11 +60,14 @@ type Sizing interface {
 
 // Headline is a fact with its label, and what stands beside it.
 type Headline struct {
-	Fact, Label string
+	Fact  string `json:"fact"`
+	Label string `json:"label"`
 	// Bound is the fact that bounds it, and Sign how: "≤" or "≥".
-	Bound, Sign string
+	Bound string `json:"bound,omitempty"`
+	Sign  string `json:"sign,omitempty"`
 	// Note is the fact of a part of it, and Words what that part is: "available".
-	Note, Words string
+	Note  string `json:"note,omitempty"`
+	Words string `json:"words,omitempty"`
 }
 
 // PathOf is where a console has the pages of a loop's objects, and the list of them.
@@ -119,6 +122,22 @@ func (l Loops) Names() []string {
 		names[i] = l[i].Name
 	}
 	return names
+}
+
+// Shown are those whose syncs can be shown and not be decided again.
+func (l Loops) Shown() Loops {
+	return slices.DeleteFunc(slices.Clone(l), func(x Loop) bool { return x.New != nil })
+}
+
+// With adds the others whose names are not among them.
+func (l Loops) With(others Loops) Loops {
+	all := slices.Clone(l)
+	for _, x := range others {
+		if !all.Has(x.Name) {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // Owned are the loops whose objects those of that loop control.

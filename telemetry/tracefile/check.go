@@ -35,8 +35,29 @@ func check(t *telemetry.Trace) error {
 	case !slices.Contains(telemetry.Results, t.Result):
 		return fmt.Errorf("result %q is not known", prose.Clip(string(t.Result), longest))
 	}
-	return errors.Join(loopName(t.Loop), word("epoch", t.Epoch, maxEpoch), word("namespace", t.Namespace, maxName), word("name", t.Name, maxName),
+	return errors.Join(loopName(t.Loop), word("epoch", t.Epoch, maxEpoch), namespace(t.Namespace), word("name", t.Name, maxName),
 		instant("started", t.Started), instant("ended", t.Ended), checkRounds(t))
+}
+
+// namespace refuses what no namespace is called; objects may have none.
+func namespace(s string) error {
+	if s == "" {
+		return nil
+	}
+	return word("namespace", s, maxName)
+}
+
+// checkLoops refuses declarations that could not be those of a program.
+func checkLoops(loops decision.Loops) error {
+	if len(loops) > MaxLoops {
+		return fmt.Errorf("it declares %d loops, and %d are read", len(loops), MaxLoops)
+	}
+	for _, l := range loops {
+		if err := errors.Join(loopName(l.Name), word("kind", l.Kind, maxName)); err != nil {
+			return fmt.Errorf("a loop that it declares: %w", err)
+		}
+	}
+	return nil
 }
 
 // loopName refuses what no loop is called: it stands in addresses and labels, whatever

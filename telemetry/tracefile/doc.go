@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Format and Version stand in the header of every recording.
@@ -25,6 +27,8 @@ const (
 	// MaxElements bounds the objects, arrays and members of one line: a small
 	// element of a line can take a hundred times its length of memory.
 	MaxElements = 500_000
+	// MaxLoops bounds the loops that a header declares.
+	MaxLoops = 64
 	// MaxBadLines bounds the lines that are no traces: a file with more of them is no recording.
 	MaxBadLines = 100
 	// maxRatio bounds by how much a compressed recording may grow; ratioFrom is
@@ -42,6 +46,9 @@ type Header struct {
 	Program string `json:"version,omitempty"`
 	// Exported is when the file was begun.
 	Exported time.Time `json:"exported"`
+	// Loops declares those whose syncs cannot be decided again: no other program knows
+	// their questions and reasons.
+	Loops decision.Loops `json:"loops,omitempty"`
 }
 
 var (

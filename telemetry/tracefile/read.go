@@ -136,6 +136,9 @@ func parseHeader(line []byte) (Header, error) {
 	case h.Version < 1:
 		return h, fmt.Errorf("its version is %d, and the first is 1: export it again", h.Version)
 	}
+	if err := checkLoops(h.Loops); err != nil {
+		return h, fmt.Errorf("line 1: %w", err)
+	}
 	return h, nil
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
@@ -184,6 +185,34 @@ func TestTracesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
+// A header declares the loops that no other program knows, and no command to run.
+func TestDeclaredLoops(t *testing.T) {
+	foreign := decisiontest.Loop
+	foreign.New, foreign.Decode = nil, nil
+	h := header()
+	h.Loops = decision.Loops{decisiontest.Loop, foreign}
+	h.Loops[1].FirstSteps = "rm -r ."
+	var out bytes.Buffer
+	w, err := NewWriter(&out, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := &telemetry.Trace{Version: 1, Epoch: "e", Seq: 8, Object: telemetry.Object{Loop: "claim", Name: "b"}, Queued: noon, Started: noon, Ended: noon, Result: telemetry.ResultUnchanged}
+	if err := errors.Join(w.Write(none), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReader(t.Context(), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(decision.Loops{foreign}, r.Header().Loops, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("loops (-want +got):\n%s", diff)
+	}
+	if got, err := r.Next(); err != nil || got.Key() != "b" {
+		t.Errorf("an object without a namespace: %+v, %v", got, err)
+	}
+}
+
 func TestFlushedLinesCanBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.jsonl.gz")
 	w, err := Create(path, header())
@@ -218,6 +247,9 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		{"one byte of gzip", "\x1fx\n", "not a header"},
 		{"the other byte of gzip", "x\x8b\n", "not a header"},
 		{"a number for a text", `{"format":"loopscope.traces","v":1,"cluster":5}` + "\n", "not a header"},
+		{"a path for a loop", `{"format":"loopscope.traces","v":1,"loops":[{"name":"../x","kind":"X"}]}` + "\n", `loop "../x" is not a name`},
+		{"no kind", `{"format":"loopscope.traces","v":1,"loops":[{"name":"x"}]}` + "\n", "kind has 0 bytes"},
+		{"too many loops", `{"format":"loopscope.traces","v":1,"loops":[` + strings.Repeat(`{"name":"x","kind":"X"},`, MaxLoops) + `{"name":"x","kind":"X"}]}` + "\n", "it declares 65 loops"},
 		{"deep", `{"format":` + strings.Repeat("[", 100) + "\n", "nested deeper"},
 	} {
 		if _, _, err := readAll([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -249,7 +281,7 @@ func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
 		{"another loop", change(`"loop":"deployment"`, `"loop":"Job/1"`), `loop "Job/1"`},
 		{"another result", change(`"result":"stale"`, `"result":"odd"`), `result "odd"`},
 		{"a path for a name", change(`"name":"web"`, `"name":"../web"`), "no name has"},
-		{"no namespace", change(`"namespace":"shop"`, `"namespace":""`), "namespace has 0 bytes"},
+		{"a blank for a namespace", change(`"namespace":"shop"`, `"namespace":" "`), "no name has"},
 		{"a long epoch", change(`7c41d2aa`, strings.Repeat("a", 65)), "epoch has 65 bytes"},
 		{"an early year", change(`"started":"2026`, `"started":"0026`), "year 26"},
 		{"outcomes of nothing", change(`"outcomes":[`, `"outcomes":[{"state":"written"},`), "round 1 has 2 outcomes of 1 actions"},

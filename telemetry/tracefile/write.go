@@ -23,11 +23,11 @@ type Writer struct {
 }
 
 // NewWriter begins a recording with its header. Format and Version are set by
-// it. What is written reaches out with Flush or Close, or when it is enough.
+// it, and of the loops those are declared that have to be. What is written reaches out with Flush or Close, or when it is enough.
 func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	w := &Writer{out: out, to: bufio.NewWriterSize(out, 64<<10), close: func() error { return nil }}
 	h.Format, h.Version = Format, Version
-	h.Exported = h.Exported.UTC().Round(0)
+	h.Exported, h.Loops = h.Exported.UTC().Round(0), h.Loops.Shown()
 	line, err := marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("write header: %w", err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/tracefile"
 	"github.com/loopscope/loopscope/web"
 )
@@ -46,7 +47,7 @@ func NewView(ctx context.Context, opts ViewOptions) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: controllers.Loops, Bytes: 4 * maxRecording}, rec.traces)
+	journal, err := telemetry.LoadJournal(telemetry.JournalOptions{Loops: controllers.Loops.With(rec.header.Loops), Bytes: 4 * maxRecording}, rec.traces)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opts.File, err)
 	}
@@ -181,6 +182,13 @@ func (r *recording) note() string {
 	}
 	if r.twice > 0 {
 		notes = append(notes, fmt.Sprintf("%d syncs appear twice, and are shown once.", r.twice))
+	}
+	if shown := r.header.Loops.Shown(); len(shown) > 0 {
+		kinds := make([]string, len(shown))
+		for i := range shown {
+			kinds[i] = shown[i].Kind + "s"
+		}
+		notes = append(notes, "Syncs of "+prose.And(kinds)+" can be read, and not decided again: their rules are not known here.")
 	}
 	if len(r.others) > 0 {
 		notes = append(notes, "The file also has other runs, which --epoch shows: "+strings.Join(r.others[:min(5, len(r.others))], ", ")+".")
