@@ -2,31 +2,44 @@ package web
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision/decisiontest"
 	"github.com/loopscope/loopscope/web/live"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// BenchmarkOverview draws the live parts of the list with ten thousand
-// Deployments, as one new trace makes it necessary.
+// BenchmarkOverview draws the live parts of the list with ten thousand objects, as one new
+// trace makes it necessary: of Deployments, and of a loop that somebody else declared.
 func BenchmarkOverview(b *testing.B) {
-	w := newWorld(b, storyNow)
-	for i := range 10_000 {
-		w.journal.Record(plain("n"+words.Digits(i%40), "d-"+words.Digits(i)))
-	}
-	s := w.server(func(o *Options) { o.Now = time.Now })
-	to, err := site{s}.Find("/deployments")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		w.journal.Record(plain("n1", "d-1"))
-		drawOnce(b, to)
+	for path, trace := range map[string]func(w *world, namespace, name string) *telemetry.Trace{
+		"/deployments": func(_ *world, namespace, name string) *telemetry.Trace { return plain(namespace, name) },
+		"/claims": func(w *world, namespace, name string) *telemetry.Trace {
+			s := decisiontest.Claim{Now: storyNow, Namespace: namespace, Name: name, Bound: true, Size: 3}
+			return w.run(&telemetry.Trace{Object: telemetry.Object{Loop: "claim", Namespace: namespace, Name: name}, UID: name, Queued: s.Now, Started: s.Now, Ended: s.Now}, s.Begin(), script{})
+		},
+	} {
+		b.Run(strings.TrimPrefix(path, "/"), func(b *testing.B) {
+			w := newWorld(b, storyNow)
+			w.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: append(slices.Clone(testLoops), decisiontest.Loop)})
+			for i := range 10_000 {
+				w.journal.Record(trace(w, "n"+words.Digits(i%40), "d-"+words.Digits(i)))
+			}
+			s := w.server(func(o *Options) { o.Now = time.Now })
+			to, err := site{s}.Find(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				w.journal.Record(trace(w, "n1", "d-1"))
+				drawOnce(b, to)
+			}
+		})
 	}
 }
 
