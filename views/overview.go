@@ -4,8 +4,9 @@ import "time"
 
 // Overview is the list of all objects of a loop, attention first.
 type Overview struct {
-	// Kind is what they are.
+	// Kind is what they are, and Pods whether pods are counted of them.
 	Kind     string  `json:"-"`
+	Pods     bool    `json:"-"`
 	Headline string  `json:"headline"`
 	AsOf     *AsOf   `json:"asOf,omitempty"`
 	Tally    []Tally `json:"tally"`
@@ -68,7 +69,10 @@ type Row struct {
 	Why   Text `json:"why"`
 	// Asked is the deciding question with its answer or arithmetic.
 	Asked     string `json:"asked,omitempty"`
+	// Pods says whether pods are counted of it: then it has Available, or else Numbers.
+	Pods      bool   `json:"-"`
 	Available string `json:"available,omitempty"`
+	Numbers   string `json:"numbers,omitempty"`
 	Meter     *Meter `json:"meter,omitempty"`
 	// Spark is nil for quiet rows, and where the sizes are not known.
 	Spark     *Spark    `json:"spark,omitempty"`

@@ -58,6 +58,12 @@ type Sizing interface {
 	VersionOf(kind, name string) string
 }
 
+// CountsPods reports whether its objects have a number of pods that are wanted, of which
+// some are available. Lists show those.
+func (l *Loop) CountsPods() bool {
+	return slices.ContainsFunc(l.Headlines, func(h Headline) bool { return h.Fact == "wanted" })
+}
+
 // Headline is a fact with its label, and what stands beside it.
 type Headline struct {
 	Fact  string `json:"fact"`

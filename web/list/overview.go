@@ -72,7 +72,7 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := views.Overview{Kind: l.Kind, Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
+	v := views.Overview{Kind: l.Kind, Pods: l.CountsPods(), Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
 	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
 	}

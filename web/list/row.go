@@ -2,6 +2,7 @@ package list
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -13,16 +14,16 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// row is one Deployment of the list, as of that instant where it is not zero.
+// row is one object of the list, as of that instant where it is not zero.
 func (s *Pages) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row {
 	t := e.Trace
-	o := words.Outcomes[e.place]
+	l, o := s.Loops.Of(t.Loop), words.Outcomes[e.place]
 	n := facts.NumbersOf(t)
 	r := views.Row{
 		ID: e.id, Group: o.Group, Namespace: t.Namespace, Name: t.Name, Href: address.Of(t.Object),
 		State: views.Mark{Tone: o.View, Word: o.Word}, Quiet: e.quiet(),
 		Revision: n.Text("revision"), Why: words.Why(t, e.said), Asked: s.askedLine(t), LastAt: t.Ended, LastDid: words.Did(t),
-		Queue: words.QueueText(key),
+		Queue: words.QueueText(key), Pods: l.CountsPods(),
 	}
 	if !e.SinceTone.IsZero() {
 		r.Since = views.Text{}.Since(e.SinceTone)
@@ -34,8 +35,11 @@ func (s *Pages) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row
 		r.Available = strconv.FormatInt(n.Or("available"), 10) + " of " + strconv.FormatInt(want, 10)
 		r.Meter = meterOf(n, o.View)
 	}
+	if !r.Pods {
+		r.Numbers = headlines(l, n)
+	}
 	r.QueueNote = words.QueueNote(key)
-	if !r.Quiet {
+	if r.Pods && !r.Quiet {
 		known := asOf
 		if known.IsZero() {
 			known = s.Opts.Now()
@@ -45,18 +49,28 @@ func (s *Pages) row(e *entry, key *telemetry.KeyState, asOf time.Time) views.Row
 	return r
 }
 
+// shownHeadlines is how many headlines a row has room for.
+const shownHeadlines = 3
+
+// headlines are the first of a loop's in a few words: "jobs 2 ≤ 3".
+func headlines(l *decision.Loop, n facts.Numbers) string {
+	var list []string
+	for _, h := range l.Headlines {
+		value, found := n.Find(h.Fact)
+		if !found || len(list) == shownHeadlines {
+			continue
+		}
+		text := h.Label + " " + value.String()
+		if bound, found := n.Find(h.Bound); found {
+			text += " " + h.Sign + " " + bound.String()
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
 // quiet entries have one line: silence is the signal.
 func (e *entry) quiet() bool { return words.Outcomes[e.place].Tone == decision.ToneOK }
-
-// NumbersOf is the key numbers of a sync.
-
-// Find returns the value of that name.
-
-// Count returns the number of that name; false where there is none.
-
-// Or returns the number of that name, 0 where there is none.
-
-// Text returns the value of that name as text, "" where there is none.
 
 // meterOf places the facts of a sync on a bar; without a ceiling there is none.
 func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
@@ -70,8 +84,6 @@ func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
 	m.Ticked = m.Floor > 0 // Recreate has none.
 	return m
 }
-
-// DecidingStep is the answer to that question; nil where a sync was asked none.
 
 // askedLine is the deciding question with its answer, or its arithmetic.
 func (s *Pages) askedLine(t *telemetry.Trace) string {

@@ -112,8 +112,6 @@ func burstRow(x *subject.Subject, burst []*telemetry.Trace) views.SyncRow {
 	return r
 }
 
-// Taken reports whether a write went through, all of it or a part.
-
 // burstDid is what the writes of a burst came to: each size from its first value
 // to its last, the pods counted.
 func burstDid(burst []*telemetry.Trace) string {

@@ -22,9 +22,6 @@ import (
 // available first.
 const shownPods = 60
 
-// ReplicaSet reads what the sync of a ReplicaSet or ReplicationController decided on. It fails
-// where the trace has no such snapshot.
-
 // replicaSet is the page of one ReplicaSet or ReplicationController.
 func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 	x, err := s.Find(q)

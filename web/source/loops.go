@@ -109,15 +109,5 @@ func (s *Source) QuestionHref(loop, id string) string {
 // Catalogue is the questions of a loop; none of one that nobody declared.
 func (s *Source) Catalogue(loop string) decision.Catalogue { return s.Loops.Of(loop).Catalogue }
 
-// Past is a verb as of a moment that is over.
-
-// ResultMark says how a sync ended, by its result alone.
-
-// StateMark says how one write ended.
-
-// Of is the page of an object.
-
-// SyncOf is the permalink of the sync with that number in that run.
-
 // KindOf is what a loop works on, as a person says it.
 func (s *Source) KindOf(loop string) string { return s.Loops.Kind(loop) }

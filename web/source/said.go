@@ -9,10 +9,6 @@ import (
 	"github.com/loopscope/loopscope/web/facts"
 )
 
-// Get returns what is remembered beside a trace.
-
-// Put remembers a value beside a trace. A full cache is emptied first.
-
 // Said is what is to be said of a trace now: its sentence, until the clock
 // alone makes another of it.
 func (s *Source) Said(t *telemetry.Trace, now time.Time) decision.Sentence {
@@ -40,8 +36,6 @@ func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {
 	s.estimates.Put(t, e)
 	return e
 }
-
-// Outdated reports whether the clock alone has made another sentence of it.
 
 // sayAgain says the sentence of a sync as of now. Where the snapshot cannot be
 // read, what was said stands.

@@ -154,8 +154,6 @@ func exit(a decision.Answer) string {
 	return a.Is + " → " + a.Then
 }
 
-// Facts places facts, each value cut to 400 bytes.
-
 func equationOf(e *decision.Equation, stops bool) *views.Equation {
 	v := &views.Equation{Result: termOf(e.Result), Stops: stops}
 	for _, t := range e.Terms {

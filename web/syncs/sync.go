@@ -26,10 +26,6 @@ func (s *Teller) Of(t *telemetry.Trace) views.Sync {
 	return v
 }
 
-// Failure says why a write or a sync failed.
-
-// Cause says what kind of event woke a sync.
-
 // whyOf is every cause that was coalesced into the sync.
 func (s *Teller) whyOf(t *telemetry.Trace) views.Why {
 	v := views.Why{Note: prose.Count(len(t.Causes)+t.Folded, "cause")}
@@ -101,10 +97,6 @@ func (s *Teller) toSync(from *telemetry.Trace, words string, seq uint64) views.T
 	}
 	return views.Text{}.Link(words, s.All().Href)
 }
-
-// FromTo writes a change as "from → to", and what stayed or stands alone by itself.
-
-// Change writes a change of a field.
 
 // Looks is every timer of a sync, soonest first.
 func Looks(t *telemetry.Trace) []views.Look {

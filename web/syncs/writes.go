@@ -41,8 +41,6 @@ func (s *Teller) wroteOf(t *telemetry.Trace) views.Wrote {
 	return v
 }
 
-// OutcomeAt is how the i-th action of a round ended.
-
 func tally(o *decision.Outcome, done, refused *int) {
 	if facts.Taken(o) {
 		*done++
@@ -99,8 +97,6 @@ func actionText(a *decision.Action) views.Text {
 	return t
 }
 
-// Size writes a size that is set, or from which one to which it changes.
-
 func writeOf(a *decision.Action, o *decision.Outcome) views.Write {
 	w := views.Write{What: actionText(a), DecidedOn: decidedOn(a.Target), Result: words.StateMark(o.State), RV: o.RV, Detail: detail(o)}
 	if o.Took > 0 {
@@ -124,8 +120,6 @@ func decidedOn(r decision.Ref) string {
 	}
 	return "rv " + r.RV
 }
-
-// Victim places a pod that was chosen for deletion.
 
 // detail is what there is to say about how a write ended.
 func detail(o *decision.Outcome) views.Text {

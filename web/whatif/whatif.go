@@ -147,8 +147,6 @@ func (s *Pages) simulate(q *page.Query, x *subject.Subject) (leave func(), err e
 	return leave, err
 }
 
-// AsItIs is what other plans from the same sync need not simulate again.
-
 // Planning reports whether a plan is being made.
 func (s *Pages) Planning() bool {
 	if !s.simulations.TryAcquire(1) {
