@@ -29,6 +29,8 @@ type Object struct {
 	// SyncsAll leads to the page with every kept sync; nil where all are listed.
 	SyncsAll *Link `json:"syncsAll,omitempty"`
 	Shows    Shows `json:"kubernetes"`
+	// Plain objects have nothing that is not in their syncs: no status, no sizes.
+	Plain bool `json:"-"`
 	// Forecast is the pods that would go next; nil for what has no pods of its own.
 	Forecast *Forecast `json:"forecast,omitempty"`
 	// Came is how the sync under the cursor came about, across the loops.

@@ -8,7 +8,6 @@ import (
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/subject"
-	"github.com/loopscope/loopscope/web/words"
 )
 
 // plain is the page of an object of which nothing is known beyond its syncs.
@@ -18,8 +17,7 @@ func (s *Pages) plain(q *page.Query) (*page.Page, error) {
 		return nil, err
 	}
 	v := s.objectView(q, x)
-	v.Shows = views.Shows{Note: "as sync " + words.Digits(x.Cursor.Seq) + " published it"}
-	v.Shows.Lines = lastEvents(x)
+	v.Plain = true
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, titleOf(v)), Body: views.ObjectBody(v), Data: v}
 	s.objectFrame(q, p, x)
 	p.Frame.About = append(p.Frame.About, views.Say(prose.Clip(s.KindOf(x.Object.Loop), 60)), views.Text{}.Link("story", x.StoryHref()))

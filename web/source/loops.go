@@ -100,7 +100,7 @@ const HistoryRows = 400
 
 // QuestionHref is where a question is explained; "" where nobody declared it.
 func (s *Source) QuestionHref(loop, id string) string {
-	if !s.Loops.Has(loop) {
+	if _, known := s.Catalogue(loop).Find(id); !known {
 		return ""
 	}
 	return "/decisions/" + loop + "#" + id

@@ -74,7 +74,7 @@ func run(ctx context.Context, kubeconfig, listen string) error {
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactory(client, 0)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(controller.Strip))
 	fleets := newFleets(controller, client, factory)
 
 	var group sync.WaitGroup
