@@ -45,7 +45,7 @@ func Append(to []byte, value any) ([]byte, error) {
 func Read(data []byte, value any) error {
 	v, r := reflect.ValueOf(value).Elem(), reader{data: data, text: string(data)}
 	formOf(v.Type()).read(&r, v)
-	if r.err == nil && len(r.data) > 0 {
+	if len(r.data) > 0 { // Where reading failed, nothing is left.
 		r.err = errShort
 	}
 	return r.err
@@ -71,10 +71,10 @@ type reader struct {
 func (r *reader) fail(err error) { r.err, r.data = err, nil }
 
 func (r *reader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.data)
+	n, size := binary.Uvarint(r.data) // It is 0 where there is none.
 	if size <= 0 {
 		r.fail(errShort)
-		return 0
+		return n
 	}
 	r.data = r.data[size:]
 	return n
@@ -90,7 +90,7 @@ func (r *reader) next() (data []byte, from int) {
 	n := r.uvarint()
 	if n > uint64(len(r.data)) {
 		r.fail(errShort)
-		return nil, 0
+		return nil, from
 	}
 	from = len(r.text) - len(r.data)
 	data, r.data = r.data[:n:n], r.data[n:]
