@@ -148,7 +148,7 @@ func makeForm(t reflect.Type) *form {
 			func(r *reader, v reflect.Value) { v.SetUint(r.uvarint()) },
 		}
 	case reflect.Pointer: // None is no value.
-		of := formOf(t.Elem())
+		of := formIn(t)
 		return &form{
 			func(w *writer, v reflect.Value) { of.write(w, v.Elem()) },
 			func(r *reader, v reflect.Value) {
@@ -157,11 +157,20 @@ func makeForm(t reflect.Type) *form {
 			},
 		}
 	case reflect.Slice:
-		return listForm(t, formOf(t.Elem()))
+		return listForm(t, formIn(t))
 	case reflect.Struct:
 		return structForm(t)
 	}
 	panic(fmt.Sprintf("wire: a %v has no form", t)) // which every test of its type meets
+}
+
+// formIn is the form of what a list or a pointer has. A bool or a pointer there could not
+// be read back: only a field can be without a value.
+func formIn(t reflect.Type) *form {
+	if kind := t.Elem().Kind(); kind == reflect.Bool || kind == reflect.Pointer {
+		panic(fmt.Sprintf("wire: a %v has no form", t))
+	}
+	return formOf(t.Elem())
 }
 
 // listForm keeps the difference between no list, which is no value, and an empty one.

@@ -340,7 +340,10 @@ func TestManyFields(t *testing.T) {
 
 // What has no form is found out at once.
 func TestNoForm(t *testing.T) {
-	for name, value := range map[string]any{"a map": &struct{ M map[string]int }{}, "a hidden field": &struct{ m int }{}, "a float": &struct{ F float64 }{}, "a field too many": numbers(65).Interface()} {
+	for name, value := range map[string]any{
+		"a map": &struct{ M map[string]int }{}, "a hidden field": &struct{ m int }{}, "a float": &struct{ F float64 }{}, "a field too many": numbers(65).Interface(),
+		"a list of bools": &struct{ L []bool }{}, "a list of pointers": &struct{ L []*part }{}, "a pointer to a bool": &struct{ P *bool }{}, "a pointer to a pointer": &struct{ P **part }{},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {
