@@ -3,6 +3,7 @@ package changes
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +12,10 @@ import (
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -137,9 +140,12 @@ func TestAuthors(t *testing.T) {
 		{"a removal by the owner, who wrote besides", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 2, labelA)}, "metadata.labels[b]", "helm"},
 		{"a removal by another, who wrote besides", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labelA), signedBy("kubectl", "", 2, size)}, "metadata.labels[b]", "kubectl"},
 		{"a removal beside a status, which takes no spec", entries{signedBy("loopscope", "status", 1, status)}, entries{signedBy("loopscope", "status", 2, status)}, "spec.minReadySeconds", ""},
+		{"a removal by who is new, without a time, and owns nothing", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labelA), signedBy("kubectl", "", 0, `{}`)}, "metadata.labels[b]", "kubectl"},
+		{"a removal where the old version is not known", nil, entries{signedBy("helm", "", 1, labels)}, "spec.minReadySeconds", ""},
 		{"a removal that two may have done", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 2, labelA), signedBy("flux", "", 2, size)}, "metadata.labels[b]", ""},
 		{"one of many labels", entries{signedBy("helm", "", 1, labels)}, entries{signedBy("helm", "", 1, labels), signedBy("kubectl-label", "", 2, `{"f:metadata":{"f:labels":{"f:c":{}}}}`)}, "metadata.labels[c]", "kubectl-label"},
 		{"two own it, one of them anew", entries{applied("helm", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size)}, "spec.replicas", "flux"},
+		{"two own it, one of them anew, beside another who wrote", entries{applied("helm", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size), signedBy("argo", "", 2, labels)}, "spec.replicas", "flux"},
 		{"two own it, and neither shows", entries{applied("helm", 1, size), applied("flux", 1, size)}, entries{applied("helm", 1, size), applied("flux", 1, size)}, "spec.replicas", ""},
 		{"a condition", entries{signedBy("kcm", "status", 1, status)}, entries{signedBy("kcm", "status", 2, status)}, "status.conditions[Available]", "kcm"},
 		{"a list known by its ports", entries{signedBy("helm", "", 1, ports)}, entries{signedBy("helm", "", 2, ports)}, "spec.template.containers[app].ports[http]", "helm"},
@@ -149,6 +155,7 @@ func TestAuthors(t *testing.T) {
 		{"a rolling update", entries{signedBy("helm", "", 1, surge)}, entries{signedBy("flux", "", 1, surge)}, "spec.strategy.maxSurge", "flux"},
 		{"the template as a whole", entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 1, image)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, image)}, "spec.template", "flux"},
 		{"the template as a whole, beside a newer entry", entries{signedBy("helm", "", 1, selector)}, entries{signedBy("helm", "", 1, selector), signedBy("flux", "", 2, labels)}, "spec.template", "helm"},
+		{"the template as a whole, and the old version is not known", nil, entries{signedBy("helm", "", 1, selector)}, "spec.template", ""},
 		{"old writers put together", entries{signedBy("helm", "", 1, size)}, entries{signedBy("ancient-changes", "", 1, size)}, "spec.replicas", ""},
 		{"a deletion", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "metadata.deletionTimestamp", ""},
 		{"something that causes do not name", entries{signedBy("helm", "", 1, size)}, entries{signedBy("helm", "", 2, size)}, "", "helm"},
@@ -184,6 +191,22 @@ func TestSeveralAuthors(t *testing.T) {
 	}
 	if got := NewManagers().authors(nil, before, changesOf("spec.replicas", "spec.paused")); !slices.Equal(got, []string{"helm"}) {
 		t.Errorf("of one who changed two fields: %v", got)
+	}
+}
+
+// The template as a whole says no more than what is below it: who owns another part of it,
+// and wrote something besides, did not change the image.
+func TestTemplateHasTheAuthorsOfItsFields(t *testing.T) {
+	const (
+		selector = `{"f:spec":{"f:template":{"f:spec":{"f:nodeSelector":{}}}}}`
+		image    = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`
+	)
+	versions := func(at int64) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{signedBy("helm", "", at, selector), signedBy("kubectl-set", "", 1, image)}
+	}
+	before := entriesOf(versions(1), nil)
+	if got := NewManagers().authors(before, entriesOf(versions(2), before), changesOf("spec.template.containers[app].image", "spec.template")); !slices.Equal(got, []string{"kubectl-set"}) {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -242,9 +265,12 @@ func TestTextsAreSharedByOwners(t *testing.T) {
 	if _, got := fieldTreeOf(list[0].fields.Value()).find(stepsOf("metadata.ownerReferences")); got != reachPart {
 		t.Errorf("owner references are owned %v", got)
 	}
-	for _, odd := range []string{`"k:{\"uid\":\"`, `"k:{\"uid\":\"x`, ""} {
-		if got := string(withoutOwner([]byte(odd))); got != odd {
-			t.Errorf("%q became %q", odd, got)
+	for odd, want := range map[string]string{
+		`"k:{\"uid\":\"`: `"k:{\"uid\":\"`, `"k:{\"uid\":\"x`: `"k:{\"uid\":\"x`, "": "",
+		`"k:{\"uid\":\"x\"}"`: `"k:{\"uid\":\"\"}"`, `"k:{\"uid\":\"\"}"`: `"k:{\"uid\":\"\"}"`,
+	} {
+		if got := string(withoutOwner([]byte(odd))); got != want {
+			t.Errorf("%q became %q, want %q", odd, got, want)
 		}
 	}
 }
@@ -344,6 +370,46 @@ func TestBetweenTwoObjects(t *testing.T) {
 	}
 }
 
+// Who made an object, who wrote it between two versions that informers have seen, and who
+// wrote it since one of them.
+func TestWhoWrote(t *testing.T) {
+	const size = `{"f:spec":{"f:replicas":{}}}`
+	m := NewManagers()
+	old, is, live := sizedObject("1", 3, signedBy("helm", "", 1, size)), sizedObject("2", 5, signedBy("flux", "", 2, size)), sizedObject("3", 7, signedBy("kubectl", "", 3, size))
+	for _, d := range []*appsv1.Deployment{old, is} {
+		_, err := m.Strip(d)
+		check(t, err)
+	}
+	for name, c := range map[string]struct {
+		got  []string
+		want string
+	}{
+		"made":             {m.Made(old), "helm"},
+		"made, not known":  {m.Made(live), ""},
+		"wrote":            {m.Wrote(old, is, changesOf("spec.replicas")), "flux"},
+		"wrote since":      {m.WroteSince(is, live, changesOf("spec.replicas")), "kubectl"},
+		"wrote, not known": {m.Wrote(old, live, changesOf("spec.replicas")), ""},
+	} {
+		if got := strings.Join(c.got, telemetry.BetweenManagers); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What has no managedFields, and what is no object, passes as it is and is not remembered.
+func TestStripPassesTheRest(t *testing.T) {
+	m := NewManagers()
+	for _, obj := range []any{sizedObject("1", 3), cache.DeletedFinalStateUnknown{Key: "shop/web"}, "hunter2", nil} {
+		if got, err := m.Strip(obj); err != nil || !reflect.DeepEqual(got, obj) || m.Len() != 0 {
+			t.Errorf("%v became %v, %v, and %d are remembered", obj, got, err, m.Len())
+		}
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", ManagedFields: []metav1.ManagedFieldsEntry{signedBy("kubelet", "", 1, `{}`)}}}
+	if _, err := m.Strip(pod); err != nil || pod.ManagedFields != nil || m.Len() != 0 {
+		t.Errorf("a pod has %v, %v, and %d are remembered", pod.ManagedFields, err, m.Len())
+	}
+}
+
 // No more texts are kept taken apart than that.
 func TestTreesAreBounded(t *testing.T) {
 	m := NewManagers()
@@ -388,6 +454,7 @@ func TestReachOfAPath(t *testing.T) {
 		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b][c]", reachWhole},
 		{`{"f:a":{"f:b":{"f:c":{}}}}`, "a[b].c", reachWhole},
 		{`{"f:a":{"f:b":{}}}`, "a[b", reachWhole},
+		{`{"f:a":{"f:":{"f:b":{}}}}`, "a..b", reachWhole},
 		{`{"f:spec":{"f:template":{"f:metadata":{"f:labels":{}}}}}`, "spec.template.metadata.labels", reachWhole},
 		{`{"f:spec":{"f:template":{"f:spec":{"f:hostNetwork":{}}}}}`, "spec.template.hostNetwork", reachWhole},
 		{`{"f:spec":{"f:strategy":{"f:type":{}}}}`, "spec.strategy.type", reachWhole},
@@ -436,6 +503,7 @@ func TestLosses(t *testing.T) {
 		{`{"f:a":{"f:b":{}}}`, `{"f:a":{"f:b":{}}}`, false},
 		{`{"f:a":{"f:b":{}}}`, `{}`, true},
 		{`{"f:a":{"f:b":{}}}`, `{"f:c":{}}`, true},
+		{`{"f:a":{}}`, `{}`, true},
 		{`{"f:a":{"f:b":{},"f:c":{}}}`, `{"f:a":{"f:b":{}}}`, true},
 		{`{"f:a":{"f:b":{}}}`, `{"f:a":{"f:b":{},"f:c":{}}}`, false},
 		{`{"f:c":{}}`, `{}`, false},

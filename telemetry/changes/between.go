@@ -64,7 +64,7 @@ func missing(o metav1.Object) bool {
 }
 
 // structOf is the struct behind an object, invalid for another kind.
-func structOf(o metav1.Object) reflect.Value {
+func structOf(o any) reflect.Value {
 	v := reflect.ValueOf(o)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return reflect.Value{}
@@ -80,11 +80,9 @@ func (d *diff) whole(a, b reflect.Value, sameSpec bool, wanted func(field string
 		switch {
 		case !field.IsExported(), name == "-", name == "metadata", field.Type == reflect.TypeFor[metav1.TypeMeta](), !wanted(name):
 		case name == "spec" && sameSpec:
-		case name == "":
-			d.value("", a.Field(i), b.Field(i))
 		case name == "image" && field.Type.Kind() == reflect.String:
 			d.image(name, a.Field(i).String(), b.Field(i).String())
-		default:
+		default: // What is inlined has no name, and its fields theirs.
 			d.value(name, a.Field(i), b.Field(i))
 		}
 	}
@@ -95,15 +93,9 @@ func (d *diff) document(was, is *unstructured.Unstructured) {
 	if !SameSpec(was, is) {
 		d.part("spec", was.Object["spec"], is.Object["spec"])
 	}
-	for _, key := range slices.Compact(slices.Sorted(func(yield func(string) bool) {
-		for _, o := range []map[string]any{was.Object, is.Object} {
-			for key := range o {
-				if !yield(key) {
-					return
-				}
-			}
-		}
-	})) {
+	all := maps.Clone(was.Object)
+	maps.Copy(all, is.Object)
+	for _, key := range sorted(all) {
 		switch key {
 		case "apiVersion", "kind", "metadata", "spec", "status":
 		default:

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -76,6 +77,7 @@ var edits = map[string]struct {
 	"one condition for another": {func(s *appsv1.StatefulSet) { s.Status.Conditions[1].Type = "New" },
 		[]decision.Change{change("status.conditions[Old]", "True", ""), change("status.conditions[New]", "", "True")}},
 	"two of one type": {func(s *appsv1.StatefulSet) { s.Status.Conditions[1].Type = "Ready" }, []decision.Change{change("status.conditions")}},
+	"one of no type":  {func(s *appsv1.StatefulSet) { s.Status.Conditions[1].Type = "" }, []decision.Change{change("status.conditions")}},
 	"a deletion":      {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)} }, []decision.Change{change("metadata.deletionTimestamp")}},
 }
 
@@ -91,6 +93,46 @@ func TestBetween(t *testing.T) {
 				t.Errorf("unstructured (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Where the API server says that the spec stands, it is not compared.
+func TestBetweenOfOneGeneration(t *testing.T) {
+	for name, c := range map[string]struct {
+		generation int64
+		uid        types.UID
+		want       []decision.Change
+	}{
+		"the same":                       {1, "u", []decision.Change{change("status.readyReplicas", "1", "2")}},
+		"another":                        {2, "u", []decision.Change{change("spec.replicas", "3", "5"), change("status.readyReplicas", "1", "2")}},
+		"the same one of another object": {1, "v", []decision.Change{change("spec.replicas", "3", "5"), change("status.readyReplicas", "1", "2")}},
+	} {
+		old, is := statefulSet(), statefulSet()
+		old.Generation, old.UID, is.Generation, is.UID = 1, "u", c.generation, c.uid
+		is.Spec.Replicas, is.Status.ReadyReplicas = new(int32(5)), 2
+		if diff := cmp.Diff(c.want, Between(old, is)); diff != "" {
+			t.Errorf("%s, typed (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.want, Between(asUnstructured(t, old), asUnstructured(t, is))); diff != "" {
+			t.Errorf("%s, unstructured (-want +got):\n%s", name, diff)
+		}
+	}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	next := config.DeepCopy()
+	next.Data = map[string]string{"a": "hunter2"}
+	if diff := cmp.Diff([]decision.Change{change("data[a]")}, Between(config, next)); diff != "" {
+		t.Errorf("what has no spec (-want +got):\n%s", diff)
+	}
+}
+
+// Conditions that could not be told apart before are named as a whole.
+func TestBetweenOfConditionsThatWereNone(t *testing.T) {
+	old, is := statefulSet(), statefulSet()
+	old.Status.Conditions[1].Type = "Ready"
+	for name, got := range map[string][]decision.Change{"typed": Between(old, is), "unstructured": Between(asUnstructured(t, old), asUnstructured(t, is))} {
+		if diff := cmp.Diff([]decision.Change{change("status.conditions")}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -137,20 +179,38 @@ func TestBetweenOfACustomResource(t *testing.T) {
 	}{
 		{"numbers and switches", `{"spec":{"share":0.5,"on":true}}`, `{"spec":{"share":0.25,"on":false,"more":2}}`,
 			[]decision.Change{change("spec.more", "", "2"), change("spec.on", "true", "false"), change("spec.share", "0.5", "0.25")}},
+		{"a text for a number", `{"spec":{"a":1}}`, `{"spec":{"a":"hunter2"}}`, []decision.Change{change("spec.a")}},
+		{"a text that could be a quantity", `{"spec":{"a":"1"}}`, `{"spec":{"a":"2"}}`, []decision.Change{change("spec.a")}},
 		{"a number for a text", `{"spec":{"a":"hunter2"}}`, `{"spec":{"a":1}}`, []decision.Change{change("spec.a")}},
 		{"an object for a list", `{"spec":{"a":[]}}`, `{"spec":{"a":{"b":"hunter2"}}}`, []decision.Change{change("spec.a")}},
 		{"a list for an object", `{"spec":{"a":{}}}`, `{"spec":{"a":["hunter2"]}}`, []decision.Change{change("spec.a")}},
 		{"keys that are no fields", `{"spec":{"a.b/c":1}}`, `{"spec":{"a.b/c":2,"password=hunter2":"x"}}`, []decision.Change{change("spec[a.b/c]", "1", "2"), change("spec[password=…]")}},
 		{"an image that is none", `{"spec":{"image":"a:1"}}`, `{"spec":{"image":"hunter2 and more"}}`, []decision.Change{change("spec.image")}},
 		{"an image", `{"spec":{"image":"a:1"}}`, `{"spec":{"image":"a:2"}}`, []decision.Change{change("spec.image", "a:1", "a:2")}},
+		{"an image for something else", `{"spec":{"image":{"name":"x"}}}`, `{"spec":{"image":"a:1"}}`, []decision.Change{change("spec.image")}},
+		{"something else for an image", `{"spec":{"image":"a:1"}}`, `{"spec":{"image":{"name":"x"}}}`, []decision.Change{change("spec.image")}},
+		{"a request that was none", `{"spec":{"requests":{"cpu":"hunter2"}}}`, `{"spec":{"requests":{"cpu":"1"}}}`, []decision.Change{change("spec.requests[cpu]")}},
+		{"a request as a number goes", `{"spec":{"requests":{"cpu":1}}}`, `{"spec":{"requests":{}}}`, []decision.Change{change("spec.requests[cpu]", "1", "")}},
+		{"a request as a number comes", `{"spec":{"requests":{}}}`, `{"spec":{"requests":{"cpu":1}}}`, []decision.Change{change("spec.requests[cpu]", "", "1")}},
+		{"one limit of two", `{"spec":{"limits":{"cpu":"1","memory":"1Gi"}}}`, `{"spec":{"limits":{"cpu":"1","memory":"2Gi"}}}`, []decision.Change{change("spec.limits[memory]", "1Gi", "2Gi")}},
+		{"the first label", `{"spec":{}}`, `{"spec":{"labels":{"a":"hunter2"}}}`, []decision.Change{change("spec.labels[a]")}},
+		{"a label that is a number", `{"spec":{}}`, `{"spec":{"labels":{"a":1}}}`, []decision.Change{change("spec.labels[a]", "", "1")}},
 		{"a request that is none", `{"spec":{"requests":{"cpu":"1"}}}`, `{"spec":{"requests":{"cpu":"hunter2"}}}`, []decision.Change{change("spec.requests[cpu]")}},
 		{"a quantity in other words", `{"spec":{"limits":{"cpu":"1000m"}}}`, `{"spec":{"limits":{"cpu":"1"}}}`, []decision.Change{change("spec.limits[cpu]")}},
 		{"a list without names", `{"spec":{"a":[{"b":1}]}}`, `{"spec":{"a":[{"b":2}]}}`, []decision.Change{change("spec.a")}},
-		{"two of one name", `{"spec":{"a":[{"name":"x"}]}}`, `{"spec":{"a":[{"name":"x"},{"name":"x"}]}}`, []decision.Change{change("spec.a")}},
+		{"a list that had no names", `{"spec":{"a":[{"b":1}]}}`, `{"spec":{"a":[{"name":"x"}]}}`, []decision.Change{change("spec.a")}},
+		{"a first element", `{"spec":{"a":[]}}`, `{"spec":{"a":[{"name":"x"}]}}`, []decision.Change{change("spec.a[x]")}},
+		{"two of one name", `{"spec":{"a":[{"name":"x","b":1}]}}`, `{"spec":{"a":[{"name":"x","b":2},{"name":"x","b":3}]}}`, []decision.Change{change("spec.a")}},
 		{"the order alone", `{"spec":{"a":[{"name":"x"},{"name":"y"}]}}`, `{"spec":{"a":[{"name":"y"},{"name":"x"}]}}`, []decision.Change{change("spec.a")}},
 		{"an element goes", `{"spec":{"a":[{"name":"x"},{"name":"y","b":1}]}}`, `{"spec":{"a":[{"name":"y","b":2}]}}`, []decision.Change{change("spec.a[y].b", "1", "2"), change("spec.a[x]")}},
 		{"a generation that stands", `{"metadata":{"uid":"u","generation":1},"spec":{"a":1},"x":1}`, `{"metadata":{"uid":"u","generation":1},"spec":{"a":2},"x":2}`, []decision.Change{change("x", "1", "2")}},
 		{"the first status", `{"spec":{}}`, `{"spec":{},"status":{"n":1,"conditions":[{"type":"Ready","status":"True"}]}}`, []decision.Change{change("status.conditions"), change("status.n", "", "1")}},
+		{"a template of another name", `{"spec":{"other":{"spec":{"containers":[{"name":"c","image":"a:1"}]}}}}`, `{"spec":{"other":{"spec":{"containers":[{"name":"c","image":"a:2"}]}}}}`,
+			[]decision.Change{change("spec.other.spec.containers[c].image", "a:1", "a:2")}},
+		{"a template that loses its containers", `{"spec":{"template":{"spec":{"containers":[]}}}}`, `{"spec":{"template":{"spec":{"n":1}}}}`,
+			[]decision.Change{change("spec.template"), change("spec.template.containers"), change("spec.template.n", "", "1")}},
+		{"a template that gets containers", `{"spec":{"template":{"spec":{"n":1}}}}`, `{"spec":{"template":{"spec":{"containers":[]}}}}`,
+			[]decision.Change{change("spec.template"), change("spec.template.containers"), change("spec.template.n", "1", "")}},
 		{"no body", `{}`, `{"spec":"hunter2","status":["hunter2"]}`, []decision.Change{change("spec"), change("status")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,6 +226,7 @@ type foreign struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ObjectMeta
 	When    hidden            `json:"when"`
+	Then    hidden            `json:"then"` // It does not change.
 	Image   string            `json:"image"`
 	Skipped int               `json:"-"`
 	Any     any               `json:"any"`
@@ -175,16 +236,77 @@ type foreign struct {
 
 type hidden struct{ at int }
 
+// value is an object that is no pointer.
+type value struct{ *metav1.ObjectMeta }
+
+// pictured has an image that is no text.
+type pictured struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Image             picture `json:"image"`
+}
+
+type picture struct {
+	Width int `json:"width"`
+}
+
+// wordy has conditions that are words.
+type wordy struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions []string `json:"conditions"`
+	} `json:"status"`
+}
+
+// embedding has conditions whose types are in a struct that they embed, or not.
+type embedding struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions []embedded `json:"conditions"`
+	} `json:"status"`
+}
+
+type embedded struct {
+	*Kind
+	Status string
+}
+
+// Kind is exported, as what is embedded has to be.
+type Kind struct{ Type string }
+
+type chained struct {
+	Next *chained `json:"next"`
+	N    int      `json:"n"`
+}
+
 // Objects of whatever type are compared as far as that goes.
 func TestBetweenOfStrangers(t *testing.T) {
-	old := &foreign{When: hidden{1}, Image: "a:1", Any: "hunter2", quiet: 1}
-	is := &foreign{When: hidden{2}, Image: "a:2", Any: 2, Skipped: 2, Meta: map[string]string{"k": "hunter2"}, quiet: 2}
+	old := &foreign{When: hidden{1}, Then: hidden{1}, Image: "a:1", Any: "hunter2", quiet: 1}
+	is := &foreign{TypeMeta: metav1.TypeMeta{Kind: "Foreign"}, When: hidden{2}, Then: hidden{1}, Image: "a:2", Any: 2, Skipped: 2, Meta: map[string]string{"k": "hunter2"}, quiet: 2}
 	if diff := cmp.Diff([]decision.Change{change("image", "a:1", "a:2"), change("when"), change("any"), change("meta[k]")}, Between(old, is)); diff != "" {
 		t.Errorf("another type (-want +got):\n%s", diff)
 	}
 	labelled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{NodeName: "n"}}
-	if diff := cmp.Diff([]decision.Change{change("metadata.labels[a]")}, Between(&corev1.Secret{}, labelled)); diff != "" {
-		t.Errorf("two types (-want +got):\n%s", diff)
+	for name, other := range map[string]metav1.Object{"a Secret": &corev1.Secret{}, "an unstructured one": &unstructured.Unstructured{Object: map[string]any{"spec": int64(1)}}, "a value": value{&metav1.ObjectMeta{}}} {
+		want := []decision.Change{change("metadata.labels[a]")}
+		if diff := cmp.Diff(want, Between(other, labelled)); diff != "" {
+			t.Errorf("a Pod after %s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want, Between(labelled, other)); diff != "" {
+			t.Errorf("a Pod before %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if structOf(new(1)).IsValid() {
+		t.Error("a number is a struct")
+	}
+	if diff := cmp.Diff([]decision.Change{change("image.width", "1", "2")}, Between(&pictured{Image: picture{1}}, &pictured{Image: picture{2}})); diff != "" {
+		t.Errorf("an image that is no text (-want +got):\n%s", diff)
+	}
+	words, none := &wordy{}, &embedding{}
+	words.Status.Conditions, none.Status.Conditions = []string{"hunter2"}, []embedded{{Status: "True"}}
+	for name, got := range map[string][]decision.Change{"words": Between(&wordy{}, words), "no types": Between(&embedding{}, none)} {
+		if diff := cmp.Diff([]decision.Change{change("status.conditions")}, got); diff != "" {
+			t.Errorf("conditions that are %s (-want +got):\n%s", name, diff)
+		}
 	}
 	for name, pair := range map[string][2]metav1.Object{
 		"nothing": {nil, labelled}, "nothing of a type": {labelled, (*corev1.Pod)(nil)}, "an empty one": {&unstructured.Unstructured{}, &unstructured.Unstructured{}},
@@ -202,6 +324,17 @@ func TestBetweenOfStrangers(t *testing.T) {
 	}
 	if got := Between(deep(1), deep(2)); len(got) != 1 || strings.Count(got[0].Field, ".") != deepest || got[0].To != "" {
 		t.Errorf("of what is deep: %v", got)
+	}
+	chain := func(n int) *chained {
+		at := &chained{N: n}
+		for range 2 * deepest {
+			at = &chained{Next: at}
+		}
+		return at
+	}
+	var d diff // It goes down twice for each: to the pointer and to what that leads to.
+	if d.value("top", reflect.ValueOf(chain(1)), reflect.ValueOf(chain(2))); len(d.others) != 1 || d.others[0].Field != "top"+strings.Repeat(".next", deepest/2) {
+		t.Errorf("of a chain: %v", d.others)
 	}
 }
 

@@ -83,8 +83,8 @@ func (d *diff) conditions(old, next conditions) {
 		}
 	}
 	for _, kind := range sorted(next) {
-		before, had := old[kind]
-		if had && same(before.all, next[kind].all) {
+		before := old[kind] // Of one that is new there is nothing, which is the same as none.
+		if same(before.all, next[kind].all) {
 			continue
 		}
 		c := decision.Change{Field: keyed(pathConditions, kind), From: before.words(), To: next[kind].words()}

@@ -3,11 +3,13 @@ package changes
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -35,6 +37,12 @@ func TestTemplateFields(t *testing.T) {
 		edit func(*corev1.PodTemplateSpec)
 		want []decision.Change
 	}{
+		"nothing": {func(*corev1.PodTemplateSpec) {}, nil},
+		"a quantity in other words": {func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes[0].EmptyDir.SizeLimit, p.Spec.HostNetwork = new(resource.MustParse("1024Mi")), true
+		}, []decision.Change{{Field: "spec.template"}, {Field: at + "hostNetwork", From: "false", To: "true"}}},
+		"a number of its metadata": {func(p *corev1.PodTemplateSpec) { p.DeletionGracePeriodSeconds = new(int64(5)) },
+			[]decision.Change{{Field: "spec.template"}, {Field: at + "metadata.deletionGracePeriodSeconds", To: "5"}}},
 		"an image, and first": {func(p *corev1.PodTemplateSpec) {
 			p.Annotations = map[string]string{"checksum": "hunter2"}
 			p.Spec.Containers[0].Image = "web:2"
@@ -95,7 +103,73 @@ func TestTemplateFields(t *testing.T) {
 			if diff := cmp.Diff(c.want, []decision.Change(f)); diff != "" {
 				t.Error(diff)
 			}
+			below := slices.DeleteFunc(slices.Clone(c.want), func(c decision.Change) bool { return c.Field == PathTemplate })
+			if got := Template(base(), next); !slices.Equal(got, below) {
+				t.Errorf("below it: %v, want %v", got, below)
+			}
 		})
+	}
+	for name, edit := range map[string]func(*corev1.PodTemplateSpec){
+		"no name": func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Ports[0].Name = "" },
+		"one for several": func(p *corev1.PodTemplateSpec) {
+			p.Spec.Containers[0].Ports = slices.Repeat(p.Spec.Containers[0].Ports, 2)
+		},
+	} {
+		old := base()
+		edit(old)
+		if diff := cmp.Diff([]decision.Change{{Field: at + "containers[app].ports"}}, Template(old, base())); diff != "" {
+			t.Errorf("elements that had %s: %s", name, diff)
+		}
+	}
+}
+
+// How each kind of field is told: from what it was to what it is, and not where nothing
+// changed.
+func TestKindsOfFields(t *testing.T) {
+	for name, c := range map[string]struct {
+		add  func(*Fields)
+		want []decision.Change
+	}{
+		"a count":               {func(f *Fields) { f.Count("n", 1, 2) }, []decision.Change{change("n", "1", "2")}},
+		"a count that stands":   {func(f *Fields) { f.Count("n", 1, 1) }, nil},
+		"a long number":         {func(f *Fields) { f.Number("n", 1, 1<<40) }, []decision.Change{change("n", "1", "1099511627776")}},
+		"a number that is set":  {func(f *Fields) { f.Optional("n", nil, new(int32(0))) }, []decision.Change{change("n", "", "0")}},
+		"a number that goes":    {func(f *Fields) { f.Optional("n", new(int32(3)), nil) }, []decision.Change{change("n", "3", "")}},
+		"a number that changes": {func(f *Fields) { f.Optional("n", new(int32(3)), new(int32(4))) }, []decision.Change{change("n", "3", "4")}},
+		"a number that stands":  {func(f *Fields) { f.Optional("n", new(int32(3)), new(int32(3))) }, nil},
+		"words":                 {func(f *Fields) { f.Valued("w", "a", "b") }, []decision.Change{change("w", "a", "b")}},
+		"a name":                {func(f *Fields) { f.Named(true, "w") }, []decision.Change{change("w")}},
+		"a name of what stands": {func(f *Fields) { f.Named(false, "w") }, nil},
+		"conditions": {func(f *Fields) {
+			f.Conditions(ConditionWords{"A": "True", "B": "True", "C": "True"}, ConditionWords{"A": "False x", "B": "True", "D": "True"})
+		}, []decision.Change{change("status.conditions[A]", "True", "False x"), change("status.conditions[C]", "True", ""), change("status.conditions[D]", "", "True")}},
+	} {
+		var f Fields
+		if c.add(&f); !slices.Equal(f, c.want) {
+			t.Errorf("%s: %v, want %v", name, f, c.want)
+		}
+	}
+}
+
+// Of metadata the keys are told, also of what is empty, and a deletion once.
+func TestMeta(t *testing.T) {
+	at := new(metav1.Unix(9, 0))
+	for name, c := range map[string]struct {
+		old, is metav1.ObjectMeta
+		want    []decision.Change
+	}{
+		"nothing":         {metav1.ObjectMeta{Labels: map[string]string{"a": "x"}}, metav1.ObjectMeta{Labels: map[string]string{"a": "x"}}, nil},
+		"an empty label":  {metav1.ObjectMeta{}, metav1.ObjectMeta{Labels: map[string]string{"a": ""}}, []decision.Change{change("metadata.labels[a]")}},
+		"a deletion":      {metav1.ObjectMeta{}, metav1.ObjectMeta{DeletionTimestamp: at}, []decision.Change{change("metadata.deletionTimestamp")}},
+		"a later one":     {metav1.ObjectMeta{DeletionTimestamp: at}, metav1.ObjectMeta{DeletionTimestamp: new(metav1.Unix(5, 0))}, nil},
+		"an owner":        {metav1.ObjectMeta{}, metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "web"}}}, []decision.Change{change("metadata.ownerReferences")}},
+		"a finalizer":     {metav1.ObjectMeta{Finalizers: []string{"a"}}, metav1.ObjectMeta{Finalizers: []string{"b"}}, []decision.Change{change("metadata.finalizers")}},
+		"all that counts": {metav1.ObjectMeta{Annotations: map[string]string{"a": "x"}}, metav1.ObjectMeta{Labels: map[string]string{"b": "y"}}, []decision.Change{change("metadata.labels[b]"), change("metadata.annotations[a]")}},
+	} {
+		var f Fields
+		if f.Meta(&c.old, &c.is); !slices.Equal(f, c.want) {
+			t.Errorf("%s: %v, want %v", name, f, c.want)
+		}
 	}
 }
 
@@ -120,13 +194,19 @@ func TestFieldsOfNewKinds(t *testing.T) {
 		Seconds int64          `json:"seconds"`
 		Inner   `json:"inner"`
 		Bare
-		Flat   Flat `json:",inline"`
-		hidden int64
+		Flat    Flat                `json:",inline"`
+		Lists   map[string][]string `json:"lists"`
+		Bytes   map[int][]byte      `json:"bytes"`
+		Skipped int64               `json:"-"`
+		hidden  int64
+	}
+	of := func(n int) odd {
+		return odd{map[string]int{"a": n}, []element{{n}}, float64(n) / 2, int64(n), Inner{int64(n)}, Bare{int64(n)}, Flat{int64(n)}, map[string][]string{"a": {strconv.Itoa(n)}}, map[int][]byte{1: {byte(n)}}, int64(n), int64(n)}
 	}
 	var d diff
-	d.object("spec", reflect.ValueOf(odd{map[string]int{"a": 1}, []element{{1}}, 0.5, 1, Inner{1}, Bare{1}, Flat{1}, 1}), reflect.ValueOf(odd{map[string]int{"a": 2}, []element{{2}}, 0.7, 2, Inner{2}, Bare{2}, Flat{2}, 2}))
+	d.object("spec", reflect.ValueOf(of(1)), reflect.ValueOf(of(2)))
 	want := []decision.Change{{Field: "spec.counts"}, {Field: "spec.list"}, {Field: "spec.share"}, {Field: "spec.seconds", From: "1", To: "2"}, {Field: "spec.inner.of", From: "1", To: "2"},
-		{Field: "spec.bare", From: "1", To: "2"}, {Field: "spec.flat", From: "1", To: "2"}}
+		{Field: "spec.bare", From: "1", To: "2"}, {Field: "spec.flat", From: "1", To: "2"}, {Field: "spec.lists"}, {Field: "spec.bytes"}}
 	if diff := cmp.Diff(want, d.others); diff != "" {
 		t.Error(diff)
 	}

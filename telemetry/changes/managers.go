@@ -190,10 +190,7 @@ func withoutOwner(text []byte) []byte {
 		return text
 	}
 	at += len(ownerKey)
-	end := bytes.IndexByte(text[at:], '\\')
-	if end < 0 {
-		return text
-	}
+	end := max(0, bytes.IndexByte(text[at:], '\\')) // One that has no end stays.
 	return slices.Concat(text[:at], text[at+end:])
 }
 

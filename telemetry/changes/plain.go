@@ -200,7 +200,7 @@ func (d *diff) elements(path string, a, b []any) {
 	}
 	old, okOld := byName(a)
 	next, okNext := byName(b)
-	if !okOld || !okNext || len(old)+len(next) == 0 {
+	if !okOld || !okNext {
 		d.named(path)
 		return
 	}

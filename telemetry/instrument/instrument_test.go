@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,17 +38,24 @@ type lab struct {
 	control *instrument.Controller
 	queue   *instrument.Queue[string]
 	client  kubernetes.Interface
+	server  *httptest.Server
 }
 
 func newLab(t *testing.T, answer http.HandlerFunc) *lab {
+	x := newBareLab(t)
+	t.Cleanup(x.queue.ShutDown)
+	x.server = httptest.NewServer(answer)
+	t.Cleanup(x.server.Close)
+	x.client = clientOf(t, &rest.Config{Host: x.server.URL, QPS: -1})
+	return x
+}
+
+// newBareLab has no API server, and its queue is shut down by the test.
+func newBareLab(t *testing.T) *lab {
 	loop := instrument.Loop("disk", "Disk")
 	x := &lab{t: t, journal: telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}})}
 	x.control = control(t, x.journal, loop)
 	x.queue = instrument.NewQueue[string](x.control, quick())
-	t.Cleanup(x.queue.ShutDown)
-	server := httptest.NewServer(answer)
-	t.Cleanup(server.Close)
-	x.client = clientOf(t, &rest.Config{Host: server.URL, QPS: -1})
 	return x
 }
 
@@ -182,6 +192,10 @@ func TestAnswers(t *testing.T) {
 		"forbidden": {refusal(403, "Forbidden", "exceeded quota: password=hunter2"), decision.Refused, telemetry.ResultFailed, "shop/data has failed: the last sync returned an error (exceeded quota: password=…). Tries again in"},
 		"no etcd":   {refusal(500, "ServerTimeout", "etcdserver: request timed out"), decision.Unknown, telemetry.ResultUnknown, "shop/data is waiting: no API server answered the last sync (etcdserver: request timed out)."},
 		"webhook":   {refusal(500, "InternalError", "failed calling webhook"), decision.Unknown, telemetry.ResultUnknown, "shop/data has failed: the last sync returned an error (failed calling webhook)."},
+		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(`{"kind":`))
+		}, decision.Unknown, telemetry.ResultUnknown, "shop/data has failed: the last sync returned an error ("},
 		"no answer": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, decision.Unknown, telemetry.ResultUnknown, "shop/data has failed: the last sync returned an error ("},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +217,137 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("the next: %s, %+v", again.Result, again.Causes)
 			}
 		})
+	}
+}
+
+// TestNobodyThere: a sync whose last write found no API server says so, whatever error its
+// handler makes of it.
+func TestNobodyThere(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	x.server.Close()
+	x.queue.Add("shop/data")
+	got := x.sync(func(ctx context.Context, key string) error {
+		if x.update(ctx, key) == nil {
+			t.Error("a closed server answers")
+		}
+		return errors.New("not saved")
+	})
+	if writes := got.Writes(x.journal.Loops()); len(writes) != 1 || writes[0].State != decision.Unanswered || got.Result != telemetry.ResultFailed {
+		t.Errorf("%s: %+v", got.Result, writes)
+	}
+	if want := "shop/data is waiting: no API server answered the last sync (not saved). Tries again in"; !strings.HasPrefix(said(got), want) {
+		t.Errorf("it says %q", said(got))
+	}
+}
+
+// TestDeletionAnsweredWithAStatus: what is deleted keeps the kind that its resource was
+// learnt to have.
+func TestDeletionAnsweredWithAStatus(t *testing.T) {
+	x := newLab(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			answers(http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"})(w, r)
+			return
+		}
+		answers(http.StatusOK, claim("12"))(w, r)
+	})
+	x.queue.Add("shop/data")
+	got := x.sync(func(ctx context.Context, key string) error {
+		remove := func() error {
+			return x.client.CoreV1().PersistentVolumeClaims("shop").Delete(ctx, "data-0", metav1.DeleteOptions{})
+		}
+		return errors.Join(remove(), x.update(ctx, key), remove())
+	})
+	var objects []string
+	for _, w := range got.Writes(x.journal.Loops()) {
+		objects = append(objects, string(w.Kind)+" "+w.Object)
+	}
+	if want := []string{"delete persistentvolumeclaims data-0", "update PersistentVolumeClaim data-0", "delete PersistentVolumeClaim data-0"}; !slices.Equal(objects, want) {
+		t.Errorf("writes are %q, want %q", objects, want)
+	}
+}
+
+// TestManyWrites: a trace has so many writes and no more, and what is written outside of a
+// sync is in none.
+func TestManyWrites(t *testing.T) {
+	x := newLab(t, answers(http.StatusOK, claim("12")))
+	if err := x.update(t.Context(), ""); err != nil {
+		t.Errorf("outside of a sync: %v", err)
+	}
+	x.queue.Add("shop/data")
+	got := x.sync(func(ctx context.Context, key string) error {
+		for range 257 {
+			if err := x.update(ctx, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n := len(got.Writes(x.journal.Loops())); n != 256 {
+		t.Errorf("%d writes", n)
+	}
+}
+
+// TestAnswersOfQuestions: a name and a number are answers as well, and a write is held back
+// for the question that was asked last, or for the one that it names.
+func TestAnswersOfQuestions(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	x.queue.Add("shop/data")
+	got := x.sync(func(ctx context.Context, _ string) error {
+		if n, name := instrument.Count(ctx, "copies", 3), instrument.Name(ctx, "zone", "west"); n != 3 || name != "west" {
+			t.Errorf("the answers are %d and %q", n, name)
+		}
+		instrument.Hold(ctx, decision.Held{Kind: "create", Question: "quota"})
+		instrument.Hold(ctx, decision.Held{Kind: "delete", Question: "zone"})
+		return nil
+	})
+	v := got.Rounds[0].Verdict
+	if len(v.Path) != 2 || v.Path[0].Question != "copies" || v.Path[0].Answer != "3" || v.Path[0].Holds || v.Path[1].Answer != "west" || !v.Path[1].Holds {
+		t.Errorf("path: %+v", v.Path)
+	}
+	if len(v.Held) != 2 || v.Held[0].Question != "quota" || v.Held[1].Question != "zone" {
+		t.Errorf("held: %+v", v.Held)
+	}
+	x.queue.Add("shop/data")
+	other := x.sync(func(ctx context.Context, _ string) error {
+		instrument.Name(ctx, "zone", "west")
+		instrument.Hold(ctx, decision.Held{Kind: "create", Question: "quota"})
+		return nil
+	})
+	if other.Rounds[0].Verdict.Path[0].Holds {
+		t.Error("a question holds back what another one does")
+	}
+	if n, name := instrument.Count(t.Context(), "copies", 3), instrument.Name(t.Context(), "zone", "west"); n != 3 || name != "west" {
+		t.Errorf("outside of a sync the answers are %d and %q", n, name)
+	}
+	instrument.Hold(t.Context(), decision.Held{Kind: "create"})
+	instrument.Say(t.Context(), decision.Sentence{State: "frozen"})
+	instrument.Numbers(t.Context(), decision.Count("size", 5))
+	x.queue.Add("shop/data")
+	unasked := x.sync(func(ctx context.Context, _ string) error {
+		instrument.Hold(ctx, decision.Held{Kind: "create"})
+		return nil
+	})
+	if held := unasked.Rounds[0].Verdict.Held; len(held) != 1 || held[0].Question != "" || len(unasked.Numbers) != 0 {
+		t.Errorf("held back without a question: %+v", held)
+	}
+}
+
+// TestOwnerKey: the key is that of who controls an object, if it is of the kind.
+func TestOwnerKey(t *testing.T) {
+	owned := func(kind string, controls bool) *metav1.PartialObjectMetadata {
+		o := disk("7")
+		o.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "nightly", Controller: &controls}}
+		return o
+	}
+	for name, c := range map[string]struct {
+		object *metav1.PartialObjectMetadata
+		want   []string
+	}{
+		"nobody": {disk("7"), nil}, "one of the kind": {owned("Backup", true), []string{"shop/nightly"}}, "one of another": {owned("Job", true), nil}, "one who does not control it": {owned("Backup", false), nil},
+	} {
+		if got := instrument.OwnerKey("Backup")(c.object); !slices.Equal(got, c.want) {
+			t.Errorf("of %s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -276,6 +421,102 @@ func TestGone(t *testing.T) {
 	if _, there := x.journal.Board().Get(got.Object); there {
 		t.Error("it is still on the board")
 	}
+	h.OnAdd(disk("9"), false)
+	x.sync(func(context.Context, string) error { return nil })
+	h.OnDelete(disk("10"))
+	h.OnAdd(disk("11"), false)
+	if got := x.sync(func(context.Context, string) error { return nil }); got.Gone {
+		t.Error("one that was made again is gone")
+	}
+}
+
+// TestMadeBy: who made an object is told of one that is new, and not of those of the first list.
+func TestMadeBy(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	h := x.queue.Handler("Disk", instrument.ObjectKey)
+	for initial, want := range map[bool]string{false: "helm", true: ""} {
+		o := disk("7")
+		o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "helm", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}
+		if _, err := x.control.Strip(o); err != nil {
+			t.Fatal(err)
+		}
+		h.OnAdd(o, initial)
+		if got := x.sync(func(context.Context, string) error { return nil }); got.Causes[0].Manager != want {
+			t.Errorf("of the first list %v: made by %q, want %q", initial, got.Causes[0].Manager, want)
+		}
+	}
+}
+
+// TestErrorTakenForNone: a sync whose handler returns no error has not failed, whatever
+// became of its write.
+func TestErrorTakenForNone(t *testing.T) {
+	x := newLab(t, refusal(500, "InternalError", "failed calling webhook"))
+	x.queue.Add("shop/data")
+	got := x.sync(func(ctx context.Context, key string) error {
+		if x.update(ctx, key) == nil {
+			t.Error("the write was not refused")
+		}
+		return nil
+	})
+	if got.Result != telemetry.ResultUnchanged || got.Failure != nil {
+		t.Errorf("%s: %+v", got.Result, got.Failure)
+	}
+}
+
+// TestWaysIntoTheQueue: what each of them waits, and which cause it has.
+func TestWaysIntoTheQueue(t *testing.T) {
+	cause := telemetry.Cause{Kind: "webhook", Object: "Disk data"}
+	for name, c := range map[string]struct {
+		add  func(*instrument.Queue[string])
+		wait time.Duration
+		kind telemetry.CauseKind
+	}{
+		"at once":            {func(q *instrument.Queue[string]) { q.Add("shop/data") }, 0, telemetry.CauseAsked},
+		"after no time":      {func(q *instrument.Queue[string]) { q.AddAfter("shop/data", 0) }, 0, telemetry.CauseAsked},
+		"after a time":       {func(q *instrument.Queue[string]) { q.AddAfter("shop/data", time.Second) }, time.Second, telemetry.CauseTimer},
+		"again":              {func(q *instrument.Queue[string]) { q.AddRateLimited("shop/data") }, time.Millisecond, telemetry.CauseBackoff},
+		"because":            {func(q *instrument.Queue[string]) { q.Because(cause).Add("shop/data") }, 0, "webhook"},
+		"because, and later": {func(q *instrument.Queue[string]) { q.Because(cause).AddAfter("shop/data", time.Second) }, time.Second, "webhook"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newBareLab(t)
+			began := time.Now()
+			c.add(x.queue)
+			got := x.sync(func(context.Context, string) error { return nil })
+			if took := time.Since(began); took != c.wait || len(got.Causes) != 1 || got.Causes[0].Kind != c.kind {
+				t.Errorf("%s: after %v for %+v", name, took, got.Causes)
+			}
+			x.queue.ShutDown()
+		})
+	}
+}
+
+// TestDefaultLimiter: a queue that was given no limiter has client-go's.
+func TestDefaultLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newBareLab(t)
+		x.queue.ShutDown()
+		q := instrument.NewQueue[string](x.control, nil)
+		defer q.ShutDown()
+		began := time.Now()
+		for _, want := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} {
+			q.AddRateLimited("shop/data")
+			key, _ := q.Get()
+			if took := time.Since(began); took != want {
+				t.Errorf("tried again after %v, want %v", took, want)
+			}
+			q.Done(key)
+		}
+	})
+}
+
+// TestSyncOfAKeyThatWasNotTaken: its handler runs, and nothing is recorded.
+func TestSyncOfAKeyThatWasNotTaken(t *testing.T) {
+	x := newLab(t, http.NotFound)
+	ran := false
+	if err := x.queue.Sync(t.Context(), "shop/data", func(context.Context, string) error { ran = true; return nil }); err != nil || !ran || x.journal.Last() != 0 {
+		t.Errorf("ran: %v, %v, %d syncs", ran, err, x.journal.Last())
+	}
 }
 
 // TestAnnounced: what is announced is the cause of the Add that follows, and of no other.
@@ -296,6 +537,54 @@ func TestAnnounced(t *testing.T) {
 		if got := x.sync(nothing); len(got.Causes) != 1 || got.Causes[0].Kind != want || got.UID != "d-1" {
 			t.Errorf("%+v of %q, want %s", got.Causes, got.UID, want)
 		}
+	}
+}
+
+// TestAnnouncedAreBounded: what is announced of too many keys at once is forgotten.
+func TestAnnouncedAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // No time goes by, or the first would be forgotten.
+		x := newBareLab(t)
+		h := x.queue.Announcer("Disk", instrument.ObjectKey)
+		for i := range 4097 {
+			o := disk("7")
+			o.Name = strconv.Itoa(i)
+			h.OnAdd(o, false)
+		}
+		for key, want := range map[string]telemetry.CauseKind{"shop/0": telemetry.CauseAdded, "shop/4095": telemetry.CauseAdded, "shop/4096": telemetry.CauseAsked} {
+			x.queue.Add(key)
+			if got := x.sync(func(context.Context, string) error { return nil }); got.Causes[0].Kind != want {
+				t.Errorf("%s: %+v", key, got.Causes)
+			}
+		}
+		x.queue.ShutDown()
+	})
+}
+
+// TestDrainWaits: a shutdown that drains waits for a key that a worker has, and for one that
+// none has yet.
+func TestDrainWaits(t *testing.T) {
+	for _, taken := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newBareLab(t)
+			x.queue.Add("shop/data")
+			if taken {
+				_, _ = x.queue.Get()
+			}
+			drained := false
+			go func() { x.queue.ShutDownWithDrain(); drained = true }()
+			synctest.Wait()
+			if drained {
+				t.Errorf("it has not waited, with a worker %v", taken)
+			}
+			if !taken {
+				_, _ = x.queue.Get()
+			}
+			x.queue.Done("shop/data")
+			synctest.Wait()
+			if !drained {
+				t.Errorf("it waits for nothing, with a worker %v", taken)
+			}
+		})
 	}
 }
 
@@ -388,7 +677,14 @@ func TestOff(t *testing.T) {
 	c := control(t, (*telemetry.Journal)(nil), instrument.Loop("disk", "Disk"))
 	q := instrument.NewQueue[string](c, nil)
 	defer q.ShutDown()
-	q.Handler("Disk", instrument.ObjectKey).OnUpdate(disk("7"), disk("8"))
+	h := q.Handler("Disk", instrument.ObjectKey)
+	h.OnAdd(disk("7"), false)
+	h.OnUpdate(disk("7"), disk("8"))
+	h.OnDelete(disk("8"))
+	q.Announcer("Disk", instrument.ObjectKey).OnAdd(disk("7"), false)
+	if q.Len() != 1 {
+		t.Errorf("%d keys are ready", q.Len())
+	}
 	key, _ := q.Get()
 	ran := false
 	if err := q.Sync(t.Context(), key, func(ctx context.Context, key string) error {

@@ -64,7 +64,7 @@ func objectOf(body []byte) (object, bool) {
 		Metadata        struct{ Name, UID, ResourceVersion string }
 	}
 	if !bytes.HasPrefix(body, protobufPrefix) {
-		if len(body) == 0 || json.Unmarshal(body, &o) != nil {
+		if json.Unmarshal(body, &o) != nil {
 			return object{}, false
 		}
 		return object{line(o.Kind), line(o.Metadata.Name), line(o.Metadata.UID), line(o.Metadata.ResourceVersion)}, true
@@ -81,7 +81,7 @@ func objectOf(body []byte) (object, bool) {
 func statusOf(body []byte) (*status, bool) {
 	if !bytes.HasPrefix(body, protobufPrefix) {
 		var s status
-		if len(body) == 0 || json.Unmarshal(body, &s) != nil || s.Kind != "Status" {
+		if json.Unmarshal(body, &s) != nil || s.Kind != "Status" {
 			return nil, false
 		}
 		return &s, true

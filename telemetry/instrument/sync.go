@@ -34,7 +34,6 @@ type syncUnderWay struct {
 	writes  []decision.Outcome
 	said    *decision.Sentence
 	api     time.Duration
-	ran     bool // its handler was seen
 	err     error
 	gone    bool
 }
@@ -62,7 +61,7 @@ func (s *syncUnderWay) run(ctx context.Context, handle func(context.Context) err
 	defer func() {
 		p := recover()
 		s.note(func() {
-			s.ran, s.err = true, err
+			s.err = err
 			s.trace.Phases.Act = s.api
 			s.trace.Phases.Decide = max(0, time.Since(began)-s.api)
 			if p != nil {

@@ -62,7 +62,7 @@ func (s *syncUnderWay) tellFailure(said *decision.Sentence) {
 		said.Tone, said.Verb, said.State, said.Code = decision.ToneWaiting, "is", "waiting", CodeConflict
 		said.Lead = words("another writer was first (").Quote(message).Say(")")
 	}
-	if said.Then = s.again(); said.Then == nil && s.ran {
+	if said.Then = s.again(); said.Then == nil {
 		said.Then = words("It is not tried again before something changes")
 	}
 }

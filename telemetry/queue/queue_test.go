@@ -2,11 +2,13 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/loopscope/loopscope/telemetry"
 )
@@ -98,8 +100,13 @@ func TestBeforeStartOnlyTheTableIsFilled(t *testing.T) {
 		q.ShutDown()
 		q.Start()
 		q.Enqueue("c", saw("c1"))
-		if n := len(q.State().Keys); n != 4 {
-			t.Errorf("%d keys after a shutdown, want the 4 from before", n)
+		q.EnqueueAfter("c", timer("c2"), time.Second)
+		var keys []string
+		for _, k := range q.State().Keys {
+			keys = append(keys, k.Key)
+		}
+		if want := []string{"a", "b", "failed", "later"}; !slices.Equal(keys, want) {
+			t.Errorf("after a shutdown there are %v, want %v as before", keys, want)
 		}
 	})
 }
@@ -135,6 +142,43 @@ func TestStartReplaysInOrder(t *testing.T) {
 		if s := q.State(); len(s.Keys) != 0 || s.Adds != 4 {
 			t.Errorf("state at the end: %+v", s)
 		}
+	})
+}
+
+// What needs no wait is enqueued before Start as well, whichever way it came.
+func TestStartReplaysWhatNeedsNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		q := New(Options[string]{Limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string](0, 0)})
+		q.EnqueueAfter("a", timer("overdue"), -time.Second)
+		q.Retry("b", timer("refused"))
+		pass(time.Second)
+		q.Enqueue("a", saw("a1")) // It is ready since the first.
+		wantKey(t, q, "a", telemetry.KeyReady, start)
+		wantKey(t, q, "b", telemetry.KeyReady, start)
+		q.Start()
+		defer q.ShutDown()
+		for _, want := range [][]string{{"a", "overdue", "a1"}, {"b", "refused"}} {
+			w := mustGet(t, q)
+			if wantTold(t, w.Key, w.Causes, want[1:]...); w.Key != want[0] {
+				t.Errorf("got %s, want %s", w.Key, want[0])
+			}
+			q.Done(w.Key)
+		}
+	})
+}
+
+// A second Start leaves the queue as it is.
+func TestStartsOnce(t *testing.T) {
+	inBubble(t, Options[string]{}, func(t *testing.T, q *Queue[string]) {
+		q.Enqueue("web", saw("one"))
+		live := q.live
+		q.Start()
+		if q.live != live || q.Len() != 1 {
+			t.Errorf("there is another queue, or %d keys are ready", q.Len())
+		}
+		wantTold(t, "sync", mustGet(t, q).Causes, "one")
+		q.Done("web")
 	})
 }
 
@@ -247,6 +291,9 @@ func TestRetryBacksOffUntilForgotten(t *testing.T) {
 				t.Errorf("failure %d: %+v", n, w)
 			}
 			q.Done("web")
+			if k, is := q.KeyState("web"); is || len(q.State().Keys) != 0 {
+				t.Errorf("failure %d: the key is remembered, and is nowhere: %+v", n, k)
+			}
 		}
 		q.Retry("web", timer("refused"))
 		q.Forget("web")
@@ -292,6 +339,7 @@ func TestShutDownDrainsAndDrops(t *testing.T) {
 		q.ShutDown()
 		q.Enqueue("other", saw("two"))
 		q.EnqueueAfter("other", timer("three"), 0)
+		q.EnqueueAfter("other", timer("later"), time.Second)
 		q.Retry("other", timer("four"))
 		if _, shutdown := q.Get(); shutdown {
 			t.Error("what was ready is lost")
@@ -304,7 +352,7 @@ func TestShutDownDrainsAndDrops(t *testing.T) {
 		if !<-waiting {
 			t.Error("a key after the shutdown")
 		}
-		if s := q.State(); len(s.Keys) != 0 {
+		if s := q.State(); len(s.Keys) != 0 || s.Adds != 1 || s.Timers != 0 || s.Errors != 0 {
 			t.Errorf("state: %+v", s)
 		}
 		q.ShutDown()
@@ -340,5 +388,7 @@ func TestTimeInEachPhase(t *testing.T) {
 		if _, known := q.KeyState("web"); known {
 			t.Error("an idle key is still in the table")
 		}
+		q.EnqueueAfter("web", saw("three"), 0)
+		want("at once", telemetry.Spent{})
 	})
 }

@@ -49,7 +49,7 @@ type keyEntry struct {
 	phase  telemetry.KeyPhase // "" for not in the queue and not being processed
 	since  time.Time          // in this phase
 	queued time.Time          // became ready last
-	early  bool               // enqueued before Start
+	early  bool               // enqueued before Start, for a cause in next
 
 	next  causeList // of the next sync
 	armed causeList // wait for due
@@ -118,7 +118,7 @@ func (t *keyTable[K]) entry(key K) *keyEntry {
 
 // dropIdle drops the entry of a key of which there is nothing left to say.
 func (t *keyTable[K]) dropIdle(key K, e *keyEntry) {
-	if e.phase == "" && !e.early && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
+	if e.phase == "" && e.due.IsZero() && e.attempts == 0 && len(e.next.kept) == 0 {
 		delete(t.keys, key)
 		t.takers.remember(key, e.takenBy)
 	}
@@ -158,14 +158,18 @@ func (t *keyTable[K]) stamp(c telemetry.Cause) telemetry.Cause {
 func (t *keyTable[K]) early(key K, c telemetry.Cause) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.entry(key)
-	if !e.early {
-		e.early, e.since = true, t.clock.Now()
-	}
-	e.next.add(t.stamp(c))
+	t.wants(t.entry(key), t.stamp(c))
 }
 
-// earlyKey is a key that Start has to add, to be run at due, or both.
+// wants records a cause to run now, or as soon as the queue starts.
+func (t *keyTable[K]) wants(e *keyEntry, c telemetry.Cause) {
+	if !t.live && !e.early {
+		e.early, e.since = true, t.clock.Now()
+	}
+	e.next.add(c)
+}
+
+// earlyKey is a key that Start has to add, to be run at due, both, or neither.
 type earlyKey[K comparable] struct {
 	key K
 	add bool
@@ -178,7 +182,7 @@ func (t *keyTable[K]) replay() []earlyKey[K] {
 	defer t.mu.Unlock()
 	var list []earlyKey[K]
 	for _, key := range t.order {
-		if e := t.keys[key]; e != nil && (e.early || !e.due.IsZero()) {
+		if e := t.keys[key]; e != nil {
 			list = append(list, earlyKey[K]{key: key, add: e.early, due: e.due})
 			e.early = false
 		}
@@ -210,7 +214,7 @@ func (t *keyTable[K]) arm(key K, c telemetry.Cause, wait time.Duration) {
 // delays is client-go's rule: no wait is an Add, and of two times the earlier stays.
 func (t *keyTable[K]) delays(e *keyEntry, c telemetry.Cause, wait time.Duration) {
 	if wait <= 0 {
-		e.next.add(c)
+		t.wants(e, c)
 		return
 	}
 	now := t.clock.Now()

@@ -45,7 +45,7 @@ func Append(to []byte, value any) ([]byte, error) {
 func Read(data []byte, value any) error {
 	v, r := reflect.ValueOf(value).Elem(), reader{data: data, text: string(data)}
 	formOf(v.Type()).read(&r, v)
-	if r.err == nil && len(r.data) > 0 {
+	if len(r.data) > 0 { // Where reading failed, nothing is left.
 		r.err = errShort
 	}
 	return r.err
@@ -71,10 +71,10 @@ type reader struct {
 func (r *reader) fail(err error) { r.err, r.data = err, nil }
 
 func (r *reader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.data)
+	n, size := binary.Uvarint(r.data) // It is 0 where there is none.
 	if size <= 0 {
 		r.fail(errShort)
-		return 0
+		return n
 	}
 	r.data = r.data[size:]
 	return n
@@ -90,7 +90,7 @@ func (r *reader) next() (data []byte, from int) {
 	n := r.uvarint()
 	if n > uint64(len(r.data)) {
 		r.fail(errShort)
-		return nil, 0
+		return nil, from
 	}
 	from = len(r.text) - len(r.data)
 	data, r.data = r.data[:n:n], r.data[n:]
@@ -148,7 +148,7 @@ func makeForm(t reflect.Type) *form {
 			func(r *reader, v reflect.Value) { v.SetUint(r.uvarint()) },
 		}
 	case reflect.Pointer: // None is no value.
-		of := formOf(t.Elem())
+		of := formIn(t)
 		return &form{
 			func(w *writer, v reflect.Value) { of.write(w, v.Elem()) },
 			func(r *reader, v reflect.Value) {
@@ -157,11 +157,20 @@ func makeForm(t reflect.Type) *form {
 			},
 		}
 	case reflect.Slice:
-		return listForm(t, formOf(t.Elem()))
+		return listForm(t, formIn(t))
 	case reflect.Struct:
 		return structForm(t)
 	}
 	panic(fmt.Sprintf("wire: a %v has no form", t)) // which every test of its type meets
+}
+
+// formIn is the form of what a list or a pointer has. A bool or a pointer there could not
+// be read back: only a field can be without a value.
+func formIn(t reflect.Type) *form {
+	if kind := t.Elem().Kind(); kind == reflect.Bool || kind == reflect.Pointer {
+		panic(fmt.Sprintf("wire: a %v has no form", t))
+	}
+	return formOf(t.Elem())
 }
 
 // listForm keeps the difference between no list, which is no value, and an empty one.

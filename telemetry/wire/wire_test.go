@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -136,24 +137,25 @@ func TestWireOnlyReadsWhatItWrites(t *testing.T) {
 	group.Wait()
 }
 
-// Instants come back in UTC, whatever zone the clock had.
+// Instants come back in UTC, whatever zone the clock had, from the first second of the
+// year 0 to the last one of the year 9999.
 func TestWireInstants(t *testing.T) {
 	east := time.FixedZone("", 3600)
-	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Unix(0, 1).In(east), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, east)} {
+	first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	for _, at := range []time.Time{{}, first, last, time.Unix(0, 0), time.Unix(0, 1).In(east), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, east)} {
 		trace := rewritten(t, &telemetry.Trace{Started: time.Unix(1_790_000_000, 5), Ended: at})[0]
 		if !trace.Ended.Equal(at) || trace.Ended.Location() != time.UTC {
 			t.Errorf("%v is read as %v", at, trace.Ended)
 		}
 	}
-	for _, year := range []int{-1, 10_000, 20_000} {
-		at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, at := range []time.Time{first.AddDate(-1, 0, 0), first.Add(-1), last.Add(1), last.AddDate(10_000, 0, 0)} {
 		for _, trace := range []*telemetry.Trace{{Queued: at}, {Ended: at}, {Causes: []telemetry.Cause{{Due: at}}}, {Sentence: decision.Sentence{Since: at}}, {Numbers: []decision.Fact{decision.Instant("at", at)}}} {
 			if _, err := Append(nil, trace); err == nil {
-				t.Errorf("the year %d is kept, and has no JSON", year)
+				t.Errorf("%v is kept, and has no JSON", at)
 			}
 		}
 		if _, err := telemetry.SnapshotOf(&deployment.Snapshot{Created: at}); err == nil {
-			t.Errorf("the year %d is packed, and has no JSON", year)
+			t.Errorf("%v is packed, and has no JSON", at)
 		}
 	}
 }
@@ -208,7 +210,7 @@ type part struct {
 	Own  own
 }
 
-// own makes its bytes itself.
+// own makes its bytes itself, one at least.
 type own struct{ text string }
 
 func (o own) AppendBinary(to []byte) ([]byte, error) {
@@ -219,7 +221,7 @@ func (o own) AppendBinary(to []byte) ([]byte, error) {
 }
 
 func (o *own) UnmarshalBinary(data []byte) error {
-	if o.text = string(data); o.text == "never" {
+	if o.text = string(data); o.text == "never" || o.text == "" {
 		return errors.New("never")
 	}
 	return nil
@@ -257,6 +259,10 @@ func TestBytes(t *testing.T) {
 		"": errShort, "\x80": errShort, "\x01": errShort, "\x01\x02a": errShort, "\x04": errShort, "\x10\x02": errShort, "\x00\x00": errShort, "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": errShort,
 		"\x20\x01": errShort, "\x20\x02\x00": errShort, "\x20\x81\x80\x10": errLarge, "\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": errLarge, "\x80\x02": errMore, "\x40\x80\x02": errMore,
 		"\x10\x00\x80\x94\xeb\xdc\x03": errYear, "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00": errYear, "\x80\x01\x02a": errShort,
+		// The first mistake is told, not what comes of it.
+		"\x81\x02\x01a": errMore, "\x20\x02\x40\x00": errMore,
+		// A second before the year 0, and one after the year 9999.
+		"\x10" + seconds(firstSecond-1): errYear, "\x10" + seconds(lastSecond+1): errYear,
 	} {
 		if err := Read([]byte(bytes), new(every)); !errors.Is(err, want) {
 			t.Errorf("%q is read: %v, want %v", bytes, err, want)
@@ -270,9 +276,75 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// seconds are the bytes of an instant that comes so many seconds after 1970.
+func seconds(n int64) string { return string(append(binary.AppendVarint(nil, n), 0)) }
+
+// appends and reads can do only half of what an own type can.
+type appends struct{ Text string }
+
+func (appends) AppendBinary(to []byte) ([]byte, error) { return append(to, "own"...), nil }
+
+type reads struct{ Text string }
+
+func (*reads) UnmarshalBinary([]byte) error { return errors.New("it cannot write") }
+
+// A type that does not both write and read its bytes is written field by field.
+func TestHalfOwn(t *testing.T) {
+	type halves struct {
+		A appends
+		B reads
+	}
+	value, want := halves{appends{"a"}, reads{"b"}}, "\x03\x01\x01a\x01\x01b"
+	data, err := Append(nil, &value)
+	if err != nil || string(data) != want {
+		t.Errorf("it is %q, %v, want %q", data, err, want)
+	}
+	var got halves
+	if err := Read([]byte(want), &got); err != nil || got != value {
+		t.Errorf("it is read as %+v, %v", got, err)
+	}
+}
+
+// A type is walked over once.
+func TestFormsAreKept(t *testing.T) {
+	first, second := formOf(reflect.TypeFor[every]()), formOf(reflect.TypeFor[every]())
+	if first != second {
+		t.Error("a type has another form each time")
+	}
+}
+
+// numbers is a pointer to a struct of so many numbers, all of which are set.
+func numbers(n int) reflect.Value {
+	fields := make([]reflect.StructField, n)
+	for i := range fields {
+		fields[i] = reflect.StructField{Name: "N" + strconv.Itoa(i), Type: reflect.TypeFor[int]()}
+	}
+	v := reflect.New(reflect.StructOf(fields))
+	for i := range n {
+		v.Elem().Field(i).SetInt(int64(i + 1))
+	}
+	return v
+}
+
+// A struct has as many fields as there are bits.
+func TestManyFields(t *testing.T) {
+	v := numbers(64)
+	data, err := Append(nil, v.Interface())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := reflect.New(v.Type().Elem())
+	if err := Read(data, got.Interface()); err != nil || !reflect.DeepEqual(got.Interface(), v.Interface()) {
+		t.Errorf("64 fields are read as %v, %v", got.Elem(), err)
+	}
+}
+
 // What has no form is found out at once.
 func TestNoForm(t *testing.T) {
-	for name, value := range map[string]any{"a map": &struct{ M map[string]int }{}, "a hidden field": &struct{ m int }{}, "a float": &struct{ F float64 }{}} {
+	for name, value := range map[string]any{
+		"a map": &struct{ M map[string]int }{}, "a hidden field": &struct{ m int }{}, "a float": &struct{ F float64 }{}, "a field too many": numbers(65).Interface(),
+		"a list of bools": &struct{ L []bool }{}, "a list of pointers": &struct{ L []*part }{}, "a pointer to a bool": &struct{ P *bool }{}, "a pointer to a pointer": &struct{ P **part }{},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -330,19 +402,28 @@ func TestListsHaveABound(t *testing.T) {
 	}
 	type lists struct{ A, B, C []part }
 	several := append([]byte{7}, bytes.Repeat(list(maxElements / 2)[1:], 3)...)
-	for name, data := range map[string][]byte{"in one list": list(2_000_000), "a list that is not there": list(1 << 20)[:100], "in several": several} {
-		var into any = new(every)
-		if name == "in several" {
-			into = new(lists)
-		}
+	around := binary.AppendUvarint([]byte{3, 1, 0}, math.MaxUint64) // One and these are none, in 64 bits.
+	const little, much = 2 << 20, 128 << 20
+	for name, test := range map[string]struct {
+		data []byte
+		into any
+		want error
+		room uint64
+	}{
+		"in one list":              {list(2_000_000), new(every), errLarge, 2_000_000 + little},
+		"a list that is not there": {list(1 << 20)[:100], new(every), errLarge, little},
+		"a list that is cut off":   {list(maxElements)[:100], new(every), errShort, little},
+		"in several":               {several, new(lists), errLarge, much},
+		"all around":               {around, new(lists), errLarge, little},
+	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := Read(data, into)
+		err := Read(test.data, test.into)
 		runtime.ReadMemStats(&after)
-		if !errors.Is(err, errLarge) {
-			t.Errorf("%s: %v", name, err)
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
-		if took := after.TotalAlloc - before.TotalAlloc; took > 128<<20 || name != "in several" && took > 2<<20+uint64(len(data)) {
+		if took := after.TotalAlloc - before.TotalAlloc; took > test.room {
 			t.Errorf("%s: %d bytes were taken for them", name, took)
 		}
 	}

@@ -134,7 +134,7 @@ func (c *collector) drop(field string, value ast.Expr) {
 }
 
 // symmetric are beginnings of names of functions that do not mind the order.
-var symmetric = []string{"Equal", "DeepEqual", "equal", "same", "ContainsAny"}
+var symmetric = []string{"Equal", "DeepEqual", "equal", "Same", "same", "ContainsAny"}
 
 // arguments swaps neighbours, but not in tables of words: only a reader knows theirs.
 func (c *collector) arguments(n *ast.CallExpr) {
