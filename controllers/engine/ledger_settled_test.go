@@ -56,3 +56,26 @@ func TestLedgerSweepsWhatCameAfterTheDeleteEvent(t *testing.T) {
 		t.Errorf("kept %+v and %v, want the write at 300 alone", l.All(), l.last)
 	}
 }
+
+// It looks once a minute for what nobody asks for any more, and then at what has been in its
+// cache for long.
+func TestLedgerSweepsOnceAMinute(t *testing.T) {
+	l, clock := newTestLedger()
+	write(l, "late", "", "100")
+	look := func() int {
+		l.Pending("other", at("200"), seenAt("200"), cachedAt(""))
+		return len(l.All())
+	}
+	clock.Step(echoLive - time.Second)
+	if look() != 1 {
+		t.Error("it is swept too early")
+	}
+	clock.Step(sweepEvery - time.Nanosecond)
+	if look() != 1 {
+		t.Error("it is looked for again within a minute")
+	}
+	clock.Step(time.Nanosecond)
+	if look() != 0 {
+		t.Error("it is not swept after a minute")
+	}
+}

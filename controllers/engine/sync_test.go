@@ -32,11 +32,13 @@ type script struct {
 	published  decision.Outcome
 	waiting    bool
 	tellFunc   func() decision.Telling
+	object     runtime.Object
 	packErr    error
 
-	rounds int
-	done   []string
-	loop   *Loop // that it was played by
+	rounds     int
+	remembered int
+	done       []string
+	loop       *Loop // that it was played by
 }
 
 func (s *script) Observe(context.Context, string) (Sync, error) {
@@ -65,7 +67,7 @@ func (s *script) Do(_ context.Context, a decision.Action) (decision.Outcome, dec
 	return s.doFunc(a)
 }
 func (s *script) Settle([]decision.Round) *decision.Report { r := s.report; return &r }
-func (s *script) Remember(*telemetry.Trace)                {}
+func (s *script) Remember(*telemetry.Trace)                { s.remembered++ }
 func (s *script) Publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
@@ -76,7 +78,7 @@ func (s *script) Snapshot() (telemetry.Snapshot, error) {
 	}
 	return telemetry.SnapshotOf(&replicaset.Snapshot{})
 }
-func (s *script) Object() runtime.Object { return nil }
+func (s *script) Object() runtime.Object { return s.object }
 func (s *script) Identity() Identity     { return Identity{UID: "u", Found: true, Waiting: s.waiting} }
 func (s *script) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
 	if s.tellFunc != nil {
