@@ -51,7 +51,7 @@ func TestAuthor(t *testing.T) {
 		"a resync":        {[]string{"kubectl"}, "1", false, ""},
 	} {
 		l := signing()
-		old := signedBy(t, l, "1", 100, c.managers...)
+		old := signedBy(t, l, "1", 100, "operator")
 		changed := signedBy(t, l, c.rv, 200, c.managers...)
 		if c.ours {
 			l.opts.Ledger.Written(Entry{UID: "u", Resource: "deployments", RV: c.rv})

@@ -23,6 +23,49 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
+// Events go to the API server, to whoever takes them instead, and nowhere where a loop only
+// watches.
+func TestWhereEventsGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode  Mode
+		taken bool
+		want  int // at the API server
+	}{
+		"acting":             {Act, false, 1},
+		"watching":           {Watch, false, 0},
+		"taken by the owner": {Act, true, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, own := fake.NewClientset(), record.NewFakeRecorder(1)
+			sent := 0
+			client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event)
+				if sent++; e.Source.Component != "test-controller" || e.Reason != "Created" {
+					t.Errorf("%s: sent was %+v", name, e)
+				}
+				return true, e, nil
+			})
+			opts := Options{Mode: c.mode}
+			if c.taken {
+				opts.Events = own
+			}
+			l := New(Settings{Name: "test", Component: "test-controller"}, client, opts)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			end := l.Begin(ctx)
+			l.recorder.Event(lab.Deployment("web", "1", appsv1.RecreateDeploymentStrategyType), "Normal", "Created", "m")
+			synctest.Wait()
+			if sent != c.want || (len(own.Events) == 1) != c.taken {
+				t.Errorf("%s: %d events at the API server, %d taken", name, sent, len(own.Events))
+			}
+			end()
+			if l.Step(ctx, 0) {
+				t.Errorf("%s: there is a next step after the end", name)
+			}
+		})
+	}
+}
+
 // waiting is a controller that waits for writes.
 type waiting struct {
 	script
@@ -130,49 +173,6 @@ func TestInformersThatTakeNothing(t *testing.T) {
 	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{})
 	if err := l.Register("pods", informer, cache.ResourceEventHandlerFuncs{}); err == nil || !strings.Contains(err.Error(), "watch pods: ") || len(l.Handlers()) != 0 {
 		t.Errorf("a handler: %v", err)
-	}
-}
-
-// Events go to the API server, to whoever takes them instead, and nowhere where a loop only
-// watches.
-func TestWhereEventsGo(t *testing.T) {
-	for name, c := range map[string]struct {
-		mode  Mode
-		taken bool
-		want  int // at the API server
-	}{
-		"acting":             {Act, false, 1},
-		"watching":           {Watch, false, 0},
-		"taken by the owner": {Act, true, 0},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			client, own := fake.NewClientset(), record.NewFakeRecorder(1)
-			sent := 0
-			client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
-				e := a.(clienttesting.CreateAction).GetObject().(*corev1.Event)
-				if sent++; e.Source.Component != "test-controller" || e.Reason != "Created" {
-					t.Errorf("%s: sent was %+v", name, e)
-				}
-				return true, e, nil
-			})
-			opts := Options{Mode: c.mode}
-			if c.taken {
-				opts.Events = own
-			}
-			l := New(Settings{Name: "test", Component: "test-controller"}, client, opts)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			end := l.Begin(ctx)
-			l.recorder.Event(lab.Deployment("web", "1", appsv1.RecreateDeploymentStrategyType), "Normal", "Created", "m")
-			synctest.Wait()
-			if sent != c.want || (len(own.Events) == 1) != c.taken {
-				t.Errorf("%s: %d events at the API server, %d taken", name, sent, len(own.Events))
-			}
-			end()
-			if l.Step(ctx, 0) {
-				t.Errorf("%s: there is a next step after the end", name)
-			}
-		})
 	}
 }
 

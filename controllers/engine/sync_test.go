@@ -338,11 +338,11 @@ func TestWatchModeWritesNothing(t *testing.T) {
 func TestRunRefusesNonsense(t *testing.T) {
 	opts := Options{}.WithDefaults()
 	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: &script{}, queue: queue.New(queue.Options[string]{})}
-	if err := l.Run(t.Context(), 0); err == nil {
-		t.Error("no workers were accepted")
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	if err := l.Run(ctx, 0); err == nil {
+		t.Error("no workers were accepted")
+	}
 	if err := l.Run(ctx, 1); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -38,7 +39,9 @@ func unblocking(t *testing.T) (u *unblocker, events chan *watch.FakeWatcher, tri
 	}
 	client = metadatafake.NewSimpleMetadataClient(scheme)
 	events, tried = make(chan *watch.FakeWatcher, 8), make(chan woken, 8)
+	lists := make(chan bool, 2*maxPlaces) // No more: one that asks all the time waits here.
 	client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		lists <- true
 		return true, &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, nil
 	})
 	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
@@ -100,8 +103,13 @@ func TestUnblockSharesAWatch(t *testing.T) {
 		u.follow(syncOfKey("shop/web-1", decision.Round{}))
 		u.follow(refusedWith("shop/web-2", `pods "web-2" is forbidden: error looking up service account shop/nobody: serviceaccount "nobody" not found`))
 		second := lab.Within(t, events, "watch of ServiceAccounts")
-		for range first.ResultChan() { // until it is stopped
-		}
+		stopped := make(chan bool)
+		go func() {
+			for range first.ResultChan() { // until it is stopped
+			}
+			close(stopped)
+		}()
+		lab.Within(t, stopped, "end of the first watch")
 		second.Add(quotaNamed("nobody", "11"))
 		if w := lab.Within(t, tried, "try"); w.key != "shop/web-2" || w.cause.Object != "ServiceAccount nobody" || w.cause.Kind != telemetry.CauseAdded {
 			t.Errorf("it was woken by %+v", w)
@@ -111,19 +119,54 @@ func TestUnblockSharesAWatch(t *testing.T) {
 
 // Without the right to watch nothing is watched, and nothing asks again.
 func TestUnblockWithoutTheRight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		u, _, _, client := unblocking(t)
-		client.PrependReactor("list", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewForbidden(enders["quota"].resource.GroupResource(), "", nil)
+	quotas := enders[diagnosis.Quota].resource.GroupResource()
+	for name, answer := range map[string]error{
+		"forbidden": apierrors.NewForbidden(quotas, "", nil), "not known": apierrors.NewUnauthorized("who?"), "not served": apierrors.NewNotFound(quotas, ""),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u, _, _, client := unblocking(t)
+			client.PrependReactor("list", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
+			for range 2 {
+				u.follow(refusedWith("shop/web-1", overQuota))
+				ended := make(chan bool)
+				go func() { u.wait(); close(ended) }()
+				lab.Within(t, ended, "end of what is "+name)
+			}
+			if n := len(client.Actions()); n != 1 {
+				t.Errorf("%s: %d requests, want one", name, n)
+			}
 		})
-		u.follow(refusedWith("shop/web-1", overQuota))
-		u.wait()
-		u.follow(refusedWith("shop/web-1", overQuota))
-		u.wait()
-		if n := len(client.Actions()); n != 1 {
-			t.Errorf("%d requests, want one", n)
-		}
-	})
+	}
+}
+
+// A request that fails is sent again after a pause, and no sooner.
+func TestUnblockAsksAgain(t *testing.T) {
+	for _, verb := range []string{"list", "watch"} {
+		synctest.Test(t, func(t *testing.T) {
+			u, events, _, client := unblocking(t)
+			down := true
+			fails := func() bool {
+				failed := down
+				down = false
+				return failed
+			}
+			if verb == "list" {
+				client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return fails(), nil, apierrors.NewInternalError(errors.New("etcd"))
+				})
+			} else {
+				client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
+					return fails(), nil, apierrors.NewInternalError(errors.New("etcd"))
+				})
+			}
+			began := time.Now()
+			u.follow(refusedWith("shop/web-1", overQuota))
+			lab.Within(t, events, "watch after a "+verb+" that failed")
+			if took := time.Since(began); took != watchAgain {
+				t.Errorf("after a %s that failed it asks again after %s, want %s", verb, took, watchAgain)
+			}
+		})
+	}
 }
 
 // lacking is a sync of a Deployment whose pods lack something.
@@ -146,6 +189,9 @@ func TestUnblockWakesForWhatIsNamed(t *testing.T) {
 			w := lab.Within(t, events, "watch")
 			w.Add(quotaNamed("mydata", "8"))
 			w.Add(quotaNamed("data", "9"))
+			if synctest.Wait(); len(tried) != 1 {
+				t.Errorf("%s: %d tries at once, want the one", code, len(tried))
+			}
 			if got := lab.Within(t, tried, "try"); got.key != "shop/web" || got.cause.NewRV != "9" || got.cause.Kind != telemetry.CauseAdded || got.cause.Object != enders[code].kind+" data" {
 				t.Errorf("%s: it was woken by %+v", code, got)
 			}
