@@ -3,6 +3,8 @@ package engine
 import (
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A write that is unseen for five minutes is looked up live. If the live read
@@ -36,6 +38,28 @@ func TestLedgerBelievesALiveRead(t *testing.T) {
 	}
 	if !l.guarded("child", "65", func() {}) {
 		t.Error("a write made during the live read no longer guards")
+	}
+}
+
+// A live read counts for a child that was another's when it was written to, and for one that
+// nobody wrote to.
+func TestLedgerBelievesALiveReadOfNewChildren(t *testing.T) {
+	l, clock := newTestLedger()
+	write(l, "adopted", "another", "100")
+	clock.Step(echoLive)
+	l.Confirmed("parent", clock.Now(), []Entry{
+		{UID: "adopted", Owner: "parent", Resource: "replicasets", RV: "65"},
+		{UID: "new", Owner: "parent", Resource: "replicasets", RV: "66"},
+	})
+	written := map[types.UID]string{}
+	for _, w := range l.Pending("parent", at("59"), seenAt("59"), cachedAt("59")) {
+		written[w.UID] = w.Written
+	}
+	if len(written) != 2 || written["adopted"] != "65" || written["new"] != "66" {
+		t.Errorf("waits for %v, want what the live read has shown", written)
+	}
+	if waits := l.Pending("another", at("59"), seenAt("59"), cachedAt("59")); len(waits) != 0 {
+		t.Errorf("its owner before still waits for %+v", waits)
 	}
 }
 

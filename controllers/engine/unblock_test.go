@@ -125,7 +125,11 @@ func TestUnblockWithoutTheRight(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			u, _, _, client := unblocking(t)
-			client.PrependReactor("list", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
+			asked := make(chan bool, 2) // No more: one that asks all the time waits here.
+			client.PrependReactor("list", "resourcequotas", func(clienttesting.Action) (bool, runtime.Object, error) {
+				asked <- true
+				return true, nil, answer
+			})
 			for range 2 {
 				u.follow(refusedWith("shop/web-1", overQuota))
 				ended := make(chan bool)
@@ -426,7 +430,7 @@ func TestUnblockWatchesWhileItRuns(t *testing.T) {
 		}
 		ctx, end := context.WithCancel(t.Context())
 		without, early, late := &unblocker{}, &unblocker{client: with.client}, &unblocker{client: with.client}
-		without.run(ctx)
+		without.run(t.Context())
 		late.run(ctx)
 		end()
 		for name, u := range map[string]*unblocker{"without a client": without, "early": early, "late": late} {
