@@ -122,9 +122,9 @@ func TestWaits(t *testing.T) {
 func TestSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(lab.Deployment("web", "1", ""))
-		l, f := New(Settings{Name: "test"}, client, Options{Recorder: &lab.Recording{}}), informers.NewSharedInformerFactory(client, 0)
-		s := &script{}
-		l.Use(s)
+		syncs := &lab.Recording{}
+		l, f := New(Settings{Name: "test"}, client, Options{Recorder: syncs}), informers.NewSharedInformerFactory(client, 0)
+		l.Use(&script{})
 		first, second := f.Apps().V1().Deployments().Informer(), f.Core().V1().Pods().Informer()
 		lab.Check(t, l.Register("deployments", first, cache.ResourceEventHandlerFuncs{}))
 		lab.Check(t, l.Register("pods", second, cache.ResourceEventHandlerFuncs{}))
@@ -135,13 +135,13 @@ func TestSynced(t *testing.T) {
 		done := make(chan struct{}, 2)
 		go func() { first.RunWithContext(ctx); done <- struct{}{} }()
 		time.Sleep(time.Minute) // Fake time.
-		if l.Synced() || s.rounds > 0 || l.Phases().Workers != 0 {
-			t.Errorf("with one cache of two it is synced: %v, after %d rounds of %d workers", l.Synced(), s.rounds, l.Phases().Workers)
+		if l.Synced() || len(syncs.All()) > 0 || l.Phases().Workers != 0 {
+			t.Errorf("with one cache of two it is synced: %v, after %d syncs of %d workers", l.Synced(), len(syncs.All()), l.Phases().Workers)
 		}
 		go func() { second.RunWithContext(ctx); done <- struct{}{} }()
 		time.Sleep(time.Minute) // Fake time.
-		if !l.Synced() || s.rounds != 1 || l.Phases().Workers != 3 || !l.Waits().Running {
-			t.Errorf("with both it is synced: %v, after %d rounds of %d workers", l.Synced(), s.rounds, l.Phases().Workers)
+		if !l.Synced() || len(syncs.All()) != 1 || l.Phases().Workers != 3 || !l.Waits().Running {
+			t.Errorf("with both it is synced: %v, after %d syncs of %d workers", l.Synced(), len(syncs.All()), l.Phases().Workers)
 		}
 		cancel()
 		lab.Check(t, <-ended)
