@@ -15,9 +15,9 @@ import (
 // the last state of what went while nobody watched counts.
 func TestSight(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(100, 0))
-	passed := 0
+	passed, seen := 0, ""
 	s := &eventTracker{clock: clock, ResourceEventHandler: cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { passed++ }, UpdateFunc: func(any, any) { passed++ }, DeleteFunc: func(any) { passed++ },
+		AddFunc: func(any) { passed++ }, UpdateFunc: func(old, obj any) { passed++; seen = rvOf(old) + " → " + rvOf(obj) }, DeleteFunc: func(any) { passed++ },
 	}}
 	rs := func(rv string) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{ObjectMeta: lab.Object("web-1", "r", rv, nil, nil)}
@@ -39,7 +39,10 @@ func TestSight(t *testing.T) {
 			t.Errorf("handled %q at %d, want %q at %d", rv, at.Unix(), step.rv, step.at)
 		}
 	}
-	if passed != 5 {
-		t.Errorf("%d of 5 events were passed on", passed)
+	if s.OnUpdate(rs("7"), rs("9")); seen != "7 → 9" {
+		t.Errorf("passed on was %s", seen)
+	}
+	if passed != 6 {
+		t.Errorf("%d of 6 events were passed on", passed)
 	}
 }

@@ -27,6 +27,10 @@ func TestExpectations(t *testing.T) {
 		{"a pod nobody asked to delete", func(e *Expectations) { e.Expect(key, 0, "a"); e.Deleted(key, "z") }, 0, 1},
 		{"a new request replaces the old", func(e *Expectations) { e.Expect(key, 9); e.Expect(key, 0, "a") }, 0, 1},
 		{"forgotten", func(e *Expectations) { e.Expect(key, 9); e.Forget(key) }, 0, 0},
+		{"one deletion alone", func(e *Expectations) { e.Expect(key, 0, "a") }, 0, 1},
+		{"more seen than asked for, and a deletion", func(e *Expectations) { e.Expect(key, 1, "a"); e.Created(key, 5) }, 0, 1},
+		{"deletions all seen", func(e *Expectations) { e.Expect(key, 0, "a"); e.Deleted(key, "a") }, 0, 0},
+		{"of what nobody asked for", func(e *Expectations) { e.Created(key, 1); e.Deleted(key, "a") }, 0, 0},
 		{"another key", func(e *Expectations) { e.Expect("shop/other", 9) }, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -35,6 +39,13 @@ func TestExpectations(t *testing.T) {
 			got := e.Outstanding(key)
 			if got.Creates != c.creates || got.Deletes != c.deletes {
 				t.Errorf("outstanding = %d creates, %d deletes, want %d and %d", got.Creates, got.Deletes, c.creates, c.deletes)
+			}
+			waits := c.creates+c.deletes > 0
+			if got.Since.IsZero() == waits || got.Expires.IsZero() == waits || (got.Gone == nil) == waits {
+				t.Errorf("it waits: %v, for %+v", waits, got)
+			}
+			if listed, is := e.All()[key]; is != waits || listed.Creates != c.creates || listed.Deletes != c.deletes {
+				t.Errorf("listed: %v, %+v", is, listed)
 			}
 		})
 	}

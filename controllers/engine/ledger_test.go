@@ -110,6 +110,7 @@ func TestLedgerForgetsAnObjectAndItsChildren(t *testing.T) {
 	if all := l.All(); len(all) != 0 {
 		t.Errorf("kept %+v", all)
 	}
+	l.Forget("never written")
 	if len(l.owned) != 0 {
 		t.Errorf("kept owners %v", l.owned)
 	}
@@ -232,5 +233,55 @@ func TestLedgerOfASilentStore(t *testing.T) {
 	}
 	if waits := l.Pending("a", at("20"), seenAt("20"), cachedAt("20")); len(waits) != 0 {
 		t.Errorf("still waiting for %+v after the store fell from 90 to 20", waits)
+	}
+}
+
+// A write of nothing, or with no version, is waited for by nobody.
+func TestLedgerOfNothing(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "", "", "100")
+	write(l, "a", "", "")
+	if all := l.All(); len(all) != 0 || len(l.last) != 0 {
+		t.Errorf("noted are %+v, %v", all, l.last)
+	}
+}
+
+// What is pending is named, and what a loop has no cache of is left to others.
+func TestLedgerNamesWhatIsPending(t *testing.T) {
+	l, clock := newTestLedger()
+	write(l, "parent", "", "100")
+	l.Written(Entry{UID: "pod", Owner: "parent", Resource: "pods", Object: "Pod web", RV: "90"})
+	since := clock.Now()
+	want := Echo{UID: "parent", Object: "ReplicaSet parent", Written: "100", Cached: "50", Since: since, Check: since.Add(echoFirst)}
+	waits := l.Pending("parent", at("50"), seenAt("50"), cachedAt("50"))
+	if len(waits) != 1 || waits[0] != want {
+		t.Errorf("pending = %+v, want %+v", waits, want)
+	}
+	all := map[types.UID]Echo{}
+	for _, e := range l.All() {
+		all[e.UID] = e
+	}
+	if pod := (Echo{UID: "pod", Owner: "parent", Object: "Pod web", Written: "90", Since: since, Check: since.Add(echoFirst)}); len(all) != 2 || all["parent"] != want || all["pod"] != pod {
+		t.Errorf("all = %+v, want %+v and %+v", all, want, pod)
+	}
+}
+
+// A restore that one resource shows says nothing of the others: they may be in another etcd.
+func TestLedgerForgetsOfOneResource(t *testing.T) {
+	l, _ := newTestLedger()
+	write(l, "a", "", "100")
+	l.Written(Entry{UID: "pod", Resource: "pods", RV: "100"})
+	both := func(rv string) map[string]Store {
+		return map[string]Store{"replicasets": store(rv), "pods": store("90")}
+	}
+	for _, rv := range []string{"90", "20"} {
+		stores := both(rv)
+		l.Pending("other", stores, VersionsOf(stores), cachedAt(""))
+	}
+	if all := l.All(); len(all) != 1 || all[0].UID != "pod" {
+		t.Errorf("kept %+v, want the pod alone", all)
+	}
+	if l.guarded("a", "20", func() {}) || !l.guarded("pod", "20", func() {}) {
+		t.Error("of the versions written the pod's alone counts")
 	}
 }

@@ -1,69 +1,85 @@
 package engine
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/url"
-	"syscall"
 	"testing"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-func TestOutcomeOf(t *testing.T) {
-	resource := schema.GroupResource{Group: "apps", Resource: "replicasets"}
-	terminating := apierrors.NewForbidden(resource, "web", nil)
-	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	for _, c := range []struct {
-		name     string
-		err      error
-		want     decision.State
-		terminal bool
+// A write that was taken is waited for, one that was not is not, and one that was decided on
+// an older version is not sent.
+func TestGuarded(t *testing.T) {
+	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{})
+	entry := func(rv string) Entry { return Entry{UID: "u", Resource: "deployments", RV: rv} }
+	refused := apierrors.NewBadRequest("no")
+	if o := l.Guarded("u", "1", func() (Entry, error) { return entry("8"), refused }); o.State != decision.Refused || l.opts.Ledger.wrote("u", "8") {
+		t.Errorf("refused: %+v", o)
+	}
+	if o := l.Guarded("u", "1", func() (Entry, error) { return entry("9"), nil }); o.State != decision.Written || o.RV != "9" || !l.opts.Ledger.wrote("u", "9") {
+		t.Errorf("taken: %+v", o)
+	}
+	sent := false
+	if o := l.Guarded("u", "1", func() (Entry, error) { sent = true; return entry("10"), nil }); o.State != decision.Superseded || o.Failure != nil || sent {
+		t.Errorf("outdated: %+v, sent %v", o, sent)
+	}
+}
+
+// Who was first is asked for where a write conflicts, and nowhere else. An object that is
+// gone is no failure.
+func TestPut(t *testing.T) {
+	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for name, c := range map[string]struct {
+		err  error
+		want decision.State
 	}{
-		{"taken", nil, decision.Written, false},
-		{"another writer", apierrors.NewConflict(resource, "web", nil), decision.Conflicted, false},
-		{"quota", apierrors.NewForbidden(resource, "web", nil), decision.Refused, false},
-		{"namespace terminating", terminating, decision.Refused, true},
-		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), decision.Refused, false},
-		{"server error", apierrors.NewInternalError(http.ErrHandlerTimeout), decision.Unknown, false},
-		{"gateway timeout", apierrors.NewTimeoutError("etcd", 1), decision.Unknown, false},
-		{"bad gateway", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusBadGateway}}, decision.Unknown, false},
-		{"no reply", http.ErrServerClosed, decision.Unknown, false},
+		"taken":             {nil, decision.Written},
+		"another was first": {apierrors.NewConflict(resource, "web", nil), decision.Conflicted},
+		"gone":              {apierrors.NewNotFound(resource, "web"), decision.Tolerated},
+		"refused":           {apierrors.NewForbidden(resource, "web", nil), decision.Refused},
 	} {
-		o := OutcomeOf("", c.err)
-		if o.State != c.want {
-			t.Errorf("%s: state %s, want %s", c.name, o.State, c.want)
-		}
-		if o.Failure != nil && o.Failure.Terminal != c.terminal {
-			t.Errorf("%s: terminal = %v", c.name, o.Failure.Terminal)
+		clock := testclock.NewFakeClock(lab.At)
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Clock: clock})
+		o := l.Put(lab.Deployment("web", "u", ""), func() (Entry, error) {
+			clock.Step(time.Second)
+			return Entry{UID: "u", Resource: "deployments", RV: "2"}, c.err
+		}, func() *decision.Writer { return &decision.Writer{Manager: "kubectl"} })
+		if o.State != c.want || (o.Other != nil) != (c.want == decision.Conflicted) || o.Took != time.Second {
+			t.Errorf("%s: %+v", name, o)
 		}
 	}
 }
 
-// A failure has the API server's words; one without a reply is of an API server that was not
-// there, unless we ended the request ourselves.
-func TestFailureOf(t *testing.T) {
-	gone := func(err error) error { return &url.Error{Op: "Get", URL: "https://cluster", Err: err} }
-	for name, c := range map[string]struct {
-		err    error
-		code   int
-		reason string
-	}{
-		"a refusal":          {apierrors.NewBadRequest("no"), 400, "BadRequest"},
-		"nobody listens":     {fmt.Errorf("read: %w", gone(syscall.ECONNREFUSED)), 0, decision.Unreachable},
-		"ended by us":        {gone(context.Canceled), 0, ""},
-		"of our own":         {errors.New("closed"), 0, ""},
-		"a panic on the way": {fmt.Errorf("read: %w", panicked{"nil map"}), 0, reasonPanic},
-	} {
-		if f := FailureOf(c.err); f.Code != c.code || f.Reason != c.reason || f.Message != c.err.Error() || f.Terminal {
-			t.Errorf("%s: %+v", name, f)
-		}
+// The other writer is whoever signed the version that stands now, as far as that can be read.
+func TestOtherWriter(t *testing.T) {
+	l := signing()
+	was, live := signedBy(t, l, "1", 100, "kubectl"), lab.Deployment("web", "u", "")
+	live.ResourceVersion, live.ManagedFields = "2", []metav1.ManagedFieldsEntry{lab.SignedBy("kubectl", "", 200, signedFields[0])}
+	fields := func(old, changed *appsv1.Deployment) []decision.Change {
+		return []decision.Change{{Field: "spec.replicas", From: old.ResourceVersion, To: changed.ResourceVersion}}
+	}
+	read := func() (*appsv1.Deployment, error) { return live, nil }
+	want := &decision.Writer{Manager: "kubectl", RV: "2", Fields: []string{"spec.replicas"}}
+	if diff := cmp.Diff(want, OtherWriter(l, was, read, fields)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var told []decision.Change
+	OtherWriter(l, was, read, func(old, changed *appsv1.Deployment) []decision.Change { told = fields(old, changed); return told })
+	if told[0].From != "1" || told[0].To != "2" {
+		t.Errorf("compared were %+v", told)
+	}
+	unread := func() (*appsv1.Deployment, error) { return nil, errors.New("no answer") }
+	if got := OtherWriter(l, was, unread, fields); got != nil {
+		t.Errorf("without an answer it was %+v", got)
 	}
 }

@@ -144,7 +144,7 @@ func result(t *telemetry.Trace, target Sync) telemetry.Result {
 	worst := 0
 	for _, o := range lastOutcomes(t) {
 		worst = max(worst, slices.Index(severities, resultOf(o)))
-		if t.Failure == nil && !o.OK() && o.Failure != nil {
+		if t.Failure == nil && !o.OK() {
 			t.Failure = o.Failure
 		}
 	}
@@ -302,8 +302,8 @@ func unobserved(t *telemetry.Trace) decision.Sentence {
 		Namespace: t.Namespace, Object: t.Name, Tone: decision.ToneFailed, Verb: "has", State: "failed", Code: telemetry.CodeUnobserved,
 		Lead: decision.Words{}.Say("the sync ended before it could decide (").Quote(message(t.Failure)).Say(")"),
 	}
-	switch why, ok := diagnosis.Unanswered(&decision.Outcome{State: decision.Unanswered, Failure: t.Failure}); {
-	case ok && t.Failure.Down():
+	switch why, _ := diagnosis.Unanswered(&decision.Outcome{State: decision.Unanswered, Failure: t.Failure}); {
+	case t.Failure.Down():
 		s.Tone, s.Verb, s.State, s.Code = decision.ToneWaiting, "is", "waiting", telemetry.CodeUnanswered
 		s.Lead, s.Then = why.Say(", so the sync ended before it could decide"), diagnosis.Again(t.Try)
 	case !t.Try.Next.IsZero():

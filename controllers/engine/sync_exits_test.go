@@ -14,10 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	"github.com/loopscope/loopscope/telemetry"
@@ -123,6 +126,11 @@ func TestOutagesDropNothing(t *testing.T) {
 			}
 			if c.want && last.Try.Next.Sub(last.Started) != echoMost {
 				t.Errorf("is tried again after %v, want %v", last.Try.Next.Sub(last.Started), echoMost)
+			}
+			for i, want := range map[int]time.Duration{outageTries - 1: 5 * time.Millisecond << (outageTries - 1), outageTries: echoMost} {
+				if next := traces[i].Try.Next.Sub(traces[i].Started); c.want && next != want {
+					t.Errorf("try %d is followed by another after %v, want %v", i+1, next, want)
+				}
 			}
 		})
 	}
@@ -311,8 +319,85 @@ func TestPanicsAfterTheDecision(t *testing.T) {
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}}
 		l.describe(x, s)
 		l.record(x, s)
+		if l.describe(x, nil); x.Sentence.Code != telemetry.CodeUnobserved {
+			t.Errorf("%q: of what was not observed is said %+v", words, x.Sentence)
+		}
 		if got := log.String(); (got == "") != (words == "") || !strings.Contains(got, words) {
 			t.Errorf("%q: the log says %q", words, got)
+		}
+	}
+}
+
+// echoes is a recorder that knows one sync, and writes down what it is asked for.
+type echoes struct {
+	lab.Recording
+	asked []string
+}
+
+func (e *echoes) SyncOf(kind, namespace, name, rv string) (uint64, bool) {
+	e.asked = append(e.asked, kind+" "+namespace+"/"+name+" at "+rv)
+	return 42, rv == "9"
+}
+
+// A cause that we wrote is of the sync that wrote it, whatever was signed. One without a
+// version is nobody's write.
+func TestCausesOfOurOwn(t *testing.T) {
+	r, s := &echoes{}, &script{}
+	l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Recorder: r})
+	x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Causes: []telemetry.Cause{
+		{Object: "Pod web-1", NewRV: "8", Manager: "kubelet"}, {Object: "Pod web-2", NewRV: "9", Manager: "kubectl"}, {Object: "Pod web-3", Manager: "kubelet"},
+	}}
+	l.record(x, s)
+	want := []telemetry.Cause{{Object: "Pod web-1", NewRV: "8", Manager: "kubelet"}, {Object: "Pod web-2", NewRV: "9", Sync: 42}, {Object: "Pod web-3", Manager: "kubelet"}}
+	if diff := cmp.Diff(want, x.Causes); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Pod shop/web-1 at 8", "Pod shop/web-2 at 9"}, r.asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if l.record(x, nil); len(r.All()) != 2 || s.remembered != 1 {
+		t.Errorf("%d syncs are recorded, %d remembered", len(r.All()), s.remembered)
+	}
+}
+
+// Events tell the very words, and there are none of what is gone, or is only watched.
+func TestEventsOfASync(t *testing.T) {
+	for name, c := range map[string]struct {
+		object runtime.Object
+		mode   Mode
+		want   []string
+	}{
+		"there":        {lab.Deployment("web", "u", ""), Act, []string{"Warning FailedCreate denied: password=hunter2", "Normal Created web-1"}},
+		"gone":         {nil, Act, nil},
+		"only watched": {lab.Deployment("web", "u", ""), Watch, nil},
+	} {
+		to := record.NewFakeRecorder(8)
+		s := &script{object: c.object}
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Mode: c.mode})
+		l.recorder = to
+		events := []decision.Event{{Type: "Warning", Reason: "FailedCreate", Message: s.Redact("denied: password=hunter2")}, {Type: "Normal", Reason: "Created", Message: "web-1"}}
+		l.publish(t.Context(), &telemetry.Trace{Report: &decision.Report{Events: events}}, s)
+		close(to.Events)
+		var got []string
+		for e := range to.Events {
+			got = append(got, e)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// The log says how often a key was tried before it is dropped. A failure without words is
+// tried again as any other.
+func TestTriesAreSaid(t *testing.T) {
+	var log bytes.Buffer
+	l := New(Settings{Name: "test", Tries: 2}, fake.NewClientset(), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for i, want := range []string{"again\" controller=test key=shop/web try=1", "again\" controller=test key=shop/web try=2", "try\" controller=test key=shop/web tries=2"} {
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Result: telemetry.ResultStale}
+		log.Reset()
+		if l.requeue(x); !strings.Contains(log.String(), want) || x.Try.Number != int64(i+1) || x.Try.Dropped != (i == 2) {
+			t.Errorf("after try %+v the log says %q, want %q", x.Try, log.String(), want)
 		}
 	}
 }

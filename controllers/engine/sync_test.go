@@ -32,11 +32,13 @@ type script struct {
 	published  decision.Outcome
 	waiting    bool
 	tellFunc   func() decision.Telling
+	object     runtime.Object
 	packErr    error
 
-	rounds int
-	done   []string
-	loop   *Loop // that it was played by
+	rounds     int
+	remembered int
+	done       []string
+	loop       *Loop // that it was played by
 }
 
 func (s *script) Observe(context.Context, string) (Sync, error) {
@@ -65,7 +67,7 @@ func (s *script) Do(_ context.Context, a decision.Action) (decision.Outcome, dec
 	return s.doFunc(a)
 }
 func (s *script) Settle([]decision.Round) *decision.Report { r := s.report; return &r }
-func (s *script) Remember(*telemetry.Trace)                {}
+func (s *script) Remember(*telemetry.Trace)                { s.remembered++ }
 func (s *script) Publish(context.Context) decision.Outcome {
 	s.done = append(s.done, "status")
 	return s.published
@@ -76,7 +78,7 @@ func (s *script) Snapshot() (telemetry.Snapshot, error) {
 	}
 	return telemetry.SnapshotOf(&replicaset.Snapshot{})
 }
-func (s *script) Object() runtime.Object { return nil }
+func (s *script) Object() runtime.Object { return s.object }
 func (s *script) Identity() Identity     { return Identity{UID: "u", Found: true, Waiting: s.waiting} }
 func (s *script) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
 	if s.tellFunc != nil {
@@ -336,11 +338,11 @@ func TestWatchModeWritesNothing(t *testing.T) {
 func TestRunRefusesNonsense(t *testing.T) {
 	opts := Options{}.WithDefaults()
 	l := &Loop{name: "test", opts: opts, client: fake.NewClientset(), controller: &script{}, queue: queue.New(queue.Options[string]{})}
-	if err := l.Run(t.Context(), 0); err == nil {
-		t.Error("no workers were accepted")
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	if err := l.Run(ctx, 0); err == nil {
+		t.Error("no workers were accepted")
+	}
 	if err := l.Run(ctx, 1); err != nil {
 		t.Error(err)
 	}
