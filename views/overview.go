@@ -68,7 +68,7 @@ type Row struct {
 	Quiet bool `json:"-"`
 	Why   Text `json:"why"`
 	// Asked is the deciding question with its answer or arithmetic.
-	Asked     string `json:"asked,omitempty"`
+	Asked string `json:"asked,omitempty"`
 	// Pods says whether pods are counted of it: then it has Available, or else Numbers.
 	Pods      bool   `json:"-"`
 	Available string `json:"available,omitempty"`
