@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"slices"
+
 	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
 	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
@@ -29,3 +31,17 @@ var Explained = func() engine.Registration {
 	}
 	return engine.Registration{}
 }()
+
+// Enabled reports whether a list as that of --controllers switches a controller on: the
+// first item that names it decides, and where none does, whether "*" is in the list ([M-1]).
+func Enabled(controller string, list []string) bool {
+	for _, item := range list {
+		switch item {
+		case controller:
+			return true
+		case "-" + controller:
+			return false
+		}
+	}
+	return slices.Contains(list, "*")
+}

@@ -98,10 +98,13 @@ type CacheState struct {
 	Event   time.Time `json:"event,omitzero"`
 }
 
+// ModeOff is the mode of a loop that does not run in this process.
+const ModeOff = "off"
+
 // LoopState is one control loop as it stands now.
 type LoopState struct {
 	Name    string `json:"name"`
-	Mode    string `json:"mode"` // act or watch
+	Mode    string `json:"mode"` // act, watch or off
 	Running bool   `json:"running"`
 	// Lag is how long keys have lately been ready before a worker took them.
 	Lag          time.Duration      `json:"lag"`

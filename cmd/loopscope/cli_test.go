@@ -41,8 +41,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{"unknown command", []string{"bogus"}, []string{`"bogus" is not a command`, "--help"}},
 		{"unknown flag", []string{"manager", "--bogus"}, []string{"--bogus", "loopscope manager --help"}},
-		{"a flag's value", []string{"manager", "--workers", "many"}, []string{"many", "loopscope manager --help"}},
-		{"too few workers", []string{"manager", "--workers", "0"}, []string{"have to be positive"}},
+		{"a flag's value", []string{"manager", "--concurrent-rc-syncs", "many"}, []string{"many", "loopscope manager --help"}},
+		{"all that is wrong at once", []string{"manager", "--controllers=foo,-bar,deployment", "--concurrent_rc_syncs=0", "--kube-api-burst=0", "--min-resync-period=1s", "--controller-start-interval=-1s", "--watch", "--untraced"},
+			[]string{`"foo" is not in the list of known controllers`, `"bar" is not in the list of known controllers`, "--controllers=*,-replicationcontroller-controller", "--kube-api-qps and --kube-api-burst have to be positive",
+				"--min-resync-period has to be a minute", "--controller-start-interval has to be 0s", "omit --untraced"}},
 		{"arguments nobody takes", []string{"manager", "now"}, []string{"unknown command \"now\""}},
 		{"no cluster", []string{"manager"}, []string{"no cluster is configured", "--kubeconfig", "make sandbox"}},
 		{"a kubeconfig that is not there", []string{"manager", "--kubeconfig", "/does/not/exist"}, []string{"/does/not/exist", "--kubeconfig"}},

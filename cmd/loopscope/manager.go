@@ -6,10 +6,16 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	cliflag "k8s.io/component-base/cli/flag"
+	componentconfig "k8s.io/component-base/config"
+	cmconfig "k8s.io/controller-manager/config"
+	cmoptions "k8s.io/controller-manager/options"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 )
@@ -22,11 +28,11 @@ const stopWithin = 10 * time.Second
 // in every collection. The environment's GOGC wins.
 const gcPercent = 200
 
+// managerOptions are the flags of the manager as they were typed.
 type managerOptions struct {
+	generic    *cmoptions.GenericControllerManagerConfigurationOptions
+	syncs      map[string]*int // by controller
 	listen     string
-	workers    int
-	qps        float32
-	burst      int
 	profiling  bool
 	history    historyOptions
 	untraced   bool
@@ -34,8 +40,14 @@ type managerOptions struct {
 	kubeconfig *genericclioptions.ConfigFlags
 }
 
-func newManager(s streams) *cobra.Command {
-	o := managerOptions{kubeconfig: genericclioptions.NewConfigFlags(true)}
+func newManager(s streams, width int) *cobra.Command {
+	o := managerOptions{
+		generic: cmoptions.NewGenericControllerManagerConfigurationOptions(&cmconfig.GenericControllerManagerConfiguration{
+			Controllers: []string{"*"}, MinResyncPeriod: metav1.Duration{Duration: app.DefaultMinResync},
+			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30},
+		}),
+		syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
+	}
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the loops and the console against a cluster",
@@ -48,57 +60,139 @@ kube-controller-manager with
   --controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller
 Two sets of loops on one cluster fight over every ReplicaSet. With --watch they
 may run elsewhere: this process then decides and writes nothing, and compares
-what it would have written with what the other controller writes.`,
+what it would have written with what the other controller writes. The flag
+--controllers is the same here, so that each loop can run in one of the two.`,
 		Example: `  # The cluster of the current context; console on http://127.0.0.1:8077
   loopscope manager
 
   # Another context, another port
   loopscope manager --context dev --listen 127.0.0.1:9000
 
+  # The Deployment loop alone; the others run in kube-controller-manager
+  loopscope manager --controllers=deployment-controller
+
   # Beside the controllers that a cluster already runs; the Shadow page compares
   loopscope manager --watch`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
-	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
-	cmd.Flags().IntVar(&o.workers, "workers", 5, "number of concurrent syncs of each loop")
-	cmd.Flags().Float32Var(&o.qps, "kube-api-qps", 20, "maximum requests per second of each loop")
-	cmd.Flags().IntVar(&o.burst, "kube-api-burst", 30, "maximum burst of requests of each loop")
-	cmd.Flags().BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
-	cmd.Flags().BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
-	cmd.Flags().BoolVar(&o.watch, "watch", false, "decide and write nothing, and compare with the controller that writes")
-	o.history.addFlags(cmd.Flags())
-	o.kubeconfig.AddFlags(cmd.Flags())
+	sections := o.sections()
+	for _, name := range sections.Order {
+		cmd.Flags().AddFlagSet(sections.FlagSets[name])
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintf(s.out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
+		cliflag.PrintSections(s.out, sections, width)
+	})
+	completeControllers(cmd)
 	return cmd
 }
 
-func (o *managerOptions) run(ctx context.Context, s streams) error {
-	if o.workers < 1 || o.qps <= 0 || o.burst < 1 {
-		return errors.New("--workers, --kube-api-qps and --kube-api-burst have to be positive")
+// sections are the flags by what they are about.
+func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
+	var theirs cliflag.NamedFlagSets // A part of them means something here.
+	o.generic.AddFlags(&theirs, controllerNames(), nil, nil)
+	take := func(section, name, usage string) {
+		flag := theirs.FlagSet("generic").Lookup(name)
+		flag.Usage = usage
+		sections.FlagSet(section).AddFlag(flag)
+	}
+	take("controllers", "controllers", "the controllers that run: '*' for all, 'NAME' for one, '-NAME' for all but one; the first that names a controller decides. Names: "+strings.Join(controllerNames(), ", "))
+	take("controllers", "controller-start-interval", "time that each controller waits before it starts, and up to twice that")
+	take("controllers", "min-resync-period", "time in which every object is synced once more, and up to twice that")
+	for _, c := range app.Controllers() {
+		o.syncs[c.Name] = sections.FlagSet("controllers").Int(c.SyncsFlag, c.Syncs, "number of "+c.Kind+"s that are synced at once")
+	}
+	sections.FlagSet("controllers").BoolVar(&o.watch, "watch", false, "decide and write nothing, and compare with the controller that writes")
+	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
+	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
+	o.history.addFlags(sections.FlagSet("record"))
+	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
+	take("requests", "kube-api-qps", "maximum requests per second of each controller")
+	take("requests", "kube-api-burst", "maximum burst of requests of each controller")
+	o.kubeconfig.AddFlags(sections.FlagSet("cluster"))
+	return sections
+}
+
+// controllerNames are the names that --controllers takes.
+func controllerNames() (names []string) {
+	for _, c := range app.Controllers() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// aliases are the other names that --controllers takes.
+func aliases() map[string]string {
+	other := map[string]string{}
+	for _, c := range app.Controllers() {
+		other[c.Alias] = c.Name
+	}
+	return other
+}
+
+// completeControllers offers what may follow in the list of --controllers.
+func completeControllers(cmd *cobra.Command) {
+	// It fails for a flag that there is not.
+	_ = cmd.RegisterFlagCompletionFunc("controllers", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		offers := []string{before + "*"}
+		for _, name := range controllerNames() {
+			offers = append(offers, before+name, before+"-"+name)
+		}
+		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+// settings are what the flags come to, or everything that is wrong with them.
+func (o *managerOptions) settings() (app.Options, error) {
+	errs := o.generic.Validate(controllerNames(), nil, aliases())
+	var generic cmconfig.GenericControllerManagerConfiguration
+	errs = append(errs, o.generic.ApplyTo(&generic, controllerNames(), nil, aliases()))
+	syncs := map[string]int{}
+	for _, c := range app.Controllers() {
+		if syncs[c.Name] = *o.syncs[c.Name]; syncs[c.Name] < 1 {
+			errs = append(errs, fmt.Errorf("--%s has to be positive: switch a controller off with --controllers=*,-%s", c.SyncsFlag, c.Name))
+		}
+	}
+	if generic.ClientConnection.QPS <= 0 || generic.ClientConnection.Burst < 1 {
+		errs = append(errs, errors.New("--kube-api-qps and --kube-api-burst have to be positive"))
+	}
+	if generic.MinResyncPeriod.Duration < time.Minute {
+		errs = append(errs, errors.New("--min-resync-period has to be a minute or more: every object is synced once in it"))
+	}
+	if generic.ControllerStartInterval.Duration < 0 {
+		errs = append(errs, errors.New("--controller-start-interval has to be 0s or more"))
 	}
 	if o.watch && o.untraced {
-		return errors.New("--watch compares what is recorded: omit --untraced")
+		errs = append(errs, errors.New("--watch compares what is recorded: omit --untraced"))
 	}
-	config, err := restConfig(o.kubeconfig)
+	return app.Options{
+		Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
+		Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
+		Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(),
+	}, errors.Join(errs...)
+}
+
+func (o *managerOptions) run(ctx context.Context, s streams) error {
+	options, err := o.settings()
 	if err != nil {
 		return err
 	}
-	if err := app.Check(config, stamped()); err != nil {
+	if options.Config, err = restConfig(o.kubeconfig); err != nil {
 		return err
 	}
-	logger := newLogger(s.err)
+	if err := app.Check(options.Config, stamped()); err != nil {
+		return err
+	}
+	options.Logger, options.Cluster = newLogger(s.err), o.clusterName()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	history, err := o.history.settings(o.clusterName(), logger)
-	if err != nil {
+	if options.History, err = o.history.settings(options.Cluster, options.Logger); err != nil {
 		return err
 	}
-	program, err := app.New(app.Options{
-		History: history,
-		Config:  config, Cluster: o.clusterName(), Listen: o.listen, Workers: o.workers,
-		QPS: o.qps, Burst: o.burst, Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Logger: logger, Version: stamped(),
-	})
+	program, err := app.New(options)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // exec and other credential plugins of kubeconfigs
 	"k8s.io/client-go/rest"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/term"
 	"k8s.io/klog/v2"
 )
 
@@ -43,13 +45,23 @@ unblock it.`,
 		PersistentPreRun: func(*cobra.Command, []string) { klog.SetSlogLogger(newLogger(s.err)) },
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc) // as Kubernetes' own programs: concurrent_rc_syncs is known, too
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for the available flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newManager(s), newExplain(s), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
+	root.AddCommand(newManager(s, width(raw.out)), newExplain(s), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
 	return root
+}
+
+// width is that of the terminal, 0 where it is none.
+func width(out io.Writer) int {
+	cols, _, err := term.TerminalSize(out)
+	if err != nil {
+		return 0
+	}
+	return cols
 }
 
 func noArguments(cmd *cobra.Command, args []string) error {

@@ -28,6 +28,12 @@ type Needs struct {
 type Registration struct {
 	// Loop is how its syncs are kept and shown.
 	Loop decision.Loop
+	// Controller is its name as a controller, as kube-controller-manager has it; the loop's own
+	// name is an alias ([M-1]).
+	Controller string
+	// SyncsFlag is the flag of the manager that says how many syncs it runs at once, without
+	// its dashes.
+	SyncsFlag string
 	// Settings are what its parts are called. Component is the name of its client, too.
 	Settings Settings
 	// Workers is how many syncs it runs at once unless the program was told otherwise.

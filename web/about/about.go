@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
@@ -103,7 +104,10 @@ func (s *Pages) aboutLoops() views.AboutSection {
 	x := views.AboutSection{Title: "Loops"}
 	for _, l := range s.Opts.Loops() {
 		state := views.Say("does not run")
-		if l.Running {
+		switch {
+		case l.Mode == telemetry.ModeOff:
+			state = views.Say("does not run here: ").Code("--controllers").Plain(" leaves it out")
+		case l.Running:
 			state = views.Say(prose.Count(l.Queue.Workers, "worker") + ", mode " + cmp.Or(l.Mode, "act"))
 		}
 		x.Lines = append(x.Lines, views.Line{Label: l.Name, Text: state})

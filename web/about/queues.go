@@ -83,7 +83,7 @@ func keyBefore(a, b loopKey) bool {
 func queueView(l telemetry.LoopState) views.Queue {
 	q := l.Queue
 	mode := l.Mode
-	if !l.Running {
+	if !l.Running && mode != telemetry.ModeOff {
 		mode += ", not running"
 	}
 	return views.Queue{Name: l.Name, Mode: mode, Workers: fmt.Sprintf("%d of %d", q.Busy, q.Workers), Ready: q.Ready, Waiting: q.Waiting,

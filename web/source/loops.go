@@ -95,6 +95,11 @@ func (s *Source) ReasonHref(loop, kind, code string) string {
 	return ""
 }
 
+// Off reports whether a loop is switched off in this process.
+func (s *Source) Off(loop string) bool {
+	return slices.ContainsFunc(s.Opts.Loops(), func(l telemetry.LoopState) bool { return l.Name == loop && l.Mode == telemetry.ModeOff })
+}
+
 // HistoryRows is how many kept syncs of an object a page looks at.
 const HistoryRows = 400
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -29,6 +30,9 @@ import (
 // DefaultListen is where the console listens unless it is told otherwise.
 const DefaultListen = "127.0.0.1:8077"
 
+// DefaultMinResync is that of Options.MinResync.
+const DefaultMinResync = 12 * time.Hour
+
 // Options says what to run and where. Config is required; every other zero
 // value has a working default.
 type Options struct {
@@ -40,8 +44,17 @@ type Options struct {
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
 	Listener net.Listener
-	// Workers is the number of syncs each loop runs at once. Default: each loop's own, 5.
-	Workers int
+	// Controllers switches loops on and off by the names of their controllers, in the syntax
+	// of kube-controller-manager's flag. Default: all of them.
+	Controllers []string
+	// Syncs is how many syncs a loop runs at once, by the name of its controller. Default:
+	// each loop's own, 5.
+	Syncs map[string]int
+	// MinResync is the shortest resync period of the informers; each process draws its own
+	// from it to its double. Default 12 h.
+	MinResync time.Duration
+	// StartInterval is how long each loop waits before it starts, and up to twice that.
+	StartInterval time.Duration
 	// QPS and Burst bound each loop's client. Defaults 20 and 30, as upstream.
 	QPS   float32
 	Burst int
@@ -69,6 +82,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Listen == "" {
 		o.Listen = DefaultListen
+	}
+	if o.Controllers == nil {
+		o.Controllers = []string{"*"}
+	}
+	if o.MinResync == 0 {
+		o.MinResync = DefaultMinResync
 	}
 	if o.QPS == 0 {
 		o.QPS = 20
@@ -124,8 +143,10 @@ func New(opts Options) (*App, error) {
 		return nil, errors.New("app: Options.Config is required")
 	}
 	opts = opts.withDefaults()
-	if opts.Workers < 0 {
-		return nil, fmt.Errorf("app: %d workers given, at least 1 is needed", opts.Workers)
+	for name, n := range opts.Syncs {
+		if n < 1 {
+			return nil, fmt.Errorf("app: %s is to run %d syncs at once, at least 1 is needed", name, n)
+		}
 	}
 	listener, err := listen(opts)
 	if err != nil {
@@ -220,6 +241,26 @@ func (a *App) build() error {
 // Loops are what is known of the loops of this program.
 func Loops() decision.Loops { return controllers.Loops }
 
+// Controller is a loop as it is switched on and off.
+type Controller struct {
+	// Name is its name for Options.Controllers, Alias the one that it also answers to there.
+	Name, Alias string
+	// Kind is what its objects are.
+	Kind string
+	// SyncsFlag is the flag, and Syncs the default, of how many syncs it runs at once.
+	SyncsFlag string
+	Syncs     int
+}
+
+// Controllers are the loops of this program by name, in the order in which they are built.
+func Controllers() []Controller {
+	list := make([]Controller, len(controllers.Registered))
+	for i, r := range controllers.Registered {
+		list[i] = Controller{Name: r.Controller, Alias: r.Loop.Name, Kind: r.Loop.Kind, SyncsFlag: r.SyncsFlag, Syncs: r.Workers}
+	}
+	return list
+}
+
 // readers counts the console's websockets in the metrics.
 type readers struct{ m *metrics.Metrics }
 
@@ -253,9 +294,27 @@ func (a *App) Start(ctx context.Context) error {
 	a.background(ctx, "watch of the API server", a.cluster.probe)
 	a.background(ctx, "informers", a.cluster.informers)
 	for _, l := range a.cluster.loops {
-		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error { return l.Run(ctx, l.workers) })
+		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error {
+			if !a.pause(ctx, a.opts.StartInterval) {
+				return nil
+			}
+			return l.Run(ctx, l.workers)
+		})
 	}
 	return nil
+}
+
+// pause waits for an interval and up to once more; false if ctx ended first.
+func (a *App) pause(ctx context.Context, interval time.Duration) bool {
+	if interval <= 0 {
+		return true
+	}
+	select {
+	case <-a.opts.Clock.After(wait.Jitter(interval, 1)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // background runs a part in a goroutine of its own until its turn in the teardown.

@@ -12,11 +12,13 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -62,7 +64,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a name that is not this machine", Options{Config: nowhere(t), Listen: "example.org:80"}, "not a loopback address"},
 		{"no port", Options{Config: nowhere(t), Listen: "127.0.0.1"}, "give host:port"},
 		{"a busy port", Options{Config: nowhere(t), Listen: busy.Addr().String()}, "give another address with --listen"},
-		{"no workers", Options{Config: nowhere(t), Listen: "127.0.0.1:0", Workers: -1}, "at least 1 is needed"},
+		{"no workers", Options{Config: nowhere(t), Listen: "127.0.0.1:0", Syncs: map[string]int{"deployment-controller": 0}}, "at least 1 is needed"},
 		{"a config that makes no client", Options{Config: &rest.Config{Host: "http://[broken"}, Listen: "127.0.0.1:0"}, "client for informers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,6 +102,49 @@ func TestStartAndStopWithoutACluster(t *testing.T) {
 		t.Errorf("Wait after Stop = %v", err)
 	}
 	stop(t, a)
+}
+
+// What is switched off is built and run by nobody, and every page that would show it says so.
+func TestControllersThatAreOff(t *testing.T) {
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), Controllers: []string{"*", "-deployment-controller"}, Syncs: map[string]int{"replicaset-controller": 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, a)
+	if len(a.cluster.loops) != 2 || a.cluster.loops[0].Name() != "replicaset" || a.cluster.loops[0].workers != 2 || a.cluster.loops[1].workers != 5 {
+		t.Errorf("loops: %+v", a.cluster.loops)
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	defer client.CloseIdleConnections()
+	for path, want := range map[string]string{
+		"/deployments": "The Deployment loop does not run here.", "/about": "leaves it out", "/queues": "off", "/debug/controllers/deployment": `"mode": "off"`,
+	} {
+		if code, body := get(t, client, a.URL()+path); code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: %d, no %q in %s", path, code, want, body)
+		}
+	}
+}
+
+// A controller waits for the start interval, and up to twice that; one that is stopped in it never starts.
+func TestStartInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &App{opts: Options{Clock: clock.RealClock{}}}
+		began := time.Now()
+		if !a.pause(t.Context(), 0) || time.Since(began) != 0 {
+			t.Error("without an interval it waits")
+		}
+		if !a.pause(t.Context(), time.Minute) || time.Since(began) < time.Minute || time.Since(began) > 2*time.Minute {
+			t.Errorf("of a minute it waits %v", time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if a.pause(ctx, time.Minute) {
+			t.Error("it starts though it was stopped")
+		}
+	})
 }
 
 func TestStopBeforeStart(t *testing.T) {

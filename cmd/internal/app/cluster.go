@@ -25,9 +25,6 @@ import (
 )
 
 const (
-	// minResync is the shortest resync period; the real one is drawn from it to
-	// its double, so that many managers do not resync at the same time.
-	minResync = 12 * time.Hour
 	// probeEvery and probeWithin are how often the API server is asked whether
 	// it is there, and how long it may take to answer: without its etcd it takes two
 	// seconds to say so.
@@ -39,6 +36,7 @@ const (
 type cluster struct {
 	factory informers.SharedInformerFactory
 	loops   []running
+	off     []telemetry.LoopState // those that do not run here
 	health  rest.Interface
 	reads   kubernetes.Interface // for what somebody asks to see
 
@@ -72,7 +70,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 		return nil, err
 	}
 	managers := changes.NewManagers()
-	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, minResync+rand.N(minResync), informers.WithTransform(managers.Strip))
+	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, opts.MinResync+rand.N(opts.MinResync), informers.WithTransform(managers.Strip))
 	var recorder engine.Recorder
 	if !opts.Untraced {
 		recorder = journal
@@ -105,6 +103,10 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 func (c *cluster) build(opts Options, m *metrics.Metrics, o engine.Options) error {
 	ctx := context.Background() // Constructors start nothing that would outlive them.
 	for _, r := range controllers.Registered {
+		if !controllers.Enabled(r.Controller, opts.Controllers) {
+			c.off = append(c.off, telemetry.LoopState{Name: r.Loop.Name, Mode: telemetry.ModeOff})
+			continue
+		}
 		own, err := client(opts, m, r.Settings.Component)
 		if err != nil {
 			return err
@@ -113,7 +115,7 @@ func (c *cluster) build(opts Options, m *metrics.Metrics, o engine.Options) erro
 		if err != nil {
 			return fmt.Errorf("%s loop: %w", r.Settings.Name, err)
 		}
-		c.loops = append(c.loops, running{l, cmp.Or(opts.Workers, r.Workers)})
+		c.loops = append(c.loops, running{l, cmp.Or(opts.Syncs[r.Controller], r.Workers)})
 	}
 	return nil
 }
@@ -160,7 +162,7 @@ func (c *cluster) states() []telemetry.LoopState {
 	for _, l := range c.loops {
 		states = append(states, l.State())
 	}
-	return states
+	return append(states, c.off...)
 }
 
 // queue is the queue of one loop without the causes of its keys, empty where that does not run here.

@@ -52,7 +52,7 @@ func TestBadInputToCommands(t *testing.T) {
 		{"console of another host", plane.Kubeconfig, []string{"manager", "--listen", "192.0.2.1:80"}, []string{"not a loopback address"}},
 		{"console nowhere", plane.Kubeconfig, []string{"manager", "--listen", "8077"}, []string{`"8077" is not an address`, "host:port"}},
 		{"busy port", plane.Kubeconfig, []string{"manager", "--listen", busy.Addr().String()}, []string{"address already in use", "--listen"}},
-		{"no workers", plane.Kubeconfig, []string{"manager", "--workers=0"}, []string{"--workers", "positive"}},
+		{"no workers", plane.Kubeconfig, []string{"manager", "--concurrent-rc-syncs=0"}, []string{"--concurrent-rc-syncs", "positive"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, errOut, err := loopscope(t.Context(), t, c.kubeconfig, c.args...)

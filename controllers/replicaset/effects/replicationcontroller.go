@@ -22,6 +22,7 @@ var controllerSettings = engine.Settings{Name: replicaset.ControllerLoop.Name, C
 
 // RegisteredControllers is the ReplicationController loop as a program runs it.
 var RegisteredControllers = engine.Registration{
+	Controller: "replicationcontroller-controller", SyncsFlag: "concurrent-rc-syncs",
 	Loop: replicaset.ControllerLoop, Settings: controllerSettings, Workers: engine.DefaultWorkers,
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		core := n.Informers.Core().V1()
