@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"flag"
+	"fmt"
 	"net"
 	"net/http/httptest"
 	"slices"
@@ -61,7 +62,12 @@ func listen(t *testing.T, ctx context.Context) *complaints {
 		defer c.mu.Unlock()
 		switch e := ev.(type) {
 		case *runtime.EventExceptionThrown:
-			c.list = append(c.list, "exception: "+e.ExceptionDetails.Text)
+			x := e.ExceptionDetails
+			what := fmt.Sprintf("exception: %s at %s:%d:%d", x.Text, x.URL, x.LineNumber, x.ColumnNumber)
+			if x.Exception != nil {
+				what += " " + x.Exception.Description
+			}
+			c.list = append(c.list, what)
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
 				c.list = append(c.list, "console: "+string(e.Args[0].Value))
