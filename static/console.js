@@ -345,11 +345,11 @@ const keys = {
   p: () => button && pause(),
   t: otherTheme,
   c: copy,
-  gd: () => visit('deployments'),
+  gd: () => press('.tabs a'),
   gq: () => visit('queues'),
-  ga: () => visit('decisions'),
+  ga: () => press('.tabs a[href*="decisions"]'),
   gh: () => visit('history'),
-  gs: () => visit('shadow'),
+  gs: () => press('.tabs a[href$="shadow"]'),
 }
 let chord = ''
 addEventListener('keydown', e => {

@@ -38,13 +38,18 @@ func SplitKey(key string) (namespace, name string) {
 	return namespace, name
 }
 
-// Call is what the record of a sync of o calls another object: "Kind name", or
-// "Kind namespace/name" for one in another namespace.
-func (o Object) Call(kind, namespace, name string) string {
-	if namespace == "" || namespace == o.Namespace {
-		return kind + " " + name
+// NameOf is the name by which the record of a sync of o knows another object, with its
+// namespace in front where that is another one.
+func (o Object) NameOf(namespace, name string) string {
+	if namespace == o.Namespace {
+		return name
 	}
-	return kind + " " + namespace + "/" + name
+	return Object{Namespace: namespace, Name: name}.Key()
+}
+
+// Call is what the record of a sync of o calls another object: its kind and its NameOf.
+func (o Object) Call(kind, namespace, name string) string {
+	return kind + " " + o.NameOf(namespace, name)
 }
 
 // Called takes apart what Call made; named is false for what names no object.

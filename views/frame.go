@@ -66,6 +66,21 @@ type Link struct {
 // Key is a key of the page and what it does.
 type Key struct{ Keys, Does string }
 
+// keys are those of the page that lead somewhere here.
+func (f Frame) keys() []Key {
+	var list []Key
+	for _, k := range f.Keys {
+		switch {
+		case k.Keys == "g a" && !f.Asks, k.Keys == "g s" && !f.Sizes:
+			continue
+		case k.Keys == "g d":
+			k.Does = f.Lists[0].Text
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
 // Problem is a page that cannot be shown: what is so, what still works, one next step.
 type Problem struct {
 	Status  int    `json:"status"`

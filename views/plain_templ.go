@@ -84,7 +84,7 @@ func topOf(v Object) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = AllQuestions().Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = AllQuestions(v.Plain).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -145,3 +145,43 @@ func TestNoNamespace(t *testing.T) {
 		t.Errorf("its page says %q", head)
 	}
 }
+
+// The console of another program names nothing that is only in ours: no loops, flags, rules or
+// keys of ours, and no caches that nobody told it of.
+func TestEmbeddedConsole(t *testing.T) {
+	loop := decisiontest.Loop
+	loop.Catalogue = decision.Catalogue{}
+	w := claims(t, decision.Loops{loop}, "shop")
+	_, h := w.serve(func(o *Options) {
+		o.Rules, o.Loops = nil, func() []telemetry.LoopState { return []telemetry.LoopState{{Name: "claim", Running: true}} }
+	})
+	for _, path := range append(claimPages(w, "shop"), "/history", "/queues", "/claims/shop/none") {
+		_, body := get(t, h.URL, path)
+		if !strings.Contains(body, "Claim") {
+			t.Errorf("%s leads to no list: %s", path, body)
+		}
+		for _, ours := range []string{"Deployment", "ReplicaSet", "loopscope manager", "RR-3", "What Kubernetes shows", ">Decisions", ">Shadow", " Decisions", " Shadow", "Caches"} {
+			if strings.Contains(body, ours) {
+				t.Errorf("%s speaks of %q", path, ours)
+			}
+		}
+	}
+}
+
+// A loop that does not run here says so before anything else, in its list and of each object.
+func TestLoopThatDoesNotRun(t *testing.T) {
+	w := newWorld(t, storyNow)
+	_, h := w.serve(func(o *Options) {
+		o.Loops = func() []telemetry.LoopState {
+			return []telemetry.LoopState{{Name: "deployment", Mode: telemetry.ModeOff}}
+		}
+	})
+	_, list := get(t, h.URL, "/deployments")
+	if head := parse(t, list).one("h1"); head != "The Deployment loop does not run here." || !strings.Contains(list, "--controllers") {
+		t.Errorf("the list says %q", head)
+	}
+	res, page := get(t, h.URL, "/deployments/shop/web")
+	if !strings.Contains(parse(t, page).one("main"), "The Deployment loop does not run here.") || res.StatusCode != http.StatusNotFound {
+		t.Errorf("%s: %s", res.Status, parse(t, page).one("main"))
+	}
+}

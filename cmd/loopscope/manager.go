@@ -97,7 +97,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 		flag.Usage = usage
 		sections.FlagSet(section).AddFlag(flag)
 	}
-	take("controllers", "controllers", "the controllers that run: '*' for all, 'NAME' for one, '-NAME' for all but one; the first that names a controller decides. Names: "+strings.Join(controllerNames(), ", "))
+	take("controllers", "controllers", "the controllers that run: '*' for all, 'NAME' for this one, '-NAME' without this one; the first item that names a controller decides. Names: "+strings.Join(controllerNames(), ", "))
 	take("controllers", "controller-start-interval", "time that each controller waits before it starts, and up to twice that")
 	take("controllers", "min-resync-period", "time in which every object is synced once more, and up to twice that")
 	for _, c := range app.Controllers() {

@@ -78,6 +78,9 @@ func (m *Managers) authors(before, after []signed, changes []decision.Change) []
 // there are any. One request has one author: a second owner is most often of a
 // field that the API server changed for him.
 func provenWriters(names []string, claims []ownershipChange) []string {
+	if len(names) < 2 {
+		return names // as mostly
+	}
 	wrote := managersOf(having(claims, (*ownershipChange).touched))
 	shown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(wrote, name) })
 	if len(shown) == 0 {

@@ -83,7 +83,7 @@ func (d *diff) conditions(old, next conditions) {
 		}
 	}
 	for _, kind := range sorted(next) {
-		before := old[kind] // Of one that is new there is nothing, which is the same as none.
+		before := old[kind] // one without words where it is new
 		if same(before.all, next[kind].all) {
 			continue
 		}

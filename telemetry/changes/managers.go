@@ -190,7 +190,10 @@ func withoutOwner(text []byte) []byte {
 		return text
 	}
 	at += len(ownerKey)
-	end := max(0, bytes.IndexByte(text[at:], '\\')) // One that has no end stays.
+	end := bytes.IndexByte(text[at:], '\\')
+	if end < 0 {
+		return text
+	}
 	return slices.Concat(text[:at], text[at+end:])
 }
 

@@ -47,23 +47,21 @@ func ObjectKey(o metav1.Object) []string {
 
 // OwnerKey is the key of the object that controls one, if it is of that kind.
 func OwnerKey(kind string) func(metav1.Object) []string {
-	return func(o metav1.Object) []string {
-		ref := metav1.GetControllerOf(o)
-		if ref == nil || ref.Kind != kind {
-			return nil
-		}
-		return []string{cache.NewObjectName(o.GetNamespace(), ref.Name).String()}
-	}
+	return ownerKey(kind, metav1.Object.GetNamespace)
 }
 
 // ClusterOwnerKey is OwnerKey for owners that have no namespace.
 func ClusterOwnerKey(kind string) func(metav1.Object) []string {
+	return ownerKey(kind, func(metav1.Object) string { return "" })
+}
+
+func ownerKey(kind string, namespace func(metav1.Object) string) func(metav1.Object) []string {
 	return func(o metav1.Object) []string {
 		ref := metav1.GetControllerOf(o)
 		if ref == nil || ref.Kind != kind {
 			return nil
 		}
-		return []string{ref.Name}
+		return []string{cache.NewObjectName(namespace(o), ref.Name).String()}
 	}
 }
 
@@ -125,6 +123,7 @@ func (h *handler[K]) enqueue(cause telemetry.Cause, now metav1.Object, of ...met
 				if h.kind == k.controller.loop.Kind && namespace == o.GetNamespace() && name == o.GetName() {
 					k.saw(key, now)
 				}
+				// As the record of that key calls it.
 				cause.Object = telemetry.Object{Namespace: namespace, Name: name}.Call(h.kind, o.GetNamespace(), o.GetName())
 			}
 			h.add(key, cause)

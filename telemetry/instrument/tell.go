@@ -115,8 +115,7 @@ func (s *syncUnderWay) name(w decision.Words, r decision.Ref) decision.Words {
 	if r.Name == "" {
 		return w.Say(r.Kind)
 	}
-	_, name, _ := strings.Cut(s.trace.Call(r.Kind, r.Namespace, r.Name), " ")
-	return w.Say(r.Kind + " ").Name(name)
+	return w.Say(r.Kind + " ").Name(s.trace.NameOf(r.Namespace, r.Name))
 }
 
 // pasts are the verbs of requests when they are done.

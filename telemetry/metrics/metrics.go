@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,12 +46,11 @@ type Metrics struct {
 	queues    queueVecs
 	client    clientVecs
 	syncs     syncVecs
-	readers   readerVecs
+	readers   Readers
 	history   *historyMetrics
 	states    *stateMetrics
 	spans     spanVecs
 	shadow    *shadowMetrics
-	folded    atomic.Pointer[func() uint64]
 }
 
 // New makes the metrics and registers them, with those of the Go runtime and
@@ -61,12 +59,12 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	if o.SlowAfter <= 0 {
 		o.SlowAfter = time.Second
 	}
-	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Loops.Names()), readers: newReaderVecs(), history: newHistoryMetrics(), states: newStateMetrics(o.Loops.Names()), spans: newSpanVecs(), shadow: newShadowMetrics()}
+	m := &Metrics{slowAfter: o.SlowAfter, queues: newQueueVecs(), client: newClientVecs(), syncs: newSyncVecs(o.Loops.Names()), readers: newReaders(), history: newHistoryMetrics(), states: newStateMetrics(o.Loops.Names()), spans: newSpanVecs(), shadow: newShadowMetrics()}
 	all := []prometheus.Collector{
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "loopscope_traces_folded_total",
 			Help: "Unremarkable traces that the journal keeps only as a count.",
-		}, m.foldedNow),
+		}, m.folded),
 		m.history, m.states,
 	}
 	all = slices.Concat(all, m.syncs.collectors(), m.readers.collectors())
@@ -92,13 +90,12 @@ func buildInfo(o Options) prometheus.Collector {
 	return g
 }
 
-// Folded says where loopscope_traces_folded_total is read from at a scrape: the
-// journal. Before it is called the metric is 0.
-func (m *Metrics) Folded(read func() uint64) { m.folded.Store(&read) }
-
-func (m *Metrics) foldedNow() float64 {
-	if read := m.folded.Load(); read != nil {
-		return float64((*read)())
+// folded is 0 before States was called.
+func (m *Metrics) folded() float64 {
+	from := m.states.from.Load()
+	if from == nil {
+		return 0
 	}
-	return 0
+	_, _, folded := from.Journal.Window()
+	return float64(folded)
 }

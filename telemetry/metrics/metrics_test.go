@@ -143,7 +143,7 @@ loopscope_reader_closed_total{reason="slow"} 0
 func TestObserve(t *testing.T) {
 	m, reg := newMetrics(t)
 	j := telemetry.NewJournal(telemetry.JournalOptions{Recent: 2, Observe: m.Observe})
-	m.Folded(func() uint64 { _, _, folded := j.Window(); return folded })
+	m.States(Sources{Journal: j})
 	slow := scaling(0)
 	slow.Result, slow.Ended = telemetry.ResultUnchanged, slow.Started.Add(time.Second)
 	quiet := func() *telemetry.Trace {
@@ -315,10 +315,10 @@ workqueue_unfinished_work_seconds{name="replicaset"} 2
 
 func TestReaders(t *testing.T) {
 	m, reg := newMetrics(t)
-	m.ReaderOpened()
-	m.ReaderOpened()
-	m.ReaderMissed(90)
-	m.ReaderClosed("slow")
+	m.Readers().Opened()
+	m.Readers().Opened()
+	m.Readers().Missed(90)
+	m.Readers().Closed("slow")
 	compare(t, reg, `
 # HELP loopscope_readers Open readers of the journal.
 # TYPE loopscope_readers gauge
@@ -370,7 +370,7 @@ func TestEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: loops, Observe: m.Observe})
-	m.States(Sources{Board: journal.Board()})
+	m.States(Sources{Journal: journal})
 	now := time.Now()
 	journal.Record(&telemetry.Trace{Object: telemetry.Object{Loop: "backup", Namespace: "shop", Name: "data"}, Queued: now, Started: now, Ended: now,
 		Result: telemetry.ResultUnchanged, Sentence: decision.Sentence{Tone: decision.ToneOK, Code: "settled"}})

@@ -7,15 +7,16 @@ import "github.com/prometheus/client_golang/prometheus"
 // or nothing for too long, the program ended, or a defect of ours.
 var Reasons = []string{"client", "slow", "protocol", "oversize", "silent", "shutdown", "error"}
 
-// readerVecs is the metrics of the journal's readers.
-type readerVecs struct {
+// Readers counts the journal's readers, as a console tells of them. Its methods are safe
+// for concurrent use.
+type Readers struct {
 	open   prometheus.Gauge
 	missed prometheus.Counter
 	closed *prometheus.CounterVec
 }
 
-func newReaderVecs() readerVecs {
-	v := readerVecs{
+func newReaders() Readers {
+	v := Readers{
 		open: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "loopscope_readers", Help: "Open readers of the journal.",
 		}),
@@ -32,18 +33,21 @@ func newReaderVecs() readerVecs {
 	return v
 }
 
-func (v readerVecs) collectors() []prometheus.Collector {
+func (v Readers) collectors() []prometheus.Collector {
 	return []prometheus.Collector{v.open, v.missed, v.closed}
 }
 
-// ReaderOpened counts a reader. The caller owes a ReaderClosed.
-func (m *Metrics) ReaderOpened() { m.readers.open.Inc() }
+// Opened counts a reader. The caller owes a Closed.
+func (v Readers) Opened() { v.open.Inc() }
 
-// ReaderMissed counts traces that a reader did not get.
-func (m *Metrics) ReaderMissed(n uint64) { m.readers.missed.Add(float64(n)) }
+// Missed counts traces that a reader did not get.
+func (v Readers) Missed(n uint64) { v.missed.Add(float64(n)) }
 
-// ReaderClosed counts a reader that was opened and is no more, for one of Reasons.
-func (m *Metrics) ReaderClosed(reason string) {
-	m.readers.open.Dec()
-	m.readers.closed.WithLabelValues(reason).Inc()
+// Closed counts a reader that was opened and is no more, for one of Reasons.
+func (v Readers) Closed(reason string) {
+	v.open.Dec()
+	v.closed.WithLabelValues(reason).Inc()
 }
+
+// Readers are those of these metrics.
+func (m *Metrics) Readers() Readers { return m.readers }

@@ -14,7 +14,7 @@ import (
 // Sources are what is looked at once a scrape. Where Waits or Server are nil there are no
 // series of what they tell.
 type Sources struct {
-	Board *telemetry.Board
+	Journal *telemetry.Journal
 	// Waits is the loops without the keys of their queues.
 	Waits  func() []telemetry.LoopState
 	Server func() telemetry.ServerState
@@ -85,7 +85,7 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	s.collectObjects(from.Board, from.Now(), gauge)
+	s.collectObjects(from.Journal.Board(), from.Now(), gauge)
 	if from.Waits != nil {
 		loops := from.Waits()
 		s.collectEchoes(loops, from.Now(), gauge)

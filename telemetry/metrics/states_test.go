@@ -16,7 +16,7 @@ func TestObjectsByToneAndReason(t *testing.T) {
 	m, reg := newMetrics(t)
 	j := telemetry.NewJournal(telemetry.JournalOptions{})
 	m.States(Sources{
-		Board: j.Board(), Waits: func() []telemetry.LoopState { return nil },
+		Journal: j, Waits: func() []telemetry.LoopState { return nil },
 		Server: func() telemetry.ServerState { return telemetry.ServerState{Reachable: true} }, Now: func() time.Time { return noon },
 	})
 	said := func(loop, name, owner string, tone decision.Tone, code string, ago time.Duration, try decision.Try) {
@@ -90,7 +90,7 @@ func TestCachesAndTheirWaits(t *testing.T) {
 		},
 	}
 	m.States(Sources{
-		Board: telemetry.NewJournal(telemetry.JournalOptions{}).Board(), Waits: func() []telemetry.LoopState { return loops },
+		Journal: telemetry.NewJournal(telemetry.JournalOptions{}), Waits: func() []telemetry.LoopState { return loops },
 		Server: func() telemetry.ServerState { return server }, Now: func() time.Time { return noon },
 	})
 	compare(t, reg, `
@@ -139,7 +139,7 @@ func BenchmarkScrapeOfStates(b *testing.B) {
 		j.Record(t)
 	}
 	m.States(Sources{
-		Board: j.Board(), Waits: func() []telemetry.LoopState { return nil },
+		Journal: j, Waits: func() []telemetry.LoopState { return nil },
 		Server: func() telemetry.ServerState { return telemetry.ServerState{} }, Now: time.Now,
 	})
 	for b.Loop() {

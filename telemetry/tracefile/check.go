@@ -41,8 +41,11 @@ func check(t *telemetry.Trace) error {
 
 // namespace refuses what no namespace is called; objects may have none.
 func namespace(s string) error {
-	if s == "" {
+	switch s {
+	case "":
 		return nil
+	case decision.NoNamespace:
+		return fmt.Errorf("its namespace is %q, which stands for none in addresses: leave it empty", s)
 	}
 	return word("namespace", s, maxName)
 }

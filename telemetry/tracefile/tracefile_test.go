@@ -281,6 +281,7 @@ func TestBadLinesHaveNumbersAndSpareTheOthers(t *testing.T) {
 		{"another loop", change(`"loop":"deployment"`, `"loop":"Job/1"`), `loop "Job/1"`},
 		{"another result", change(`"result":"stale"`, `"result":"odd"`), `result "odd"`},
 		{"a path for a name", change(`"name":"web"`, `"name":"../web"`), "no name has"},
+		{"a dash for a namespace", change(`"namespace":"shop"`, `"namespace":"-"`), "stands for none"},
 		{"a blank for a namespace", change(`"namespace":"shop"`, `"namespace":" "`), "no name has"},
 		{"a long epoch", change(`7c41d2aa`, strings.Repeat("a", 65)), "epoch has 65 bytes"},
 		{"an early year", change(`"started":"2026`, `"started":"0026`), "year 26"},

@@ -71,10 +71,10 @@ type reader struct {
 func (r *reader) fail(err error) { r.err, r.data = err, nil }
 
 func (r *reader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.data) // It is 0 where there is none.
+	n, size := binary.Uvarint(r.data)
 	if size <= 0 {
 		r.fail(errShort)
-		return n
+		return 0
 	}
 	r.data = r.data[size:]
 	return n
@@ -90,7 +90,7 @@ func (r *reader) next() (data []byte, from int) {
 	n := r.uvarint()
 	if n > uint64(len(r.data)) {
 		r.fail(errShort)
-		return nil, from
+		return nil, 0
 	}
 	from = len(r.text) - len(r.data)
 	data, r.data = r.data[:n:n], r.data[n:]

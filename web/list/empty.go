@@ -9,11 +9,11 @@ import (
 
 // empty says why the list is empty, and what would fill it.
 func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
-	if len(all) == 0 && s.Off(l.Name) {
-		return &views.Problem{Code: "loop-off", Heading: "The " + l.Kind + " loop does not run here.",
-			Lines: []views.Text{views.Text{}.Code("--controllers").Plain(" of this process leaves it out. What another controller does with " + l.Kind + "s is not recorded here.")}}
-	}
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0 && s.Off(l.Name):
+		return &views.Problem{Code: "loop-off", Heading: "This process was started without it.",
+			Lines: []views.Text{views.Text{}.Code("--controllers").Plain(" leaves it out, so nothing that becomes of " + l.Kind + "s is recorded here. Look at the console of the process that runs it, or add the controller to that list.")}}
+	case len(all) == 0:
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
 			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
 			Try:   l.FirstSteps}

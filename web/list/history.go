@@ -26,7 +26,8 @@ const (
 	historyPage, searchWithin = 50, 10 * time.Second
 
 	historyTerms = "Terms: a part of a name, ns:, name:, loop:, is:RESULT, class:, code:, leaf:QUESTION, asked:QUESTION=ANSWER, cause:, error:TEXT, since: and until:."
-	historyHint  = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
+	historyHint  = "Name, ns:shop, is:failed, cause:timer, error:quota, since:90m, until:03:12"
+	ownHint      = "Name, ns:shop, is:failed, asked:RR-3.may-go=no, code:image-pull, cause:timer, error:quota, since:90m, until:03:12"
 )
 
 // searching turns one term of a search into a part of the query, and reports
@@ -91,13 +92,13 @@ func parseSearch(text string, now time.Time, known func(loop string) bool) (tele
 // History is the search through the syncs that are kept.
 func (s *Pages) History(q *page.Query) (*page.Page, error) {
 	v := views.History{}
-	v.Headline, v.Then = archiveHead(s.Opts.Archive.State())
+	v.Headline, v.Then = s.archiveHead(s.Opts.Archive.State())
 	if s.Opts.Recording != nil {
 		v.Then = views.Say("This is everything that the recording has of that run.")
 	}
 	search, terms := parseSearch(q.Args.Get("q"), q.Now, s.Known)
 	search.After = q.Args.Get("after")
-	v.Filter = searchView(terms)
+	v.Filter = s.searchView(terms)
 	ctx, cancel := context.WithTimeout(q.Ctx, searchWithin)
 	defer cancel()
 	found, err := s.Opts.Archive.Search(ctx, search)
@@ -136,7 +137,7 @@ func (s *Pages) historyPage(q *page.Query, v views.History) *page.Page {
 }
 
 // archiveHead says what is kept, and what is wrong if anything is.
-func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
+func (s *Pages) archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 	head = views.Say(prose.Count(st.Kept, "sync") + " are kept")
 	if st.Kept == 1 {
 		head = views.Say("1 sync is kept")
@@ -146,7 +147,11 @@ func archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 	}
 	head = head.Plain(fmt.Sprintf(", in %.1f MB.", float64(st.Bytes)/(1<<20)))
 	if st.Path == "" {
-		then = views.Say("They are in memory and are lost when the process ends; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk. ")
+		then = views.Say("They are in memory and are lost when the process ends")
+		if !s.Embedded() { // which has other flags
+			then = then.Plain("; ").Code("loopscope manager --history=FILE").Plain(" keeps them on disk")
+		}
+		then = then.Plain(". ")
 	}
 	if st.Dropped > 0 {
 		then = then.Plain(prose.Count(st.Dropped, "sync") + " could not be kept since this process began. ")
@@ -171,8 +176,11 @@ func searchHref(terms []filter.Term) string {
 	return "/history?" + url.Values{"q": {strings.Join(words, " ")}}.Encode()
 }
 
-func searchView(terms []filter.Term) views.Filter {
-	f := views.Filter{Action: "/history", Label: "the history", Hint: historyHint}
+func (s *Pages) searchView(terms []filter.Term) views.Filter {
+	f := views.Filter{Action: "/history", Label: "the history", Hint: ownHint}
+	if s.Embedded() {
+		f.Hint = historyHint
+	}
 	words := make([]string, len(terms))
 	for i, t := range terms {
 		words[i] = t.Text

@@ -72,7 +72,7 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := views.Overview{Kind: l.Kind, Pods: l.CountsPods(), Filter: filter.View(l, terms), Headline: headline(l.Kind, all), Tally: tallies(l.Name, all, terms)}
+	v := views.Overview{Kind: l.Kind, Pods: l.CountsPods(), Filter: filter.View(l, terms), Headline: s.headline(l, all), Tally: tallies(l.Name, all, terms)}
 	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
 	}
@@ -152,11 +152,13 @@ func nextHref(loop string, q *page.Query, after string) string {
 }
 
 // headline counts what needs a person.
-func headline(kind string, all []*entry) string {
-	counts := count(all)
+func (s *Pages) headline(l *decision.Loop, all []*entry) string {
+	kind, counts := l.Kind, count(all)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
 	switch {
+	case len(all) == 0 && s.Off(l.Name):
+		return "The " + kind + " loop does not run here."
 	case len(all) == 0:
 		return "No " + kind + "s yet."
 	case failed == 0 && waiting == 0 && len(all) == 1:

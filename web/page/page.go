@@ -210,7 +210,7 @@ func (s *Maker) Frame(q *Query, title string) views.Frame {
 // rules says which rules the loops follow, as far as anybody knows them, and which
 // program this is.
 func (s *Maker) rules() string {
-	if len(s.Opts.Rules) == 0 {
+	if s.Embedded() {
 		return "Loopscope " + s.Opts.Version
 	}
 	return "rules of Kubernetes v1.36, Loopscope " + s.Opts.Version

@@ -95,6 +95,10 @@ func (s *Source) ReasonHref(loop, kind, code string) string {
 	return ""
 }
 
+// Embedded reports whether this is the console of another program, whose controllers follow
+// no rules that are known here.
+func (s *Source) Embedded() bool { return len(s.Opts.Rules) == 0 }
+
 // Off reports whether a loop is switched off in this process.
 func (s *Source) Off(loop string) bool {
 	return slices.ContainsFunc(s.Opts.Loops(), func(l telemetry.LoopState) bool { return l.Name == loop && l.Mode == telemetry.ModeOff })

@@ -200,14 +200,13 @@ func (a *App) build() error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: controllers.Loops, Observe: a.metrics.Observe})
-	a.metrics.Folded(func() uint64 { _, _, folded := a.journal.Window(); return folded })
 	if err = a.newSpans(); err != nil {
 		return err
 	}
 	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
 		return err
 	}
-	a.metrics.States(metrics.Sources{Board: a.journal.Board(), Waits: a.cluster.waits, Server: a.cluster.server, Now: a.opts.Clock.Now})
+	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Now: a.opts.Clock.Now})
 	mode := engine.Act
 	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {
@@ -227,7 +226,7 @@ func (a *App) build() error {
 		Ready:     a.cluster.ready,
 		Warnings:  a.cluster.warnings,
 		Gatherer:  a.registry,
-		Readers:   readers{a.metrics},
+		Readers:   a.metrics.Readers(),
 		Cluster:   a.opts.Cluster,
 		Version:   a.opts.Version,
 		Mode:      string(mode),
@@ -260,13 +259,6 @@ func Controllers() []Controller {
 	}
 	return list
 }
-
-// readers counts the console's websockets in the metrics.
-type readers struct{ m *metrics.Metrics }
-
-func (r readers) Opened()              { r.m.ReaderOpened() }
-func (r readers) Closed(reason string) { r.m.ReaderClosed(reason) }
-func (r readers) Missed(n uint64)      { r.m.ReaderMissed(n) }
 
 // Start runs loops and console until Stop. It returns once both are started;
 // Wait tells when a part ends by itself.

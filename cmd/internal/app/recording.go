@@ -183,11 +183,13 @@ func (r *recording) note() string {
 	if r.twice > 0 {
 		notes = append(notes, fmt.Sprintf("%d syncs appear twice, and are shown once.", r.twice))
 	}
-	if shown := r.header.Loops.Shown(); len(shown) > 0 {
-		kinds := make([]string, len(shown))
-		for i := range shown {
-			kinds[i] = shown[i].Kind + "s"
+	var kinds []string
+	for _, l := range r.header.Loops {
+		if !controllers.Loops.Has(l.Name) {
+			kinds = append(kinds, l.Kind+"s")
 		}
+	}
+	if len(kinds) > 0 {
 		notes = append(notes, "Syncs of "+prose.And(kinds)+" can be read, and not decided again: their rules are not known here.")
 	}
 	if len(r.others) > 0 {

@@ -246,9 +246,10 @@ func roll(ctx context.Context, p *plane) bool {
 // seen says what the record still lacks.
 func seen(j *telemetry.Journal) error {
 	results, rounds := map[telemetry.Result]int{}, map[string]int{}
-	rolled := false
+	rolled, resized := false, false
 	for _, x := range j.Kept(0, 1<<20) {
 		results[x.Result]++
+		resized = resized || resizes(x)
 		rounds[x.Loop] = max(rounds[x.Loop], len(x.Rounds))
 		rolled = rolled || x.Name == "web" && slices.ContainsFunc(x.Path(), func(s decision.Step) bool { return s.Question == "D-10" }) && strings.Contains(string(x.Snapshot.JSON()), "shop:v2")
 	}
@@ -262,10 +263,19 @@ func seen(j *telemetry.Journal) error {
 			return fmt.Errorf("no sync of the %s loop learnt anything: %v", loop, rounds)
 		}
 	}
-	if !rolled || j.Last() < 60 {
-		return fmt.Errorf("%d syncs, rolled out %v", j.Last(), rolled)
+	if !rolled || !resized || j.Last() < 60 {
+		return fmt.Errorf("%d syncs, rolled out %v, resized %v", j.Last(), rolled, resized)
 	}
 	return nil
+}
+
+// resizes says whether a sync wanted another size of a ReplicaSet that exists.
+func resizes(x *telemetry.Trace) bool {
+	return slices.ContainsFunc(x.Rounds, func(r decision.Round) bool {
+		return slices.ContainsFunc(r.Verdict.Actions, func(a decision.Action) bool {
+			return a.Kind == decision.UpdateReplicaSet && a.Size != nil
+		})
+	})
 }
 
 // until asks every few milliseconds, for half a minute.

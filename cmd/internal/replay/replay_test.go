@@ -147,12 +147,8 @@ func changedRule(t *testing.T, traces []*telemetry.Trace) {
 	var sum replay.Summary
 	sized := 0
 	for _, x := range traces {
-		for _, r := range x.Rounds {
-			for _, a := range r.Verdict.Actions {
-				if a.Kind == decision.UpdateReplicaSet && a.Size != nil {
-					sized++
-				}
-			}
+		if resizes(x) {
+			sized++
 		}
 		sum.Add(x, further.Trace(x))
 	}

@@ -65,12 +65,12 @@ func run(ctx context.Context, kubeconfig, listen string) error {
 		return err
 	}
 	journal := telemetry.NewJournal(telemetry.JournalOptions{Loops: decision.Loops{loop}, Observe: counts.Observe})
-	counts.States(metrics.Sources{Board: journal.Board()})
+	counts.States(metrics.Sources{Journal: journal})
 	controller, err := instrument.New(journal, loop)
 	if err != nil {
 		return err
 	}
-	console, err := web.New(web.Options{Journal: journal, Loops: func() []telemetry.LoopState { return []telemetry.LoopState{controller.State()} }, Gatherer: registry, Cluster: "fleet"})
+	console, err := web.New(web.Options{Journal: journal, Loops: func() []telemetry.LoopState { return []telemetry.LoopState{controller.State()} }, Gatherer: registry, Readers: counts.Readers(), Cluster: "fleet"})
 	if err != nil {
 		return err
 	}
