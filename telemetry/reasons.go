@@ -51,6 +51,7 @@ var WorkerReasons = []decision.Reasons{
 		because(string(CauseTimer), "A timer fired; its code says what for.", "A sync follows.", "The sync.", nothing),
 		because(string(CausePodReason), "What a pod waits for changed, which may change what is said of its Deployment.", "A sync follows, at most one a second. It never causes a write by itself.", "The sync.", nothing),
 		because(string(CauseStart), "The object was in the first list after the start.", "A sync follows.", "The sync.", nothing),
+		because(string(CauseLead), "This process has become the leader: what it decided before was not written.", "A sync follows.", "The sync.", nothing),
 		because(string(CauseAsked), "The controller put the key into the queue and said no more.", "A sync follows.", "The sync.", "Wrap the handler of its informer to see what changed."),
 	}},
 	{Scope: "worker", Kind: "result", Doc: "How a sync ended: `result` of a trace, and the label outcome of metrics.", List: []decision.Reason{

@@ -202,11 +202,12 @@ const (
 	CauseTimer     CauseKind = "timer"
 	CausePodReason CauseKind = "pod-reason"
 	CauseStart     CauseKind = "start" // first list after start
+	CauseLead      CauseKind = "lead"  // this process has become the leader
 	CauseAsked     CauseKind = "asked" // enqueued by somebody who did not say why
 )
 
 // CauseKinds lists every CauseKind.
-var CauseKinds = []CauseKind{CauseAdded, CauseModified, CauseDeleted, CauseTombstone, CauseResync, CauseBackoff, CauseTimer, CausePodReason, CauseStart, CauseAsked}
+var CauseKinds = []CauseKind{CauseAdded, CauseModified, CauseDeleted, CauseTombstone, CauseResync, CauseBackoff, CauseTimer, CausePodReason, CauseStart, CauseLead, CauseAsked}
 
 // Cause is one reason for a sync. Field values are recorded for counters and
 // conditions of status alone.

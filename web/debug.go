@@ -28,9 +28,10 @@ type verdictLine struct {
 
 // debugList is the index of /debug/controllers.
 type debugList struct {
-	Epoch string       `json:"epoch"`
-	Last  uint64       `json:"last"`
-	Loops []debugEntry `json:"controllers"`
+	Epoch      string               `json:"epoch"`
+	Last       uint64               `json:"last"`
+	Leadership telemetry.Leadership `json:"leadership,omitzero"`
+	Loops      []debugEntry         `json:"controllers"`
 }
 
 type debugEntry struct {
@@ -44,7 +45,7 @@ type debugEntry struct {
 
 // debugIndex lists the loops, as /debug/controllers of kube-controller-manager does.
 func (s *Server) debugIndex(q *page.Query) (*page.Page, error) {
-	d := debugList{Epoch: s.src.Journal.Epoch(), Last: s.src.Journal.Last()}
+	d := debugList{Epoch: s.src.Journal.Epoch(), Last: s.src.Journal.Last(), Leadership: s.src.Opts.Leadership()}
 	v := views.Debug{Headline: "Debug endpoints of the loops"}
 	for _, l := range s.src.Opts.Loops() {
 		e := debugEntry{Name: l.Name, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running, Keys: len(l.Queue.Keys),

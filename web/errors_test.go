@@ -100,7 +100,8 @@ func TestHostileNames(t *testing.T) {
 		w.journal.Record(x)
 	}
 	_, h := w.serve(func(o *Options) {
-		o.Cluster, o.Leader = evil, evil
+		o.Cluster = evil
+		o.Leadership = func() telemetry.Leadership { return telemetry.Leadership{Lease: evil, Leader: evil, Error: evil, StandsBy: true} }
 		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Error: evil, Since: storyNow} }
 		o.Ready = func() error { return errors.New(evil) }
 	})

@@ -120,7 +120,7 @@ func situations(w *world) []exhibit {
 func (x *exhibition) states(t testing.TB, w *world) {
 	empty := newWorld(t, storyNow.Add(-time.Hour)).server(func(o *Options) { o.Loops = nil })
 	watching := w.server(func(o *Options) { o.Mode, o.Shadow = "watch", shadowed })
-	standby := w.server(func(o *Options) { o.Mode, o.Leader = "standby", "loopscope-1" })
+	standby := w.server(func(o *Options) { o.Leadership = led })
 	unreachable := w.server(func(o *Options) {
 		o.Server = func() telemetry.ServerState {
 			return telemetry.ServerState{Since: storyNow.Add(-12 * time.Second), Error: "dial tcp: connection refused"}

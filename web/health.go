@@ -11,7 +11,11 @@ import (
 // healthz says that the process answers: no more is meant by it, as a probe
 // that fails restarts the program, and no restart fixes an API server.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	s.check(w, r, []check{{"ping", nil}})
+	checks := []check{{"ping", nil}}
+	if s.src.Opts.Leadership().Elected {
+		checks = append(checks, check{"leaderElection", s.src.Opts.Healthy()})
+	}
+	s.check(w, r, checks)
 }
 
 // readyz says whether the loops work on current caches.

@@ -12,7 +12,7 @@ import (
 // what it has not seen yet and how far it is in its caches; and who leads.
 func TestQueuesShowWhatALoopWaitsFor(t *testing.T) {
 	w := newWorld(t, storyNow.Add(-2*time.Hour))
-	_, h := w.serve(func(o *Options) { o.Leader = "pod-7" })
+	_, h := w.serve(func(o *Options) { o.Leadership = leading })
 	_, body := get(t, h.URL, "/queues")
 	page := parse(t, body).one("main")
 	for _, want := range []string{"12 ms", "482330", "waited 32s, processing 2s", "cache at 482337", "5 creations"} {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,14 +32,16 @@ const gcPercent = 200
 
 // managerOptions are the flags of the manager as they were typed.
 type managerOptions struct {
-	generic    *cmoptions.GenericControllerManagerConfigurationOptions
-	syncs      map[string]*int // by controller
-	listen     string
-	profiling  bool
-	history    historyOptions
-	untraced   bool
-	watch      bool
-	kubeconfig *genericclioptions.ConfigFlags
+	generic     *cmoptions.GenericControllerManagerConfigurationOptions
+	syncs       map[string]*int // by controller
+	listen      string
+	profiling   bool
+	history     historyOptions
+	untraced    bool
+	reckless    bool
+	endWhenLost bool
+	watch       bool
+	kubeconfig  *genericclioptions.ConfigFlags
 }
 
 func newManager(s streams, width int) *cobra.Command {
@@ -45,6 +49,7 @@ func newManager(s streams, width int) *cobra.Command {
 		generic: cmoptions.NewGenericControllerManagerConfigurationOptions(&cmconfig.GenericControllerManagerConfiguration{
 			Controllers: []string{"*"}, MinResyncPeriod: metav1.Duration{Duration: app.DefaultMinResync},
 			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30},
+			LeaderElection:   leaderElection(),
 		}),
 		syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
 	}
@@ -104,6 +109,11 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 		o.syncs[c.Name] = sections.FlagSet("controllers").Int(c.SyncsFlag, c.Syncs, "number of "+c.Kind+"s that are synced at once")
 	}
 	sections.FlagSet("controllers").BoolVar(&o.watch, "watch", false, "decide and write nothing, and compare with the controller that writes")
+	for _, name := range slices.Sorted(maps.Keys(electionUsage)) {
+		take("leader election", name, electionUsage[name])
+	}
+	sections.FlagSet("leader election").BoolVar(&o.endWhenLost, "leader-elect-end-when-lost", false, "end with exit code 1 when the Lease is lost, as kube-controller-manager does, instead of standing by again")
+	sections.FlagSet("leader election").BoolVar(&o.reckless, "dangerously-act-beside-a-leader", false, "with --leader-elect=false: act even while another manager leads; the two fight over every ReplicaSet")
 	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
 	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	o.history.addFlags(sections.FlagSet("record"))
@@ -164,13 +174,18 @@ func (o *managerOptions) settings() (app.Options, error) {
 	if generic.ControllerStartInterval.Duration < 0 {
 		errs = append(errs, errors.New("--controller-start-interval has to be 0s or more"))
 	}
+	election := generic.LeaderElection
+	errs = append(errs, electionErrors(election)...)
+	if o.reckless && election.LeaderElect {
+		errs = append(errs, errors.New("--dangerously-act-beside-a-leader is for managers that are not elected: give --leader-elect=false as well"))
+	}
 	if o.watch && o.untraced {
 		errs = append(errs, errors.New("--watch compares what is recorded: omit --untraced"))
 	}
 	return app.Options{
 		Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
 		Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
-		Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(),
+		Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(election),
 	}, errors.Join(errs...)
 }
 

@@ -33,12 +33,14 @@ func (s *sandbox) openDashboard(ctx context.Context) error {
 	if err := requestlog.Follow(config); err != nil {
 		return err
 	}
+	election := app.DefaultElection()
+	election.Identity = userLoopscope + "-sandbox" // After a kill it finds its own Lease, and need not wait until that runs out.
 	logger := slog.New(slog.NewTextHandler(s.logTo(log), nil))
 	klog.SetSlogLogger(logger) // what client-go has to say does not belong between our lines
 	program, err := app.New(app.Options{
 		Config: config, Cluster: clusterName, Listener: s.listener, Logger: logger, Version: version(),
 		QPS: float32(s.options.LoopsQPS), Burst: 2 * s.options.LoopsQPS,
-		History: app.History{Path: s.state.history()},
+		History: app.History{Path: s.state.history()}, Election: election,
 	})
 	if err != nil {
 		return err

@@ -20,9 +20,6 @@ import (
 // stops after the first run that failed or learnt something: what was learnt is
 // decided on before anything else is done.
 func (l *Loop) act(ctx context.Context, t Sync, actions []decision.Action) ([]decision.Outcome, decision.Learnt) {
-	if l.opts.Mode == Watch {
-		return nil, decision.Learnt{}
-	}
 	outcomes := make([]decision.Outcome, len(actions))
 	for i := range outcomes {
 		outcomes[i].State = decision.NotTried

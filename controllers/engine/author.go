@@ -16,10 +16,42 @@ import (
 // what this process wrote, which is known by its version, and for what nobody can
 // know.
 func (l *Loop) Author(old, new metav1.Object, changed []decision.Change) string {
-	if old.GetResourceVersion() == new.GetResourceVersion() || l.opts.Ledger.wrote(new.GetUID(), new.GetResourceVersion()) {
+	if l.ours(old, new) {
 		return ""
 	}
 	return l.others(l.opts.Managers.Wrote(old, new, changed))
+}
+
+// OwnAuthor is the Author of a change of one of the loop's own objects. Nobody but this loop
+// writes its status: what was signed as ours there is of another process under our name,
+// unless a sync is found that wrote it, which is known only when the next one is recorded.
+func (l *Loop) OwnAuthor(old, new metav1.Object, changed []decision.Change) string {
+	status := slices.ContainsFunc(changed, func(c decision.Change) bool { return strings.HasPrefix(c.Field, "status.") })
+	if !status || l.ours(old, new) {
+		return l.Author(old, new, changed)
+	}
+	return strings.Join(l.opts.Managers.Wrote(old, new, changed), telemetry.BetweenManagers)
+}
+
+// signedAlike is for a change that seems to be ours, of which no sync is known: another
+// process made it under our name, unless a reply to this one was lost.
+func (l *Loop) signedAlike(t *telemetry.Trace, c *telemetry.Cause) {
+	names := c.Managers()
+	if !slices.Contains(names, l.opts.Signature) || l.mode() != Act {
+		return
+	}
+	if l.doubtful.has(t.Key()) {
+		c.Manager = l.others(names)
+		return
+	}
+	kind, _, _ := strings.Cut(c.Object, " ")
+	l.opts.Rival(kind + " " + t.Key())
+}
+
+// ours reports whether a version of an object is known to be this process's own, or is no other
+// one.
+func (l *Loop) ours(old, new metav1.Object) bool {
+	return old.GetResourceVersion() == new.GetResourceVersion() || l.opts.Ledger.wrote(new.GetUID(), new.GetResourceVersion())
 }
 
 // Added describes the first sight of an object, and who made it, as far as that is
@@ -33,8 +65,11 @@ func (l *Loop) Added(kind string, o metav1.Object, initial bool) telemetry.Cause
 }
 
 // others joins names without our own: what we wrote is known by its version, so a
-// change with another one that seems to be ours is not.
+// change with another one that seems to be ours is not. While another process leads it is
+// that one's name.
 func (l *Loop) others(names []string) string {
-	names = slices.DeleteFunc(names, func(name string) bool { return name == l.opts.Signature })
+	if l.mode() == Act {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == l.opts.Signature })
+	}
 	return strings.Join(names, telemetry.BetweenManagers)
 }

@@ -79,6 +79,7 @@ type Loop struct {
 	recorder         record.EventRecorder
 	stranded         keySet // failed for want of an API server
 	unresolved       keySet // of which a write's outcome is unknown
+	doubtful         keySet // of whose last write the outcome was unknown
 	deferred         deferredStatuses
 	expect           *Expectations
 	unblocks         unblocker
@@ -138,6 +139,7 @@ func (l *Loop) EnqueueAfter(key string, cause telemetry.Cause, after time.Durati
 func (l *Loop) ForgetKey(key string) {
 	l.expect.Forget(key)
 	l.unresolved.forget(key)
+	l.doubtful.forget(key)
 	l.deferred.forget(key)
 }
 
@@ -163,6 +165,22 @@ func (l *Loop) Hold(key string, uid types.UID, since time.Time) { l.deferred.not
 
 // Arrived are the objects that the pods of a key lacked, and that were created since.
 func (l *Loop) Arrived(key string) []string { return l.unblocks.arrived(key) }
+
+// mode is whether the loop writes now.
+func (l *Loop) mode() Mode {
+	if l.opts.Mode == Act && !l.opts.Leads() {
+		return Standby
+	}
+	return l.opts.Mode
+}
+
+// Lead syncs every object once more, as what was decided so far was not written. It is for
+// the moment in which Leads becomes true.
+func (l *Loop) Lead() {
+	for _, key := range l.caches[0].informer.GetStore().ListKeys() {
+		l.tryNow(key, telemetry.Cause{Kind: telemetry.CauseLead, At: l.opts.Clock.Now()})
+	}
+}
 
 // tryNow tries a key at once, and as if for the first time.
 func (l *Loop) tryNow(key string, cause telemetry.Cause) {
@@ -235,7 +253,7 @@ func (l *Loop) Begin(ctx context.Context) (end func()) {
 // broadcast starts the event pipeline. In watch mode events go nowhere.
 func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
 	b := record.NewBroadcaster(record.WithContext(ctx))
-	if l.opts.Mode == Act {
+	if l.opts.Mode == Act { // Where another process leads there are none to send.
 		b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
 	}
 	l.recorder = b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: l.component})
@@ -281,7 +299,7 @@ func (l *Loop) counted(s telemetry.QueueState) telemetry.QueueState {
 // Waits is the State without its queue, whose keys are many and whose lock
 // holds up the workers.
 func (l *Loop) Waits() telemetry.LoopState {
-	s := telemetry.LoopState{Name: l.name, Mode: string(l.opts.Mode), Running: l.running.Load()}
+	s := telemetry.LoopState{Name: l.name, Mode: string(l.mode()), Running: l.running.Load()}
 	s.Echoes = l.controller.Pending()
 	for key, x := range l.expect.All() {
 		s.Expectations = append(s.Expectations, telemetry.ExpectationState{Key: key, Creates: x.Creates, Deletes: x.Deletes, Since: x.Since, Expires: x.Expires})
@@ -301,7 +319,8 @@ func (l *Loop) Waits() telemetry.LoopState {
 	return s
 }
 
-// Register adds a handler and notes the cache it belongs to.
+// Register adds a handler and notes the cache it belongs to. That of the loop's own
+// objects is the first.
 func (l *Loop) Register(resource string, informer cache.SharedIndexInformer, h cache.ResourceEventHandler) error {
 	seen := &eventTracker{ResourceEventHandler: h, clock: l.opts.Clock}
 	registration, err := informer.AddEventHandler(seen)

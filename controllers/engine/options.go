@@ -21,6 +21,8 @@ const (
 	Act Mode = "act"
 	// Watch decides and records what it would have written.
 	Watch Mode = "watch"
+	// Standby does as Watch does, as long as another process leads.
+	Standby Mode = "standby"
 )
 
 // Recorder takes the trace of every sync. Record must not block; it may set
@@ -32,8 +34,11 @@ type Recorder interface {
 
 // Options carries what a loop can be told. Every zero value has a default.
 type Options struct {
-	// Mode defaults to Act.
+	// Mode is Act or Watch. Default Act.
 	Mode Mode
+	// Leads is asked in Act mode, at the beginning of every sync, whether this process may
+	// write; while it may not, the loop is in Standby mode. Default: it may.
+	Leads func() bool
 	// Burst bounds the pods that one sync creates or deletes. Default 500.
 	Burst int64
 	// TerminatingReplicas and PodDeletionCost are upstream's switches
@@ -54,6 +59,10 @@ type Options struct {
 	// Signature is the field manager that the API server takes this process's writes
 	// for. What it did not write is never ascribed to that name. Default: none.
 	Signature string
+	// Rival is told of every write of the status of an object, "Deployment shop/web", that
+	// another process made under our Signature while this one acts. It must not block. Default:
+	// nobody is told.
+	Rival func(object string)
 	// Metadata watches namespaces for the Deployment loop, and what refuses pods (quotas,
 	// LimitRanges, ServiceAccounts) while it does. Default: nothing is watched. Then the
 	// back-off alone tries again, and a namespace that ends tells when it refuses something.
@@ -76,6 +85,12 @@ func on() bool { return true }
 func (o Options) WithDefaults() Options {
 	if o.Mode == "" {
 		o.Mode = Act
+	}
+	if o.Leads == nil {
+		o.Leads = on
+	}
+	if o.Rival == nil {
+		o.Rival = func(string) {}
 	}
 	if o.Burst == 0 {
 		o.Burst = 500

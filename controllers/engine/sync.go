@@ -81,10 +81,13 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target Sync) {
 		t.Failure.Message = redact.Message(t.Failure.Message)
 		return nil
 	}
-	s := decision.Sync{Core: target.Core()}
+	s, mode := decision.Sync{Core: target.Core()}, l.mode()
 	defer func() { t.Rounds = s.Rounds }() // Where it panics, too.
 	s.Run(func(v decision.Verdict) ([]decision.Outcome, decision.Learnt) {
 		t.Phases.Decide += clock()
+		if mode != Act {
+			return nil, decision.Learnt{}
+		}
 		outcomes, learnt := l.act(ctx, target, v.Actions)
 		t.Phases.Act += clock()
 		if learnt.NamespaceTerminating {
@@ -96,14 +99,14 @@ func (l *Loop) attempt(ctx context.Context, t *telemetry.Trace) (target Sync) {
 	t.Timers = t.Rounds[len(t.Rounds)-1].Verdict.Timers
 	if t.Report != nil {
 		t.Phases.Settle = clock()
-		l.publish(ctx, t, target)
+		l.publish(ctx, t, target, mode)
 		t.Phases.Publish = clock()
 	}
 	return target
 }
 
-// publish writes the status, once, and then the events.
-func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target Sync) {
+// publish writes the status, once, and then the events, in Act mode alone.
+func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target Sync, mode Mode) {
 	t.Timers = slices.Concat(t.Timers, t.Report.Timers)
 	uid := types.UID(target.Identity().UID)
 	if t.Report.Hold {
@@ -111,7 +114,7 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target Sync) {
 	} else {
 		l.deferred.forget(t.Key())
 	}
-	if l.opts.Mode == Watch {
+	if mode != Act {
 		return
 	}
 	if t.Report.Publish {
@@ -328,7 +331,13 @@ func (l *Loop) record(t *telemetry.Trace, target Sync) {
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if seq, ok := l.opts.Recorder.SyncOf(kind, t.Namespace, name, c.NewRV); ok {
 			c.Sync, c.Manager = seq, "" // It is our own, whatever was signed.
+		} else {
+			l.signedAlike(t, c)
 		}
+	}
+	l.doubtful.forget(t.Key())
+	if t.Result == telemetry.ResultUnknown { // Perhaps it was our own.
+		l.doubtful.add(t.Key())
 	}
 	if target != nil {
 		target.Remember(t)

@@ -181,7 +181,7 @@ func TestFailedStatusIsNotHeldBack(t *testing.T) {
 		s := &script{published: decision.Outcome{State: state}}
 		l := &Loop{name: "test", opts: Options{}.WithDefaults(), controller: s}
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Started: time.Now(), Report: &decision.Report{Publish: true}}
-		l.publish(t.Context(), x, s)
+		l.publish(t.Context(), x, s, Act)
 		held := l.deferred.of("shop/web", "u")
 		if got := !held.IsZero() && !decision.Due(x.Started, held, time.Hour).After(x.Started); got != due {
 			t.Errorf("%s: due %v, held since %s", state, got, held)
@@ -373,10 +373,10 @@ func TestEventsOfASync(t *testing.T) {
 	} {
 		to := record.NewFakeRecorder(8)
 		s := &script{object: c.object}
-		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Mode: c.mode})
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{})
 		l.recorder = to
 		events := []decision.Event{{Type: "Warning", Reason: "FailedCreate", Message: s.Redact("denied: password=hunter2")}, {Type: "Normal", Reason: "Created", Message: "web-1"}}
-		l.publish(t.Context(), &telemetry.Trace{Report: &decision.Report{Events: events}}, s)
+		l.publish(t.Context(), &telemetry.Trace{Report: &decision.Report{Events: events}}, s, c.mode)
 		close(to.Events)
 		var got []string
 		for e := range to.Events {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,11 @@ type Sources struct {
 	// Waits is the loops without the keys of their queues.
 	Waits  func() []telemetry.LoopState
 	Server func() telemetry.ServerState
+	// Rivals is how many writes of other processes under our name were seen; nil where nobody
+	// looks for them.
+	Rivals func() uint64
+	// Leadership is who leads, nil where nobody is elected.
+	Leadership func() telemetry.Leadership
 	// Now is the time that ages are told by; nil for the clock.
 	Now func() time.Time
 }
@@ -34,7 +40,7 @@ type stateMetrics struct {
 	objects, stuck, backoff, dropped  *prometheus.Desc
 	echoes, echoAge, expected, expAge *prometheus.Desc
 	synced, cached, version           *prometheus.Desc
-	reachable                         *prometheus.Desc
+	reachable, leads, rivals          *prometheus.Desc
 }
 
 func newStateMetrics(controllers []string) *stateMetrics {
@@ -54,6 +60,8 @@ func newStateMetrics(controllers []string) *stateMetrics {
 		synced:      desc("cache_synced", "Whether an informer's cache is filled.", "controller", "resource"),
 		cached:      desc("cache_objects", "Objects in an informer's cache.", "controller", "resource"),
 		version:     desc("cache_resource_version", "The resourceVersion that an informer's cache has come to.", "controller", "resource"),
+		rivals:      desc("rival_writes_total", "Writes that another process made under the name of this one: two managers that act on one cluster."),
+		leads:       prometheus.NewDesc("leader_election_master_status", "Whether this process leads by the Lease of that name, as kube-controller-manager has it.", []string{"name"}, nil),
 		reachable:   desc("apiserver_reachable", "Whether the API server answered when it was asked last, at most some seconds ago."),
 	}
 }
@@ -70,7 +78,7 @@ func (m *Metrics) States(from Sources) {
 // Describe tells the registry what there can be.
 func (s *stateMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.objects, s.stuck, s.backoff, s.dropped, s.echoes, s.echoAge, s.expected, s.expAge, s.synced, s.cached, s.version, s.reachable,
+		s.objects, s.stuck, s.backoff, s.dropped, s.echoes, s.echoAge, s.expected, s.expAge, s.synced, s.cached, s.version, s.reachable, s.leads, s.rivals,
 	} {
 		to <- d
 	}
@@ -95,6 +103,14 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 	if from.Server != nil {
 		gauge(s.reachable, oneIf(from.Server().Reachable))
+	}
+	if from.Rivals != nil {
+		to <- prometheus.MustNewConstMetric(s.rivals, prometheus.CounterValue, float64(from.Rivals()))
+	}
+	if from.Leadership != nil {
+		now := from.Leadership()
+		_, name, _ := strings.Cut(now.Lease, "/")
+		gauge(s.leads, oneIf(!now.StandsBy), name)
 	}
 }
 

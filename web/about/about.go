@@ -36,12 +36,7 @@ func (s *Pages) covers() views.Text {
 }
 
 func (s *Pages) aboutProgram() views.AboutSection {
-	mode := s.Mode()
-	leader := views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
-	if s.Opts.Leader != "" {
-		leader = views.Text{}.Strong(s.Opts.Leader)
-	}
-	lines := []views.Line{{Label: "mode", Text: mode}, {Label: "leader", Text: leader}}
+	lines := []views.Line{{Label: "mode", Text: s.ModeText()}, {Label: "leader", Text: s.LeaderText()}}
 	if s.Opts.Recording == nil {
 		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.Opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.Opts.Started).Plain(" ago")})
 	}

@@ -45,7 +45,7 @@ func (s *Pages) Queues(q *page.Query) (*page.Page, error) {
 		return s.noQueues(q), nil
 	}
 	loops := s.Opts.Loops()
-	v := views.Queues{Mode: s.Opts.Mode, Leader: s.Opts.Leader}
+	v := views.Queues{Mode: s.Mode(), Leader: s.Opts.Leadership().Leader}
 	var keys []loopKey
 	for _, l := range loops {
 		v.Queues = append(v.Queues, queueView(l))

@@ -9,12 +9,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
 )
-
-// frameParts are the parts of the frame, which stand first on every live page.
-var frameParts = [...]string{"f-notice", "f-window"}
 
 // drawing is the live parts of a page, rendered. The rows of a list are not in it:
 // each is rendered when somebody has it in sight. Nobody changes a drawing.
@@ -114,8 +110,8 @@ func (s *Stream) frameFrags(ctx context.Context) ([]page.Fragment, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if now := time.Now(); x.frags == nil || now.Sub(x.at) > windowEvery/4 {
-		frags := make([]page.Fragment, 0, len(frameParts))
-		for _, p := range []page.Part{{ID: frameParts[0], View: views.NoticeBar(s.Notice())}, {ID: frameParts[1], View: views.WindowLine(s.Window())}} {
+		frags := make([]page.Fragment, 0, page.FrameSize)
+		for _, p := range page.FrameParts(s.Notice(), s.ModeText(), s.Window()) {
 			f, err := page.Render(ctx, p.ID, p.View)
 			if err != nil {
 				return nil, err

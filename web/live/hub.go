@@ -276,7 +276,7 @@ func (x *watchedPage) draw(ctx context.Context) {
 // reframe brings the frame of a page up to date, which every trace changes,
 // without drawing the rest of it. Only the goroutine that draws the page changes the drawing.
 func (x *watchedPage) reframe(ctx context.Context) {
-	if x.drawing == nil || len(x.drawing.frags) < len(frameParts) {
+	if x.drawing == nil || len(x.drawing.frags) < page.FrameSize {
 		return
 	}
 	parts, err := x.s.frameFrags(ctx)
@@ -285,7 +285,7 @@ func (x *watchedPage) reframe(ctx context.Context) {
 	}
 	again := *x.drawing
 	again.said = &messages{}
-	again.frags = append(append([]page.Fragment(nil), parts...), x.drawing.frags[len(frameParts):]...)
+	again.frags = append(append([]page.Fragment(nil), parts...), x.drawing.frags[page.FrameSize:]...)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drawing = &again

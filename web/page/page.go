@@ -195,7 +195,7 @@ func (s *Maker) Frame(q *Query, title string) views.Frame {
 	return views.Frame{
 		Title:   title,
 		Assets:  views.Assets{Style: static.Style.Path, Script: static.Script.Path, Theme: static.Theme.Path, Icon: static.Icon.Path},
-		Mode:    s.Mode(),
+		Mode:    s.ModeText(),
 		Cluster: s.Opts.Cluster,
 		Lists:   s.Navigation(),
 		Asks:    slices.ContainsFunc(s.Loops, func(l decision.Loop) bool { return len(l.Catalogue.Questions) > 0 }),
@@ -221,8 +221,16 @@ func (p *Page) GoLive(q *Query, parts ...Part) {
 	if !p.Frame.Live.Still {
 		p.Frame.Live.Page = q.address()
 	}
-	p.Parts = append([]Part{{"f-notice", views.NoticeBar(p.Frame.Notice)}, {"f-window", views.WindowLine(p.Frame.Window)},
-		{"f-about", views.AboutPart(p.Frame.About)}, {"f-twin", views.TwinPart(p.Frame.Twin)}}, parts...)
+	p.Parts = append(append(FrameParts(p.Frame.Notice, p.Frame.Mode, p.Frame.Window),
+		Part{"f-about", views.AboutPart(p.Frame.About)}, Part{"f-twin", views.TwinPart(p.Frame.Twin)}), parts...)
+}
+
+// FrameSize is how many FrameParts there are.
+const FrameSize = 3
+
+// FrameParts stand first on every live page, and are the same on all.
+func FrameParts(n *views.Notice, mode views.Text, w views.Window) []Part {
+	return []Part{{"f-notice", views.NoticeBar(n)}, {"f-mode", views.ModePart(mode)}, {"f-window", views.WindowLine(w)}}
 }
 
 // address is the page's own address: all that say the same have the same one, and are

@@ -11,34 +11,19 @@ func (s *Source) Window() views.Window {
 	return views.Window{Syncs: total, Since: since.UTC()}
 }
 
-// Mode says what this process does to the cluster.
-func (s *Source) Mode() views.Text {
-	if s.Opts.Recording != nil {
-		return s.Opts.Recording.mode()
-	}
-	switch s.Opts.Mode {
-	case "watch":
-		return views.Text{}.Strong("watching").Plain(", read-only beside kube-controller-manager")
-	case "standby":
-		return views.Text{}.Strong("standing by").Plain(leads(s.Opts.Leader))
-	}
-	return views.Text{}.Strong("acting").Plain(leads(s.Opts.Leader)).Plain(" since " + s.Opts.Started.UTC().Format("15:04"))
-}
-
-func leads(who string) string {
-	if who == "" {
-		return ""
-	}
-	return ", " + who + " leads"
-}
-
 // Notice says what every reader has to know before anything else.
 func (s *Source) Notice() *views.Notice {
 	if s.Opts.Recording != nil {
 		return s.Opts.Recording.notice()
 	}
-	o := s.Outage()
-	if !o.On {
+	o, l, rival := s.Outage(), s.Opts.Leadership(), s.Opts.Rival()
+	switch {
+	case o.On:
+	case l.StandsBy:
+		return standbyNotice(l)
+	case rival.Writes > 0:
+		return rivalNotice(rival)
+	default:
 		return nil
 	}
 	text := views.Say("Since ").Clock(o.Began).Plain(", for ").Since(o.Began).

@@ -40,17 +40,22 @@ type Options struct {
 	// Warnings reads the newest Warning events of pods; nil where there is nobody to ask.
 	// It may take as long as its context lets it.
 	Warnings func(ctx context.Context, namespace string, pods []string) ([]telemetry.Warning, error)
-	// Ready returns why the program is not ready, nil once it is.
-	Ready func() error
+	// Ready returns why the program is not ready, nil once it is; Healthy why it should be
+	// started again, nil for no reason.
+	Ready, Healthy func() error
 	// Gatherer is what /metrics shows; nil for nothing.
 	Gatherer prometheus.Gatherer
 	Readers  ReaderMetrics
 
 	// Cluster is the name of the cluster, Version that of this program.
 	Cluster, Version string
-	// Mode is "act", "watch" or "standby"; Leader is who leads, where there is an election.
-	Mode, Leader string
-	Started      time.Time
+	// Mode is "act" or "watch".
+	Mode string
+	// Leadership returns who leads; nil where nobody is elected.
+	Leadership func() telemetry.Leadership
+	// Rival returns another process that acts beside this one; nil where nobody looks for one.
+	Rival   func() telemetry.Rival
+	Started time.Time
 	// Hosts are host names, with or without a port, that the console may be
 	// asked by beside loopback; https:// in front of one says that a proxy there
 	// speaks TLS.
@@ -118,6 +123,15 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Ready == nil {
 		o.Ready = func() error { return nil }
+	}
+	if o.Healthy == nil {
+		o.Healthy = func() error { return nil }
+	}
+	if o.Rival == nil {
+		o.Rival = func() telemetry.Rival { return telemetry.Rival{} }
+	}
+	if o.Leadership == nil {
+		o.Leadership = func() telemetry.Leadership { return telemetry.Leadership{} }
 	}
 	if o.Gatherer == nil {
 		o.Gatherer = prometheus.NewRegistry()

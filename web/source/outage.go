@@ -114,7 +114,7 @@ func (o Outage) FreezeLanes(v *views.Scope) {
 // due says whose writes wait for the API server: they got no answer, are held back for
 // a moment, or have been sent.
 func (s *Source) due() string {
-	if s.Opts.Mode != "act" {
+	if s.waits() {
 		return "" // Whoever writes here is another process.
 	}
 	var parts []string

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/loopscope/loopscope/cmd/internal/leadership"
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
@@ -69,6 +70,9 @@ type Options struct {
 	// Untraced runs the loops without a record, which measures what that costs:
 	// the console then has nothing to show.
 	Untraced bool
+	// Election says which of several managers acts. Default: nobody is elected, and this
+	// one acts. Where this process watches nobody is, either.
+	Election Election
 	// Watch lets the loops decide and write nothing, beside another controller,
 	// and compares what both would do. Nothing but reads is sent.
 	Watch bool
@@ -115,7 +119,9 @@ type App struct {
 	metrics  *metrics.Metrics
 	journal  *telemetry.Journal
 	tally    *telemetry.Tally
-	shadow   *telemetry.Shadow // nil where the loops act
+	shadow   *telemetry.Shadow    // nil where the loops act
+	election *leadership.Election // nil where nobody is elected
+	rivals   *leadership.Rivals
 	cluster  *cluster
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
@@ -203,10 +209,14 @@ func (a *App) build() error {
 	if err = a.newSpans(); err != nil {
 		return err
 	}
-	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal); err != nil {
+	a.rivals = leadership.NewRivals(a.opts.Logger, a.opts.Clock.Now)
+	if err = a.newElection(); err != nil {
 		return err
 	}
-	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Now: a.opts.Clock.Now})
+	if a.cluster, err = newCluster(a.opts, a.metrics, a.journal, authority{a.leads, a.rivals.Note}); err != nil {
+		return err
+	}
+	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total, Now: a.opts.Clock.Now})
 	mode := engine.Act
 	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {
@@ -215,24 +225,27 @@ func (a *App) build() error {
 		a.metrics.Shadow(shadow)
 	}
 	a.console, err = web.New(web.Options{
-		Shadow:    shadow,
-		Profiling: a.opts.Profiling,
-		Journal:   a.journal,
-		Tally:     a.tally,
-		Rules:     controllers.Rules(),
-		Loops:     a.cluster.states,
-		Queue:     a.cluster.queue,
-		Server:    a.cluster.server,
-		Ready:     a.cluster.ready,
-		Warnings:  a.cluster.warnings,
-		Gatherer:  a.registry,
-		Readers:   a.metrics.Readers(),
-		Cluster:   a.opts.Cluster,
-		Version:   a.opts.Version,
-		Mode:      string(mode),
-		Started:   time.Now(),
-		Logger:    a.opts.Logger,
-		Archive:   a.newHistory(),
+		Shadow:     shadow,
+		Profiling:  a.opts.Profiling,
+		Journal:    a.journal,
+		Tally:      a.tally,
+		Rules:      controllers.Rules(),
+		Loops:      a.cluster.states,
+		Queue:      a.cluster.queue,
+		Server:     a.cluster.server,
+		Ready:      a.cluster.ready,
+		Healthy:    a.healthy,
+		Warnings:   a.cluster.warnings,
+		Gatherer:   a.registry,
+		Readers:    a.metrics.Readers(),
+		Cluster:    a.opts.Cluster,
+		Version:    a.opts.Version,
+		Mode:       string(mode),
+		Leadership: a.leadership(),
+		Rival:      a.rivals.State,
+		Started:    time.Now(),
+		Logger:     a.opts.Logger,
+		Archive:    a.newHistory(),
 	})
 	return err
 }
@@ -284,6 +297,9 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	a.background(ctx, "watch of the API server", a.cluster.probe)
+	if a.election != nil { // It ends after the loops: the next leader must find none of them at work.
+		a.background(ctx, "leader election", a.election.Run)
+	}
 	a.background(ctx, "informers", a.cluster.informers)
 	for _, l := range a.cluster.loops {
 		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error {

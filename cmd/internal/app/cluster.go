@@ -51,7 +51,15 @@ type running struct {
 	workers int
 }
 
-func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*cluster, error) {
+// authority is whether this process may write, and who is told of one that does so unasked.
+type authority struct {
+	write func() bool
+	rival func(object string)
+}
+
+func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, may authority) (*cluster, error) {
+	opts.Config = rest.CopyConfig(opts.Config)
+	opts.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return leaderOnly{next, may.write} })
 	c := &cluster{answers: make(chan struct{})}
 	c.state.begin(time.Now())
 	waiting := opts
@@ -89,6 +97,8 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal) (*
 	}
 	return c, c.build(opts, m, engine.Options{
 		Mode:      mode,
+		Leads:     may.write,
+		Rival:     may.rival,
 		Recorder:  recorder,
 		Metrics:   m,
 		Clock:     opts.Clock,
@@ -147,6 +157,13 @@ func configOf(opts Options, m *metrics.Metrics, part string) *rest.Config {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
 	}
 	return config
+}
+
+// lead has the loops carry out what they decided while another process led.
+func (c *cluster) lead() {
+	for _, l := range c.loops {
+		l.Lead()
+	}
 }
 
 // informers fills the caches until ctx ends.

@@ -2,17 +2,55 @@ package app
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/metrics"
-
-	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// What does not lead writes nothing: the request is answered as one that was refused.
+func TestLeaderOnly(t *testing.T) {
+	sent := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		sent++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"web"}}`))
+	}))
+	defer server.Close()
+	leads := false
+	config := &rest.Config{Host: server.URL}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return leaderOnly{next, func() bool { return leads }}
+	})
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := client.AppsV1().ReplicaSets("shop")
+	write := func() error {
+		_, err := sets.Update(t.Context(), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.UpdateOptions{})
+		return err
+	}
+	if err := write(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "not sent: this process does not lead") || sent != 0 {
+		t.Errorf("a write: %v, %d sent", err, sent)
+	}
+	if _, err := sets.Get(t.Context(), "web", metav1.GetOptions{}); err != nil || sent != 1 {
+		t.Errorf("a read: %v, %d sent", err, sent)
+	}
+	leads = true
+	if err := write(); err != nil || sent != 2 {
+		t.Errorf("a write of the leader: %v, %d sent", err, sent)
+	}
+}
 
 // TestWatchingRefusesWrites: no client of a process that watches sends anything
 // but reads, whatever it is asked for.
@@ -43,7 +81,7 @@ func TestWatchingRefusesWrites(t *testing.T) {
 	if err := c.AppsV1().ReplicaSets("shop").Delete(t.Context(), "web", metav1.DeleteOptions{}); err == nil || !strings.Contains(err.Error(), "only watches") {
 		t.Errorf("a client that watches deletes: %v", err)
 	}
-	cluster, err := newCluster(opts, m, telemetry.NewJournal(telemetry.JournalOptions{}))
+	cluster, err := newCluster(opts, m, telemetry.NewJournal(telemetry.JournalOptions{}), authority{func() bool { return true }, nil})
 	if err != nil {
 		t.Fatal(err)
 	}

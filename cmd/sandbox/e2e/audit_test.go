@@ -20,7 +20,9 @@ type request struct {
 	Verb       string
 	RequestURI string
 	UserAgent  string
-	ObjectRef  struct {
+	// ImpersonatedUser tells managers apart that tests start under one name.
+	ImpersonatedUser struct{ UID string }
+	ObjectRef        struct {
 		Resource, Subresource, Namespace, Name, UID string
 	}
 	ResponseStatus struct{ Code int }

@@ -14,7 +14,7 @@ import (
 func TestControllersInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	plane := testplane.Start(t, testplane.Options{Loops: "none"})
-	deployments := startManager(t, plane.LoopscopeKubeconfig, "--history=off", "--controllers=deployment-controller")
+	deployments := startManager(t, plane.LoopscopeKubeconfig, "--history=off", "--controllers=deployment-controller", "--leader-elect-resource-name=loopscope-deployments")
 	others := startManager(t, plane.LoopscopeKubeconfig, "--history=off", "--controllers=*,-deployment", "--concurrent_replicaset_syncs=2")
 	plane.Kubectl(t, "create", "deployment", "web", "--image=nginx:1", "--replicas=3")
 	plane.Kubectl(t, "rollout", "status", "deployment/web", "--timeout=60s")

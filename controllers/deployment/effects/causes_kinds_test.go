@@ -175,6 +175,7 @@ func TestEveryKindOfCause(t *testing.T) {
 			synctest.Wait()
 		}
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CausePodReason})
+		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseLead}) // TestLead has it from a loop that leads.
 		time.Sleep(2 * time.Hour) // Until the timer.
 		end()
 		<-ended

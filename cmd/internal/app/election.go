@@ -1,0 +1,53 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopscope/loopscope/cmd/internal/leadership"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// Election is Options.Election.
+type Election = leadership.Options
+
+// DefaultElection is what a manager takes part in unless it is told otherwise.
+func DefaultElection() Election { return leadership.Defaults() }
+
+// newElection takes part in the election that the options name, if any.
+func (a *App) newElection() error {
+	o := a.opts.Election
+	if o.Name == "" || a.opts.Watch {
+		return nil
+	}
+	o.Logger = a.opts.Logger
+	config := configOf(a.opts, a.metrics, "leader-election")
+	config.Timeout = max(time.Second, o.RenewDeadline/2) // One request that hangs must not cost the Lease [M-2].
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("client for the leader election: %w", err)
+	}
+	a.election, err = leadership.New(client, o, func() { a.cluster.lead() })
+	return err
+}
+
+// leads is whether this process may write.
+func (a *App) leads() bool { return a.election == nil || a.election.Leads() }
+
+// leadership tells who leads; nil where nobody is elected.
+func (a *App) leadership() func() telemetry.Leadership {
+	if a.election == nil {
+		return nil
+	}
+	return a.election.State
+}
+
+// healthy is nil unless this process holds on to a Lease that has run out.
+func (a *App) healthy() error {
+	if a.election == nil {
+		return nil
+	}
+	return a.election.Healthy()
+}

@@ -1,0 +1,229 @@
+// Package leadership says which of several managers acts: the one that holds a Lease. It
+// may not know what acting is.
+package leadership
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/redact"
+)
+
+// watchdogAfter is how long a leader may go on after its Lease has run out before it is
+// called unhealthy [M-3].
+const watchdogAfter = 20 * time.Second
+
+// Options say which Lease is meant, and how long it lasts. All but Identity and Logger are
+// required.
+type Options struct {
+	// Namespace and Name are those of the Lease.
+	Namespace, Name string
+	// Identity is what this process is called in it. Default: the host's name and a UUID.
+	Identity string
+	// Elect is whether this process takes part. One that does not waits as long as another
+	// holds the Lease, and acts from then on, whoever takes it later.
+	Elect bool
+	// LeaseDuration is how long a Lease lasts that is not renewed, RenewDeadline how long
+	// its holder tries to renew it, and RetryPeriod the time between two tries [M-2].
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// EndWhenLost ends Run with an error where the Lease could not be renewed in time, as
+	// kube-controller-manager does. Otherwise this process stands by again: its console has
+	// the more to tell then.
+	EndWhenLost bool
+	// Logger takes who leads, and why the Lease cannot be had. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// Defaults are those of kube-controller-manager, but for the name of the Lease, and for the
+// time between two tries: the next leader is to be there within three seconds of the last
+// one's end.
+func Defaults() Options {
+	return Options{Namespace: metav1.NamespaceSystem, Name: "loopscope-manager", Elect: true, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second}
+}
+
+// Election is the part that one process takes in it. Its methods are safe for concurrent use.
+type Election struct {
+	opts    Options
+	lease   string
+	lock    resourcelock.Interface
+	elector *leaderelection.LeaderElector // nil where this process does not take part
+	dog     *leaderelection.HealthzAdaptor
+	begin   func()
+	leads   atomic.Bool // until it was told otherwise
+
+	mu    sync.Mutex
+	state telemetry.Leadership
+}
+
+// New prepares an election, in which begin is called once this process leads. The client
+// should give up well before the RenewDeadline.
+func New(client kubernetes.Interface, o Options, begin func()) (*Election, error) {
+	if o.Identity == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("name for the leader election: %w", err)
+		}
+		o.Identity = host + "_" + string(uuid.NewUUID())
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	e := &Election{opts: o, lease: o.Namespace + "/" + o.Name, begin: begin, dog: leaderelection.NewLeaderHealthzAdaptor(watchdogAfter)}
+	e.state = telemetry.Leadership{Lease: e.lease, Elected: o.Elect, Identity: o.Identity}
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, o.Name, client.CoreV1(), client.CoordinationV1(),
+		resourcelock.ResourceLockConfig{Identity: o.Identity, EventRecorder: events{client.CoreV1(), o.Logger}})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	e.lock = watchedLock{lock, e.note}
+	if !o.Elect {
+		return e, nil
+	}
+	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: e.lock, LeaseDuration: o.LeaseDuration, RenewDeadline: o.RenewDeadline, RetryPeriod: o.RetryPeriod,
+		WatchDog: e.dog, ReleaseOnCancel: true, Name: o.Name,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: e.lead,
+			OnStoppedLeading: e.follow,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	e.dog.SetLeaderElection(e.elector)
+	return e, nil
+}
+
+// Run takes part until ctx ends, and then gives the Lease back: nothing may act any more at
+// that time.
+func (e *Election) Run(ctx context.Context) error {
+	if e.elector == nil {
+		if e.await(ctx) {
+			e.lead(ctx)
+		}
+		<-ctx.Done()
+		return nil
+	}
+	for {
+		e.elector.Run(klog.NewContext(ctx, logr.Discard())) // It would say the same again with every try.
+		switch lost := fmt.Errorf("the Lease %s was not renewed within %s: another manager may lead now", e.lease, e.opts.RenewDeadline); {
+		case ctx.Err() != nil:
+			return nil
+		case e.opts.EndWhenLost:
+			return lost
+		default:
+			e.opts.Logger.Error("This process leads no more", "error", lost)
+		}
+	}
+}
+
+// Leads reports whether this process may act. Of one that was held up for longer than its
+// Lease lasts it is false, before anybody has noticed.
+func (e *Election) Leads() bool {
+	return e.leads.Load() && (e.elector == nil || e.elector.IsLeader() && e.elector.Check(0) == nil)
+}
+
+// lead is told in a goroutine of its own, and may be late: ctx has then ended.
+func (e *Election) lead(ctx context.Context) {
+	if !e.take(ctx) {
+		return
+	}
+	e.opts.Logger.Info("This process leads", "lease", e.lease, "identity", e.opts.Identity, "elected", e.opts.Elect)
+	e.begin()
+}
+
+func (e *Election) take(ctx context.Context) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	is := ctx.Err() == nil
+	e.leads.Store(is)
+	return is
+}
+
+func (e *Election) follow() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.leads.Store(false)
+}
+
+// Healthy is nil unless this process leads by a Lease that has long run out.
+func (e *Election) Healthy() error { return e.dog.Check(nil) }
+
+// State is who leads now.
+func (e *Election) State() telemetry.Leadership {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.state
+	s.StandsBy = !e.Leads()
+	return s
+}
+
+// await waits until nobody has renewed the Lease for as long as it lasts, which is at once
+// where nobody holds it. It is false if ctx ended first.
+func (e *Election) await(ctx context.Context) bool {
+	var last []byte
+	var seen time.Time
+	for ctx.Err() == nil {
+		record, raw, err := e.lock.Get(ctx)
+		switch {
+		case apierrors.IsForbidden(err):
+			e.opts.Logger.Warn("Nobody can tell whether another manager leads: this process may not look at the Lease, and acts", "lease", e.lease)
+			return true
+		case apierrors.IsNotFound(err), err == nil && record.HolderIdentity == "":
+			return true
+		case err != nil:
+		case !bytes.Equal(raw, last):
+			last, seen = raw, time.Now()
+		case time.Since(seen) >= time.Duration(record.LeaseDurationSeconds)*time.Second:
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(e.opts.RetryPeriod):
+		}
+	}
+	return false
+}
+
+// note takes what was read from the Lease or written to it, or why that failed.
+func (e *Election) note(record *resourcelock.LeaderElectionRecord, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := &e.state
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), errors.Is(err, context.Canceled):
+		return // Nobody has made it, somebody else was faster, or it is over.
+	case err != nil:
+		if s.ErrorSince.IsZero() {
+			s.ErrorSince = time.Now()
+			e.opts.Logger.Error("The Lease cannot be had", "lease", e.lease, "error", err)
+		}
+		s.Error = redact.Line(err.Error())
+		return
+	}
+	s.Error, s.ErrorSince = "", time.Time{}
+	if s.Leader == record.HolderIdentity {
+		return
+	}
+	s.Leader, s.Since = record.HolderIdentity, record.AcquireTime.UTC()
+	if s.Leader != e.opts.Identity && s.Leader != "" {
+		e.opts.Logger.Info("Another process leads", "lease", e.lease, "leader", s.Leader, "since", s.Since)
+	}
+}

@@ -1,0 +1,292 @@
+package leadership_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/loopscope/loopscope/cmd/internal/leadership"
+)
+
+// candidate is an election in which somebody takes part, until it is stopped.
+type candidate struct {
+	*leadership.Election
+	began atomic.Int32 // how often it was told that it leads
+	end   context.CancelFunc
+	ended chan error
+}
+
+// stop ends it, and gives how it ended.
+func (c *candidate) stop() error {
+	c.end()
+	return <-c.ended
+}
+
+// run starts a candidate, and waits until it has done what there was to do at once.
+func run(t *testing.T, client *fake.Clientset, identity string, elect bool) *candidate {
+	t.Helper()
+	c := &candidate{ended: make(chan error, 1)}
+	var err error
+	c.Election, err = leadership.New(client, leadership.Options{Namespace: "kube-system", Name: "loopscope-manager", Identity: identity, Elect: elect,
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func() { c.began.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.end = cancel
+	go func() { c.ended <- c.Run(ctx) }()
+	synctest.Wait()
+	return c
+}
+
+// want says who should lead: this candidate or, where leader is of another name, that one.
+func (c *candidate) want(t *testing.T, leads bool, leader string) {
+	t.Helper()
+	synctest.Wait()
+	s := c.State()
+	if c.Leads() != leads || s.StandsBy == leads || s.Leader != leader || (c.began.Load() == 1) != leads || s.Error != "" {
+		t.Errorf("it leads: %v, was told so %d times, and says %+v", c.Leads(), c.began.Load(), s)
+	}
+}
+
+// events are what was said of the Lease, sorted.
+func events(t *testing.T, client *fake.Clientset) (said []string) {
+	t.Helper()
+	list, err := client.CoreV1().Events("kube-system").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Items {
+		said = append(said, e.InvolvedObject.Kind+" "+e.InvolvedObject.Name+": "+e.Reason+": "+e.Message)
+	}
+	slices.Sort(said)
+	return said
+}
+
+// One leads, and the next one within three seconds of its end, with the Lease given back in
+// between ([M-2], [M-3]).
+func TestOneLeadsAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		first := run(t, client, "a", true)
+		began := time.Now()
+		first.want(t, true, "a")
+		second := run(t, client, "b", true)
+		second.want(t, false, "a")
+		time.Sleep(time.Minute)
+		first.want(t, true, "a")
+		second.want(t, false, "a")
+		if s := second.State(); s.Since.Unix() != began.Unix() || s.Lease != "kube-system/loopscope-manager" || s.Identity != "b" || !s.Elected {
+			t.Errorf("the second one says %+v", s)
+		}
+		if err := first.stop(); err != nil || first.Leads() || !first.State().StandsBy {
+			t.Errorf("it ended with %v, and leads: %v", err, first.Leads())
+		}
+		time.Sleep(3 * time.Second)
+		second.want(t, true, "b")
+		if err := second.stop(); err != nil {
+			t.Error(err)
+		}
+		want := []string{"Lease loopscope-manager: LeaderElection: a became leader", "Lease loopscope-manager: LeaderElection: a stopped leading",
+			"Lease loopscope-manager: LeaderElection: b became leader", "Lease loopscope-manager: LeaderElection: b stopped leading"}
+		if got := events(t, client); !slices.Equal(got, want) {
+			t.Errorf("events: %q", got)
+		}
+		lease, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), "loopscope-manager", metav1.GetOptions{})
+		if err != nil || lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
+			t.Errorf("the Lease is left as %+v, %v", lease, err)
+		}
+	})
+}
+
+// failing answers every write of a Lease with what f says, once it says something.
+func failing(client *fake.Clientset, f func() error) {
+	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		err := f()
+		return err != nil, nil, err
+	})
+}
+
+// A leader that cannot renew its Lease says why, and writes no more before another one may
+// take it. It stands by, and leads again, or ends where it was told to.
+func TestLost(t *testing.T) {
+	for _, identity := range []string{"stays", "ends"} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset()
+			var broken atomic.Bool
+			failing(client, func() error {
+				if broken.Load() {
+					return errors.New("no route to host")
+				}
+				return nil
+			})
+			c := run(t, client, identity, true)
+			time.Sleep(5 * time.Second)
+			broken.Store(true)
+			from := time.Now()
+			time.Sleep(3 * time.Second)
+			if s := c.State(); !c.Leads() || s.Error != "no route to host" || s.ErrorSince.Before(from) {
+				t.Errorf("after three seconds it says %+v", s)
+			}
+			broken.Store(false)
+			time.Sleep(2 * time.Second)
+			c.want(t, true, identity)
+			broken.Store(true)
+			time.Sleep(9 * time.Second)
+			if !c.Leads() {
+				t.Error("it gave up too early")
+			}
+			time.Sleep(3 * time.Second)
+			if c.Leads() || c.Healthy() != nil || !c.State().StandsBy {
+				t.Errorf("it still leads: %+v", c.State())
+			}
+			if identity == "ends" {
+				if err := <-c.ended; err == nil || !strings.Contains(err.Error(), "not renewed within 10s") {
+					t.Errorf("it ended with %v", err)
+				}
+				return
+			}
+			broken.Store(false)
+			time.Sleep(3 * time.Second)
+			if !c.Leads() || c.began.Load() != 2 {
+				t.Errorf("it does not lead again: %+v", c.State())
+			}
+			if err := c.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A process that was held up longer than its Lease lasts does not lead when it goes on, and
+// one that stays so is not healthy.
+func TestHeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var hang atomic.Bool
+		failing(client, func() error {
+			if hang.Load() {
+				time.Sleep(time.Minute)
+			}
+			return nil
+		})
+		c := run(t, client, "a", true)
+		time.Sleep(5 * time.Second)
+		hang.Store(true)
+		for _, at := range []struct {
+			after          time.Duration
+			leads, healthy bool
+		}{{14 * time.Second, true, true}, {3 * time.Second, false, true}, {20 * time.Second, false, false}} {
+			time.Sleep(at.after)
+			if c.Leads() != at.leads || (c.Healthy() == nil) != at.healthy {
+				t.Errorf("%s later: leads %v, healthy: %v", at.after, c.Leads(), c.Healthy())
+			}
+		}
+		hang.Store(false)
+		time.Sleep(time.Minute) // The renewal succeeded after all: nobody had taken the Lease.
+		c.want(t, true, "a")
+		if err := c.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who is not elected waits as long as the Lease is held, and then acts, whoever takes it.
+func TestNotElected(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(*testing.T, *fake.Clientset) // what becomes of the Lease first
+		leads  time.Duration                     // when it acts
+	}{
+		"nobody holds it": {before: func(*testing.T, *fake.Clientset) {}},
+		"it was given back": {before: func(t *testing.T, client *fake.Clientset) {
+			if err := run(t, client, "a", true).stop(); err != nil {
+				t.Error(err)
+			}
+		}},
+		"it may not look": {before: func(_ *testing.T, client *fake.Clientset) {
+			client.PrependReactor("get", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "loopscope-manager", nil)
+			})
+		}},
+		"its holder is gone": {leads: 16 * time.Second, before: func(t *testing.T, client *fake.Clientset) {
+			holder, lasts := "gone", int32(15)
+			now := metav1.NowMicro()
+			_, err := client.CoordinationV1().Leases("kube-system").Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "loopscope-manager"},
+				Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, AcquireTime: &now, RenewTime: &now}}, metav1.CreateOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				c.before(t, client)
+				waits := run(t, client, "b", false)
+				if c.leads > 0 {
+					time.Sleep(c.leads - 3*time.Second)
+					if waits.Leads() {
+						t.Error("it leads too early")
+					}
+					time.Sleep(3 * time.Second)
+				}
+				synctest.Wait()
+				if !waits.Leads() || waits.began.Load() != 1 || waits.State().StandsBy || waits.Healthy() != nil {
+					t.Errorf("it leads: %v, %+v", waits.Leads(), waits.State())
+				}
+				if err := waits.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestNotElectedWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		leader := run(t, client, "a", true)
+		waits := run(t, client, "b", false)
+		time.Sleep(5 * time.Minute)
+		waits.want(t, false, "a")
+		if err := leader.stop(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !waits.Leads() {
+			t.Errorf("it does not lead: %+v", waits.State())
+		}
+		third := run(t, client, "c", true) // Nobody holds the Lease: that of b says nothing.
+		third.want(t, true, "c")
+		if !waits.Leads() {
+			t.Error("it gave up")
+		}
+		for _, c := range []*candidate{third, waits} {
+			if err := c.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestNewRefuses(t *testing.T) {
+	_, err := leadership.New(fake.NewClientset(), leadership.Options{Name: "x", Elect: true, LeaseDuration: time.Second, RenewDeadline: time.Second, RetryPeriod: time.Second}, func() {})
+	if err == nil || !strings.Contains(err.Error(), "leader election: ") {
+		t.Errorf("error: %v", err)
+	}
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/internal/lab"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// While another process leads, a loop decides and writes nothing; once this one does, it
+// writes what is due of every object.
+func TestLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var leads atomic.Bool
+		r := &lab.Recording{}
+		f := informers.NewSharedInformerFactory(fake.NewClientset(lab.Deployment("web", "u", "")), 0)
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Leads: leads.Load, Recorder: r, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		s := &script{report: decision.Report{Publish: true, Events: []decision.Event{{Type: "Normal", Reason: "Created"}}},
+			decideFunc: func(int) decision.Verdict {
+				return decision.Verdict{Actions: []decision.Action{{Target: decision.Ref{Name: "web-1"}}}}
+			}}
+		l.Use(s)
+		informer := f.Apps().V1().Deployments().Informer()
+		if err := l.Register("deployments", informer, cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(o any, _ bool) {
+			l.Enqueue(KeyOf(o.(*appsv1.Deployment)), telemetry.Cause{Kind: telemetry.CauseStart})
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		f.StartWithContext(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx, 1) }()
+		time.Sleep(time.Second)
+		mode := l.State().Mode
+		if got := r.All(); mode != string(Standby) || len(s.done) != 0 || len(got) != 1 || len(got[0].Rounds[0].Verdict.Actions) != 1 || got[0].Result != telemetry.ResultUnchanged {
+			t.Errorf("in mode %s it did %q, and recorded %d syncs", mode, s.done, len(got))
+		}
+		leads.Store(true)
+		l.Lead()
+		time.Sleep(time.Second)
+		got := r.All()
+		if mode := l.State().Mode; mode != string(Act) || !slices.Equal(s.done, []string{"web-1", "status"}) || len(got) != 2 || got[1].Causes[0].Kind != telemetry.CauseLead {
+			t.Errorf("in mode %s it did %q, and recorded %d syncs", mode, s.done, len(got))
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		f.Shutdown()
+	})
+}
+
+// sources is a record that knows of one sync.
+type sources struct {
+	lab.Recording
+	wrote string // the resourceVersion
+}
+
+func (s *sources) SyncOf(_, _, _, rv string) (uint64, bool) { return 7, rv == s.wrote }
+
+// A status that is signed as ours, and that no sync of ours wrote, is a rival's, unless this
+// process stands by, or does not know what became of its own write.
+func TestRival(t *testing.T) {
+	status := []decision.Change{{Field: "status.replicas"}}
+	for name, c := range map[string]struct {
+		manager  string
+		fields   []decision.Change
+		wrote    string
+		standby  bool
+		doubtful bool
+		rival    bool
+		author   string
+	}{
+		"a rival":                    {manager: "loopscope", fields: status, rival: true, author: "loopscope"},
+		"somebody else":              {manager: "kubectl", fields: status, author: "kubectl"},
+		"a sync of ours":             {manager: "loopscope", fields: status, wrote: "2"},
+		"no status":                  {manager: "loopscope", fields: []decision.Change{{Field: "spec.replicas"}}},
+		"the leader":                 {manager: "loopscope", fields: status, standby: true, author: "loopscope"},
+		"the leader, and no status":  {manager: "loopscope", fields: []decision.Change{{Field: "spec.replicas"}}, standby: true, author: "loopscope"},
+		"ours, with the reply lost?": {manager: "loopscope", fields: status, doubtful: true},
+	} {
+		var told []string
+		r := &sources{wrote: c.wrote}
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Signature: "loopscope", Recorder: r, Leads: func() bool { return !c.standby }, Rival: func(o string) { told = append(told, o) }})
+		old := signedBy(t, l, "1", 100, "operator")
+		changed := signedBy(t, l, "2", 200, c.manager)
+		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "Deployment web", OldRV: "1", NewRV: "2",
+			Fields: c.fields, Manager: l.OwnAuthor(old, changed, []decision.Change{{Field: "spec.replicas"}, c.fields[0]})}}}
+		if c.doubtful {
+			l.record(&telemetry.Trace{Object: x.Object, Result: telemetry.ResultUnknown}, nil)
+		}
+		l.record(x, nil)
+		if got := x.Causes[0]; slices.Equal(told, []string{"Deployment shop/web"}) != c.rival || len(told) > 1 || got.Manager != c.author || (got.Sync == 7) != (c.wrote != "") {
+			t.Errorf("%s: told %q, and the cause is %+v", name, told, got)
+		}
+		told = nil
+		l.record(&telemetry.Trace{Object: x.Object, Causes: []telemetry.Cause{{Object: "Deployment web", NewRV: "3", Manager: "loopscope"}}}, nil)
+		if (len(told) == 1) == c.standby {
+			t.Errorf("%s: of the next one it told %q", name, told)
+		}
+	}
+}

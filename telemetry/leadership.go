@@ -1,0 +1,23 @@
+package telemetry
+
+import "time"
+
+// Leadership is which of several managers acts, as far as this process knows. The zero value
+// is that of a process that acts and was not elected.
+type Leadership struct {
+	// Lease is the namespace and name of the Lease that says who leads; "" where nobody looks
+	// at one.
+	Lease string `json:"lease,omitempty"`
+	// Elected is whether this process takes part in the election.
+	Elected bool `json:"elected,omitempty"`
+	// Identity is what this process is called in the Lease.
+	Identity string `json:"identity,omitempty"`
+	// Leader is who holds the Lease, "" for nobody, and Since is when he took it.
+	Leader string    `json:"leader,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	// StandsBy is whether this process waits for its turn, and writes nothing meanwhile.
+	StandsBy bool `json:"standsBy,omitempty"`
+	// Error is why the Lease cannot be read or written, since ErrorSince.
+	Error      string    `json:"error,omitempty"`
+	ErrorSince time.Time `json:"errorSince,omitzero"`
+}

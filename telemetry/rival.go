@@ -1,0 +1,13 @@
+package telemetry
+
+import "time"
+
+// Rival is another process that acts on the same objects under the same name. The zero value
+// is none.
+type Rival struct {
+	// Writes is how many of its writes were seen lately, and Last when the newest one was.
+	Writes int       `json:"writes"`
+	Last   time.Time `json:"last,omitzero"`
+	// Object is what the newest one was to: "Deployment shop/web".
+	Object string `json:"object,omitempty"`
+}

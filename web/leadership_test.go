@@ -1,0 +1,94 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// leading is this process as the leader, led as one that waits for its turn.
+func leading() telemetry.Leadership {
+	return telemetry.Leadership{Lease: "kube-system/loopscope-manager", Elected: true, Identity: "pod-7", Leader: "pod-7", Since: storyNow.Add(-2 * time.Hour)}
+}
+
+func led() telemetry.Leadership {
+	l := leading()
+	l.Leader, l.StandsBy = "pod-1_c0ffee", true
+	return l
+}
+
+// Every page says who leads, and what that means for what it shows.
+func TestWhoLeads(t *testing.T) {
+	for name, c := range map[string]struct {
+		is                        func(l *telemetry.Leadership)
+		rival                     telemetry.Rival
+		mode, title, text, leader string
+	}{
+		"the leader": {mode: "acting, leader since 01:13", leader: "this process, since 2026-11-21 01:13:04 UTC, as pod-7 by the Lease kube-system/loopscope-manager"},
+		"not elected": {is: func(l *telemetry.Leadership) { l.Elected, l.Leader = false, "" }, mode: "acting since",
+			leader: "This process acts without leader election. It looked at the Lease kube-system/loopscope-manager when it started, and nobody held it."},
+		"nobody is elected": {is: func(l *telemetry.Leadership) { *l = telemetry.Leadership{} }, mode: "acting since", leader: "There is no leader election"},
+		"another one leads": {is: func(l *telemetry.Leadership) { *l = led() }, mode: "standing by, pod-1 leads", title: "This process stands by",
+			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place; it writes nothing, and takes over as soon as", leader: "pod-1_c0ffee by the Lease"},
+		"another one leads, and there is no election": {is: func(l *telemetry.Leadership) { *l = led(); l.Elected = false }, mode: "standing by, pod-1 leads", title: "This process stands by",
+			text: "was started without leader election; it writes nothing as long as that Lease is held", leader: "pod-1_c0ffee by the Lease"},
+		"nobody leads": {is: func(l *telemetry.Leadership) { l.Leader, l.StandsBy = "", true }, mode: "standing by, nobody leads", title: "This process stands by",
+			text: "Nobody holds the Lease kube-system/loopscope-manager. Nothing is written until this process has taken it", leader: "nobody by the Lease"},
+		"not renewed": {is: func(l *telemetry.Leadership) { l.StandsBy = true }, mode: "standing by, nobody leads", title: "This process stands by",
+			text: "It did not renew the Lease kube-system/loopscope-manager in time, so another manager may lead by now.", leader: "pod-7 by the Lease"},
+		"no right to lead": {is: func(l *telemetry.Leadership) {
+			l.Leader, l.StandsBy, l.Error, l.ErrorSince = "", true, "leases is forbidden", storyNow.Add(-time.Minute)
+		}, mode: "standing by, nobody leads", title: "This process stands by", text: "For 1m it could not get at the Lease kube-system/loopscope-manager: leases is forbidden. Nothing is written until it can. It needs the rights to get, create and update that Lease."},
+		"the API server fails": {is: func(l *telemetry.Leadership) { l.StandsBy, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute) },
+			mode: "standing by, nobody leads", title: "This process stands by", text: "timed out. Nothing is written until it can."},
+		"a rival": {rival: telemetry.Rival{Writes: 3, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since", title: "Another manager acts on this cluster, too",
+			text: "In the last minute it wrote 3 statuses under the name of this process, the last one of Deployment shop/web 2s ago. The two fight over every ReplicaSet"},
+	} {
+		l := leading()
+		if c.is != nil {
+			c.is(&l)
+		}
+		w := newWorld(t, storyNow)
+		_, h := w.serve(func(o *Options) {
+			o.Leadership, o.Rival = func() telemetry.Leadership { return l }, func() telemetry.Rival { return c.rival }
+		})
+		for _, path := range []string{"/deployments", "/about"} {
+			_, body := get(t, h.URL, path)
+			d := parse(t, body)
+			d.sound()
+			if got := d.one("#f-mode"); !strings.HasPrefix(got, c.mode) {
+				t.Errorf("%s, %s: the mode is %q", name, path, got)
+			}
+			if got := d.one("#f-notice"); (got == "") != (c.title == "") || !strings.Contains(got, c.title) || !strings.Contains(got, c.text) {
+				t.Errorf("%s, %s: the notice is %q", name, path, got)
+			}
+			if path == "/about" && !strings.Contains(d.one("main"), c.leader) {
+				t.Errorf("%s: the page about it says %s", name, d.one("main"))
+			}
+		}
+	}
+}
+
+// The list of the debug endpoints has who leads, and a leader that hangs is not healthy.
+func TestLeadershipForPrograms(t *testing.T) {
+	w := newWorld(t, storyNow)
+	var stuck error
+	_, h := w.serve(func(o *Options) { o.Leadership, o.Healthy = led, func() error { return stuck } })
+	_, body := get(t, h.URL, "/debug/controllers", "Accept", "application/json")
+	var list struct{ Page struct{ Leadership telemetry.Leadership } }
+	if err := json.Unmarshal([]byte(body), &list); err != nil || list.Page.Leadership != led() {
+		t.Errorf("%v: %s", err, body)
+	}
+	if _, body := get(t, h.URL, "/healthz?verbose"); !strings.Contains(body, "[+]leaderElection ok") {
+		t.Errorf("/healthz: %s", body)
+	}
+	stuck = errors.New("failed election to renew leadership on lease loopscope-manager")
+	if res, body := get(t, h.URL, "/healthz"); res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "[-]leaderElection failed: failed election") {
+		t.Errorf("/healthz: %s: %s", res.Status, body)
+	}
+}

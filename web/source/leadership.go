@@ -1,0 +1,95 @@
+package source
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+)
+
+// Mode is what this process does to the cluster: "act", "watch", or "standby" while another
+// process leads.
+func (s *Source) Mode() string {
+	if s.Opts.Leadership().StandsBy {
+		return "standby"
+	}
+	return s.Opts.Mode
+}
+
+// waits reports whether what this process decides is left to be written by another one.
+func (s *Source) waits() bool {
+	l := s.Opts.Leadership()
+	return s.Opts.Mode != "act" || l.StandsBy && l.Leader != l.Identity
+}
+
+// ModeText says it to a reader.
+func (s *Source) ModeText() views.Text {
+	switch l := s.Opts.Leadership(); {
+	case s.Opts.Recording != nil:
+		return s.Opts.Recording.mode()
+	case s.Opts.Mode == "watch":
+		return views.Text{}.Strong("watching").Plain(", read-only beside kube-controller-manager")
+	case l.StandsBy && (l.Leader == "" || l.Leader == l.Identity):
+		return views.Text{}.Strong("standing by").Plain(", nobody leads")
+	case l.StandsBy:
+		return views.Text{}.Strong("standing by").Plain(", " + prose.Clip(host(l.Leader), 60) + " leads")
+	case l.Elected:
+		return views.Text{}.Strong("acting").Plain(", leader since " + l.Since.UTC().Format("15:04"))
+	}
+	return views.Text{}.Strong("acting").Plain(" since " + s.Opts.Started.UTC().Format("15:04"))
+}
+
+// host is the part of an identity that a person knows.
+func host(identity string) string {
+	name, _, _ := strings.Cut(identity, "_")
+	return name
+}
+
+// standbyNotice says whose decisions count where those of this process do not, and what would
+// change that.
+func standbyNotice(l telemetry.Leadership) *views.Notice {
+	n := &views.Notice{Tone: views.Waiting, Title: "This process stands by"}
+	switch {
+	case l.Error != "":
+		n.Text = views.Say("For ").Since(l.ErrorSince).Plain(" it could not get at the Lease ").Code(l.Lease).Plain(": ").Code(prose.Clip(l.Error, 200)).
+			Plain(". Nothing is written until it can.")
+		if strings.Contains(l.Error, "forbidden") {
+			n.Text = n.Text.Plain(" It needs the rights to get, create and update that Lease.")
+		}
+	case l.Leader == l.Identity:
+		n.Text = views.Say("It did not renew the Lease ").Code(l.Lease).Plain(" in time, so another manager may lead by now. Nothing is written until this process has taken it again, which it tries every few seconds.")
+	case l.Leader == "":
+		n.Text = views.Say("Nobody holds the Lease ").Code(l.Lease).Plain(". Nothing is written until this process has taken it, which it tries every few seconds.")
+	case !l.Elected:
+		n.Text = views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" leads since ").Clock(l.Since).Plain(" UTC by the Lease ").Code(l.Lease).
+			Plain(". This process was started without leader election; it writes nothing as long as that Lease is held, since two managers would fight over every ReplicaSet. Shown is what it would do.")
+	default:
+		n.Text = views.Text{}.Strong(prose.Clip(l.Leader, 200)).Plain(" leads since ").Clock(l.Since).Plain(" UTC by the Lease ").Code(l.Lease).
+			Plain(". Shown is what this process would do in its place; it writes nothing, and takes over as soon as that Lease is given back or runs out.")
+	}
+	return n
+}
+
+// rivalNotice says that two act where one should.
+func rivalNotice(r telemetry.Rival) *views.Notice {
+	return &views.Notice{Tone: views.Failed, Title: "Another manager acts on this cluster, too",
+		Text: views.Say("In the last minute it wrote " + prose.Thousands(r.Writes) + " statuses under the name of this process, the last one of ").Code(prose.Clip(r.Object, 200)).Plain(" ").Since(r.Last).
+			Plain(" ago. The two fight over every ReplicaSet: there may be more pods than any rollout allows. End one of them, or start both with ").Code("--leader-elect").Plain(".")}
+}
+
+// LeaderText says who leads, and by what right.
+func (s *Source) LeaderText() views.Text {
+	l := s.Opts.Leadership()
+	switch {
+	case l.Lease == "":
+		return views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
+	case l.StandsBy:
+		return views.Text{}.Strong(cmp.Or(l.Leader, "nobody")).Plain(" by the Lease ").Code(l.Lease)
+	case !l.Elected:
+		return views.Say("This process acts without leader election. It looked at the Lease ").Code(l.Lease).Plain(" when it started, and nobody held it.")
+	}
+	return views.Text{}.Strong("this process").Plain(", since " + l.Since.UTC().Format(time.DateTime) + " UTC, as ").Code(l.Identity).Plain(" by the Lease ").Code(l.Lease)
+}
