@@ -68,6 +68,10 @@ plans: $(BIN)/sandbox build ## 20 random rollouts beside the plans that what-if 
 authors: $(BIN)/sandbox ## 100 changes by eight kinds of writers: whom causes name, beside the audit log (about 2 minutes)
 	LOOPSCOPE_E2E_AUTHORS=$${LOOPSCOPE_E2E_AUTHORS:-100} $(SUITE) -timeout 15m -v -run 'TestAuthors$$' ./cmd/sandbox/e2e
 
+.PHONY: leaders
+leaders: $(BIN)/sandbox build ## Three managers: the leader killed 20 times and stopped 20 times in the middle of rollouts (about 12 minutes)
+	LOOPSCOPE_LEADERS=$${LOOPSCOPE_LEADERS:-20} $(SUITE) -timeout 1h -v -run 'TestThreeManagers' ./cmd/sandbox/e2e
+
 .PHONY: chaos
 chaos: $(BIN)/sandbox build ## Every fault in the middle of 20 rollouts, in all its rounds (LOOPSCOPE_CHAOS=NAME for some)
 	LOOPSCOPE_CHAOS=$${LOOPSCOPE_CHAOS:-all} $(SUITE) -timeout 2h -v ./cmd/sandbox/chaos

@@ -285,8 +285,8 @@ func described(t *testing.T) map[string][]string {
 }
 
 var (
-	named    = regexp.MustCompile(`\b(?:loopscope|workqueue|rest_client|process|go)_[a-z0-9_]+`)
-	selected = regexp.MustCompile(`\b((?:loopscope|workqueue|rest_client|process|go)_[a-z0-9_]+)\{([^{}]*)\}`)
+	named    = regexp.MustCompile(`\b(?:loopscope|workqueue|rest_client|leader_election|process|go)_[a-z0-9_]+`)
+	selected = regexp.MustCompile(`\b((?:loopscope|workqueue|rest_client|leader_election|process|go)_[a-z0-9_]+)\{([^{}]*)\}`)
 	matched  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*["']`)
 	quoted   = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 	suffix   = regexp.MustCompile(`_(bucket|sum|count)$`)

@@ -1,12 +1,56 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
+
+// logOptions are the flags of the log.
+type logOptions struct {
+	verbosity int
+	format    string
+}
+
+// debugFrom is the verbosity from which on debugging is logged, as client-go counts it.
+const debugFrom = 4
+
+func (o *logOptions) addFlags(flags *pflag.FlagSet) {
+	flags.IntVarP(&o.verbosity, "v", "v", 0, "how much is logged: 0 what matters, 4 what helps to debug, up to 10 for every request")
+	flags.StringVar(&o.format, "logging-format", "text", "text or json")
+}
+
+func (o *logOptions) check() error {
+	var errs []error
+	if o.verbosity < 0 || o.verbosity > 10 {
+		errs = append(errs, errors.New("--v has to be from 0 to 10"))
+	}
+	if o.format != "text" && o.format != "json" {
+		errs = append(errs, fmt.Errorf("--logging-format=%s: give text or json", o.format))
+	}
+	return errors.Join(errs...)
+}
+
+// logger is the log that the flags ask for. What client-go has to say goes there, too.
+func (o *logOptions) logger(to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{ReplaceAttr: redacted, Level: slog.Level(-o.verbosity)}
+	var handler slog.Handler = slog.NewTextHandler(to, options)
+	if o.format == "json" {
+		handler = slog.NewJSONHandler(to, options)
+	}
+	log := slog.New(handler)
+	var level klog.Level
+	_ = level.Set(strconv.Itoa(o.verbosity)) // It fails for what is no number.
+	klog.SetSlogLogger(log)
+	return log
+}
 
 // newLogger writes the log of a program that runs on. Errors repeat what API servers,
 // webhooks and collectors said: none is logged with a credential.

@@ -22,7 +22,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/app"
 )
 
-// stopWithin is how long running syncs may take to end after a signal.
+// stopWithin is how long what runs may take to end after a signal, unless a flag says so.
 const stopWithin = 10 * time.Second
 
 // gcPercent lets the heap grow to three times what is in use, where Go's own
@@ -37,6 +37,9 @@ type managerOptions struct {
 	listen      string
 	profiling   bool
 	history     historyOptions
+	log         logOptions
+	file        configFile
+	stopWithin  time.Duration
 	untraced    bool
 	reckless    bool
 	endWhenLost bool
@@ -82,6 +85,7 @@ what it would have written with what the other controller writes. The flag
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	sections := o.sections()
+	o.file.sections = sections
 	for _, name := range sections.Order {
 		cmd.Flags().AddFlagSet(sections.FlagSets[name])
 	}
@@ -90,6 +94,8 @@ what it would have written with what the other controller writes. The flag
 		cliflag.PrintSections(s.out, sections, width)
 	})
 	completeControllers(cmd)
+	cmd.Version = stamped()
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // It fails for a flag that there is not.
 	return cmd
 }
 
@@ -120,7 +126,12 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
 	take("requests", "kube-api-qps", "maximum requests per second of each controller")
 	take("requests", "kube-api-burst", "maximum burst of requests of each controller")
+	sections.FlagSet("controllers").DurationVar(&o.stopWithin, "controller-shutdown-timeout", stopWithin, "time that running syncs may take to end after a signal, 0 for as long as it takes; a second signal ends the program at once")
+	o.log.addFlags(sections.FlagSet("log"))
+	o.file.addFlags(sections.FlagSet("configuration"))
 	o.kubeconfig.AddFlags(sections.FlagSet("cluster"))
+	sections.FlagSet("global").BoolP("help", "h", false, "print this help")
+	sections.FlagSet("global").Bool("version", false, "print the version")
 	return sections
 }
 
@@ -179,6 +190,10 @@ func (o *managerOptions) settings() (app.Options, error) {
 	if o.reckless && election.LeaderElect {
 		errs = append(errs, errors.New("--dangerously-act-beside-a-leader is for managers that are not elected: give --leader-elect=false as well"))
 	}
+	if o.stopWithin < 0 {
+		errs = append(errs, errors.New("--controller-shutdown-timeout has to be 0s or more"))
+	}
+	errs = append(errs, o.log.check())
 	if o.watch && o.untraced {
 		errs = append(errs, errors.New("--watch compares what is recorded: omit --untraced"))
 	}
@@ -190,9 +205,15 @@ func (o *managerOptions) settings() (app.Options, error) {
 }
 
 func (o *managerOptions) run(ctx context.Context, s streams) error {
-	options, err := o.settings()
-	if err != nil {
+	if err := o.file.read(); err != nil {
 		return err
+	}
+	options, err := o.settings()
+	switch {
+	case err != nil:
+		return err
+	case o.file.writeTo != "":
+		return o.file.write(s.out)
 	}
 	if options.Config, err = restConfig(o.kubeconfig); err != nil {
 		return err
@@ -200,7 +221,8 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	if err := app.Check(options.Config, stamped()); err != nil {
 		return err
 	}
-	options.Logger, options.Cluster = newLogger(s.err), o.clusterName()
+	options.Logger, options.Cluster = o.log.logger(s.err), o.clusterName()
+	o.file.log(options.Logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -215,11 +237,12 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "dashboard: %s\n", program.URL())
-	return until(ctx, program)
+	return until(ctx, program, o.stopWithin)
 }
 
-// until waits for a signal or for a part that ends by itself, and stops the rest.
-func until(ctx context.Context, program *app.App) error {
+// until waits for a signal or for a part that ends by itself, and stops the rest within that
+// time, 0 for as long as it takes.
+func until(ctx context.Context, program *app.App, within time.Duration) error {
 	ended := make(chan error, 1)
 	go func() { ended <- program.Wait() }()
 	var err error
@@ -227,8 +250,12 @@ func until(ctx context.Context, program *app.App) error {
 	case <-ctx.Done():
 	case err = <-ended:
 	}
-	stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
-	defer cancel()
+	stopping := context.Background()
+	if within > 0 {
+		var cancel context.CancelFunc
+		stopping, cancel = context.WithTimeout(stopping, within)
+		defer cancel()
+	}
 	return errors.Join(err, program.Stop(stopping))
 }
 

@@ -46,6 +46,8 @@ unblock it.`,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc) // as Kubernetes' own programs: concurrent_rc_syncs is known, too
+	root.Version = stamped()
+	root.SetVersionTemplate(versionLine())
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -78,10 +80,14 @@ func newVersion(s streams) *cobra.Command {
 		Example: "  loopscope version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "loopscope %s (%s %s/%s), rules of Kubernetes v1.36.3\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := io.WriteString(s.out, versionLine())
 			return err
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("loopscope %s (%s %s/%s), rules of Kubernetes v1.36.3\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // stamped is the linker's version, or the module's for `go install …@version`.

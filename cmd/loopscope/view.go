@@ -49,7 +49,7 @@ func (o *viewOptions) run(ctx context.Context, s streams, file string) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "recording: %s\n", program.URL())
-	return until(ctx, program)
+	return until(ctx, program, stopWithin)
 }
 
 // interruptible runs what reads a file, and leaves it behind when ctx ends: one line may

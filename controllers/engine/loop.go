@@ -252,7 +252,7 @@ func (l *Loop) Begin(ctx context.Context) (end func()) {
 
 // broadcast starts the event pipeline. In watch mode events go nowhere.
 func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
-	b := record.NewBroadcaster(record.WithContext(ctx))
+	b := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx))) // The last syncs end after ctx, and have events, too.
 	if l.opts.Mode == Act { // Where another process leads there are none to send.
 		b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
 	}

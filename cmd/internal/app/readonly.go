@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -26,9 +27,14 @@ func reads(request *http.Request) bool {
 	return request.Method == http.MethodGet || request.Method == http.MethodHead
 }
 
+// isEvent reports whether a request is about an event, which tells what was done before.
+func isEvent(request *http.Request) bool {
+	return path.Base(request.URL.Path) == "events" || path.Base(path.Dir(request.URL.Path)) == "events"
+}
+
 // leaderOnly lets writes through as long as this process leads. A loop asks at the
 // beginning of a sync; until its write is sent, the process may have been held up for longer
-// than its Lease lasts.
+// than its Lease lasts. Events, which may be late, are let through.
 type leaderOnly struct {
 	next  http.RoundTripper
 	leads func() bool
@@ -36,7 +42,7 @@ type leaderOnly struct {
 
 // RoundTrip answers a write as an API server does that refuses it: nothing was done.
 func (r leaderOnly) RoundTrip(request *http.Request) (*http.Response, error) {
-	if reads(request) || r.leads() {
+	if reads(request) || isEvent(request) || r.leads() {
 		return r.next.RoundTrip(request)
 	}
 	if request.Body != nil {

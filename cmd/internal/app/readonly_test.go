@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -46,7 +47,10 @@ func TestLeaderOnly(t *testing.T) {
 	if _, err := sets.Get(t.Context(), "web", metav1.GetOptions{}); err != nil || sent != 1 {
 		t.Errorf("a read: %v, %d sent", err, sent)
 	}
-	leads = true
+	if _, err := client.CoreV1().Events("shop").Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "web.1"}}, metav1.CreateOptions{}); apierrors.IsForbidden(err) || sent != 2 {
+		t.Errorf("an event: %v, %d sent", err, sent)
+	}
+	leads, sent = true, 1
 	if err := write(); err != nil || sent != 2 {
 		t.Errorf("a write of the leader: %v, %d sent", err, sent)
 	}
