@@ -53,7 +53,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"a kubeconfig that is not there", []string{"manager", "--kubeconfig", "/does/not/exist"}, []string{"/does/not/exist", "--kubeconfig"}},
 		{"a kubeconfig that is none", []string{"explain", "deployment/web", "--kubeconfig", garbage}, []string{garbage}},
 		{"a context that is not there", []string{"explain", "deployment/web", "--context", "prod"}, []string{"prod"}},
-		{"nothing to explain", []string{"explain"}, []string{"accepts between 1 and 2 arg(s)"}},
+		{"nothing to explain", []string{"explain"}, []string{"which object?", "deployment/web"}},
 		{"no name", []string{"explain", "web"}, []string{"KIND/NAME"}},
 		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod/web"`, "--at or --sync"}},
 		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},

@@ -21,6 +21,7 @@ type explainOptions struct {
 	output     string
 	at, sync   string
 	history    string
+	exitCode   bool
 	kubeconfig *genericclioptions.ConfigFlags
 }
 
@@ -38,6 +39,9 @@ that a loopscope has written, and needs neither a cluster nor a running one.`,
 		Example: `  # Why is this rollout stuck?
   loopscope explain deployment/web -n shop
 
+  # Is it all right? Then the exit code is 0, and 2 if it is waiting or failed
+  loopscope explain deployment/web -n shop --exit-code
+
   # The same for a script
   loopscope explain deployment/web -n shop -o json | jq -r .text
 
@@ -53,14 +57,16 @@ that a loopscope has written, and needs neither a cluster nor a running one.`,
 	cmd.Flags().StringVar(&o.at, "at", "", "explain a past state, at a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
 	cmd.Flags().StringVar(&o.sync, "sync", "", "explain one past sync, by EPOCH/NUMBER")
 	cmd.Flags().StringVar(&o.history, "history", "", "history file to read for --at and --sync (default as for `loopscope manager` with the same cluster)")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if it is waiting or failed")
 	o.kubeconfig.AddFlags(cmd.Flags())
+	cmd.ValidArgsFunction = completeObjects(o.kubeconfig)
 	return cmd
 }
 
 // arguments are the object's name, but for --sync, which names one itself.
 func (o *explainOptions) arguments(cmd *cobra.Command, args []string) error {
 	if o.sync == "" {
-		return cobra.RangeArgs(1, 2)(cmd, args)
+		return oneObject(cmd, args)
 	}
 	if len(args) > 0 {
 		return errors.New("--sync names a sync and with it its object: omit the object")
@@ -112,6 +118,14 @@ func (o *explainOptions) past(ctx context.Context, s streams, args []string) err
 	return o.print(s, out, func() error { return recordedText(s.out, x.trace, x.at) })
 }
 
+// oneObject takes the name of an object, in one word or two.
+func oneObject(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("which object? Write KIND/NAME, such as %s %s/web\nSee '%s --help' for examples", cmd.CommandPath(), app.Loops()[0].Name, cmd.CommandPath())
+	}
+	return cobra.MaximumNArgs(2)(cmd, args)
+}
+
 // objectArg takes KIND/NAME with a kind as kubectl has it, or the two as two words. A
 // kind that is not known here may be that of a loop of the program that is asked.
 func objectArg(args []string) (loop, name string, err error) {
@@ -140,6 +154,16 @@ type evidence struct {
 }
 
 func (o *explainOptions) print(s streams, out explained, text func() error) error {
+	if err := o.write(s, out, text); err != nil {
+		return err
+	}
+	if tone := out.Sentence.Tone; o.exitCode && (tone == decision.ToneFailed || tone == decision.ToneWaiting) {
+		return needsYou{}
+	}
+	return nil
+}
+
+func (o *explainOptions) write(s streams, out explained, text func() error) error {
 	switch o.output {
 	case "json":
 		encoder := json.NewEncoder(s.out)

@@ -22,15 +22,15 @@ import (
 )
 
 type exportOptions struct {
-	server, history       string
+	console               consoleFlags
+	history               string
 	loop, namespace, name string
 	since, until, to      string
 	limit                 int
-	serverGiven           bool
 }
 
 func newExport(s streams) *cobra.Command {
-	var o exportOptions
+	o := exportOptions{console: newConsoleFlags()}
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write kept syncs to a recording: a file that replay and view read",
@@ -50,13 +50,10 @@ compressed where the name ends in .gz.`,
   # From the file of a loopscope that is not running
   loopscope export --history history.db --since 2026-11-21T03:00:00Z | jq .sentence.code`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.serverGiven = cmd.Flags().Changed("server")
-			return o.run(cmd.Context(), s)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of a running console")
+	o.console.addFlags(f)
 	f.StringVar(&o.history, "history", "", "read this history file, not a running console")
 	f.StringVar(&o.loop, "loop", "", "only syncs of this loop: "+prose.Or(loopNames())+", or one that another program has recorded")
 	f.StringVar(&o.namespace, "namespace", "", "only syncs of this namespace")
@@ -69,7 +66,7 @@ compressed where the name ends in .gz.`,
 }
 
 func (o *exportOptions) run(ctx context.Context, s streams) error {
-	if o.history != "" && o.serverGiven {
+	if o.history != "" && o.console.server != "" {
 		return errors.New("--server and --history cannot be used together: give one of them")
 	}
 	query, err := o.query(time.Now())
@@ -137,14 +134,20 @@ func (o *exportOptions) arguments() url.Values {
 // fromServer copies the stream of a console as it comes, so that one that is cut
 // off leaves what came.
 func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exported, err error) {
-	base, err := url.Parse(o.server)
+	from := o.console.find()
+	if from.cluster != "" { // What it sends does not say of which cluster it is before the end of its first line.
+		if err := askConsole(ctx, from, "/about.json", nil, new(struct{})); err != nil {
+			return done, err
+		}
+	}
+	base, err := url.Parse(from.server)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return done, fmt.Errorf("--server %q is not an address; write it as http://%s", o.server, app.DefaultListen)
+		return done, fmt.Errorf("--server %q is not an address; write it as http://%s", from.server, app.DefaultListen)
 	}
 	base.Path, base.RawQuery = strings.TrimSuffix(base.Path, "/")+"/export.jsonl", o.arguments().Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base.String(), http.NoBody)
 	if err != nil {
-		return done, fmt.Errorf("ask %s: %w", o.server, err)
+		return done, fmt.Errorf("ask %s: %w", from.server, err)
 	}
 	request.Header.Set("Accept", "application/x-ndjson, application/json")
 	reply, err := http.DefaultClient.Do(request)
@@ -154,7 +157,7 @@ func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exporte
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(reply.Body, 1<<16)) // What cannot be read is said by the status.
-		return done, refused(o.server, reply.Status, body)
+		return done, refused(from.server, reply.Status, body)
 	}
 	to, err := o.target(s)
 	if err != nil {
@@ -162,7 +165,7 @@ func (o *exportOptions) fromServer(ctx context.Context, s streams) (done exporte
 	}
 	lines, err := copyLines(to, reply.Body)
 	if err = errors.Join(err, to.Close()); err != nil {
-		return done, fmt.Errorf("export from %s: %w; what was received is kept", o.server, err)
+		return done, fmt.Errorf("export from %s: %w; what was received is kept", from.server, err)
 	}
 	return exported{syncs: max(0, lines-1), more: reply.Trailer.Get("Loopscope-More") == "true"}, nil
 }

@@ -59,8 +59,13 @@ func (o *historyOptions) settings(cluster string, log *slog.Logger) (app.History
 	return app.History{Path: path, MaxAge: o.maxAge, MaxBytes: size.Value()}, nil
 }
 
-// usualHistory is the file for a cluster in the user's state directory, which it makes.
+// usualHistory is the history of a cluster.
 func usualHistory(cluster string, env func(string) string) (string, error) {
+	return usualFile(cluster, ".db", env)
+}
+
+// usualFile is the file for a cluster in the user's state directory, which it makes.
+func usualFile(cluster, ending string, env func(string) string) (string, error) {
 	state := env("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) { // A relative one is to be ignored, says the standard.
 		home := env("HOME")
@@ -73,7 +78,7 @@ func usualHistory(cluster string, env func(string) string) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", fmt.Errorf("make the state directory: %w", err)
 	}
-	return filepath.Join(folder, fileName(cluster)+".db"), nil
+	return filepath.Join(folder, fileName(cluster)+ending), nil
 }
 
 var unsafeInFiles = regexp.MustCompile(`[^A-Za-z0-9_-]+`)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,7 +18,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
-	if err := newRoot(streams{out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx); err != nil {
+	err := newRoot(streams{out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx)
+	if errors.As(err, new(needsYou)) {
+		os.Exit(exitNeedsYou)
+	}
+	if err != nil {
 		fmt.Fprintln(newSafeWriter(os.Stderr), errorText(err))
 		os.Exit(1)
 	}

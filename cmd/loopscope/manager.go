@@ -221,7 +221,7 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	if err := app.Check(options.Config, stamped()); err != nil {
 		return err
 	}
-	options.Logger, options.Cluster = o.log.logger(s.err), o.clusterName()
+	options.Logger, options.Cluster = o.log.logger(s.err), clusterName(o.kubeconfig)
 	o.file.log(options.Logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -236,6 +236,7 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 	if err := program.Start(ctx); err != nil {
 		return err
 	}
+	defer announce(options.Cluster, program.URL(), options.Logger)()
 	fmt.Fprintf(s.out, "dashboard: %s\n", program.URL())
 	return until(ctx, program, o.stopWithin)
 }
@@ -259,15 +260,15 @@ func until(ctx context.Context, program *app.App, within time.Duration) error {
 	return errors.Join(err, program.Stop(stopping))
 }
 
-// clusterName is what the kubeconfig calls the cluster.
-func (o *managerOptions) clusterName() string {
-	raw, err := o.kubeconfig.ToRawKubeConfigLoader().RawConfig()
+// clusterName is what the kubeconfig calls the cluster, "" where it names none.
+func clusterName(flags *genericclioptions.ConfigFlags) string {
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return ""
 	}
 	name := raw.CurrentContext
-	if o.kubeconfig.Context != nil && *o.kubeconfig.Context != "" {
-		name = *o.kubeconfig.Context
+	if flags.Context != nil && *flags.Context != "" {
+		name = *flags.Context
 	}
 	if c := raw.Contexts[name]; c != nil {
 		return c.Cluster

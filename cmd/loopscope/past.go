@@ -41,7 +41,7 @@ func (o *explainOptions) historyFile() (string, error) {
 	if o.history != "" {
 		return o.history, nil
 	}
-	path, err := usualHistory((&managerOptions{kubeconfig: o.kubeconfig}).clusterName(), os.Getenv)
+	path, err := usualHistory(clusterName(o.kubeconfig), os.Getenv)
 	if err != nil {
 		return "", fmt.Errorf("%w: give the history file with --history", err)
 	}

@@ -30,12 +30,13 @@ const (
 )
 
 type storyOptions struct {
-	server, namespace, at, output string
-	all                           bool
+	console    consoleFlags
+	at, output string
+	all        bool
 }
 
 func newStory(s streams) *cobra.Command {
-	var o storyOptions
+	o := storyOptions{console: newConsoleFlags()}
 	cmd := &cobra.Command{
 		Use:   "story deployment/NAME",
 		Short: "Tell a rollout from its change to its end: who changed what, every sync, write and pod",
@@ -51,11 +52,12 @@ waited for.`,
 
   # For a script
   loopscope story deployment/web -n shop -o json | jq '.beats[].object'`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: oneObject,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object, - for one that has none")
+	o.console.addFlags(cmd.Flags())
+	o.console.addNamespace(cmd.Flags(), "namespace of the object, - for one that has none")
+	cmd.ValidArgsFunction = completeObjects(o.console.kubeconfig)
 	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way then: a time such as 2026-11-21T03:02:24Z or 03:02 (UTC), or 90m for so long ago")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list syncs that wrote nothing and held nothing new back")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the story as json")
@@ -95,17 +97,23 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 			Story *telemetry.Story `json:"story"`
 		} `json:"page"`
 	}
-	if err := askConsole(ctx, o.server, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(o.namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
+	namespace, err := o.console.namespace()
+	if err != nil {
+		return nil, err
+	}
+	from := o.console.find()
+	if err := askConsole(ctx, from, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
 		return nil, err
 	}
 	if twin.Page.Story == nil {
-		return nil, fmt.Errorf("%s answered without a story; is it a loopscope of another version?", o.server)
+		return nil, fmt.Errorf("%s answered without a story; is it a loopscope of another version?", from.server)
 	}
 	return twin.Page.Story, nil
 }
 
 // askConsole reads a JSON page of a running console.
-func askConsole(ctx context.Context, server, path string, query url.Values, into any) error {
+func askConsole(ctx context.Context, from found, path string, query url.Values, into any) error {
+	server := from.server
 	base, err := url.Parse(server)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return fmt.Errorf("--server %q is not an address; write it as http://%s", server, app.DefaultListen)
@@ -132,10 +140,13 @@ func askConsole(ctx context.Context, server, path string, query url.Values, into
 	case reply.StatusCode != http.StatusOK:
 		return refused(server, reply.Status, body)
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	var of struct {
+		Cluster string `json:"cluster"`
+	}
+	if err := errors.Join(json.Unmarshal(body, &of), json.Unmarshal(body, into)); err != nil {
 		return fmt.Errorf("read the answer of %s: %w", server, err)
 	}
-	return nil
+	return from.check(of.Cluster)
 }
 
 // refused is what the console itself says of a request that it cannot answer.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,10 +29,12 @@ const (
 )
 
 type topOptions struct {
-	server, namespace, loop, output string
-	all, watch                      bool
-	every                           time.Duration
-	limit                           int
+	console      consoleFlags
+	loop, output string
+	all, watch   bool
+	exitCode     bool
+	every        time.Duration
+	limit        int
 	// now is the clock of a --watch.
 	now func() time.Time
 }
@@ -39,7 +42,7 @@ type topOptions struct {
 // newTop draws in colours, so that it cannot print through a safeWriter: each of
 // its cells is cleaned instead.
 func newTop(s streams) *cobra.Command {
-	o := topOptions{now: time.Now}
+	o := topOptions{now: time.Now, console: newConsoleFlags()}
 	cmd := &cobra.Command{
 		Use:   "top [TERM...]",
 		Short: "List the Deployments, those that need you first, with why",
@@ -56,6 +59,9 @@ not taken for flags.`,
   loopscope top -n shop --watch
   loopscope top -A is:failed --watch --every 5s
 
+  # Does anything need me? Then the exit code is 2
+  loopscope top -A --exit-code > /dev/null
+
   # All but the system's, of another console, for a script
   loopscope top -A --server http://127.0.0.1:9000 -o json -- -ns:kube-system`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,8 +71,9 @@ not taken for flags.`,
 			return o.run(cmd.Context(), s, args)
 		},
 	}
-	cmd.Flags().StringVar(&o.server, "server", "http://"+app.DefaultListen, "address of the running console")
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the Deployments")
+	o.console.addFlags(cmd.Flags())
+	o.console.addNamespace(cmd.Flags(), "namespace of the Deployments")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if anything in the table is waiting or failed")
 	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop, which has to have a list in the console")
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
@@ -80,6 +87,8 @@ func (o *topOptions) check() error {
 	switch {
 	case o.output != "" && o.output != "json":
 		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
+	case o.watch && o.exitCode:
+		return errors.New("--watch goes on until somebody stops it: omit --exit-code")
 	case o.watch && o.output != "":
 		return errors.New("--watch draws a table: omit -o, or poll yourself")
 	case o.limit < 1:
@@ -95,7 +104,11 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 		return err
 	}
 	if !o.all {
-		terms = append([]string{"ns:" + o.namespace}, terms...)
+		namespace, err := o.console.namespace()
+		if err != nil {
+			return err
+		}
+		terms = append([]string{"ns:" + namespace}, terms...)
 	}
 	p := topPrinter{colour: coloured(s.out)}
 	if o.watch {
@@ -111,9 +124,14 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 	if o.output == "json" {
 		encoder := json.NewEncoder(newSafeWriter(s.out))
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(list.rows)
+		err = encoder.Encode(list.rows)
+	} else {
+		err = p.print(s.out, list)
 	}
-	return p.print(s.out, list)
+	if err == nil && o.exitCode && slices.ContainsFunc(list.rows, func(r topRow) bool { return r.State.Tone == "fail" || r.State.Tone == "wait" }) {
+		return needsYou{}
+	}
+	return err
 }
 
 // coloured reports whether the output is a terminal that may be coloured.
@@ -145,6 +163,9 @@ func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, te
 	var last topList
 	for {
 		list, err := o.ask(ctx, terms)
+		if errors.As(err, new(unknownTerm)) {
+			return err
+		}
 		if err == nil {
 			last = list
 		}
@@ -169,7 +190,7 @@ type topList struct {
 	tally    []topTally
 	rows     []topRow
 	notice   string // what a reader has to know first: that no API server answers
-	note     string // why there is no row, or which term nobody knows
+	note     string // why there is no row
 	more     int    // rows beyond the limit, where that is known
 }
 
@@ -236,13 +257,17 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 		query.Set("q", strings.Join(terms, " "))
 	}
 	var list topList
+	from := o.console.find()
 	for page := range maxTopPages {
 		var t topTwin
-		if err := askConsole(ctx, o.server, decision.PathOf(o.loop)+".json", query, &t); err != nil {
+		if err := askConsole(ctx, from, decision.PathOf(o.loop)+".json", query, &t); err != nil {
 			return topList{}, err
 		}
 		if t.Page.Headline == "" {
-			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", o.server)
+			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", from.server)
+		}
+		if err := t.unknown(); err != nil {
+			return topList{}, err
 		}
 		if page == 0 {
 			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, note: t.note()}
@@ -271,23 +296,32 @@ func (t *topTwin) told() string {
 	return safetext.Line(t.Notice.Title) + ". " + t.Notice.Text.at(t.Now)
 }
 
-// note is what the page says beside the list: why it is empty, and which terms
-// it does not know.
-func (t *topTwin) note() string {
-	var notes []string
+// unknownTerm is the error of a term that filters nothing.
+type unknownTerm struct{ term, known string }
+
+func (e unknownTerm) Error() string {
+	return safetext.Line(fmt.Sprintf("the term %q is not known. %s", e.term, e.known))
+}
+
+func (t *topTwin) unknown() error {
 	for _, term := range t.Page.Filter.Terms {
 		if term.Unknown {
-			notes = append(notes, safetext.Line(fmt.Sprintf("The term %q is not known and filters nothing. %s", term.Term, t.Page.Filter.Known)))
+			return unknownTerm{term.Term, t.Page.Filter.Known}
 		}
 	}
-	if t.Page.Empty != nil {
-		text := t.Page.Empty.Heading
-		for _, l := range t.Page.Empty.Lines {
-			text += " " + l.at(t.Now)
-		}
-		notes = append(notes, safetext.Line(text))
+	return nil
+}
+
+// note is what the page says where the list is empty.
+func (t *topTwin) note() string {
+	if t.Page.Empty == nil {
+		return ""
 	}
-	return strings.Join(notes, "\n")
+	text := t.Page.Empty.Heading
+	for _, l := range t.Page.Empty.Lines {
+		text += " " + l.at(t.Now)
+	}
+	return safetext.Line(text)
 }
 
 // topPrinter prints the list for people.

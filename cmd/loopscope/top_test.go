@@ -70,12 +70,19 @@ func TestTop(t *testing.T) {
 		{[]string{"top", "-A", "is:waiting"}, "cannot pull"},
 		{[]string{"top", "-A", "is:failed"}, "Nothing matches"},
 		{[]string{"top", "-A", "--", "-ns:shop"}, "Nothing matches"},
-		{[]string{"top", "-A", "colour:red"}, `The term "colour:red" is not known and filters nothing. Terms: a part of a name`},
 	} {
 		out, err := run(t, append(c.args[:1:1], append([]string{"--server", server}, c.args[1:]...)...)...)
 		if err != nil || !strings.Contains(out, c.want) {
 			t.Errorf("%v: %v, no %q in\n%s", c.args, err, c.want, out)
 		}
+	}
+	for args, want := range map[string]bool{"-A": true, "-A is:settled": false, "-A -o json": true} {
+		if _, err := run(t, append([]string{"top", "--exit-code", "--server", server}, strings.Fields(args)...)...); errors.As(err, new(needsYou)) != want || err != nil && !want {
+			t.Errorf("%s: somebody is needed: %v, want %v", args, err, want)
+		}
+	}
+	if _, err := run(t, "top", "-A", "--server", server, "colour:red"); err == nil || !strings.Contains(err.Error(), `the term "colour:red" is not known. Terms: a part of a name`) {
+		t.Errorf("an unknown term: %v", err)
 	}
 	out, err = run(t, "top", "-A", "--server", server, "-o", "json")
 	var rows []topRow
@@ -92,6 +99,7 @@ func TestTopErrorsSayWhatToDo(t *testing.T) {
 	for want, args := range map[string][]string{
 		"choose json":                 {"top", "-o", "yaml"},
 		"omit -o":                     {"top", "-w", "-o", "json"},
+		"omit --exit-code":            {"top", "-w", "--exit-code"},
 		"--limit has to be positive":  {"top", "--limit", "0"},
 		"100ms or more":               {"top", "-w", "--every", "1ms"},
 		"not a terminal":              {"top", "-w", "--server", strange.URL},

@@ -65,6 +65,23 @@ func unable(config *rest.Config, err error) error {
 	return fmt.Errorf("the API server at %s cannot serve: %w\nLook at it and its etcd with `kubectl get --raw /readyz`, and ask again", config.Host, err)
 }
 
+// Names are those of the Deployments of a namespace, for a shell that completes them.
+func Names(ctx context.Context, config *rest.Config, namespace, version string) ([]string, error) {
+	c, err := reader(config, version, "completion")
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.Items))
+	for i := range list.Items {
+		names[i] = list.Items[i].Name
+	}
+	return names, nil
+}
+
 // Explain observes one Deployment of a live cluster, decides once and writes
 // nothing. The trace that comes back is what a sync would record now.
 func Explain(ctx context.Context, config *rest.Config, namespace, name, version string) (*telemetry.Trace, error) {
