@@ -101,7 +101,9 @@ func TestHostileNames(t *testing.T) {
 	}
 	_, h := w.serve(func(o *Options) {
 		o.Cluster = evil
-		o.Leadership = func() telemetry.Leadership { return telemetry.Leadership{Lease: evil, Leader: evil, Error: evil, StandsBy: true} }
+		o.Leadership = func() telemetry.Leadership {
+			return telemetry.Leadership{Lease: evil, Leader: evil, Error: evil, StandsBy: true}
+		}
 		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Error: evil, Since: storyNow} }
 		o.Ready = func() error { return errors.New(evil) }
 	})

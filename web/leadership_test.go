@@ -44,7 +44,9 @@ func TestWhoLeads(t *testing.T) {
 		"no right to lead": {is: func(l *telemetry.Leadership) {
 			l.Leader, l.StandsBy, l.Error, l.ErrorSince = "", true, "leases is forbidden", storyNow.Add(-time.Minute)
 		}, mode: "standing by, nobody leads", title: "This process stands by", text: "For 1m it could not get at the Lease kube-system/loopscope-manager: leases is forbidden. Nothing is written until it can. It needs the rights to get, create and update that Lease."},
-		"the API server fails": {is: func(l *telemetry.Leadership) { l.StandsBy, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute) },
+		"the API server fails": {is: func(l *telemetry.Leadership) {
+			l.StandsBy, l.Error, l.ErrorSince = true, "timed out", storyNow.Add(-time.Minute)
+		},
 			mode: "standing by, nobody leads", title: "This process stands by", text: "timed out. Nothing is written until it can."},
 		"a rival": {rival: telemetry.Rival{Writes: 3, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since", title: "Another manager acts on this cluster, too",
 			text: "In the last minute it wrote 3 statuses under the name of this process, the last one of Deployment shop/web 2s ago. The two fight over every ReplicaSet"},
@@ -80,7 +82,9 @@ func TestLeadershipForPrograms(t *testing.T) {
 	var stuck error
 	_, h := w.serve(func(o *Options) { o.Leadership, o.Healthy = led, func() error { return stuck } })
 	_, body := get(t, h.URL, "/debug/controllers", "Accept", "application/json")
-	var list struct{ Page struct{ Leadership telemetry.Leadership } }
+	var list struct {
+		Page struct{ Leadership telemetry.Leadership }
+	}
 	if err := json.Unmarshal([]byte(body), &list); err != nil || list.Page.Leadership != led() {
 		t.Errorf("%v: %s", err, body)
 	}
