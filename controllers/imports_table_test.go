@@ -302,7 +302,7 @@ var rules = []rule{
 			{"k8s.io/client-go/rest", "the configuration that those flags give"},
 			{"k8s.io/client-go/plugin/pkg/client/auth", "the usual logins"},
 			{"k8s.io/klog/v2", "client-go's log goes where ours goes"},
-			{"sigs.k8s.io/yaml", "output as YAML"},
+			{"sigs.k8s.io/yaml", "output as YAML"}, {"go.yaml.in/yaml/v3", "a configuration file with its lines"},
 		},
 	},
 }

@@ -90,6 +90,8 @@ type CacheState struct {
 	Resource string `json:"resource"`
 	Synced   bool   `json:"synced"`
 	Objects  int    `json:"objects"`
+	// Error is why it cannot be filled, or is no longer kept up to date; "" for nothing.
+	Error string `json:"error,omitempty"`
 	// RV is what the store has shown, Handled that of the newest event that this
 	// loop has handled, and Event when it did: a handler that falls behind its
 	// store stays at an older one.

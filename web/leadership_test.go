@@ -96,3 +96,40 @@ func TestLeadershipForPrograms(t *testing.T) {
 		t.Errorf("/healthz: %s: %s", res.Status, body)
 	}
 }
+
+// Where a cache cannot be filled, or is no longer kept up to date, every page says so, and
+// what that means; About says how far the start has come.
+func TestBlindLoops(t *testing.T) {
+	const forbidden = `pods is forbidden: User "loopscope" cannot list resource "pods"`
+	w := newWorld(t, storyNow)
+	cache := telemetry.CacheState{Resource: "pods", Error: forbidden}
+	_, h := w.serve(func(o *Options) {
+		o.Blind = func() []telemetry.CacheState {
+			return []telemetry.CacheState{cache, {Resource: "replicasets", Error: "timed out", Synced: cache.Synced}}
+		}
+		o.Loops = func() []telemetry.LoopState {
+			return []telemetry.LoopState{{Name: "deployment", Mode: "act", Running: true, Caches: []telemetry.CacheState{cache}}}
+		}
+		o.Start = func() []telemetry.StartStep {
+			return []telemetry.StartStep{{Name: "API server", Took: 12 * time.Millisecond}, {Name: "pods", Error: forbidden}, {Name: "loops"}}
+		}
+	})
+	says := func(path, id, want string) {
+		t.Helper()
+		_, body := get(t, h.URL, path)
+		d := parse(t, body)
+		d.sound()
+		if got := d.one(id); !strings.Contains(got, want) {
+			t.Errorf("%s: no %q in %s", path, want, got)
+		}
+	}
+	says("/deployments", "#f-notice", "The loops wait for pods and replicasets")
+	says("/deployments", "#f-notice", "The API server does not list pods: "+forbidden+". Grant this process get, list and watch on pods and replicasets. Loops that need them decide nothing until then")
+	says("/queues", "h1", "No loop has started yet: they wait for their caches.")
+	says("/queues", "main", "cannot list")
+	says("/about", "main", "API server there after 12 ms")
+	says("/about", "main", "pods not yet, for")
+	says("/about", "main", "deployment waits for its caches")
+	cache.Synced, cache.Error = true, "timed out"
+	says("/deployments", "#f-notice", "What is known of pods and replicasets is out of date The API server does not list pods: timed out. Decisions are made on the last known state")
+}

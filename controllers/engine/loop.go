@@ -253,7 +253,7 @@ func (l *Loop) Begin(ctx context.Context) (end func()) {
 // broadcast starts the event pipeline. In watch mode events go nowhere.
 func (l *Loop) broadcast(ctx context.Context) record.EventBroadcaster {
 	b := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx))) // The last syncs end after ctx, and have events, too.
-	if l.opts.Mode == Act { // Where another process leads there are none to send.
+	if l.opts.Mode == Act {                                                    // Where another process leads there are none to send.
 		b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
 	}
 	l.recorder = b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: l.component})
@@ -313,6 +313,7 @@ func (l *Loop) Waits() telemetry.LoopState {
 			Objects:  len(c.informer.GetStore().ListKeys()),
 			RV:       c.informer.GetStore().LastStoreSyncResourceVersion(),
 		}
+		state.Error = l.opts.Failures.of(c.resource, state.Synced)
 		state.Handled, state.Event = c.events.last()
 		s.Caches = append(s.Caches, state)
 	}
@@ -322,6 +323,9 @@ func (l *Loop) Waits() telemetry.LoopState {
 // Register adds a handler and notes the cache it belongs to. That of the loop's own
 // objects is the first.
 func (l *Loop) Register(resource string, informer cache.SharedIndexInformer, h cache.ResourceEventHandler) error {
+	if err := l.opts.Failures.follow(resource, informer); err != nil {
+		return fmt.Errorf("watch %s: %w", resource, err)
+	}
 	seen := &eventTracker{ResourceEventHandler: h, clock: l.opts.Clock}
 	registration, err := informer.AddEventHandler(seen)
 	if err != nil {

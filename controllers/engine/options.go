@@ -54,6 +54,8 @@ type Options struct {
 	Metrics workqueue.MetricsProvider
 	// Ledger must be one and the same for all loops of a process. Default: a new one.
 	Ledger *Ledger
+	// Failures must be one and the same for all loops that share informers. Default: a new one.
+	Failures *ListFailures
 	// Managers is the table that the informers' transform fills. Default: an empty one.
 	Managers *changes.Managers
 	// Signature is the field manager that the API server takes this process's writes
@@ -109,6 +111,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Ledger == nil {
 		o.Ledger = NewLedger(o.Clock)
+	}
+	if o.Failures == nil {
+		o.Failures = NewListFailures(o.Clock)
 	}
 	if o.Managers == nil {
 		o.Managers = changes.NewManagers()

@@ -17,7 +17,7 @@ import (
 // numbers cover and what went by uncounted.
 func (s *Pages) About(q *page.Query) (*page.Page, error) {
 	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers()}
-	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), aboutMore()}
+	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), s.aboutStart(), aboutMore()}
 	v.Sections = slices.DeleteFunc(v.Sections, func(x views.AboutSection) bool { return len(x.Lines) == 0 })
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "About"), Body: views.AboutBody(v), Data: v}
 	p.Frame.Tab, p.Frame.Twin, p.Frame.Keys = "about", q.TwinHref(), page.AboutKeys
@@ -102,10 +102,29 @@ func (s *Pages) aboutLoops() views.AboutSection {
 		switch {
 		case l.Mode == telemetry.ModeOff:
 			state = views.Say("does not run here: ").Code("--controllers").Plain(" leaves it out")
+		case l.Running && unfilled(l):
+			state = views.Say("waits for its caches")
 		case l.Running:
 			state = views.Say(prose.Count(l.Queue.Workers, "worker") + ", mode " + cmp.Or(l.Mode, "act"))
 		}
 		x.Lines = append(x.Lines, views.Line{Label: l.Name, Text: state})
+	}
+	return x
+}
+
+// aboutStart is how long each step of the start took, and what it still waits for.
+func (s *Pages) aboutStart() views.AboutSection {
+	x := views.AboutSection{Title: "Start", Note: "what the loops waited for"}
+	for _, step := range s.Opts.Start() {
+		line := views.Line{Label: step.Name, Text: views.Say("there after " + views.Took(step.Took))}
+		if !step.Done() {
+			x.Tone = views.Waiting
+			line.Text = views.Say("not yet, for ").Since(s.Opts.Started)
+		}
+		if step.Error != "" {
+			line.Text = line.Text.Plain(": ").Code(prose.Clip(step.Error, 300))
+		}
+		x.Lines = append(x.Lines, line)
 	}
 	return x
 }

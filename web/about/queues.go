@@ -3,6 +3,7 @@ package about
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -236,16 +237,27 @@ func cacheView(loop string, c telemetry.CacheState) views.Cache {
 	if !c.Synced {
 		v.State = views.Mark{Tone: views.Waiting, Word: "listing"}
 	}
+	if c.Error != "" {
+		v.State = views.Mark{Tone: views.Failed, Word: "cannot list"} // The notice says why.
+	}
 	if !c.Event.IsZero() {
 		v.Event = views.Text{}.Since(c.Event).Plain(" ago")
 	}
 	return v
 }
 
+// unfilled reports whether a loop still waits for its caches.
+func unfilled(l telemetry.LoopState) bool {
+	return slices.ContainsFunc(l.Caches, func(c telemetry.CacheState) bool { return !c.Synced })
+}
+
 // queuesHeadline counts what is to do, and names the keys that keep failing.
 func queuesHeadline(loops []telemetry.LoopState, keys []loopKey) string {
 	if len(loops) == 0 {
 		return "No loop runs here."
+	}
+	if !slices.ContainsFunc(loops, func(l telemetry.LoopState) bool { return !unfilled(l) }) {
+		return "No loop has started yet: they wait for their caches."
 	}
 	active, waiting := 0, 0
 	var failing []string

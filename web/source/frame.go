@@ -16,9 +16,11 @@ func (s *Source) Notice() *views.Notice {
 	if s.Opts.Recording != nil {
 		return s.Opts.Recording.notice()
 	}
-	o, l, rival := s.Outage(), s.Opts.Leadership(), s.Opts.Rival()
+	o, blind, l, rival := s.Outage(), s.Opts.Blind(), s.Opts.Leadership(), s.Opts.Rival()
 	switch {
 	case o.On:
+	case len(blind) > 0:
+		return blindNotice(blind)
 	case l.StandsBy:
 		return standbyNotice(l)
 	case rival.Writes > 0:

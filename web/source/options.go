@@ -43,6 +43,11 @@ type Options struct {
 	// Ready returns why the program is not ready, nil once it is; Healthy why it should be
 	// started again, nil for no reason.
 	Ready, Healthy func() error
+	// Blind returns the caches that cannot be filled or kept up to date; nil where there are none
+	// to know of.
+	Blind func() []telemetry.CacheState
+	// Start returns the steps of the start; nil for none to tell of.
+	Start func() []telemetry.StartStep
 	// Gatherer is what /metrics shows; nil for nothing.
 	Gatherer prometheus.Gatherer
 	Readers  ReaderMetrics
@@ -126,6 +131,12 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Healthy == nil {
 		o.Healthy = func() error { return nil }
+	}
+	if o.Blind == nil {
+		o.Blind = func() []telemetry.CacheState { return nil }
+	}
+	if o.Start == nil {
+		o.Start = func() []telemetry.StartStep { return nil }
 	}
 	if o.Rival == nil {
 		o.Rival = func() telemetry.Rival { return telemetry.Rival{} }

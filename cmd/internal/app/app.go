@@ -122,6 +122,7 @@ type App struct {
 	shadow   *telemetry.Shadow    // nil where the loops act
 	election *leadership.Election // nil where nobody is elected
 	rivals   *leadership.Rivals
+	startup  *startup
 	cluster  *cluster
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
@@ -217,6 +218,7 @@ func (a *App) build() error {
 		return err
 	}
 	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total, Now: a.opts.Clock.Now})
+	a.startup = &startup{began: time.Now(), now: a.startSteps, took: map[string]time.Duration{}}
 	mode := engine.Act
 	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {
@@ -235,6 +237,8 @@ func (a *App) build() error {
 		Server:     a.cluster.server,
 		Ready:      a.cluster.ready,
 		Healthy:    a.healthy,
+		Blind:      a.blind,
+		Start:      a.startup.steps,
 		Warnings:   a.cluster.warnings,
 		Gatherer:   a.registry,
 		Readers:    a.metrics.Readers(),
@@ -301,6 +305,7 @@ func (a *App) Start(ctx context.Context) error {
 		a.background(ctx, "leader election", a.election.Run)
 	}
 	a.background(ctx, "informers", a.cluster.informers)
+	a.background(ctx, "watch of the start", func(ctx context.Context) error { a.startup.run(ctx, a.opts.Logger); return nil })
 	for _, l := range a.cluster.loops {
 		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error {
 			if !a.pause(ctx, a.opts.StartInterval) {

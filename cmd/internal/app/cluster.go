@@ -103,6 +103,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 		Metrics:   m,
 		Clock:     opts.Clock,
 		Ledger:    engine.NewLedger(opts.Clock),
+		Failures:  engine.NewListFailures(opts.Clock),
 		Managers:  managers,
 		Metadata:  refusers,
 		Signature: signature,
@@ -262,12 +263,30 @@ func (c *cluster) server() telemetry.ServerState {
 	return c.state.now()
 }
 
+// served reports whether the API server has ever answered.
+func (c *cluster) served() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.answered
+}
+
+// lacking says which caches cannot be filled, and why.
+func lacking(caches []telemetry.CacheState) string {
+	text := ""
+	for _, c := range caches {
+		if !c.Synced && c.Error != "" {
+			text += "; " + c.Resource + ": " + c.Error
+		}
+	}
+	return text
+}
+
 // ready says what is missing before the loops work: nil for nothing.
 func (c *cluster) ready() error {
 	var errs []error
 	for _, l := range c.loops {
 		if !l.Synced() {
-			errs = append(errs, fmt.Errorf("the caches of the %s loop are not filled yet", l.Name()))
+			errs = append(errs, fmt.Errorf("the caches of the %s loop are not filled yet%s", l.Name(), lacking(l.Waits().Caches)))
 		}
 	}
 	if s := c.server(); !s.Reachable {

@@ -21,7 +21,8 @@ type outages struct {
 	state telemetry.ServerState
 	// served is the newest probe that succeeded: an outage began after it, and what is
 	// known is of then.
-	served time.Time
+	served   time.Time
+	answered bool // at all
 	// worst is what the present outage lacked when that was most.
 	worst telemetry.Outage
 }
@@ -38,7 +39,7 @@ func (o *outages) note(now time.Time, err error) (again bool) {
 		if again = !s.Reachable; again {
 			o.over(now)
 		}
-		o.served = now
+		o.served, o.answered = now, true
 		return again
 	}
 	lack := lackOf(err)

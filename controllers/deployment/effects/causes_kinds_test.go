@@ -176,7 +176,7 @@ func TestEveryKindOfCause(t *testing.T) {
 		}
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CausePodReason})
 		l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseLead}) // TestLead has it from a loop that leads.
-		time.Sleep(2 * time.Hour) // Until the timer.
+		time.Sleep(2 * time.Hour)                                         // Until the timer.
 		end()
 		<-ended
 		found := map[telemetry.CauseKind]telemetry.Cause{}
