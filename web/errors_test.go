@@ -105,7 +105,7 @@ func TestHostileNames(t *testing.T) {
 			return telemetry.Leadership{Lease: evil, Leader: evil, Error: evil, StandsBy: true}
 		}
 		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Error: evil, Since: storyNow} }
-		o.Ready = func() error { return errors.New(evil) }
+		o.Checks = func() []telemetry.Check { return []telemetry.Check{{Name: "loops", Err: errors.New(evil)}} }
 	})
 	paths := []string{"/deployments", "/queues", "/deployments?q=" + "%3Cscript%3Ealert(1)%3C/script%3E", "/deployments/shop/%3Cscript%3E?sync=%3Cscript%3E"}
 	for _, row := range w.journal.Board().Rows("deployment") {
@@ -134,7 +134,9 @@ func TestServerGone(t *testing.T) {
 		o.Server = func() telemetry.ServerState {
 			return telemetry.ServerState{Since: storyNow.Add(-12 * time.Second), Error: "connection refused"}
 		}
-		o.Ready = func() error { return errors.Join(errors.New("a"), errors.New("[+]forged ok\x1b[2J")) }
+		o.Checks = func() []telemetry.Check {
+			return []telemetry.Check{{Name: "loops", Err: errors.Join(errors.New("a"), errors.New("[+]forged ok\x1b[2J"))}}
+		}
 	})
 	for _, path := range []string{"/deployments", "/queues", "/nowhere"} {
 		_, body := get(t, h.URL, path)
@@ -147,6 +149,9 @@ func TestServerGone(t *testing.T) {
 	}
 	if res, body := get(t, h.URL, "/healthz?verbose"); res.StatusCode != http.StatusOK || !strings.Contains(body, "[+]ping ok\nhealthz check passed") {
 		t.Errorf("/healthz: %s\n%s", res.Status, body)
+	}
+	if res, body := get(t, h.URL, "/readyz?exclude=loops&exclude=api-server&exclude=nothing&verbose"); res.StatusCode != http.StatusOK || body != "[+]ping ok\n[+]api-server excluded: ok\n[+]loops excluded: ok\nwarn: nothing is called [\"nothing\"], so that it cannot be excluded\nreadyz check passed\n" {
+		t.Errorf("/readyz with exclusions: %s\n%s", res.Status, body)
 	}
 	if _, body := get(t, h.URL, "/livez"); body != "ok" {
 		t.Errorf("/livez: %q", body)

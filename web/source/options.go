@@ -40,9 +40,10 @@ type Options struct {
 	// Warnings reads the newest Warning events of pods; nil where there is nobody to ask.
 	// It may take as long as its context lets it.
 	Warnings func(ctx context.Context, namespace string, pods []string) ([]telemetry.Warning, error)
-	// Ready returns why the program is not ready, nil once it is; Healthy why it should be
-	// started again, nil for no reason.
-	Ready, Healthy func() error
+	// Checks returns what has to be right before the program is ready, beside the API server.
+	Checks func() []telemetry.Check
+	// Healthy returns why the program should be started again, nil for no reason.
+	Healthy func() error
 	// Blind returns the caches that cannot be filled or kept up to date; nil where there are none
 	// to know of.
 	Blind func() []telemetry.CacheState
@@ -126,8 +127,8 @@ func (o Options) WithDefaults() Options {
 	if o.Server == nil {
 		o.Server = func() telemetry.ServerState { return telemetry.ServerState{Reachable: true} }
 	}
-	if o.Ready == nil {
-		o.Ready = func() error { return nil }
+	if o.Checks == nil {
+		o.Checks = func() []telemetry.Check { return nil }
 	}
 	if o.Healthy == nil {
 		o.Healthy = func() error { return nil }

@@ -235,7 +235,7 @@ func (a *App) build() error {
 		Loops:      a.cluster.states,
 		Queue:      a.cluster.queue,
 		Server:     a.cluster.server,
-		Ready:      a.cluster.ready,
+		Checks:     a.cluster.checks,
 		Healthy:    a.healthy,
 		Blind:      a.blind,
 		Start:      a.startup.steps,

@@ -3,10 +3,10 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +22,7 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 	"github.com/loopscope/loopscope/telemetry/metrics"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 const (
@@ -42,13 +43,15 @@ type cluster struct {
 
 	mu      sync.Mutex
 	state   outages
+	now     func() time.Time
 	answers chan struct{} // closes after the next probe that succeeds
 }
 
-// running is a loop, and how many syncs it runs at once.
+// running is a loop, the name of its controller, and how many syncs it runs at once.
 type running struct {
 	*engine.Loop
-	workers int
+	controller string
+	workers    int
 }
 
 // authority is whether this process may write, and who is told of one that does so unasked.
@@ -60,7 +63,7 @@ type authority struct {
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, may authority) (*cluster, error) {
 	opts.Config = rest.CopyConfig(opts.Config)
 	opts.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return leaderOnly{next, may.write} })
-	c := &cluster{answers: make(chan struct{})}
+	c := &cluster{answers: make(chan struct{}), now: opts.Clock.Now}
 	c.state.begin(time.Now())
 	waiting := opts
 	waiting.Config = rest.CopyConfig(opts.Config)
@@ -126,7 +129,7 @@ func (c *cluster) build(opts Options, m *metrics.Metrics, o engine.Options) erro
 		if err != nil {
 			return fmt.Errorf("%s loop: %w", r.Settings.Name, err)
 		}
-		c.loops = append(c.loops, running{l, cmp.Or(opts.Syncs[r.Controller], r.Workers)})
+		c.loops = append(c.loops, running{l, r.Controller, cmp.Or(opts.Syncs[r.Controller], r.Workers)})
 	}
 	return nil
 }
@@ -281,16 +284,39 @@ func lacking(caches []telemetry.CacheState) string {
 	return text
 }
 
-// ready says what is missing before the loops work: nil for nothing.
-func (c *cluster) ready() error {
-	var errs []error
-	for _, l := range c.loops {
-		if !l.Synced() {
-			errs = append(errs, fmt.Errorf("the caches of the %s loop are not filled yet%s", l.Name(), lacking(l.Waits().Caches)))
+// standsStill is how long a key may be ready before its queue is said to stand still.
+const standsStill = time.Minute
+
+// checks are what is wrong with each controller, by its name.
+func (c *cluster) checks() []telemetry.Check {
+	list := make([]telemetry.Check, len(c.loops))
+	for i, l := range c.loops {
+		list[i] = telemetry.Check{Name: l.controller, Err: l.lack(c.now())}
+	}
+	return list
+}
+
+// lack is why a loop does not work, nil where it does.
+func (l *running) lack(now time.Time) error {
+	if !l.Synced() {
+		return fmt.Errorf("its caches are not filled yet%s", lacking(l.Waits().Caches))
+	}
+	ready, first := 0, now
+	for _, k := range l.Phases().Keys {
+		if k.Phase == telemetry.KeyReady {
+			ready++
+			if k.Since.Before(first) {
+				first = k.Since
+			}
 		}
 	}
-	if s := c.server(); !s.Reachable {
-		errs = append(errs, fmt.Errorf("the API server does not answer: %s", s.Error))
+	if waits := now.Sub(first); waits >= standsStill {
+		return fmt.Errorf("its queue stands still: %s ready, the first for %s", prose.Count(ready, "key"), prose.Span(waits))
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+// ready reports whether everything works.
+func (c *cluster) ready() bool {
+	return c.server().Reachable && !slices.ContainsFunc(c.checks(), func(x telemetry.Check) bool { return x.Err != nil })
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/loopscope/loopscope/telemetry"
 )
 
-// startupEvery is how often the steps of the start that are not over are looked at.
+// startupEvery is how often the steps of the start that are not over are looked at, at first:
+// what takes longer is told less exactly.
 const startupEvery = 20 * time.Millisecond
 
 // startup notes how long each step of the start took, so that a start that hangs says where.
@@ -24,13 +25,11 @@ type startup struct {
 
 // run looks until everything is there, and tells the log.
 func (s *startup) run(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(startupEvery)
-	defer tick.Stop()
 	for !s.look(log) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(min(time.Second, max(startupEvery, time.Since(s.began)/50))):
 		}
 	}
 	log.Info("Started", "after", time.Since(s.began).Round(time.Millisecond))
@@ -92,7 +91,7 @@ func (a *App) startSteps() []telemetry.StartStep {
 	if l := a.leadership(); l != nil {
 		steps = append(steps, telemetry.StartStep{Name: "Lease", Took: there(l().Leader != ""), Error: l().Error})
 	}
-	return append(steps, telemetry.StartStep{Name: "loops", Took: there(running && a.cluster.ready() == nil)})
+	return append(steps, telemetry.StartStep{Name: "loops", Took: there(running && a.cluster.ready())})
 }
 
 // blind are the caches that cannot be filled, or are no longer kept up to date.
