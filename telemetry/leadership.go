@@ -17,7 +17,16 @@ type Leadership struct {
 	Since  time.Time `json:"since,omitzero"`
 	// StandsBy is whether this process waits for its turn, and writes nothing meanwhile.
 	StandsBy bool `json:"standsBy,omitempty"`
+	// Changes are the newest changes of leader that this process has seen, oldest first.
+	Changes []LeaderChange `json:"changes,omitempty"`
 	// Error is why the Lease cannot be read or written, since ErrorSince.
 	Error      string    `json:"error,omitempty"`
 	ErrorSince time.Time `json:"errorSince,omitzero"`
+}
+
+// LeaderChange is that somebody took the Lease, or gave it back: To is then "".
+type LeaderChange struct {
+	At   time.Time `json:"at"`
+	From string    `json:"from,omitempty"`
+	To   string    `json:"to,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func leading() telemetry.Leadership {
 func led() telemetry.Leadership {
 	l := leading()
 	l.Leader, l.StandsBy = "pod-1_c0ffee", true
+	l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(-3 * time.Hour), From: "pod-9", To: ""}, {At: l.Since, From: "", To: l.Leader}}
 	return l
 }
 
@@ -34,7 +36,7 @@ func TestWhoLeads(t *testing.T) {
 			leader: "This process acts without leader election. It looked at the Lease kube-system/loopscope-manager when it started, and nobody held it."},
 		"nobody is elected": {is: func(l *telemetry.Leadership) { *l = telemetry.Leadership{} }, mode: "acting since", leader: "There is no leader election"},
 		"another one leads": {is: func(l *telemetry.Leadership) { *l = led() }, mode: "standing by, pod-1 leads", title: "This process stands by",
-			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place; it writes nothing, and takes over as soon as", leader: "pod-1_c0ffee by the Lease"},
+			text: "pod-1_c0ffee leads since 01:13:04 UTC by the Lease kube-system/loopscope-manager. Shown is what this process would do in its place; it writes nothing, and takes over as soon as", leader: "leaders before 01:13:04 nobody → pod-1_c0ffee; 00:13:04 pod-9 → nobody"},
 		"another one leads, and there is no election": {is: func(l *telemetry.Leadership) { *l = led(); l.Elected = false }, mode: "standing by, pod-1 leads", title: "This process stands by",
 			text: "was started without leader election; it writes nothing as long as that Lease is held", leader: "pod-1_c0ffee by the Lease"},
 		"nobody leads": {is: func(l *telemetry.Leadership) { l.Leader, l.StandsBy = "", true }, mode: "standing by, nobody leads", title: "This process stands by",
@@ -85,7 +87,7 @@ func TestLeadershipForPrograms(t *testing.T) {
 	var list struct {
 		Page struct{ Leadership telemetry.Leadership }
 	}
-	if err := json.Unmarshal([]byte(body), &list); err != nil || list.Page.Leadership != led() {
+	if err := json.Unmarshal([]byte(body), &list); err != nil || !reflect.DeepEqual(list.Page.Leadership, led()) {
 		t.Errorf("%v: %s", err, body)
 	}
 	if _, body := get(t, h.URL, "/healthz?verbose"); !strings.Contains(body, "[+]leaderElection ok") {

@@ -37,6 +37,9 @@ func (s *Pages) covers() views.Text {
 
 func (s *Pages) aboutProgram() views.AboutSection {
 	lines := []views.Line{{Label: "mode", Text: s.ModeText()}, {Label: "leader", Text: s.LeaderText()}}
+	if changes := leaderChanges(s.Opts.Leadership().Changes); len(changes) > 0 {
+		lines = append(lines, views.Line{Label: "leaders before", Text: changes})
+	}
 	if s.Opts.Recording == nil {
 		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.Opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.Opts.Started).Plain(" ago")})
 	}
@@ -44,6 +47,20 @@ func (s *Pages) aboutProgram() views.AboutSection {
 		views.Line{Label: "version", Text: views.Text{}.Code(s.Opts.Version).Plain(", built with " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH)},
 		views.Line{Label: "rules", Text: views.Say("those of Kubernetes v1.36; they are the same whatever the cluster runs")},
 		views.Line{Label: "run", Text: views.Text{}.Code(s.Journal.Epoch()).Plain(", the epoch in every permalink")})}
+}
+
+// shownChanges is how many changes of leader are shown.
+const shownChanges = 5
+
+// leaderChanges are the newest changes of leader, the newest first.
+func leaderChanges(all []telemetry.LeaderChange) (text views.Text) {
+	for _, c := range slices.Backward(all[max(0, len(all)-shownChanges):]) {
+		if len(text) > 0 {
+			text = text.Plain("; ")
+		}
+		text = text.Clock(c.At).Plain(" ").Plain(prose.Clip(cmp.Or(c.From, "nobody"), 80) + " → " + prose.Clip(cmp.Or(c.To, "nobody"), 80))
+	}
+	return text
 }
 
 // aboutWindow is what the journal covers, and what went by.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,9 @@ import (
 // watchdogAfter is how long a leader may go on after its Lease has run out before it is
 // called unhealthy [M-3].
 const watchdogAfter = 20 * time.Second
+
+// keptChanges is how many changes of leader are remembered.
+const keptChanges = 32
 
 // Options say which Lease is meant, and how long it lasts. All but Identity and Logger are
 // required.
@@ -70,6 +74,7 @@ type Election struct {
 
 	mu    sync.Mutex
 	state telemetry.Leadership
+	seen  bool // who leads, at least once
 }
 
 // New prepares an election, in which begin is called once this process leads. The client
@@ -222,7 +227,15 @@ func (e *Election) note(record *resourcelock.LeaderElectionRecord, err error) {
 	if s.Leader == record.HolderIdentity {
 		return
 	}
-	s.Leader, s.Since = record.HolderIdentity, record.AcquireTime.UTC()
+	change := telemetry.LeaderChange{At: record.AcquireTime.UTC(), From: s.Leader, To: record.HolderIdentity}
+	if change.To == "" {
+		change.At = record.RenewTime.UTC()
+	}
+	if e.seen || change.To == e.opts.Identity { // Otherwise it was before this process looked.
+		s.Changes = append(slices.Clone(s.Changes), change) // Readers have the list of before.
+		s.Changes = s.Changes[max(0, len(s.Changes)-keptChanges):]
+	}
+	s.Leader, s.Since, e.seen = change.To, change.At, true
 	if s.Leader != e.opts.Identity && s.Leader != "" {
 		e.opts.Logger.Info("Another process leads", "lease", e.lease, "leader", s.Leader, "since", s.Since)
 	}

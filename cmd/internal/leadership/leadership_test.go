@@ -98,6 +98,17 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		second.want(t, true, "b")
+		for c, want := range map[*candidate][][2]string{first: {{"", "a"}, {"a", ""}}, second: {{"a", ""}, {"", "b"}}} {
+			var got [][2]string
+			for _, x := range c.State().Changes {
+				if got = append(got, [2]string{x.From, x.To}); x.At.Before(began.Add(-time.Second)) || x.At.After(time.Now()) {
+					t.Errorf("a change at %s", x.At)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("changes of %s: %q, want %q", c.State().Identity, got, want)
+			}
+		}
 		if err := second.stop(); err != nil {
 			t.Error(err)
 		}
