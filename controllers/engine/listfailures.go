@@ -14,9 +14,13 @@ import (
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
-// failureLasts is how long a failure to list or watch is held to be the present state of a
-// cache that was filled before: informers try again at least twice as often.
-const failureLasts = 2 * time.Minute
+const (
+	// failureLasts is how long a failure to list or watch is held to be the present state of
+	// a cache that was filled before: informers try again at least twice as often.
+	failureLasts = 2 * time.Minute
+	// failureCounts is how long it has to have failed: once is no news.
+	failureCounts = 20 * time.Second
+)
 
 // ListFailures remembers why informers could not list or watch, by resource. All loops of a
 // process share one, as they share informers. Safe for concurrent use.
@@ -28,8 +32,9 @@ type ListFailures struct {
 }
 
 type listFailure struct {
-	text string
-	at   time.Time
+	text        string
+	first, last time.Time
+	rv          string // that the cache had come to: with another one it has gone on since
 }
 
 // NewListFailures knows of none.
@@ -40,13 +45,13 @@ func NewListFailures(c clock.PassiveClock) *ListFailures {
 // follow has an informer, which must not have been started, tell of its failures.
 func (f *ListFailures) follow(resource string, informer cache.SharedIndexInformer) error {
 	return informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		f.note(resource, err)
+		f.note(resource, r.LastSyncResourceVersion(), err)
 		cache.DefaultWatchErrorHandler(ctx, r, err)
 	})
 }
 
 // note takes a failure. A watch that ends is none: it is begun again.
-func (f *ListFailures) note(resource string, err error) {
+func (f *ListFailures) note(resource, rv string, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return
 	}
@@ -56,16 +61,29 @@ func (f *ListFailures) note(resource string, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last[resource] = listFailure{redact.Line(text), f.clock.Now()}
+	now := f.clock.Now()
+	x := listFailure{redact.Line(text), now, now, rv}
+	if old, known := f.last[resource]; known && old.rv == rv && now.Sub(old.last) < failureLasts {
+		x.first = old.first
+	}
+	f.last[resource] = x
 }
 
-// of is why a resource cannot be listed now, "" for nothing.
-func (f *ListFailures) of(resource string, synced bool) string {
+// of is why the cache of a resource that has come to rv cannot be filled or kept up to date
+// now, "" for nothing.
+func (f *ListFailures) of(resource, rv string, synced bool) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := f.last[resource]
-	if synced && f.clock.Since(x.at) >= failureLasts {
+	if synced && (rv != x.rv || f.clock.Since(x.last) >= failureLasts || x.last.Sub(x.first) < failureCounts) {
 		return ""
 	}
 	return x.text
+}
+
+// Forget drops what is remembered: it was the API server that was away.
+func (f *ListFailures) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.last)
 }

@@ -20,32 +20,50 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// What cannot be listed says why, as long as that is so.
+// What cannot be listed says why, as long as that is so: at once while the cache is not
+// filled, and afterwards where it goes on for a while and the cache does not.
 func TestListFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewListFailures(clock.RealClock{})
-		pods := schema.GroupResource{Resource: "pods"}
 		for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, apierrors.NewResourceExpired("too old"), apierrors.NewGone("gone")} {
-			if f.note("pods", err); f.of("pods", false) != "" {
+			if f.note("pods", "", err); f.of("pods", "", false) != "" {
 				t.Errorf("%v counts as a failure", err)
 			}
 		}
-		f.note("pods", fmt.Errorf("failed to list *v1.Pod: %w", apierrors.NewForbidden(pods, "", errors.New("no"))))
-		f.note("nodes", errors.New("no route, password=hunter2"))
-		if got := f.of("pods", true); got != `pods is forbidden: no` {
-			t.Errorf("it says %q", got)
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
+		fail := func() { f.note("pods", "7", fmt.Errorf("failed to list *v1.Pod: %w", forbidden)) }
+		want := func(what, rv string, filled, not bool) {
+			t.Helper()
+			for synced, says := range map[bool]bool{true: filled, false: not} {
+				if got := f.of("pods", rv, synced); got != map[bool]string{true: "pods is forbidden: no"}[says] {
+					t.Errorf("%s: filled %v, it says %q", what, synced, got)
+				}
+			}
 		}
-		if got := f.of("nodes", true); strings.Contains(got, "hunter2") {
-			t.Errorf("it says %q", got)
-		}
-		time.Sleep(failureLasts - time.Second)
-		if f.of("pods", true) == "" {
-			t.Error("it is forgotten too early")
-		}
+		fail()
+		want("once", "7", false, true)
+		time.Sleep(failureCounts - time.Second)
+		fail()
+		want("not for long", "7", false, true)
 		time.Sleep(time.Second)
-		if f.of("pods", true) != "" || f.of("pods", false) == "" {
-			t.Errorf("two minutes later: %q of a filled cache, %q of one that is not", f.of("pods", true), f.of("pods", false))
+		fail()
+		want("for long", "7", true, true)
+		want("gone on since", "8", false, true)
+		time.Sleep(failureLasts - time.Second)
+		want("just so", "7", true, true)
+		time.Sleep(time.Second)
+		want("long ago", "7", false, true)
+		fail()
+		want("again", "7", false, true)
+		time.Sleep(failureCounts)
+		f.note("pods", "8", forbidden)
+		want("after it had gone on", "8", false, true)
+		f.note("nodes", "", errors.New("no route, password=hunter2"))
+		if got := f.of("nodes", "", false); strings.Contains(got, "hunter2") || got == "" {
+			t.Errorf("it says %q", got)
 		}
+		f.Forget()
+		want("forgotten", "8", false, false)
 	})
 }
 

@@ -313,7 +313,7 @@ func (l *Loop) Waits() telemetry.LoopState {
 			Objects:  len(c.informer.GetStore().ListKeys()),
 			RV:       c.informer.GetStore().LastStoreSyncResourceVersion(),
 		}
-		state.Error = l.opts.Failures.of(c.resource, state.Synced)
+		state.Error = l.opts.Failures.of(c.resource, c.informer.LastSyncResourceVersion(), state.Synced)
 		state.Handled, state.Event = c.events.last()
 		s.Caches = append(s.Caches, state)
 	}

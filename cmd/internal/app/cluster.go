@@ -41,10 +41,12 @@ type cluster struct {
 	health  rest.Interface
 	reads   kubernetes.Interface // for what somebody asks to see
 
-	mu      sync.Mutex
-	state   outages
-	now     func() time.Time
-	answers chan struct{} // closes after the next probe that succeeds
+	mu    sync.Mutex
+	state outages
+	now   func() time.Time
+
+	failures *engine.ListFailures
+	answers  chan struct{} // closes after the next probe that succeeds
 }
 
 // running is a loop, the name of its controller, and how many syncs it runs at once.
@@ -63,7 +65,7 @@ type authority struct {
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, may authority) (*cluster, error) {
 	opts.Config = rest.CopyConfig(opts.Config)
 	opts.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return leaderOnly{next, may.write} })
-	c := &cluster{answers: make(chan struct{}), now: opts.Clock.Now}
+	c := &cluster{answers: make(chan struct{}), now: opts.Clock.Now, failures: engine.NewListFailures(opts.Clock)}
 	c.state.begin(time.Now())
 	waiting := opts
 	waiting.Config = rest.CopyConfig(opts.Config)
@@ -106,7 +108,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 		Metrics:   m,
 		Clock:     opts.Clock,
 		Ledger:    engine.NewLedger(opts.Clock),
-		Failures:  engine.NewListFailures(opts.Clock),
+		Failures:  c.failures,
 		Managers:  managers,
 		Metadata:  refusers,
 		Signature: signature,
@@ -231,6 +233,7 @@ func (c *cluster) ask(ctx context.Context) error {
 // note takes the outcome of a probe.
 func (c *cluster) note(err error) {
 	if c.change(err) {
+		c.failures.Forget()
 		for _, l := range c.loops {
 			l.Resume()
 		}
