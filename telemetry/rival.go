@@ -2,9 +2,10 @@ package telemetry
 
 import "time"
 
-// Rival is another process that acts on the same objects under the same name. The zero value
-// is none.
+// Rival is another process that acts on the same objects. The zero value is none.
 type Rival struct {
+	// Manager is the field manager that it writes as, which may be our own.
+	Manager string `json:"manager,omitempty"`
 	// Writes is how many of its writes were seen lately, and Last when the newest one was.
 	Writes int       `json:"writes"`
 	Last   time.Time `json:"last,omitzero"`

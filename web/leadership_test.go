@@ -52,6 +52,8 @@ func TestWhoLeads(t *testing.T) {
 			mode: "standing by, nobody leads", title: "This process stands by", text: "timed out. Nothing is written until it can."},
 		"a rival": {rival: telemetry.Rival{Writes: 3, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since", title: "Another manager acts on this cluster, too",
 			text: "In the last minute it wrote 3 statuses under the name of this process, the last one of Deployment shop/web 2s ago. The two fight over every ReplicaSet"},
+		"upstream as a rival": {rival: telemetry.Rival{Manager: "kube-controller-manager", Writes: 12, Last: storyNow.Add(-2 * time.Second), Object: "Deployment shop/web"}, mode: "acting, leader since",
+			title: "kube-controller-manager acts on the same objects", text: "In the last minute it wrote 12 statuses as kube-controller-manager, the last one of Deployment shop/web 2s ago. The two fight over every ReplicaSet: there may be more pods than any rollout allows. Start it without these loops, with --controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller, or this process with --watch."},
 	} {
 		l := leading()
 		if c.is != nil {

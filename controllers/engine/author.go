@@ -23,15 +23,23 @@ func (l *Loop) Author(old, new metav1.Object, changed []decision.Change) string 
 }
 
 // OwnAuthor is the Author of a change of one of the loop's own objects. Nobody but this loop
-// writes its status: what was signed as ours there is of another process under our name,
-// unless a sync is found that wrote it, which is known only when the next one is recorded.
-func (l *Loop) OwnAuthor(old, new metav1.Object, changed []decision.Change) string {
+// writes its status: who does so is a rival. What was signed as ours there is of another
+// process under our name, unless a sync is found that wrote it, which is known only when the
+// next one is recorded.
+func (l *Loop) OwnAuthor(kind string, old, new metav1.Object, changed []decision.Change) string {
 	status := slices.ContainsFunc(changed, func(c decision.Change) bool { return strings.HasPrefix(c.Field, "status.") })
 	if !status || l.ours(old, new) {
 		return l.Author(old, new, changed)
 	}
-	return strings.Join(l.opts.Managers.Wrote(old, new, changed), telemetry.BetweenManagers)
+	names := l.opts.Managers.Wrote(old, new, changed)
+	if slices.Contains(names, upstream) && l.mode() == Act {
+		l.opts.Rival(upstream, kind+" "+KeyOf(new))
+	}
+	return strings.Join(names, telemetry.BetweenManagers)
 }
+
+// upstream is the field manager of the program whose loops these are.
+const upstream = "kube-controller-manager"
 
 // signedAlike is for a change that seems to be ours, of which no sync is known: another
 // process made it under our name, unless a reply to this one was lost.
@@ -45,7 +53,7 @@ func (l *Loop) signedAlike(t *telemetry.Trace, c *telemetry.Cause) {
 		return
 	}
 	kind, _, _ := strings.Cut(c.Object, " ")
-	l.opts.Rival(kind + " " + t.Key())
+	l.opts.Rival(l.opts.Signature, kind+" "+t.Key())
 }
 
 // ours reports whether a version of an object is known to be this process's own, or is no other

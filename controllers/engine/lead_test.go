@@ -86,6 +86,9 @@ func TestRival(t *testing.T) {
 	}{
 		"a rival":                    {manager: "loopscope", fields: status, rival: true, author: "loopscope"},
 		"somebody else":              {manager: "kubectl", fields: status, author: "kubectl"},
+		"upstream":                   {manager: "kube-controller-manager", fields: status, rival: true, author: "kube-controller-manager"},
+		"upstream, which may":        {manager: "kube-controller-manager", fields: status, standby: true, author: "kube-controller-manager"},
+		"upstream, and no status":    {manager: "kube-controller-manager", fields: []decision.Change{{Field: "spec.replicas"}}, author: "kube-controller-manager"},
 		"a sync of ours":             {manager: "loopscope", fields: status, wrote: "2"},
 		"no status":                  {manager: "loopscope", fields: []decision.Change{{Field: "spec.replicas"}}},
 		"the leader":                 {manager: "loopscope", fields: status, standby: true, author: "loopscope"},
@@ -94,16 +97,16 @@ func TestRival(t *testing.T) {
 	} {
 		var told []string
 		r := &sources{wrote: c.wrote}
-		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Signature: "loopscope", Recorder: r, Leads: func() bool { return !c.standby }, Rival: func(o string) { told = append(told, o) }})
+		l := New(Settings{Name: "test"}, fake.NewClientset(), Options{Signature: "loopscope", Recorder: r, Leads: func() bool { return !c.standby }, Rival: func(manager, o string) { told = append(told, manager+" "+o) }})
 		old := signedBy(t, l, "1", 100, "operator")
 		changed := signedBy(t, l, "2", 200, c.manager)
 		x := &telemetry.Trace{Object: telemetry.Object{Loop: "test", Namespace: "shop", Name: "web"}, Causes: []telemetry.Cause{{Kind: telemetry.CauseModified, Object: "Deployment web", OldRV: "1", NewRV: "2",
-			Fields: c.fields, Manager: l.OwnAuthor(old, changed, []decision.Change{{Field: "spec.replicas"}, c.fields[0]})}}}
+			Fields: c.fields, Manager: l.OwnAuthor("Deployment", old, changed, []decision.Change{{Field: "spec.replicas"}, c.fields[0]})}}}
 		if c.doubtful {
 			l.record(&telemetry.Trace{Object: x.Object, Result: telemetry.ResultUnknown}, nil)
 		}
 		l.record(x, nil)
-		if got := x.Causes[0]; slices.Equal(told, []string{"Deployment shop/web"}) != c.rival || len(told) > 1 || got.Manager != c.author || (got.Sync == 7) != (c.wrote != "") {
+		if got := x.Causes[0]; slices.Equal(told, []string{c.manager + " Deployment shop/web"}) != c.rival || len(told) > 1 || got.Manager != c.author || (got.Sync == 7) != (c.wrote != "") {
 			t.Errorf("%s: told %q, and the cause is %+v", name, told, got)
 		}
 		told = nil

@@ -62,9 +62,9 @@ type Options struct {
 	// for. What it did not write is never ascribed to that name. Default: none.
 	Signature string
 	// Rival is told of every write of the status of an object, "Deployment shop/web", that
-	// another process made under our Signature while this one acts. It must not block. Default:
-	// nobody is told.
-	Rival func(object string)
+	// another process made while this one acts: as kube-controller-manager, or under our
+	// Signature. It must not block. Default: nobody is told.
+	Rival func(manager, object string)
 	// Metadata watches namespaces for the Deployment loop, and what refuses pods (quotas,
 	// LimitRanges, ServiceAccounts) while it does. Default: nothing is watched. Then the
 	// back-off alone tries again, and a namespace that ends tells when it refuses something.
@@ -92,7 +92,7 @@ func (o Options) WithDefaults() Options {
 		o.Leads = on
 	}
 	if o.Rival == nil {
-		o.Rival = func(string) {}
+		o.Rival = func(_, _ string) {}
 	}
 	if o.Burst == 0 {
 		o.Burst = 500

@@ -60,7 +60,7 @@ func newStateMetrics(controllers []string) *stateMetrics {
 		synced:      desc("cache_synced", "Whether an informer's cache is filled.", "controller", "resource"),
 		cached:      desc("cache_objects", "Objects in an informer's cache.", "controller", "resource"),
 		version:     desc("cache_resource_version", "The resourceVersion that an informer's cache has come to.", "controller", "resource"),
-		rivals:      desc("rival_writes_total", "Writes that another process made under the name of this one: two managers that act on one cluster."),
+		rivals:      desc("rival_writes_total", "Writes of statuses that another process made while this one acts: two managers on one cluster, or kube-controller-manager's own loops."),
 		leads:       prometheus.NewDesc("leader_election_master_status", "Whether this process leads by the Lease of that name, as kube-controller-manager has it.", []string{"name"}, nil),
 		reachable:   desc("apiserver_reachable", "Whether the API server answered when it was asked last, at most some seconds ago."),
 	}

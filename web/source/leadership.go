@@ -31,7 +31,7 @@ func (s *Source) ModeText() views.Text {
 	case s.Opts.Recording != nil:
 		return s.Opts.Recording.mode()
 	case s.Opts.Mode == "watch":
-		return views.Text{}.Strong("watching").Plain(", read-only beside kube-controller-manager")
+		return views.Text{}.Strong("watching").Plain(", read-only beside " + upstream)
 	case l.StandsBy && (l.Leader == "" || l.Leader == l.Identity):
 		return views.Text{}.Strong("standing by").Plain(", nobody leads")
 	case l.StandsBy:
@@ -75,10 +75,24 @@ func standbyNotice(l telemetry.Leadership) *views.Notice {
 
 // rivalNotice says that two act where one should.
 func rivalNotice(r telemetry.Rival) *views.Notice {
-	return &views.Notice{Tone: views.Failed, Title: "Another manager acts on this cluster, too",
-		Text: views.Say("In the last minute it wrote " + prose.Thousands(r.Writes) + " statuses under the name of this process, the last one of ").Code(prose.Clip(r.Object, 200)).Plain(" ").Since(r.Last).
-			Plain(" ago. The two fight over every ReplicaSet: there may be more pods than any rollout allows. End one of them, or start both with ").Code("--leader-elect").Plain(".")}
+	n := &views.Notice{Tone: views.Failed, Title: "Another manager acts on this cluster, too"}
+	as := "under the name of this process"
+	if r.Manager == upstream {
+		n.Title, as = upstream+" acts on the same objects", "as "+upstream
+	}
+	n.Text = views.Say("In the last minute it wrote " + prose.Thousands(r.Writes) + " statuses " + as + ", the last one of ").Code(prose.Clip(r.Object, 200)).Plain(" ").Since(r.Last).
+		Plain(" ago. The two fight over every ReplicaSet: there may be more pods than any rollout allows. ")
+	if r.Manager == upstream {
+		n.Text = n.Text.Plain("Start it without these loops, with ").Code("--controllers=*,-deployment-controller,-replicaset-controller,-replicationcontroller-controller").
+			Plain(", or this process with ").Code("--watch").Plain(".")
+		return n
+	}
+	n.Text = n.Text.Plain("End one of them, or start both with ").Code("--leader-elect").Plain(".")
+	return n
 }
+
+// upstream is the program whose loops these are.
+const upstream = "kube-controller-manager"
 
 // LeaderText says who leads, and by what right.
 func (s *Source) LeaderText() views.Text {

@@ -59,7 +59,7 @@ type running struct {
 // authority is whether this process may write, and who is told of one that does so unasked.
 type authority struct {
 	write func() bool
-	rival func(object string)
+	rival func(manager, object string)
 }
 
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, may authority) (*cluster, error) {

@@ -23,7 +23,7 @@ type Rivals struct {
 
 	mu     sync.Mutex
 	writes []time.Time // within the window, oldest first
-	object string
+	newest telemetry.Rival
 	warned bool
 	total  uint64
 }
@@ -33,17 +33,16 @@ func NewRivals(logger *slog.Logger, now func() time.Time) *Rivals {
 	return &Rivals{logger: logger, now: now}
 }
 
-// Note takes a write that another process made under this one's name.
-func (r *Rivals) Note(object string) {
+// Note takes a write that another process made where this one acts.
+func (r *Rivals) Note(manager, object string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.total++
 	r.expire()
-	r.writes, r.object = append(r.writes, r.now()), object
+	r.writes, r.newest = append(r.writes, r.now()), telemetry.Rival{Manager: manager, Object: object}
 	if len(r.writes) >= rivalWrites && !r.warned {
 		r.warned = true
-		r.logger.Warn("Another manager writes to this cluster, too: the two fight over every ReplicaSet. End one of them, or start both with --leader-elect",
-			"writes", len(r.writes), "within", rivalWindow, "newest", object)
+		r.logger.Warn("Another manager writes to this cluster, too: the two fight over every ReplicaSet", "manager", manager, "writes", len(r.writes), "within", rivalWindow, "newest", object)
 	}
 }
 
@@ -62,7 +61,9 @@ func (r *Rivals) State() telemetry.Rival {
 	if len(r.writes) < rivalWrites {
 		return telemetry.Rival{}
 	}
-	return telemetry.Rival{Writes: len(r.writes), Last: r.writes[len(r.writes)-1], Object: r.object}
+	newest := r.newest
+	newest.Writes, newest.Last = len(r.writes), r.writes[len(r.writes)-1]
+	return newest
 }
 
 // expire forgets what is long past. Callers hold the mutex.

@@ -23,10 +23,10 @@ func TestRivals(t *testing.T) {
 		warned int
 	}{{0, 0, 0}, {59 * time.Second, 0, 0}, {time.Second, 0, 0}, {58 * time.Second, 3, 1}, {0, 4, 1}, {time.Minute, 0, 1}, {time.Second, 0, 1}, {time.Second, 3, 2}} {
 		now = now.Add(step.after)
-		r.Note("Deployment shop/web")
+		r.Note("loopscope", "Deployment shop/web")
 		want := telemetry.Rival{}
 		if step.writes > 0 {
-			want = telemetry.Rival{Writes: step.writes, Last: now, Object: "Deployment shop/web"}
+			want = telemetry.Rival{Writes: step.writes, Last: now, Manager: "loopscope", Object: "Deployment shop/web"}
 		}
 		if got := r.State(); got != want || strings.Count(log.String(), "Another manager") != step.warned || r.Total() != uint64(i+1) {
 			t.Errorf("write %d: %+v, %d in all, log:\n%s", i+1, got, r.Total(), log.String())

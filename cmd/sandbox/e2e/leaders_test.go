@@ -244,6 +244,25 @@ func (e *electorate) checkOnce(t *testing.T, log []request) {
 	t.Logf("%d rollouts: %d ReplicaSets and %d pods, each once", e.rollouts*len(rolledOut), len(there["replicasets"]), len(there["pods"]))
 }
 
+// TestManagerBesideUpstream: whoever forgets to switch off Kubernetes' own loops is told so.
+func TestManagerBesideUpstream(t *testing.T) {
+	t.Parallel()
+	plane := testplane.Start(t, testplane.Options{Loops: "upstream"})
+	client := clientOf(t, plane)
+	namespace := newNamespace(t, client, "upstream")
+	m := startManager(t, plane.LoopscopeKubeconfig, "--history=off", "--kube-api-qps=200", "--kube-api-burst=400")
+	for i := range 4 {
+		create(t, client, namespace, oneByOne(fmt.Sprintf("web-%d", i), 5, 0))
+	}
+	testplane.Until(t, 30*time.Second, "notice of kube-controller-manager", func() error {
+		page, err := m.page("/deployments", "text/html")
+		if err == nil && !strings.Contains(page, "kube-controller-manager acts on the same objects") {
+			err = errors.New("the page says nothing of it")
+		}
+		return err
+	})
+}
+
 // TestTwoManagersByMistake: two that act without an election say so of each other, on their
 // pages, in their logs and in a metric. One that is started where a Lease is held waits.
 func TestTwoManagersByMistake(t *testing.T) {

@@ -123,7 +123,7 @@ func (b *deploymentController) deploymentHandler() cache.ResourceEventHandler {
 					b.forget(old)
 				}
 				changed := deploymentFields(old, d)
-				b.Enqueue(engine.KeyOf(d), changes.Modified(family.KindDeployment, old, d, changed, b.OwnAuthor(old, d, changed), b.now()))
+				b.Enqueue(engine.KeyOf(d), changes.Modified(family.KindDeployment, old, d, changed, b.OwnAuthor(family.KindDeployment, old, d, changed), b.now()))
 			}
 		},
 		DeleteFunc: func(obj any) {

@@ -106,7 +106,7 @@ func (b *replicaSetController) ownerHandler() cache.ResourceEventHandler {
 				b.ownerGone(old, false)
 			}
 			changed := family.ReplicaSetFields(old, rs)
-			b.Enqueue(engine.KeyOf(rs), changes.Modified(b.kind(), old, rs, changed, b.OwnAuthor(old, rs, changed), b.now()))
+			b.Enqueue(engine.KeyOf(rs), changes.Modified(b.kind(), old, rs, changed, b.OwnAuthor(b.kind(), old, rs, changed), b.now()))
 		},
 		DeleteFunc: func(obj any) {
 			o, tombstone, _ := changes.Unwrap[metav1.Object](obj)
