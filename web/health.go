@@ -24,7 +24,7 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	server := telemetry.Check{Name: "api-server"}
 	if st := s.src.Opts.Server(); !st.Reachable {
-		server.Err = fmt.Errorf("not reachable since %s", st.Since.UTC().Format("15:04:05"))
+		server.Err = fmt.Errorf("not reachable since %s: %s", st.Since.UTC().Format("15:04:05"), st.Error)
 	}
 	s.check(w, r, append([]telemetry.Check{{Name: "ping"}, server}, s.src.Opts.Checks()...))
 }

@@ -65,5 +65,14 @@ func runComponent(args []string) int {
 		fmt.Fprintf(os.Stderr, "sandbox: stamp the Kubernetes version: %v\n", err)
 		return 1
 	}
+	os.Args[0] = programOf(args[0]) // It begins the user agent, and so it is the field manager of what it writes.
 	return entry(args[1:])
+}
+
+// programOf is the program that a component is a part of.
+func programOf(component string) string {
+	if component == nameLoops {
+		return nameControllerManager
+	}
+	return component
 }

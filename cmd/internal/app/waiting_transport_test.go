@@ -8,6 +8,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/controllers/engine"
 )
 
 // refusals is a RoundTripper that refuses so many times and answers then.
@@ -35,7 +39,7 @@ func TestPatientWaitsForTheProbe(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := &cluster{answers: make(chan struct{})}
+				cluster := &cluster{answers: make(chan struct{}), failures: engine.NewListFailures(clock.RealClock{})}
 				done := make(chan struct{})
 				go func() { // a probe each second
 					for {
