@@ -140,9 +140,7 @@ func (e *electorate) replace(t *testing.T, signal syscall.Signal, within time.Du
 		t.Errorf("%s took over from %s after %s, want %s at most", now, was, took, within)
 	}
 	e.start(t)
-	for _, name := range rolledOut {
-		waitSettled(t, e.client, e.namespace, name)
-	}
+	e.settled(t)
 	return took
 }
 
@@ -164,9 +162,7 @@ func TestThreeManagers(t *testing.T) {
 	for _, name := range rolledOut {
 		create(t, e.client, e.namespace, oneByOne(name, rolledOutPods, 200*time.Millisecond))
 	}
-	for _, name := range rolledOut {
-		waitSettled(t, e.client, e.namespace, name)
-	}
+	e.settled(t)
 	for signal, within := range map[syscall.Signal]time.Duration{syscall.SIGKILL: outlived, syscall.SIGTERM: takenOver} {
 		var took []time.Duration
 		for range times {
