@@ -307,17 +307,27 @@ func (l *Loop) Waits() telemetry.LoopState {
 	sort.Slice(s.Echoes, func(i, j int) bool { return s.Echoes[i].Object < s.Echoes[j].Object })
 	sort.Slice(s.Expectations, func(i, j int) bool { return s.Expectations[i].Key < s.Expectations[j].Key })
 	for _, c := range l.caches {
-		state := telemetry.CacheState{
-			Resource: c.resource,
-			Synced:   c.handler.HasSynced(),
-			Objects:  len(c.informer.GetStore().ListKeys()),
-			RV:       c.informer.GetStore().LastStoreSyncResourceVersion(),
-		}
-		state.Error = l.opts.Failures.of(c.resource, c.informer.LastSyncResourceVersion(), state.Synced)
+		state := l.filled(c)
+		state.Objects, state.RV = len(c.informer.GetStore().ListKeys()), c.informer.GetStore().LastStoreSyncResourceVersion()
 		state.Handled, state.Event = c.events.last()
 		s.Caches = append(s.Caches, state)
 	}
 	return s
+}
+
+// Filled is whether each cache is filled and kept up to date, and why not: every page asks
+// for it, so that nothing is counted.
+func (l *Loop) Filled() []telemetry.CacheState {
+	list := make([]telemetry.CacheState, len(l.caches))
+	for i, c := range l.caches {
+		list[i] = l.filled(c)
+	}
+	return list
+}
+
+func (l *Loop) filled(c namedCache) telemetry.CacheState {
+	synced := c.handler.HasSynced()
+	return telemetry.CacheState{Resource: c.resource, Synced: synced, Error: l.opts.Failures.of(c.resource, c.informer.LastSyncResourceVersion(), synced)}
 }
 
 // Register adds a handler and notes the cache it belongs to. That of the loop's own

@@ -302,7 +302,7 @@ func (c *cluster) checks() []telemetry.Check {
 // lack is why a loop does not work, nil where it does.
 func (l *running) lack(now time.Time) error {
 	if !l.Synced() {
-		return fmt.Errorf("its caches are not filled yet%s", lacking(l.Waits().Caches))
+		return fmt.Errorf("its caches are not filled yet%s", lacking(l.Filled()))
 	}
 	ready, first := 0, now
 	for _, k := range l.Phases().Keys {

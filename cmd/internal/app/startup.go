@@ -78,10 +78,8 @@ func there(is bool) time.Duration {
 func (a *App) startSteps() []telemetry.StartStep {
 	server := a.cluster.server()
 	steps := []telemetry.StartStep{{Name: "API server", Took: there(a.cluster.served()), Error: server.Error}}
-	running := true
-	for _, l := range a.cluster.waits() {
-		running = running && l.Running
-		for _, c := range l.Caches {
+	for _, l := range a.cluster.loops {
+		for _, c := range l.Filled() {
 			step := telemetry.StartStep{Name: c.Resource, Took: there(c.Synced), Error: c.Error}
 			if !slices.ContainsFunc(steps, func(s telemetry.StartStep) bool { return s.Name == step.Name }) {
 				steps = append(steps, step)
@@ -91,14 +89,14 @@ func (a *App) startSteps() []telemetry.StartStep {
 	if l := a.leadership(); l != nil {
 		steps = append(steps, telemetry.StartStep{Name: "Lease", Took: there(l().Leader != ""), Error: l().Error})
 	}
-	return append(steps, telemetry.StartStep{Name: "loops", Took: there(running && a.cluster.ready())})
+	return append(steps, telemetry.StartStep{Name: "loops", Took: there(a.cluster.ready())})
 }
 
 // blind are the caches that cannot be filled, or are no longer kept up to date.
 func (a *App) blind() []telemetry.CacheState {
 	var list []telemetry.CacheState
-	for _, l := range a.cluster.waits() {
-		for _, c := range l.Caches {
+	for _, l := range a.cluster.loops {
+		for _, c := range l.Filled() {
 			if c.Error != "" && !slices.ContainsFunc(list, func(x telemetry.CacheState) bool { return x.Resource == c.Resource }) {
 				list = append(list, c)
 			}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/safetext"
+)
+
+// topList is the overview as the console tells it.
+type topList struct {
+	now      time.Time
+	cluster  string
+	headline string
+	tally    []topTally
+	rows     []topRow
+	notice   string // what a reader has to know first: that no API server answers
+	note     string // why there is no row
+	more     int    // rows beyond the limit, where that is known
+}
+
+type topTally struct {
+	Word  string `json:"word"`
+	Count int    `json:"count"`
+}
+
+// topRow is one row of the page's JSON.
+type topRow struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	State     mark     `json:"state"`
+	Since     pageText `json:"since"`
+	// AsOf is when the API server last served, where it has not since and the row is of then.
+	AsOf      *time.Time `json:"asOf,omitempty"`
+	Revision  string     `json:"revision,omitempty"`
+	Why       pageText   `json:"why"`
+	Asked     string     `json:"asked,omitempty"`
+	Available string     `json:"available,omitempty"`
+	LastDid   string     `json:"lastDid"`
+	Queue     string     `json:"queue"`
+	QueueNote pageText   `json:"queueNote"`
+}
+
+type mark struct {
+	Tone string `json:"tone"`
+	Word string `json:"word"`
+}
+
+// topTwin is what is read of the page's JSON.
+type topTwin struct {
+	Now     time.Time `json:"now"`
+	Cluster string    `json:"cluster"`
+	Notice  *struct {
+		Title string   `json:"title"`
+		Text  pageText `json:"text"`
+	} `json:"notice"`
+	Page struct {
+		Headline string     `json:"headline"`
+		Tally    []topTally `json:"tally"`
+		Filter   struct {
+			Known string `json:"known"`
+			Terms []struct {
+				Term    string `json:"term"`
+				Unknown bool   `json:"unknown"`
+			} `json:"terms"`
+		} `json:"filter"`
+		Groups []struct {
+			Rows []topRow `json:"rows"`
+		} `json:"groups"`
+		Next  string `json:"next"`
+		Empty *struct {
+			Heading string     `json:"heading"`
+			Lines   []pageText `json:"lines"`
+		} `json:"empty"`
+	} `json:"page"`
+}
+
+// ask reads the pages of the list up to the limit.
+func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
+	query := url.Values{}
+	if len(terms) > 0 {
+		query.Set("q", strings.Join(terms, " "))
+	}
+	var list topList
+	from := o.console.find()
+	for page := range maxTopPages {
+		var t topTwin
+		if err := askConsole(ctx, from, decision.PathOf(o.loop)+".json", query, &t); err != nil {
+			return topList{}, err
+		}
+		if t.Page.Headline == "" {
+			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", from.server)
+		}
+		if err := t.unknown(); err != nil {
+			return topList{}, err
+		}
+		if page == 0 {
+			list = topList{now: t.Now, cluster: t.Cluster, headline: t.Page.Headline, tally: t.Page.Tally, note: t.note()}
+			list.notice = t.told()
+		}
+		for _, g := range t.Page.Groups {
+			list.rows = append(list.rows, g.Rows...)
+		}
+		next, err := url.Parse(t.Page.Next)
+		if err != nil || t.Page.Next == "" || len(list.rows) >= o.limit {
+			break
+		}
+		query = next.Query()
+	}
+	if cut := len(list.rows) - o.limit; cut > 0 {
+		list.rows, list.more = list.rows[:o.limit], cut
+	}
+	return list, nil
+}
+
+// told is the page's notice, "" where it has none.
+func (t *topTwin) told() string {
+	if t.Notice == nil {
+		return ""
+	}
+	return safetext.Line(t.Notice.Title) + ". " + t.Notice.Text.at(t.Now)
+}
+
+// unknownTerm is the error of a term that filters nothing.
+type unknownTerm struct{ term, known string }
+
+func (e unknownTerm) Error() string {
+	return safetext.Line(fmt.Sprintf("the term %q is not known. %s", e.term, e.known))
+}
+
+func (t *topTwin) unknown() error {
+	for _, term := range t.Page.Filter.Terms {
+		if term.Unknown {
+			return unknownTerm{term.Term, t.Page.Filter.Known}
+		}
+	}
+	return nil
+}
+
+// note is what the page says where the list is empty.
+func (t *topTwin) note() string {
+	if t.Page.Empty == nil {
+		return ""
+	}
+	text := t.Page.Empty.Heading
+	for _, l := range t.Page.Empty.Lines {
+		text += " " + l.at(t.Now)
+	}
+	return safetext.Line(text)
+}
