@@ -278,7 +278,7 @@ var rules = []rule{
 			{"web", "the console"}, {"views", "what the console shows of the process"}, {"static", "its files"},
 		}, pureOnes...),
 		third: []allowance{
-			{"k8s.io/client-go", "the cluster to run against"}, {"k8s.io/apimachinery", "the meta types"},
+			{"k8s.io/client-go", "the cluster to run against"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/controller-manager", "tokens of controllers"},
 			{"k8s.io/api", "the types of the objects"}, {"k8s.io/utils/clock", "time is an argument"},
 			{"k8s.io/klog/v2", "client-go's log goes where ours goes"}, {"github.com/go-logr/logr", "client-go's log goes where ours goes"},
 			{"golang.org/x/sync", "parts that run and end together"}, prometheus,

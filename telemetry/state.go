@@ -92,6 +92,8 @@ type CacheState struct {
 	Objects  int    `json:"objects"`
 	// Error is why it cannot be filled, or is no longer kept up to date; "" for nothing.
 	Error string `json:"error,omitempty"`
+	// Unserved is set where the API server knows no such resource.
+	Unserved bool `json:"unserved,omitempty"`
 	// RV is what the store has shown, Handled that of the newest event that this
 	// loop has handled, and Event when it did: a handler that falls behind its
 	// store stays at an older one.
@@ -100,13 +102,16 @@ type CacheState struct {
 	Event   time.Time `json:"event,omitzero"`
 }
 
-// ModeOff is the mode of a loop that does not run in this process.
-const ModeOff = "off"
+// The modes of a loop that does nothing in this process.
+const (
+	ModeOff     = "off"     // nobody asked for it
+	ModeSkipped = "skipped" // the API server does not serve what it works on
+)
 
 // LoopState is one control loop as it stands now.
 type LoopState struct {
 	Name    string `json:"name"`
-	Mode    string `json:"mode"` // act, watch or off
+	Mode    string `json:"mode"` // act, watch, standby, off or skipped
 	Running bool   `json:"running"`
 	// Lag is how long keys have lately been ready before a worker took them.
 	Lag          time.Duration      `json:"lag"`

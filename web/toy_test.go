@@ -168,20 +168,29 @@ func TestEmbeddedConsole(t *testing.T) {
 	}
 }
 
-// A loop that does not run here says so before anything else, in its list and of each object.
-func TestLoopThatDoesNotRun(t *testing.T) {
-	w := newWorld(t, storyNow)
-	_, h := w.serve(func(o *Options) {
-		o.Loops = func() []telemetry.LoopState {
-			return []telemetry.LoopState{{Name: "deployment", Mode: telemetry.ModeOff}}
+// A loop that does nothing here says so and why before anything else, in its list and of each object.
+func TestIdleLoops(t *testing.T) {
+	for _, c := range []struct {
+		state           telemetry.LoopState
+		heading, reason string
+	}{
+		{telemetry.LoopState{Mode: telemetry.ModeOff}, "The Deployment loop does not run here.", "--controllers"},
+		{telemetry.LoopState{Mode: telemetry.ModeSkipped, Caches: []telemetry.CacheState{{Resource: "deployments", Unserved: true}, {Resource: "pods", Synced: true}, {Resource: "replicasets", Unserved: true}}},
+			"The Deployment loop is skipped.", "The API server does not serve deployments and replicasets."},
+		{telemetry.LoopState{Mode: "act", Caches: []telemetry.CacheState{{Resource: "deployments"}, {Resource: "pods", Synced: true}}}, "The Deployment loop waits for its caches.", "It has not listed deployments yet"},
+	} {
+		c.state.Name = "deployment"
+		w := newWorld(t, storyNow)
+		_, h := w.serve(func(o *Options) {
+			o.Loops = func() []telemetry.LoopState { return []telemetry.LoopState{c.state} }
+		})
+		_, list := get(t, h.URL, "/deployments")
+		if head := parse(t, list).one("h1"); head != c.heading || !strings.Contains(list, c.reason) {
+			t.Errorf("%s: the list says %q", c.heading, head)
 		}
-	})
-	_, list := get(t, h.URL, "/deployments")
-	if head := parse(t, list).one("h1"); head != "The Deployment loop does not run here." || !strings.Contains(list, "--controllers") {
-		t.Errorf("the list says %q", head)
-	}
-	res, page := get(t, h.URL, "/deployments/shop/web")
-	if !strings.Contains(parse(t, page).one("main"), "The Deployment loop does not run here.") || res.StatusCode != http.StatusNotFound {
-		t.Errorf("%s: %s", res.Status, parse(t, page).one("main"))
+		res, page := get(t, h.URL, "/deployments/shop/web")
+		if main := parse(t, page).one("main"); !strings.Contains(main, c.heading) || !strings.Contains(main, c.reason) || res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s: %s", c.heading, res.Status, main)
+		}
 	}
 }

@@ -44,6 +44,7 @@ type managerOptions struct {
 	reckless    bool
 	endWhenLost bool
 	watch       bool
+	accounts    bool
 	kubeconfig  *genericclioptions.ConfigFlags
 }
 
@@ -124,6 +125,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	o.history.addFlags(sections.FlagSet("record"))
 	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
+	sections.FlagSet("requests").BoolVar(&o.accounts, "use-service-account-credentials", false, "have each controller write as the ServiceAccount of its name in kube-system, so that each needs its own rights alone; takes the rights to get and create these ServiceAccounts and their tokens")
 	take("requests", "kube-api-qps", "maximum requests per second of each controller")
 	take("requests", "kube-api-burst", "maximum burst of requests of each controller")
 	sections.FlagSet("controllers").DurationVar(&o.stopWithin, "controller-shutdown-timeout", stopWithin, "time that running syncs may take to end after a signal, 0 for as long as it takes; a second signal ends the program at once")
@@ -197,7 +199,11 @@ func (o *managerOptions) settings() (app.Options, error) {
 	if o.watch && o.untraced {
 		errs = append(errs, errors.New("--watch compares what is recorded: omit --untraced"))
 	}
+	if o.watch && o.accounts {
+		errs = append(errs, errors.New("--watch writes nothing, and needs no tokens to: omit --use-service-account-credentials"))
+	}
 	return app.Options{
+		OwnAccounts: o.accounts,
 		Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
 		Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
 		Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(election),

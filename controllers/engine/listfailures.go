@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type ListFailures struct {
 
 type listFailure struct {
 	text        string
+	unserved    bool // the API server knows no such resource
 	first, last time.Time
 	rv          string // that the cache had come to: with another one it has gone on since
 }
@@ -62,7 +64,7 @@ func (f *ListFailures) note(resource, rv string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.clock.Now()
-	x := listFailure{redact.Line(text), now, now, rv}
+	x := listFailure{text: redact.Line(text), unserved: apierrors.IsNotFound(err), first: now, last: now, rv: rv}
 	if old, known := f.last[resource]; known && old.rv == rv && now.Sub(old.last) < failureLasts {
 		x.first = old.first
 	}
@@ -70,20 +72,21 @@ func (f *ListFailures) note(resource, rv string, err error) {
 }
 
 // of is why the cache of a resource that has come to rv cannot be filled or kept up to date
-// now, "" for nothing.
-func (f *ListFailures) of(resource, rv string, synced bool) string {
+// now, zero for nothing.
+func (f *ListFailures) of(resource, rv string, synced bool) listFailure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := f.last[resource]
 	if synced && (rv != x.rv || f.clock.Since(x.last) >= failureLasts || x.last.Sub(x.first) < failureCounts) {
-		return ""
+		return listFailure{}
 	}
-	return x.text
+	return x
 }
 
-// Forget drops what is remembered: it was the API server that was away.
+// Forget drops what is remembered: it was the API server that was away. What that does not
+// serve it did not serve before either.
 func (f *ListFailures) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	clear(f.last)
+	maps.DeleteFunc(f.last, func(_ string, x listFailure) bool { return !x.unserved })
 }

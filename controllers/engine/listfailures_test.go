@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +22,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+
+	"github.com/loopscope/loopscope/telemetry"
 )
 
 // What cannot be listed says why, as long as that is so: at once while the cache is not
@@ -28,7 +32,7 @@ func TestListFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewListFailures(clock.RealClock{})
 		for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, apierrors.NewResourceExpired("too old"), &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone, Code: http.StatusGone}}} {
-			if f.note("pods", "", err); f.of("pods", "", false) != "" {
+			if f.note("pods", "", err); f.of("pods", "", false).text != "" {
 				t.Errorf("%v counts as a failure", err)
 			}
 		}
@@ -37,7 +41,7 @@ func TestListFailures(t *testing.T) {
 		want := func(what, rv string, filled, not bool) {
 			t.Helper()
 			for synced, says := range map[bool]bool{true: filled, false: not} {
-				if got := f.of("pods", rv, synced); got != map[bool]string{true: "pods is forbidden: no"}[says] {
+				if got := f.of("pods", rv, synced).text; got != map[bool]string{true: "pods is forbidden: no"}[says] {
 					t.Errorf("%s: filled %v, it says %q", what, synced, got)
 				}
 			}
@@ -61,7 +65,7 @@ func TestListFailures(t *testing.T) {
 		f.note("pods", "8", forbidden)
 		want("after it had gone on", "8", false, true)
 		f.note("nodes", "", errors.New("no route, password=hunter2"))
-		if got := f.of("nodes", "", false); strings.Contains(got, "hunter2") || got == "" {
+		if got := f.of("nodes", "", false).text; strings.Contains(got, "hunter2") || got == "" {
 			t.Errorf("it says %q", got)
 		}
 		f.Forget()
@@ -104,4 +108,46 @@ func TestCacheThatCannotBeFilled(t *testing.T) {
 	if err := l.Register("pods", f.Core().V1().Pods().Informer(), cache.ResourceEventHandlerFuncs{}); err == nil {
 		t.Error("an informer that runs was accepted")
 	}
+}
+
+// A loop whose resource the API server does not serve is skipped, and begins when it is served.
+// It takes the informer a second to try again; in fake time client-go never does.
+func TestUnservedResource(t *testing.T) {
+	t.Parallel()
+	var served atomic.Bool
+	client := fake.NewClientset()
+	client.PrependReactor("list", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return !served.Load(), nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "list", a.GetResource().GroupResource(), "", "", 0, true)
+	})
+	f := informers.NewSharedInformerFactory(client, 0)
+	failures := NewListFailures(clock.RealClock{})
+	l := New(Settings{Name: "test"}, client, Options{Failures: failures, Logger: slog.New(slog.DiscardHandler)})
+	l.Use(&script{})
+	if err := l.Register("nodes", f.Core().V1().Nodes().Informer(), cache.ResourceEventHandlerFuncs{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	f.StartWithContext(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx, 1) }()
+	until := func(mode string) telemetry.LoopState {
+		for deadline := time.Now().Add(30 * time.Second); l.State().Mode != mode && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		return l.State()
+	}
+	until(telemetry.ModeSkipped)
+	failures.Forget() // It does not serve it either, once it is back.
+	if s := l.State(); s.Mode != telemetry.ModeSkipped || !s.Caches[0].Unserved || s.Caches[0].Error == "" || s.Queue.Workers != 0 {
+		t.Errorf("not served: %+v", s)
+	}
+	served.Store(true)
+	if s := until(string(Act)); s.Mode != string(Act) || s.Caches[0].Unserved || s.Caches[0].Error != "" {
+		t.Errorf("served: %+v", s)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	f.Shutdown()
 }

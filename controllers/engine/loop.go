@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -312,7 +313,16 @@ func (l *Loop) Waits() telemetry.LoopState {
 		state.Handled, state.Event = c.events.last()
 		s.Caches = append(s.Caches, state)
 	}
+	if l.Skipped() {
+		s.Mode = telemetry.ModeSkipped
+	}
 	return s
+}
+
+// Skipped reports whether the loop has not begun because the API server does not serve what it
+// works on ([M-5]). It begins as soon as that is served.
+func (l *Loop) Skipped() bool {
+	return slices.ContainsFunc(l.Filled(), func(c telemetry.CacheState) bool { return c.Unserved })
 }
 
 // Filled is whether each cache is filled and kept up to date, and why not: every page asks
@@ -327,7 +337,8 @@ func (l *Loop) Filled() []telemetry.CacheState {
 
 func (l *Loop) filled(c namedCache) telemetry.CacheState {
 	synced := c.handler.HasSynced()
-	return telemetry.CacheState{Resource: c.resource, Synced: synced, Error: l.opts.Failures.of(c.resource, c.informer.LastSyncResourceVersion(), synced)}
+	failure := l.opts.Failures.of(c.resource, c.informer.LastSyncResourceVersion(), synced)
+	return telemetry.CacheState{Resource: c.resource, Synced: synced, Error: failure.text, Unserved: failure.unserved && !synced}
 }
 
 // Register adds a handler and notes the cache it belongs to. That of the loop's own

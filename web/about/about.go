@@ -119,6 +119,8 @@ func (s *Pages) aboutLoops() views.AboutSection {
 		switch {
 		case l.Mode == telemetry.ModeOff:
 			state = views.Say("does not run here: ").Code("--controllers").Plain(" leaves it out")
+		case l.Mode == telemetry.ModeSkipped:
+			state = views.Say("skipped: the API server does not serve what it works on")
 		case l.Running && unfilled(l):
 			state = views.Say("waits for its caches")
 		case l.Running:
@@ -134,7 +136,10 @@ func (s *Pages) aboutStart() views.AboutSection {
 	x := views.AboutSection{Title: "Start", Note: "what the loops waited for"}
 	for _, step := range s.Opts.Start() {
 		line := views.Line{Label: step.Name, Text: views.Say("there after " + views.Took(step.Took))}
-		if !step.Done() {
+		switch {
+		case step.Skipped:
+			line.Text = views.Say("skipped")
+		case !step.Done():
 			x.Tone = views.Waiting
 			line.Text = views.Say("not yet, for ").Since(s.Opts.Started)
 		}

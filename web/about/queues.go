@@ -84,7 +84,7 @@ func keyBefore(a, b loopKey) bool {
 func queueView(l telemetry.LoopState) views.Queue {
 	q := l.Queue
 	mode := l.Mode
-	if !l.Running && mode != telemetry.ModeOff {
+	if !l.Running && mode != telemetry.ModeOff && mode != telemetry.ModeSkipped {
 		mode += ", not running"
 	}
 	return views.Queue{Name: l.Name, Mode: mode, Workers: fmt.Sprintf("%d of %d", q.Busy, q.Workers), Ready: q.Ready, Waiting: q.Waiting,
@@ -237,7 +237,10 @@ func cacheView(loop string, c telemetry.CacheState) views.Cache {
 	if !c.Synced {
 		v.State = views.Mark{Tone: views.Waiting, Word: "listing"}
 	}
-	if c.Error != "" {
+	switch {
+	case c.Unserved:
+		v.State = views.Mark{Tone: views.Idle, Word: "not served"}
+	case c.Error != "":
 		v.State = views.Mark{Tone: views.Failed, Word: "cannot list"} // The notice says why.
 	}
 	if !c.Event.IsZero() {

@@ -9,10 +9,10 @@ import (
 
 // empty says why the list is empty, and what would fill it.
 func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *views.Problem {
+	idle := s.Idle(l.Name)
 	switch {
-	case len(all) == 0 && s.Off(l.Name):
-		return &views.Problem{Code: "loop-off", Heading: "This process was started without it.",
-			Lines: []views.Text{views.Text{}.Code("--controllers").Plain(" leaves it out, so nothing that becomes of " + l.Kind + "s is recorded here. Look at the console of the process that runs it, or add the controller to that list.")}}
+	case len(all) == 0 && idle != nil:
+		return idle
 	case len(all) == 0:
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
 			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},

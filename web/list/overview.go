@@ -156,9 +156,10 @@ func (s *Pages) headline(l *decision.Loop, all []*entry) string {
 	kind, counts := l.Kind, count(all)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
+	idle := s.Idle(l.Name)
 	switch {
-	case len(all) == 0 && s.Off(l.Name):
-		return "The " + kind + " loop does not run here."
+	case len(all) == 0 && idle != nil:
+		return idle.Heading
 	case len(all) == 0:
 		return "No " + kind + "s yet."
 	case failed == 0 && waiting == 0 && len(all) == 1:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 )
 
@@ -99,9 +100,37 @@ func (s *Source) ReasonHref(loop, kind, code string) string {
 // no rules that are known here.
 func (s *Source) Embedded() bool { return len(s.Opts.Rules) == 0 }
 
-// Off reports whether a loop is switched off in this process.
-func (s *Source) Off(loop string) bool {
-	return slices.ContainsFunc(s.Opts.Loops(), func(l telemetry.LoopState) bool { return l.Name == loop && l.Mode == telemetry.ModeOff })
+// Idle is why a loop does nothing in this process, as a problem that says so; nil where it does.
+func (s *Source) Idle(loop string) *views.Problem {
+	loops := s.Opts.Loops()
+	i := slices.IndexFunc(loops, func(l telemetry.LoopState) bool { return l.Name == loop })
+	if i < 0 {
+		return nil
+	}
+	kind := s.KindOf(loop)
+	switch loops[i].Mode {
+	case telemetry.ModeOff:
+		return &views.Problem{Code: "loop-off", Heading: "The " + kind + " loop does not run here.",
+			Lines: []views.Text{views.Say("This process was started without it: ").Code("--controllers").Plain(" leaves it out, so nothing that becomes of " + kind + "s is recorded here. Look at the console of the process that runs it, or add the controller to that list.")}}
+	case telemetry.ModeSkipped:
+		return &views.Problem{Code: "loop-skipped", Heading: "The " + kind + " loop is skipped.",
+			Lines: []views.Text{views.Say("The API server does not serve " + prose.And(caches(&loops[i], func(c telemetry.CacheState) bool { return c.Unserved })) + ". The loop starts by itself within a minute after it does.")}}
+	}
+	if missing := caches(&loops[i], func(c telemetry.CacheState) bool { return !c.Synced }); len(missing) > 0 {
+		return &views.Problem{Code: "loop-waiting", Heading: "The " + kind + " loop waits for its caches.",
+			Lines: []views.Text{views.Say("It has not listed " + prose.And(missing) + " yet, and decides nothing before that.")}}
+	}
+	return nil
+}
+
+// caches are the names of those of a loop of which something is true.
+func caches(l *telemetry.LoopState, is func(telemetry.CacheState) bool) (names []string) {
+	for _, c := range l.Caches {
+		if is(c) {
+			names = append(names, c.Resource)
+		}
+	}
+	return names
 }
 
 // HistoryRows is how many kept syncs of an object a page looks at.

@@ -155,9 +155,8 @@ func (s *Finder) UnknownObject(o telemetry.Object) error {
 	kind := s.KindOf(o.Loop)
 	e := answer.NewProblem(http.StatusNotFound, "unknown-object", "No sync of "+kind+" "+prose.Clip(o.Key(), 300)+" has been seen.",
 		views.Say("Since ").Clock(s.Window().Since).Plain(" UTC no sync had that name. Check the namespace and the spelling; names are case-sensitive."))
-	if s.Off(o.Loop) {
-		e = answer.NewProblem(http.StatusNotFound, "loop-off", "The "+kind+" loop does not run here.",
-			views.Text{}.Code("--controllers").Plain(" of this process leaves it out: no sync of "+prose.Clip(o.Key(), 300)+" is recorded here."))
+	if idle := s.Idle(o.Loop); idle != nil && len(s.Journal.Board().List(o.Loop)) == 0 {
+		e = answer.NewProblem(http.StatusNotFound, idle.Code, idle.Heading, idle.Lines...)
 	}
 	for _, t := range s.closest(o) {
 		e = e.Link(t.Key(), address.Of(t.Object))

@@ -55,6 +55,9 @@ type Options struct {
 	MinResync time.Duration
 	// StartInterval is how long each loop waits before it starts, and up to twice that.
 	StartInterval time.Duration
+	// OwnAccounts has each controller write as a ServiceAccount of its own in kube-system, which
+	// has its name. Caches are filled and the Lease is held with the credentials of Config.
+	OwnAccounts bool
 	// QPS and Burst bound each loop's client. Defaults 20 and 30, as upstream.
 	QPS   float32
 	Burst int
@@ -148,6 +151,9 @@ func New(opts Options) (*App, error) {
 	if opts.Config == nil {
 		return nil, errors.New("app: Options.Config is required")
 	}
+	if opts.OwnAccounts && opts.Watch {
+		return nil, errors.New("app: a process that only watches asks for no tokens: it writes nothing that needs them")
+	}
 	opts = opts.withDefaults()
 	for name, n := range opts.Syncs {
 		if n < 1 {
@@ -217,7 +223,7 @@ func (a *App) build() error {
 		return err
 	}
 	a.metrics.States(metrics.Sources{Journal: a.journal, Waits: a.cluster.waits, Server: a.cluster.server, Leadership: a.leadership(), Rivals: a.rivals.Total, Now: a.opts.Clock.Now})
-	a.startup = &startup{began: time.Now(), now: a.startSteps, took: map[string]time.Duration{}}
+	a.startup = &startup{began: time.Now(), now: a.startSteps, took: map[string]time.Duration{}, skipped: map[string]bool{}}
 	mode := engine.Act
 	var shadow func() telemetry.ShadowState
 	if a.opts.Watch {

@@ -63,8 +63,13 @@ type authority struct {
 }
 
 func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, may authority) (*cluster, error) {
+	fence := func(next http.RoundTripper) http.RoundTripper { return leaderOnly{next, may.write} }
+	own, err := controllerClients(opts, m, fence)
+	if err != nil {
+		return nil, err
+	}
 	opts.Config = rest.CopyConfig(opts.Config)
-	opts.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return leaderOnly{next, may.write} })
+	opts.Config.Wrap(fence)
 	c := &cluster{answers: make(chan struct{}), now: opts.Clock.Now, failures: engine.NewListFailures(opts.Clock)}
 	c.state.begin(time.Now())
 	waiting := opts
@@ -100,7 +105,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 	if opts.Watch {
 		signature = "" // It writes nothing: who has that name is another process, and may be told.
 	}
-	return c, c.build(opts, m, engine.Options{
+	return c, c.build(opts, own, engine.Options{
 		Mode:      mode,
 		Leads:     may.write,
 		Rival:     may.rival,
@@ -116,14 +121,15 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 	})
 }
 
-func (c *cluster) build(opts Options, m *metrics.Metrics, o engine.Options) error {
+// build makes the loops, each with a client of its own.
+func (c *cluster) build(opts Options, clients clients, o engine.Options) error {
 	ctx := context.Background() // Constructors start nothing that would outlive them.
 	for _, r := range controllers.Registered {
 		if !controllers.Enabled(r.Controller, opts.Controllers) {
 			c.off = append(c.off, telemetry.LoopState{Name: r.Loop.Name, Mode: telemetry.ModeOff})
 			continue
 		}
-		own, err := client(opts, m, r.Settings.Component)
+		own, err := clients(r.Settings.Component)
 		if err != nil {
 			return err
 		}
@@ -290,11 +296,13 @@ func lacking(caches []telemetry.CacheState) string {
 // standsStill is how long a key may be ready before its queue is said to stand still.
 const standsStill = time.Minute
 
-// checks are what is wrong with each controller, by its name.
+// checks are what is wrong with each controller, by its name. One that is skipped has none.
 func (c *cluster) checks() []telemetry.Check {
-	list := make([]telemetry.Check, len(c.loops))
-	for i, l := range c.loops {
-		list[i] = telemetry.Check{Name: l.controller, Err: l.lack(c.now())}
+	var list []telemetry.Check
+	for _, l := range c.loops {
+		if !l.Skipped() {
+			list = append(list, telemetry.Check{Name: l.controller, Err: l.lack(c.now())})
+		}
 	}
 	return list
 }

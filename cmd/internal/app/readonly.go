@@ -45,11 +45,16 @@ func (r leaderOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	if reads(request) || isEvent(request) || r.leads() {
 		return r.next.RoundTrip(request)
 	}
+	return refusal(request, "not sent: this process does not lead")
+}
+
+// refusal answers a request as an API server does that refuses it, without sending it.
+func refusal(request *http.Request, message string) (*http.Response, error) {
 	if request.Body != nil {
 		_ = request.Body.Close() // It was to be read to its end.
 	}
 	status := metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "not sent: this process does not lead"}
+		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message}
 	body, err := json.Marshal(status)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func TestStartup(t *testing.T) {
 		var log bytes.Buffer
 		began := time.Now()
 		after := func(d time.Duration) time.Duration { return there(time.Since(began) >= d) }
-		s := &startup{began: began, took: map[string]time.Duration{}, now: func() []telemetry.StartStep {
+		s := &startup{began: began, took: map[string]time.Duration{}, skipped: map[string]bool{}, now: func() []telemetry.StartStep {
 			return []telemetry.StartStep{{Name: "API server", Took: after(0), Error: "it was away"}, {Name: "pods", Took: after(time.Second), Error: "forbidden"}, {Name: "loops", Took: after(time.Minute)}}
 		}}
 		ended := make(chan struct{})
@@ -44,7 +44,38 @@ func TestStartup(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		(&startup{began: time.Now(), took: map[string]time.Duration{}, now: func() []telemetry.StartStep { return []telemetry.StartStep{{Name: "never"}} }}).run(ctx, slog.New(slog.DiscardHandler))
+		(&startup{began: time.Now(), took: map[string]time.Duration{}, skipped: map[string]bool{}, now: func() []telemetry.StartStep { return []telemetry.StartStep{{Name: "never"}} }}).run(ctx, slog.New(slog.DiscardHandler))
+	})
+}
+
+// What the API server does not serve is skipped, and the start is over without it; served later
+// it is told, too.
+func TestSkippedStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		began := time.Now()
+		s := &startup{began: began, took: map[string]time.Duration{}, skipped: map[string]bool{}, now: func() []telemetry.StartStep {
+			served := time.Since(began) >= time.Minute
+			return []telemetry.StartStep{{Name: "pods", Took: there(true)}, {Name: "nodes", Took: there(served), Skipped: !served, Error: "no such resource"}}
+		}}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.run(t.Context(), slog.New(slog.NewTextHandler(&log, nil)))
+		}()
+		time.Sleep(10 * time.Second)
+		if got := s.steps(); !got[1].Skipped || got[1].Took != 0 || got[1].Error != "no such resource" {
+			t.Errorf("not served: %+v", got)
+		}
+		<-ended
+		if got := s.steps(); got[1].Skipped || got[1].Took < time.Minute || got[1].Error != "" {
+			t.Errorf("served: %+v", got)
+		}
+		for text, n := range map[string]int{"level=WARN msg=\"Skipped:": 1, "msg=Started after=0s": 1, "serves this resource now\" resource=nodes": 1} {
+			if strings.Count(log.String(), text) != n {
+				t.Errorf("%q is not %d times in the log: %s", text, n, log.String())
+			}
+		}
 	})
 }
 

@@ -20,6 +20,7 @@ type request struct {
 	Verb       string
 	RequestURI string
 	UserAgent  string
+	User       struct{ Username string }
 	// ImpersonatedUser tells managers apart that tests start under one name.
 	ImpersonatedUser struct{ UID string }
 	ObjectRef        struct {
