@@ -17,7 +17,8 @@ type Excerpt struct {
 	writes map[written]*Trace
 	seen   map[written][]observation
 	// outages are those that are known beside what the syncs tell.
-	outages []Outage
+	outages    []Outage
+	leadership Leadership
 }
 
 // syncID names a sync in all epochs.

@@ -29,4 +29,14 @@ type LeaderChange struct {
 	At   time.Time `json:"at"`
 	From string    `json:"from,omitempty"`
 	To   string    `json:"to,omitempty"`
+	// Last is when somebody was last known to lead before; zero where that is not known.
+	Last time.Time `json:"last,omitzero"`
+}
+
+// Gap is for how long nobody led before; 0 where that is not known.
+func (c *LeaderChange) Gap() time.Duration {
+	if c.Last.IsZero() || c.To == "" {
+		return 0
+	}
+	return max(0, c.At.Sub(c.Last))
 }

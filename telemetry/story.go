@@ -46,6 +46,7 @@ type StoryCounts struct {
 	Conflicts  int `json:"conflicts,omitempty"`
 	Unanswered int `json:"unanswered,omitempty"`
 	Outages    int `json:"outages,omitempty"`
+	Leaders    int `json:"leaders,omitempty"`
 	// Folded are causes that were counted and not kept.
 	Folded int `json:"folded,omitempty"`
 }
@@ -59,6 +60,7 @@ const (
 	BeatPod    BeatKind = "pod"    // a pod changed
 	BeatSync   BeatKind = "sync"
 	BeatOutage BeatKind = "outage" // no API server could serve
+	BeatLeader BeatKind = "leader" // another process leads
 )
 
 // Beat is one thing that happened.
@@ -71,6 +73,8 @@ type Beat struct {
 	Cause *Cause `json:"cause,omitempty"`
 	// Outage is set of an outage, which is told where it began.
 	Outage *StoryOutage `json:"outage,omitempty"`
+	// Leader is set of a change of leader.
+	Leader *StoryLeader `json:"leader,omitempty"`
 	// Sync, Writes and Held are of a sync.
 	Sync   *Hit            `json:"sync,omitempty"`
 	Writes []Write         `json:"writes,omitempty"`
@@ -113,7 +117,7 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
 	family := e.within(t, syncs, part, s.Began)
-	s.Beats = append(e.outageBeats(s, family), e.beats(family, newest, part.settled, s.Began)...)
+	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.beats(family, newest, part.settled, s.Began))
 	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
@@ -282,7 +286,7 @@ func repeats(before, t *Trace) bool {
 // kept, where the clock does not.
 func rank(k BeatKind) int {
 	switch k {
-	case BeatOutage:
+	case BeatOutage, BeatLeader:
 		return 0
 	case BeatSync:
 		return 2
@@ -358,6 +362,8 @@ func (s *Story) count(e *Excerpt) {
 			s.Counts.Pods++
 		case BeatOutage:
 			s.Counts.Outages++
+		case BeatLeader:
+			s.Counts.Leaders++
 		default:
 			s.Counts.Syncs++
 			s.Counts.Folded += e.byID[syncID{b.Sync.Epoch, b.Sync.Seq}].Folded

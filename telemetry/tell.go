@@ -22,6 +22,8 @@ func (b *Beat) Tell() decision.Words {
 		return podChange(b.Cause)
 	case BeatOutage:
 		return b.Outage.tell()
+	case BeatLeader:
+		return b.Leader.tell()
 	default:
 		return b.synced()
 	}

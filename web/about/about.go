@@ -59,6 +59,9 @@ func leaderChanges(all []telemetry.LeaderChange) (text views.Text) {
 			text = text.Plain("; ")
 		}
 		text = text.Clock(c.At).Plain(" ").Plain(prose.Clip(cmp.Or(c.From, "nobody"), 80) + " → " + prose.Clip(cmp.Or(c.To, "nobody"), 80))
+		if gap := c.Gap(); gap > 0 {
+			text = text.Plain(" after " + prose.Span(gap) + " without a leader")
+		}
 	}
 	return text
 }
@@ -70,7 +73,7 @@ func (s *Pages) aboutWindow() views.AboutSection {
 		{Label: "syncs", Text: views.Say(prose.Thousands(total) + " since ").Clock(since).Plain(" UTC")},
 		{Label: "folded", Text: views.Say(prose.Thousands(folded) + " of them changed nothing and are kept only as a count")},
 		{Label: "uncounted", Text: views.Say(prose.Count(s.Opts.Tally.Missed(), "sync") + " not counted on the page of decisions")},
-		{Label: "objects", Text: views.Say(prose.Thousands(s.Journal.Board().Len()) + " Deployments, ReplicaSets and ReplicationControllers")},
+		{Label: "objects", Text: views.Say(prose.Thousands(s.Journal.Board().Len()) + " with syncs in memory")},
 		{Label: "readers", Text: views.Say(prose.Thousands(s.readers()) + " of at most " + prose.Count(s.Opts.MaxReaders, "live page") + " open")}}}
 }
 

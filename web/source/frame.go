@@ -26,7 +26,7 @@ func (s *Source) Notice() *views.Notice {
 	case rival.Writes > 0:
 		return rivalNotice(rival)
 	default:
-		return nil
+		return tookOverNotice(l, s.Opts.Now())
 	}
 	text := views.Say("Since ").Clock(o.Began).Plain(", for ").Since(o.Began).
 		Plain(". What is shown is the last known state, and nothing can be written." + s.due())

@@ -73,6 +73,22 @@ func standbyNotice(l telemetry.Leadership) *views.Notice {
 	return n
 }
 
+// newsOfLeader is how long every page says that this process has become the leader.
+const newsOfLeader = 2 * time.Minute
+
+// tookOverNotice says that this process has just taken over from another one.
+func tookOverNotice(l telemetry.Leadership, now time.Time) *views.Notice {
+	if len(l.Changes) == 0 {
+		return nil
+	}
+	c := l.Changes[len(l.Changes)-1]
+	if gap := c.Gap(); c.To == l.Identity && gap > 0 && now.Sub(c.At) < newsOfLeader {
+		return &views.Notice{Tone: views.Moving, Title: "This process has become the leader",
+			Text: views.Say("It leads since ").Clock(c.At).Plain(" UTC. For " + prose.Span(gap) + " before that nobody led, and nothing was written; since then every object has been queued once more.")}
+	}
+	return nil
+}
+
 // rivalNotice says that two act where one should.
 func rivalNotice(r telemetry.Rival) *views.Notice {
 	n := &views.Notice{Tone: views.Failed, Title: "Another manager acts on this cluster, too"}

@@ -53,7 +53,7 @@ func (s *Pages) tell(q *page.Query) (*telemetry.Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	story, ok := telemetry.NewExcerpt(s.Loops, s.Journal.Family(o)).WithOutages(s.Opts.Server().Outages()).Story(x.Cursor)
+	story, ok := telemetry.NewExcerpt(s.Loops, s.Journal.Family(o)).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(x.Cursor)
 	if !ok || story.Open {
 		if older, err := s.storyAt(q, o, x.Cursor.Started); err == nil {
 			return older, nil
@@ -81,7 +81,7 @@ func (s *Pages) storyAt(q *page.Query, o telemetry.Object, at time.Time) (*telem
 	case err != nil:
 		return nil, fmt.Errorf("read the history of %s: %w", o.Key(), err)
 	}
-	story, ok := telemetry.NewExcerpt(s.Loops, list).WithOutages(s.Opts.Server().Outages()).Story(t)
+	story, ok := telemetry.NewExcerpt(s.Loops, list).WithOutages(s.Opts.Server().Outages()).WithLeadership(s.Opts.Leadership()).Story(t)
 	if !ok {
 		return nil, s.noStory(o)
 	}
@@ -120,6 +120,9 @@ func (s *Pages) storyView(story *telemetry.Story, all bool) views.Story {
 // storyNote counts what is in a story, and of writes that did not go through what there is.
 func storyNote(c telemetry.StoryCounts) string {
 	note := fmt.Sprintf("%s by others, %s of pods, %s, %s", prose.Count(c.Changes, "change"), prose.Count(c.Pods, "transition"), prose.Count(c.Syncs, "sync"), prose.Count(c.Writes, "write"))
+	if c.Leaders > 0 {
+		note += ", " + prose.Count(c.Leaders, "change") + " of leader"
+	}
 	if c.Refused > 0 {
 		note += ", " + prose.Thousands(c.Refused) + " refused"
 	}
@@ -180,6 +183,8 @@ func beatMark(b *telemetry.Beat) views.Mark {
 		return views.Mark{Tone: views.Idle, Word: "pod"}
 	case b.Kind == telemetry.BeatOutage:
 		return views.Mark{Tone: views.Failed, Word: "outage"}
+	case b.Kind == telemetry.BeatLeader:
+		return views.Mark{Tone: views.Moving, Word: "leader"}
 	case b.Settles:
 		return views.Mark{Tone: views.OK, Word: "settled"}
 	case len(b.Writes) == 0 && len(b.Held) > 0:

@@ -208,10 +208,10 @@ func notLoopback(address string) error {
 
 func (a *App) build() error {
 	var err error
-	if a.metrics, err = metrics.New(a.registry, metrics.Options{Loops: controllers.Loops, Version: a.opts.Version}); err != nil {
+	if a.metrics, err = metrics.New(a.registry, metrics.Options{Loops: a.opts.kept(), Version: a.opts.Version}); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: controllers.Loops, Observe: a.metrics.Observe})
+	a.journal = telemetry.NewJournal(telemetry.JournalOptions{Loops: a.opts.kept(), Observe: a.metrics.Observe})
 	if err = a.newSpans(); err != nil {
 		return err
 	}

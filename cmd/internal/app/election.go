@@ -7,7 +7,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/cmd/internal/leadership"
+	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Election is Options.Election.
@@ -23,6 +25,9 @@ func (a *App) newElection() error {
 		return nil
 	}
 	o.Logger = a.opts.Logger
+	if !a.opts.Untraced {
+		o.Record = a.journal.Record
+	}
 	config := configOf(a.opts, a.metrics, "leader-election")
 	config.Timeout = max(time.Second, o.RenewDeadline/2) // One request that hangs must not cost the Lease [M-2].
 	client, err := kubernetes.NewForConfig(config)
@@ -31,6 +36,14 @@ func (a *App) newElection() error {
 	}
 	a.election, err = leadership.New(client, o, func() { a.cluster.lead() })
 	return err
+}
+
+// kept are the loops of which the journal keeps syncs: the election is one where there is any.
+func (o *Options) kept() decision.Loops {
+	if o.Election.Name == "" || o.Watch {
+		return controllers.Loops
+	}
+	return controllers.Loops.With(decision.Loops{leadership.Loop})
 }
 
 // leads is whether this process may write.

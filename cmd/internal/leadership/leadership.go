@@ -24,6 +24,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -51,6 +52,9 @@ type Options struct {
 	// kube-controller-manager does. Otherwise this process stands by again: its console has
 	// the more to tell then.
 	EndWhenLost bool
+	// Record takes every change of the Lease that this process sees, as a sync of Loop; nil for
+	// nobody. It must not block.
+	Record func(*telemetry.Trace)
 	// Logger takes who leads, and why the Lease cannot be had. Default: slog.Default().
 	Logger *slog.Logger
 }
@@ -74,7 +78,9 @@ type Election struct {
 
 	mu    sync.Mutex
 	state telemetry.Leadership
-	seen  bool // who leads, at least once
+	seen  bool      // who leads, at least once
+	last  time.Time // that somebody was known to lead
+	mute  bool      // the last write failed: that the Lease can be read is then no news
 }
 
 // New prepares an election, in which begin is called once this process leads. The client
@@ -208,7 +214,7 @@ func (e *Election) await(ctx context.Context) bool {
 }
 
 // note takes what was read from the Lease or written to it, or why that failed.
-func (e *Election) note(record *resourcelock.LeaderElectionRecord, err error) {
+func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := &e.state
@@ -216,26 +222,38 @@ func (e *Election) note(record *resourcelock.LeaderElectionRecord, err error) {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), errors.Is(err, context.Canceled):
 		return // Nobody has made it, somebody else was faster, or it is over.
 	case err != nil:
-		if s.ErrorSince.IsZero() {
+		first := s.ErrorSince.IsZero()
+		e.mute = e.mute || write
+		if s.Error = redact.Line(err.Error()); first {
 			s.ErrorSince = time.Now()
 			e.opts.Logger.Error("The Lease cannot be had", "lease", e.lease, "error", err)
+			e.record(telemetry.Cause{Kind: telemetry.CauseTimer})
 		}
-		s.Error = redact.Line(err.Error())
 		return
+	case e.mute && !write && e.seen && record.RenewTime.UTC().Equal(e.last):
+		return // Nobody else has written it either.
 	}
+	e.mute = false
+	again := s.Error != ""
 	s.Error, s.ErrorSince = "", time.Time{}
-	if s.Leader == record.HolderIdentity {
+	last := e.last
+	e.last = record.RenewTime.UTC()
+	if s.Leader == record.HolderIdentity && e.seen {
+		if again {
+			e.record(telemetry.Cause{Kind: telemetry.CauseTimer})
+		}
 		return
 	}
-	change := telemetry.LeaderChange{At: record.AcquireTime.UTC(), From: s.Leader, To: record.HolderIdentity}
+	change := telemetry.LeaderChange{At: record.AcquireTime.UTC(), From: s.Leader, To: record.HolderIdentity, Last: last}
 	if change.To == "" {
-		change.At = record.RenewTime.UTC()
+		change.At, change.Last = record.RenewTime.UTC(), time.Time{}
 	}
 	if e.seen || change.To == e.opts.Identity { // Otherwise it was before this process looked.
 		s.Changes = append(slices.Clone(s.Changes), change) // Readers have the list of before.
 		s.Changes = s.Changes[max(0, len(s.Changes)-keptChanges):]
 	}
 	s.Leader, s.Since, e.seen = change.To, change.At, true
+	e.record(telemetry.Cause{Kind: telemetry.CauseModified, Fields: []decision.Change{{Field: "spec.holderIdentity", From: change.From, To: change.To}}})
 	if s.Leader != e.opts.Identity && s.Leader != "" {
 		e.opts.Logger.Info("Another process leads", "lease", e.lease, "leader", s.Leader, "since", s.Since)
 	}

@@ -26,6 +26,7 @@ import (
 type candidate struct {
 	*leadership.Election
 	began atomic.Int32 // how often it was told that it leads
+	kept  *record
 	end   context.CancelFunc
 	ended chan error
 }
@@ -39,10 +40,10 @@ func (c *candidate) stop() error {
 // run starts a candidate, and waits until it has done what there was to do at once.
 func run(t *testing.T, client *fake.Clientset, identity string, elect bool) *candidate {
 	t.Helper()
-	c := &candidate{ended: make(chan error, 1)}
+	c := &candidate{ended: make(chan error, 1), kept: &record{}}
 	var err error
 	c.Election, err = leadership.New(client, leadership.Options{Namespace: "kube-system", Name: "loopscope-manager", Identity: identity, Elect: elect,
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func() { c.began.Add(1) })
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second, EndWhenLost: identity == "ends", Record: c.kept.add, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, func() { c.began.Add(1) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +113,9 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 		if err := second.stop(); err != nil {
 			t.Error(err)
 		}
+		first.kept.want(t, "this process leads", "nobody leads; The first manager that takes it leads")
+		second.kept.want(t, "a leads since 00:00:00; This process stands by until the Lease is given back or runs out", "nobody leads; The first manager that takes it leads",
+			"this process leads; Nobody led for a while before", "nobody leads; The first manager that takes it leads")
 		want := []string{"Lease loopscope-manager: LeaderElection: a became leader", "Lease loopscope-manager: LeaderElection: a stopped leading",
 			"Lease loopscope-manager: LeaderElection: b became leader", "Lease loopscope-manager: LeaderElection: b stopped leading"}
 		if got := events(t, client); !slices.Equal(got, want) {
@@ -173,6 +177,8 @@ func TestLost(t *testing.T) {
 			}
 			broken.Store(false)
 			time.Sleep(3 * time.Second)
+			unavailable := "it cannot be read or written (no route to host); Nothing is written meanwhile, and it is tried again every 1s"
+			c.kept.want(t, "this process leads", unavailable, "this process leads", unavailable, "this process leads")
 			if !c.Leads() || c.began.Load() != 2 {
 				t.Errorf("it does not lead again: %+v", c.State())
 			}

@@ -18,24 +18,24 @@ import (
 // watchedLock tells what becomes of every request.
 type watchedLock struct {
 	resourcelock.Interface
-	note func(*resourcelock.LeaderElectionRecord, error)
+	note func(record *resourcelock.LeaderElectionRecord, write bool, err error)
 }
 
 func (l watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	l.note(record, err)
+	l.note(record, false, err)
 	return record, raw, err
 }
 
 func (l watchedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	err := l.Interface.Create(ctx, record)
-	l.note(&record, err)
+	l.note(&record, true, err)
 	return err
 }
 
 func (l watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	err := l.Interface.Update(ctx, record)
-	l.note(&record, err)
+	l.note(&record, true, err)
 	return err
 }
 

@@ -1,0 +1,84 @@
+package leadership
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// record hands over a look at the Lease that found something new, as a sync of it. Callers hold
+// the mutex.
+func (e *Election) record(cause telemetry.Cause) {
+	if e.opts.Record == nil {
+		return
+	}
+	now := time.Now()
+	cause.At, cause.Object = now, Loop.Kind+" "+e.opts.Name
+	t := &telemetry.Trace{
+		Object: telemetry.Object{Loop: Loop.Name, Namespace: e.opts.Namespace, Name: e.opts.Name}, Causes: []telemetry.Cause{cause},
+		Queued: now, Started: now, Ended: now, Result: telemetry.ResultUnchanged, Report: &decision.Report{},
+		Rounds: []decision.Round{{Verdict: decision.Verdict{Path: e.path()}}}, Sentence: e.sentence(),
+	}
+	if e.state.Error != "" {
+		t.Result, t.Failure = telemetry.ResultFailed, &decision.Failure{Message: e.state.Error}
+	}
+	e.opts.Record(t)
+}
+
+// path is what the Lease says, in questions.
+func (e *Election) path() (p decision.Path) {
+	s := &e.state
+	if !p.Ask(askReachable, s.Error == "", decision.Text("lease", s.Lease)) {
+		return p
+	}
+	if !p.Ask(askHeld, s.Leader != "") {
+		return p
+	}
+	if !p.Ask(askOurs, s.Leader == s.Identity, decision.Text("holder", s.Leader), decision.Instant("since", s.Since), decision.Text("this process", s.Identity)) {
+		p.Ask(askElected, s.Elected)
+	}
+	return p
+}
+
+func (e *Election) sentence() decision.Sentence {
+	s := &e.state
+	said := decision.Sentence{Namespace: e.opts.Namespace, Object: e.opts.Name, Verb: "is", State: "held", Tone: decision.ToneOK}
+	words := decision.Words{}
+	switch {
+	case s.Error != "":
+		said.Tone, said.Verb, said.State, said.Code = decision.ToneFailed, "has", "failed", codeUnavailable
+		said.Lead = words.Say("it cannot be read or written (").Quote(prose.ClipMiddle(s.Error, maxMessage)).Say(")")
+		said.Then = words.Say("Nothing is written meanwhile, and it is tried again every ").Told(prose.Span(e.opts.RetryPeriod))
+	case s.Leader == "":
+		said.Tone, said.State, said.Code = decision.ToneWaiting, "free", codeFree
+		said.Lead, said.Then = words.Say("nobody leads"), words.Say("The first manager that takes it leads")
+	case s.Leader == s.Identity:
+		said.Code, said.Lead, said.Then = codeLeads, words.Say("this process leads"), e.gap()
+	default:
+		said.Code, said.Lead = codeStandsBy, words.Name(host(s.Leader)).Say(" leads since ").Clock(s.Since)
+		said.Then = words.Say("This process stands by until the Lease is given back or runs out")
+	}
+	return said
+}
+
+// maxMessage bounds what a sentence quotes of an error, in bytes.
+const maxMessage = 200
+
+// gap says for how long nobody led before this process did, where that is known.
+func (e *Election) gap() decision.Words {
+	if n := len(e.state.Changes); n > 0 {
+		if gap := e.state.Changes[n-1].Gap(); gap > 0 {
+			return decision.Words{}.Say("Nobody led for ").Told(prose.Span(gap)).Say(" before")
+		}
+	}
+	return nil
+}
+
+// host is the part of an identity that a person knows.
+func host(identity string) string {
+	name, _, _ := strings.Cut(identity, "_")
+	return name
+}

@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// StoryLeader is a change of leader as a story met it.
+type StoryLeader struct {
+	LeaderChange
+	// Ours is set where this process took over.
+	Ours bool `json:"ours,omitempty"`
+}
+
+// WithLeadership tells the excerpt of the changes of leader that the process knows of, for its
+// stories.
+func (e *Excerpt) WithLeadership(l Leadership) *Excerpt {
+	e.leadership = l
+	return e
+}
+
+// sameChange is how much later than a change of leader the syncs are woken that follow from it.
+const sameChange = 5 * time.Second
+
+// leaderBeats are the changes of leader in a story: those that are known, and those that its syncs
+// alone tell of.
+func (e *Excerpt) leaderBeats(s *Story, syncs []*Trace) []Beat {
+	var list []Beat
+	add := func(c StoryLeader) {
+		if c.At.Before(s.Began) || !s.Settled.IsZero() && c.At.After(s.Settled) {
+			return
+		}
+		list = append(list, Beat{Kind: BeatLeader, At: c.At, Object: "Lease", Leader: &c})
+	}
+	for _, c := range e.leadership.Changes {
+		add(StoryLeader{c, c.To != "" && c.To == e.leadership.Identity})
+	}
+	var told time.Time
+	for _, t := range syncs {
+		at := t.leadSince()
+		if at.IsZero() || at.Sub(told) < sameChange || e.knows(at) {
+			continue
+		}
+		told = at
+		add(StoryLeader{LeaderChange{At: at}, true})
+	}
+	return list
+}
+
+// leadSince is when the process became the leader, of a sync that was woken by that.
+func (t *Trace) leadSince() time.Time {
+	for i := range t.Causes {
+		if t.Causes[i].Kind == CauseLead {
+			return t.Causes[i].At
+		}
+	}
+	return time.Time{}
+}
+
+// knows reports whether a change of leader is known by which syncs were woken at that time.
+func (e *Excerpt) knows(at time.Time) bool {
+	for _, c := range e.leadership.Changes {
+		if late := at.Sub(c.At); c.To == e.leadership.Identity && late > -sameChange && late < sameChange {
+			return true
+		}
+	}
+	return false
+}
+
+// tell says who leads now, instead of whom, and for how long nobody did.
+func (c *StoryLeader) tell() decision.Words {
+	var w decision.Words
+	switch {
+	case c.To == "" && !c.Ours:
+		return w.Name(c.From).Say(" gave the Lease back: nobody leads")
+	case c.Ours:
+		w = w.Say("This process became the leader")
+	default:
+		w = w.Name(c.To).Say(" became the leader")
+	}
+	if c.From != "" {
+		w = w.Say(" after ").Name(c.From)
+	}
+	if gap := c.Gap(); gap > 0 {
+		w = w.Say("; nobody led for ").Quote(prose.Span(gap))
+	}
+	return w
+}
