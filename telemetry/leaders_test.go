@@ -34,7 +34,7 @@ func TestStoryOfAChangeOfLeader(t *testing.T) {
 	}{
 		{"not known of", nil, []string{"19.0 This process became the leader"}},
 		{"killed", []telemetry.LeaderChange{{At: at(18 * time.Second), From: "pod-1_1", To: us, Last: at(2 * time.Second)}},
-			[]string{"18.0 This process became the leader after pod-1_1; nobody led for 16s"}},
+			[]string{"18.0 This process became the leader after pod-1_1, which last renewed the Lease 16s earlier"}},
 		{"given back", []telemetry.LeaderChange{{At: at(17 * time.Second), From: "pod-1_1"}, {At: at(18 * time.Second), To: us, Last: at(17 * time.Second)}},
 			[]string{"17.0 pod-1_1 gave the Lease back: nobody leads", "18.0 This process became the leader; nobody led for 1s"}},
 		{"before and after", []telemetry.LeaderChange{{At: at(-time.Minute), To: us}, {At: at(10 * time.Second), From: us, To: "pod-2_1"}, {At: at(18 * time.Second), From: "pod-2_1", To: us}, {At: at(time.Hour), From: us, To: "pod-2_1"}},

@@ -33,7 +33,7 @@ type LeaderChange struct {
 	Last time.Time `json:"last,omitzero"`
 }
 
-// Gap is for how long nobody led before; 0 where that is not known.
+// Gap is for how long nobody was known to lead before; 0 where that is not known.
 func (c *LeaderChange) Gap() time.Duration {
 	if c.Last.IsZero() || c.To == "" {
 		return 0

@@ -80,11 +80,13 @@ func (c *StoryLeader) tell() decision.Words {
 	default:
 		w = w.Name(c.To).Say(" became the leader")
 	}
-	if c.From != "" {
-		w = w.Say(" after ").Name(c.From)
-	}
-	if gap := c.Gap(); gap > 0 {
-		w = w.Say("; nobody led for ").Quote(prose.Span(gap))
+	switch gap := c.Gap(); {
+	case c.From != "" && gap > 0:
+		return w.Say(" after ").Name(c.From).Say(", which last renewed the Lease ").Quote(prose.Span(gap)).Say(" earlier")
+	case c.From != "":
+		return w.Say(" after ").Name(c.From)
+	case gap > 0:
+		return w.Say("; nobody led for ").Quote(prose.Span(gap))
 	}
 	return w
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -186,10 +187,10 @@ var wishWords = map[decision.ActionKind]string{
 
 func (m *writeGroup) words() decision.Words {
 	var w decision.Words
-	if word := kindWords[m.Kind]; m.Taken() {
-		w = w.Say(word + " ")
+	if m.Taken() {
+		w = w.Say(cmp.Or(kindWords[m.Kind], m.Kind.Past()) + " ")
 	} else {
-		w = w.Say("could not " + wishWords[m.Kind] + " ")
+		w = w.Say("could not " + cmp.Or(wishWords[m.Kind], m.Kind.Verb()) + " ")
 	}
 	kind, _, _ := strings.Cut(m.Object, " ")
 	switch {

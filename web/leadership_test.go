@@ -34,7 +34,7 @@ func TestWhoLeads(t *testing.T) {
 		"the leader": {mode: "acting, leader since 01:13", leader: "this process, since 2026-11-21 01:13:04 UTC, as pod-7 by the Lease kube-system/loopscope-manager"},
 		"just so": {is: func(l *telemetry.Leadership) {
 			l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(-time.Minute), From: "pod-1_c0ffee", To: l.Identity, Last: storyNow.Add(-76 * time.Second)}}
-		}, mode: "acting, leader since", title: "This process has become the leader", text: "For 16s before that nobody led, and nothing was written; since then every object has been queued once more.", leader: "pod-1_c0ffee → pod-7 after 16s without a leader"},
+		}, mode: "acting, leader since", title: "This process has become the leader", text: "pod-1 led before, and last renewed the Lease 16s earlier. Every object has been queued once more since.", leader: "pod-1_c0ffee → pod-7, 16s after the last sign of a leader"},
 		"some time ago": {is: func(l *telemetry.Leadership) {
 			l.Changes = []telemetry.LeaderChange{{At: storyNow.Add(-2 * time.Minute), From: "pod-1_c0ffee", To: l.Identity, Last: storyNow.Add(-136 * time.Second)}}
 		}, mode: "acting, leader since"},

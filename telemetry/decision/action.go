@@ -30,6 +30,21 @@ func (k ActionKind) Verb() string {
 	return verb + " the " + sub + " of"
 }
 
+// pasts are the verbs of requests when they are done.
+var pasts = map[string]string{"create": "created", "update": "updated", "patch": "patched", "apply": "applied", "delete": "deleted"}
+
+// Past is the Verb when it is done: "updated the status of".
+func (k ActionKind) Past() string {
+	verb, rest, _ := strings.Cut(k.Verb(), " ")
+	if past := pasts[verb]; past != "" {
+		verb = past
+	}
+	if rest == "" {
+		return verb
+	}
+	return verb + " " + rest
+}
+
 // Discipline says how the actions of one verdict that share it are carried out.
 type Discipline string
 

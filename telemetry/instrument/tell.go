@@ -1,7 +1,6 @@
 package instrument
 
 import (
-	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -98,7 +97,7 @@ func (s *syncUnderWay) did() decision.Words {
 	case 0:
 		return words("had nothing to write")
 	case 1:
-		return s.name(words(past(done[0].Kind)+" "), done[0].Target)
+		return s.name(words(done[0].Kind.Past()+" "), done[0].Target)
 	default:
 		s.trace.Numbers = append(s.trace.Numbers, decision.Count("writes", int64(len(done))))
 		return words("wrote ").Count("writes", int64(len(done))).Say(" objects")
@@ -116,17 +115,6 @@ func (s *syncUnderWay) name(w decision.Words, r decision.Ref) decision.Words {
 		return w.Say(r.Kind)
 	}
 	return w.Say(r.Kind + " ").Name(s.trace.NameOf(r.Namespace, r.Name))
-}
-
-// pasts are the verbs of requests when they are done.
-var pasts = map[string]string{kindCreate: "created", kindUpdate: "updated", kindPatch: "patched", kindApply: "applied", kindDelete: "deleted"}
-
-func past(kind decision.ActionKind) string {
-	verb, rest, _ := strings.Cut(kind.Verb(), " ")
-	if rest == "" {
-		return pasts[verb]
-	}
-	return pasts[verb] + " " + rest
 }
 
 // first is the earliest of the times at which the key runs again.

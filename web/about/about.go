@@ -60,7 +60,7 @@ func leaderChanges(all []telemetry.LeaderChange) (text views.Text) {
 		}
 		text = text.Clock(c.At).Plain(" ").Plain(prose.Clip(cmp.Or(c.From, "nobody"), 80) + " → " + prose.Clip(cmp.Or(c.To, "nobody"), 80))
 		if gap := c.Gap(); gap > 0 {
-			text = text.Plain(" after " + prose.Span(gap) + " without a leader")
+			text = text.Plain(", " + prose.Span(gap) + " after the last sign of a leader")
 		}
 	}
 	return text

@@ -83,8 +83,12 @@ func tookOverNotice(l telemetry.Leadership, now time.Time) *views.Notice {
 	}
 	c := l.Changes[len(l.Changes)-1]
 	if gap := c.Gap(); c.To == l.Identity && gap > 0 && now.Sub(c.At) < newsOfLeader {
+		before := "Nobody led for " + prose.Span(gap) + " before"
+		if c.From != "" {
+			before = prose.Clip(host(c.From), 60) + " led before, and last renewed the Lease " + prose.Span(gap) + " earlier"
+		}
 		return &views.Notice{Tone: views.Moving, Title: "This process has become the leader",
-			Text: views.Say("It leads since ").Clock(c.At).Plain(" UTC. For " + prose.Span(gap) + " before that nobody led, and nothing was written; since then every object has been queued once more.")}
+			Text: views.Say("It leads since ").Clock(c.At).Plain(" UTC. " + before + ". Every object has been queued once more since.")}
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, e
 		if s.Error = redact.Line(err.Error()); first {
 			s.ErrorSince = time.Now()
 			e.opts.Logger.Error("The Lease cannot be had", "lease", e.lease, "error", err)
-			e.record(telemetry.Cause{Kind: telemetry.CauseTimer})
+			e.record(telemetry.Cause{Kind: telemetry.CauseTimer}, decision.Verdict{})
 		}
 		return
 	case e.mute && !write && e.seen && record.RenewTime.UTC().Equal(e.last):
@@ -240,7 +240,7 @@ func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, e
 	e.last = record.RenewTime.UTC()
 	if s.Leader == record.HolderIdentity && e.seen {
 		if again {
-			e.record(telemetry.Cause{Kind: telemetry.CauseTimer})
+			e.record(telemetry.Cause{Kind: telemetry.CauseTimer}, decision.Verdict{})
 		}
 		return
 	}
@@ -253,7 +253,7 @@ func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, e
 		s.Changes = s.Changes[max(0, len(s.Changes)-keptChanges):]
 	}
 	s.Leader, s.Since, e.seen = change.To, change.At, true
-	e.record(telemetry.Cause{Kind: telemetry.CauseModified, Fields: []decision.Change{{Field: "spec.holderIdentity", From: change.From, To: change.To}}})
+	e.recordChange(change)
 	if s.Leader != e.opts.Identity && s.Leader != "" {
 		e.opts.Logger.Info("Another process leads", "lease", e.lease, "leader", s.Leader, "since", s.Since)
 	}

@@ -9,18 +9,36 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
+// recordChange hands over that somebody else holds the Lease now, or nobody. Callers hold the mutex.
+func (e *Election) recordChange(c telemetry.LeaderChange) {
+	fields := []decision.Change{{Field: "spec.holderIdentity", From: c.From, To: c.To}}
+	var verdict decision.Verdict
+	var outcomes []decision.Outcome
+	cause := telemetry.Cause{Kind: telemetry.CauseModified, Fields: fields}
+	if c.To == e.opts.Identity || c.To == "" && c.From == e.opts.Identity {
+		cause = telemetry.Cause{Kind: telemetry.CauseTimer}
+		verdict.Actions = []decision.Action{{Kind: "update", Target: decision.Ref{Kind: Loop.Kind, Namespace: e.opts.Namespace, Name: e.opts.Name}, Question: askHeld, Changes: fields}}
+		outcomes = []decision.Outcome{{State: decision.Written}}
+	}
+	e.record(cause, verdict, outcomes...)
+}
+
 // record hands over a look at the Lease that found something new, as a sync of it. Callers hold
 // the mutex.
-func (e *Election) record(cause telemetry.Cause) {
+func (e *Election) record(cause telemetry.Cause, verdict decision.Verdict, outcomes ...decision.Outcome) {
 	if e.opts.Record == nil {
 		return
 	}
 	now := time.Now()
+	verdict.Path = e.path()
 	cause.At, cause.Object = now, Loop.Kind+" "+e.opts.Name
 	t := &telemetry.Trace{
 		Object: telemetry.Object{Loop: Loop.Name, Namespace: e.opts.Namespace, Name: e.opts.Name}, Causes: []telemetry.Cause{cause},
 		Queued: now, Started: now, Ended: now, Result: telemetry.ResultUnchanged, Report: &decision.Report{},
-		Rounds: []decision.Round{{Verdict: decision.Verdict{Path: e.path()}}}, Sentence: e.sentence(),
+		Rounds: []decision.Round{{Verdict: verdict, Outcomes: outcomes}}, Sentence: e.sentence(),
+	}
+	if len(outcomes) > 0 {
+		t.Result = telemetry.ResultWrote
 	}
 	if e.state.Error != "" {
 		t.Result, t.Failure = telemetry.ResultFailed, &decision.Failure{Message: e.state.Error}
@@ -56,7 +74,7 @@ func (e *Election) sentence() decision.Sentence {
 		said.Tone, said.State, said.Code = decision.ToneWaiting, "free", codeFree
 		said.Lead, said.Then = words.Say("nobody leads"), words.Say("The first manager that takes it leads")
 	case s.Leader == s.Identity:
-		said.Code, said.Lead, said.Then = codeLeads, words.Say("this process leads"), e.gap()
+		said.Code, said.Lead, said.Then = codeLeads, words.Say("this process leads"), e.before()
 	default:
 		said.Code, said.Lead = codeStandsBy, words.Name(host(s.Leader)).Say(" leads since ").Clock(s.Since)
 		said.Then = words.Say("This process stands by until the Lease is given back or runs out")
@@ -67,14 +85,20 @@ func (e *Election) sentence() decision.Sentence {
 // maxMessage bounds what a sentence quotes of an error, in bytes.
 const maxMessage = 200
 
-// gap says for how long nobody led before this process did, where that is known.
-func (e *Election) gap() decision.Words {
-	if n := len(e.state.Changes); n > 0 {
-		if gap := e.state.Changes[n-1].Gap(); gap > 0 {
-			return decision.Words{}.Say("Nobody led for ").Told(prose.Span(gap)).Say(" before")
-		}
+// before says who led before this process did, where that is known.
+func (e *Election) before() (w decision.Words) {
+	n := len(e.state.Changes)
+	if n == 0 {
+		return nil
 	}
-	return nil
+	switch c := e.state.Changes[n-1]; {
+	case c.Gap() == 0:
+		return nil
+	case c.From == "":
+		return w.Say("Nobody led for ").Told(prose.Span(c.Gap())).Say(" before")
+	default:
+		return w.Name(host(c.From)).Say(" led before, and last renewed the Lease ").Told(prose.Span(c.Gap())).Say(" earlier")
+	}
 }
 
 // host is the part of an identity that a person knows.

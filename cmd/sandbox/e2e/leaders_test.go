@@ -192,6 +192,9 @@ func (e *electorate) checkConsoles(t *testing.T) {
 		if page, err := m.page("/deployments", "text/html"); err != nil || !strings.Contains(page, want) {
 			t.Errorf("%s: %v, no %q in %s", uid, err, want, page)
 		}
+		if page, err := m.page("/history?q=loop:lease", "text/html"); err != nil || !strings.Contains(page, "is held: ") {
+			t.Errorf("%s: its history does not say who led: %v, %s", uid, err, page)
+		}
 		if page, err := m.page("/metrics", "text/plain"); err != nil || !strings.Contains(page, "\nloopscope_rival_writes_total 0\n") || !strings.Contains(page, `leader_election_master_status{name="loopscope-manager"}`) {
 			t.Errorf("%s: it has seen a rival, or has no metrics: %v", uid, err)
 		}
@@ -238,6 +241,31 @@ func (e *electorate) checkOnce(t *testing.T, log []request) {
 		t.Errorf("%d ReplicaSets and %d pods were ever there, want %d and %d", len(there["replicasets"]), len(there["pods"]), sets, pods)
 	}
 	t.Logf("%d rollouts: %d ReplicaSets and %d pods, each once", e.rollouts*len(rolledOut), len(there["replicasets"]), len(there["pods"]))
+}
+
+// TestLeaseDeletedByHand: who deletes the Lease in the middle of rollouts has one leader again at
+// once, be it the same or another one, and each pod once.
+func TestLeaseDeletedByHand(t *testing.T) {
+	t.Parallel()
+	plane := testplane.Start(t, testplane.Options{Loops: "none", Audit: true})
+	e := &electorate{plane: plane, client: clientOf(t, plane), managers: map[string]*manager{}, rollouts: 1}
+	e.namespace = newNamespace(t, e.client, "deleted")
+	e.start(t)
+	e.start(t)
+	for _, name := range rolledOut {
+		create(t, e.client, e.namespace, oneByOne(name, rolledOutPods, 200*time.Millisecond))
+	}
+	e.settled(t)
+	for range 3 {
+		e.roll(t)
+		plane.Kubectl(t, "-n", "kube-system", "delete", "lease", "loopscope-manager")
+		e.settled(t)
+	}
+	if _, err := e.leader(t); err != nil {
+		t.Error(err)
+	}
+	e.checkConsoles(t)
+	e.checkOnce(t, readAudit(t, plane.AuditPath))
 }
 
 // TestManagerBesideUpstream: whoever forgets to switch off Kubernetes' own loops is told so.
