@@ -129,6 +129,7 @@ type App struct {
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
 	console  *web.Server
+	atWork   atWork
 
 	mu      sync.Mutex
 	started bool
@@ -288,14 +289,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	a.background(ctx, "informers", a.cluster.informers)
 	a.background(ctx, "watch of the start", func(ctx context.Context) error { a.startup.run(ctx, a.opts.Logger); return nil })
-	for _, l := range a.cluster.loops {
-		a.background(ctx, l.Name()+" loop", func(ctx context.Context) error {
-			if !a.pause(ctx, a.opts.StartInterval) {
-				return nil
-			}
-			return l.Run(ctx, l.workers)
-		})
-	}
+	a.startLoops(ctx)
 	return nil
 }
 

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/telemetry"
+)
+
+// slow is a controller whose syncs end when they are let go.
+type slow chan struct{}
+
+func (s slow) Observe(context.Context, string) (engine.Sync, error) {
+	<-s
+	return nil, errors.New("let go")
+}
+
+func (slow) Pending() []telemetry.EchoState { return nil }
+
+// loopNamed is a loop with a key whose sync never ends before it is let go.
+func loopNamed(name string, let slow) running {
+	l := engine.New(engine.Settings{Name: "test"}, fake.NewClientset(), engine.Options{Logger: slog.New(slog.DiscardHandler)})
+	l.Use(let)
+	l.Enqueue("shop/web", telemetry.Cause{Kind: telemetry.CauseAsked})
+	return running{l, name, 1}
+}
+
+// Whoever does not end in time is named, in the log meanwhile and in the error. The others have
+// ended by then.
+func TestLoopsThatDoNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		a := &App{opts: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), cluster: &cluster{}, ended: make(chan error, 1)}
+		quick, hangs := make(slow), make(slow)
+		close(quick)
+		a.cluster.loops = []running{loopNamed("web-controller", quick), loopNamed("slow-controller", hangs)}
+		a.startLoops(t.Context())
+		time.Sleep(time.Second)
+		if got := a.atWork.String(); got != "slow-controller, web-controller" {
+			t.Errorf("at work are %q", got)
+		}
+		stopping, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+		defer cancel()
+		err := a.teardown[0].stop(stopping)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "slow-controller did not end in time") {
+			t.Errorf("stopping ends with %v", err)
+		}
+		if n := strings.Count(log.String(), `have not ended their syncs yet" controllers=slow-controller`); n < 2 || n > 3 {
+			t.Errorf("%d times it is in the log: %s", n, log.String())
+		}
+		log.Reset()
+		go func() {
+			time.Sleep(6 * time.Second)
+			close(hangs)
+		}()
+		if err := a.teardown[0].stop(t.Context()); err != nil || a.atWork.String() != "" {
+			t.Errorf("in the end: %v, at work are %q", err, a.atWork.String())
+		}
+		if n := strings.Count(log.String(), "controllers=slow-controller"); n < 1 || n > 2 { // every 5 s, and a last time of before
+			t.Errorf("%d times it is in the log: %s", n, log.String())
+		}
+	})
+}
+
+// A loop that cannot run ends the program, with its name.
+func TestLoopThatCannotRun(t *testing.T) {
+	let := make(slow)
+	close(let)
+	l := loopNamed("web-controller", let)
+	l.workers = 0
+	a := &App{opts: Options{}.withDefaults(), cluster: &cluster{loops: []running{l}}, ended: make(chan error, 1)}
+	a.startLoops(t.Context())
+	if err := <-a.ended; err == nil || !strings.HasPrefix(err.Error(), "web-controller: ") {
+		t.Errorf("it ended with %v", err)
+	}
+}
