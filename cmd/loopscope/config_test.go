@@ -136,7 +136,7 @@ func TestLogFlags(t *testing.T) {
 		o     logOptions
 		debug bool
 		want  string
-	}{{logOptions{0, "text"}, false, "level=INFO msg=shown"}, {logOptions{debugFrom, "json"}, true, `"level":"INFO","msg":"shown"`}} {
+	}{{logOptions{format: "text"}, false, "level=INFO msg=shown"}, {logOptions{verbosity: debugFrom, format: "json"}, true, `"level":"INFO","msg":"shown"`}} {
 		var b bytes.Buffer
 		log := c.o.logger(&b)
 		log.Info("shown", "password", "password=hunter2")

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -24,11 +23,6 @@ import (
 
 // stopWithin is how long what runs may take to end after a signal, unless a flag says so.
 const stopWithin = 10 * time.Second
-
-// gcPercent lets the heap grow to three times what is in use, where Go's own
-// double costs a tenth of the loops' CPU: what the record holds is marked again
-// in every collection. The environment's GOGC wins.
-const gcPercent = 200
 
 // managerOptions are the flags of the manager as they were typed.
 type managerOptions struct {
@@ -228,9 +222,11 @@ func (o *managerOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	options.Logger, options.Cluster = o.log.logger(s.err), clusterName(o.kubeconfig)
+	options.Logger.Info("Starting", "version", stamped(), "rules", rulesOf)
 	o.file.log(options.Logger)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+	options.Component = app.Component{Flags: o.file.flags(), SetVerbosity: o.log.setVerbosity, Memory: tuneGo(options.Logger, memlimit.FromCgroup)}
+	if options.Component.Configuration, err = o.file.object(); err != nil {
+		return err
 	}
 	if options.History, err = o.history.settings(options.Cluster, options.Logger); err != nil {
 		return err

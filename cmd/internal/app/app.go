@@ -67,6 +67,8 @@ type Options struct {
 	Version string
 	// Profiling serves Go's profiles at the console's /debug/pprof/.
 	Profiling bool
+	// Component is what this process knows of itself.
+	Component Component
 	// History keeps syncs beyond the process. Default: it does not.
 	History History
 	// Untraced runs the loops without a record, which measures what that costs:
@@ -232,29 +234,32 @@ func (a *App) build() error {
 		a.metrics.Shadow(shadow)
 	}
 	a.console, err = web.New(web.Options{
-		Shadow:     shadow,
-		Profiling:  a.opts.Profiling,
-		Journal:    a.journal,
-		Tally:      a.tally,
-		Rules:      controllers.Rules(),
-		Loops:      a.cluster.states,
-		Queue:      a.cluster.queue,
-		Server:     a.cluster.server,
-		Checks:     a.cluster.checks,
-		Healthy:    a.healthy,
-		Blind:      a.blind,
-		Start:      a.startup.steps,
-		Warnings:   a.cluster.warnings,
-		Gatherer:   a.registry,
-		Readers:    a.metrics.Readers(),
-		Cluster:    a.opts.Cluster,
-		Version:    a.opts.Version,
-		Mode:       string(mode),
-		Leadership: a.leadership(),
-		Rival:      a.rivals.State,
-		Started:    time.Now(),
-		Logger:     a.opts.Logger,
-		Archive:    a.newHistory(),
+		Shadow:      shadow,
+		Profiling:   a.opts.Profiling,
+		Journal:     a.journal,
+		Tally:       a.tally,
+		Rules:       controllers.Rules(),
+		Loops:       a.cluster.states,
+		Queue:       a.cluster.queue,
+		Server:      a.cluster.server,
+		Checks:      a.cluster.checks,
+		Healthy:     a.healthy,
+		Blind:       a.blind,
+		Start:       a.startup.steps,
+		Warnings:    a.cluster.warnings,
+		Component:   a.component(),
+		Controllers: byController(),
+		Memory:      a.opts.Component.Memory,
+		Gatherer:    a.registry,
+		Readers:     a.metrics.Readers(),
+		Cluster:     a.opts.Cluster,
+		Version:     a.opts.Version,
+		Mode:        string(mode),
+		Leadership:  a.leadership(),
+		Rival:       a.rivals.State,
+		Started:     time.Now(),
+		Logger:      a.opts.Logger,
+		Archive:     a.newHistory(),
 	})
 	return err
 }
@@ -275,6 +280,9 @@ func (a *App) Start(ctx context.Context) error {
 		a.background(ctx, "comparison", func(ctx context.Context) error { a.shadow.Run(ctx, a.journal); return nil })
 	}
 	a.startHistory(ctx)
+	if err := a.startConfigz(); err != nil {
+		return err
+	}
 	a.serve()
 	if a.cluster == nil {
 		return nil // A recording: there is nothing to run but the console.
