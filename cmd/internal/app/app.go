@@ -178,7 +178,7 @@ func New(opts Options) (*App, error) {
 func listen(opts Options) (net.Listener, error) {
 	listener := opts.Listener
 	if listener == nil {
-		if err := loopback(opts.Listen); err != nil {
+		if err := CheckListen(opts.Listen); err != nil {
 			return nil, err
 		}
 		var err error
@@ -192,8 +192,8 @@ func listen(opts Options) (net.Listener, error) {
 	return listener, nil
 }
 
-// loopback refuses an address that others than this machine could reach.
-func loopback(address string) error {
+// CheckListen refuses an address for Options.Listen that others than this machine could reach.
+func CheckListen(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("console: %q is not an address: give host:port, such as %s", address, DefaultListen)
