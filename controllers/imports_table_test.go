@@ -251,7 +251,7 @@ var rules = []rule{
 	{
 		pkg: "web", why: "pages read traces: a page that could reach a loop could stop one",
 		ours: []allowance{
-			traces, vocabulary, recordings, wording, pureOnes[2], pureOnes[5], shown, styled,
+			traces, vocabulary, recordings, wording, masking, pureOnes[2], pureOnes[5], shown, styled,
 			addressed, answered, filtered, slotted, sourced, paged, found, toldSyncs,
 			{"web/about", "pages about the program"}, {"web/list", "lists"}, {"web/live", "the live stream"}, {"web/object", "pages of objects"},
 			{"web/plan", "what would happen"}, {"web/story", "pages of what is over"}, {"web/whatif", "pages of plans"},
@@ -282,6 +282,8 @@ var rules = []rule{
 			{"k8s.io/api", "the types of the objects"}, {"k8s.io/utils/clock", "time is an argument"},
 			{"k8s.io/klog/v2", "client-go's log goes where ours goes"}, {"github.com/go-logr/logr", "client-go's log goes where ours goes"},
 			{"golang.org/x/sync", "parts that run and end together"}, prometheus,
+			{"k8s.io/apiserver/pkg/server", "flagz and statusz, as every component has them"},
+			{"k8s.io/component-base", "configz and metrics of health checks, as every component has them"},
 		},
 	},
 	{
@@ -297,7 +299,9 @@ var rules = []rule{
 			{"k8s.io/apimachinery/pkg/apis/meta/v1", "durations of its configuration"},
 			{"k8s.io/apimachinery/pkg/util/validation", "names of objects, and errors by field"},
 			{"k8s.io/client-go/tools/leaderelection", "what its flags have to keep to"},
-			{"k8s.io/component-base", "flags in sections and as wide as the terminal"},
+			{"k8s.io/component-base", "flags in sections and as wide as the terminal, and client-go's verbosity"},
+			{"k8s.io/apiserver/pkg/server/flagz", "flags as every component shows them"},
+			{"github.com/KimMachineGun/automemlimit/memlimit", "the memory limit of the container"},
 			{"k8s.io/controller-manager", "the flags of any controller manager"},
 			{"k8s.io/client-go/rest", "the configuration that those flags give"},
 			{"k8s.io/client-go/plugin/pkg/client/auth", "the usual logins"},

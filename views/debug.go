@@ -1,7 +1,7 @@
 package views
 
-// Debug is the index of the debug endpoints.
+// Debug is an index of endpoints.
 type Debug struct {
-	Headline string
-	Lines    []Line
+	Headline, Then string
+	Lines          []Line
 }

@@ -43,10 +43,22 @@ type debugEntry struct {
 	Objects int    `json:"objects"`
 }
 
+// debug lists what is served for programs, and for whoever looks for a defect.
+func (s *Server) debug(q *page.Query) (*page.Page, error) {
+	list := s.endpoints()
+	v := views.Debug{Headline: "Addresses for programs", Then: "What this process tells of itself, besides the pages."}
+	for _, a := range list {
+		v.Lines = append(v.Lines, views.Line{Label: a.Path, Text: views.Text{}.Link(a.Path, a.Path).Plain(" " + a.Says)})
+	}
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: list}
+	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug"}}, page.CommonKeys
+	return p, nil
+}
+
 // debugIndex lists the loops, as /debug/controllers of kube-controller-manager does.
 func (s *Server) debugIndex(q *page.Query) (*page.Page, error) {
 	d := debugList{Epoch: s.src.Journal.Epoch(), Last: s.src.Journal.Last(), Leadership: s.src.Opts.Leadership()}
-	v := views.Debug{Headline: "Debug endpoints of the loops"}
+	v := views.Debug{Headline: "Debug endpoints of the loops", Then: "Queue and key states and the newest verdicts, as JSON."}
 	for _, l := range s.src.Opts.Loops() {
 		e := debugEntry{Name: l.Name, Href: "/debug/controllers/" + l.Name, Mode: l.Mode, Running: l.Running, Keys: len(l.Queue.Keys),
 			Objects: len(s.src.Journal.Board().List(l.Name))}
@@ -55,13 +67,13 @@ func (s *Server) debugIndex(q *page.Query) (*page.Page, error) {
 			Plain(" " + prose.Count(e.Keys, "key") + ", " + prose.Count(e.Objects, "object"))})
 	}
 	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: d}
-	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug", Href: "/debug/controllers"}, {Text: "controllers"}}, page.CommonKeys
+	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug", Href: "/debug"}, {Text: "controllers"}}, page.CommonKeys
 	return p, nil
 }
 
 // debugLoop is the state of a loop and its newest verdicts, always as JSON.
 func (s *Server) debugLoop(q *page.Query) (*page.Page, error) {
-	q.Twin = true
+	q.Twin, q.Loop = true, s.called(q.Loop)
 	state, err := s.loop(q.Loop)
 	if err != nil {
 		return nil, err
@@ -79,7 +91,7 @@ func (s *Server) debugLoop(q *page.Query) (*page.Page, error) {
 
 // debugObject is the key and the kept syncs of one object, the newest in full.
 func (s *Server) debugObject(q *page.Query) (*page.Page, error) {
-	q.Twin = true
+	q.Twin, q.Loop = true, s.called(q.Loop)
 	state, err := s.loop(q.Loop)
 	if err != nil {
 		return nil, err
@@ -114,6 +126,10 @@ func keyIn(l *telemetry.LoopState, key string) *telemetry.KeyState {
 	}
 	return nil
 }
+
+// called is the loop of a controller, which has another name in kube-controller-manager;
+// a loop is called by its own name as well.
+func (s *Server) called(name string) string { return cmp.Or(s.src.Opts.Controllers[name], name) }
 
 func (s *Server) loop(name string) (*telemetry.LoopState, error) {
 	loops := s.src.Opts.Loops()

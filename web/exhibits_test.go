@@ -29,7 +29,7 @@ func gallery(t testing.TB) *exhibition {
 	stuckRollout(w)
 	w.pump()
 	counted := tallied(t, w)
-	x := &exhibition{main: w.server(func(o *Options) { o.Tally = counted })}
+	x := &exhibition{main: w.server(func(o *Options) { ofAProcess(o); o.Tally = counted })}
 	x.hang(x.main, pages(w))
 	x.states(t, w)
 	x.hang(x.main, situations(w))
@@ -93,7 +93,9 @@ func pages(w *world) []exhibit {
 		{id: "reasons", title: "Reasons", path: "/reasons"},
 		{id: "reasons-code", title: "One reason", path: "/reasons/floor"},
 		{id: "rules", title: "Rules", path: "/rules"},
-		{id: "debug", title: "Debug", path: "/debug/controllers"},
+		{id: "debug", title: "Debug", path: "/debug"},
+		{id: "debug-controllers", title: "Debug, the loops", path: "/debug/controllers"},
+		{id: "debug-flags", title: "Debug, flags", path: "/debug/flags"},
 	}
 	for i := range list {
 		list[i].group = "Pages"

@@ -103,7 +103,11 @@ func (g guard) scheme(r *http.Request) string {
 
 // forPrograms reports whether what is at a path is no page for a person.
 func forPrograms(path string) bool {
-	return path == "/live" || path == "/metrics" || path == "/debug" || strings.HasPrefix(path, "/debug/") || strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl")
+	switch path {
+	case "/live", "/metrics", "/metrics/slis", "/configz", "/flagz", "/statusz", "/debug":
+		return true
+	}
+	return strings.HasPrefix(path, "/debug/") || strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl")
 }
 
 func (g guard) admit(s *Server) func(http.Handler) http.Handler {
@@ -145,17 +149,43 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// readOnly turns away every method that could be meant to change something.
+// readOnly turns away every method that could be meant to change something, but for what
+// a program may change of this process. No browser may: no page of the console does, and
+// whatever else runs in one was not asked by anybody here.
 func (s *Server) readOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.Method {
-		case http.MethodGet, http.MethodHead:
+		switch {
+		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			next.ServeHTTP(w, r)
+		case r.Method != s.changes[r.URL.Path]:
+			s.wrongMethod(w, r)
+		case len(r.Header.Values("Origin")) > 0 || len(r.Header.Values("Sec-Fetch-Site")) > 0:
+			s.pages.Refuse(w, r, http.StatusForbidden, "browser",
+				"No browser may change anything here.",
+				"Use a program that is none, such as curl.")
 		default:
-			w.Header().Set("Allow", "GET, HEAD")
-			s.pages.Refuse(w, r, http.StatusMethodNotAllowed, "method",
-				"The console only reads: it answers GET and HEAD.",
-				"Use kubectl to change something; the change appears here.")
+			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// wrongMethod refuses a method that an address does not take.
+func (s *Server) wrongMethod(w http.ResponseWriter, r *http.Request) {
+	switch takes := s.changes[r.URL.Path]; takes {
+	case "":
+		w.Header().Set("Allow", "GET, HEAD")
+		s.pages.Refuse(w, r, http.StatusMethodNotAllowed, "method",
+			"The console only reads: it answers GET and HEAD.",
+			"Use kubectl to change something; the change appears here.")
+	case http.MethodPut: // There is nothing to GET: Kubernetes' components answer 406.
+		w.Header().Set("Allow", takes)
+		s.pages.Refuse(w, r, http.StatusNotAcceptable, "method",
+			"This address takes PUT, and nothing else.",
+			"Send a number from 0 to 10: curl -X PUT --data 4 http://"+r.Host+r.URL.Path)
+	default:
+		w.Header().Set("Allow", "GET, HEAD, "+takes)
+		s.pages.Refuse(w, r, http.StatusMethodNotAllowed, "method",
+			"This address answers GET, HEAD and "+takes+".",
+			"GET shows what there is, DELETE begins again.")
+	}
 }

@@ -6,63 +6,113 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/web/answer"
 )
 
-// healthz says that the process answers: no more is meant by it, as a probe
+// probe is a health endpoint, and what it checks.
+type probe struct {
+	name   string
+	checks func() []telemetry.Check
+}
+
+func (s *Server) probes() []probe {
+	return []probe{{"healthz", s.alive}, {"livez", s.alive}, {"readyz", s.ready}}
+}
+
+// alive says that the process answers: no more is meant by it, as a probe
 // that fails restarts the program, and no restart fixes an API server.
-func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+func (s *Server) alive() []telemetry.Check {
 	checks := []telemetry.Check{{Name: "ping"}}
 	if s.src.Opts.Leadership().Elected {
 		checks = append(checks, telemetry.Check{Name: "leaderElection", Err: s.src.Opts.Healthy()})
 	}
-	s.check(w, r, checks)
+	return checks
 }
 
-// readyz says whether the loops work on current caches.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+// ready says whether the loops work on current caches.
+func (s *Server) ready() []telemetry.Check {
 	server := telemetry.Check{Name: "api-server"}
 	if st := s.src.Opts.Server(); !st.Reachable {
 		server.Err = fmt.Errorf("not reachable since %s: %s", st.Since.UTC().Format("15:04:05"), st.Error)
 	}
-	s.check(w, r, append([]telemetry.Check{{Name: "ping"}, server}, s.src.Opts.Checks()...))
+	return append([]telemetry.Check{{Name: "ping"}, server}, s.src.Opts.Checks()...)
 }
 
-// check answers as Kubernetes' own components do: ok, or the list with ?verbose
+// probed answers as Kubernetes' own components do: ok, or the list with ?verbose
 // or where something fails; ?exclude leaves a check out.
-func (s *Server) check(w http.ResponseWriter, r *http.Request, checks []telemetry.Check) {
-	var b strings.Builder
-	status := http.StatusOK
-	query := r.URL.Query()
-	exclude := query["exclude"]
-	for _, c := range checks {
-		if at := slices.Index(exclude, c.Name); at >= 0 {
-			exclude = slices.Delete(exclude, at, at+1)
-			fmt.Fprintf(&b, "[+]%s excluded: ok\n", c.Name)
-			continue
+func (s *Server) probed(p probe) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var b strings.Builder
+		status := http.StatusOK
+		query := r.URL.Query()
+		unknown := slices.Compact(slices.Sorted(slices.Values(query["exclude"])))
+		for _, c := range p.checks() {
+			if at := slices.Index(unknown, c.Name); at >= 0 {
+				unknown = slices.Delete(unknown, at, at+1)
+				fmt.Fprintf(&b, "[+]%s excluded: ok\n", c.Name)
+				continue
+			}
+			if s.count(p, c); c.Err != nil {
+				status = http.StatusServiceUnavailable
+			}
+			b.WriteString(found(c))
 		}
-		if c.Err != nil {
-			status = http.StatusServiceUnavailable
-			fmt.Fprintf(&b, "[-]%s failed: %s\n", c.Name, strings.ReplaceAll(c.Err.Error(), "\n", "; ")) // No error passes for another line.
-			continue
+		if len(unknown) > 0 {
+			fmt.Fprintf(&b, "warn: nothing is called %q, so that it cannot be excluded\n", unknown)
 		}
-		fmt.Fprintf(&b, "[+]%s ok\n", c.Name)
+		switch {
+		case status != http.StatusOK:
+			fmt.Fprintf(&b, "%s check failed\n", p.name)
+		case query.Has("verbose"):
+			fmt.Fprintf(&b, "%s check passed\n", p.name)
+		default:
+			b.Reset()
+			b.WriteString("ok")
+		}
+		sendText(w, r, status, b.String())
 	}
-	if len(exclude) > 0 {
-		fmt.Fprintf(&b, "warn: nothing is called %q, so that it cannot be excluded\n", exclude)
+}
+
+// probedOne answers for one check alone.
+func (s *Server) probedOne(p probe) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var names []string
+		for _, c := range p.checks() {
+			if c.Name != chi.URLParam(r, "check") {
+				names = append(names, c.Name)
+				continue
+			}
+			if s.count(p, c); c.Err != nil {
+				sendText(w, r, http.StatusServiceUnavailable, found(c))
+				return
+			}
+			sendText(w, r, http.StatusOK, "ok")
+			return
+		}
+		sendText(w, r, http.StatusNotFound, fmt.Sprintf("/%s has no such check: it has %s\n", p.name, strings.Join(names, ", ")))
 	}
-	name := strings.TrimPrefix(r.URL.Path, "/")
-	switch {
-	case status != http.StatusOK:
-		fmt.Fprintf(&b, "%s check failed\n", name)
-	case query.Has("verbose"):
-		fmt.Fprintf(&b, "%s check passed\n", name)
-	default:
-		b.Reset()
-		b.WriteString("ok")
+}
+
+// count takes the outcome of a check into the metrics of the probes.
+func (s *Server) count(p probe, c telemetry.Check) {
+	if o := s.src.Opts.Component; o != nil && o.SLIs != nil {
+		o.SLIs.Checked(c.Name, p.name, c.Err)
 	}
-	answer.New(r, status, "text/plain; charset=utf-8", []byte(b.String())).Send(w, r)
+}
+
+// found is the line of a check.
+func found(c telemetry.Check) string {
+	if c.Err == nil {
+		return "[+]" + c.Name + " ok\n"
+	}
+	return "[-]" + c.Name + " failed: " + strings.ReplaceAll(c.Err.Error(), "\n", "; ") + "\n" // No error passes for another line.
+}
+
+func sendText(w http.ResponseWriter, r *http.Request, status int, text string) {
+	answer.New(r, status, "text/plain; charset=utf-8", []byte(text)).Send(w, r)
 }
 
 // promLog hands errors of /metrics to the log.

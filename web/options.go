@@ -30,6 +30,8 @@ type (
 	Recording = source.Recording
 	// ReaderMetrics counts the websockets.
 	ReaderMetrics = source.ReaderMetrics
+	// Component is what a process tells of itself as Kubernetes' components do.
+	Component = source.Component
 )
 
 // Server is the console. It is safe for concurrent use.
@@ -44,7 +46,8 @@ type Server struct {
 	live    *live.Stream
 	guard   guard
 	handler chi.Router
-	exports chan struct{} // bounds those under way
+	changes map[string]string // the method by which a program may change something, by path
+	exports chan struct{}     // bounds those under way
 }
 
 // New returns a console for the options. It starts nothing; websockets that are
@@ -58,7 +61,7 @@ func New(o Options) (*Server, error) {
 	find, tell := subject.NewFinder(pages), syncs.NewTeller(src)
 	s := &Server{
 		src: src, pages: pages, lists: list.NewPages(pages), objects: object.NewPages(find, tell), stories: story.NewPages(find, tell),
-		plans: whatif.NewPages(find), guard: newGuard(o.Hosts), exports: make(chan struct{}, maxExports),
+		plans: whatif.NewPages(find), guard: newGuard(o.Hosts), changes: map[string]string{}, exports: make(chan struct{}, maxExports),
 	}
 	s.live = live.New(src, pages.Slots, site{s})
 	s.abouts = about.NewPages(pages, limits(), s.live.Readers)

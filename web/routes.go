@@ -3,7 +3,9 @@ package web
 import (
 	"net/http"
 	"net/http/pprof"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/loopscope/loopscope/static"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/plan"
@@ -25,6 +28,7 @@ func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.Use(s.pages.Recoverer, headers, s.guard.admit(s), s.readOnly, middleware.GetHead)
 	r.NotFound(s.pages.Serve(s.pages.NotFound))
+	r.MethodNotAllowed(s.wrongMethod)
 	get := func(pattern string, b page.Builder, parameters ...string) {
 		s.pages.Routes[pattern] = page.Route{Build: b, Parameters: parameters}
 		r.Get(pattern, s.pages.Serve(b))
@@ -84,10 +88,12 @@ func (s *Server) routes() chi.Router {
 	r.Method(http.MethodGet, "/metrics", s.pages.InSlot(promhttp.HandlerFor(s.src.Opts.Gatherer, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, ErrorLog: promLog{s.src.Opts.Logger}, ErrorHandling: promhttp.HTTPErrorOnError,
 	})))
-	r.Get("/healthz", s.healthz)
-	r.Get("/livez", s.healthz)
-	r.Get("/readyz", s.readyz)
+	for _, p := range s.probes() {
+		r.Get("/"+p.name, s.probed(p))
+		r.Get("/"+p.name+"/{check}", s.probedOne(p))
+	}
 
+	r.Get("/debug", s.pages.Serve(s.debug))
 	r.Get("/debug/controllers", s.pages.Serve(s.debugIndex))
 	r.Get("/debug/controllers/{loop}", s.pages.Serve(s.debugLoop))
 	r.Get("/debug/controllers/{loop}/{namespace}/{name}", s.pages.Serve(s.debugObject))
@@ -96,6 +102,7 @@ func (s *Server) routes() chi.Router {
 		profiles(r)
 	}
 	r.Get(static.Prefix+"{file}", s.staticFile)
+	s.component(r)
 	return r
 }
 
@@ -108,11 +115,16 @@ func (s *Server) front(w http.ResponseWriter, r *http.Request) {
 
 // profiles serves what "go tool pprof" reads, as Kubernetes' components do.
 func profiles(r chi.Router) {
-	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
+	r.Get("/debug/pprof/cmdline", cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)
 	r.Get("/debug/pprof/symbol", pprof.Symbol)
 	r.Get("/debug/pprof/trace", pprof.Trace)
 	r.Get("/debug/pprof/*", pprof.Index)
+}
+
+// cmdline is how the process was started, without the credentials that its flags may carry.
+func cmdline(w http.ResponseWriter, r *http.Request) {
+	sendText(w, r, http.StatusOK, redact.Line(strings.Join(os.Args, " ")))
 }
 
 func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) {

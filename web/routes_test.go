@@ -16,7 +16,7 @@ var updateGoldens = flag.Bool("update", false, "write the goldens anew")
 
 // TestRoutes keeps the list of addresses in one reviewed place.
 func TestRoutes(t *testing.T) {
-	s := newWorld(t, storyNow).server(nil)
+	s := newWorld(t, storyNow).server(ofAProcess)
 	var list []string
 	err := chi.Walk(s.handler, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		list = append(list, method+" "+route)

@@ -13,7 +13,10 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apiserver/pkg/server/flagz"
 	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 const (
@@ -57,6 +60,9 @@ func fieldOf(flag string) string {
 	return b.String()
 }
 
+// secretFlags have values that nobody is told.
+var secretFlags = []string{"token", "username", "password"}
+
 // each calls f with the flags that are fields.
 func (c *configFile) each(f func(*pflag.Flag)) {
 	for _, section := range c.sections.Order {
@@ -64,6 +70,38 @@ func (c *configFile) each(f func(*pflag.Flag)) {
 			c.sections.FlagSets[section].VisitAll(f)
 		}
 	}
+}
+
+// flags are the values of all flags, without those that are secret as a whole and without
+// the credentials that others may hold, such as a login in an address.
+func (c *configFile) flags() map[string]string {
+	for _, name := range secretFlags {
+		// It fails for a flag that there is not.
+		_ = c.sections.FlagSet("cluster").SetAnnotation(name, "classified", []string{"true"})
+	}
+	values := flagz.NamedFlagSetsReader{FlagSets: c.sections}.GetFlagz()
+	for name, value := range values {
+		values[name] = redact.Line(value)
+	}
+	return values
+}
+
+// object is what a file with all values says, without credentials.
+func (c *configFile) object() (map[string]any, error) {
+	text, err := c.text()
+	if err != nil {
+		return nil, err
+	}
+	object := map[string]any{}
+	if err := yaml.Unmarshal(text, &object); err != nil { // As it would be read: for others, "off" is no text.
+		return nil, err
+	}
+	for field, value := range object {
+		if text, is := value.(string); is {
+			object[field] = redact.Line(text)
+		}
+	}
+	return object, nil
 }
 
 // log tells the values of all flags, but for secrets, to a log that wants to know that much.

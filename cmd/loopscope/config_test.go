@@ -99,7 +99,7 @@ help: true
 		"a list":           {"- a\n", []string{":1: fields and their values are expected"}},
 		"no YAML":          {"a: [", []string{"manager.yaml: yaml: "}},
 		"nothing":          {"", []string{"manager.yaml: EOF"}},
-		"what flags check": {configHead + "concurrentRcSyncs: 0\nloggingFormat: xml\nv: 11\ncontrollerShutdownTimeout: -1s\n", []string{"--concurrent-rc-syncs has to be positive", "--logging-format=xml", "--v has to be from 0 to 10", "--controller-shutdown-timeout has to be 0s or more"}},
+		"what flags check": {configHead + "concurrentRcSyncs: 0\nloggingFormat: xml\nv: 11\ncontrollerShutdownTimeout: -1s\nlisten: 0.0.0.0:1\nhistoryMaxBytes: 1Mi\nhistoryMaxAge: 0s\n", []string{"not a loopback address", "--history-max-bytes=1Mi: give 16Mi or more", "--history-max-age=0s", "--concurrent-rc-syncs has to be positive", "--logging-format=xml", "--v has to be from 0 to 10", "--controller-shutdown-timeout has to be 0s or more"}},
 		"more than a file": {strings.Repeat("#", 1<<20+1), []string{"more than 1048576 bytes"}},
 	} {
 		_, err := withConfig(t, c.text)
@@ -136,7 +136,7 @@ func TestLogFlags(t *testing.T) {
 		o     logOptions
 		debug bool
 		want  string
-	}{{logOptions{0, "text"}, false, "level=INFO msg=shown"}, {logOptions{debugFrom, "json"}, true, `"level":"INFO","msg":"shown"`}} {
+	}{{logOptions{format: "text"}, false, "level=INFO msg=shown"}, {logOptions{verbosity: debugFrom, format: "json"}, true, `"level":"INFO","msg":"shown"`}} {
 		var b bytes.Buffer
 		log := c.o.logger(&b)
 		log.Info("shown", "password", "password=hunter2")

@@ -33,18 +33,28 @@ func (o *historyOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.maxBytes, "history-max-bytes", "1Gi", "maximum size of the history on disk; uneventful syncs are deleted first")
 }
 
+// limit is how large the history may become. The error is everything that is wrong with the flags.
+func (o *historyOptions) limit() (bytes int64, err error) {
+	var errs []error
+	size, err := resource.ParseQuantity(o.maxBytes)
+	switch {
+	case err != nil:
+		errs = append(errs, fmt.Errorf("--history-max-bytes=%s: %w; give a size such as 500Mi or 1Gi", o.maxBytes, err))
+	case size.Value() < app.MinHistoryBytes:
+		errs = append(errs, fmt.Errorf("--history-max-bytes=%s: give %s or more, or --history=off", o.maxBytes, resource.NewQuantity(app.MinHistoryBytes, resource.BinarySI)))
+	}
+	if o.maxAge <= 0 {
+		errs = append(errs, fmt.Errorf("--history-max-age=%s: give a time above 0, or --history=off", o.maxAge))
+	}
+	return size.Value(), errors.Join(errs...)
+}
+
 // settings are the app's. Where the usual place cannot be had there is no
 // history: that is no reason not to run the loops.
 func (o *historyOptions) settings(cluster string, log *slog.Logger) (app.History, error) {
-	size, err := resource.ParseQuantity(o.maxBytes)
+	limit, err := o.limit()
 	if err != nil {
-		return app.History{}, fmt.Errorf("--history-max-bytes=%s: %w; give a size such as 500Mi or 1Gi", o.maxBytes, err)
-	}
-	if size.Value() < app.MinHistoryBytes {
-		return app.History{}, fmt.Errorf("--history-max-bytes=%s: give %s or more, or --history=off", o.maxBytes, resource.NewQuantity(app.MinHistoryBytes, resource.BinarySI))
-	}
-	if o.maxAge <= 0 {
-		return app.History{}, fmt.Errorf("--history-max-age=%s: give a time above 0, or --history=off", o.maxAge)
+		return app.History{}, err
 	}
 	path := o.path
 	switch path {
@@ -56,7 +66,7 @@ func (o *historyOptions) settings(cluster string, log *slog.Logger) (app.History
 			return app.History{}, nil
 		}
 	}
-	return app.History{Path: path, MaxAge: o.maxAge, MaxBytes: size.Value()}, nil
+	return app.History{Path: path, MaxAge: o.maxAge, MaxBytes: limit}, nil
 }
 
 // usualHistory is the history of a cluster.

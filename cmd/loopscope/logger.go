@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/pflag"
+	"k8s.io/component-base/logs"
 	"k8s.io/klog/v2"
 
 	"github.com/loopscope/loopscope/telemetry/redact"
@@ -17,10 +18,14 @@ import (
 type logOptions struct {
 	verbosity int
 	format    string
+	level     *slog.LevelVar // of the log once there is one
 }
 
 // debugFrom is the verbosity from which on debugging is logged, as client-go counts it.
 const debugFrom = 4
+
+// maxVerbosity is from where on nothing more is logged.
+const maxVerbosity = 10
 
 func (o *logOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.verbosity, "v", "v", 0, "how much is logged: 0 what matters, 4 what helps to debug, up to 10 for every request")
@@ -29,8 +34,8 @@ func (o *logOptions) addFlags(flags *pflag.FlagSet) {
 
 func (o *logOptions) check() error {
 	var errs []error
-	if o.verbosity < 0 || o.verbosity > 10 {
-		errs = append(errs, errors.New("--v has to be from 0 to 10"))
+	if o.verbosity < 0 || o.verbosity > maxVerbosity {
+		errs = append(errs, fmt.Errorf("--v has to be from 0 to %d", maxVerbosity))
 	}
 	if o.format != "text" && o.format != "json" {
 		errs = append(errs, fmt.Errorf("--logging-format=%s: give text or json", o.format))
@@ -40,7 +45,9 @@ func (o *logOptions) check() error {
 
 // logger is the log that the flags ask for. What client-go has to say goes there, too.
 func (o *logOptions) logger(to io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{ReplaceAttr: redacted, Level: slog.Level(-o.verbosity)}
+	o.level = &slog.LevelVar{}
+	o.level.Set(slog.Level(-o.verbosity))
+	options := &slog.HandlerOptions{ReplaceAttr: redacted, Level: o.level}
 	var handler slog.Handler = slog.NewTextHandler(to, options)
 	if o.format == "json" {
 		handler = slog.NewJSONHandler(to, options)
@@ -50,6 +57,16 @@ func (o *logOptions) logger(to io.Writer) *slog.Logger {
 	_ = level.Set(strconv.Itoa(o.verbosity)) // It fails for what is no number.
 	klog.SetSlogLogger(log)
 	return log
+}
+
+// setVerbosity changes how much the log that there is takes, and what client-go has to say.
+func (o *logOptions) setVerbosity(level string) (string, error) {
+	n, err := strconv.Atoi(level)
+	if err != nil || n < 0 || n > maxVerbosity {
+		return "", fmt.Errorf("%q is no verbosity: it has to be from 0 to %d", level, maxVerbosity)
+	}
+	o.level.Set(slog.Level(-n))
+	return logs.GlogSetter(strconv.Itoa(n))
 }
 
 // newLogger writes the log of a program that runs on. Errors repeat what API servers,

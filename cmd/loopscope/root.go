@@ -86,8 +86,11 @@ func newVersion(s streams) *cobra.Command {
 	}
 }
 
+// rulesOf is whose rules the loops follow.
+const rulesOf = "Kubernetes v1.36.3"
+
 func versionLine() string {
-	return fmt.Sprintf("loopscope %s (%s %s/%s), rules of Kubernetes v1.36.3\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("loopscope %s (%s %s/%s), rules of %s\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH, rulesOf)
 }
 
 // stamped is the linker's version, or the module's for `go install …@version`.

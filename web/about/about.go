@@ -43,6 +43,9 @@ func (s *Pages) aboutProgram() views.AboutSection {
 	if s.Opts.Recording == nil {
 		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.Opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.Opts.Started).Plain(" ago")})
 	}
+	if s.Opts.Memory != "" {
+		lines = append(lines, views.Line{Label: "memory", Text: views.Say(s.Opts.Memory)})
+	}
 	return views.AboutSection{Title: "This program", Lines: append(lines,
 		views.Line{Label: "version", Text: views.Text{}.Code(s.Opts.Version).Plain(", built with " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH)},
 		views.Line{Label: "rules", Text: views.Say("those of Kubernetes v1.36; they are the same whatever the cluster runs")},
@@ -161,5 +164,5 @@ func aboutMore() views.AboutSection {
 		{Label: "rules", Text: views.Text{}.Link("every rule", "/rules").Plain(" that the loops follow, by its tag")},
 		{Label: "shadow", Text: views.Text{}.Link("beside another controller", "/shadow")},
 		{Label: "metrics", Text: views.Text{}.Link("/metrics", "/metrics").Plain(" for Prometheus, ").Link("/healthz", "/healthz").Plain(", ").Link("/readyz", "/readyz")},
-		{Label: "debug", Text: views.Text{}.Link("/debug/controllers", "/debug/controllers")}}}
+		{Label: "programs", Text: views.Text{}.Link("/debug", "/debug").Plain(" has every address for programs, ").Link("/debug/controllers", "/debug/controllers").Plain(" the state of the loops")}}}
 }

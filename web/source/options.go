@@ -49,6 +49,12 @@ type Options struct {
 	Blind func() []telemetry.CacheState
 	// Start returns the steps of the start; nil for none to tell of.
 	Start func() []telemetry.StartStep
+	// Component is what this process tells of itself as Kubernetes' components do; nil for
+	// a console that is a part of another program, or shows a recording.
+	Component *Component
+	// Controllers are the loops by the names that their controllers have elsewhere, such as
+	// deployment-controller; nil for none.
+	Controllers map[string]string
 	// Gatherer is what /metrics shows; nil for nothing.
 	Gatherer prometheus.Gatherer
 	Readers  ReaderMetrics
@@ -62,6 +68,8 @@ type Options struct {
 	// Rival returns another process that acts beside this one; nil where nobody looks for one.
 	Rival   func() telemetry.Rival
 	Started time.Time
+	// Memory says what bounds the memory of this process, "" for nothing that is known.
+	Memory string
 	// Hosts are host names, with or without a port, that the console may be
 	// asked by beside loopback; https:// in front of one says that a proxy there
 	// speaks TLS.

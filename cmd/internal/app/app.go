@@ -67,6 +67,8 @@ type Options struct {
 	Version string
 	// Profiling serves Go's profiles at the console's /debug/pprof/.
 	Profiling bool
+	// Component is what this process knows of itself.
+	Component Component
 	// History keeps syncs beyond the process. Default: it does not.
 	History History
 	// Untraced runs the loops without a record, which measures what that costs:
@@ -177,7 +179,7 @@ func New(opts Options) (*App, error) {
 func listen(opts Options) (net.Listener, error) {
 	listener := opts.Listener
 	if listener == nil {
-		if err := loopback(opts.Listen); err != nil {
+		if err := CheckListen(opts.Listen); err != nil {
 			return nil, err
 		}
 		var err error
@@ -191,8 +193,8 @@ func listen(opts Options) (net.Listener, error) {
 	return listener, nil
 }
 
-// loopback refuses an address that others than this machine could reach.
-func loopback(address string) error {
+// CheckListen refuses an address for Options.Listen that others than this machine could reach.
+func CheckListen(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("console: %q is not an address: give host:port, such as %s", address, DefaultListen)
@@ -233,29 +235,32 @@ func (a *App) build() error {
 		a.metrics.Shadow(shadow)
 	}
 	a.console, err = web.New(web.Options{
-		Shadow:     shadow,
-		Profiling:  a.opts.Profiling,
-		Journal:    a.journal,
-		Tally:      a.tally,
-		Rules:      controllers.Rules(),
-		Loops:      a.cluster.states,
-		Queue:      a.cluster.queue,
-		Server:     a.cluster.server,
-		Checks:     a.cluster.checks,
-		Healthy:    a.healthy,
-		Blind:      a.blind,
-		Start:      a.startup.steps,
-		Warnings:   a.cluster.warnings,
-		Gatherer:   a.registry,
-		Readers:    a.metrics.Readers(),
-		Cluster:    a.opts.Cluster,
-		Version:    a.opts.Version,
-		Mode:       string(mode),
-		Leadership: a.leadership(),
-		Rival:      a.rivals.State,
-		Started:    time.Now(),
-		Logger:     a.opts.Logger,
-		Archive:    a.newHistory(),
+		Shadow:      shadow,
+		Profiling:   a.opts.Profiling,
+		Journal:     a.journal,
+		Tally:       a.tally,
+		Rules:       controllers.Rules(),
+		Loops:       a.cluster.states,
+		Queue:       a.cluster.queue,
+		Server:      a.cluster.server,
+		Checks:      a.cluster.checks,
+		Healthy:     a.healthy,
+		Blind:       a.blind,
+		Start:       a.startup.steps,
+		Warnings:    a.cluster.warnings,
+		Component:   a.component(),
+		Controllers: byController(),
+		Memory:      a.opts.Component.Memory,
+		Gatherer:    a.registry,
+		Readers:     a.metrics.Readers(),
+		Cluster:     a.opts.Cluster,
+		Version:     a.opts.Version,
+		Mode:        string(mode),
+		Leadership:  a.leadership(),
+		Rival:       a.rivals.State,
+		Started:     time.Now(),
+		Logger:      a.opts.Logger,
+		Archive:     a.newHistory(),
 	})
 	return err
 }
@@ -276,6 +281,9 @@ func (a *App) Start(ctx context.Context) error {
 		a.background(ctx, "comparison", func(ctx context.Context) error { a.shadow.Run(ctx, a.journal); return nil })
 	}
 	a.startHistory(ctx)
+	if err := a.startConfigz(); err != nil {
+		return err
+	}
 	a.serve()
 	if a.cluster == nil {
 		return nil // A recording: there is nothing to run but the console.

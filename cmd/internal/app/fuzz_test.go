@@ -12,7 +12,7 @@ func FuzzLoopback(f *testing.F) {
 		f.Add(address)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		if loopback(address) != nil {
+		if CheckListen(address) != nil {
 			return
 		}
 		host, _, err := net.SplitHostPort(address)

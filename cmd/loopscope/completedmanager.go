@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+)
+
+// stopWithin is how long what runs may take to end after a signal, unless a flag says so.
+const stopWithin = 10 * time.Second
+
+// completedManager is all that a manager needs to run.
+type completedManager struct {
+	program    app.Options
+	stopWithin time.Duration
+}
+
+// Run runs the loops and the console until ctx or one of their parts ends.
+func (c *completedManager) Run(ctx context.Context, out io.Writer) error {
+	program, err := app.New(c.program)
+	if err != nil {
+		return err
+	}
+	if err := program.Start(ctx); err != nil {
+		return err
+	}
+	defer announce(c.program.Cluster, program.URL(), c.program.Logger)()
+	fmt.Fprintf(out, "dashboard: %s\n", program.URL())
+	return until(ctx, program, c.stopWithin)
+}
+
+// until waits for a signal or for a part that ends by itself, and stops the rest within that
+// time, 0 for as long as it takes.
+func until(ctx context.Context, program *app.App, within time.Duration) error {
+	ended := make(chan error, 1)
+	go func() { ended <- program.Wait() }()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+	}
+	stopping := context.Background()
+	if within > 0 {
+		var cancel context.CancelFunc
+		stopping, cancel = context.WithTimeout(stopping, within)
+		defer cancel()
+	}
+	return errors.Join(err, program.Stop(stopping))
+}

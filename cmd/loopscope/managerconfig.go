@@ -1,0 +1,58 @@
+package main
+
+import (
+	"io"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+)
+
+// managerConfig is a configuration in which nothing is wrong that can be known without a
+// cluster. Complete is what it comes to on one.
+type managerConfig struct {
+	program    app.Options // without a cluster
+	kubeconfig *genericclioptions.ConfigFlags
+	log        *logOptions
+	history    *historyOptions
+	file       *configFile
+	stopWithin time.Duration
+}
+
+// Complete finds the cluster, begins the log, and gives the process its limits.
+func (c *managerConfig) Complete(log io.Writer) (*completedManager, error) {
+	program := c.program
+	var err error
+	if program.Config, err = restConfig(c.kubeconfig); err != nil {
+		return nil, err
+	}
+	if err := app.Check(program.Config, program.Version); err != nil {
+		return nil, err
+	}
+	program.Logger, program.Cluster = c.log.logger(log), clusterName(c.kubeconfig)
+	program.Logger.Info("Starting", "version", program.Version, "rules", rulesOf)
+	c.file.log(program.Logger)
+	program.Component.Memory = tuneGo(program.Logger, memlimit.FromCgroup)
+	if program.History, err = c.history.settings(program.Cluster, program.Logger); err != nil {
+		return nil, err
+	}
+	return &completedManager{program: program, stopWithin: c.stopWithin}, nil
+}
+
+// clusterName is what the kubeconfig calls the cluster, "" where it names none.
+func clusterName(flags *genericclioptions.ConfigFlags) string {
+	raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	name := raw.CurrentContext
+	if flags.Context != nil && *flags.Context != "" {
+		name = *flags.Context
+	}
+	if c := raw.Contexts[name]; c != nil {
+		return c.Cluster
+	}
+	return name
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	cliflag "k8s.io/component-base/cli/flag"
+	componentconfig "k8s.io/component-base/config"
+	cmconfig "k8s.io/controller-manager/config"
+	cmoptions "k8s.io/controller-manager/options"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+)
+
+// managerOptions are the flags of the manager as they were typed. Config is what they come to.
+type managerOptions struct {
+	generic     *cmoptions.GenericControllerManagerConfigurationOptions
+	syncs       map[string]*int // by controller
+	listen      string
+	profiling   bool
+	history     historyOptions
+	log         logOptions
+	file        configFile
+	stopWithin  time.Duration
+	untraced    bool
+	reckless    bool
+	endWhenLost bool
+	watch       bool
+	accounts    bool
+	kubeconfig  *genericclioptions.ConfigFlags
+}
+
+func newManagerOptions() *managerOptions {
+	return &managerOptions{
+		generic: cmoptions.NewGenericControllerManagerConfigurationOptions(&cmconfig.GenericControllerManagerConfiguration{
+			Controllers: []string{"*"}, MinResyncPeriod: metav1.Duration{Duration: app.DefaultMinResync},
+			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30},
+			LeaderElection:   leaderElection(),
+		}),
+		syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
+	}
+}
+
+// sections are the flags by what they are about.
+func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
+	var theirs cliflag.NamedFlagSets // A part of them means something here.
+	o.generic.AddFlags(&theirs, controllerNames(), nil, nil)
+	take := func(section, name, usage string) {
+		flag := theirs.FlagSet("generic").Lookup(name)
+		flag.Usage = usage
+		sections.FlagSet(section).AddFlag(flag)
+	}
+	take("controllers", "controllers", "the controllers that run: '*' for all, 'NAME' for this one, '-NAME' without this one; the first item that names a controller decides. Names: "+strings.Join(controllerNames(), ", "))
+	take("controllers", "controller-start-interval", "time that each controller waits before it starts, and up to twice that")
+	take("controllers", "min-resync-period", "time in which every object is synced once more, and up to twice that")
+	for _, c := range app.Controllers() {
+		o.syncs[c.Name] = sections.FlagSet("controllers").Int(c.SyncsFlag, c.Syncs, "number of "+c.Kind+"s that are synced at once")
+	}
+	sections.FlagSet("controllers").BoolVar(&o.watch, "watch", false, "decide and write nothing, and compare with the controller that writes")
+	for _, name := range slices.Sorted(maps.Keys(electionUsage)) {
+		take("leader election", name, electionUsage[name])
+	}
+	sections.FlagSet("leader election").BoolVar(&o.endWhenLost, "leader-elect-end-when-lost", false, "end with exit code 1 when the Lease is lost, as kube-controller-manager does, instead of standing by again")
+	sections.FlagSet("leader election").BoolVar(&o.reckless, "dangerously-act-beside-a-leader", false, "with --leader-elect=false: act even while another manager leads; the two fight over every ReplicaSet")
+	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
+	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
+	o.history.addFlags(sections.FlagSet("record"))
+	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
+	sections.FlagSet("requests").BoolVar(&o.accounts, "use-service-account-credentials", false, "have each controller write as the ServiceAccount of its name in kube-system, so that each needs its own rights alone; takes the rights to get and create these ServiceAccounts and their tokens")
+	take("requests", "kube-api-qps", "maximum requests per second of each controller")
+	take("requests", "kube-api-burst", "maximum burst of requests of each controller")
+	sections.FlagSet("controllers").DurationVar(&o.stopWithin, "controller-shutdown-timeout", stopWithin, "time that running syncs may take to end after a signal, 0 for as long as it takes; a second signal ends the program at once")
+	o.log.addFlags(sections.FlagSet("log"))
+	o.file.addFlags(sections.FlagSet("configuration"))
+	o.kubeconfig.AddFlags(sections.FlagSet("cluster"))
+	sections.FlagSet("global").BoolP("help", "h", false, "print this help")
+	sections.FlagSet("global").Bool("version", false, "print the version")
+	return sections
+}
+
+// controllerNames are the names that --controllers takes.
+func controllerNames() (names []string) {
+	for _, c := range app.Controllers() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// aliases are the other names that --controllers takes.
+func aliases() map[string]string {
+	other := map[string]string{}
+	for _, c := range app.Controllers() {
+		other[c.Alias] = c.Name
+	}
+	return other
+}
+
+// Config is what flags and file come to, or everything that is wrong with them. It needs no cluster.
+func (o *managerOptions) Config() (*managerConfig, error) {
+	if err := o.file.read(); err != nil {
+		return nil, err
+	}
+	errs := o.generic.Validate(controllerNames(), nil, aliases())
+	var generic cmconfig.GenericControllerManagerConfiguration
+	errs = append(errs, o.generic.ApplyTo(&generic, controllerNames(), nil, aliases()))
+	syncs := map[string]int{}
+	for name, n := range o.syncs {
+		syncs[name] = *n
+	}
+	errs = append(errs, o.wrong(generic)...)
+	object, err := o.file.object()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	return &managerConfig{
+		program: app.Options{
+			OwnAccounts: o.accounts,
+			Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
+			Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
+			Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(generic.LeaderElection),
+			Component: app.Component{Flags: o.file.flags(), Configuration: object, SetVerbosity: o.log.setVerbosity},
+		},
+		kubeconfig: o.kubeconfig, log: &o.log, history: &o.history, file: &o.file, stopWithin: o.stopWithin,
+	}, nil
+}
+
+// wrong is everything that is wrong with the flags that are not only kube-controller-manager's.
+func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration) (errs []error) {
+	for _, of := range app.Controllers() {
+		if *o.syncs[of.Name] < 1 {
+			errs = append(errs, fmt.Errorf("--%s has to be positive: switch a controller off with --controllers=*,-%s", of.SyncsFlag, of.Name))
+		}
+	}
+	if c.ClientConnection.QPS <= 0 || c.ClientConnection.Burst < 1 {
+		errs = append(errs, errors.New("--kube-api-qps and --kube-api-burst have to be positive"))
+	}
+	if c.MinResyncPeriod.Duration < time.Minute {
+		errs = append(errs, errors.New("--min-resync-period has to be a minute or more: every object is synced once in it"))
+	}
+	if c.ControllerStartInterval.Duration < 0 {
+		errs = append(errs, errors.New("--controller-start-interval has to be 0s or more"))
+	}
+	errs = append(errs, electionErrors(c.LeaderElection)...)
+	if o.reckless && c.LeaderElection.LeaderElect {
+		errs = append(errs, errors.New("--dangerously-act-beside-a-leader is for managers that are not elected: give --leader-elect=false as well"))
+	}
+	if o.stopWithin < 0 {
+		errs = append(errs, errors.New("--controller-shutdown-timeout has to be 0s or more"))
+	}
+	_, err := o.history.limit()
+	errs = append(errs, err, o.log.check(), app.CheckListen(o.listen))
+	if o.watch && o.untraced {
+		errs = append(errs, errors.New("--watch compares what is recorded: omit --untraced"))
+	}
+	if o.watch && o.accounts {
+		errs = append(errs, errors.New("--watch writes nothing, and needs no tokens to: omit --use-service-account-credentials"))
+	}
+	return errs
+}
