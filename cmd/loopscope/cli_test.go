@@ -134,7 +134,7 @@ func TestVersion(t *testing.T) {
 	}
 	out, err = run(t, "version", "-o", "json")
 	var told map[string]string
-	if err != nil || json.Unmarshal([]byte(out), &told) != nil || told["version"] != stamped() || told["rules"] != rules {
+	if err != nil || json.Unmarshal([]byte(out), &told) != nil || told["version"] != stamped() || told["rules"] != rulesOf {
 		t.Errorf("version prints %q, error %v", out, err)
 	}
 }

@@ -104,8 +104,8 @@ func flagsAlone(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes flags and no arguments: omit %q\nSee '%s --help' for the flags", cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
-// rules is the release of Kubernetes whose rules the loops follow.
-const rules = "v1.36.3"
+// rulesOf is whose rules the loops follow.
+const rulesOf = "Kubernetes v1.36.3"
 
 func newVersion(s streams) *cobra.Command {
 	var output outputFlag
@@ -124,7 +124,7 @@ func newVersion(s streams) *cobra.Command {
 				return err
 			}
 			if output.forPrograms() {
-				return output.print(s.out, map[string]string{"version": stamped(), "goVersion": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "rules": rules})
+				return output.print(s.out, map[string]string{"version": stamped(), "goVersion": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "rules": rulesOf})
 			}
 			_, err := io.WriteString(s.out, versionLine())
 			return err
@@ -135,7 +135,7 @@ func newVersion(s streams) *cobra.Command {
 }
 
 func versionLine() string {
-	return fmt.Sprintf("loopscope %s (%s %s/%s), rules of Kubernetes %s\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH, rules)
+	return fmt.Sprintf("loopscope %s (%s %s/%s), rules of %s\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH, rulesOf)
 }
 
 // stamped is the linker's version, or the module's for `go install …@version`.
