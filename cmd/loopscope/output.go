@@ -13,7 +13,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
+
+// noCharacters writes as escapes what is allowed in JSON and not in YAML.
+var noCharacters = strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`)
 
 // outputFlag is -o of a command that prints for people, and on demand for programs.
 type outputFlag struct {
@@ -39,8 +43,8 @@ func (o *outputFlag) addFlag(cmd *cobra.Command, what string) {
 
 // check refuses a format that is not known.
 func (o *outputFlag) check() error {
-	o.value = strings.ToLower(o.value)
-	if o.value == "" || slices.Contains(o.formats(), o.value) {
+	if lower := strings.ToLower(o.value); lower == "" || slices.Contains(o.formats(), lower) {
+		o.value = lower
 		return nil
 	}
 	return fmt.Errorf("output format %q is not known; choose %s, or omit -o", o.value, prose.Or(o.formats()))
@@ -62,5 +66,6 @@ func (o *outputFlag) print(w io.Writer, value any) error {
 	if err != nil {
 		return err
 	}
-	return printer.PrintObj(&runtime.Unknown{Raw: bytes.TrimSpace(text.Bytes())}, w)
+	clean := noCharacters.Replace(safetext.Text(text.String())) // YAML refuses what no terminal may be told, too.
+	return printer.PrintObj(&runtime.Unknown{Raw: []byte(strings.TrimSpace(clean))}, w)
 }

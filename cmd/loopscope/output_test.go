@@ -7,8 +7,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
 // twoRows is a console whose list goes on.
@@ -131,4 +134,25 @@ func TestDataOutputs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzOutput: whatever a text holds, it is printed in every format, and what is for reading in
+// it comes out as it was.
+func FuzzOutput(f *testing.F) {
+	for _, text := range []string{"", "a\nb: - c", "\x00\x1b\x7f\u0085\u009b\u2028\ufeff\ufffe\uffff\U000e0041", "ünïcode 你好 🎉", "no", "1e3", "'\"#&*!|>%@`", "\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, format := range []string{"json", "yaml", "kyaml"} {
+			var out strings.Builder
+			o := outputFlag{value: format}
+			if err := o.print(newSafeWriter(&out), map[string]string{"text": text}); err != nil {
+				t.Fatalf("%s of %q: %v", format, text, err)
+			}
+			var back map[string]string
+			if err := yaml.Unmarshal([]byte(out.String()), &back); err != nil || utf8.ValidString(text) && safetext.Shown(text) && back["text"] != text {
+				t.Fatalf("%s of %q says %q, %v:\n%s", format, text, back["text"], err, out.String())
+			}
+		}
+	})
 }

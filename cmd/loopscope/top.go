@@ -190,7 +190,7 @@ func printNames(w io.Writer, loop string, rows []topRow) error {
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(app.KindOf(loop))
 	for _, r := range rows {
-		object.Name = r.Name
+		object.Name = safetext.Line(r.Name)
 		if err := (&printers.NamePrinter{}).PrintObj(&object, w); err != nil {
 			return err
 		}
