@@ -84,6 +84,9 @@ table is waiting or failed.`,
   loopscope top -A --server http://127.0.0.1:9000 -o json -- -ns:kube-system`,
 		ValidArgsFunction: o.completeTerms,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
 			if !cmd.Flags().Changed("limit") {
 				o.limit = o.rows()
 			}
@@ -139,9 +142,6 @@ func (o *topOptions) check() error {
 }
 
 func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	if !o.all {
 		namespace, err := o.console.namespace()
 		if err != nil {
