@@ -31,5 +31,8 @@ func TestNamesOfControllers(t *testing.T) {
 			t.Errorf("%s: controller %q, flag %q", r.Loop.Name, r.Controller, r.SyncsFlag)
 		}
 		seen[r.Controller], seen[r.SyncsFlag] = true, true
+		if want := strings.ToLower(r.Loop.Kind) + "s"; r.Resource.Resource != want || r.Resource.Version == "" {
+			t.Errorf("%s: resource %v, want %s", r.Loop.Name, r.Resource, want)
+		}
 	}
 }

@@ -5,6 +5,8 @@ type About struct {
 	Headline string         `json:"headline"`
 	Then     Text           `json:"then,omitempty"`
 	Sections []AboutSection `json:"sections"`
+	// History is the file that keeps syncs beyond the process, for programs on the same machine.
+	History string `json:"history,omitempty"`
 }
 
 // AboutSection is some lines under a heading.

@@ -50,9 +50,12 @@ func TestAboutSaysWhatIsSo(t *testing.T) {
 	}
 	_, body = get(t, h.URL, "/about.json")
 	var twin struct {
-		Page struct{ Sections []struct{ Title string } }
+		Page struct {
+			Sections []struct{ Title string }
+			History  string
+		}
 	}
-	if err := json.Unmarshal([]byte(body), &twin); err != nil || len(twin.Page.Sections) < 5 {
+	if err := json.Unmarshal([]byte(body), &twin); err != nil || len(twin.Page.Sections) < 5 || twin.Page.History != "/var/lib/<b>history.db" {
 		t.Errorf("the twin has %+v, %v", twin, err)
 	}
 }

@@ -2,14 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/telemetry"
@@ -21,12 +25,19 @@ var update = flag.Bool("update", false, "write the golden files")
 // run is the command line as a user meets it.
 func run(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
+	stdout, _, err = runBoth(t, args...)
+	return stdout, err
+}
+
+// runBoth tells what is printed beside the output, too.
+func runBoth(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	var out, errOut bytes.Buffer
 	root := newRoot(streams{out: &out, err: &errOut})
 	root.SetArgs(args)
 	err = root.ExecuteContext(t.Context())
-	return out.String(), err
+	return out.String(), errOut.String(), err
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
@@ -56,7 +67,25 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"nothing to explain", []string{"explain"}, []string{"which object?", "deployment/web"}},
 		{"no name", []string{"explain", "web"}, []string{"KIND/NAME"}},
 		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod/web"`, "--at or --sync"}},
-		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},
+		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "choose json, yaml or kyaml"}},
+		{"a command that is meant", []string{"tpo"}, []string{`"tpo" is not a command`, "did you mean top?"}},
+		{"a context among others", []string{"manager", "--context", "prod", "--kubeconfig", contexts(t, "http://127.0.0.1:1")}, []string{`no context "prod"`, "there is one, two"}},
+		{"a name alone", []string{"explain", "stuck"}, []string{`"stuck" is half of an object's name`, "deployment/stuck"}},
+		{"a kind alone", []string{"story", "deploy"}, []string{"which Deployment?", "deployment/web"}},
+		{"two objects", []string{"explain", "deployment/web", "deployment/api"}, []string{"one object at a time", `omit "deployment/api"`}},
+		{"too many words", []string{"explain", "deployment", "web", "api"}, []string{"one object at a time", `omit "api"`}},
+		{"a kind of the history alone", []string{"explain", "rs/web"}, []string{`not "rs/web"`, "--at or --sync", "replicaset"}},
+		{"a kind without a story", []string{"story", "rs", "web"}, []string{`"rs/web" has no story`, "deployment"}},
+		{"a story by name", []string{"story", "deployment/web", "-o", "name"}, []string{`"name" is not known`, "choose json, yaml or kyaml"}},
+		{"a list of another kind", []string{"top", "--loop", "rc"}, []string{"no list of ReplicationControllers", "deployment"}},
+		{"a loop that is none", []string{"decisions", "pod"}, []string{`"pod" is not a loop`, "replicationcontroller"}},
+		{"an object to export", []string{"export", "deployment/web"}, []string{"takes no KIND/NAME", "--loop", "loopscope export --help"}},
+		{"a word to export", []string{"export", "web"}, []string{`omit "web"`, "loopscope export --help"}},
+		{"a format of a recording", []string{"export", "-o", "json"}, []string{"JSON Lines always", "-o ./json"}},
+		{"nothing to replay", []string{"replay"}, []string{"which recording?", "loopscope replay --help"}},
+		{"nothing to view", []string{"view"}, []string{"which recording?", "loopscope view --help"}},
+		{"two recordings to view", []string{"view", "a", "b"}, []string{"one recording", `omit "b"`}},
+		{"a word after version", []string{"version", "1"}, []string{`omit "1"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := run(t, c.args...)
@@ -72,11 +101,28 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestHelpHasExamples(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"manager", "--help"}, {"explain", "--help"}, {"top", "--help"}, {"export", "--help"}, {"replay", "--help"}, {"view", "--help"}, {"decisions", "--help"}, {"version", "--help"}} {
+// The help of every command has examples, names each flag once, and what a flag takes by what
+// it is.
+func TestHelp(t *testing.T) {
+	root := newRoot(streams{out: io.Discard, err: io.Discard})
+	for _, cmd := range append(root.Commands(), root) {
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
 		out, err := run(t, args...)
 		if err != nil || !strings.Contains(out, "Examples:") {
 			t.Errorf("%v: error %v, help %q", args, err, out)
+		}
+		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+			if n := len(regexp.MustCompile(`(?m)^ +(-\w, )?--`+flag.Name+` `).FindAllString(out, -1)); n != 1 {
+				t.Errorf("%v has --%s %d times:\n%s", args, flag.Name, n, out)
+			}
+			if name, _ := pflag.UnquoteUsage(flag); strings.Contains(name, " ") {
+				t.Errorf("%v: --%s takes a %q", args, flag.Name, name)
+			}
+		})
+	}
+	for command, want := range map[string]string{"--help": "exit code 0", "top --help": "exit code is 0", "explain --help": "exit code is 0", "replay --help": "code is 1"} {
+		if out, err := run(t, strings.Fields(command)...); err != nil || !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+			t.Errorf("%s does not say %q: %v", command, want, err)
 		}
 	}
 }
@@ -84,6 +130,11 @@ func TestHelpHasExamples(t *testing.T) {
 func TestVersion(t *testing.T) {
 	out, err := run(t, "version")
 	if err != nil || !strings.HasPrefix(out, "loopscope ") || !strings.Contains(out, "Kubernetes v1.36") {
+		t.Errorf("version prints %q, error %v", out, err)
+	}
+	out, err = run(t, "version", "-o", "json")
+	var told map[string]string
+	if err != nil || json.Unmarshal([]byte(out), &told) != nil || told["version"] != stamped() || told["rules"] != rulesOf {
 		t.Errorf("version prints %q, error %v", out, err)
 	}
 }

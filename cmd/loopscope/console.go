@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
@@ -32,15 +30,16 @@ func newConsoleFlags() consoleFlags {
 	return consoleFlags{kubeconfig: &genericclioptions.ConfigFlags{KubeConfig: none(), Context: none()}}
 }
 
-func (c *consoleFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.server, "server", "", "address of the running console (default that of the cluster of the current context, or "+usualServer+")")
-	c.kubeconfig.AddFlags(flags)
+func (c *consoleFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.server, "server", "", "address of the running console (default that of the cluster of the current context, or "+usualServer+")")
+	c.kubeconfig.AddFlags(cmd.Flags())
 }
 
 // addNamespace adds -n, whose default is the namespace of the current context.
-func (c *consoleFlags) addNamespace(flags *pflag.FlagSet, usage string) {
+func (c *consoleFlags) addNamespace(cmd *cobra.Command, usage string) {
 	c.kubeconfig.Namespace = new(string)
-	flags.StringVarP(c.kubeconfig.Namespace, "namespace", "n", "", usage+" (default that of the current context)")
+	cmd.Flags().StringVarP(c.kubeconfig.Namespace, "namespace", "n", "", usage+" (default that of the current context)")
+	completeNamespace(cmd, c.kubeconfig)
 }
 
 // namespace is the one that is asked for.
@@ -83,6 +82,17 @@ func (f found) check(cluster string) error {
 	return fmt.Errorf("the console at %s is of the cluster %q, and the current context of %q: choose the context with --context, or give --server=%s to ask this one", f.server, cluster, f.cluster, f.server)
 }
 
+// history is the file in which a running console keeps its syncs, "" where it keeps none.
+func (f found) history(ctx context.Context) (string, error) {
+	var twin struct {
+		Page struct {
+			History string `json:"history"`
+		} `json:"page"`
+	}
+	err := askConsole(ctx, f, "/about.json", nil, &twin)
+	return twin.Page.History, err
+}
+
 // announce leaves the address of this process's console where commands for the same cluster
 // find it. gone takes it back.
 func announce(cluster, url string, log *slog.Logger) (gone func()) {
@@ -101,40 +111,6 @@ func announce(cluster, url string, log *slog.Logger) (gone func()) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			log.Debug("The address of the console was not taken back", "error", err)
 		}
-	}
-}
-
-// completeWithin is how long a shell may wait for names.
-const completeWithin = 3 * time.Second
-
-// completeObjects offers what may follow in KIND/NAME.
-func completeObjects(kubeconfig *genericclioptions.ConfigFlags) cobra.CompletionFunc {
-	kind := app.Explained + "/"
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		switch {
-		case len(args) > 0:
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		case !strings.HasPrefix(typed, kind):
-			return []string{kind}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
-		defer cancel()
-		config, err := kubeconfig.ToRESTConfig()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		namespace, _, err := kubeconfig.ToRawKubeConfigLoader().Namespace()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		names, err := app.Names(ctx, config, namespace, stamped())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		for i := range names {
-			names[i] = kind + names[i]
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

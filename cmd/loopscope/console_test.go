@@ -85,26 +85,50 @@ func TestFindsTheConsole(t *testing.T) {
 	}
 }
 
-// A shell completes the kind, and then the names of the namespace.
-func TestCompletesNames(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path != "/apis/apps/v1/namespaces/shop/deployments" {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		_, _ = io.WriteString(w, `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[{"metadata":{"name":"web"}},{"metadata":{"name":"api"}}]}`)
+// Where nothing else is said, the past is read from the history of the running console, or
+// else from that of an earlier manager.
+func TestFindsTheHistory(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	kept := nightly(t)
+	var says string
+	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"cluster":"first","page":{"headline":"x","history":%q}}`, says)
 	}))
-	defer server.Close()
-	config := contexts(t, server.URL)
-	for args, want := range map[string]string{
-		"explain de": "deployment/\n:6\n", "explain deployment/": "deployment/web\ndeployment/api\n:4\n", "story deployment/": "deployment/web\ndeployment/api\n:4\n",
-		"explain deployment/web ": ":4\n", "explain -n other deployment/": ":1\n", "explain --kubeconfig=/nowhere deployment/": ":1\n",
+	defer console.Close()
+	announce("first", console.URL, slog.New(slog.DiscardHandler))
+	ask := func() (string, error) {
+		return run(t, "explain", "deployment/web", "-n", "shop", "--at", "2026-11-21T03:03:00Z", "--kubeconfig", contexts(t, "http://127.0.0.1:1"))
+	}
+	usual := filepath.Join(state, "loopscope", "first.db")
+	for _, c := range []struct {
+		name, says string
+		before     func()
+		want       string
+	}{
+		{"that of the console", kept, nil, ""},
+		{"one of another machine", "/nowhere/history.db", nil, "is not on this machine"},
+		{"a console without one", "", nil, "keeps no history"},
+		{"no console", "", func() { announce("first", "http://127.0.0.1:1", slog.New(slog.DiscardHandler)) }, `no manager of the cluster "first" runs on this machine`},
+		{"that of an earlier manager", "", func() { copyFile(t, kept, usual) }, ""},
 	} {
-		words := append([]string{"__complete"}, strings.Split(args, " ")...)
-		words = append(words[:2:2], append([]string{"--kubeconfig=" + config}, words[2:]...)...)
-		if out, _ := run(t, words...); !strings.HasPrefix(out, want) {
-			t.Errorf("%s: %q, want %q", args, out, want)
+		if says = c.says; c.before != nil {
+			c.before()
 		}
+		out, err := ask()
+		if c.want == "" && (err != nil || !strings.Contains(out, "As of 2026-11-21T03:03:00Z")) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "loopscope")) {
+			t.Errorf("%s: %v\n%s", c.name, err, out)
+		}
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -49,9 +49,7 @@ printed. An SVG draws one. Mermaid of several loops comes as Markdown, a block e
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s.out, args) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", decisionFormats[0], "what to print: "+prose.Or(decisionFormats))
-	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(decisionFormats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // The flag is that of the line above.
-	}
+	completeFlag(cmd, "output", cobra.FixedCompletions(decisionFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -86,7 +84,7 @@ func (o *decisionsOptions) run(ctx context.Context, out io.Writer, args []string
 // chosenLoops are the graphs of the loop that is named, or of all.
 func chosenLoops(args []string) (list []decision.Graph, err error) {
 	for _, l := range app.Loops() {
-		if len(args) == 0 || args[0] == l.Name {
+		if len(args) == 0 || app.Loops().Named(args[0]) == l.Name {
 			list = append(list, l.Catalogue.Graph())
 		}
 	}

@@ -2,30 +2,32 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"sigs.k8s.io/yaml"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 type explainOptions struct {
-	output     string
+	output     outputFlag
 	at, sync   string
 	history    string
 	exitCode   bool
 	kubeconfig *genericclioptions.ConfigFlags
 }
 
-func newExplain(s streams) *cobra.Command {
+func newExplain(s streams, width int) *cobra.Command {
 	o := explainOptions{kubeconfig: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:   "explain deployment/NAME",
@@ -34,8 +36,12 @@ func newExplain(s streams) *cobra.Command {
 sentence, the decision path, what would be written and what is held back.
 It writes nothing, and needs no running loopscope.
 
-With --at or --sync it explains a past state: a sync is read from the history file
-that a loopscope has written, and needs neither a cluster nor a running one.`,
+With --at or --sync it explains a past state: a sync is read from the history that
+the manager of the current context's cluster keeps on this machine, or has kept,
+or from the file of --history. That needs no cluster.
+
+The exit code is 0, 1 after an error, and with --exit-code 2 if it is waiting or
+failed.`,
 		Example: `  # Why is this rollout stuck?
   loopscope explain deployment/web -n shop
 
@@ -46,21 +52,51 @@ that a loopscope has written, and needs neither a cluster nor a running one.`,
   loopscope explain deployment/web -n shop -o json | jq -r .text
 
   # Why was it stuck last night?
-  loopscope explain deployment/web -n shop --at 2026-11-21T03:02:24Z --history history.db
+  loopscope explain deployment/web -n shop --at 2026-11-21T03:02:24Z
 
   # What did this one sync do?
   loopscope explain --sync 7c41d2aa/311 --history history.db`,
 		Args: o.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the whole trace as json or yaml")
-	cmd.Flags().StringVar(&o.at, "at", "", "explain a past state, at a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
-	cmd.Flags().StringVar(&o.sync, "sync", "", "explain one past sync, by EPOCH/NUMBER")
-	cmd.Flags().StringVar(&o.history, "history", "", "history file to read for --at and --sync (default as for `loopscope manager` with the same cluster)")
-	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if it is waiting or failed")
+	var sections cliflag.NamedFlagSets
+	flags := sections.FlagSet("explain")
+	flags.StringVar(&o.at, "at", "", "explain a past state, at a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
+	flags.StringVar(&o.sync, "sync", "", "explain one past sync, by EPOCH/NUMBER")
+	flags.StringVar(&o.history, "history", "", "history file to read for --at and --sync (default that of the cluster's manager on this machine)")
+	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if it is waiting or failed")
+	flags.BoolP("help", "h", false, "print this help")
 	o.kubeconfig.AddFlags(cmd.Flags())
-	cmd.ValidArgsFunction = completeObjects(o.kubeconfig)
+	cmd.Flag("namespace").Usage = "namespace of the Deployment (default that of the current context)"
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if section := sections.FlagSet("cluster"); flag.Name != "namespace" {
+			section.AddFlag(flag)
+		}
+	})
+	cmd.Flags().AddFlagSet(flags)
+	o.output.addFlag(cmd, "the whole trace")
+	flags.AddFlag(cmd.Flag("output"))
+	flags.AddFlag(cmd.Flag("namespace"))
+	helpInSections(cmd, s.out, sections, width)
+	completeNamespace(cmd, o.kubeconfig)
+	cmd.ValidArgsFunction = completeObjects(o.kubeconfig, o.loops)
 	return cmd
+}
+
+// helpInSections prints the help of a command with its flags by what they are about.
+func helpInSections(cmd *cobra.Command, out io.Writer, sections cliflag.NamedFlagSets, width int) {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
+		cliflag.PrintSections(out, sections, width)
+	})
+}
+
+// loops are those of which something can be explained: of the past, all of them.
+func (o *explainOptions) loops() []string {
+	if o.at != "" {
+		return loopNames()
+	}
+	return []string{app.Explained}
 }
 
 // arguments are the object's name, but for --sync, which names one itself.
@@ -75,8 +111,8 @@ func (o *explainOptions) arguments(cmd *cobra.Command, args []string) error {
 }
 
 func (o *explainOptions) run(ctx context.Context, s streams, args []string) error {
-	if o.output != "" && o.output != "json" && o.output != "yaml" {
-		return fmt.Errorf("output format %q is not known; choose json or yaml, or omit -o", o.output)
+	if err := o.output.check(); err != nil {
+		return err
 	}
 	if o.at != "" || o.sync != "" {
 		return o.past(ctx, s, args)
@@ -86,7 +122,7 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 		return err
 	}
 	if loop != app.Explained {
-		return fmt.Errorf("explain reads only %ss from a cluster, not %q; give --at or --sync to explain a sync of the history", app.Loops().Kind(app.Explained), args[0])
+		return fmt.Errorf("explain reads %ss from a cluster, not %q; with --at or --sync it explains those of the history: %s", app.Loops().Kind(app.Explained), strings.Join(args, "/"), prose.Or(loopNames()))
 	}
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
@@ -120,10 +156,13 @@ func (o *explainOptions) past(ctx context.Context, s streams, args []string) err
 
 // oneObject takes the name of an object, in one word or two.
 func oneObject(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return fmt.Errorf("which object? Write KIND/NAME, such as %s %s/web\nSee '%s --help' for examples", cmd.CommandPath(), app.Loops()[0].Name, cmd.CommandPath())
+	case len(args) > 2 || len(args) == 2 && strings.Contains(args[1], "/"):
+		return fmt.Errorf("one object at a time: omit %q", args[len(args)-1])
 	}
-	return cobra.MaximumNArgs(2)(cmd, args)
+	return nil
 }
 
 // objectArg takes KIND/NAME with a kind as kubectl has it, or the two as two words. A
@@ -133,7 +172,12 @@ func objectArg(args []string) (loop, name string, err error) {
 	if loop = app.Loops().Named(kind); loop == "" {
 		loop = strings.TrimSuffix(strings.ToLower(kind), "s")
 	}
-	if !found || !decision.IsLoopName(loop) || name == "" || strings.Contains(name, "/") {
+	switch {
+	case !found && app.Loops().Has(loop):
+		return "", "", fmt.Errorf("which %s? Write KIND/NAME, such as %s/web", app.Loops().Kind(loop), loop)
+	case !found && decision.IsLoopName(kind):
+		return "", "", fmt.Errorf("%q is half of an object's name: write KIND/NAME, such as %s/%s", kind, app.Loops()[0].Name, kind)
+	case !found || !decision.IsLoopName(loop) || name == "" || strings.Contains(name, "/"):
 		return "", "", fmt.Errorf("%q does not name an object; write KIND/NAME, such as %s/web", strings.Join(args, " "), app.Loops()[0].Name)
 	}
 	return loop, name, nil
@@ -164,19 +208,8 @@ func (o *explainOptions) print(s streams, out explained, text func() error) erro
 }
 
 func (o *explainOptions) write(s streams, out explained, text func() error) error {
-	switch o.output {
-	case "json":
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(out)
-	case "yaml":
-		raw, err := yaml.Marshal(out)
-		if err != nil {
-			return fmt.Errorf("print trace: %w", err)
-		}
-		_, err = s.out.Write(raw)
-		return err
-	default:
-		return text()
+	if o.output.forPrograms() {
+		return o.output.print(s.out, out)
 	}
+	return text()
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,29 +46,43 @@ compressed where the name ends in .gz.`,
   loopscope export -o night.jsonl.gz
 
   # One Deployment, the last half hour
-  loopscope export --loop deployment --namespace shop --name web --since 30m -o web.jsonl
+  loopscope export --loop deployment -n shop --name web --since 30m -o web.jsonl
 
   # From the file of a loopscope that is not running
   loopscope export --history history.db --since 2026-11-21T03:00:00Z | jq .sentence.code`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && strings.Contains(args[0], "/") {
+				return fmt.Errorf("export takes no KIND/NAME: name the object with --loop, --namespace and --name\nSee '%s --help' for examples", cmd.CommandPath())
+			}
+			return flagsAlone(cmd, args)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	f := cmd.Flags()
-	o.console.addFlags(f)
+	o.console.addFlags(cmd)
 	f.StringVar(&o.history, "history", "", "read this history file, not a running console")
 	f.StringVar(&o.loop, "loop", "", "only syncs of this loop: "+prose.Or(loopNames())+", or one that another program has recorded")
-	f.StringVar(&o.namespace, "namespace", "", "only syncs of this namespace")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "only syncs of this namespace (default all of them)")
 	f.StringVar(&o.name, "name", "", "only syncs of objects of this name")
 	f.StringVar(&o.since, "since", "", "only syncs that started then or later: a time (2026-11-21T03:02:24Z, 03:02) or how long ago (30m)")
 	f.StringVar(&o.until, "until", "", "only syncs that started before then")
 	f.IntVar(&o.limit, "limit", 0, "maximum number of syncs; 0 for all (a console sends up to 100000)")
 	f.StringVarP(&o.to, "output", "o", "-", "file to write, which must not exist; - for standard output")
+	completeFlag(cmd, "loop", cobra.FixedCompletions(loopNames(), noFiles))
+	completeNamespace(cmd, o.console.kubeconfig)
 	return cmd
 }
 
 func (o *exportOptions) run(ctx context.Context, s streams) error {
 	if o.history != "" && o.console.server != "" {
 		return errors.New("--server and --history cannot be used together: give one of them")
+	}
+	if slices.Contains([]string{"json", "yaml", "name", "wide", "jsonl"}, o.to) {
+		return fmt.Errorf("-o is the file to write, and a recording is JSON Lines always: omit -o for the standard output, or write -o ./%s for a file of that name", o.to)
+	}
+	if loop := app.Loops().Named(o.loop); loop != "" {
+		o.loop = loop
 	}
 	query, err := o.query(time.Now())
 	if err != nil {

@@ -21,7 +21,7 @@ func FuzzObjectArg(f *testing.F) {
 		}
 		loop, name, err := objectArg(args)
 		switch {
-		case err != nil && (name != "" || loop != "" || !strings.Contains(err.Error(), "write KIND/NAME, such as deployment/web")):
+		case err != nil && (name != "" || loop != "" || !strings.Contains(err.Error(), "rite KIND/NAME, such as ")):
 			t.Fatalf("%q: %q, %v", args, name, err)
 		case err == nil && (name == "" || strings.Contains(name, "/") || !decision.IsLoopName(loop)):
 			t.Fatalf("%q names %q of %q", args, name, loop)

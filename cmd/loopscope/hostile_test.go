@@ -91,7 +91,7 @@ func TestNothingHiddenIsPrinted(t *testing.T) {
 			said := []map[string]string{{"text": evil}}
 			answer = map[string]any{"now": night, "cluster": evil, "notice": map[string]any{"title": evil, "text": said}, "page": map[string]any{"headline": evil,
 				"tally": []map[string]any{{"word": evil, "count": 1}}, "empty": map[string]any{"heading": evil, "lines": []any{said}},
-				"groups": []any{map[string]any{"rows": []any{map[string]any{"namespace": evil, "name": evil, "available": evil, "queue": evil, "why": said, "state": map[string]string{"word": evil}}}}}}}
+				"groups": []any{map[string]any{"rows": []any{map[string]any{"namespace": evil, "name": evil, "available": evil, "queue": evil, "asked": evil, "revision": evil, "numbers": evil, "lastDid": evil, "why": said, "state": map[string]string{"word": evil}}}}}}}
 		}
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
 			t.Error(err)
@@ -103,6 +103,9 @@ func TestNothingHiddenIsPrinted(t *testing.T) {
 		{"explain", "--sync", "aaaa/311", "--history", kept}, {"explain", "--sync", "aaaa/311", "--history", kept, "-o", "json"}, {"explain", "--sync", "aaaa/311", "--history", kept, "-o", "yaml"},
 		{"replay", path}, {"replay", path + evil}, {"story", "deployment/web", "--all", "--server", console.URL}, {"story", "deployment/web", "-o", "json", "--server", console.URL},
 		{"top", "-A", "--server", console.URL}, {"top", "-A", "-o", "json", "--server", console.URL}, {evil},
+		{"top", "-A", "-o", "wide", "--server", console.URL}, {"top", "-A", "-o", "name", "--server", console.URL}, {"top", "-A", "-o", "yaml", "--server", console.URL}, {"top", "-A", "-o", "kyaml", "--server", console.URL},
+		{"top", "-A", "--no-headers", "--server", console.URL}, {"story", "deployment/web", "-o", "yaml", "--server", console.URL}, {"story", "deployment/web", "-o", "kyaml", "--server", console.URL}, {"explain", "--sync", "aaaa/311", "--history", kept, "-o", "kyaml"},
+		{"explain", evil}, {"top", "--context", evil}, {"top", "-o", evil}, {"export", evil}, {"view", evil, evil},
 		{"explain", "deployment/web", "--server", refusing(http.StatusForbidden)}, {"explain", "deployment/web", "--server", refusing(http.StatusInternalServerError)},
 		{"explain", "deployment/web", "--server", refusing(http.StatusNotFound)}, {"manager", "--server", refusing(http.StatusForbidden)},
 		{"story", "deployment/web", "--server", refusing(http.StatusBadRequest)}, {"top", "--server", refusing(http.StatusBadRequest)}, {"export", "--server", refusing(http.StatusBadRequest)},

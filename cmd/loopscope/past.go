@@ -35,68 +35,104 @@ type recalled struct {
 	at    time.Time
 }
 
-// historyFile is the file that is asked for, or the one that a manager of the
-// same cluster writes unless it is told otherwise.
-func (o *explainOptions) historyFile() (string, error) {
+// historyFile is the file that is asked for: that of the flag, or that of the running manager
+// of the cluster, or else the one that a manager of it writes unless it is told otherwise.
+func (o *explainOptions) historyFile(ctx context.Context) (string, error) {
 	if o.history != "" {
 		return o.history, nil
 	}
-	path, err := usualHistory(clusterName(o.kubeconfig), os.Getenv)
-	if err != nil {
-		return "", fmt.Errorf("%w: give the history file with --history", err)
+	from := (&consoleFlags{kubeconfig: o.kubeconfig}).find()
+	ctx, cancel := context.WithTimeout(ctx, historyWithin)
+	defer cancel()
+	file, away := from.history(ctx)
+	if away == nil && file != "" {
+		if _, err := os.Stat(file); err != nil {
+			return "", fmt.Errorf("the console at %s keeps its history in a file that is not on this machine: %w\nAsk there, or fetch a recording with `loopscope export`", from.server, err)
+		}
+		return file, nil
 	}
-	return path, nil
+	usual, err := usualHistory(from.cluster, os.Getenv)
+	if err == nil {
+		_, err = os.Stat(usual)
+	}
+	switch {
+	case err == nil:
+		return usual, nil
+	case away == nil:
+		return "", fmt.Errorf("the console at %s keeps no history, and there is none of an earlier manager: %w\nStart `loopscope manager` without --history=off, or give a history file with --history", from.server, err)
+	default:
+		return "", fmt.Errorf("no history is found: no manager of the cluster %q runs on this machine, and there is none of an earlier one: %w\nGive a history file with --history, or start `loopscope manager`, which keeps one", from.cluster, err)
+	}
 }
 
+// historyWithin is how long a console may take to say where its history is.
+const historyWithin = 5 * time.Second
+
 // recall finds the sync that --at or --sync ask for.
-func (o *explainOptions) recall(ctx context.Context, args []string, now time.Time) (x recalled, err error) {
-	file, err := o.historyFile()
+func (o *explainOptions) recall(ctx context.Context, args []string, now time.Time) (recalled, error) {
+	find, err := o.wanted(args, now)
 	if err != nil {
-		return x, err
+		return recalled{}, err
+	}
+	file, err := o.historyFile(ctx)
+	if err != nil {
+		return recalled{}, err
 	}
 	archive, err := app.ReadHistory(file)
 	if err != nil {
-		return x, err
+		return recalled{}, err
 	}
-	defer func() { err = errors.Join(err, archive.Close()) }()
+	x, err := find(ctx, archive)
+	return x, errors.Join(err, archive.Close())
+}
+
+// wanted reads the flags before any file is looked for.
+func (o *explainOptions) wanted(args []string, now time.Time) (func(context.Context, telemetry.Archive) (recalled, error), error) {
 	if o.sync != "" {
-		return o.numbered(ctx, archive)
+		epoch, seq, err := syncNumber(o.sync)
+		return func(ctx context.Context, from telemetry.Archive) (recalled, error) {
+			return numbered(ctx, from, epoch, seq)
+		}, err
 	}
 	loop, name, err := objectArg(args)
 	if err != nil {
-		return x, err
+		return nil, err
+	}
+	at, err := telemetry.ParseMoment(o.at, now)
+	if err != nil {
+		return nil, fmt.Errorf("--at: %w", err)
 	}
 	namespace, _, err := o.kubeconfig.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return x, fmt.Errorf("namespace: %w", err)
-	}
-	if x.at, err = telemetry.ParseMoment(o.at, now); err != nil {
-		return x, fmt.Errorf("--at: %w", err)
+		return nil, fmt.Errorf("namespace: %w", err)
 	}
 	if namespace == decision.NoNamespace {
 		namespace = ""
 	}
 	object := telemetry.Object{Loop: loop, Namespace: namespace, Name: name}
-	x.trace, err = archive.AsOf(ctx, object, x.at)
-	if errors.Is(err, telemetry.ErrNotKept) {
-		return x, notKept(ctx, archive, object, x.at)
-	}
-	return x, err
+	return func(ctx context.Context, from telemetry.Archive) (recalled, error) {
+		return asOf(ctx, from, object, at)
+	}, nil
 }
 
-func (o *explainOptions) numbered(ctx context.Context, archive telemetry.Archive) (x recalled, err error) {
-	epoch, seq, err := syncNumber(o.sync)
-	if err != nil {
-		return x, err
-	}
-	x.trace, err = archive.Get(ctx, epoch, seq)
+func asOf(ctx context.Context, archive telemetry.Archive, object telemetry.Object, at time.Time) (recalled, error) {
+	trace, err := archive.AsOf(ctx, object, at)
 	if errors.Is(err, telemetry.ErrNotKept) {
-		return x, fmt.Errorf("sync %s is not kept in %s%s", o.sync, archive.State().Path, oldest(archive.State()))
+		err = notKept(ctx, archive, object, at)
 	}
-	if err == nil {
-		x.at = x.trace.Ended
+	return recalled{trace, at}, err
+}
+
+func numbered(ctx context.Context, archive telemetry.Archive, epoch string, seq uint64) (recalled, error) {
+	trace, err := archive.Get(ctx, epoch, seq)
+	switch {
+	case errors.Is(err, telemetry.ErrNotKept):
+		return recalled{}, fmt.Errorf("sync %s/%d is not kept in %s%s", epoch, seq, archive.State().Path, oldest(archive.State()))
+	case err != nil:
+		return recalled{}, err
+	default:
+		return recalled{trace, trace.Ended}, nil
 	}
-	return x, err
 }
 
 // syncNumber takes EPOCH/SEQ, as it stands at the end of a permalink.

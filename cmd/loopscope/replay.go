@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"text/tabwriter"
@@ -41,8 +42,9 @@ code is 1 where anything differs or a line cannot be read.`,
 
   # What would the rules of this version have decided in a recording of another one?
   loopscope replay --limit 1000 incident.jsonl`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+		Args:              oneRecording,
+		ValidArgsFunction: completeRecordings(math.MaxInt),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	cmd.Flags().IntVar(&o.limit, "limit", 0, "maximum number of syncs to replay; 0 for all")
 	return cmd

@@ -7,6 +7,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -15,6 +18,8 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/term"
 	"k8s.io/klog/v2"
+
+	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
 // version is stamped by the linker: -X main.version=v1.2.3.
@@ -32,18 +37,28 @@ func newRoot(raw streams) *cobra.Command {
 		Short: "An oscilloscope for Kubernetes control loops",
 		Long: `Loopscope shows why a Deployment does what it does: the questions its control loop
 asked, the values it compared, what it wrote, what it held back and what would
-unblock it.`,
+unblock it.
+
+A command ends with exit code 0, with 1 after an error, and with 2 where
+--exit-code was given and something is waiting or failed.`,
 		Example: `  # Why is this rollout stuck?
   loopscope explain deployment/web -n shop
+
+  # What needs me, anywhere?
+  loopscope top -A
 
   # Run the loops and the console against the cluster of the current context
   loopscope manager`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
-		// What client-go logs by itself goes where all else goes.
-		PersistentPreRun: func(*cobra.Command, []string) { klog.SetSlogLogger(newLogger(s.err)) },
-		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// Two letters that changed places are still the command that was meant.
+		SuggestionsMinimumDistance: 2,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			klog.SetSlogLogger(newLogger(s.err)) // What client-go logs by itself goes where all else goes.
+			return checkContext(cmd)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc) // as Kubernetes' own programs: concurrent_rc_syncs is known, too
 	root.Version = stamped()
@@ -53,7 +68,11 @@ unblock it.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for the available flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newManager(s, width(raw.out)), newExplain(s), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(width(raw.out))))
+	root.AddCommand(newManager(s, width(raw.out)), newExplain(s, width(raw.out)), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
+	for _, cmd := range root.Commands() {
+		completeKubeconfig(cmd)
+	}
 	return root
 }
 
@@ -70,20 +89,49 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q is not a command of %s\nSee '%s --help' for those there are", args[0], cmd.CommandPath(), cmd.CommandPath())
+	meant := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		meant = "; did you mean " + prose.Or(near) + "?"
+	}
+	return fmt.Errorf("%q is not a command of %s%s\nSee '%s --help' for those there are", args[0], cmd.CommandPath(), meant, cmd.CommandPath())
 }
 
+// flagsAlone refuses arguments of a command that has flags alone.
+func flagsAlone(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes flags and no arguments: omit %q\nSee '%s --help' for the flags", cmd.CommandPath(), args[0], cmd.CommandPath())
+}
+
+// rulesOf is whose rules the loops follow.
+const rulesOf = "Kubernetes v1.36.3"
+
 func newVersion(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version, and the Kubernetes release whose rules it follows",
-		Example: "  loopscope version",
-		Args:    cobra.NoArgs,
+	var output outputFlag
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, and the Kubernetes release whose rules it follows",
+		Example: `  # For people
+  loopscope version
+
+  # For a script
+  loopscope version -o json | jq -r .version`,
+		Args:              flagsAlone,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
+			if err := output.check(); err != nil {
+				return err
+			}
+			if output.forPrograms() {
+				return output.print(s.out, map[string]string{"version": stamped(), "goVersion": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "rules": rulesOf})
+			}
 			_, err := io.WriteString(s.out, versionLine())
 			return err
 		},
 	}
+	output.addFlag(cmd, "the version")
+	return cmd
 }
 
 // rulesOf is whose rules the loops follow.
@@ -115,6 +163,23 @@ func restConfig(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 		return nil, fmt.Errorf("%w\nGive a kubeconfig with --kubeconfig, set KUBECONFIG, or start a cluster to try with `make sandbox`", err)
 	}
 	return config, nil
+}
+
+// checkContext refuses a context that the kubeconfig does not have, and says which it has.
+func checkContext(cmd *cobra.Command) error {
+	flag := cmd.Flag("context")
+	if flag == nil || flag.Value.String() == "" {
+		return nil
+	}
+	names, err := namesIn(cmd, flag.Name)
+	switch {
+	case err != nil || slices.Contains(names, flag.Value.String()):
+		return nil // What is wrong with the file is said by whoever needs it.
+	case len(names) == 0:
+		return fmt.Errorf("there is no context %q: no kubeconfig has any\nGive a kubeconfig with --kubeconfig, or set KUBECONFIG", flag.Value)
+	default:
+		return fmt.Errorf("there is no context %q in the kubeconfig; there is %s", flag.Value, prose.Some(names, 10))
+	}
 }
 
 // unconfigured reports whether nothing names a cluster, where the library would

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -30,9 +31,10 @@ const (
 )
 
 type storyOptions struct {
-	console    consoleFlags
-	at, output string
-	all        bool
+	console consoleFlags
+	at      string
+	output  outputFlag
+	all     bool
 }
 
 func newStory(s streams) *cobra.Command {
@@ -43,7 +45,7 @@ func newStory(s streams) *cobra.Command {
 		Long: `Asks a running loopscope what happened to a Deployment from the change that
 started its rollout to the sync that found it settled again, or up to now: changes
 by others, pods, syncs with what they wrote and held back, and what each step
-waited for.`,
+waited for. The ReplicaSets of the Deployment are in its story.`,
 		Example: `  # What is happening to this rollout, from the beginning?
   loopscope story deployment/web -n shop
 
@@ -55,31 +57,32 @@ waited for.`,
 		Args: oneObject,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	o.console.addFlags(cmd.Flags())
-	o.console.addNamespace(cmd.Flags(), "namespace of the object, - for one that has none")
-	cmd.ValidArgsFunction = completeObjects(o.console.kubeconfig)
+	o.console.addFlags(cmd)
+	o.console.addNamespace(cmd, "namespace of the object, - for one that has none")
+	cmd.ValidArgsFunction = completeObjects(o.console.kubeconfig, listedLoops)
 	cmd.Flags().StringVar(&o.at, "at", "", "tell what was under way then: a time such as 2026-11-21T03:02:24Z or 03:02 (UTC), or 90m for so long ago")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list syncs that wrote nothing and held nothing new back")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the story as json")
+	o.output.addFlag(cmd, "the story")
 	return cmd
 }
 
 func (o *storyOptions) run(ctx context.Context, s streams, args []string) error {
-	if o.output != "" && o.output != "json" {
-		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
+	if err := o.output.check(); err != nil {
+		return err
 	}
 	loop, name, err := objectArg(args)
 	if err != nil {
 		return err
 	}
+	if app.Loops().Has(loop) && !slices.Contains(listedLoops(), loop) {
+		return fmt.Errorf("%q has no story: stories are told of a %s, with the objects that it owns. The syncs of a %s are on its page in the console", strings.Join(args, "/"), prose.Or(listedLoops()), app.Loops().Kind(loop))
+	}
 	story, err := o.ask(ctx, loop, name)
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(story)
+	if o.output.forPrograms() {
+		return o.output.print(s.out, story)
 	}
 	return storyText(s.out, story, o.all)
 }
@@ -103,7 +106,7 @@ func (o *storyOptions) ask(ctx context.Context, loop, name string) (*telemetry.S
 	}
 	from := o.console.find()
 	if err := askConsole(ctx, from, decision.PathOf(loop)+"/"+url.PathEscape(cmp.Or(namespace, decision.NoNamespace))+"/"+url.PathEscape(name)+"/story.json", query, &twin); err != nil {
-		return nil, err
+		return nil, unseen(noSuchLoop(err, from, loop, "stories"))
 	}
 	if twin.Page.Story == nil {
 		return nil, fmt.Errorf("%s answered without a story; is it a loopscope of another version?", from.server)
@@ -153,13 +156,37 @@ func askConsole(ctx context.Context, from found, path string, query url.Values, 
 func refused(server, status string, body []byte) error {
 	var said struct {
 		Error struct {
+			Code    string `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(body, &said); err != nil || said.Error.Message == "" {
 		return fmt.Errorf("%s answered %s", server, status)
 	}
-	return errors.New(redact.Line(said.Error.Message))
+	return refusal{said.Error.Code, redact.Line(said.Error.Message)}
+}
+
+// refusal is what a console says of a request, with its code for programs.
+type refusal struct{ code, text string }
+
+func (r refusal) Error() string { return r.text }
+
+// noSuchLoop says that a console has nothing of a loop, where that is why it refuses.
+func noSuchLoop(err error, from found, loop, what string) error {
+	var r refusal
+	if !errors.As(err, &r) || r.code != "not-found" {
+		return err
+	}
+	return fmt.Errorf("the console at %s has no %s of the kind %q; `loopscope manager` has %s", from.server, what, loop, prose.Or(listedLoops()))
+}
+
+// unseen says where names are, after an error about one that is not known.
+func unseen(err error) error {
+	var r refusal
+	if !errors.As(err, &r) || r.code != "unknown-object" {
+		return err
+	}
+	return fmt.Errorf("%w\n`loopscope top -A` lists those that there are", err)
 }
 
 func countsText(c telemetry.StoryCounts) string {

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
@@ -26,13 +29,21 @@ const (
 	maxTopPages = 200
 )
 
+// The formats that only a table has.
+const (
+	formatWide = "wide"
+	formatName = "name"
+)
+
 type topOptions struct {
-	console      consoleFlags
-	loop, output string
-	all, watch   bool
-	exitCode     bool
-	every        time.Duration
-	limit        int
+	console    consoleFlags
+	loop       string
+	output     outputFlag
+	all, watch bool
+	noHeaders  bool
+	exitCode   bool
+	every      time.Duration
+	limit      int
 	// now is the clock of a --watch.
 	now func() time.Time
 }
@@ -40,7 +51,7 @@ type topOptions struct {
 // newTop draws in colours, so that it cannot print through a safeWriter: each of
 // its cells is cleaned instead.
 func newTop(s streams) *cobra.Command {
-	o := topOptions{now: time.Now, console: newConsoleFlags()}
+	o := topOptions{now: time.Now, console: newConsoleFlags(), output: outputFlag{own: []string{formatWide, formatName}}}
 	cmd := &cobra.Command{
 		Use:   "top [TERM...]",
 		Short: "List the Deployments, those that need you first, with why",
@@ -49,7 +60,10 @@ rows, in the same order and the same words as the page.
 
 Terms are those of the page's filter: a part of a name, ns:, is:, at:, reason:,
 image: and by:; a leading minus excludes. Put such terms after --, so that they are
-not taken for flags.`,
+not taken for flags.
+
+The exit code is 0, 1 after an error, and with --exit-code 2 if anything in the
+table is waiting or failed.`,
 		Example: `  # What needs me, anywhere?
   loopscope top -A
 
@@ -60,34 +74,64 @@ not taken for flags.`,
   # Does anything need me? Then the exit code is 2
   loopscope top -A --exit-code > /dev/null
 
+  # Which question decided, and how many pods may come and go?
+  loopscope top -n shop -o wide
+
+  # Those that failed, as kubectl describes them
+  loopscope top -n shop is:failed -o name | xargs -r kubectl -n shop describe
+
   # All but the system's, of another console, for a script
   loopscope top -A --server http://127.0.0.1:9000 -o json -- -ns:kube-system`,
+		ValidArgsFunction: o.completeTerms,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("limit") && o.watch {
-				o.limit = watchRows
+			if err := o.check(); err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("limit") {
+				o.limit = o.rows()
 			}
 			return o.run(cmd.Context(), s, args)
 		},
 	}
-	o.console.addFlags(cmd.Flags())
-	o.console.addNamespace(cmd.Flags(), "namespace of the Deployments")
+	o.console.addFlags(cmd)
+	o.console.addNamespace(cmd, "namespace of the Deployments")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if anything in the table is waiting or failed")
 	cmd.Flags().StringVar(&o.loop, "loop", app.Loops()[0].Name, "list the objects of this loop, which has to have a list in the console")
 	cmd.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the Deployments of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "refresh the table in place")
 	cmd.Flags().DurationVar(&o.every, "every", 2*time.Second, "refresh interval of --watch")
-	cmd.Flags().IntVar(&o.limit, "limit", topRows, "maximum number of rows; 25 with --watch")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "print the rows as json")
+	cmd.Flags().IntVar(&o.limit, "limit", topRows, "maximum number of rows; unless given, 25 with --watch, and all for programs: with -o name, json or yaml")
+	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "print the rows alone")
+	o.output.addFlag(cmd, "the rows")
+	completeFlag(cmd, "loop", cobra.FixedCompletions(listedLoops(), noFiles))
 	return cmd
 }
 
-func (o *topOptions) check() error {
+// rows is how many there are at most unless a flag says so.
+func (o *topOptions) rows() int {
 	switch {
-	case o.output != "" && o.output != "json":
-		return fmt.Errorf("output format %q is not known; choose json, or omit -o", o.output)
+	case o.watch:
+		return watchRows
+	case o.output.forPrograms():
+		return math.MaxInt
+	default:
+		return topRows
+	}
+}
+
+func (o *topOptions) check() error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	if loop := app.Loops().Named(o.loop); loop != "" {
+		o.loop = loop
+	}
+	switch {
+	case !slices.Contains(listedLoops(), o.loop) && app.Loops().Has(o.loop):
+		return fmt.Errorf("a console has no list of %ss; choose %s with --loop, whose pages show them", app.Loops().Kind(o.loop), prose.Or(listedLoops()))
 	case o.watch && o.exitCode:
 		return errors.New("--watch goes on until somebody stops it: omit --exit-code")
-	case o.watch && o.output != "":
+	case o.watch && o.output.forPrograms():
 		return errors.New("--watch draws a table: omit -o, or poll yourself")
 	case o.limit < 1:
 		return errors.New("--limit has to be positive")
@@ -98,9 +142,6 @@ func (o *topOptions) check() error {
 }
 
 func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	if !o.all {
 		namespace, err := o.console.namespace()
 		if err != nil {
@@ -108,7 +149,7 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 		}
 		terms = append([]string{"ns:" + namespace}, terms...)
 	}
-	p := topPrinter{colour: coloured(s.out)}
+	p := topPrinter{colour: coloured(s.out), wide: o.output.value == formatWide, bare: o.noHeaders}
 	if o.watch {
 		return o.follow(ctx, s.out, p, terms)
 	}
@@ -119,17 +160,52 @@ func (o *topOptions) run(ctx context.Context, s streams, terms []string) error {
 	if !o.all && len(list.rows) == 0 {
 		list.note += "\n-A lists the Deployments of every namespace."
 	}
-	if o.output == "json" {
-		encoder := json.NewEncoder(newSafeWriter(s.out))
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(list.rows)
-	} else {
-		err = p.print(s.out, list)
-	}
-	if err == nil && o.exitCode && slices.ContainsFunc(list.rows, func(r topRow) bool { return r.State.Tone == "fail" || r.State.Tone == "wait" }) {
+	if err = o.print(s, p, list); err == nil && o.exitCode && slices.ContainsFunc(list.rows, func(r topRow) bool { return r.State.Tone == "fail" || r.State.Tone == "wait" }) {
 		return needsYou{}
 	}
 	return err
+}
+
+// print prints the list as it was asked for. What is no row of it goes beside it where
+// only rows are wanted.
+func (o *topOptions) print(s streams, p topPrinter, list topList) error {
+	out := newSafeWriter(s.out)
+	var err error
+	switch {
+	case o.output.value == formatName:
+		err = printNames(out, o.loop, list.rows)
+	case o.output.forPrograms():
+		err = o.output.print(out, append([]topRow{}, list.rows...)) // [] where there is none
+	case o.noHeaders:
+		err = p.table(s.out, list)
+	default:
+		return p.print(s.out, list)
+	}
+	_, failed := io.WriteString(newSafeWriter(s.err), list.head()+list.foot())
+	return errors.Join(err, failed)
+}
+
+// printNames prints what kubectl takes as the names of objects.
+func printNames(w io.Writer, loop string, rows []topRow) error {
+	var object metav1.PartialObjectMetadata
+	object.SetGroupVersionKind(app.KindOf(loop))
+	for _, r := range rows {
+		object.Name = safetext.Line(r.Name)
+		if err := (&printers.NamePrinter{}).PrintObj(&object, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listedLoops are those whose objects the console has a list of, with a story each.
+func listedLoops() (names []string) {
+	for _, l := range app.Loops() {
+		if l.Listed {
+			names = append(names, l.Name)
+		}
+	}
+	return names
 }
 
 // coloured reports whether the output is a terminal that may be coloured.
@@ -181,7 +257,11 @@ func (o *topOptions) follow(ctx context.Context, out io.Writer, p topPrinter, te
 }
 
 // topPrinter prints the list for people.
-type topPrinter struct{ colour bool }
+type topPrinter struct {
+	colour bool
+	// wide tables have more columns, bare ones no headers.
+	wide, bare bool
+}
 
 // The colours of the tones: those that every terminal has.
 var toneColours = map[string]string{"fail": "\x1b[31m", "wait": "\x1b[33m", "move": "\x1b[34m", "ok": "\x1b[32m"}
@@ -206,40 +286,114 @@ func (p topPrinter) print(w io.Writer, list topList) error {
 	for _, t := range list.tally {
 		counts = append(counts, fmt.Sprintf("%d %s", t.Count, safetext.Line(t.Word)))
 	}
-	if list.notice != "" {
-		fmt.Fprintln(w, list.notice)
+	head := list.head()
+	if !p.bare {
+		head += fmt.Sprintf("%s\n%s; cluster %s at %s UTC\n\n", safetext.Line(list.headline), strings.Join(counts, ", "), safetext.Line(list.cluster), list.now.UTC().Format("15:04:05"))
 	}
-	fmt.Fprintf(w, "%s\n%s; cluster %s at %s UTC\n\n", safetext.Line(list.headline), strings.Join(counts, ", "), safetext.Line(list.cluster), list.now.UTC().Format("15:04:05"))
-	if len(list.rows) > 0 {
-		if err := p.table(w, list); err != nil {
-			return err
-		}
-	}
-	if list.more > 0 {
-		fmt.Fprintln(w, "There are more: raise --limit, or give a term.")
-	}
-	if list.note != "" {
-		_, err := fmt.Fprintln(w, list.note)
+	if _, err := io.WriteString(w, head); err != nil {
 		return err
 	}
-	return nil
+	if err := p.table(w, list); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, list.foot())
+	return err
+}
+
+// head is what a reader has to know first.
+func (l *topList) head() string {
+	if l.notice == "" {
+		return ""
+	}
+	return l.notice + "\n"
+}
+
+// foot is what stands below the rows.
+func (l *topList) foot() string {
+	text := ""
+	if l.more {
+		text = "There are more: raise --limit, or give a term.\n"
+	}
+	if l.note != "" {
+		text += l.note + "\n"
+	}
+	return text
+}
+
+// column is one of the table.
+type column struct {
+	name string
+	of   func(topRow, time.Time) string
+}
+
+var (
+	topColumns = []column{
+		{"SINCE", func(r topRow, now time.Time) string { return r.since(now) }},
+		{"NAMESPACE", func(r topRow, _ time.Time) string { return r.Namespace }},
+		{"NAME", func(r topRow, _ time.Time) string { return r.Name }},
+		{"AVAILABLE", func(r topRow, _ time.Time) string { return r.Available }},
+		{"QUEUE", topRow.queue},
+	}
+	wideColumns = []column{
+		{"REVISION", func(r topRow, _ time.Time) string { return r.Revision }},
+		{"PODS", func(r topRow, _ time.Time) string { return r.pods() }},
+		{"LAST-SYNC", func(r topRow, now time.Time) string { return prose.Span(now.Sub(r.LastAt)) + " ago, " + r.LastDid }},
+		{"ASKED", func(r topRow, _ time.Time) string { return r.Asked }},
+	}
+	whyColumn = column{"WHY", func(r topRow, now time.Time) string { return r.Why.at(now) }}
+)
+
+// columns are those after the state. The words of the last are as long as they are.
+func (p topPrinter) columns() []column {
+	list := slices.Clone(topColumns)
+	if p.wide {
+		list = append(list, wideColumns...)
+	}
+	return append(list, whyColumn)
 }
 
 func (p topPrinter) table(w io.Writer, list topList) error {
+	if len(list.rows) == 0 {
+		return nil
+	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(table, "%s\tSINCE\tNAMESPACE\tNAME\tAVAILABLE\tQUEUE\tWHY\n", p.coloured(mark{Word: "STATE"}))
-	for _, r := range list.rows {
-		queue := safetext.Line(r.Queue)
-		if note := r.QueueNote.at(list.now); note != "" && note != "no timer" {
-			queue += ", " + note
+	columns := p.columns()
+	if !p.bare {
+		fmt.Fprint(table, p.coloured(mark{Word: "STATE"}))
+		for _, c := range columns {
+			fmt.Fprintf(table, "\t%s", c.name)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.coloured(r.State), r.since(list.now), safetext.Line(r.Namespace), safetext.Line(r.Name), safetext.Line(r.Available), queue, r.Why.at(list.now))
+		fmt.Fprintln(table)
+	}
+	for _, r := range list.rows {
+		fmt.Fprint(table, p.coloured(r.State))
+		for _, c := range columns {
+			fmt.Fprintf(table, "\t%s", safetext.Line(c.of(r, list.now)))
+		}
+		fmt.Fprintln(table)
 	}
 	return table.Flush()
 }
 
+// queue is what the key does there, with its timer.
+func (r topRow) queue(now time.Time) string {
+	if note := r.QueueNote.at(now); note != "" && note != "no timer" {
+		return r.Queue + ", " + note
+	}
+	return r.Queue
+}
+
+// pods are those of the page's meter, with how many there may be. Rows that need nothing have none.
+func (r topRow) pods() string {
+	m := r.Meter
+	if m == nil {
+		return r.Numbers
+	}
+	return fmt.Sprintf("%d new, %d old, %d not available (%d to %d)", m.New, m.Old, m.Not, m.Floor, m.Ceiling)
+}
+
 // since is how long it has been so, up to when that was known last.
-func (r *topRow) since(now time.Time) string {
+func (r topRow) since(now time.Time) string {
 	text := r.Since.at(now)
 	if r.AsOf == nil {
 		return text

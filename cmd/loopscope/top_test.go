@@ -97,7 +97,7 @@ func TestTopErrorsSayWhatToDo(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	for want, args := range map[string][]string{
-		"choose json":                 {"top", "-o", "yaml"},
+		"choose wide, name, json":     {"top", "-o", "xml"},
 		"omit -o":                     {"top", "-w", "-o", "json"},
 		"omit --exit-code":            {"top", "-w", "--exit-code"},
 		"--limit has to be positive":  {"top", "--limit", "0"},

@@ -20,7 +20,7 @@ type topList struct {
 	rows     []topRow
 	notice   string // what a reader has to know first: that no API server answers
 	note     string // why there is no row
-	more     int    // rows beyond the limit, where that is known
+	more     bool   // whether there are rows beyond the limit
 }
 
 type topTally struct {
@@ -40,9 +40,21 @@ type topRow struct {
 	Why       pageText   `json:"why"`
 	Asked     string     `json:"asked,omitempty"`
 	Available string     `json:"available,omitempty"`
+	Numbers   string     `json:"numbers,omitempty"`
+	Meter     *topMeter  `json:"meter,omitempty"`
+	LastAt    time.Time  `json:"lastAt,omitzero"`
 	LastDid   string     `json:"lastDid"`
 	Queue     string     `json:"queue"`
 	QueueNote pageText   `json:"queueNote"`
+}
+
+// topMeter is how many pods there are, and may be.
+type topMeter struct {
+	New     int64 `json:"newAvailable"`
+	Old     int64 `json:"oldAvailable"`
+	Not     int64 `json:"notAvailable"`
+	Floor   int64 `json:"floor"`
+	Ceiling int64 `json:"ceiling"`
 }
 
 type mark struct {
@@ -90,7 +102,7 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 	for page := range maxTopPages {
 		var t topTwin
 		if err := askConsole(ctx, from, decision.PathOf(o.loop)+".json", query, &t); err != nil {
-			return topList{}, err
+			return topList{}, noSuchLoop(err, from, o.loop, "list")
 		}
 		if t.Page.Headline == "" {
 			return topList{}, fmt.Errorf("%s answered without an overview; is it a loopscope of another version?", from.server)
@@ -106,13 +118,14 @@ func (o *topOptions) ask(ctx context.Context, terms []string) (topList, error) {
 			list.rows = append(list.rows, g.Rows...)
 		}
 		next, err := url.Parse(t.Page.Next)
-		if err != nil || t.Page.Next == "" || len(list.rows) >= o.limit {
+		list.more = t.Page.Next != ""
+		if err != nil || !list.more || len(list.rows) >= o.limit {
 			break
 		}
 		query = next.Query()
 	}
-	if cut := len(list.rows) - o.limit; cut > 0 {
-		list.rows, list.more = list.rows[:o.limit], cut
+	if len(list.rows) > o.limit {
+		list.rows, list.more = list.rows[:o.limit], true
 	}
 	return list, nil
 }

@@ -28,12 +28,26 @@ several runs, the one that ended last is shown; --epoch chooses another.`,
 
   # Another run in the same file, another port
   loopscope view incident.jsonl.gz --epoch 7c41d2aa --listen 127.0.0.1:9000`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("view shows one recording: omit %q", args[1])
+			}
+			return oneRecording(cmd, args)
+		},
+		ValidArgsFunction: completeRecordings(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
 	cmd.Flags().StringVar(&o.epoch, "epoch", "", "show this run of loopscope; the one that ended last by default")
 	return cmd
+}
+
+// oneRecording wants one at least.
+func oneRecording(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("which recording? Give the file that `loopscope export -o FILE` wrote\nSee '%s --help' for examples", cmd.CommandPath())
+	}
+	return nil
 }
 
 func (o *viewOptions) run(ctx context.Context, s streams, file string) error {

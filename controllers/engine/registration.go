@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -28,6 +29,8 @@ type Needs struct {
 type Registration struct {
 	// Loop is how its syncs are kept and shown.
 	Loop decision.Loop
+	// Resource is what its objects are in the API.
+	Resource schema.GroupVersionResource
 	// Controller is its name as a controller, as kube-controller-manager has it; the loop's own
 	// name is an alias ([M-1]).
 	Controller string

@@ -3,7 +3,9 @@
 package filter
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -31,6 +33,31 @@ var termKeys = map[string]string{
 	"reason": "reason:TEXT",
 	"image":  "image:PART",
 	"by":     "by:MANAGER",
+}
+
+// Complete is what a term may go on with that is typed so far: a key, or a value of is:. The
+// values of other keys are not known here.
+func Complete(typed string) (offers []string) {
+	body, minus := strings.CutPrefix(typed, "-")
+	key, _, keyed := strings.Cut(body, ":")
+	words := slices.Sorted(maps.Keys(termKeys))
+	switch {
+	case keyed && key == "is":
+		words = slices.Sorted(maps.Keys(isWords))
+	case keyed:
+		return nil
+	}
+	for _, word := range words {
+		offer := word + ":"
+		if keyed {
+			offer = key + ":" + word
+		}
+		if minus {
+			offer = "-" + offer
+		}
+		offers = append(offers, offer)
+	}
+	return offers
 }
 
 const knownTerms = "Terms: a part of a name, ns:NAMESPACE, is:OUTCOME, at:QUESTION, reason:TEXT, image:PART and by:MANAGER; a leading minus excludes."

@@ -60,6 +60,29 @@ func TestParseFilter(t *testing.T) {
 	}
 }
 
+// What is offered is known, and goes on with what was typed.
+func TestComplete(t *testing.T) {
+	for typed, want := range map[string]string{
+		"": "at: by: image: is: ns: reason:", "-": "-at: -by: -image: -is: -ns: -reason:", "na": "at: by: image: is: ns: reason:",
+		"is:":   "is:back-off is:failed is:hold is:idle is:moving is:processing is:ready is:settled is:timer is:waiting",
+		"-is:f": "-is:back-off -is:failed -is:hold -is:idle -is:moving -is:processing -is:ready -is:settled -is:timer -is:waiting",
+		"ns:":   "", "colour:": "",
+	} {
+		offers := Complete(typed)
+		if got := strings.Join(offers, " "); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+		for _, offer := range offers {
+			if strings.HasSuffix(offer, ":") {
+				offer += "x"
+			}
+			if known := !Parse(offer)[0].Unknown; known == strings.HasSuffix(offer, "is:x") {
+				t.Errorf("%q is known: %v", offer, known)
+			}
+		}
+	}
+}
+
 // FuzzFilter proves that no filter can break the page, and that its own address
 // reads as the same filter.
 func FuzzFilter(f *testing.F) {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -27,8 +29,8 @@ var Explained = controllers.Explained.Loop.Name
 // checkWithin is how long a cluster may take to answer a first question.
 const checkWithin = 10 * time.Second
 
-// reader makes a client for a few reads, with a bound on each.
-func reader(config *rest.Config, version, part string) (kubernetes.Interface, error) {
+// reading is the configuration of a client for a few reads, with a bound on each.
+func reading(config *rest.Config, version, part string) (*rest.Config, error) {
 	if config == nil {
 		return nil, errors.New("no cluster is configured: give --kubeconfig, or set KUBECONFIG")
 	}
@@ -36,6 +38,15 @@ func reader(config *rest.Config, version, part string) (kubernetes.Interface, er
 	config.UserAgent = program + "/" + version + " " + part
 	if config.Timeout == 0 {
 		config.Timeout = checkWithin
+	}
+	return config, nil
+}
+
+// reader makes a client for a few reads.
+func reader(config *rest.Config, version, part string) (kubernetes.Interface, error) {
+	config, err := reading(config, version, part)
+	if err != nil {
+		return nil, err
 	}
 	c, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -63,23 +74,6 @@ func unreachable(config *rest.Config, err error) error {
 // unable is an API server that answers and cannot serve.
 func unable(config *rest.Config, err error) error {
 	return fmt.Errorf("the API server at %s cannot serve: %w\nLook at it and its etcd with `kubectl get --raw /readyz`, and ask again", config.Host, err)
-}
-
-// Names are those of the Deployments of a namespace, for a shell that completes them.
-func Names(ctx context.Context, config *rest.Config, namespace, version string) ([]string, error) {
-	c, err := reader(config, version, "completion")
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, len(list.Items))
-	for i := range list.Items {
-		names[i] = list.Items[i].Name
-	}
-	return names, nil
 }
 
 // Explain observes one Deployment of a live cluster, decides once and writes
@@ -132,16 +126,27 @@ func Warnings(ctx context.Context, config *rest.Config, t *telemetry.Trace, vers
 	return engine.Warnings(ctx, c, t.Namespace, pods[:min(len(pods), 3)])
 }
 
-// notFound names what is there instead.
+// notFound names what is there instead: this name in other namespaces, or other names in this one.
 func notFound(ctx context.Context, c kubernetes.Interface, namespace, name string) error {
+	text := fmt.Sprintf("there is no Deployment %s in namespace %s", name, namespace)
+	elsewhere, err := c.AppsV1().Deployments("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(), Limit: 100})
+	if err == nil && len(elsewhere.Items) > 0 {
+		in := namesOf(elsewhere.Items, (*appsv1.Deployment).GetNamespace, namespace)
+		return fmt.Errorf("%s; there is one in %s: give the namespace with -n", text, in)
+	}
 	list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{Limit: 100})
 	if err != nil || len(list.Items) == 0 {
-		return fmt.Errorf("there is no Deployment %s in namespace %s, nor any other there; give the namespace with -n", name, namespace)
+		return fmt.Errorf("%s, nor any other there; give the namespace with -n, or list all with `kubectl get deployments -A`", text)
 	}
+	return fmt.Errorf("%s; there is %s", text, namesOf(list.Items, (*appsv1.Deployment).GetName, name))
+}
+
+// namesOf are a few names, those that are most like the one that was meant first.
+func namesOf(list []appsv1.Deployment, of func(*appsv1.Deployment) string, meant string) string {
 	var names []string
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
+	for i := range list {
+		names = append(names, of(&list[i]))
 	}
-	sort.Slice(names, func(i, j int) bool { return prose.CommonPrefix(names[i], name) > prose.CommonPrefix(names[j], name) })
-	return fmt.Errorf("there is no Deployment %s in namespace %s; there is %s", name, namespace, redact.Line(strings.Join(names[:min(5, len(names))], ", ")))
+	sort.SliceStable(names, func(i, j int) bool { return prose.CommonPrefix(names[i], meant) > prose.CommonPrefix(names[j], meant) })
+	return redact.Line(strings.Join(names[:min(5, len(names))], ", "))
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -29,7 +30,11 @@ func (a *App) newHistory() telemetry.Archive {
 	if o.Path == "" {
 		return nil
 	}
-	a.history = history.Keep(o.Path, history.Options{MaxAge: o.MaxAge, MaxBytes: o.MaxBytes}, a.opts.Logger)
+	path, err := filepath.Abs(o.Path) // Commands elsewhere on this machine read it, too.
+	if err != nil {
+		path = o.Path
+	}
+	a.history = history.Keep(path, history.Options{MaxAge: o.MaxAge, MaxBytes: o.MaxBytes}, a.opts.Logger)
 	a.metrics.History(a.history.State)
 	return a.history
 }

@@ -17,8 +17,12 @@ import (
 // afterwards, and the program leaves nothing running.
 func TestHistoryIsKeptOverStop(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	path := filepath.Join(t.TempDir(), "h.db")
-	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), History: History{Path: path}})
+	t.Chdir(t.TempDir())
+	path, err := filepath.Abs("h.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(Options{Config: nowhere(t), Listen: "127.0.0.1:0", Logger: quiet(), History: History{Path: "h.db"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +34,9 @@ func TestHistoryIsKeptOverStop(t *testing.T) {
 		a.journal.Record(&telemetry.Trace{Object: want, Started: time.Now(), Ended: time.Now()})
 	}
 	client := &http.Client{Timeout: 5 * time.Second}
+	if _, body := get(t, client, a.URL()+"/about.json"); !strings.Contains(body, `"history": "`+path) {
+		t.Errorf("the console does not say that its history is %s:\n%s", path, body)
+	}
 	if _, body := get(t, client, a.URL()+"/metrics"); !strings.Contains(body, "loopscope_history_syncs ") {
 		t.Error("no metrics of the history")
 	}

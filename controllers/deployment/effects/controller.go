@@ -33,7 +33,7 @@ var settings = engine.Settings{Name: deployment.Loop.Name, Component: "deploymen
 // Registered is the Deployment loop as a program runs it.
 var Registered = engine.Registration{
 	Controller: "deployment-controller", SyncsFlag: "concurrent-deployment-syncs",
-	Loop: deployment.Loop, Settings: settings, Workers: engine.DefaultWorkers, Explain: Explain,
+	Loop: deployment.Loop, Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), Settings: settings, Workers: engine.DefaultWorkers, Explain: Explain,
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		apps := n.Informers.Apps().V1()
 		return New(ctx, apps.Deployments(), apps.ReplicaSets(), n.Informers.Core().V1().Pods(), n.Client, n.Options)

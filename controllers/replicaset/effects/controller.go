@@ -42,7 +42,7 @@ var settings = engine.Settings{Name: replicaset.Loop.Name, Component: "replicase
 // Registered is the ReplicaSet loop as a program runs it.
 var Registered = engine.Registration{
 	Controller: "replicaset-controller", SyncsFlag: "concurrent-replicaset-syncs",
-	Loop: replicaset.Loop, Settings: settings, Workers: engine.DefaultWorkers,
+	Loop: replicaset.Loop, Resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), Settings: settings, Workers: engine.DefaultWorkers,
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		return New(ctx, n.Informers.Apps().V1().ReplicaSets(), n.Informers.Core().V1().Pods(), n.Client, n.Options)
 	},

@@ -23,7 +23,7 @@ var controllerSettings = engine.Settings{Name: replicaset.ControllerLoop.Name, C
 // RegisteredControllers is the ReplicationController loop as a program runs it.
 var RegisteredControllers = engine.Registration{
 	Controller: "replicationcontroller-controller", SyncsFlag: "concurrent-rc-syncs",
-	Loop: replicaset.ControllerLoop, Settings: controllerSettings, Workers: engine.DefaultWorkers,
+	Loop: replicaset.ControllerLoop, Resource: corev1.SchemeGroupVersion.WithResource("replicationcontrollers"), Settings: controllerSettings, Workers: engine.DefaultWorkers,
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		core := n.Informers.Core().V1()
 		return NewReplicationController(ctx, core.ReplicationControllers(), core.Pods(), n.Client, n.Options)
