@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	cliflag "k8s.io/component-base/cli/flag"
 )
 
 func newManager(s streams, width int) *cobra.Command {
@@ -36,7 +34,7 @@ what it would have written with what the other controller writes. The flag
 
   # Beside the controllers that a cluster already runs; the Shadow page compares
   loopscope manager --watch`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
 	sections := o.sections()
@@ -44,10 +42,7 @@ what it would have written with what the other controller writes. The flag
 	for _, name := range sections.Order {
 		cmd.Flags().AddFlagSet(sections.FlagSets[name])
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		fmt.Fprintf(s.out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
-		cliflag.PrintSections(s.out, sections, width)
-	})
+	helpInSections(cmd, s.out, sections, width)
 	completeControllers(cmd)
 	cmd.Version = stamped()
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // It fails for a flag that there is not.

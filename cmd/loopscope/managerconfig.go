@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"runtime"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -19,6 +20,7 @@ type managerConfig struct {
 	history    *historyOptions
 	file       *configFile
 	stopWithin time.Duration
+	contention bool
 }
 
 // Complete finds the cluster, begins the log, and gives the process its limits.
@@ -34,6 +36,9 @@ func (c *managerConfig) Complete(log io.Writer) (*completedManager, error) {
 	program.Logger, program.Cluster = c.log.logger(log), clusterName(c.kubeconfig)
 	program.Logger.Info("Starting", "version", program.Version, "rules", rulesOf)
 	c.file.log(program.Logger)
+	if c.contention {
+		runtime.SetBlockProfileRate(1) // nanosecond: every wait
+	}
 	program.Component.Memory = tuneGo(program.Logger, memlimit.FromCgroup)
 	if program.History, err = c.history.settings(program.Cluster, program.Logger); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type managerOptions struct {
 	syncs       map[string]*int // by controller
 	listen      string
 	profiling   bool
+	contention  bool
 	history     historyOptions
 	log         logOptions
 	file        configFile
@@ -70,6 +71,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("leader election").BoolVar(&o.reckless, "dangerously-act-beside-a-leader", false, "with --leader-elect=false: act even while another manager leads; the two fight over every ReplicaSet")
 	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
 	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
+	sections.FlagSet("console").BoolVar(&o.contention, "contention-profiling", false, "with --profiling: note what waits for locks, at /debug/pprof/block; costs CPU")
 	o.history.addFlags(sections.FlagSet("record"))
 	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
 	sections.FlagSet("requests").BoolVar(&o.accounts, "use-service-account-credentials", false, "have each controller write as the ServiceAccount of its name in kube-system, so that each needs its own rights alone; takes the rights to get and create these ServiceAccounts and their tokens")
@@ -126,7 +128,7 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 			Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(generic.LeaderElection),
 			Component: app.Component{Flags: o.file.flags(), Configuration: object, SetVerbosity: o.log.setVerbosity},
 		},
-		kubeconfig: o.kubeconfig, log: &o.log, history: &o.history, file: &o.file, stopWithin: o.stopWithin,
+		kubeconfig: o.kubeconfig, log: &o.log, history: &o.history, file: &o.file, stopWithin: o.stopWithin, contention: o.contention,
 	}, nil
 }
 
@@ -155,6 +157,9 @@ func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration)
 	}
 	_, err := o.history.limit()
 	errs = append(errs, err, o.log.check(), app.CheckListen(o.listen))
+	if o.contention && !o.profiling {
+		errs = append(errs, errors.New("--contention-profiling is read through the profiles: give --profiling as well"))
+	}
 	if o.watch && o.untraced {
 		errs = append(errs, errors.New("--watch compares what is recorded: omit --untraced"))
 	}

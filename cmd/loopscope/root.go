@@ -134,9 +134,6 @@ func newVersion(s streams) *cobra.Command {
 	return cmd
 }
 
-// rulesOf is whose rules the loops follow.
-const rulesOf = "Kubernetes v1.36.3"
-
 func versionLine() string {
 	return fmt.Sprintf("loopscope %s (%s %s/%s), rules of %s\n", stamped(), runtime.Version(), runtime.GOOS, runtime.GOARCH, rulesOf)
 }

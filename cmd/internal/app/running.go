@@ -12,7 +12,7 @@ import (
 )
 
 // work runs every loop at once, each after a pause of its own, until ctx ends and they have
-// finished their syncs.
+// finished their syncs ([M-7]).
 func (a *App) work(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, l := range a.cluster.loops {

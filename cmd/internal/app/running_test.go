@@ -35,7 +35,7 @@ func loopNamed(name string, let slow) running {
 }
 
 // Whoever does not end in time is named, in the log meanwhile and in the error. The others have
-// ended by then.
+// ended by then ([M-7]).
 func TestLoopsThatDoNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
