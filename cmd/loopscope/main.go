@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/loopscope/loopscope/cmd/internal/create"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -29,4 +30,9 @@ func main() {
 }
 
 // errorText is an error as it is printed, whoever wrote words of it.
-func errorText(err error) string { return "error: " + redact.Text(err.Error()) }
+func errorText(err error) string {
+	if errors.As(err, new(*create.Failed)) {
+		return redact.Text(err.Error()) // kubectl's words begin as kubectl's do.
+	}
+	return "error: " + redact.Text(err.Error())
+}

@@ -53,7 +53,7 @@ unblock it.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for the available flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newManager(s, width(raw.out)), newExplain(s), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
+	root.AddCommand(newManager(s, width(raw.out)), newExplain(s), newCreate(raw), newApply(raw), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
 	return root
 }
 
