@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubectl/pkg/cmd/util"
 
@@ -131,6 +133,9 @@ func (o *createOptions) run(cmd *cobra.Command) error {
 	if o.timeout != 0 && !o.watch {
 		return errors.New("--timeout is how long --watch follows: give --watch as well")
 	}
+	if o.explain {
+		o.request.Before = o.foresee
+	}
 	if err := o.request.Complete(cmd); err != nil {
 		return err
 	}
@@ -140,8 +145,25 @@ func (o *createOptions) run(cmd *cobra.Command) error {
 	if _, err := restConfig(o.kubeconfig); err != nil {
 		return err
 	}
-	_, err := o.request.Run(cmd.Context(), cmd)
-	return err
+	began := time.Now()
+	written, err := o.request.Run(cmd.Context(), cmd)
+	if err != nil || !o.watch {
+		return err
+	}
+	return o.follow(cmd.Context(), written, began)
+}
+
+// foresee prints what the loops will do, beside what is printed for other programs.
+func (o *createOptions) foresee(ctx context.Context, r *create.Request, infos []*resource.Info) error {
+	list, err := r.Foresee(ctx, infos)
+	if err != nil {
+		return err
+	}
+	out := o.s.out
+	if r.PrintsObjects() {
+		out = o.s.err
+	}
+	return forecastText(out, list, time.Now())
 }
 
 // progressTo is the terminal on which nothing else is printed meanwhile; nil for none.

@@ -50,6 +50,7 @@ func conflict(info *resource.Info, err error) error {
 	}
 	fields := map[string][]string{}
 	var others []string
+	applied := "" // one of them that applies as well
 	for _, c := range refused.ErrStatus.Details.Causes {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
@@ -57,6 +58,9 @@ func conflict(info *resource.Info, err error) error {
 		who := managerIn(c.Message)
 		if fields[who] == nil {
 			others = append(others, who)
+		}
+		if !strings.Contains(c.Message, `" using `) {
+			applied = who
 		}
 		if !slices.Contains(fields[who], c.Field) {
 			fields[who] = append(fields[who], c.Field)
@@ -70,8 +74,11 @@ func conflict(info *resource.Info, err error) error {
 	for _, who := range others {
 		fmt.Fprintf(&b, "\n  %s has set %s", who, prose.And(fields[who]))
 	}
-	fmt.Fprintf(&b, "\nLeave these fields to them by removing them from the input, set them to the values that the object has to share them,"+
-		"\nor take them over with --force-conflicts. If %s was you, go on as the same with --field-manager", others[0])
+	b.WriteString("\nLeave these fields to them by removing them from the input, or give them the values that they have,")
+	b.WriteString("\nor take them over with --force-conflicts.")
+	if applied != "" {
+		fmt.Fprintf(&b, " If %s is you, apply as the same with --field-manager=%s.", applied, applied)
+	}
 	return errors.New(b.String())
 }
 

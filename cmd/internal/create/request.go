@@ -169,6 +169,9 @@ func (r *Request) Writes() bool {
 	return r.dryRun == cmdutil.DryRunNone && !r.edit && r.raw == ""
 }
 
+// PrintsObjects reports whether what is printed of the objects is for other programs.
+func (r *Request) PrintsObjects() bool { return *r.print.OutputFormat != "" }
+
 // Run sends the objects and prints each, and returns those that were written. It goes on after
 // an object that is refused, and the error is that of all of them, in kubectl's words.
 func (r *Request) Run(ctx context.Context, cmd *cobra.Command) ([]Object, error) {
