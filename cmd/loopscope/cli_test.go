@@ -56,6 +56,16 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"nothing to explain", []string{"explain"}, []string{"which object?", "deployment/web"}},
 		{"no name", []string{"explain", "web"}, []string{"KIND/NAME"}},
 		{"another kind", []string{"explain", "pod/web"}, []string{`not "pod/web"`, "--at or --sync"}},
+		{"nothing to create", []string{"create"}, []string{"must specify one of -f and -k"}},
+		{"what kubectl creates of words", []string{"create", "deployment", "web", "--image=nginx"}, []string{"--image", "loopscope create --help"}},
+		{"a kind and a name", []string{"create", "deployment", "web"}, []string{"kubectl create deployment web --dry-run=client -o yaml | loopscope create -f -"}},
+		{"a limit without a watch", []string{"create", "-f", "x", "--timeout=1s"}, []string{"give --watch as well"}},
+		{"a watch of nothing written", []string{"create", "-f", "x", "--dry-run=server", "--watch"}, []string{"omit --dry-run"}},
+		{"an edit that is explained", []string{"create", "-f", "x", "--edit", "--explain"}, []string{"--explain cannot be used with --edit"}},
+		{"an edit that is none", []string{"create", "-f", "x", "--edit", "--dry-run=client"}, []string{"omit --dry-run"}},
+		{"an apply that nobody merges", []string{"apply", "-f", "x", "--dry-run=client"}, []string{"--dry-run=server"}},
+		{"an apply that deletes", []string{"apply", "-f", "x", "--prune"}, []string{"--prune", "loopscope apply --help"}},
+		{"nowhere to create", []string{"create", "-f", "x"}, []string{"no cluster is configured", "--kubeconfig"}},
 		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,7 +83,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestHelpHasExamples(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"manager", "--help"}, {"explain", "--help"}, {"top", "--help"}, {"export", "--help"}, {"replay", "--help"}, {"view", "--help"}, {"decisions", "--help"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"manager", "--help"}, {"explain", "--help"}, {"create", "--help"}, {"apply", "--help"}, {"top", "--help"}, {"export", "--help"}, {"replay", "--help"}, {"view", "--help"}, {"decisions", "--help"}, {"version", "--help"}} {
 		out, err := run(t, args...)
 		if err != nil || !strings.Contains(out, "Examples:") {
 			t.Errorf("%v: error %v, help %q", args, err, out)

@@ -123,7 +123,7 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	switch {
 	case !settled:
 		r.End = Unsettled
-	case r.Sentence.Tone == decision.ToneOK:
+	case r.Sentence.Tone == decision.ToneOK, c.alone != nil && c.alone.Want == 0 && len(c.sets[0].pods) == 0:
 		r.End = Complete
 	case c.overdue():
 		r.End = Overdue

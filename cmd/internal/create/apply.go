@@ -59,7 +59,7 @@ func conflict(info *resource.Info, err error) error {
 		if fields[who] == nil {
 			others = append(others, who)
 		}
-		if !strings.Contains(c.Message, `" using `) {
+		if who != nobody && !strings.Contains(c.Message, `" using `) && !strings.Contains(c.Message, `" with subresource `) {
 			applied = who
 		}
 		if !slices.Contains(fields[who], c.Field) {
@@ -82,12 +82,15 @@ func conflict(info *resource.Info, err error) error {
 	return errors.New(b.String())
 }
 
+// nobody stands for a manager whom no message names.
+const nobody = "another manager"
+
 // managerIn is whom the message of a conflict names: conflict with "kubectl-edit" using apps/v1.
 func managerIn(message string) string {
 	_, rest, found := strings.Cut(message, `"`)
 	name, _, closed := strings.Cut(rest, `"`)
 	if !found || !closed || name == "" {
-		return "another manager"
+		return nobody
 	}
 	return name
 }

@@ -110,7 +110,7 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 		f.say(o, line)
 	}
 	text := s.Sentence.At(now)
-	done = s.Sentence.Tone == decision.ToneOK
+	done = Complete(s.Sentence)
 	if key := keyOf(s.Sentence); key != f.last[o] {
 		f.last[o] = key
 		f.say(o, text)
@@ -131,9 +131,15 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 // keyOf is a sentence without what the clock alone changes in it.
 func keyOf(s decision.Sentence) string { return string(s.Tone) + s.Code + s.Lead.At(time.Time{}) }
 
-// NeedsYou reports whether a sentence says that nothing goes on by itself.
+// Complete reports whether a sentence says that nothing is left to happen.
+func Complete(s decision.Sentence) bool {
+	return s.Tone == decision.ToneOK || s.Code == "scaled-to-zero"
+}
+
+// NeedsYou reports whether a sentence says that nothing goes on by itself: it has failed, it
+// waits for what somebody has to do, or it is paused or being deleted.
 func NeedsYou(s decision.Sentence, now time.Time) bool {
-	return s.Tone == decision.ToneFailed || s.Code == "paused" || strings.HasPrefix(s.Then.At(now), "Needs action: ")
+	return s.Tone == decision.ToneFailed || s.Tone == decision.ToneNeutral && !Complete(s) || strings.HasPrefix(s.Then.At(now), "Needs action: ")
 }
 
 // unfinished says why a watch ends early, and where things stand.
