@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopscope/loopscope/telemetry"
@@ -24,6 +25,8 @@ const (
 // State is how an object is.
 type State struct {
 	Sentence decision.Sentence
+	// Pending is set while a loop has not reacted yet to what was written.
+	Pending bool
 	// Lines are what happened since the last look.
 	Lines []string
 }
@@ -110,8 +113,8 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 		f.say(o, line)
 	}
 	text := s.Sentence.At(now)
-	done = Complete(s.Sentence)
-	if key := keyOf(s.Sentence); key != f.last[o] {
+	done = Complete(s.Sentence) && !s.Pending
+	if key := keyOf(s.Sentence); key != f.last[o] && (done || !Complete(s.Sentence)) {
 		f.last[o] = key
 		f.say(o, text)
 	}
@@ -160,27 +163,50 @@ func (f *follower) unfinished(ctx context.Context) error {
 func (r *Request) Round(client kubernetes.Interface) Look {
 	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}}
 	return func(ctx context.Context, o Object) (State, error) {
-		t, err := f.now(ctx, o)
+		t, pending, err := f.now(ctx, o)
 		if err != nil {
 			return State{}, err
 		}
-		return State{Sentence: t.Sentence}, nil
+		return State{Sentence: t.Sentence, Pending: pending}, nil
 	}
 }
 
-// now is what a sync of an object would decide now.
-func (f *foreseer) now(ctx context.Context, o Object) (*telemetry.Trace, error) {
+// now is what a sync of an object would decide now, and whether the loops have something to do for it.
+func (f *foreseer) now(ctx context.Context, o Object) (t *telemetry.Trace, pending bool, err error) {
 	s := f.surroundings(ctx, o.Namespace)
 	if s.blind != nil {
-		return nil, s.blind
+		return nil, false, s.blind
 	}
 	for _, w := range s.workloads {
-		if w.kind == o.Kind.Kind && w.meta.GetName() == o.Name {
-			if string(w.meta.GetUID()) != o.UID {
-				return nil, errors.New("somebody has deleted it, and another one has its name")
-			}
-			return s.look(ctx, f.client, registrationOf(o.Kind), w)
+		if w.kind != o.Kind.Kind || w.meta.GetName() != o.Name {
+			continue
+		}
+		if string(w.meta.GetUID()) != o.UID {
+			return nil, false, errors.New("somebody has deleted it, and another one has its name")
+		}
+		if t, err = s.look(ctx, f.client, registrationOf(o.Kind), w); err != nil {
+			return nil, false, err
+		}
+		return t, s.unobserved(w) || wouldWrite(t), nil
+	}
+	return nil, false, errors.New("it is gone: somebody has deleted it")
+}
+
+// unobserved reports whether the status of a workload, or of a ReplicaSet of it, is of an
+// earlier generation.
+func (s *surroundings) unobserved(w *workload) bool {
+	if w.observed < w.meta.GetGeneration() {
+		return true
+	}
+	for _, other := range s.workloads {
+		if metav1.IsControlledBy(other.meta, w.meta) && other.observed < other.meta.GetGeneration() {
+			return true
 		}
 	}
-	return nil, errors.New("it is gone: somebody has deleted it")
+	return false
+}
+
+func wouldWrite(t *telemetry.Trace) bool {
+	n := len(t.Rounds)
+	return n > 0 && len(t.Rounds[n-1].Verdict.Actions) > 0
 }

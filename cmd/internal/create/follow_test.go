@@ -97,6 +97,42 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// What is settled is not complete before the loops have seen what was written.
+func TestFollowWaitsForTheLoops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var lines []string
+		err := Follow(t.Context(), []Object{objectOf("web")}, func() Look {
+			return func(context.Context, Object) (State, error) {
+				return State{Sentence: settled, Pending: time.Since(began) < 3*time.Second}, nil
+			}
+		}, func(_ Object, line string) { lines = append(lines, line) })
+		if took := time.Since(began); err != nil || took != 3*time.Second || len(lines) != 1 {
+			t.Errorf("ends with %v after %s: %q", err, took, lines)
+		}
+	})
+}
+
+// A status of an earlier generation, of the object or of a ReplicaSet of it, is not the last word.
+func TestUnobserved(t *testing.T) {
+	labels := map[string]string{"app": "web"}
+	d, own, foreign := deploymentOf("web", labels, labels), setOf("own", labels, "web"), setOf("foreign", labels, "other")
+	s := &surroundings{workloads: []*workload{d, own, foreign}}
+	foreign.meta.SetGeneration(2)
+	if s.unobserved(d) {
+		t.Error("somebody else's ReplicaSet counts")
+	}
+	own.meta.SetGeneration(2)
+	if !s.unobserved(d) {
+		t.Error("its own ReplicaSet does not count")
+	}
+	own.observed = 2
+	d.meta.SetGeneration(1)
+	if !s.unobserved(d) {
+		t.Error("it does not count itself")
+	}
+}
+
 func TestFollowKnowsWhatIsGone(t *testing.T) {
 	err := Follow(t.Context(), []Object{objectOf("web")}, lookThrough(nil), func(Object, string) {})
 	if err == nil || !strings.Contains(err.Error(), "follow deployment/web: it is gone") {

@@ -203,6 +203,7 @@ type workload struct {
 	meta     metav1.Object
 	selector *metav1.LabelSelector
 	template corev1.PodTemplateSpec
+	observed int64 // the generation that its status is of
 }
 
 // owned reports whether a controller has it.
@@ -232,11 +233,11 @@ func workloadOf(kind string, o runtime.Object) (*workload, error) {
 func workloadIn(o runtime.Object) *workload {
 	switch x := o.(type) {
 	case *appsv1.Deployment:
-		return &workload{"Deployment", x, x, x.Spec.Selector, x.Spec.Template}
+		return &workload{"Deployment", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration}
 	case *appsv1.ReplicaSet:
-		return &workload{"ReplicaSet", x, x, x.Spec.Selector, x.Spec.Template}
+		return &workload{"ReplicaSet", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration}
 	case *corev1.ReplicationController:
-		w := &workload{kind: "ReplicationController", object: x, meta: x, selector: &metav1.LabelSelector{MatchLabels: x.Spec.Selector}}
+		w := &workload{kind: "ReplicationController", object: x, meta: x, selector: &metav1.LabelSelector{MatchLabels: x.Spec.Selector}, observed: x.Status.ObservedGeneration}
 		if x.Spec.Template != nil {
 			w.template = *x.Spec.Template
 		}

@@ -63,7 +63,7 @@ func TestCreateExplainsAndWatches(t *testing.T) {
 
 	// Nothing is written by a dry run, and the first ReplicaSet is called beforehand what it is called later.
 	said := madeBy(t, plane, deploymentOf+loneController, 0, []string{
-		"Deployment " + namespace + "/web, from ", "  create ReplicaSet web-", "3 available", "  at once  3     0", "In the end: " + namespace + "/rc is settled", "deployment.apps/web created (server dry run)",
+		"Deployment " + namespace + "/web, from ", "  create ReplicaSet web-", "3 available", "  at once      3     0          0 → 3", "In the end: " + namespace + "/rc is settled", "deployment.apps/web created (server dry run)",
 	}, on("create", "--explain", "--dry-run=server")...)
 	if _, err := client.AppsV1().Deployments(namespace).Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("a dry run left a Deployment: %v", err)
@@ -88,7 +88,7 @@ func TestCreateExplainsAndWatches(t *testing.T) {
 	madeBy(t, plane, other, 1, append(conflict, "It cannot be planned"), on("apply", "--explain")...)
 	madeBy(t, plane, other, 2, []string{"web serverside-applied", "  create ReplicaSet web-", "cannot pull nginx:404", "Needs action: "}, on("apply", "--explain", "--watch", "--force-conflicts", "--timeout=50s")...)
 	madeBy(t, plane, deploymentOf, 0, []string{"web serverside-applied", "All is complete"}, on("apply", "--watch", "--timeout=50s")...)
-	madeBy(t, plane, strings.Replace(deploymentOf, "replicas: 2", "replicas: 2\n  minReadySeconds: 600", 1), 1, []string{"not complete after 2s: deployment/web", "loopscope explain deployment/web"}, on("apply", "--watch", "--timeout=2s")...)
+	madeBy(t, plane, strings.Replace(deploymentOf, "replicas: 2", "replicas: 2\n  minReadySeconds: 300", 1), 1, []string{"not complete after 2s: deployment/web", "loopscope explain deployment/web"}, on("apply", "--watch", "--timeout=2s")...)
 }
 
 // TestWatchWithoutAConsole follows by the cluster's own state where no console can be asked.
