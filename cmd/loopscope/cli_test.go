@@ -64,6 +64,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"an edit that is explained", []string{"create", "-f", "x", "--edit", "--explain"}, []string{"--explain cannot be used with --edit"}},
 		{"an edit that is none", []string{"create", "-f", "x", "--edit", "--dry-run=client"}, []string{"omit --dry-run"}},
 		{"an apply that nobody merges", []string{"apply", "-f", "x", "--dry-run=client"}, []string{"--dry-run=server"}},
+		{"an apply of the client", []string{"apply", "-f", "x", "--server-side=false"}, []string{"use kubectl apply"}},
 		{"an apply that deletes", []string{"apply", "-f", "x", "--prune"}, []string{"--prune", "loopscope apply --help"}},
 		{"nowhere to create", []string{"create", "-f", "x"}, []string{"no cluster is configured", "--kubeconfig"}},
 		{"another format", []string{"explain", "deployment/web", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},

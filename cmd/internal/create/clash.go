@@ -102,17 +102,14 @@ func (s *surroundings) room(template *corev1.PodTemplateSpec, wanted int64) (roo
 			continue // It is of some pods alone, and which these are is not for us to say.
 		}
 		for _, name := range slices.Sorted(maps.Keys(q.Status.Hard)) {
-			each, needs := perPod(template, name)
-			if !needs {
+			each, said := perPod(template, name)
+			if !said && !s.defaults() && wanted > 0 {
+				return 0, fmt.Sprintf("ResourceQuota %s wants every pod to say how much %s it needs, and a container of the template does not: no pod can be created", q.Name, name)
+			}
+			if each.Sign() <= 0 {
 				continue
 			}
 			hard, used := q.Status.Hard[name], q.Status.Used[name]
-			if each.Sign() == 0 {
-				if isCompute(name) && !s.defaults() && wanted > 0 {
-					return 0, fmt.Sprintf("ResourceQuota %s wants every pod to say how much %s it needs, and a container of the template does not: no pod can be created", q.Name, name)
-				}
-				continue
-			}
 			if n := fits(hard, used, each); n < room {
 				room = n
 				clash = fmt.Sprintf("ResourceQuota %s leaves room for %d of %s that may have to be created: %s of %s are used for %s",
@@ -145,12 +142,9 @@ func fits(hard, used, each resource.Quantity) int64 {
 	return int64(left.AsApproximateFloat64()/each.AsApproximateFloat64() + 1e-9)
 }
 
-func isCompute(name corev1.ResourceName) bool {
-	return name != corev1.ResourcePods && !strings.HasPrefix(string(name), "count/")
-}
-
-// perPod is what one pod takes of a resource of a quota; false for what pods do not take.
-func perPod(template *corev1.PodTemplateSpec, name corev1.ResourceName) (each resource.Quantity, needs bool) {
+// perPod is what one pod takes of a resource of a quota, 0 for what pods do not take. said is
+// false where a container leaves it open.
+func perPod(template *corev1.PodTemplateSpec, name corev1.ResourceName) (each resource.Quantity, said bool) {
 	if name == corev1.ResourcePods || name == "count/pods" {
 		return *resource.NewQuantity(1, resource.DecimalSI), true
 	}
@@ -159,22 +153,23 @@ func perPod(template *corev1.PodTemplateSpec, name corev1.ResourceName) (each re
 		of, limits = corev1.ResourceName(text), true
 	}
 	if of != corev1.ResourceCPU && of != corev1.ResourceMemory {
-		return each, false
+		return each, true
 	}
 	for i := range template.Spec.Containers {
-		r := &template.Spec.Containers[i].Resources
-		set := r.Requests
-		if limits {
-			set = r.Limits
-		}
-		q, said := set[of]
-		if !said && !limits {
-			q, said = r.Limits[of] // A pod without a request has its limit as one.
-		}
-		if !said {
-			return resource.Quantity{}, true // One that does not say it is enough for a refusal.
+		q, found := amount(&template.Spec.Containers[i].Resources, of, limits)
+		if !found {
+			return resource.Quantity{}, false
 		}
 		each.Add(q)
 	}
 	return each, true
+}
+
+// amount is the limit of a container, or its request; one without a request has its limit as that.
+func amount(r *corev1.ResourceRequirements, of corev1.ResourceName, limits bool) (q resource.Quantity, found bool) {
+	if q, found = r.Requests[of]; found && !limits {
+		return q, true
+	}
+	q, found = r.Limits[of]
+	return q, found
 }

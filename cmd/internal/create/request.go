@@ -45,8 +45,9 @@ type Request struct {
 	record     *genericclioptions.RecordFlags
 	recorder   genericclioptions.Recorder
 
-	apply bool
-	force bool
+	apply      bool
+	serverSide bool
+	force      bool
 
 	dryRun     cmdutil.DryRunStrategy
 	validation string
@@ -86,6 +87,7 @@ func (r *Request) AddFlags(cmd *cobra.Command) {
 	// Not "loopscope": that is how the loops themselves sign what they write.
 	cmdutil.AddFieldManagerFlagVar(cmd, &r.manager, "loopscope-"+verb)
 	if r.apply {
+		cmd.Flags().BoolVar(&r.serverSide, "server-side", true, "merge on the server's side, which is the only way here")
 		cmd.Flags().BoolVar(&r.force, "force-conflicts", false, "take fields over from other managers")
 		return
 	}
@@ -131,6 +133,9 @@ func (r *Request) validate() error {
 		return err
 	}
 	if r.apply {
+		if !r.serverSide {
+			return errors.New("apply merges on the server's side alone: omit --server-side=false, or use kubectl apply")
+		}
 		if r.dryRun == cmdutil.DryRunClient {
 			return errors.New("--dry-run=client cannot tell what the API server would merge: give --dry-run=server")
 		}
