@@ -94,6 +94,7 @@ func newCreateOptions(raw streams, part string) *createOptions {
 	s := streams{out: newSafeWriter(raw.out), err: newSafeWriter(raw.err)}
 	kubeconfig := genericclioptions.NewConfigFlags(true).WithDiscoveryBurst(300).WithDiscoveryQPS(50)
 	kubeconfig.WrapConfigFn = func(c *rest.Config) *rest.Config {
+		c.QPS, c.Burst = 50, 100 // --explain and --watch read more than client-go's 5 a second.
 		c.UserAgent = "loopscope/" + stamped() + " " + part
 		c.WarningHandler = rest.NewWarningWriter(s.err, rest.WarningWriterOptions{Deduplicate: true})
 		return c

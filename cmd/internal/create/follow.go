@@ -16,10 +16,12 @@ import (
 )
 
 const (
-	// followEvery is how often the objects are looked at, and stuckFor how long one has to
-	// need somebody before it counts: a new namespace has no ServiceAccount for a moment.
+	// followEvery is how often the objects are looked at, stuckFor how long one has to need
+	// somebody before it counts (a new namespace has no ServiceAccount for a moment), and
+	// unreadFor how long it may be unreadable: API servers are restarted.
 	followEvery = time.Second
 	stuckFor    = 5 * time.Second
+	unreadFor   = 30 * time.Second
 )
 
 // State is how an object is.
@@ -56,7 +58,7 @@ type Look func(context.Context, Object) (State, error)
 // Follow looks at objects until all are settled, and says what happens meanwhile. round is
 // called before each turn. The error is a *Stuck where one needs somebody.
 func Follow(ctx context.Context, list []Object, round func() Look, say func(Object, string)) error {
-	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, last: map[Object]string{}}
+	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, blind: map[Object]time.Time{}, last: map[Object]string{}}
 	for _, o := range list {
 		if o.Loop() != "" {
 			f.left = append(f.left, o)
@@ -81,6 +83,7 @@ type follower struct {
 	began time.Time
 	left  []Object
 	since map[Object]time.Time // that need somebody
+	blind map[Object]time.Time // that cannot be read
 	last  map[Object]string    // sentence
 }
 
@@ -92,8 +95,13 @@ func (f *follower) turn(ctx context.Context, look Look) error {
 		case ctx.Err() != nil:
 			return f.unfinished(ctx)
 		case err != nil:
-			return fmt.Errorf("follow %s: %w", o, err)
+			if err := f.unread(o, err); err != nil {
+				return err
+			}
+			left = append(left, o)
+			continue
 		}
+		delete(f.blind, o)
 		done, err := f.note(o, &s)
 		if err != nil {
 			return err
@@ -105,6 +113,23 @@ func (f *follower) turn(ctx context.Context, look Look) error {
 	f.left = left
 	return nil
 }
+
+// unread bears with an object that cannot be read for a while, unless it is gone.
+func (f *follower) unread(o Object, err error) error {
+	if f.blind[o].IsZero() {
+		f.blind[o] = time.Now()
+		if !errors.Is(err, errGone) {
+			f.say(o, "cannot be read, will try again: "+err.Error())
+		}
+	}
+	if errors.Is(err, errGone) || time.Since(f.blind[o]) >= unreadFor {
+		return fmt.Errorf("follow %s: %w", o, err)
+	}
+	return nil
+}
+
+// errGone is what is told of an object that was written and is not there any more.
+var errGone = errors.New("it is gone: somebody has deleted it")
 
 // note says what is new of one object, and whether it has come to its end.
 func (f *follower) note(o Object, s *State) (done bool, err error) {
@@ -161,7 +186,7 @@ func (f *follower) unfinished(ctx context.Context) error {
 
 // Round returns a look at the cluster itself, which reads each namespace once.
 func (r *Request) Round(client kubernetes.Interface) Look {
-	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}}
+	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}, current: true}
 	return func(ctx context.Context, o Object) (State, error) {
 		t, pending, err := f.now(ctx, o)
 		if err != nil {
@@ -182,14 +207,14 @@ func (f *foreseer) now(ctx context.Context, o Object) (t *telemetry.Trace, pendi
 			continue
 		}
 		if string(w.meta.GetUID()) != o.UID {
-			return nil, false, errors.New("somebody has deleted it, and another one has its name")
+			return nil, false, fmt.Errorf("%w, and another one has its name", errGone)
 		}
 		if t, err = s.look(ctx, f.client, registrationOf(o.Kind), w); err != nil {
 			return nil, false, err
 		}
 		return t, s.unobserved(w) || wouldWrite(t), nil
 	}
-	return nil, false, errors.New("it is gone: somebody has deleted it")
+	return nil, false, errGone
 }
 
 // unobserved reports whether the status of a workload, or of a ReplicaSet of it, is of an

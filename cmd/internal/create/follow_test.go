@@ -39,7 +39,7 @@ func lookThrough(of map[string][]decision.Sentence) func() Look {
 		return func(_ context.Context, o Object) (State, error) {
 			list := of[o.Name]
 			if list == nil {
-				return State{}, errors.New("it is gone: somebody has deleted it")
+				return State{}, errGone
 			}
 			return State{Sentence: list[min(int(time.Since(began)/time.Second), len(list)-1)]}, nil
 		}
@@ -137,6 +137,44 @@ func TestFollowKnowsWhatIsGone(t *testing.T) {
 	err := Follow(t.Context(), []Object{objectOf("web")}, lookThrough(nil), func(Object, string) {})
 	if err == nil || !strings.Contains(err.Error(), "follow deployment/web: it is gone") {
 		t.Errorf("ends with %v", err)
+	}
+}
+
+// An API server that is away for a moment ends no watch, one that stays away does, and a limit
+// is a limit even then.
+func TestFollowBearsWithOutages(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		away, stop time.Duration
+		after      time.Duration
+		says       string
+	}{
+		{"a moment", 10 * time.Second, 0, 10 * time.Second, "<nil>"},
+		{"for good", time.Hour, 0, unreadFor, "follow deployment/web: refused"},
+		{"until the limit", time.Hour, 10 * time.Second, 10 * time.Second, "not complete after 10s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if c.stop > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.stop)
+					defer cancel()
+				}
+				began, lines := time.Now(), 0
+				err := Follow(ctx, []Object{objectOf("web")}, func() Look {
+					return func(context.Context, Object) (State, error) {
+						if time.Since(began) < c.away {
+							return State{}, errors.New("refused")
+						}
+						return State{Sentence: settled}, nil
+					}
+				}, func(Object, string) { lines++ })
+				if took := time.Since(began); took != c.after || !strings.HasPrefix(fmt.Sprint(err), c.says) || lines > 2 {
+					t.Errorf("ends with %v after %s and %d lines", err, took, lines)
+				}
+			})
+		})
 	}
 }
 

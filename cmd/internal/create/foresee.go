@@ -72,6 +72,8 @@ type foreseer struct {
 	client kubernetes.Interface
 	input  input
 	around map[string]*surroundings // by namespace
+	// current leaves out what matters beforehand alone.
+	current bool
 }
 
 // registrationOf is the loop that keeps objects of a kind; nil for none.

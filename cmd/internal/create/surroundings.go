@@ -81,7 +81,9 @@ func (f *foreseer) surroundings(ctx context.Context, namespace string) *surround
 		return s
 	}
 	s.pods = pods.Items
-	f.readLimits(ctx, namespace, s)
+	if !f.current {
+		f.readLimits(ctx, namespace, s)
+	}
 	return s
 }
 
