@@ -86,6 +86,17 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"nothing to view", []string{"view"}, []string{"which recording?", "loopscope view --help"}},
 		{"two recordings to view", []string{"view", "a", "b"}, []string{"one recording", `omit "b"`}},
 		{"a word after version", []string{"version", "1"}, []string{`omit "1"`}},
+		{"nothing to create", []string{"create"}, []string{"must specify one of -f and -k"}},
+		{"what kubectl creates of words", []string{"create", "deployment", "web", "--image=nginx"}, []string{"--image", "loopscope create --help"}},
+		{"a kind and a name", []string{"create", "deployment", "web"}, []string{"kubectl create deployment web --dry-run=client -o yaml | loopscope create -f -"}},
+		{"a limit without a watch", []string{"create", "-f", "x", "--timeout=1s"}, []string{"give --watch as well"}},
+		{"a watch of nothing written", []string{"create", "-f", "x", "--dry-run=server", "--watch"}, []string{"omit --dry-run"}},
+		{"an edit that is explained", []string{"create", "-f", "x", "--edit", "--explain"}, []string{"--explain cannot be used with --edit"}},
+		{"an edit that is none", []string{"create", "-f", "x", "--edit", "--dry-run=client"}, []string{"omit --dry-run"}},
+		{"an apply that nobody merges", []string{"apply", "-f", "x", "--dry-run=client"}, []string{"--dry-run=server"}},
+		{"an apply of the client", []string{"apply", "-f", "x", "--server-side=false"}, []string{"use kubectl apply"}},
+		{"an apply that deletes", []string{"apply", "-f", "x", "--prune"}, []string{"--prune", "loopscope apply --help"}},
+		{"nowhere to create", []string{"create", "-f", "x"}, []string{"no cluster is configured", "--kubeconfig"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := run(t, c.args...)
@@ -112,6 +123,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%v: error %v, help %q", args, err, out)
 		}
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Hidden || flag.Deprecated != "" {
+				return
+			}
 			if n := len(regexp.MustCompile(`(?m)^ +(-\w, )?--`+flag.Name+` `).FindAllString(out, -1)); n != 1 {
 				t.Errorf("%v has --%s %d times:\n%s", args, flag.Name, n, out)
 			}

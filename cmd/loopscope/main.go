@@ -1,6 +1,7 @@
 // Command loopscope runs the Deployment, ReplicaSet and ReplicationController
 // loops with a console that shows why each of them did what it did, explains
-// single Deployments, and looks back into what was recorded. It may not do more than turn flags into options and values into text.
+// single Deployments, creates objects and says what the loops will do with them, and looks
+// back into what was recorded. It may not do more than turn flags into options and values into text.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/loopscope/loopscope/cmd/internal/create"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -29,4 +31,9 @@ func main() {
 }
 
 // errorText is an error as it is printed, whoever wrote words of it.
-func errorText(err error) string { return "error: " + redact.Text(err.Error()) }
+func errorText(err error) string {
+	if errors.As(err, new(*create.Failed)) {
+		return redact.Text(err.Error()) // kubectl's words begin as kubectl's do.
+	}
+	return "error: " + redact.Text(err.Error())
+}

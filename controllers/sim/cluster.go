@@ -60,6 +60,7 @@ type Cluster struct {
 	serial              int // of everything created or written
 	plans               []plan
 	begin               func(*deployment.Snapshot) core
+	alone               *replicaset.Snapshot // what the only ReplicaSet was made of; nil where there is a Deployment
 }
 
 // core is the pure part of a Deployment's sync, with the status that it settled.

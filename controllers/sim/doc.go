@@ -5,7 +5,8 @@
 // Deployment; Run lets the real loops observe it, decide and settle, carries out
 // what they decide and publish in the model, and goes on to the next moment at
 // which anything happens, until nothing does any more. That answers "what if":
-// edit the cluster and look at the steps. It also lets properties be tested over
+// edit the cluster and look at the steps. A ReplicaSet or ReplicationController that
+// nobody owns can be modelled alone. It also lets properties be tested over
 // whole rollouts instead of single syncs.
 //
 // The model's caches are never behind and its writes never fail, quota aside.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -112,16 +113,17 @@ func (c *Cluster) Run(b Bound) Result {
 // nothing will happen any more it speaks as of the moment from which the clock
 // does not change the sentence: what has just happened is no news then.
 func (c *Cluster) conclude(r *Result, settled bool) {
-	s := c.Snapshot()
-	r.describe(s)
-	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(s.Now); turns++ {
-		s.Now = r.Sentence.ChangesAt
-		r.describe(s)
+	begin := c.conclusion()
+	now := c.now
+	r.describe(begin(now), now)
+	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(now); turns++ {
+		now = r.Sentence.ChangesAt
+		r.describe(begin(now), now)
 	}
 	switch {
 	case !settled:
 		r.End = Unsettled
-	case r.Sentence.Tone == decision.ToneOK:
+	case r.Sentence.Tone == decision.ToneOK, c.alone != nil && c.alone.Want == 0 && len(c.sets[0].pods) == 0:
 		r.End = Complete
 	case c.overdue():
 		r.End = Overdue
@@ -135,11 +137,21 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 // maxClockChanges bounds how often the clock alone may change a sentence.
 const maxClockChanges = 4
 
-// describe sets what the loop says of a snapshot.
-func (r *Result) describe(s *deployment.Snapshot) {
-	x := decision.Sync{Core: deployment.NewSync(s)}
+// conclusion is a sync of the loop that the run is about, at an instant.
+func (c *Cluster) conclusion() func(time.Time) decision.Core {
+	if c.alone != nil {
+		s := c.observe(c.sets[0])
+		return func(now time.Time) decision.Core { s.Now = now; return replicaset.NewSync(s) }
+	}
+	s := c.Snapshot()
+	return func(now time.Time) decision.Core { s.Now = now; return deployment.NewSync(s) }
+}
+
+// describe sets what the loop says in a sync.
+func (r *Result) describe(core decision.Core, now time.Time) {
+	x := decision.Sync{Core: core}
 	x.Run(decision.Nobody)
-	r.At, r.Held, r.Sentence = s.Now, x.Rounds[0].Verdict.Held, x.Tell(decision.Try{}, s.Now).Sentence
+	r.At, r.Held, r.Sentence = now, x.Rounds[0].Verdict.Held, x.Tell(decision.Try{}, now).Sentence
 }
 
 func (c *Cluster) overdue() bool {
@@ -204,7 +216,10 @@ func (c *Cluster) applyDue() {
 
 // timers are those of the Deployment and of its ReplicaSets.
 func (c *Cluster) timers() []*timer {
-	list := []*timer{&c.due}
+	var list []*timer
+	if c.alone == nil {
+		list = append(list, &c.due)
+	}
 	for _, m := range c.sets {
 		list = append(list, &m.due)
 	}
@@ -250,7 +265,7 @@ func (c *Cluster) dueCount() (n int) {
 // pick chooses the loop that syncs now: nil for the Deployment, or a ReplicaSet.
 func (c *Cluster) pick() *set {
 	var due []*set
-	if c.due.now {
+	if c.due.now && c.alone == nil {
 		due = append(due, nil)
 	}
 	for _, m := range c.sets {

@@ -40,6 +40,13 @@ type readySchedule struct {
 	taken   int64
 }
 
+// pace lets the new pods of a cluster become ready one after the other.
+func pace(c *sim.Cluster, want int64) *readySchedule {
+	steady := &readySchedule{cluster: c, size: readyScheduleOf(want)}
+	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
+	return steady
+}
+
 // readyScheduleOf is the pace for a Deployment of so many pods.
 func readyScheduleOf(want int64) int64 { return max(1, (want+paceEvents-1)/paceEvents) }
 
@@ -82,6 +89,7 @@ type simulator struct {
 	ctx   context.Context
 	yield func(context.Context) error
 	left  time.Duration // of its own, not that of others in between
+	room  int           // most pods at once; 0 for no such bound
 }
 
 // run advances a cluster slice by slice, until it settles, so many slices are over or
@@ -300,8 +308,8 @@ func next(f *simulator, s *deployment.Snapshot, p *Proposal) (simulation, error)
 	if err != nil {
 		return simulation{}, err
 	}
-	steady := &readySchedule{cluster: c, size: readyScheduleOf(s.Want)}
-	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
+	c.Rules.Quota = f.room
+	steady := pace(c, s.Want)
 	for _, pod := range comingPods(base.ReplicaSets) {
 		c.Edit(sim.Pod(pod, sim.ReadyAfter(steady.next())))
 	}
@@ -367,8 +375,7 @@ func whole(f *simulator, s *deployment.Snapshot, p *Proposal) (simulation, error
 	if r, err := f.run(c, MostSyncs/10/simulationSlice, func(*sim.Result) {}); err != nil || r.End != sim.Complete {
 		return simulation{cut: true, end: r}, err
 	}
-	steady := &readySchedule{cluster: c, size: readyScheduleOf(base.Want)}
-	c.Rules.Fate = func(string, int) sim.Fate { return sim.ReadyAfter(steady.next()) }
+	pace(c, base.Want)
 	c.Edit(sim.Images("the-template-that-follows"))
 	return f.simulate(c)
 }

@@ -1,0 +1,237 @@
+package create
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+const (
+	// followEvery is how often the objects are looked at, stuckFor how long one has to need
+	// somebody before it counts (a new namespace has no ServiceAccount for a moment), and
+	// unreadFor how long it may be unreadable: API servers are restarted.
+	followEvery = time.Second
+	stuckFor    = 5 * time.Second
+	unreadFor   = 30 * time.Second
+)
+
+// State is how an object is.
+type State struct {
+	Sentence decision.Sentence
+	// Pending is set while a loop has not reacted yet to what was written.
+	Pending bool
+	// Lines are what happened since the last look.
+	Lines []string
+}
+
+// Stuck is the end of a watch at an object that needs somebody.
+type Stuck struct {
+	Object   Object
+	Sentence string
+}
+
+func (s *Stuck) Error() string { return s.Object.String() + ": " + s.Sentence }
+
+// String is the object as commands take it: deployment/web.
+func (o Object) String() string { return strings.ToLower(o.Kind.Kind) + "/" + o.Name }
+
+// Loop is the loop that keeps it; "" for none.
+func (o Object) Loop() string {
+	if r := registrationOf(o.Kind); r != nil {
+		return r.Loop.Name
+	}
+	return ""
+}
+
+// Look finds out how an object is now.
+type Look func(context.Context, Object) (State, error)
+
+// Follow looks at objects until all are settled, and says what happens meanwhile. round is
+// called before each turn. The error is a *Stuck where one needs somebody.
+func Follow(ctx context.Context, list []Object, round func() Look, say func(Object, string)) error {
+	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, blind: map[Object]time.Time{}, last: map[Object]string{}}
+	for _, o := range list {
+		if o.Loop() != "" {
+			f.left = append(f.left, o)
+		}
+	}
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		if err := f.turn(ctx, round()); err != nil || len(f.left) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return f.unfinished(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+type follower struct {
+	say   func(Object, string)
+	began time.Time
+	left  []Object
+	since map[Object]time.Time // that need somebody
+	blind map[Object]time.Time // that cannot be read
+	last  map[Object]string    // sentence
+}
+
+func (f *follower) turn(ctx context.Context, look Look) error {
+	var left []Object
+	for _, o := range f.left {
+		s, err := look(ctx, o)
+		switch {
+		case ctx.Err() != nil:
+			return f.unfinished(ctx)
+		case err != nil:
+			if err := f.unread(o, err); err != nil {
+				return err
+			}
+			left = append(left, o)
+			continue
+		}
+		delete(f.blind, o)
+		done, err := f.note(o, &s)
+		if err != nil {
+			return err
+		}
+		if !done {
+			left = append(left, o)
+		}
+	}
+	f.left = left
+	return nil
+}
+
+// unread bears with an object that cannot be read for a while, unless it is gone.
+func (f *follower) unread(o Object, err error) error {
+	if f.blind[o].IsZero() {
+		f.blind[o] = time.Now()
+		if !errors.Is(err, errGone) {
+			f.say(o, "cannot be read, will try again: "+err.Error())
+		}
+	}
+	if errors.Is(err, errGone) || time.Since(f.blind[o]) >= unreadFor {
+		return fmt.Errorf("follow %s: %w", o, err)
+	}
+	return nil
+}
+
+// errGone is what is told of an object that was written and is not there any more.
+var errGone = errors.New("it is gone: somebody has deleted it")
+
+// note says what is new of one object, and whether it has come to its end.
+func (f *follower) note(o Object, s *State) (done bool, err error) {
+	now := time.Now()
+	for _, line := range s.Lines {
+		f.say(o, line)
+	}
+	text := s.Sentence.At(now)
+	done = Complete(s.Sentence) && !s.Pending
+	if key := keyOf(s.Sentence); key != f.last[o] && (done || !Complete(s.Sentence)) {
+		f.last[o] = key
+		f.say(o, text)
+	}
+	if !NeedsYou(s.Sentence, now) {
+		delete(f.since, o)
+		return done, nil
+	}
+	if f.since[o].IsZero() {
+		f.since[o] = now
+	}
+	if now.Sub(f.since[o]) < stuckFor {
+		return false, nil
+	}
+	return false, &Stuck{o, text}
+}
+
+// keyOf is a sentence without what the clock alone changes in it.
+func keyOf(s decision.Sentence) string { return string(s.Tone) + s.Code + s.Lead.At(time.Time{}) }
+
+// Complete reports whether a sentence says that nothing is left to happen.
+func Complete(s decision.Sentence) bool {
+	return s.Tone == decision.ToneOK || s.Code == "scaled-to-zero"
+}
+
+// NeedsYou reports whether a sentence says that nothing goes on by itself: it has failed, it
+// waits for what somebody has to do, or it is paused or being deleted.
+func NeedsYou(s decision.Sentence, now time.Time) bool {
+	return s.Tone == decision.ToneFailed || s.Tone == decision.ToneNeutral && !Complete(s) || strings.HasPrefix(s.Then.At(now), "Needs action: ")
+}
+
+// unfinished says why a watch ends early, and where things stand.
+func (f *follower) unfinished(ctx context.Context) error {
+	why := "interrupted after "
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = "not complete after "
+	}
+	var names []string
+	for _, o := range f.left {
+		names = append(names, o.String())
+	}
+	return fmt.Errorf("%s%s: %s. What was written stays; `loopscope explain %s` says why it is as it is",
+		why, prose.Span(time.Since(f.began)), prose.Some(names, mostNames), names[0])
+}
+
+// Round returns a look at the cluster itself, which reads each namespace once.
+func (r *Request) Round(client kubernetes.Interface) Look {
+	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}, current: true}
+	return func(ctx context.Context, o Object) (State, error) {
+		t, pending, err := f.now(ctx, o)
+		if err != nil {
+			return State{}, err
+		}
+		return State{Sentence: t.Sentence, Pending: pending}, nil
+	}
+}
+
+// now is what a sync of an object would decide now, and whether the loops have something to do for it.
+func (f *foreseer) now(ctx context.Context, o Object) (t *telemetry.Trace, pending bool, err error) {
+	s := f.surroundings(ctx, o.Namespace)
+	if s.blind != nil {
+		return nil, false, s.blind
+	}
+	for _, w := range s.workloads {
+		if w.kind != o.Kind.Kind || w.meta.GetName() != o.Name {
+			continue
+		}
+		if string(w.meta.GetUID()) != o.UID {
+			return nil, false, fmt.Errorf("%w, and another one has its name", errGone)
+		}
+		if t, err = s.look(ctx, f.client, registrationOf(o.Kind), w); err != nil {
+			return nil, false, err
+		}
+		return t, s.unobserved(w) || wouldWrite(t), nil
+	}
+	return nil, false, errGone
+}
+
+// unobserved reports whether the status of a workload, or of a ReplicaSet of it, is of an
+// earlier generation.
+func (s *surroundings) unobserved(w *workload) bool {
+	if w.observed < w.meta.GetGeneration() {
+		return true
+	}
+	for _, other := range s.workloads {
+		if metav1.IsControlledBy(other.meta, w.meta) && other.observed < other.meta.GetGeneration() {
+			return true
+		}
+	}
+	return false
+}
+
+func wouldWrite(t *telemetry.Trace) bool {
+	n := len(t.Rounds)
+	return n > 0 && len(t.Rounds[n-1].Verdict.Actions) > 0
+}

@@ -1,0 +1,280 @@
+package create
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/plan"
+)
+
+// Forecast is what the loops will do with one object, as far as that can be known beforehand.
+type Forecast struct {
+	Kind, Namespace, Name string
+	// Source is the file that the object is of.
+	Source string
+	// Refused says why there is nothing to tell: the API server would not take the object.
+	Refused error
+	// Trace is the first sync of the object, as the API server would have it. It is nil where
+	// the object is refused.
+	Trace *telemetry.Trace
+	// Plan is the whole sequence; nil where Unplanned says why there is none.
+	Plan      *views.Plan
+	Unplanned string
+	// Clashes are what would be in the way.
+	Clashes []string
+	// Unread is what could not be looked at for that.
+	Unread []string
+}
+
+// Foresee says for every Deployment, ReplicaSet and ReplicationController among the objects
+// what its loop would do with it. It asks the API server for dry runs, and writes nothing.
+func (r *Request) Foresee(ctx context.Context, infos []*resource.Info) ([]Forecast, error) {
+	client, err := r.Factory.KubernetesClientSet()
+	if err != nil {
+		return nil, err
+	}
+	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}}
+	for _, info := range infos {
+		f.input.add(info)
+	}
+	var list []Forecast
+	for _, info := range infos {
+		if ctx.Err() != nil {
+			return nil, errors.New("interrupted: nothing was written")
+		}
+		if of := registrationOf(info.Mapping.GroupVersionKind); of != nil {
+			list = append(list, f.foresee(ctx, info, of))
+		}
+	}
+	return list, nil
+}
+
+type foreseer struct {
+	r      *Request
+	client kubernetes.Interface
+	input  input
+	around map[string]*surroundings // by namespace
+	// current leaves out what matters beforehand alone.
+	current bool
+}
+
+// registrationOf is the loop that keeps objects of a kind; nil for none.
+func registrationOf(kind schema.GroupVersionKind) *engine.Registration {
+	if kind.GroupVersion() != appsv1.SchemeGroupVersion && kind.GroupVersion() != corev1.SchemeGroupVersion {
+		return nil
+	}
+	for i := range controllers.Registered {
+		if r := &controllers.Registered[i]; r.Loop.Kind == kind.Kind {
+			return r
+		}
+	}
+	return nil
+}
+
+func (f *foreseer) foresee(ctx context.Context, info *resource.Info, of *engine.Registration) Forecast {
+	out := Forecast{Kind: of.Loop.Kind, Namespace: info.Namespace, Name: info.Name, Source: info.Source}
+	o, err := f.dryRun(info)
+	if err != nil {
+		out.Refused = f.explain(info, err)
+		return out
+	}
+	w, err := workloadOf(of.Loop.Kind, o)
+	if err != nil {
+		out.Refused = err
+		return out
+	}
+	out.Name = w.meta.GetName()
+	s := f.surroundings(ctx, info.Namespace)
+	if out.Trace, err = s.look(ctx, f.client, of, w); err != nil {
+		out.Unplanned = err.Error()
+		return out
+	}
+	snapshot, err := out.Trace.Decided(controllers.Loops)
+	if err != nil {
+		out.Unplanned = "the first sync would fail: " + failureText(out.Trace, err)
+		return out
+	}
+	out.Clashes, out.Unread = clashes(w, s, &f.input), s.unread
+	f.plan(ctx, &out, w, s, snapshot)
+	return out
+}
+
+func failureText(t *telemetry.Trace, err error) string {
+	if t.Failure != nil {
+		return t.Failure.Message
+	}
+	return err.Error()
+}
+
+// dryRun is the object as the API server would have it, with its defaults.
+func (f *foreseer) dryRun(info *resource.Info) (runtime.Object, error) {
+	copied := *info
+	copied.Object = info.Object.DeepCopyObject()
+	if err := f.r.prepare(&copied); err != nil {
+		return nil, err
+	}
+	return f.r.send(&copied, true)
+}
+
+// explain says what is missing for a plan where the API server refuses a dry run.
+func (f *foreseer) explain(info *resource.Info, err error) error {
+	if missingNamespace(err) && f.input.namespaces[info.Namespace] {
+		return fmt.Errorf("its namespace %s is created by the same input, and the API server completes no object of a namespace that is not there yet: create the namespace first, then ask again", info.Namespace)
+	}
+	return Failure(err)
+}
+
+// plan adds the sequence, and how a quota bounds it.
+func (f *foreseer) plan(ctx context.Context, out *Forecast, w *workload, s *surroundings, snapshot decision.Snapshot) {
+	var sequence func(room int) (views.Plan, error)
+	var now int64
+	switch x := snapshot.(type) {
+	case *deployment.Snapshot:
+		for i := range x.ReplicaSets {
+			if x.ReplicaSets[i].Mine {
+				now += x.ReplicaSets[i].NonTerminal
+			}
+		}
+		sequence = func(room int) (views.Plan, error) { return plan.Ahead(ctx, x, room) }
+	case *replicaset.Snapshot:
+		for i := range x.Pods {
+			if x.Pods[i].Matches { // Orphans are adopted.
+				now++
+			}
+		}
+		if w.owned() {
+			out.Unplanned = "a Deployment owns it and decides on its size"
+			return
+		}
+		sequence = func(room int) (views.Plan, error) { return plan.AheadOfReplicaSet(ctx, x, room) }
+	default:
+		return
+	}
+	p, err := sequence(0)
+	if err != nil {
+		out.Unplanned = err.Error()
+		return
+	}
+	if room, clash := s.room(&w.template, mostPods(&p)-now); clash != "" {
+		out.Clashes = append(out.Clashes, clash)
+		if now+room > 0 { // A bound of 0 pods is none to the model.
+			if bounded, err := sequence(int(now + room)); err == nil {
+				if p = bounded; w.kind != deployment.Loop.Kind {
+					p.Sentence = fmt.Sprintf("%s, until the quota leaves room for more.", prose.Count(now+room, "pod"))
+				}
+			}
+		} else {
+			out.Unplanned = "no pod could be created"
+			return
+		}
+	}
+	out.Plan = &p
+}
+
+func mostPods(p *views.Plan) int64 {
+	for _, x := range p.Facts {
+		if x.Label == "most pods" {
+			return x.Value
+		}
+	}
+	return 0
+}
+
+// workload is an object of one of the loops in the form that all have.
+type workload struct {
+	kind     string
+	object   runtime.Object
+	meta     metav1.Object
+	selector *metav1.LabelSelector
+	template corev1.PodTemplateSpec
+	observed int64 // the generation that its status is of
+}
+
+// owned reports whether a controller has it.
+func (w *workload) owned() bool { return metav1.GetControllerOf(w.meta) != nil }
+
+// workloadOf reads the object that an API server has answered.
+func workloadOf(kind string, o runtime.Object) (*workload, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, fmt.Errorf("read the %s: %w", kind, err)
+	}
+	var typed runtime.Object
+	switch kind {
+	case "Deployment":
+		typed = &appsv1.Deployment{}
+	case "ReplicaSet":
+		typed = &appsv1.ReplicaSet{}
+	default:
+		typed = &corev1.ReplicationController{}
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed); err != nil {
+		return nil, fmt.Errorf("read the %s: %w", kind, err)
+	}
+	return workloadIn(typed), nil
+}
+
+func workloadIn(o runtime.Object) *workload {
+	switch x := o.(type) {
+	case *appsv1.Deployment:
+		return &workload{"Deployment", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration}
+	case *appsv1.ReplicaSet:
+		return &workload{"ReplicaSet", x, x, x.Spec.Selector, x.Spec.Template, x.Status.ObservedGeneration}
+	case *corev1.ReplicationController:
+		w := &workload{kind: "ReplicationController", object: x, meta: x, selector: &metav1.LabelSelector{MatchLabels: x.Spec.Selector}, observed: x.Status.ObservedGeneration}
+		if x.Spec.Template != nil {
+			w.template = *x.Spec.Template
+		}
+		return w
+	}
+	return nil
+}
+
+// look decides once on a workload beside what is there, as its loop will.
+func (s *surroundings) look(ctx context.Context, client kubernetes.Interface, of *engine.Registration, w *workload) (*telemetry.Trace, error) {
+	if s.blind != nil {
+		return nil, s.blind
+	}
+	caches := informers.NewSharedInformerFactory(client, 0) // Filled by hand, and never started.
+	loop, err := of.New(ctx, engine.Needs{Informers: caches, Client: client, Options: engine.Options{Mode: engine.Watch}})
+	if err != nil {
+		return nil, err
+	}
+	apps, core := caches.Apps().V1(), caches.Core().V1()
+	stores := map[string]interface{ Add(any) error }{
+		"Deployment": apps.Deployments().Informer().GetIndexer(), "ReplicaSet": apps.ReplicaSets().Informer().GetIndexer(),
+		"ReplicationController": core.ReplicationControllers().Informer().GetIndexer(),
+	}
+	for _, other := range s.workloads {
+		if err := stores[other.kind].Add(other.object); err != nil {
+			return nil, err
+		}
+	}
+	for i := range s.pods {
+		if err := core.Pods().Informer().GetIndexer().Add(&s.pods[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := stores[w.kind].Add(w.object); err != nil {
+		return nil, err
+	}
+	return loop.Look(ctx, w.meta.GetNamespace(), w.meta.GetName()), nil
+}

@@ -1,0 +1,113 @@
+package create
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/loopscope/loopscope/telemetry/redact"
+)
+
+// input is what the input itself has of what the objects in it need.
+type input struct {
+	namespaces map[string]bool
+	accounts   map[[2]string]bool // ServiceAccounts by namespace and name
+	workloads  []*workload
+}
+
+func (in *input) add(info *resource.Info) {
+	if in.namespaces == nil {
+		in.namespaces, in.accounts = map[string]bool{}, map[[2]string]bool{}
+	}
+	switch kind := info.Mapping.GroupVersionKind; {
+	case kind.Group == "" && kind.Kind == "Namespace":
+		in.namespaces[info.Name] = true
+	case kind.Group == "" && kind.Kind == "ServiceAccount":
+		in.accounts[[2]string{info.Namespace, info.Name}] = true
+	case registrationOf(kind) != nil:
+		if w, err := workloadOf(kind.Kind, info.Object); err == nil { // Otherwise the API server says what is wrong with it.
+			in.workloads = append(in.workloads, w)
+		}
+	}
+}
+
+// surroundings are what is in a namespace already.
+type surroundings struct {
+	workloads []*workload
+	pods      []corev1.Pod
+	quotas    []corev1.ResourceQuota
+	limits    []corev1.LimitRange
+	accounts  map[string]bool // nil where they could not be read
+	// blind says why no verdict can be told, unread what else could not be looked at.
+	blind  error
+	unread []string
+}
+
+// surroundings reads a namespace, once.
+func (f *foreseer) surroundings(ctx context.Context, namespace string) *surroundings {
+	if s := f.around[namespace]; s != nil {
+		return s
+	}
+	s := &surroundings{}
+	f.around[namespace] = s
+	apps, core := f.client.AppsV1(), f.client.CoreV1()
+	var all metav1.ListOptions
+	for _, x := range []struct {
+		what string
+		list func() (runtime.Object, error)
+	}{
+		{"Deployments", func() (runtime.Object, error) { return apps.Deployments(namespace).List(ctx, all) }},
+		{"ReplicaSets", func() (runtime.Object, error) { return apps.ReplicaSets(namespace).List(ctx, all) }},
+		{"ReplicationControllers", func() (runtime.Object, error) { return core.ReplicationControllers(namespace).List(ctx, all) }},
+	} {
+		list, err := x.list()
+		if err != nil {
+			s.blind = fmt.Errorf("list %s: %w", x.what, redact.Error(err))
+			return s
+		}
+		_ = meta.EachListItem(list, func(o runtime.Object) error {
+			s.workloads = append(s.workloads, workloadIn(o))
+			return nil
+		})
+	}
+	pods, err := core.Pods(namespace).List(ctx, all)
+	if err != nil {
+		s.blind = fmt.Errorf("list pods: %w", redact.Error(err))
+		return s
+	}
+	s.pods = pods.Items
+	if !f.current {
+		f.readLimits(ctx, namespace, s)
+	}
+	return s
+}
+
+// readLimits reads what bounds pods, without which the rest can be told.
+func (f *foreseer) readLimits(ctx context.Context, namespace string, s *surroundings) {
+	core := f.client.CoreV1()
+	var all metav1.ListOptions
+	if quotas, err := core.ResourceQuotas(namespace).List(ctx, all); err != nil {
+		s.unread = append(s.unread, "ResourceQuotas: "+redact.Line(err.Error()))
+	} else {
+		s.quotas = quotas.Items
+	}
+	if limits, err := core.LimitRanges(namespace).List(ctx, all); err != nil {
+		s.unread = append(s.unread, "LimitRanges: "+redact.Line(err.Error()))
+	} else {
+		s.limits = limits.Items
+	}
+	accounts, err := core.ServiceAccounts(namespace).List(ctx, all)
+	if err != nil {
+		s.unread = append(s.unread, "ServiceAccounts: "+redact.Line(err.Error()))
+		return
+	}
+	s.accounts = map[string]bool{}
+	for i := range accounts.Items {
+		s.accounts[accounts.Items[i].Name] = true
+	}
+}

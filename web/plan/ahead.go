@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/views"
+)
+
+// aheadWithin is how long a plan for somebody who waits may take.
+const aheadWithin = 10 * time.Second
+
+func ahead(ctx context.Context, room int) *simulator {
+	return &simulator{ctx: ctx, yield: context.Context.Err, left: aheadWithin, room: room}
+}
+
+// Ahead plans what a Deployment's snapshot leads to by itself, with every new pod becoming
+// ready. At most room pods exist at once; 0 stands for no such bound.
+func Ahead(ctx context.Context, s *deployment.Snapshot, room int) (views.Plan, error) {
+	f, err := next(ahead(ctx, room), s, nil)
+	if err != nil {
+		return views.Plan{}, fmt.Errorf("plan: %w", err)
+	}
+	return planOf("", &f), nil
+}
+
+// AheadOfReplicaSet is Ahead for a ReplicaSet or a ReplicationController that no Deployment
+// owns. Its pods stand in the plan as the new ones.
+func AheadOfReplicaSet(ctx context.Context, s *replicaset.Snapshot, room int) (views.Plan, error) {
+	c, err := sim.FromReplicaSet(s)
+	if err != nil {
+		return views.Plan{}, fmt.Errorf("plan: %w", err)
+	}
+	c.Rules.Quota = room
+	pace(c, s.Want)
+	x := simulation{began: podStage(c.Now(), c.Size())}
+	slices := min(MostSyncs, simulationWork/max(1, s.Want))/simulationSlice + 1
+	end, err := ahead(ctx, room).run(c, slices, func(r *sim.Result) {
+		for i := range r.Steps {
+			m := podStage(r.Steps[i].At, r.Steps[i].Sets[0])
+			m.held, m.decided = r.Steps[i].Round.Verdict.Held, true
+			x.stages = append(x.stages, m)
+		}
+	})
+	if err != nil {
+		return views.Plan{}, fmt.Errorf("plan: %w", err)
+	}
+	end.Steps = nil
+	x.end, x.cut = end, end.End == sim.Unsettled
+	return planOf("", &x), nil
+}
+
+// podStage counts the pods that there are where a Deployment's stage has those asked for.
+func podStage(at time.Time, s sim.Size) stage {
+	return stage{at: at, newSize: s.Pods, total: s.Pods, available: s.Available, by: map[string]int64{s.Name: s.Available}}
+}
