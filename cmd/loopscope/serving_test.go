@@ -100,12 +100,12 @@ func fetch(t *testing.T, method, url, accept, body string) string {
 // What a manager was started with is served, and no credential of it is, nor logged.
 func TestManagerTellsWhatItRunsWith(t *testing.T) {
 	const secret = "hunter2-of-a-manager"
-	url, log := managed(t, "--token="+secret, "--as=https://user:"+secret+"@example.org/", "--as-group=password="+secret, "--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off")
-
 	written, err := runManager("--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off", "--listen=127.0.0.1:0", "--leader-elect=false", "--write-config-to=-")
 	if err != nil {
 		t.Fatal(err)
 	}
+	// After the other one: client-go logs to whoever began last.
+	url, log := managed(t, "--token="+secret, "--as=https://user:"+secret+"@example.org/", "--as-group=password="+secret, "--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off")
 	want, got := map[string]any{}, map[string]map[string]any{}
 	if err := yaml.Unmarshal([]byte(written), &want); err != nil {
 		t.Fatal(err)
