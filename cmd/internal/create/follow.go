@@ -22,6 +22,8 @@ const (
 	followEvery = time.Second
 	stuckFor    = 5 * time.Second
 	unreadFor   = 30 * time.Second
+	// ignoredFor is how long no controller may come to an object before that is said.
+	ignoredFor = 30 * time.Second
 )
 
 // State is how an object is.
@@ -29,6 +31,8 @@ type State struct {
 	Sentence decision.Sentence
 	// Pending is set while a loop has not reacted yet to what was written.
 	Pending bool
+	// Ignored is set while a status is still of what was there before: no controller has come to it.
+	Ignored bool
 	// Lines are what happened since the last look.
 	Lines []string
 }
@@ -58,7 +62,7 @@ type Look func(context.Context, Object) (State, error)
 // Follow looks at objects until all are settled, and says what happens meanwhile. round is
 // called before each turn. The error is a *Stuck where one needs somebody.
 func Follow(ctx context.Context, list []Object, round func() Look, say func(Object, string)) error {
-	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, blind: map[Object]time.Time{}, last: map[Object]string{}}
+	f := &follower{say: say, began: time.Now(), since: map[Object]time.Time{}, blind: map[Object]time.Time{}, last: map[Object]string{}, alone: map[Object]time.Time{}}
 	for _, o := range list {
 		if o.Loop() != "" {
 			f.left = append(f.left, o)
@@ -85,6 +89,7 @@ type follower struct {
 	since map[Object]time.Time // that need somebody
 	blind map[Object]time.Time // that cannot be read
 	last  map[Object]string    // sentence
+	alone map[Object]time.Time // to which no controller comes; far in the future once that was said
 }
 
 func (f *follower) turn(ctx context.Context, look Look) error {
@@ -143,6 +148,7 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 		f.last[o] = key
 		f.say(o, text)
 	}
+	f.ignored(o, s, now)
 	if !NeedsYou(s.Sentence, now) {
 		delete(f.since, o)
 		return done, nil
@@ -154,6 +160,19 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 		return false, nil
 	}
 	return false, &Stuck{o, text}
+}
+
+// ignored says once that no controller comes to an object: perhaps none runs.
+func (f *follower) ignored(o Object, s *State, now time.Time) {
+	switch since, known := f.alone[o]; {
+	case !s.Ignored:
+		delete(f.alone, o)
+	case !known:
+		f.alone[o] = now
+	case now.Sub(since) >= ignoredFor:
+		f.alone[o] = now.Add(24 * time.Hour)
+		f.say(o, "no controller has come to it for "+prose.Span(ignoredFor)+": does one run for this cluster? `loopscope manager` starts one")
+	}
 }
 
 // keyOf is a sentence without what the clock alone changes in it.
@@ -187,34 +206,30 @@ func (f *follower) unfinished(ctx context.Context) error {
 // Round returns a look at the cluster itself, which reads each namespace once.
 func (r *Request) Round(client kubernetes.Interface) Look {
 	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}, current: true}
-	return func(ctx context.Context, o Object) (State, error) {
-		t, pending, err := f.now(ctx, o)
-		if err != nil {
-			return State{}, err
-		}
-		return State{Sentence: t.Sentence, Pending: pending}, nil
-	}
+	return f.now
 }
 
 // now is what a sync of an object would decide now, and whether the loops have something to do for it.
-func (f *foreseer) now(ctx context.Context, o Object) (t *telemetry.Trace, pending bool, err error) {
+func (f *foreseer) now(ctx context.Context, o Object) (State, error) {
 	s := f.surroundings(ctx, o.Namespace)
 	if s.blind != nil {
-		return nil, false, s.blind
+		return State{}, s.blind
 	}
 	for _, w := range s.workloads {
 		if w.kind != o.Kind.Kind || w.meta.GetName() != o.Name {
 			continue
 		}
 		if string(w.meta.GetUID()) != o.UID {
-			return nil, false, fmt.Errorf("%w, and another one has its name", errGone)
+			return State{}, fmt.Errorf("%w, and another one has its name", errGone)
 		}
-		if t, err = s.look(ctx, f.client, registrationOf(o.Kind), w); err != nil {
-			return nil, false, err
+		t, err := s.look(ctx, f.client, registrationOf(o.Kind), w)
+		if err != nil {
+			return State{}, err
 		}
-		return t, s.unobserved(w) || wouldWrite(t), nil
+		ignored := s.unobserved(w)
+		return State{Sentence: t.Sentence, Pending: ignored || wouldWrite(t), Ignored: ignored}, nil
 	}
-	return nil, false, errGone
+	return State{}, errGone
 }
 
 // unobserved reports whether the status of a workload, or of a ReplicaSet of it, is of an

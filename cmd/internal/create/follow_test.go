@@ -210,3 +210,22 @@ func TestMeter(t *testing.T) {
 	quiet.sent(1)
 	quiet.stop()
 }
+
+// A watch says once that no controller comes to what was written.
+func TestFollowSaysThatNobodyComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		began := time.Now()
+		var said []string
+		look := func() Look {
+			return func(context.Context, Object) (State, error) {
+				return State{Sentence: moving, Pending: true, Ignored: time.Since(began) > 10*time.Second}, nil
+			}
+		}
+		err := Follow(ctx, []Object{objectOf("web")}, look, func(_ Object, line string) { said = append(said, time.Since(began).String()+" "+line) })
+		if err == nil || len(said) != 2 || !strings.HasPrefix(said[1], "41s no controller has come to it for 30s: does one run for this cluster?") {
+			t.Errorf("it ends with %v, and said %q", err, said)
+		}
+	})
+}
