@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"k8s.io/component-base/version/verflag"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
@@ -24,6 +25,11 @@ func TestFlagsOfTheControllerManager(t *testing.T) {
 			listed[name[1]]++
 		}
 	}
+	// It looks for --version among the flags of the program, which tests of commands replace.
+	program := pflag.CommandLine
+	pflag.CommandLine = pflag.NewFlagSet("kube-controller-manager", pflag.ContinueOnError)
+	t.Cleanup(func() { pflag.CommandLine = program })
+	verflag.Version("version", verflag.VersionFalse, "")
 	controllermanager.NewControllerManagerCommand().Flags().VisitAll(func(flag *pflag.Flag) {
 		name := strings.ReplaceAll(flag.Name, "_", "-") // as its command line has it
 		if !flag.Hidden && flag.Deprecated == "" && listed[name] != 1 {

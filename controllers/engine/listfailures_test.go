@@ -110,7 +110,8 @@ func TestCacheThatCannotBeFilled(t *testing.T) {
 	}
 }
 
-// A loop whose resource the API server does not serve is skipped, and begins when it is served.
+// A loop whose resource the API server does not serve is skipped, and begins when it is served
+// ([M-5]).
 // It takes the informer a second to try again; in fake time client-go never does.
 func TestUnservedResource(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func ownClient(t *testing.T, config *rest.Config) kubernetes.Interface {
 }
 
 // A controller with an account of its own sends the token of that account, and nothing of the
-// credentials of this process.
+// credentials of this process ([M-4]).
 func TestOwnAccount(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -80,6 +80,7 @@ type Election struct {
 	state telemetry.Leadership
 	seen  bool      // who leads, at least once
 	last  time.Time // that somebody was known to lead
+	heard time.Time // when that was read or written, by the clock of this process
 	mute  bool      // the last write failed: that the Lease can be read is then no news
 }
 
@@ -103,7 +104,7 @@ func New(client kubernetes.Interface, o Options, begin func()) (*Election, error
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	e.lock = watchedLock{lock, e.note}
+	e.lock = watchedLock{lock, e.note, e.free}
 	if !o.Elect {
 		return e, nil
 	}
@@ -213,6 +214,17 @@ func (e *Election) await(ctx context.Context) bool {
 	return false
 }
 
+// free is nil unless another manager may still act by a Lease that somebody has deleted: it finds
+// out with its next renewal, and makes the Lease again.
+func (e *Election) free() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if leader := e.state.Leader; leader != "" && leader != e.opts.Identity && time.Since(e.heard) < e.opts.LeaseDuration {
+		return fmt.Errorf("the Lease %s was deleted, and %s may still act by it", e.lease, leader)
+	}
+	return nil
+}
+
 // note takes what was read from the Lease or written to it, or why that failed.
 func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, err error) {
 	e.mu.Lock()
@@ -237,7 +249,9 @@ func (e *Election) note(record *resourcelock.LeaderElectionRecord, write bool, e
 	again := s.Error != ""
 	s.Error, s.ErrorSince = "", time.Time{}
 	last := e.last
-	e.last = record.RenewTime.UTC()
+	if e.last = record.RenewTime.UTC(); !e.last.Equal(last) {
+		e.heard = time.Now()
+	}
 	if s.Leader == record.HolderIdentity && e.seen {
 		if again {
 			e.record(telemetry.Cause{Kind: telemetry.CauseTimer}, decision.Verdict{})

@@ -128,6 +128,53 @@ func TestOneLeadsAfterTheOther(t *testing.T) {
 	})
 }
 
+// A Lease that somebody deletes is made again by its holder, who goes on; by another one once the
+// holder has not been heard of for as long as the Lease would have lasted ([M-2]).
+func TestDeletedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		first, second := run(t, client, "a", true), run(t, client, "b", true)
+		remove := func() {
+			if err := client.CoordinationV1().Leases("kube-system").Delete(t.Context(), "loopscope-manager", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			time.Sleep(5*time.Second + 300*time.Millisecond)
+			remove()
+			time.Sleep(5 * time.Second)
+			first.want(t, true, "a")
+			second.want(t, false, "a")
+		}
+		var broken atomic.Bool
+		broken.Store(true)
+		client.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			w, writes := a.(clienttesting.CreateAction) // So is an update.
+			if !writes || !broken.Load() {
+				return false, nil, nil
+			}
+			holder := w.GetObject().(*coordinationv1.Lease).Spec.HolderIdentity
+			return holder != nil && *holder == "a", nil, errors.New("no route to host")
+		})
+		remove()
+		heard := time.Now()
+		for !second.Leads() {
+			if time.Sleep(100 * time.Millisecond); first.Leads() && second.Leads() || time.Since(heard) > time.Minute {
+				t.Fatalf("after %s the first one leads: %v, and the second one: %v", time.Since(heard), first.Leads(), second.Leads())
+			}
+		}
+		broken.Store(false)
+		if after := time.Since(heard); after < 9*time.Second || after > 18*time.Second {
+			t.Errorf("the second one leads after %s", after)
+		}
+		for _, c := range []*candidate{second, first} {
+			if err := c.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // failing answers every write of a Lease with what f says, once it says something.
 func failing(client *fake.Clientset, f func() error) {
 	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -15,10 +15,11 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// watchedLock tells what becomes of every request.
+// watchedLock tells what becomes of every request, and makes no Lease that may not be made.
 type watchedLock struct {
 	resourcelock.Interface
 	note func(record *resourcelock.LeaderElectionRecord, write bool, err error)
+	free func() error // nil where nobody may still hold a Lease that is gone
 }
 
 func (l watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -28,6 +29,9 @@ func (l watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 }
 
 func (l watchedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if err := l.free(); err != nil {
+		return err
+	}
 	err := l.Interface.Create(ctx, record)
 	l.note(&record, true, err)
 	return err

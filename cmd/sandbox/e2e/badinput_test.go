@@ -43,7 +43,7 @@ func TestBadInputToCommands(t *testing.T) {
 		{"explain, unreachable cluster", nobody, []string{"explain", "deployment/x"}, []string{"does not answer", "connection refused"}},
 		{"unknown flag", "", []string{"manager", "--lisen=127.0.0.1:1"}, []string{"unknown flag: --lisen", "loopscope manager --help"}},
 		{"unknown command", "", []string{"mangaer"}, []string{`"mangaer"`, "loopscope --help"}},
-		{"unknown output", plane.Kubeconfig, []string{"explain", "deployment/stuck", "-n", "demo", "-o", "xml"}, []string{`"xml"`, "json or yaml"}},
+		{"unknown output", plane.Kubeconfig, []string{"explain", "deployment/stuck", "-n", "demo", "-o", "xml"}, []string{`"xml"`, "choose json, yaml or kyaml"}},
 		{"unknown kind", plane.Kubeconfig, []string{"explain", "pod/x"}, []string{`"pod/x"`, "--at or --sync"}},
 		{"no name", plane.Kubeconfig, []string{"explain", "stuck"}, []string{`"stuck"`, "KIND/NAME"}},
 		{"unknown Deployment", plane.Kubeconfig, []string{"explain", "deployment/stack", "-n", "demo"}, []string{"no Deployment stack in namespace demo", "stuck"}},
