@@ -58,7 +58,7 @@ make from flags, kubectl prints with --dry-run=client -o yaml.`,
 		Args: filesOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, width(raw.out))
 	return cmd
 }
 
@@ -86,7 +86,7 @@ and what to do. It deletes nothing: there is no --prune.
 		Args: filesOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, width(raw.out))
 	return cmd
 }
 
@@ -112,12 +112,12 @@ func objectStreams(raw streams) genericiooptions.IOStreams {
 	return genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: newSafeWriter(raw.err)}
 }
 
-func (o *createOptions) addFlags(cmd *cobra.Command) {
+func (o *createOptions) addFlags(cmd *cobra.Command, width int) {
 	o.request.AddFlags(cmd)
 	cmd.Flags().BoolVar(&o.explain, "explain", false, "first say what the loops will do with each Deployment, ReplicaSet and ReplicationController")
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "follow them until all are complete, or one needs you (exit code 2)")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with --watch, how long at most; 0 for as long as it takes")
-	o.kubeconfig.AddFlags(cmd.Flags())
+	addClusterFlags(cmd, o.s.out, o.kubeconfig, width)
 }
 
 // filesOnly says how to have what kubectl makes of arguments.

@@ -59,28 +59,34 @@ failed.`,
 		Args: o.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	var sections cliflag.NamedFlagSets
-	flags := sections.FlagSet("explain")
+	flags := cmd.Flags()
 	flags.StringVar(&o.at, "at", "", "explain a past state, at a time (2026-11-21T03:02:24Z, 03:02) or how long ago (90m)")
 	flags.StringVar(&o.sync, "sync", "", "explain one past sync, by EPOCH/NUMBER")
 	flags.StringVar(&o.history, "history", "", "history file to read for --at and --sync (default that of the cluster's manager on this machine)")
 	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if it is waiting or failed")
-	flags.BoolP("help", "h", false, "print this help")
-	o.kubeconfig.AddFlags(cmd.Flags())
-	cmd.Flag("namespace").Usage = "namespace of the Deployment (default that of the current context)"
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if section := sections.FlagSet("cluster"); flag.Name != "namespace" {
-			section.AddFlag(flag)
-		}
-	})
-	cmd.Flags().AddFlagSet(flags)
 	o.output.addFlag(cmd, "the whole trace")
-	flags.AddFlag(cmd.Flag("output"))
-	flags.AddFlag(cmd.Flag("namespace"))
-	helpInSections(cmd, s.out, sections, width)
+	addClusterFlags(cmd, s.out, o.kubeconfig, width)
+	cmd.Flag("namespace").Usage = "namespace of the Deployment (default that of the current context)"
 	completeNamespace(cmd, o.kubeconfig)
 	cmd.ValidArgsFunction = completeObjects(o.kubeconfig, o.loops)
 	return cmd
+}
+
+// addClusterFlags adds the flags that say which cluster is meant, which the help of the command
+// has apart from its own.
+func addClusterFlags(cmd *cobra.Command, out io.Writer, kubeconfig *genericclioptions.ConfigFlags, width int) {
+	var sections cliflag.NamedFlagSets
+	own := sections.FlagSet(cmd.Name())
+	cmd.Flags().BoolP("help", "h", false, "print this help")
+	cmd.Flags().VisitAll(own.AddFlag)
+	kubeconfig.AddFlags(cmd.Flags())
+	own.AddFlag(cmd.Flag("namespace"))
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if own.Lookup(flag.Name) == nil {
+			sections.FlagSet("cluster").AddFlag(flag)
+		}
+	})
+	helpInSections(cmd, out, sections, width)
 }
 
 // helpInSections prints the help of a command with its flags by what they are about.
