@@ -26,7 +26,9 @@ func (c *completedManager) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if err := program.Start(ctx); err != nil {
-		return err
+		stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer cancel()
+		return errors.Join(err, program.Stop(stopping))
 	}
 	defer announce(c.program.Cluster, program.URL(), c.program.Logger)()
 	fmt.Fprintf(out, "dashboard: %s\n", program.URL())

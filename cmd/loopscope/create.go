@@ -131,6 +131,9 @@ func filesOnly(cmd *cobra.Command, args []string) error {
 }
 
 func (o *createOptions) run(cmd *cobra.Command) error {
+	if o.timeout < 0 {
+		return errors.New("--timeout has to be 0s or more")
+	}
 	if o.timeout != 0 && !o.watch {
 		return errors.New("--timeout is how long --watch follows: give --watch as well")
 	}

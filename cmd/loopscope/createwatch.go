@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/loopscope/loopscope/cmd/internal/create"
@@ -24,6 +25,10 @@ func (o *createOptions) follow(ctx context.Context, written []create.Object, beg
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
+	}
+	if !slices.ContainsFunc(written, func(x create.Object) bool { return x.Loop() != "" }) {
+		fmt.Fprintln(o.s.err, "Nothing is followed: no Deployment, ReplicaSet or ReplicationController was written.")
+		return nil
 	}
 	out := o.s.out
 	if o.request.PrintsObjects() {
@@ -50,11 +55,12 @@ type stories struct {
 	from   found
 	began  time.Time
 	last   map[create.Object]time.Time // instant of the last beat that was told
-	misses int                         // in a row
+	told   bool                        // something, in this round
+	misses int                         // rounds in a row in which it had nothing to tell
 }
 
-// mostMisses is how often a console may have nothing to tell before it is left alone, and
-// beatsWithin how long it may take.
+// mostMisses is in how many rounds a console may have nothing to tell before it is left alone,
+// and beatsWithin how long it may take.
 const (
 	mostMisses  = 10
 	beatsWithin = 2 * time.Second
@@ -62,6 +68,10 @@ const (
 
 // look adds what the console has to tell to a look at the cluster.
 func (s *stories) look(cluster create.Look) create.Look {
+	if s.misses++; s.told {
+		s.misses = 0
+	}
+	s.told = false
 	return func(ctx context.Context, o create.Object) (create.State, error) {
 		state, err := cluster(ctx, o)
 		if err == nil && s.misses < mostMisses {
@@ -82,13 +92,13 @@ func (s *stories) beats(ctx context.Context, o create.Object) (lines []string) {
 	defer cancel()
 	err := askConsole(ctx, s.from, decision.PathOf(o.Loop())+"/"+url.PathEscape(o.Namespace)+"/"+url.PathEscape(o.Name)+"/story.json", nil, &twin)
 	if err != nil || twin.Page.Story == nil {
-		s.misses++
 		return nil
 	}
-	s.misses = 0
+	s.told = true
+	last := s.last[o]
 	for i := range twin.Page.Story.Beats {
 		b := &twin.Page.Story.Beats[i]
-		if b.Quiet || b.At.Before(s.began) || !b.At.After(s.last[o]) || twin.Page.Story.UID != o.UID {
+		if b.Quiet || b.At.Before(s.began) || !b.At.After(last) || twin.Page.Story.UID != o.UID {
 			continue
 		}
 		s.last[o] = b.At

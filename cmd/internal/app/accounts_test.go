@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -42,6 +43,9 @@ func ownClient(t *testing.T, config *rest.Config) kubernetes.Interface {
 func TestOwnAccount(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if binary := "application/vnd.kubernetes.protobuf"; strings.Contains(r.URL.Path, "/serviceaccounts/") && (r.Header.Get("Content-Type") == binary || strings.Contains(r.Header.Get("Accept"), binary)) {
+			t.Errorf("%s %s is binary, in which no log masks a token", r.Method, r.URL.Path)
+		}
 		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Impersonate-User"))
 		w.Header().Set("Content-Type", "application/json")
 		answer := map[string]any{"kind": "ServiceAccount", "apiVersion": "v1", "metadata": map[string]any{"name": "web-controller"}}
@@ -79,8 +83,27 @@ func TestOwnAccount(t *testing.T) {
 func TestNoOwnAccount(t *testing.T) {
 	forbidden := answering(t, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "serviceaccounts is forbidden"})
 	_, err := ownClient(t, forbidden).AppsV1().Deployments("shop").Create(context.Background(), &appsv1.Deployment{}, metav1.CreateOptions{})
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may not look for the ServiceAccount web-controller in kube-system, which --use-service-account-credentials needs: serviceaccounts is forbidden") {
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may not act as the ServiceAccount web-controller in kube-system, which --use-service-account-credentials needs: serviceaccounts is forbidden") {
 		t.Errorf("it says %v", err)
+	}
+	accountOnly := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var answer any = map[string]any{"kind": "ServiceAccount", "apiVersion": "v1", "metadata": map[string]any{"name": "web-controller"}}
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusForbidden)
+			answer = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "serviceaccounts/token is forbidden"}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer accountOnly.Close()
+	_, err = ownClient(t, &rest.Config{Host: accountOnly.URL}).AppsV1().Deployments("shop").Create(context.Background(), &appsv1.Deployment{}, metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "which --use-service-account-credentials needs: serviceaccounts/token is forbidden") {
+		t.Errorf("without the right to its token it says %v", err)
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := ownClient(t, nowhere(t)).AppsV1().Deployments("shop").Create(over, &appsv1.Deployment{}, metav1.CreateOptions{}); err == nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("of a request that is over it says %v", err)
 	}
 	_, err = ownClient(t, nowhere(t)).AppsV1().Deployments("shop").Create(context.Background(), &appsv1.Deployment{}, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "ServiceAccount web-controller: ") || apierrors.IsForbidden(err) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,26 @@ import (
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
 )
+
+// logged is a log that is read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// take is what was written since the last time.
+func (l *logged) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
+}
 
 // slow is a controller whose syncs end when they are let go.
 type slow chan struct{}
@@ -38,7 +59,7 @@ func loopNamed(name string, let slow) running {
 // ended by then ([M-7]).
 func TestLoopsThatDoNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log logged
 		a := &App{opts: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults(), cluster: &cluster{}, ended: make(chan error, 1)}
 		quick, hangs := make(slow), make(slow)
 		close(quick)
@@ -54,10 +75,10 @@ func TestLoopsThatDoNotEnd(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "slow-controller did not end in time") {
 			t.Errorf("stopping ends with %v", err)
 		}
-		if n := strings.Count(log.String(), `have not ended their syncs yet" controllers=slow-controller`); n < 2 || n > 3 {
-			t.Errorf("%d times it is in the log: %s", n, log.String())
+		said := log.take()
+		if n := strings.Count(said, `have not ended their syncs yet" controllers=slow-controller`); n < 2 || n > 3 {
+			t.Errorf("%d times it is in the log: %s", n, said)
 		}
-		log.Reset()
 		go func() {
 			time.Sleep(6 * time.Second)
 			close(hangs)
@@ -65,8 +86,9 @@ func TestLoopsThatDoNotEnd(t *testing.T) {
 		if err := a.teardown[0].stop(t.Context()); err != nil || a.atWork.String() != "" {
 			t.Errorf("in the end: %v, at work are %q", err, a.atWork.String())
 		}
-		if n := strings.Count(log.String(), "controllers=slow-controller"); n < 1 || n > 2 { // every 5 s, and a last time of before
-			t.Errorf("%d times it is in the log: %s", n, log.String())
+		said = log.take()
+		if n := strings.Count(said, "controllers=slow-controller"); n < 1 || n > 2 { // every 5 s, and a last time of before
+			t.Errorf("%d times it is in the log: %s", n, said)
 		}
 	})
 }

@@ -149,7 +149,7 @@ func (f *follower) note(o Object, s *State) (done bool, err error) {
 		f.say(o, text)
 	}
 	f.ignored(o, s, now)
-	if !NeedsYou(s.Sentence, now) {
+	if s.Ignored || !NeedsYou(s.Sentence, now) { // Of before, it may be over already.
 		delete(f.since, o)
 		return done, nil
 	}
@@ -192,15 +192,16 @@ func NeedsYou(s decision.Sentence, now time.Time) bool {
 // unfinished says why a watch ends early, and where things stand.
 func (f *follower) unfinished(ctx context.Context) error {
 	why := "interrupted after "
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		why = "not complete after "
+	after := time.Since(f.began)
+	if until, bounded := ctx.Deadline(); bounded && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why, after = "not complete after ", until.Sub(f.began).Round(time.Second)
 	}
 	var names []string
 	for _, o := range f.left {
 		names = append(names, o.String())
 	}
 	return fmt.Errorf("%s%s: %s. What was written stays; `loopscope explain %s` says why it is as it is",
-		why, prose.Span(time.Since(f.began)), prose.Some(names, mostNames), names[0])
+		why, prose.Span(after), prose.Some(names, mostNames), names[0])
 }
 
 // Round returns a look at the cluster itself, which reads each namespace once.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,14 +187,32 @@ func TestNeedsYou(t *testing.T) {
 	}
 }
 
+// terminal is read while it is written.
+type terminal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *terminal) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *terminal) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 // The line of progress comes after a second, counts, and goes away.
 func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out strings.Builder
+		var out terminal
 		m := startMeter(&out, "creating", time.Now())
 		m.sent(3)
 		time.Sleep(meterFrom - time.Millisecond)
-		if out.Len() > 0 {
+		if out.String() != "" {
 			t.Errorf("shown too early: %q", out.String())
 		}
 		time.Sleep(2 * time.Millisecond)

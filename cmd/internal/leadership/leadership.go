@@ -198,7 +198,7 @@ func (e *Election) await(ctx context.Context) bool {
 		case apierrors.IsForbidden(err):
 			e.opts.Logger.Warn("Nobody can tell whether another manager leads: this process may not look at the Lease, and acts", "lease", e.lease)
 			return true
-		case apierrors.IsNotFound(err), err == nil && record.HolderIdentity == "":
+		case apierrors.IsNotFound(err) && e.free() == nil, err == nil && record.HolderIdentity == "":
 			return true
 		case err != nil:
 		case !bytes.Equal(raw, last):

@@ -17,6 +17,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -154,6 +155,10 @@ func TestTokenIsReadAnew(t *testing.T) {
 		}
 	}
 	rotate("first")
+	first, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	config := plane.Config(t)
 	startManager(t, writeKubeconfig(t, &clientcmdapi.Cluster{Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}, &clientcmdapi.AuthInfo{TokenFile: file}), "--history=off")
 	create(t, client, namespace, oneByOne("web", 2, 0))
@@ -162,6 +167,18 @@ func TestTokenIsReadAnew(t *testing.T) {
 	if err := client.CoreV1().Secrets(namespace).Delete(context.Background(), "first", metav1.DeleteOptions{}); err != nil { // Its token is not accepted any more.
 		t.Fatal(err)
 	}
+	old := rest.AnonymousClientConfig(config)
+	old.BearerToken = string(first)
+	before, err := kubernetes.NewForConfig(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testplane.Until(t, time.Minute, "end of the first token", func() error { // The API server remembers for a while that it was good.
+		if _, err := before.CoreV1().Pods(namespace).List(context.Background(), metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
+			return fmt.Errorf("it is accepted: %v", err)
+		}
+		return nil
+	})
 	setImage(t, client, namespace, "web", "shop:v2")
 	waitSettled(t, client, namespace, "web")
 }
