@@ -72,7 +72,7 @@ func (s *Server) slis(w http.ResponseWriter, r *http.Request) {
 func (s *Server) debugFlags(q *page.Query) (*page.Page, error) {
 	v := views.Debug{Headline: "Flags that can be changed while this process runs", Then: "A PUT of the new value changes one."}
 	v.Lines = []views.Line{{Label: "v", Text: views.Say("how much is logged, from 0 to 10: ").Code("curl -X PUT --data 4 http://ADDRESS" + verbosity)}}
-	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: []endpoint{{verbosity, "how much is logged, from 0 to 10"}}}
+	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: []endpoint{{"verbosity", verbosity, "how much is logged, from 0 to 10"}}}
 	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug", Href: "/debug"}, {Text: "flags"}}, page.CommonKeys
 	return p, nil
 }
@@ -96,6 +96,7 @@ func (s *Server) setVerbosity(w http.ResponseWriter, r *http.Request) {
 
 // endpoint is an address that is for programs.
 type endpoint struct {
+	Name string `json:"name"`
 	Path string `json:"path"`
 	Says string `json:"says"`
 }
@@ -107,18 +108,18 @@ func (s *Server) endpoints() (list []endpoint) {
 		served[path] = true
 	}
 	for _, a := range []endpoint{
-		{"/metrics", "everything that is counted, for Prometheus"},
-		{"/metrics/slis", "what each health check finds, for Prometheus; DELETE begins the counts again"},
-		{"/healthz", "whether this process has to be started again; ?verbose lists the checks"},
-		{"/livez", "the same"},
-		{"/readyz", "whether the loops work on current caches; ?verbose lists the checks"},
-		{"/statusz", "version and age of this process"},
-		{"/flagz", "the flags that it was started with"},
-		{"/configz", "its configuration"},
-		{"/export.jsonl", "a recording of all syncs that are kept"},
-		{"/debug/controllers", "queues, keys and the newest verdicts of each loop"},
-		{"/debug/flags", "flags that can be changed while it runs"},
-		{"/debug/pprof/", "Go's profiles"},
+		{"metrics", "/metrics", "everything that is counted, for Prometheus"},
+		{"checks", "/metrics/slis", "what each health check finds, for Prometheus; DELETE begins the counts again"},
+		{"health", "/healthz", "whether this process has to be started again; ?verbose lists the checks"},
+		{"alive", "/livez", "the same"},
+		{"ready", "/readyz", "whether the loops work on current caches; ?verbose lists the checks"},
+		{"status", "/statusz", "version and age of this process"},
+		{"flags", "/flagz", "the flags that it was started with"},
+		{"configuration", "/configz", "its configuration"},
+		{"recording", "/export.jsonl", "a recording of all syncs that are kept"},
+		{"controllers", "/debug/controllers", "queues, keys and the newest verdicts of each loop"},
+		{"verbosity", "/debug/flags", "flags that can be changed while it runs"},
+		{"profiles", "/debug/pprof/", "Go's profiles"},
 	} {
 		if served[a.Path] {
 			list = append(list, a)

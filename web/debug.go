@@ -48,7 +48,7 @@ func (s *Server) debug(q *page.Query) (*page.Page, error) {
 	list := s.endpoints()
 	v := views.Debug{Headline: "Addresses for programs", Then: "What this process tells of itself, besides the pages."}
 	for _, a := range list {
-		v.Lines = append(v.Lines, views.Line{Label: a.Path, Text: views.Text{}.Link(a.Path, a.Path).Plain(" " + a.Says)})
+		v.Lines = append(v.Lines, views.Line{Label: a.Name, Text: views.Text{}.Link(a.Path, a.Path).Plain(" " + a.Says)})
 	}
 	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: list}
 	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug"}}, page.CommonKeys

@@ -118,6 +118,8 @@ const upstream = "kube-controller-manager"
 func (s *Source) LeaderText() views.Text {
 	l := s.Opts.Leadership()
 	switch {
+	case s.Opts.Mode == "watch":
+		return views.Say("This process writes nothing, so that it takes no part in a leader election.")
 	case l.Lease == "":
 		return views.Say("There is no leader election: one process acts. A second one would fight over every ReplicaSet.")
 	case l.StandsBy:
