@@ -64,17 +64,33 @@ func (p *ports) fill() error {
 	return nil
 }
 
-// listenLoopback listens on the wanted port or, when that is taken, on a free one.
+const (
+	// firstPort and manyPorts are the range of ports that are chosen. Those that a system takes for
+	// outgoing connections, in Linux from 32768 on, may be taken before a child listens.
+	firstPort, manyPorts = 20000, 12000
+	// portsEach is how many ports one process begins with, so that two sandboxes that start
+	// together do not choose the same.
+	portsEach = 8
+)
+
+// listenLoopback listens on the wanted port or, when that is taken or none is wanted, on a free one.
 func listenLoopback(wanted int) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address(wanted))
-	if err == nil || wanted == 0 {
-		return listener, err
+	var errs []error
+	if wanted != 0 {
+		listener, err := net.Listen("tcp", address(wanted))
+		if err == nil {
+			return listener, nil
+		}
+		errs = append(errs, err)
 	}
-	listener, free := net.Listen("tcp", address(0))
-	if free != nil {
-		return nil, errors.Join(err, free)
+	for i := range manyPorts {
+		listener, err := net.Listen("tcp", address(firstPort+(os.Getpid()*portsEach+i)%manyPorts))
+		if err == nil {
+			return listener, nil
+		}
+		errs = append(errs[:min(len(errs), 1)], err)
 	}
-	return listener, nil
+	return nil, errors.Join(errs...)
 }
 
 // address is a port of ours as host:port.

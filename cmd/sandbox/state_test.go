@@ -18,8 +18,8 @@ func TestPortsAreTakenAgainWhileFree(t *testing.T) {
 	}
 	seen := map[int]bool{}
 	for _, port := range first.all() {
-		if *port == 0 || seen[*port] {
-			t.Errorf("port %d chosen twice or not at all in %+v", *port, first)
+		if *port < firstPort || *port >= firstPort+manyPorts || seen[*port] {
+			t.Errorf("port %d chosen twice, or out of its range, in %+v", *port, first)
 		}
 		seen[*port] = true
 	}
