@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -45,7 +44,8 @@ func choosePorts(file string) (ports, error) {
 	return p, writeSecret(file, data)
 }
 
-// fill holds every port open until all are chosen, so that none is chosen twice.
+// fill keeps the ports that are free, and then chooses the others. It holds every port open until
+// all are chosen, so that none is chosen twice.
 func (p *ports) fill() error {
 	var open []net.Listener
 	defer func() {
@@ -54,7 +54,21 @@ func (p *ports) fill() error {
 		}
 	}()
 	for _, port := range p.all() {
-		listener, err := listenLoopback(*port)
+		if *port == 0 {
+			continue
+		}
+		listener, err := net.Listen("tcp", address(*port))
+		if err != nil {
+			*port = 0
+			continue
+		}
+		open = append(open, listener)
+	}
+	for _, port := range p.all() {
+		if *port != 0 {
+			continue
+		}
+		listener, err := listenAnywhere()
 		if err != nil {
 			return fmt.Errorf("find a free port: %w", err)
 		}
@@ -73,24 +87,17 @@ const (
 	portsEach = 8
 )
 
-// listenLoopback listens on the wanted port or, when that is taken or none is wanted, on a free one.
-func listenLoopback(wanted int) (net.Listener, error) {
-	var errs []error
-	if wanted != 0 {
-		listener, err := net.Listen("tcp", address(wanted))
-		if err == nil {
-			return listener, nil
-		}
-		errs = append(errs, err)
-	}
+// listenAnywhere listens on a free port of the range.
+func listenAnywhere() (net.Listener, error) {
+	var last error
 	for i := range manyPorts {
 		listener, err := net.Listen("tcp", address(firstPort+(os.Getpid()*portsEach+i)%manyPorts))
 		if err == nil {
 			return listener, nil
 		}
-		errs = append(errs[:min(len(errs), 1)], err)
+		last = err
 	}
-	return nil, errors.Join(errs...)
+	return nil, last
 }
 
 // address is a port of ours as host:port.
