@@ -2,18 +2,18 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime/debug"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
@@ -52,30 +52,44 @@ func managed(t *testing.T, args ...string) (url string, log *lines) {
 	}))
 	t.Cleanup(server.Close)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	state, percent, limit := klog.CaptureState(), debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
-	t.Cleanup(func() { state.Restore(); debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
-	out, in := io.Pipe()
+	child := exec.Command(os.Args[0], "-test.run=^TestManagedChild$")
+	child.Env = append(os.Environ(), managedArguments+"="+strings.Join(append([]string{"manager", "--kubeconfig", contexts(t, server.URL), "--listen=127.0.0.1:0", "--leader-elect=false"}, args...), "\n"))
 	log = &lines{}
-	root := newRoot(streams{out: in, err: log})
-	root.SetArgs(append([]string{"manager", "--kubeconfig", contexts(t, server.URL), "--listen=127.0.0.1:0", "--leader-elect=false"}, args...))
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- root.ExecuteContext(ctx)
-		_ = in.Close()
-	}()
+	child.Stderr = log
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
 	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
+		if err := child.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.Copy(io.Discard, said)
+		if err := child.Wait(); err != nil {
 			t.Errorf("the manager ended: %v", err)
 		}
 	})
-	said := bufio.NewScanner(out)
-	if !said.Scan() || !strings.HasPrefix(said.Text(), "dashboard: ") {
-		t.Fatalf("it says %q; log:\n%s", said.Text(), log)
+	line, err := said.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "dashboard: ") {
+		t.Fatalf("it says %q, %v; log:\n%s", line, err, log)
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return strings.TrimPrefix(said.Text(), "dashboard: "), log
+	return strings.TrimSpace(strings.TrimPrefix(line, "dashboard: ")), log
+}
+
+// managedArguments are those of the manager that a child process is.
+const managedArguments = "LOOPSCOPE_MANAGED_ARGUMENTS"
+
+// TestManagedChild is that process, and nothing in any other. client-go's log, Go's settings and
+// the configuration that is served are of the whole process.
+func TestManagedChild(*testing.T) {
+	if args := os.Getenv(managedArguments); args != "" {
+		os.Args = append([]string{"loopscope"}, strings.Split(args, "\n")...)
+		main()
+	}
 }
 
 func fetch(t *testing.T, method, url, accept, body string) string {
@@ -104,7 +118,6 @@ func TestManagerTellsWhatItRunsWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// After the other one: client-go logs to whoever began last.
 	url, log := managed(t, "--token="+secret, "--as=https://user:"+secret+"@example.org/", "--as-group=password="+secret, "--concurrent-rc-syncs=7", "--v=10", "--profiling", "--history=off")
 	want, got := map[string]any{}, map[string]map[string]any{}
 	if err := yaml.Unmarshal([]byte(written), &want); err != nil {
@@ -170,21 +183,26 @@ func TestSecretFlags(t *testing.T) {
 // nothing is changed by what is none.
 func TestVerbosityOfWhatRuns(t *testing.T) {
 	url, log := managed(t, "--profiling", "--history=off")
-	if klog.V(6).Enabled() {
+	const listing = `msg="Listing and watching"` // which client-go does again and again here
+	if strings.Contains(log.String(), listing) {
 		t.Fatal("the log is verbose before")
 	}
 	if said := fetch(t, http.MethodPut, url+"/debug/flags/v", "", "6"); said != "successfully set klog.logging.verbosity to 6\n" {
 		t.Errorf("it says %q", said)
 	}
-	if !klog.V(6).Enabled() || klog.V(7).Enabled() {
-		t.Error("client-go's log is not as verbose as it was asked to be")
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), listing); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("client-go does not log what it lists:\n%s", log)
+		}
 	}
-	klog.V(6).Info("of client-go")
-	if !strings.Contains(log.String(), "of client-go") {
-		t.Errorf("the log does not take it:\n%s", log)
-	}
+}
+
+// A verbosity that is none changes nothing. No manager runs meanwhile, whose client-go would log to
+// this log.
+func TestVerbosity(t *testing.T) {
+	t.Cleanup(klog.CaptureState().Restore)
 	o := logOptions{format: "text"}
-	own := o.logger(os.Stderr)
+	own := o.logger(io.Discard)
 	for level, want := range map[string]string{"": "no verbosity", "-1": "no verbosity", "11": "from 0 to 10", "4x": `"4x" is no verbosity`} {
 		if _, err := o.setVerbosity(level); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", level, err)
