@@ -6,5 +6,5 @@
 //	deployment           decides for Deployments; deployment/effects observes and acts
 //	replicaset           decides for ReplicaSets and ReplicationControllers; replicaset/effects observes and acts
 //	family               what their objects are to each other
-//	diagnosis, rollingupdate, sim, agreement   are below and beside the deciding
+//	diagnosis, rollout, sim, agreement   are below and beside the deciding
 package controllers

@@ -50,7 +50,7 @@ var (
 		vocabulary, causesOf,
 		{"controllers/deployment", "questions, sentences and snapshots of Deployments"},
 		{"controllers/replicaset", "questions, sentences and snapshots of ReplicaSets"},
-		{"controllers/rollingupdate", "arithmetic of rollouts"},
+		{"controllers/rollout", "arithmetic of rollouts"},
 		{"controllers/sim", "verdicts folded over a model cluster"},
 	}
 	wording  = allowance{"telemetry/prose", "plurals, lists and clipping"}
@@ -95,11 +95,11 @@ var rules = []rule{
 	{pkg: "telemetry/safetext", pure: true, why: "it knows characters alone"},
 	{pkg: "telemetry/redact", pure: true, why: "it knows texts alone, and what hides in them", ours: []allowance{cleaning, wording}},
 	{pkg: "controllers/agreement", pure: true, why: "it compares words, for tests alone", ours: []allowance{vocabulary, causesOf, wording}},
-	{pkg: "controllers/rollingupdate", pure: true, why: "arithmetic needs no vocabulary but its own", ours: []allowance{wording}},
+	{pkg: "controllers/rollout", pure: true, why: "arithmetic needs no vocabulary but its own", ours: []allowance{wording}},
 	{pkg: "controllers/replicaset", pure: true, why: "it decides by its snapshot alone", ours: []allowance{vocabulary, causesOf, wording}},
 	{
 		pkg: "controllers/deployment", pure: true, why: "it decides by its snapshot alone",
-		ours: []allowance{vocabulary, causesOf, wording, {"controllers/rollingupdate", "how many pods may come and go"}},
+		ours: []allowance{vocabulary, causesOf, wording, {"controllers/rollout", "how many pods may come and go"}},
 	},
 	{pkg: "controllers/sim", pure: true, why: "a model cluster is a value", ours: pureOnes[:5]},
 	{

@@ -3,7 +3,7 @@ package deployment
 import (
 	"strconv"
 
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -98,10 +98,10 @@ func (t *decider) initialSize() int64 {
 }
 
 // rollingSets are the active old ReplicaSets for the arithmetic, oldest first.
-func rollingSets(sets []*ReplicaSet) []rollingupdate.Set {
-	list := make([]rollingupdate.Set, len(sets))
+func rollingSets(sets []*ReplicaSet) []rollout.Set {
+	list := make([]rollout.Set, len(sets))
 	for i, rs := range sets {
-		list[i] = rollingupdate.Set{Size: rs.Replicas, Available: rs.Available}
+		list[i] = rollout.Set{Size: rs.Replicas, Available: rs.Available}
 	}
 	return list
 }

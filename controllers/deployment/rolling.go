@@ -3,7 +3,7 @@ package deployment
 import (
 	"fmt"
 
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -123,7 +123,7 @@ func (t *decider) caughtUp() bool {
 // scaleDownUnhealthy is [RR-3] a.
 func (t *decider) scaleDownUnhealthy() bool {
 	old := t.activeOld()
-	to, gone := rollingupdate.Unhealthy(rollingSets(old), t.budget())
+	to, gone := rollout.Unhealthy(rollingSets(old), t.budget())
 	t.verdict.Path.Count(qUnhealthy, gone, append(moves(old, to), decision.Count("size", t.oldTotal), decision.Count("available", t.oldAvailable))...)
 	t.scaleDown(qUnhealthy, old, to, gone)
 	return gone > 0
@@ -132,7 +132,7 @@ func (t *decider) scaleDownUnhealthy() bool {
 // scaleDownHealthy is [RR-3] b.
 func (t *decider) scaleDownHealthy() bool {
 	old, floor := t.activeOld(), t.bounds.Floor()
-	to, gone := rollingupdate.Healthy(rollingSets(old), t.available-floor)
+	to, gone := rollout.Healthy(rollingSets(old), t.available-floor)
 	t.verdict.Path.Count(qHealthy, gone, append(moves(old, to), decision.Count("available", t.available), decision.Count("floor", floor))...)
 	t.scaleDown(qHealthy, old, to, gone)
 	return gone > 0

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -108,11 +108,11 @@ func (t *decider) scaleProportionally() {
 		toAdd += t.bounds.Ceiling()
 	}
 	proportionalOrder(sets, toAdd)
-	members := make([]rollingupdate.Member, len(sets))
+	members := make([]rollout.Member, len(sets))
 	for i, rs := range sets {
-		members[i] = rollingupdate.Member{Size: rs.Replicas, Base: t.proportionalBase(rs)}
+		members[i] = rollout.Member{Size: rs.Replicas, Base: t.proportionalBase(rs)}
 	}
-	to := rollingupdate.Proportional(members, t.s.Want, t.bounds.Surge)
+	to := rollout.Proportional(members, t.s.Want, t.bounds.Surge)
 	facts := []decision.Fact{decision.Count("wanted", t.s.Want), decision.Count("total", t.total), decision.Count("moved", max(toAdd, -toAdd))}
 	for i, rs := range sets {
 		facts = append(facts, sizes(rs, to[i])...)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -50,7 +50,7 @@ type view struct {
 	adopt, release  []*ReplicaSet
 	newSet          *ReplicaSet // the new ReplicaSet: oldest with the same template ([N-1])
 	old             []*ReplicaSet
-	bounds          rollingupdate.Bounds
+	bounds          rollout.Bounds
 	boundsErr       error
 	total, oldTotal int64
 	available       int64
@@ -129,15 +129,15 @@ func (v *view) claim() {
 func (v *view) resolve() {
 	v.bounds.Want = v.s.Want
 	if v.s.Strategy == rollingUpdate {
-		v.bounds, v.boundsErr = rollingupdate.Resolve(v.s.Want, amount(v.s.MaxSurge), amount(v.s.MaxUnavailable))
+		v.bounds, v.boundsErr = rollout.Resolve(v.s.Want, amount(v.s.MaxSurge), amount(v.s.MaxUnavailable))
 	}
 }
 
-func amount(v *IntOrPercent) *rollingupdate.Amount {
+func amount(v *IntOrPercent) *rollout.Amount {
 	if v == nil {
 		return nil
 	}
-	return &rollingupdate.Amount{Int: v.Int, Percent: v.Percent}
+	return &rollout.Amount{Int: v.Int, Percent: v.Percent}
 }
 
 // counted is the number of pods of rs that count as available: no more than its
@@ -148,7 +148,7 @@ func counted(rs *ReplicaSet) int64 {
 	if rs.Least != nil {
 		size = *rs.Least
 	}
-	return rollingupdate.Counted(rs.Available, size)
+	return rollout.Counted(rs.Available, size)
 }
 
 // namespaceTerminating reports whether the namespace is being deleted, as far as is known.

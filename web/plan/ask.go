@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
-	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
@@ -101,7 +101,7 @@ func wholeNumber(text string, least int64) (n int64, complaint string) {
 func amount(text string, most int64) (v *deployment.IntOrPercent, complaint string) {
 	const neither = "Enter a whole number, or a percentage such as 25%."
 	if strings.HasSuffix(text, "%") {
-		percent, err := rollingupdate.Percent(text)
+		percent, err := rollout.Percent(text)
 		switch {
 		case err != nil:
 			return nil, neither

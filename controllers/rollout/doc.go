@@ -1,4 +1,4 @@
-// Package rollingupdate is the arithmetic of a rolling update: surge,
+// Package rollout is the arithmetic of a rolling update: surge,
 // unavailable, sizes and budgets, in int64. It knows no Snapshot and no API
 // object, and may import nothing but the standard library.
-package rollingupdate
+package rollout

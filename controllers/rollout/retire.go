@@ -1,4 +1,4 @@
-package rollingupdate
+package rollout
 
 // Set is an old ReplicaSet as far as its retirement goes, oldest first in every list.
 type Set struct {

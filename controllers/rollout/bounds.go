@@ -1,4 +1,4 @@
-package rollingupdate
+package rollout
 
 import "fmt"
 

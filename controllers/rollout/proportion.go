@@ -1,4 +1,4 @@
-package rollingupdate
+package rollout
 
 // Member is an active ReplicaSet that takes part in proportional scaling ([S-3]).
 type Member struct {
