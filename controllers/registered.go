@@ -6,12 +6,13 @@ import (
 	deployments "github.com/loopscope/loopscope/controllers/deployment/effects"
 	"github.com/loopscope/loopscope/controllers/engine"
 	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
+	rollingupdates "github.com/loopscope/loopscope/controllers/rollingupdate/effects"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // Registered are the loops of this program: a new one is its own rooms and a line here. They
 // are built in this order.
-var Registered = []engine.Registration{deployments.Registered, replicasets.Registered, replicasets.RegisteredControllers}
+var Registered = []engine.Registration{deployments.Registered, replicasets.Registered, replicasets.RegisteredControllers, rollingupdates.Registered}
 
 // Loops are how those loops are kept and shown.
 var Loops = func() decision.Loops {

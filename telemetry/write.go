@@ -7,7 +7,7 @@ import (
 )
 
 // WriteStatus is the Write.Kind of the status that a sync's report publishes.
-const WriteStatus decision.ActionKind = "update-status"
+const WriteStatus = decision.UpdateStatus
 
 // Write is one request of a sync to change one object, as it was answered.
 // Events are no writes: they say what was done.

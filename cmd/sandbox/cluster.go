@@ -33,6 +33,7 @@ func rolesOfUsers() map[string][]rbacv1.PolicyRule {
 			rule("apps", []string{"update"}, "deployments", "deployments/status", "deployments/finalizers"),
 			rule("apps", write, "replicasets"),
 			rule("apps", []string{"update"}, "replicasets/status", "replicasets/finalizers"),
+			rule("", []string{"create", "update", "delete"}, "replicationcontrollers"),
 			rule("", []string{"update"}, "replicationcontrollers/status", "replicationcontrollers/finalizers"),
 			rule("", []string{"create", "delete", "patch"}, "pods"),
 			rule("", []string{"create", "patch", "list"}, "events"),

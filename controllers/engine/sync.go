@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/reference"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry"
@@ -128,9 +131,23 @@ func (l *Loop) publish(ctx context.Context, t *telemetry.Trace, target Sync, mod
 	}
 	if object := target.Object(); object != nil {
 		for _, e := range t.Report.Events {
-			l.recorder.Event(object, e.Type, e.Reason, target.Unredact(e.Message))
+			l.recorder.Event(eventObject(object, e.On), e.Type, e.Reason, target.Unredact(e.Message))
 		}
 	}
+}
+
+// eventObject is what an event is about: the object of the sync, or another one of its kind.
+func eventObject(own runtime.Object, on *decision.Ref) runtime.Object {
+	if on == nil {
+		return own
+	}
+	other, err := reference.GetReference(scheme.Scheme, own)
+	if err != nil {
+		return own
+	}
+	other = other.DeepCopy()
+	other.Name, other.UID, other.ResourceVersion = on.Name, types.UID(on.UID), on.RV
+	return other
 }
 
 // result is how the sync ended: the worst that happened to any write.

@@ -21,7 +21,7 @@ func (t *teller) blocked() bool {
 	list = diagnosis.Relevant(list)
 	t.is(decision.ToneWaiting, list[0].Code, "waiting")
 	t.out.Lead = diagnosis.Fit(t.keeps(list), longLead)
-	t.out.Then = diagnosis.Fit(endOf(list), longLead)
+	t.out.Then = diagnosis.Fit(diagnosis.Ends(list), longLead)
 	t.out.Since = list[0].Since
 	return true
 }
@@ -42,7 +42,7 @@ func (t *teller) keeps(list []decision.Finding) decision.Words {
 		case i > 0:
 			w = w.Say(", ")
 		}
-		w = append(append(w, subject(&list[i])...), list[i].After...)
+		w = append(append(w, diagnosis.Subject(&list[i])...), list[i].After...)
 	}
 	return w
 }
@@ -51,30 +51,4 @@ func (t *teller) keeps(list []decision.Finding) decision.Words {
 func WaitReason(p *Pod, now time.Time) decision.Words {
 	list := podsToDiagnose(&Snapshot{Now: now}).Waiting([]decision.Pod{p.told()})
 	return slices.Clone(list[0].After[1:]) // Without the blank that parts it from the name.
-}
-
-// subject is the pods of a finding; a single one is named.
-func subject(f *decision.Finding) decision.Words {
-	if f.Count == 1 && len(f.Pods) == 1 {
-		return decision.Words{}.Name(f.Pods[0])
-	}
-	return decision.Words{}.Count(f.Fact(), f.Count)
-}
-
-// endOf is what ends all of the findings.
-func endOf(list []decision.Finding) decision.Words {
-	w := decision.Words{}.Say("Unblocks ")
-	if slices.ContainsFunc(list, func(f decision.Finding) bool { return f.NeedsAction }) {
-		w = decision.Words{}.Say("Needs action: unblocks ")
-	}
-	if len(list) > 2 {
-		return w.Say("only when all of them are resolved")
-	}
-	for i := range list {
-		if i > 0 {
-			w = w.Say(" and ")
-		}
-		w = append(w, list[i].Unblocks...)
-	}
-	return w
 }

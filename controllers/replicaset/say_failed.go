@@ -97,7 +97,7 @@ func (t *teller) createRefused(o *decision.Outcome) {
 	lead := append(append(decision.Words{}, f.Before...), t.leftOver(o)...)
 	lead = lead.Say(" of ").Count("wanted", t.s.Want).Say(prose.Plural(t.s.Want, " pod", " pods"))
 	t.out.Lead = diagnosis.Fit(append(lead, f.After...), longLead)
-	t.out.Then = diagnosis.Fit(endOf([]decision.Finding{f}), longLead)
+	t.out.Then = diagnosis.Fit(diagnosis.Ends([]decision.Finding{f}), longLead)
 	if !t.try.Next.IsZero() {
 		t.out.Then = append(t.out.Then.Say(". "), t.tryAgain()...)
 	}

@@ -150,10 +150,7 @@ func ParseRequest(text string) (*Request, error) {
 }
 
 // Text is the request as it stands in the annotation.
-func (r *Request) Text() string {
-	text, _ := json.Marshal(r) // Strings, numbers and periods always marshal.
-	return string(text)
-}
+func (r *Request) Text() string { return text(r) }
 
 func (r *Request) setDefaults() {
 	if r.DeploymentKey == "" {
@@ -242,6 +239,8 @@ type Parked struct {
 	// Size is how many pods it takes over, and From the ReplicationController that has them.
 	Size int64  `json:"size"`
 	From string `json:"from"`
+	// ID is that of the request.
+	ID string `json:"id,omitempty"`
 }
 
 // Result is how an update ended.
@@ -261,3 +260,15 @@ const (
 	Complete = "complete"
 	Aborted  = "aborted"
 )
+
+// Text is the result as it stands in the annotation.
+func (r Result) Text() string { return text(r) }
+
+// Text is it as it stands in the annotation.
+func (p Parked) Text() string { return text(p) }
+
+// text never fails: these are strings, numbers and times.
+func text(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}

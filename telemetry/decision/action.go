@@ -18,6 +18,15 @@ const (
 	DeletePods       ActionKind = "delete-pods"
 	Adopt            ActionKind = "adopt"
 	Release          ActionKind = "release"
+
+	// These say what is done to any object; the target says to which.
+	Create ActionKind = "create"
+	Update ActionKind = "update"
+	Scale  ActionKind = "scale"
+	Delete ActionKind = "delete"
+	Label  ActionKind = "label"
+	// UpdateStatus is the status of an object beside the one that the sync is about.
+	UpdateStatus ActionKind = "update-status"
 )
 
 // Verb is what a request of that kind does, as one says it before the name of an object:
@@ -31,7 +40,7 @@ func (k ActionKind) Verb() string {
 }
 
 // pasts are the verbs of requests when they are done.
-var pasts = map[string]string{"create": "created", "update": "updated", "patch": "patched", "apply": "applied", "delete": "deleted"}
+var pasts = map[string]string{"create": "created", "update": "updated", "patch": "patched", "apply": "applied", "delete": "deleted", "scale": "scaled", "label": "labelled"}
 
 // Past is the Verb when it is done: "updated the status of".
 func (k ActionKind) Past() string {
@@ -178,6 +187,9 @@ const (
 	WriteSeen      UnblockEvent = "write-seen"
 	RequestsSeen   UnblockEvent = "requests-seen"
 	ParentSeen     UnblockEvent = "parent-seen"
+	Asked          UnblockEvent = "asked"
+	PeriodOver     UnblockEvent = "period-over"
+	PodsReleased   UnblockEvent = "pods-released"
 	Never          UnblockEvent = "never"
 )
 

@@ -130,11 +130,13 @@ func (r Round) Failed() *Outcome {
 	return nil
 }
 
-// Event is a Kubernetes Event that the sync publishes on its own object.
+// Event is a Kubernetes Event that the sync publishes, on its own object unless it says on which.
 type Event struct {
 	Type    string `json:"type"` // Normal or Warning
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	// On is the object that it is about where that is another one.
+	On *Ref `json:"on,omitempty"`
 }
 
 // Condition is a condition of a Deployment or ReplicaSet.

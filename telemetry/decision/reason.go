@@ -145,9 +145,12 @@ var UnblockReasons = Reasons{Scope: "worker", Kind: "unblock", Doc: "What would 
 	Because(string(OldPodsGone), "That many old pods have to be gone.", "No new pods are started.", "Old pods end, or a size is lowered.", "Look at pods that take long to end: finalizers, grace periods, a node that is down."),
 	Because(string(QuotaRoom), "The quota has to leave room for that many pods.", "The ReplicaSet tries again with back-off.", "Pods of the namespace end, or the quota grows.", "Raise the quota, or lower maxSurge so that an old pod goes first."),
 	Because(string(StatusObserved), "The status of that ReplicaSet has to catch up with its size.", "Nothing is decided on the old status.", "A status written by the ReplicaSet loop.", "Look at the queue of the ReplicaSet loop if it takes longer than seconds."),
-	Because(string(Resumed), "The Deployment has to be resumed.", "Scaling still works; nothing is rolled out.", "spec.paused becomes false.", "`kubectl rollout resume`."),
+	Because(string(Resumed), "The Deployment, or the rolling update, has to be resumed.", "Scaling of a Deployment still works; nothing is rolled out.", "spec.paused, or paused in the request, becomes false.", "`kubectl rollout resume`, or `loopscope rolling-update resume`."),
 	Because(string(WriteSeen), "The cache has to show a write of this process.", "Nothing is decided.", "The watch event of that write; a live read after five minutes.", "Look at the informer's lag on the page of the queues."),
 	Because(string(RequestsSeen), "The pods that were created or deleted have to be seen.", "No further pods are created or deleted.", "Their watch events, or five minutes.", "Look at the informer's lag on the page of the queues."),
 	Because(string(ParentSeen), "The cache has to show what a live read said of the object itself.", "Nothing is adopted.", "The watch event.", "No action needed."),
+	Because(string(Asked), "Somebody has to ask for it.", "Nothing is written.", "A request on the object.", "Ask for it, or leave it."),
+	Because(string(PeriodOver), "The period between two steps has to pass.", "Nothing is written.", "Only time.", "Wait, or shorten the period."),
+	Because(string(PodsReleased), "The pods have to lose their controller.", "Nobody replaces a pod that ends.", "The garbage collector removes their owner references.", "Look at the garbage collector if it takes longer than seconds."),
 	Because(string(Never), "Nothing releases it.", "Nothing is tried again.", "The end of the namespace.", "No action needed."),
 }}

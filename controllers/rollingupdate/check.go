@@ -1,0 +1,141 @@
+package rollingupdate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// problem is why a request cannot be carried out ([RU-4]): its code, and what is said of it.
+type problem struct {
+	code string
+	lead decision.Words
+	do   decision.Words
+}
+
+// The problems of a request.
+const (
+	badRequest  = "unreadable"
+	badTarget   = "is-a-target"
+	badSelf     = "itself"
+	badMissing  = "no-new"
+	badSource   = "other-source"
+	badDesired  = "no-size"
+	badImage    = "other-image"
+	badName     = "no-container"
+	badSame     = "same-image"
+	badEmpty    = "no-pods"
+	badSelector = "selectors"
+)
+
+// valid asks [RU-4] whether the request can be carried out as things stand.
+func (t *decider) valid() bool {
+	t.problem = t.wrong()
+	if t.problem.code == "" {
+		return t.v.Path.Ask("RU-4", true)
+	}
+	t.v.Path.Ask("RU-4", false, decision.Text("problem", t.problem.code))
+	if old := t.s.Old; old != nil {
+		t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("containers", int64(len(old.Containers))))
+	}
+	return false
+}
+
+// refuse publishes why, and leaves both alone.
+func (t *decider) refuse() {
+	t.v.Invalid = t.problem.lead.At(t.s.Now)
+	if t.s.Old != nil {
+		t.conditions(statusFalse, reasonInvalid)
+	}
+	t.leaf = leafInvalid
+}
+
+// wrong is the first thing that is wrong.
+func (t *decider) wrong() problem {
+	s, r := t.s, t.s.Request
+	switch {
+	case s.RequestError != "":
+		return problem{badRequest, words("the request cannot be read (").Quote(s.RequestError).Say(")"), words("Write another one, or remove the annotation")}
+	case s.Into != "":
+		return problem{badTarget, words("it is itself what ").Name(s.Into).Say(" is updated to"), words("Finish that update first, or take it back")}
+	case r.To == s.Name && s.Old != nil:
+		return problem{badSelf, words("the request names it as its own replacement"), words("Name another one")}
+	case r.Abort && s.Old != nil:
+		return problem{} // Going back takes neither the image nor the selectors.
+	case s.New != nil:
+		return t.wrongWithNew()
+	}
+	return t.wrongWithOld()
+}
+
+// wrongWithNew is what is wrong with one that exists already.
+func (t *decider) wrongWithNew() problem {
+	s, r, n := t.s, t.s.Request, t.s.New
+	if t.isCleaning() {
+		return problem{}
+	}
+	switch {
+	case s.Old == nil && n.Desired != nil:
+		return problem{} // Whom it replaces is settled: there is nobody else.
+	case s.Old != nil && n.Source == "":
+		return problem{badSource, words("").Name(n.Name).Say(" exists, and does not say that it was made to replace it"),
+			words("Choose another name, or delete ").Name(n.Name).Say(" and create it with loopscope rolling-update -f")}
+	case s.Old != nil && n.Source != s.sourceID():
+		from, _, _ := strings.Cut(n.Source, ":")
+		if from == s.Name {
+			return problem{badSource, words("").Name(n.Name).Say(" was made to replace an earlier ").Name(s.Name).Say(", which was deleted since"), words("Choose another name")}
+		}
+		return problem{badSource, words("").Name(n.Name).Say(" is what ").Name(from).Say(" is updated to"), words("Choose another name, or wait for that update")}
+	case n.Desired == nil:
+		return problem{badDesired, words("").Name(n.Name).Say(" does not say how many pods it is to have"), words("Set its annotation ").Quote(AnnotationDesired)}
+	case !s.Apart:
+		return problem{badSelector, words("the selector of ").Name(n.Name).Say(" has no label that differs from its own, so each would take the other's pods"),
+			words("Give ").Name(n.Name).Say(" a label of its own, in selector and template")}
+	}
+	if c := n.chosen(r.Container); r.Image != "" && (c == nil || c.Image != r.Image) {
+		is := words("another image")
+		if c != nil {
+			is = words("").Quote(c.Image)
+		}
+		return problem{badImage, append(words("").Name(n.Name).Say(" exists and has "), is...).Say(", not ").Quote(r.Image), words("Take this update back first, or choose another name")}
+	}
+	return problem{}
+}
+
+// wrongWithOld is what keeps a new one from being made from the old one.
+func (t *decider) wrongWithOld() problem {
+	old, r := t.s.Old, t.s.Request
+	if r.Image == "" {
+		return problem{badMissing, words("").Name(r.To).Say(", to which it is to be updated, does not exist"), words("Unblocks when it is created with loopscope rolling-update -f")}
+	}
+	c := old.chosen(r.Container)
+	switch {
+	case c == nil && r.Container == "":
+		return problem{badName, words("it has ").Count("containers", int64(len(old.Containers))).Say(" containers (").Quote(old.names()).Say("), and the request does not say whose image it is"), words("Name the container")}
+	case c == nil:
+		return problem{badName, words("it has no container ").Quote(r.Container).Say(", only ").Quote(old.names()), words("Name one of these")}
+	case c.Image == r.Image && r.ImagePullPolicy == "":
+		return problem{badSame, words("it has the image ").Quote(r.Image).Say(" already, and the request has no pull policy"), words("Give an imagePullPolicy to have the same image pulled anew")}
+	case old.Size == 0 && old.Original == nil:
+		return problem{badEmpty, words("it has no pods, so there is nothing to update step by step"), words("Change its template, or scale it up first")}
+	}
+	return problem{}
+}
+
+// names are those of its containers.
+func (c *Controller) names() string {
+	var list []string
+	for i := range c.Containers {
+		list = append(list, c.Containers[i].Name)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func words(text string) decision.Words {
+	if text == "" {
+		return decision.Words{}
+	}
+	return decision.Words{}.Say(text)
+}

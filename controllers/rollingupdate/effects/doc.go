@@ -1,0 +1,3 @@
+// Package effects observes ReplicationControllers that are updated to others, and carries out
+// what package rollingupdate decides.
+package effects

@@ -1,0 +1,379 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/redact"
+)
+
+// Observe takes the snapshot of one update from the caches.
+func (b *controller) Observe(ctx context.Context, key string) (engine.Sync, error) {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("key %q: %w", key, err)
+	}
+	t := &updateSync{controller: b, key: key, seen: engine.VersionsOf(b.stores)}
+	t.s = rollingupdate.Snapshot{Version: rollingupdate.SnapshotVersion, Now: engine.WallTime(b.now()), Namespace: namespace, Name: name}
+	t.old = b.cached(namespace, name)
+	t.fillRequest()
+	if b.Unresolved(key) {
+		if err := b.readLive(ctx, t); err != nil {
+			return nil, err
+		}
+		b.Resolved(key)
+	}
+	t.fill()
+	return t, nil
+}
+
+// cached is a ReplicationController of the cache, nil where it is not there.
+func (b *controller) cached(namespace, name string) *corev1.ReplicationController {
+	if name == "" {
+		return nil
+	}
+	rc, err := b.lister.ReplicationControllers(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return rc
+}
+
+// fillRequest reads what is asked for, and finds the new one.
+func (t *updateSync) fillRequest() {
+	asks := t.old
+	if asks == nil {
+		t.new = t.heir()
+		asks = t.new
+	}
+	if asks == nil {
+		return
+	}
+	if text, asked := asks.Annotations[rollingupdate.AnnotationRequest]; asked && (asks == t.old && !finishesItself(asks) || asks != t.old && finishesItself(asks)) {
+		var err error
+		if t.s.Request, err = rollingupdate.ParseRequest(text); err != nil {
+			t.s.RequestError = redact.Message(err.Error())
+		} else {
+			t.image, t.s.Request.Image = t.s.Request.Image, redact.Image(t.s.Request.Image)
+		}
+	}
+	t.s.Result = result(asks)
+	t.s.NewName = t.newName()
+	if t.new == nil {
+		t.new = t.controller.cached(t.s.Namespace, t.s.NewName)
+	}
+}
+
+// heir is the one that says that it replaces one that is gone; the first by name.
+func (t *updateSync) heir() *corev1.ReplicationController {
+	var first *corev1.ReplicationController
+	for _, rc := range t.said() {
+		if sourceName(rc) == t.s.Name && (first == nil || rc.Name < first.Name) {
+			first = rc
+		}
+	}
+	return first
+}
+
+// said are those that have a part in the update by what they say themselves.
+func (t *updateSync) said() []*corev1.ReplicationController {
+	found, _ := t.controller.indexer.ByIndex(indexUpdates, "old/"+t.key) // The constructor added the index.
+	var list []*corev1.ReplicationController
+	for _, obj := range found {
+		if rc, ok := obj.(*corev1.ReplicationController); ok {
+			list = append(list, rc)
+		}
+	}
+	return list
+}
+
+// newName is what the new one is or will be called ([RU-1]).
+func (t *updateSync) newName() string {
+	switch old := t.old; {
+	case old == nil:
+		return t.new.Name
+	case parkedFrom(old) != "":
+		return parkedFrom(old)
+	case t.s.Request != nil && t.s.Request.To != "":
+		return t.s.Request.To
+	case old.Annotations[rollingupdate.AnnotationNext] != "":
+		return redact.Line(old.Annotations[rollingupdate.AnnotationNext])
+	}
+	for _, rc := range t.said() {
+		if rc.Annotations[rollingupdate.AnnotationSource] == t.s.Name+":"+string(t.old.UID) {
+			return rc.Name
+		}
+	}
+	if t.s.Request != nil {
+		return t.s.Name + "-" + t.newHash()
+	}
+	return ""
+}
+
+// fill copies what is decided on out of the cached objects.
+func (t *updateSync) fill() {
+	s := &t.s
+	keyLabel := t.keyLabel()
+	if t.old != nil {
+		s.Old = t.view(t.old, keyLabel)
+		s.OldKey = templateHash(t.old.Spec.Template, keyLabel)
+		if from := sourceName(t.old); from != "" && t.old.Annotations[rollingupdate.AnnotationSource] != "" {
+			s.Into = redact.Line(from)
+		}
+	}
+	if t.new != nil {
+		s.New = t.view(t.new, keyLabel)
+	}
+	if t.old != nil && t.new != nil {
+		s.Apart = apart(t.old.Spec.Selector, t.new.Spec.Selector)
+	}
+	if s.Request != nil && s.Request.Image != "" && t.old != nil {
+		s.NewKey = t.newHash()
+	}
+	t.fillStrays(keyLabel)
+	s.Echo = t.echoes()
+}
+
+// keyLabel is the label that tells the pods of the two apart.
+func (t *updateSync) keyLabel() string {
+	if t.s.Request != nil {
+		return t.s.Request.DeploymentKey
+	}
+	return rollingupdate.DefaultKey
+}
+
+func (t *updateSync) view(rc *corev1.ReplicationController, keyLabel string) *rollingupdate.Controller {
+	c := &rollingupdate.Controller{
+		Name: rc.Name, UID: string(rc.UID), RV: rc.ResourceVersion, Generation: rc.Generation, Observed: rc.Status.ObservedGeneration,
+		Deleting: rc.DeletionTimestamp != nil,
+		Size:     int64(family.DefaultToOne(rc.Spec.Replicas)), Replicas: int64(rc.Status.Replicas), MinReady: int64(rc.Spec.MinReadySeconds),
+		Next: redact.Line(rc.Annotations[rollingupdate.AnnotationNext]), Source: redact.Line(rc.Annotations[rollingupdate.AnnotationSource]),
+		Desired: sizeOf(rc, rollingupdate.AnnotationDesired), Original: sizeOf(rc, rollingupdate.AnnotationOriginal),
+		SelectorKey: redact.Line(rc.Spec.Selector[keyLabel]),
+	}
+	if at, err := time.Parse(time.RFC3339Nano, rc.Annotations[rollingupdate.AnnotationStepped]); err == nil && !at.After(t.s.Now.Add(time.Minute)) {
+		c.Stepped = at.UTC() // One of tomorrow would hold every step until then.
+	}
+	p, err := parked(rc)
+	if err != nil && t.s.RequestError == "" {
+		t.s.RequestError = redact.Message(err.Error())
+	}
+	c.Parked = p
+	if rc.Spec.Template != nil {
+		c.TemplateKey = redact.Line(rc.Spec.Template.Labels[keyLabel])
+		for i := range rc.Spec.Template.Spec.Containers {
+			one := &rc.Spec.Template.Spec.Containers[i]
+			c.Containers = append(c.Containers, rollingupdate.Container{Name: one.Name, Image: redact.Image(one.Image)})
+		}
+	}
+	t.fillConditions(c, rc)
+	for _, pod := range family.PodsOf(t.controller.pods, rc.Namespace, family.KindReplicationController, rc.Name, string(rc.UID)) {
+		if family.PodActive(pod) {
+			c.Pods = append(c.Pods, podView(pod, keyLabel))
+		}
+	}
+	slices.SortFunc(c.Pods, byName)
+	return c
+}
+
+func (t *updateSync) fillConditions(c *rollingupdate.Controller, rc *corev1.ReplicationController) {
+	for _, one := range rc.Status.Conditions {
+		switch told := t.Condition(string(one.Type), string(one.Status), one.Reason, one.Message); one.Type {
+		case rollingupdate.CondProgressing:
+			told.Transition = one.LastTransitionTime.UTC()
+			c.Progress = &told
+		case corev1.ReplicationControllerReplicaFailure:
+			if one.Status == corev1.ConditionTrue {
+				c.Refusal = told.Message
+			}
+		}
+	}
+}
+
+func byName(a, b rollingupdate.Pod) int { return strings.Compare(a.Name, b.Name) }
+
+func podView(p *corev1.Pod, keyLabel string) rollingupdate.Pod {
+	w := family.PodWaitOf(p)
+	out := rollingupdate.Pod{UID: string(p.UID), RV: p.ResourceVersion, Key: redact.Line(p.Labels[keyLabel])}
+	out.Pod = decision.Pod{
+		Name: p.Name, Created: p.CreationTimestamp.UTC(), Phase: redact.Line(string(p.Status.Phase)), Node: redact.Line(p.Spec.NodeName),
+		Ready: family.PodReady(p), ReadySince: family.PodReadySince(p),
+		Reason: w.Reason, Message: w.Message, Image: w.Image, Since: w.Since, ContainerState: w.Container,
+	}
+	out.Restarts, _ = family.Restarts(p)
+	return out
+}
+
+// fillStrays finds the pods that an update has to look at besides those of the two: those
+// that the old one made before it had its label and that nobody controls now ([RU-6]), or
+// while the old name waits for pods, those that still have another controller ([RU-10]).
+func (t *updateSync) fillStrays(keyLabel string) {
+	if t.old == nil {
+		return
+	}
+	if p := t.s.Old.Parked; p != nil {
+		selector := selecting(t.old.Spec.Selector, p.Key, p.To)
+		found, _ := t.controller.pods.ByIndex(cache.NamespaceIndex, t.old.Namespace) // The constructor added the index.
+		t.addStrays(found, func(pod *corev1.Pod) bool {
+			ref := metav1.GetControllerOf(pod)
+			return ref != nil && ref.Kind == family.KindReplicationController && ref.Name == p.From && selector.Matches(labels.Set(pod.Labels))
+		}, keyLabel)
+		return
+	}
+	if t.s.Old.SelectorKey == "" {
+		return
+	}
+	without := selecting(t.old.Spec.Selector, keyLabel, nil)
+	found, _ := t.controller.pods.ByIndex(family.PodController, t.old.Namespace) // Those without a controller.
+	t.addStrays(found, func(pod *corev1.Pod) bool {
+		return pod.GenerateName == t.old.Name+"-" && pod.Labels[keyLabel] == "" && without.Matches(labels.Set(pod.Labels))
+	}, keyLabel)
+}
+
+func (t *updateSync) addStrays(found []any, is func(*corev1.Pod) bool, keyLabel string) {
+	for _, obj := range found {
+		if pod, ok := obj.(*corev1.Pod); ok && family.PodActive(pod) && is(pod) {
+			t.s.Strays = append(t.s.Strays, podView(pod, keyLabel))
+		}
+	}
+	slices.SortFunc(t.s.Strays, byName)
+}
+
+// selecting is a selector with another value of one label, or without that label.
+func selecting(selector map[string]string, key string, value *string) labels.Selector {
+	set := labels.Set{}
+	for k, v := range selector {
+		if k != key {
+			set[k] = v
+		}
+	}
+	if value != nil {
+		set[key] = *value
+	}
+	return labels.SelectorFromSet(set)
+}
+
+// apart reports whether the new selector has a label that the old one has with another value.
+func apart(old, new map[string]string) bool {
+	for key, value := range new {
+		if was, has := old[key]; has && was != value {
+			return true
+		}
+	}
+	return false
+}
+
+// sizeOf is an annotation that is a size; nil where it is none.
+func sizeOf(rc *corev1.ReplicationController, key string) *int64 {
+	n, err := strconv.ParseInt(rc.Annotations[key], 10, 32)
+	if err != nil || n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// parked is what it waits for; nil for nothing.
+func parked(rc *corev1.ReplicationController) (*rollingupdate.Parked, error) {
+	text, has := rc.Annotations[rollingupdate.AnnotationParked]
+	if !has {
+		return nil, nil
+	}
+	p := &rollingupdate.Parked{}
+	if err := json.Unmarshal([]byte(text), p); err != nil || p.Key == "" || p.From == "" || p.Size < 0 || p.Size > 1<<31-1 || rc.Spec.Selector[p.Key] != p.Value {
+		return nil, fmt.Errorf("its annotation %s is not what an update wrote", rollingupdate.AnnotationParked)
+	}
+	return p, nil
+}
+
+// result is how the last update ended; nil where nobody says.
+func result(rc *corev1.ReplicationController) *rollingupdate.Result {
+	text, has := rc.Annotations[rollingupdate.AnnotationResult]
+	if !has || len(text) > 4096 {
+		return nil
+	}
+	r := &rollingupdate.Result{}
+	if json.Unmarshal([]byte(text), r) != nil || r.At.IsZero() || r.At.Year() > 9000 {
+		return nil // Nothing depends on it.
+	}
+	r.ID, r.From, r.To, r.Ended = redact.Line(r.ID), redact.Line(r.From), redact.Line(r.To), redact.Line(r.Ended)
+	return r
+}
+
+// newHash names the template that the new one gets.
+func (t *updateSync) newHash() string {
+	return templateHash(t.newTemplate(), t.keyLabel())
+}
+
+// templateHash is a hash of a template without the label that tells the two apart, so that
+// the label may be made of it.
+func templateHash(template *corev1.PodTemplateSpec, keyLabel string) string {
+	copied := corev1.PodTemplateSpec{}
+	if template != nil {
+		copied = *template.DeepCopy()
+	}
+	delete(copied.Labels, keyLabel)
+	text, _ := json.Marshal(&copied) // API objects always marshal.
+	sum := fnv.New32a()
+	sum.Write(text)
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(sum.Sum32()), 10))
+}
+
+// echoes are our writes to the two and to their pods that the caches do not show yet.
+func (t *updateSync) echoes() []rollingupdate.Echo {
+	seen := map[types.UID]bool{}
+	var list []rollingupdate.Echo
+	for _, rc := range []*corev1.ReplicationController{t.old, t.new} {
+		if rc == nil {
+			continue
+		}
+		for _, e := range t.controller.opts.Ledger.Pending(rc.UID, t.controller.stores, t.seen, t.versionOf) {
+			if seen[e.UID] {
+				continue
+			}
+			seen[e.UID] = true
+			list = append(list, rollingupdate.Echo{Object: e.Object, Written: e.Written, Cached: e.Cached, Since: engine.WallTime(e.Since), Check: engine.WallTime(e.Check)})
+			if e.Overdue {
+				t.controller.MarkUnresolved(t.key)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b rollingupdate.Echo) int { return strings.Compare(a.Object, b.Object) })
+	return list
+}
+
+// versionOf is the version in which the snapshot has an object.
+func (t *updateSync) versionOf(_ string, uid types.UID) string {
+	for _, rc := range []*corev1.ReplicationController{t.old, t.new} {
+		if rc != nil && rc.UID == uid {
+			return rc.ResourceVersion
+		}
+	}
+	for _, c := range []*rollingupdate.Controller{t.s.Old, t.s.New} {
+		if c == nil {
+			continue
+		}
+		for i := range c.Pods {
+			if c.Pods[i].UID == string(uid) {
+				return c.Pods[i].RV
+			}
+		}
+	}
+	return ""
+}

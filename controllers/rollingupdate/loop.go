@@ -1,0 +1,36 @@
+package rollingupdate
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// Loop is what the rest of the program knows of the loop.
+var Loop = decision.Loop{
+	Name: "rollingupdate", Kind: "RollingUpdate", Listed: true,
+	FirstSteps: "loopscope rolling-update web --image=nginx:1.29",
+	Catalogue:  Catalogue, Reasons: Reasons, Headlines: headlines,
+	New: func() decision.Snapshot { return new(Snapshot) },
+	Decode: func(text []byte) (decision.Snapshot, error) {
+		s, err := Decode(text)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	},
+}
+
+var headlines = []decision.Headline{
+	{Fact: "wanted", Label: "wanted"},
+	{Fact: "new", Label: "new"},
+	{Fact: "old", Label: "old"},
+	{Fact: "available", Label: "available", Bound: "floor", Sign: "≥"},
+	{Fact: "pods", Label: "pods", Bound: "ceiling", Sign: "≤"},
+}
+
+// Begin is a sync on the snapshot, which it never changes.
+func (s *Snapshot) Begin() decision.Core { return NewSync(s) }
+
+// Taken is when it was observed.
+func (s *Snapshot) Taken() time.Time { return s.Now }

@@ -1,0 +1,76 @@
+package rollingupdate
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// assumedUsual is how long a pod takes to become ready where nothing is known of it.
+const assumedUsual = 30 * time.Second
+
+// numbers are the key numbers of the update as facts of this sync.
+func (t *decider) numbers() []decision.Fact {
+	old, n := t.s.Old, t.s.New
+	var oldPods, newPods, oldAvailable, newAvailable int64
+	facts := make([]decision.Fact, 0, 8)
+	if old != nil {
+		oldPods = old.Size
+		oldAvailable, _ = old.available(t.s.Now)
+	}
+	if n != nil {
+		newPods = n.Size
+		newAvailable, _ = n.available(t.s.Now)
+	}
+	wanted := t.wanted()
+	facts = append(facts,
+		decision.Count("wanted", wanted), decision.Count("new", newPods), decision.Count("old", oldPods),
+		decision.Count("newAvailable", newAvailable), decision.Count("available", oldAvailable+newAvailable), decision.Count("pods", oldPods+newPods))
+	if t.s.Request != nil {
+		b := t.s.Request.bounds(wanted)
+		facts = append(facts, decision.Count("floor", b.Floor()), decision.Count("ceiling", b.Ceiling()))
+	}
+	return append(facts, t.diagnosis().Facts()...)
+}
+
+// wanted is how many pods there are to be at the end.
+func (t *decider) wanted() int64 {
+	old, n := t.s.Old, t.s.New
+	switch {
+	case t.s.parked() != nil:
+		return t.s.parked().Size
+	case t.to != nil:
+		return t.desired
+	case n != nil && n.Desired != nil:
+		return *n.Desired
+	case old != nil && old.Original != nil && *old.Original > old.Size:
+		return *old.Original
+	case old != nil && old.Size > 0:
+		return old.Size
+	case n != nil:
+		return n.Size
+	}
+	return 0
+}
+
+// diagnosis is what keeps the pods from being available that the update waits for.
+func (t *decider) diagnosis() decision.Diagnosis {
+	c := t.to
+	if c == nil {
+		return decision.Diagnosis{}
+	}
+	var blocking []decision.Pod
+	for i := range c.Pods {
+		if at := c.availableAt(&c.Pods[i]); at.IsZero() || t.s.Now.Before(at) {
+			blocking = append(blocking, c.Pods[i].Pod)
+		}
+	}
+	look := diagnosis.Pods{Namespace: t.s.Namespace, Now: t.s.Now, Usual: assumedUsual}
+	found := look.Waiting(blocking)
+	if missing := c.Size - int64(len(c.Pods)); missing > 0 && c.Refusal != "" {
+		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: t.s.Now}))
+	}
+	diagnosis.Rank(found)
+	return decision.Diagnosis{Findings: found}
+}

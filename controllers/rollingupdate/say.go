@@ -1,0 +1,215 @@
+package rollingupdate
+
+import (
+	"github.com/loopscope/loopscope/controllers/diagnosis"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// longLead is how many characters each half of a sentence may have, and longest how many a
+// quoted message.
+const (
+	longLead = 150
+	longest  = 160
+)
+
+// teller makes the sentence of a sync.
+type teller struct {
+	*decider
+	round decision.Round // the last one
+	try   decision.Try
+	out   decision.Sentence
+}
+
+// say builds the sentence.
+func (t *decider) say(rounds []decision.Round, _ *decision.Report, try decision.Try) decision.Sentence {
+	x := &teller{decider: t, round: rounds[len(rounds)-1], try: try}
+	x.out.Namespace, x.out.Object = t.s.Namespace, t.s.Name
+	if !x.failed() {
+		x.state()
+	}
+	x.out.Lead, x.out.Then = diagnosis.Fit(x.out.Lead, longLead), diagnosis.Fit(x.out.Then, longLead)
+	return x.out
+}
+
+// state says where the walk came out.
+func (t *teller) state() {
+	switch t.leaf {
+	case leafEcho:
+		t.echo()
+	case leafGone:
+		t.is(decision.ToneNeutral, "gone", "gone", words("there is no such ReplicationController, and none that replaces it"), nil)
+	case leafNothing:
+		t.is(decision.ToneNeutral, "none", "at rest", words("no update is asked for"), nil)
+	case leafEnded:
+		t.ended()
+	case leafLeft:
+		t.left()
+	case leafInvalid:
+		t.out.Tone, t.out.Code, t.out.Verb, t.out.State = decision.ToneFailed, t.problem.code, "cannot", "be updated"
+		t.out.Lead, t.out.Then = t.problem.lead, t.problem.do
+	case leafDeleting:
+		t.is(decision.ToneNeutral, "deleting", "being deleted", words("the update waits for what becomes of it"), nil)
+	case leafPaused:
+		t.is(decision.ToneNeutral, "paused", "paused", t.sizes(), words("Unblocks with loopscope rolling-update resume ").Name(t.s.Name))
+	case leafReported:
+		t.unreported()
+	case leafPeriod:
+		t.period()
+	case leafFloor:
+		t.floorReached()
+	case leafReleasing:
+		t.is(decision.ToneWaiting, "releasing", "waiting", words("the pods of ").Name(t.s.Old.Parked.From).Say(" still belong to it, and go over to ").Name(t.s.Name).Say(" as soon as they do not"),
+			words("Unblocks when the garbage collector has released them"))
+	default:
+		t.acts()
+	}
+}
+
+func (t *teller) is(tone decision.Tone, code, state string, lead, then decision.Words) {
+	t.out.Tone, t.out.Code, t.out.Verb, t.out.State, t.out.Lead, t.out.Then = tone, code, "is", state, lead, then
+}
+
+func (t *teller) echo() {
+	e := t.s.Echo[0]
+	t.is(decision.ToneWaiting, "echo", "waiting", words("its own write of ").Name(e.Object).Say(" at rv ").Name(e.Written).
+		Say(" is not in the cache after ").Since(e.Since).Say("; the cache is at ").Name(e.Cached),
+		words("Continues when the cache shows it, or looks again in ").Until(e.Check))
+	t.out.Since, t.out.ChangesAt = e.Since, e.Check
+}
+
+func (t *teller) ended() {
+	r := t.s.Result
+	lead := words("the update ")
+	if t.s.Name == r.To {
+		lead = lead.Say("from ").Name(r.From)
+	} else {
+		lead = lead.Say("to ").Name(r.To)
+	}
+	if r.Ended == Aborted {
+		lead = lead.Say(" was taken back ").Since(r.At).Say(" ago")
+	} else {
+		lead = lead.Say(" was completed ").Since(r.At).Say(" ago")
+	}
+	t.is(decision.ToneOK, r.Ended, "at rest", lead, nil)
+	t.out.Since = r.At
+}
+
+func (t *teller) left() {
+	then := words("Unblocks with loopscope rolling-update resume ").Name(t.s.Name)
+	lead := words("an update to ").Name(t.s.NewName).Say(" was left half-done, and nobody asks for the rest; ")
+	t.is(decision.ToneWaiting, "half-done", "waiting", append(lead, t.sizes()...), then)
+}
+
+// sizes is how far the update is.
+func (t *teller) sizes() decision.Words {
+	old, n := t.s.Old, t.s.New
+	w := decision.Words{}
+	if n == nil {
+		return w.Say("nothing has been scaled yet")
+	}
+	w = w.Name(n.Name).Say(" has ").Count("new", n.Size).Say(" of ").Count("wanted", t.wanted()).Say(prose.Plural(t.wanted(), " pod", " pods"))
+	if old == nil {
+		return w
+	}
+	return w.Say(", ").Name(old.Name).Say(" still ").Count("old", old.Size)
+}
+
+func (t *teller) unreported() {
+	from, to := t.from, t.to
+	list := diagnosis.Relevant(t.diagnosis().Findings)
+	switch {
+	case from.Replicas > from.Size:
+		n := from.Replicas - from.Size
+		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
+			Say(prose.Plural(from.Size, " pod", " pods")+" and still has ").Count("from.pods", from.Replicas),
+			words("Continues when "+prose.Plural(n, "that pod is", "those pods are")+" gone"))
+	case len(list) > 0 && to.Replicas < to.Size:
+		t.blocked(list, "")
+	default:
+		late := to
+		if !from.reported() {
+			late = from
+		}
+		t.is(decision.ToneMoving, "reporting", "moving", words("the loop of ").Name(late.Name).Say(" has not told yet that it has seen its new size"), words("Continues when its status does"))
+	}
+	t.tooLong()
+}
+
+func (t *teller) period() {
+	h := t.round.Verdict.Held[0]
+	at := h.When.At
+	n := h.Size.From - h.Size.To
+	t.is(decision.ToneMoving, "period", "moving", append(t.progress().Say("; the update period goes on for "), decision.Words{}.Until(at)...),
+		words("Then ").Count("going", n).Say(prose.Plural(n, " pod of ", " pods of ")).Name(t.from.Name).Say(prose.Plural(n, " goes", " go")))
+	t.out.ChangesAt = at
+}
+
+// progress is how many pods the one has that gets them.
+func (t *teller) progress() decision.Words {
+	available, _ := t.to.available(t.s.Now)
+	return decision.Words{}.Name(t.to.Name).Say(" has ").Count("to.size", t.to.Size).Say(" of ").Count("wanted", t.desired).
+		Say(prose.Plural(t.desired, " pod", " pods")+", ").Count("available", available).Say(" available")
+}
+
+func (t *teller) floorReached() {
+	list := diagnosis.Relevant(t.diagnosis().Findings)
+	stay := words("")
+	if t.from.Size > 0 {
+		stay = words(", so ").Count("total", t.from.Size+t.to.Size).Say(" pods stay")
+	}
+	if len(list) == 0 {
+		t.is(decision.ToneWaiting, "floor", "waiting", append(t.progress(), stay...), append(words("Unblocks "), t.round.Verdict.Held[0].Unblocks...))
+	} else {
+		old := ""
+		if t.from.Size > 0 {
+			old = t.from.Name
+		}
+		t.blocked(list, old)
+	}
+	if _, next := t.to.available(t.s.Now); !next.IsZero() {
+		t.out.ChangesAt = next
+	}
+	t.tooLong()
+}
+
+// blocked tells what keeps the pods, and whose pods stay meanwhile.
+func (t *teller) blocked(list []decision.Finding, stays string) {
+	f := &list[0]
+	lead := append(decision.Words{}, f.Before...)
+	if f.Count == 1 && len(f.Pods) == 1 {
+		lead = lead.Say("pod ").Name(f.Pods[0])
+	} else {
+		lead = lead.Count(f.Fact(), f.Count).Say(prose.Plural(f.Count, " pod of ", " pods of ")).Name(t.to.Name)
+	}
+	lead = append(lead, f.After...)
+	if stays != "" {
+		lead = lead.Say(", so those of ").Name(stays).Say(" stay")
+	}
+	t.is(decision.ToneWaiting, f.Code, "waiting", lead, diagnosis.Ends(list[:1]))
+	t.out.Since = f.Since
+}
+
+// tooLong marks what takes longer than the timeout: nothing is taken back by itself.
+func (t *teller) tooLong() {
+	late := false
+	for _, q := range t.round.Verdict.Path {
+		late = late || q.Question == "RU-9.deadline" && q.Answer == decision.Yes
+	}
+	if !late {
+		return
+	}
+	t.out.Tone, t.out.Verb, t.out.State = decision.ToneFailed, "is", "stuck"
+	if since := t.lastStep(); !since.IsZero() {
+		t.out.Since = since
+		t.out.Lead = append(words("nothing has moved for ").Since(since).Say("; "), t.out.Lead...)
+	}
+	if !t.back {
+		t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name)
+	}
+}
+
+// written reports whether this sync has sent a write, and not just planned it.
+func (t *teller) written(i int) bool {
+	return i < len(t.round.Outcomes) && t.round.Outcomes[i].State != decision.NotTried
+}
