@@ -170,6 +170,10 @@ func actingRows() (all []actingRow) {
 	for _, a := range keeperActs("replicationcontroller", family.KindReplicationController) {
 		all = append(all, a.rows()...)
 	}
+	for _, a := range updateActs() {
+		a.loop = "rollingupdate"
+		all = append(all, a.rows()...)
+	}
 	for _, rows := range [][]actingRow{claimRows(), nameRows(), guardRows(), holdRows(), eventRows(), otherRows(), watchRows()} {
 		all = append(all, rows...)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
 	replicasets "github.com/loopscope/loopscope/controllers/replicaset/effects"
+	rollingupdates "github.com/loopscope/loopscope/controllers/rollingupdate/effects"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
 )
@@ -41,6 +42,7 @@ var userAgents = map[string]string{
 	"deployment":            "loopscope/test deployment-controller",
 	"replicaset":            "loopscope/test replicaset-controller",
 	"replicationcontroller": "loopscope/test replication-controller",
+	"rollingupdate":         "loopscope/test rollingupdate-controller",
 }
 
 // closedPort is one that no server is ever given.
@@ -87,6 +89,8 @@ func (s *scene) build(loop string) {
 		s.loop, err = replicasets.New(s.t.Context(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods(), client, s.opts)
 	case "replicationcontroller":
 		s.loop, err = replicasets.NewReplicationController(s.t.Context(), f.Core().V1().ReplicationControllers(), f.Core().V1().Pods(), client, s.opts)
+	case "rollingupdate":
+		s.loop, err = rollingupdates.New(s.t.Context(), f, client, s.opts)
 	}
 	if err != nil {
 		s.t.Fatal(err)

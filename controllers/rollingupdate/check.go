@@ -79,7 +79,7 @@ func (t *decider) wrongWithNew() problem {
 	case s.Old == nil && n.Desired != nil:
 		return problem{} // Whom it replaces is settled: there is nobody else.
 	case s.Old != nil && n.Source == "":
-		return problem{badSource, words("").Name(n.Name).Say(" exists, and does not say that it was made to replace it"),
+		return problem{badSource, words("").Name(n.Name).Say(" exists, and does not say that it replaces ").Name(s.Name),
 			words("Choose another name, or delete ").Name(n.Name).Say(" and create it with loopscope rolling-update -f")}
 	case s.Old != nil && n.Source != s.sourceID():
 		from, _, _ := strings.Cut(n.Source, ":")
@@ -90,7 +90,7 @@ func (t *decider) wrongWithNew() problem {
 	case n.Desired == nil:
 		return problem{badDesired, words("").Name(n.Name).Say(" does not say how many pods it is to have"), words("Set its annotation ").Quote(AnnotationDesired)}
 	case !s.Apart:
-		return problem{badSelector, words("the selector of ").Name(n.Name).Say(" has no label that differs from its own, so each would take the other's pods"),
+		return problem{badSelector, words("the selector of ").Name(n.Name).Say(" has no label that differs from that of ").Name(s.Name).Say(", so each would take the other's pods"),
 			words("Give ").Name(n.Name).Say(" a label of its own, in selector and template")}
 	}
 	if c := n.chosen(r.Container); r.Image != "" && (c == nil || c.Image != r.Image) {
@@ -107,7 +107,7 @@ func (t *decider) wrongWithNew() problem {
 func (t *decider) wrongWithOld() problem {
 	old, r := t.s.Old, t.s.Request
 	if r.Image == "" {
-		return problem{badMissing, words("").Name(r.To).Say(", to which it is to be updated, does not exist"), words("Unblocks when it is created with loopscope rolling-update -f")}
+		return problem{badMissing, words("").Name(r.To).Say(", to which it is to be updated, does not exist"), words("Unblocks when ").Name(r.To).Say(" is created with loopscope rolling-update -f")}
 	}
 	c := old.chosen(r.Container)
 	switch {

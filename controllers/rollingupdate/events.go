@@ -27,7 +27,7 @@ func (t *decider) events(rounds []decision.Round) []decision.Event {
 			if e.Reason == "" {
 				continue
 			}
-			if a.Target.Name != t.s.Name && a.Kind != decision.Create && a.Kind != decision.Delete {
+			if a.Target.Kind == kindController && a.Target.Name != t.s.Name && a.Kind != decision.Create && a.Kind != decision.Delete {
 				on := a.Target
 				e.On = &on
 			}
@@ -39,7 +39,7 @@ func (t *decider) events(rounds []decision.Round) []decision.Event {
 
 func (t *decider) eventOf(a *decision.Action, o *decision.Outcome) decision.Event {
 	if o.State != decision.Written {
-		if o.Failure == nil || o.State == decision.Conflicted || o.State == decision.Unknown || o.State == decision.Unanswered {
+		if o.Failure == nil || o.OK() || o.State == decision.Conflicted || o.State == decision.Unknown || o.State == decision.Unanswered {
 			return decision.Event{}
 		}
 		return decision.Event{Type: "Warning", Reason: "FailedRollingUpdate", Message: fmt.Sprintf("Cannot %s %s %s: %s", a.Kind.Verb(), a.Target.Kind, a.Target.Name, o.Failure.Message)}

@@ -192,11 +192,7 @@ func (t *teller) blocked(list []decision.Finding, stays string) {
 
 // tooLong marks what takes longer than the timeout: nothing is taken back by itself.
 func (t *teller) tooLong() {
-	late := false
-	for _, q := range t.round.Verdict.Path {
-		late = late || q.Question == "RU-9.deadline" && q.Answer == decision.Yes
-	}
-	if !late {
+	if late, _ := t.round.Verdict.Path.Answer("RU-9.deadline"); late != decision.Yes {
 		return
 	}
 	t.out.Tone, t.out.Verb, t.out.State = decision.ToneFailed, "is", "stuck"

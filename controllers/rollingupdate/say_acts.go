@@ -17,7 +17,10 @@ func (t *teller) acts() {
 		code = "planned"
 	}
 	t.is(decision.ToneMoving, code, "moving", t.deed(a, done), nil)
-	if done {
+	switch late, _ := t.round.Verdict.Path.Answer("RU-5.abort"); {
+	case late == tooLate:
+		t.out.Then = words("It is too late to take the update back: ").Name(t.s.NewName).Say(" has replaced it already")
+	case done:
 		t.out.Then = t.next(a)
 	}
 }
@@ -46,7 +49,7 @@ func (t *teller) deed(a *decision.Action, done bool) decision.Words {
 		return say("created ", "creates ").Name(name).Say(" without pods")
 	case "RU-9.conditions":
 		_, reason, _ := strings.Cut(a.Changes[0].To, " ")
-		return say("published ", "publishes ").Quote(reason).Say(" on both")
+		return say("published ", "publishes ").Quote(reason).Say(prose.Plural(n, "", " on both"))
 	}
 	if a.Size != nil && a.Kind == decision.Scale {
 		return say("scaled ", "scales ").Name(name).Say(" from ").Count("size.from", a.Size.From).Say(" to ").Count("size.to", a.Size.To).Say(prose.Plural(a.Size.To, " pod", " pods"))

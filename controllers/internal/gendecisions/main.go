@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -32,12 +34,12 @@ func main() {
 
 // files are the generated texts by the name of their file.
 func files() map[string]string {
-	loops := []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue}
+	loops := []decision.Catalogue{deployment.Catalogue, replicaset.Catalogue, rollingupdate.Catalogue}
 	return map[string]string{"DECISIONS.md": decision.Markdown(loops...), "REASONS.md": decision.ReasonsMarkdown(loops, reasons()...)}
 }
 
 // reasons are the codes of everything.
 func reasons() []decision.Reasons {
-	all := append(append([]decision.Reasons{}, deployment.Reasons...), replicaset.Reasons...)
+	all := slices.Concat(deployment.Reasons, replicaset.Reasons, rollingupdate.Reasons)
 	return append(append(all, telemetry.WorkerReasons...), diagnosis.Codes, decision.UnblockReasons, decision.StateReasons, decision.ToneReasons)
 }

@@ -1,0 +1,148 @@
+package rollingupdate_test
+
+import (
+	"time"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// scenes are the goldens: each branch of the decision, and each sentence.
+var scenes = []scene{
+	// What there is.
+	{name: "echo", comment: "Its own write is not in the cache yet.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) {
+		s.Echo = []rollingupdate.Echo{
+			{Object: "ReplicationController web", Written: "12", Cached: "10", Since: now.Add(-time.Second), Check: now.Add(2 * time.Second)},
+			{Object: "ReplicationController web-6d5", Written: "21", Cached: "20", Since: now.Add(-time.Second), Check: now.Add(time.Second)},
+		}
+	})},
+	{name: "gone", comment: "Neither exists.", snapshot: starting(unasked, withoutOld)},
+	{name: "none", comment: "Nobody asks for anything.", snapshot: starting(unasked)},
+	{name: "complete", comment: "The last update went through.", snapshot: starting(unasked, func(s *rollingupdate.Snapshot) {
+		s.Result = &rollingupdate.Result{ID: "r1", Ended: rollingupdate.Complete, From: "web", To: "web-6d5", At: now.Add(-time.Hour)}
+	})},
+	{name: "aborted", comment: "The last update was taken back; this is what it was to become.", snapshot: starting(unasked, func(s *rollingupdate.Snapshot) {
+		s.Result = &rollingupdate.Result{Ended: rollingupdate.Aborted, From: "web-old", To: "web", At: now.Add(-time.Minute)}
+	})},
+	{name: "left", comment: "kubectl was interrupted.", snapshot: moving(2, 2, 2, unasked)},
+	{name: "left-source", comment: "The old one is gone, and the new one still names it.", snapshot: moving(0, 3, 3, unasked, withoutOld)},
+	{name: "deleting", comment: "Somebody deletes the old one.", snapshot: moving(2, 2, 2, func(s *rollingupdate.Snapshot) { s.Old.Deleting = true })},
+
+	// What is refused.
+	{name: "unreadable", comment: "The request is no JSON.", snapshot: starting(unasked, func(s *rollingupdate.Snapshot) {
+		s.RequestError = "the request is not valid JSON: unexpected end of JSON input"
+	})},
+	{name: "unreadable-said", comment: "The same, and the condition says it already.", snapshot: starting(unasked, says("False", "RollingUpdateInvalid"), func(s *rollingupdate.Snapshot) {
+		s.RequestError = "the request has version 2, and this manager reads version 1"
+	})},
+	{name: "is-a-target", comment: "Another one is updated to it.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Into = "web-old" })},
+	{name: "itself", comment: "It is to be replaced by itself.", snapshot: starting(asks(to("web")), func(s *rollingupdate.Snapshot) { s.NewName = "web" })},
+	{name: "no-new", comment: "The new one does not exist, and there is no image.", snapshot: starting(asks(to("web-2")), func(s *rollingupdate.Snapshot) { s.NewName = "web-2" })},
+	{name: "no-new-and-old-gone", comment: "The old one is gone, and what replaces it has no size.", snapshot: moving(0, 3, 3, asks(to("web-6d5")), withoutOld, func(s *rollingupdate.Snapshot) { s.New.Desired = nil })},
+	{name: "no-source", comment: "The new one was made by somebody else.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Source = "" })},
+	{name: "other-source", comment: "The new one belongs to another update.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Source = "shop:u-7" })},
+	{name: "earlier-source", comment: "The new one was made for an earlier one of the same name.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Source = "web:u-7" })},
+	{name: "no-size", comment: "The new one does not say its size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Desired = nil })},
+	{name: "other-image", comment: "The new one has another image.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Containers[0].Image = "web:3" })},
+	{name: "no-container", comment: "Two containers, and none is named.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.Containers = append(s.Old.Containers, rollingupdate.Container{Name: "log", Image: "log:1"})
+	})},
+	{name: "no-such-container", comment: "It has no container of that name.", snapshot: starting(asks(func(r *rollingupdate.Request) { r.Container = "app" }))},
+	{name: "same-image", comment: "It has that image already.", snapshot: starting(asks(func(r *rollingupdate.Request) { r.Image = "web:1" }))},
+	{name: "no-pods", comment: "It is scaled to zero.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.Size, s.Old.Replicas, s.Old.Pods = 0, 0, nil })},
+	{name: "selectors", comment: "Both would select the same pods.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.Apart = false })},
+
+	// The split.
+	{name: "split-template", comment: "The template gets the label first.", snapshot: starting(), outcomes: written("11")},
+	{name: "split-template-planned", comment: "The same by a process that only watches.", snapshot: starting()},
+	{name: "split-pods", comment: "Then all pods.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.TemplateKey, s.Old.Pods[1].Key = "5f8", "5f8" }),
+		outcomes: []decision.Outcome{{State: decision.Written, RV: "6"}, {State: decision.Written, RV: "7"}}},
+	{name: "split-selector", comment: "Then the selector.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.TemplateKey, s.Old.Pods = "5f8", pods("web", 3, 3, "5f8") }), outcomes: written("11")},
+	{name: "split-strays", comment: "A pod that was made before its loop saw the new template.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.TemplateKey, s.Old.SelectorKey, s.Old.Pods, s.Strays = "5f8", "5f8", pods("web", 3, 3, "5f8"), pods("web-x", 1, 1, "")
+	}), outcomes: written("")},
+
+	// The beginning.
+	{name: "begin", comment: "The size of the old one is written down.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.TemplateKey, s.Old.SelectorKey, s.Old.Pods = "5f8", "5f8", pods("web", 3, 3, "5f8")
+	}), outcomes: written("11")},
+	{name: "begin-to", comment: "Two that are apart: nothing is split.", snapshot: moving(3, 0, 0, asks(to("web-6d5")), func(s *rollingupdate.Snapshot) {
+		s.Old.Original, s.Old.Next, s.Old.SelectorKey, s.Old.TemplateKey = nil, "", "", ""
+	}), outcomes: written("11")},
+	{name: "create", comment: "The new one is created without pods.", snapshot: moving(3, 0, 0, withoutNew), outcomes: written("20")},
+	{name: "create-refused", comment: "A webhook refuses it.", snapshot: moving(3, 0, 0, withoutNew),
+		outcomes: refused(decision.Refused, decision.Failure{Code: 403, Reason: "Forbidden", Message: `admission webhook "names.example.com" denied the request: no`}), try: decision.Try{Number: 2, Next: now.Add(4 * time.Second)}},
+
+	// The steps.
+	{name: "up", comment: "Room for one.", snapshot: moving(3, 0, 0), outcomes: written("21")},
+	{name: "up-planned", comment: "The same by a process that only watches.", snapshot: moving(3, 0, 0)},
+	{name: "up-all", comment: "The old one has none: the rest at once.", snapshot: moving(0, 1, 1, asks(bounds(0, 3))), outcomes: written("21")},
+	{name: "reporting", comment: "Its loop has not seen the new size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Observed, s.New.Generation = 1, 2 })},
+	{name: "reporting-old", comment: "The loop of the old one has not seen the new size.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Observed, s.Old.Generation = 1, 2 })},
+	{name: "pods-to-go", comment: "A pod of the old one is not gone.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 3 })},
+	{name: "period", comment: "The update period is not over.", snapshot: moving(3, 1, 1, stepped(20*time.Second))},
+	{name: "down", comment: "The new pod is available and the period over.", snapshot: moving(3, 1, 1), outcomes: written("11")},
+	{name: "down-all", comment: "All new pods are available: the rest goes at once.", snapshot: moving(2, 3, 3, asks(bounds(2, 0))), outcomes: written("11")},
+	{name: "down-unavailable", comment: "A pod may be missing.", snapshot: moving(3, 0, 0, asks(bounds(0, 1))), outcomes: written("11")},
+	{name: "floor", comment: "The new pod is not ready.", snapshot: moving(3, 1, 0, stepped(20*time.Second))},
+	{name: "not-created", comment: "The new pod is not in the cache yet.", snapshot: moving(3, 1, 0, stepped(20*time.Second), func(s *rollingupdate.Snapshot) { s.New.Pods, s.New.Replicas = nil, 0 })},
+	{name: "image", comment: "The new pod has no image.", snapshot: moving(3, 1, 0, blocked, stepped(20*time.Second))},
+	{name: "min-ready", comment: "The new pod is ready, and not for long enough.", snapshot: moving(3, 1, 1, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
+		s.New.MinReady, s.New.Pods[0].ReadySince = 30, now.Add(-10*time.Second)
+	})},
+	{name: "quota", comment: "A quota refuses the new pod; the old ones may not go.", snapshot: moving(3, 1, 0, stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
+		s.New.Pods, s.New.Replicas = nil, 0
+		s.New.Refusal = `pods "web-6d5-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`
+	})},
+	{name: "quota-at-the-end", comment: "The last new pod is refused when the old one has none.", snapshot: moving(0, 3, 2, asks(bounds(0, 3)), stepped(20*time.Second), func(s *rollingupdate.Snapshot) {
+		s.New.Pods, s.New.Replicas = s.New.Pods[:2], 2
+		s.New.Refusal = `pods "web-6d5-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2`
+	})},
+	{name: "deadline", comment: "Nothing moved for longer than the timeout.", snapshot: moving(3, 1, 0, blocked, stepped(6*time.Minute)),
+		outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+	{name: "deadline-still", comment: "The same later: it goes on when it can.", snapshot: moving(3, 1, 0, blocked, stepped(16*time.Minute), says("False", "ProgressDeadlineExceeded"))},
+	{name: "deadline-unknown-start", comment: "As kubectl left it: nobody says when it was last scaled.", snapshot: moving(3, 1, 0, blocked, says("False", "ProgressDeadlineExceeded"), func(s *rollingupdate.Snapshot) { s.New.Stepped = time.Time{} })},
+	{name: "just-begun", comment: "The condition is published where nothing else is to do.", snapshot: moving(3, 1, 0, stepped(time.Second), says("", "")), outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+
+	// Pause and going back.
+	{name: "paused", comment: "Paused half-way.", snapshot: moving(2, 2, 2, asks(paused), says("Unknown", "RollingUpdatePaused"))},
+	{name: "paused-now", comment: "It has just been paused.", snapshot: moving(2, 2, 2, asks(paused)), outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+	{name: "paused-at-the-start", comment: "Paused before anything was done.", snapshot: starting(asks(paused), says("Unknown", "RollingUpdatePaused"))},
+	{name: "back-up", comment: "The old one gets its pods back.", snapshot: moving(1, 2, 2, asks(aborted)), outcomes: written("11")},
+	{name: "back-down", comment: "The new one loses its pods.", snapshot: moving(3, 1, 1, asks(aborted)), outcomes: written("21")},
+	{name: "back-period", comment: "Going back keeps to the update period, too.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second))},
+	{name: "back-stuck", comment: "Old pods do not come up again.", snapshot: moving(3, 1, 1, asks(aborted), says("False", "ProgressDeadlineExceeded"), stepped(6*time.Minute), func(s *rollingupdate.Snapshot) {
+		s.Old.Pods = pods("web", 3, 2, "5f8")
+	})},
+	{name: "back-done", comment: "The old one has all pods: the new one goes.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted")), outcomes: written("")},
+	{name: "back-deleting", comment: "The new one is on its way out.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
+	{name: "back-forget", comment: "The notes are removed from the old one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), withoutNew), outcomes: written("12")},
+	{name: "back-at-the-start", comment: "Taken back before the new one was made.", snapshot: starting(asks(aborted)), outcomes: written("11")},
+	{name: "too-late", comment: "The new one is on its own: the old one goes.", snapshot: ended(onItsOwn, asks(aborted, deletes)), outcomes: written("")},
+
+	// The end.
+	{name: "done", comment: "Both say first that it is complete.", snapshot: moving(0, 3, 3), outcomes: []decision.Outcome{{State: decision.Written, RV: "12"}, {State: decision.Written, RV: "22"}}},
+	{name: "forget-new", comment: "The notes are removed from the new one.", snapshot: ended(asks(deletes)), outcomes: written("22")},
+	{name: "delete-old", comment: "The old one is deleted.", snapshot: ended(asks(deletes), onItsOwn), outcomes: written("")},
+	{name: "delete-under-way", comment: "The old one is on its way out.", snapshot: ended(asks(deletes), onItsOwn, func(s *rollingupdate.Snapshot) { s.Old.Deleting = true })},
+	{name: "preserve", comment: "Both stay, without notes.", snapshot: ended(asks(preserve), onItsOwn), outcomes: written("12")},
+	{name: "park", comment: "The old name gets the new template.", snapshot: ended(), outcomes: written("12")},
+	{name: "park-planned", comment: "The same by a process that only watches.", snapshot: ended()},
+	{name: "keep-pods", comment: "The new one goes, and its pods stay.", snapshot: ended(parkedOld), outcomes: written("")},
+	{name: "releasing", comment: "The new one is on its way out.", snapshot: ended(parkedOld, func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
+	{name: "releasing-pods", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Strays = pods("web-6d5", 2, 2, "6d5") })},
+	{name: "take-over", comment: "The old name takes over the pods.", snapshot: ended(parkedOld, withoutNew), outcomes: written("13")},
+	{name: "take-over-unasked", comment: "The same where the request was removed meanwhile, and the new one has no such label.", snapshot: ended(parkedOld, withoutNew, unasked, func(s *rollingupdate.Snapshot) { s.Old.Parked.To = nil }), outcomes: written("13")},
+	{name: "heir-grows", comment: "The old one is gone, and the new one is to have more pods.", snapshot: moving(0, 2, 2, asks(to("web-6d5")), withoutOld), outcomes: written("21")},
+	{name: "heir-keeps-its-name", comment: "The old one is gone, and the new one is done.", snapshot: ended(asks(to("web-6d5")), withoutOld), outcomes: written("21")},
+	{name: "heir-takes-the-name", comment: "kubectl was interrupted while it renamed.", snapshot: ended(asks(to("web-6d5"), func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Rename }), withoutOld), outcomes: written("30")},
+
+	// Writes that fail.
+	{name: "unanswered", comment: "No API server.", snapshot: moving(3, 0, 0),
+		outcomes: refused(decision.Unanswered, decision.Failure{Reason: decision.Unreachable, Message: `Put "https://127.0.0.1:6443/x": dial tcp 127.0.0.1:6443: connect: connection refused`}), try: decision.Try{Number: 1, Next: now.Add(5 * time.Millisecond)}},
+	{name: "conflict", comment: "Somebody scaled it at the same time.", snapshot: moving(3, 1, 1),
+		outcomes: []decision.Outcome{{State: decision.Conflicted, Failure: &decision.Failure{Code: 409, Reason: "Conflict", Message: "the object has been modified"}, Other: &decision.Writer{Manager: "kubectl", RV: "11"}}}, try: decision.Try{Number: 1, Next: now.Add(5 * time.Millisecond)}},
+	{name: "conflict-unknown", comment: "Somebody wrote it, nobody knows who.", snapshot: moving(3, 1, 1), outcomes: refused(decision.Conflicted, decision.Failure{Code: 409, Reason: "Conflict", Message: "modified"})},
+	{name: "superseded", comment: "The cache moved on.", snapshot: moving(3, 1, 1), outcomes: []decision.Outcome{{State: decision.Superseded}}},
+	{name: "unknown-outcome", comment: "The reply was lost.", snapshot: moving(3, 1, 1), outcomes: refused(decision.Unknown, decision.Failure{Code: 504, Reason: "Timeout", Message: "request timed out"}), try: decision.Try{Number: 1, Next: now.Add(5 * time.Millisecond)}},
+}
