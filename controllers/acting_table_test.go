@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -160,12 +159,13 @@ func stable(r *lab.Sent) {
 	if resource != "events" {
 		return
 	}
-	if r.Path = strings.TrimSuffix(r.Path, "/"+name); r.Method == http.MethodPost {
-		event := r.Body.(map[string]any)
-		delete(event["metadata"].(map[string]any), "name")
-		delete(event, "firstTimestamp")
-		delete(event, "lastTimestamp")
+	r.Path = strings.TrimSuffix(r.Path, "/"+name)
+	event, _ := r.Body.(map[string]any)
+	if metadata, ok := event["metadata"].(map[string]any); ok {
+		delete(metadata, "name")
 	}
+	delete(event, "firstTimestamp")
+	delete(event, "lastTimestamp")
 }
 
 var unstable = regexp.MustCompile(`127\.0\.0\.1:\d+|stream ID \d+`)

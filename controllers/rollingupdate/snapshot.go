@@ -46,8 +46,8 @@ type Snapshot struct {
 	// key: they were made between two writes of the split.
 	Strays []Pod `json:"strays,omitempty"`
 
-	Learnt    decision.Learnt `json:"learnt,omitzero"`
-	LiveReads []string        `json:"liveReads,omitempty"`
+	// LiveReads are the objects that were read live.
+	LiveReads []string `json:"liveReads,omitempty"`
 }
 
 // Echo is a write of ours that its cache does not show yet.

@@ -23,12 +23,8 @@ func (x *Sync) Decide() decision.Verdict {
 	return x.last.v
 }
 
-// Learn notes what a round found out. Nothing that this loop asks depends on it.
-func (x *Sync) Learn(_ decision.Round, l decision.Learnt) {
-	next := *x.s
-	next.Learnt = l
-	x.s = &next
-}
+// Learn is for nothing: this loop finds out nothing that it would decide on at once.
+func (*Sync) Learn(decision.Round, decision.Learnt) {}
 
 // Settle has nothing to publish but events: the conditions are writes of their own, as they
 // stand in two objects.

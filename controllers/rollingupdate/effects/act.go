@@ -66,23 +66,28 @@ func (t *updateSync) Identity() engine.Identity {
 	return id
 }
 
-// Do carries out one action.
+// Do carries out one action. Nothing that it finds out is decided on in the same sync.
 func (t *updateSync) Do(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+	return t.do(ctx, a), decision.Learnt{}
+}
+
+func (t *updateSync) do(ctx context.Context, a decision.Action) decision.Outcome {
+	pod := a.Target.Kind == family.KindPod
 	switch {
-	case a.Target.Kind == family.KindPod && a.Kind == decision.Label:
-		return t.label(ctx, a), decision.Learnt{}
-	case a.Target.Kind == family.KindPod && a.Kind == decision.Delete:
-		return t.deletePod(ctx, a), decision.Learnt{}
+	case pod && a.Kind == decision.Label:
+		return t.label(ctx, a)
+	case pod && a.Kind == decision.Delete:
+		return t.deletePod(ctx, a)
 	case a.Kind == decision.Create:
 		return t.create(ctx, a)
-	case a.Kind == decision.Scale || a.Kind == decision.Update:
-		return t.update(ctx, a), decision.Learnt{}
+	case a.Kind == decision.Scale, a.Kind == decision.Update:
+		return t.update(ctx, a)
 	case a.Kind == decision.UpdateStatus:
-		return t.updateStatus(ctx, a), decision.Learnt{}
+		return t.updateStatus(ctx, a)
 	case a.Kind == decision.Delete:
-		return t.delete(ctx, a), decision.Learnt{}
+		return t.delete(ctx, a)
 	}
-	return engine.Unsupported(a), decision.Learnt{}
+	return engine.Unsupported(a)
 }
 
 // label gives a pod the label of the old ones, if it is still the one that was decided on.
@@ -109,13 +114,13 @@ func (t *updateSync) deletePod(ctx context.Context, a decision.Action) decision.
 }
 
 // create makes the new one, or one of the old name where that is gone.
-func (t *updateSync) create(ctx context.Context, a decision.Action) (decision.Outcome, decision.Learnt) {
+func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Outcome {
 	from := t.old
 	if a.Question == "RU-10.cleanup" {
 		from = t.new
 	}
 	if from == nil || from.Spec.Template == nil {
-		return decision.Outcome{State: decision.Superseded}, decision.Learnt{}
+		return decision.Outcome{State: decision.Superseded}
 	}
 	rc := &corev1.ReplicationController{
 		ObjectMeta: metav1.ObjectMeta{Name: a.Target.Name, Namespace: from.Namespace, Labels: maps.Clone(from.Labels), Annotations: ownAnnotations(from.Annotations)},
@@ -127,10 +132,10 @@ func (t *updateSync) create(ctx context.Context, a decision.Action) (decision.Ou
 	t.apply(rc, a)
 	made, err := t.controller.client.CoreV1().ReplicationControllers(rc.Namespace).Create(ctx, rc, metav1.CreateOptions{})
 	if err != nil {
-		return engine.OutcomeOf("", err), decision.Learnt{NamespaceTerminating: engine.NamespaceTerminating(err)}
+		return engine.OutcomeOf("", err)
 	}
 	t.controller.opts.Ledger.Written(t.entry(made))
-	return engine.OutcomeOf(made.ResourceVersion, nil), decision.Learnt{}
+	return engine.OutcomeOf(made.ResourceVersion, nil)
 }
 
 // ownAnnotations are those that are not an update's, nor what kubectl applied last.
