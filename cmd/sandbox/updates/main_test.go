@@ -1,0 +1,85 @@
+// Package updates runs rolling updates of ReplicationControllers on a real control plane,
+// kills the loops at every write, takes updates back at every write, and watches the pods
+// independently: never fewer available than desired - unavailable, never more than desired +
+// surge.
+//
+// Environment: LOOPSCOPE_UPDATES is how many runs of each suite there are ("all" for every
+// one, as "make updates" has it; default 6), LOOPSCOPE_SANDBOX a binary that is built already.
+package updates
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/loopscope/loopscope/cmd/sandbox/testplane"
+)
+
+// atOnce is how many updates run at once. They mostly wait.
+const atOnce = "8"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		fmt.Fprintln(os.Stderr, "updates:", err)
+		os.Exit(2)
+	}
+	os.Exit(m.Run())
+}
+
+// TestUpdates are all suites on one plane.
+func TestUpdates(t *testing.T) {
+	plane := testplane.Start(t, testplane.Options{})
+	t.Run("suites", func(t *testing.T) {
+		t.Run("killed", func(t *testing.T) { t.Parallel(); testKilled(t, plane) })
+		t.Run("taken back", func(t *testing.T) { t.Parallel(); testTakenBack(t, plane) })
+		t.Run("sizes", func(t *testing.T) { t.Parallel(); testSizes(t, plane) })
+		t.Run("left by kubectl", func(t *testing.T) { t.Parallel(); testLeft(t, plane) })
+		t.Run("competing", func(t *testing.T) { t.Parallel(); testCompeting(t, plane) })
+		t.Run("stuck", func(t *testing.T) { t.Parallel(); testStuck(t, plane) })
+	})
+	tally.report(t)
+}
+
+// sampled reports whether a run takes part: all, or a fixed sample of a suite of that many.
+func sampled(t *testing.T, name string, of int) bool {
+	t.Helper()
+	text := os.Getenv("LOOPSCOPE_UPDATES")
+	if text == "all" {
+		return true
+	}
+	n := 6
+	if text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil || n < 0 {
+			t.Fatalf("LOOPSCOPE_UPDATES=%q: give a number, or all", text)
+		}
+	}
+	sum := fnv.New32a()
+	sum.Write([]byte(name))
+	return int(sum.Sum32()%uint32(max(1, of))) < n
+}
+
+// tally counts what was seen, for the report.
+var tally = counts{of: map[string]int{}}
+
+type counts struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (c *counts) add(what string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of[what] += n
+}
+
+func (c *counts) report(t *testing.T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.Logf("updates: %v", c.of)
+}
