@@ -340,8 +340,8 @@ var rules = []rule{
 // reads traces; everything that Kubernetes is made of stays on its side.
 var sandboxOurs = []allowance{
 	{"cmd/internal/app", "the app that it runs"}, traces, {"controllers", "the loops under test"},
-	{"controllers/deployment/effects", "loops run in the test"}, {"controllers/replicaset/effects", "loops run in the test"}, vocabulary, describing, driving,
-	{"controllers/deployment", "tests read recorded snapshots"}, {"controllers/replicaset", "tests read recorded snapshots"},
+	{"controllers/deployment/effects", "loops run in the test"}, {"controllers/replicaset/effects", "loops run in the test"}, {"controllers/rollingupdate/effects", "loops run in the test"}, vocabulary, describing, driving,
+	{"controllers/deployment", "tests read recorded snapshots"}, {"controllers/replicaset", "tests read recorded snapshots"}, {"controllers/rollingupdate", "requests and how they end"},
 	{"controllers/sim", "tests hold its plans to what happens"}, agreeing,
 }
 

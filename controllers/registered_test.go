@@ -24,9 +24,6 @@ func TestEnabled(t *testing.T) {
 	}
 }
 
-// worksOn is the kind that the API has for the objects of a loop, where that is another one.
-var worksOn = map[string]string{"rollingupdate": "ReplicationController"}
-
 // Names of controllers are kube-controller-manager's, each with a flag of its own.
 func TestNamesOfControllers(t *testing.T) {
 	form, seen := regexp.MustCompile(`^[a-z]([-a-z]*[a-z])?-controller$`), map[string]bool{}
@@ -35,7 +32,7 @@ func TestNamesOfControllers(t *testing.T) {
 			t.Errorf("%s: controller %q, flag %q", r.Loop.Name, r.Controller, r.SyncsFlag)
 		}
 		seen[r.Controller], seen[r.SyncsFlag] = true, true
-		if want := strings.ToLower(cmp.Or(worksOn[r.Loop.Name], r.Loop.Kind)) + "s"; r.Resource.Resource != want || r.Resource.Version == "" {
+		if want := strings.ToLower(cmp.Or(r.Kind, r.Loop.Kind)) + "s"; r.Resource.Resource != want || r.Resource.Version == "" {
 			t.Errorf("%s: resource %v, want %s", r.Loop.Name, r.Resource, want)
 		}
 	}

@@ -78,7 +78,7 @@ func TestDecisionsRefused(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"daemonset"}, []string{`"daemonset" is not a loop`, "deployment, replicaset or replicationcontroller"}},
+		{[]string{"daemonset"}, []string{`"daemonset" is not a loop`, "deployment, replicaset, replicationcontroller or rollingupdate"}},
 		{[]string{"-o", "svg"}, []string{"an SVG draws one loop"}},
 		{[]string{"deployment", "-o", "png"}, []string{`"png" is not known`, "markdown, mermaid, dot or svg"}},
 		{[]string{"deployment", "replicaset"}, []string{"accepts at most 1 arg(s)"}},
@@ -101,7 +101,7 @@ func TestDecisionsCompletion(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{""}, []string{"deployment", "replicaset", "replicationcontroller"}},
+		{[]string{""}, []string{"deployment", "replicaset", "replicationcontroller", "rollingupdate"}},
 		{[]string{"deployment", ""}, nil},
 		{[]string{"-o", ""}, decisionFormats},
 	} {

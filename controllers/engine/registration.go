@@ -31,6 +31,8 @@ type Registration struct {
 	Loop decision.Loop
 	// Resource is what its objects are in the API.
 	Resource schema.GroupVersionResource
+	// Kind is what the API calls them where the loop has another word for them; "" for Loop.Kind.
+	Kind string
 	// Controller is its name as a controller, as kube-controller-manager has it; the loop's own
 	// name is an alias ([M-1]).
 	Controller string

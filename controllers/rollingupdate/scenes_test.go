@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -45,7 +43,11 @@ func to(name string) func(*rollingupdate.Request) {
 
 func bounds(surge, unavailable int32) func(*rollingupdate.Request) {
 	return func(r *rollingupdate.Request) {
-		*r.Surge, *r.Unavailable = intstr.FromInt32(surge), intstr.FromInt32(unavailable)
+		b, err := rollingupdate.ParseRequest(fmt.Sprintf(`{"version":1,"to":"x","surge":%d,"unavailable":%d}`, surge, unavailable))
+		if err != nil {
+			panic(err)
+		}
+		r.Surge, r.Unavailable = b.Surge, b.Unavailable
 	}
 }
 

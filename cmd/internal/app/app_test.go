@@ -114,7 +114,7 @@ func TestControllersThatAreOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(t, a)
-	if len(a.cluster.loops) != 2 || a.cluster.loops[0].Name() != "replicaset" || a.cluster.loops[0].workers != 2 || a.cluster.loops[1].workers != 5 {
+	if len(a.cluster.loops) != 3 || a.cluster.loops[0].Name() != "replicaset" || a.cluster.loops[0].workers != 2 || a.cluster.loops[1].workers != 5 {
 		t.Errorf("loops: %+v", a.cluster.loops)
 	}
 	client := &http.Client{Timeout: 5 * time.Second}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,27 +12,29 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/controllers"
+	"github.com/loopscope/loopscope/controllers/engine"
 )
 
 // KindOf is what the API calls the objects of a loop. Those of a loop of another program
 // have no group that is known here.
 func KindOf(loop string) schema.GroupVersionKind {
-	return resourceOf(loop).GroupVersion().WithKind(Loops().Kind(loop))
+	r := registered(loop)
+	return r.Resource.GroupVersion().WithKind(cmp.Or(r.Kind, Loops().Kind(loop)))
 }
 
-// resourceOf is what the objects of a loop are in the API, empty for a loop of another program.
-func resourceOf(loop string) schema.GroupVersionResource {
+// registered is what the program knows of a loop, empty for one of another program.
+func registered(loop string) engine.Registration {
 	for _, r := range controllers.Registered {
 		if r.Loop.Name == loop {
-			return r.Resource
+			return r
 		}
 	}
-	return schema.GroupVersionResource{}
+	return engine.Registration{}
 }
 
 // Names are those of the objects of a loop in a namespace, for a shell that completes them.
 func Names(ctx context.Context, config *rest.Config, loop, namespace, version string) ([]string, error) {
-	resource := resourceOf(loop)
+	resource := registered(loop).Resource
 	if resource.Empty() {
 		return nil, fmt.Errorf("the objects of the loop %q are not in this program's API", loop)
 	}

@@ -133,7 +133,7 @@ func TestServing(t *testing.T) {
 		},
 		"/readyz": {
 			{path: "/readyz", status: 503, has: []string{"[+]ping ok\n", "[-]api-server failed: not reachable since", "[-]deployment-controller failed: its caches are not filled", "[-]replicationcontroller-controller failed", "readyz check failed\n"}, lacks: []string{"reason withheld"}},
-			{path: "/readyz?exclude=api-server&exclude=deployment-controller&exclude=replicaset-controller&exclude=replicationcontroller-controller", has: []string{"ok"}},
+			{path: "/readyz?exclude=api-server&exclude=deployment-controller&exclude=replicaset-controller&exclude=replicationcontroller-controller&exclude=rollingupdate-controller", has: []string{"ok"}},
 		},
 		"/metrics": {
 			{path: "/metrics", media: "text/plain", has: []string{"rest_client_requests_total", "leader_election_master_status"}, lacks: []string{"kubernetes_healthcheck"}},

@@ -4,14 +4,16 @@
 // surge.
 //
 // Environment: LOOPSCOPE_UPDATES is how many runs of each suite there are ("all" for every
-// one, as "make updates" has it; default 6), LOOPSCOPE_SANDBOX a binary that is built already.
+// one, as "make updates" has it; default 3), LOOPSCOPE_SANDBOX a binary that is built already.
 package updates
 
 import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -45,23 +47,26 @@ func TestUpdates(t *testing.T) {
 	tally.report(t)
 }
 
-// sampled reports whether a run takes part: all, or a fixed sample of a suite of that many.
-func sampled(t *testing.T, name string, of int) bool {
+// sample says which of a suite's runs take part: all, or as many as are asked for, always the
+// same.
+func sample(t *testing.T, suite string, of int) func(i int) bool {
 	t.Helper()
 	text := os.Getenv("LOOPSCOPE_UPDATES")
 	if text == "all" {
-		return true
+		return func(int) bool { return true }
 	}
-	n := 6
+	n := 3
 	if text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil || n < 0 {
 			t.Fatalf("LOOPSCOPE_UPDATES=%q: give a number, or all", text)
 		}
 	}
-	sum := fnv.New32a()
-	sum.Write([]byte(name))
-	return int(sum.Sum32()%uint32(max(1, of))) < n
+	sum := fnv.New64a()
+	sum.Write([]byte(suite))
+	picked := rand.New(rand.NewPCG(sum.Sum64(), 1)).Perm(of)
+	picked = picked[:min(n, of)]
+	return func(i int) bool { return slices.Contains(picked, i) }
 }
 
 // tally counts what was seen, for the report.

@@ -80,10 +80,10 @@ func testKilled(t *testing.T, plane *testplane.Plane) {
 			if n < p.writes {
 				t.Errorf("the loop sent %d writes, want %d at least", n, p.writes)
 			}
+			picked := sample(t, "killed "+p.name, 2*int(n))
 			for at := int64(1); at <= n; at++ {
-				for _, after := range []bool{false, true} {
-					name := fmt.Sprintf("%s/write %d/after %v", p.name, at, after)
-					if !sampled(t, name, 2*int(n)*3) {
+				for i, after := range []bool{false, true} {
+					if !picked(2*int(at-1) + i) {
 						continue
 					}
 					t.Run(fmt.Sprintf("write %d, after it %v", at, after), func(t *testing.T) {
@@ -117,12 +117,12 @@ func testKilled(t *testing.T, plane *testplane.Plane) {
 // or the update had ended.
 func testTakenBack(t *testing.T, plane *testplane.Plane) {
 	for _, p := range plans() {
+		picked := sample(t, "taken back "+p.name, int(p.writes))
 		for at := int64(1); at <= p.writes; at++ {
-			name := fmt.Sprintf("%s at write %d", p.name, at)
-			if !sampled(t, name, 50) {
+			if !picked(int(at - 1)) {
 				continue
 			}
-			t.Run(name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s at write %d", p.name, at), func(t *testing.T) {
 				t.Parallel()
 				k := &killer{}
 				var r *run
@@ -180,7 +180,7 @@ func (p plan) wentBack(r *run) {
 
 // testSizes updates 1 to 100 pods with all kinds of bounds.
 func testSizes(t *testing.T, plane *testplane.Plane) {
-	for _, c := range []struct {
+	cases := []struct {
 		size           int32
 		bounds         string
 		floor, ceiling int32
@@ -188,9 +188,11 @@ func testSizes(t *testing.T, plane *testplane.Plane) {
 		{1, `"surge":1`, 1, 2}, {1, `"surge":0,"unavailable":1`, 0, 1}, {2, `"surge":0`, 1, 2}, {3, `"surge":0,"unavailable":"100%"`, 0, 3},
 		{5, `"surge":"25%","unavailable":"25%"`, 4, 7}, {7, `"surge":3`, 7, 10}, {10, `"surge":"100%"`, 10, 20}, {10, `"surge":"100%","unavailable":"100%"`, 0, 20},
 		{20, `"surge":"10%","unavailable":3`, 17, 22}, {33, `"surge":0,"unavailable":"33%"`, 23, 33}, {60, `"surge":15,"unavailable":0`, 60, 75}, {100, `"surge":20,"unavailable":"10%"`, 90, 120},
-	} {
+	}
+	picked := sample(t, "sizes", len(cases))
+	for i, c := range cases {
 		name := fmt.Sprintf("%d pods, %s", c.size, strings.NewReplacer(`"`, "", ",", " ").Replace(c.bounds))
-		if !sampled(t, name, 24) {
+		if !picked(i) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

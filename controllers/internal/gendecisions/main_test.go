@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -29,7 +30,7 @@ func TestDecisionsFresh(t *testing.T) {
 // TestEveryReasonIsWhole: each code stands once, each of its texts is a
 // sentence, and each question that leads to it exists.
 func TestEveryReasonIsWhole(t *testing.T) {
-	loops := map[string]decision.Catalogue{"deployment": deployment.Catalogue, "replicaset": replicaset.Catalogue}
+	loops := map[string]decision.Catalogue{"deployment": deployment.Catalogue, "replicaset": replicaset.Catalogue, "rollingupdate": rollingupdate.Catalogue}
 	text, sections := files()["REASONS.md"], 0
 	for _, r := range reasons() {
 		seen := map[string]bool{}
