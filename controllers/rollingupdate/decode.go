@@ -105,6 +105,9 @@ func (r *Result) check() error {
 	if r == nil {
 		return nil
 	}
+	if !isID(r.ID) || !isName(r.From) || !isName(r.To) || r.Ended != Complete && r.Ended != Aborted || r.At.IsZero() {
+		return errors.New("result cannot be")
+	}
 	return checkYear("result", r.At)
 }
 
@@ -123,7 +126,7 @@ func (c *Controller) check() error {
 			return fmt.Errorf("%s: %s %d: use 0 to %d", c.Name, what, *n, math.MaxInt32)
 		}
 	}
-	if p := c.Parked; p != nil && (p.Size < 0 || p.Size > math.MaxInt32 || p.Key == "") {
+	if p := c.Parked; p != nil && !p.valid() {
 		return fmt.Errorf("%s: parked cannot be", c.Name)
 	}
 	err := checkYear(c.Name+" stepped", c.Stepped)

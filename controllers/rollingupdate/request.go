@@ -186,14 +186,14 @@ func (r *Request) problems() []string {
 		}
 	}
 	add(r.To == "" && r.Image == "", `neither "to" nor "image" is given: name the new ReplicationController or the new image`)
-	add(r.To != "" && len(validation.IsDNS1123Subdomain(r.To)) > 0, "to %q is no name of a ReplicationController", prose.Clip(r.To, 64))
+	add(r.To != "" && !isName(r.To), "to %q is no name of a ReplicationController", prose.Clip(r.To, 64))
 	add(strings.TrimSpace(r.Image) != r.Image || strings.ContainsAny(r.Image, " \t\n") || len(r.Image) > 1024, "image %q is no name of an image", prose.Clip(r.Image, 64))
 	add(r.Container != "" && len(validation.IsDNS1123Label(r.Container)) > 0, "container %q is no name of a container", prose.Clip(r.Container, 64))
 	add(r.Image == "" && (r.Container != "" || r.ImagePullPolicy != ""), "container and imagePullPolicy are for an image, which is not given")
 	policies := []string{"", string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
 	add(!slices.Contains(policies, r.ImagePullPolicy), "imagePullPolicy %q: use Always, IfNotPresent or Never", prose.Clip(r.ImagePullPolicy, 24))
 	add(len(validation.IsQualifiedName(r.DeploymentKey)) > 0, "deploymentKey %q is no key of a label", prose.Clip(r.DeploymentKey, 64))
-	add(len(r.ID) > 64, "id has %d bytes, and may have 64", len(r.ID))
+	add(!isID(r.ID), "id %q: use up to 64 letters, digits, hyphens, dots and underscores", prose.Clip(r.ID, 64))
 	list = append(list, amountProblems("surge", r.Surge)...)
 	list = append(list, amountProblems("unavailable", r.Unavailable)...)
 	add(*r.UpdatePeriod < 0 || *r.UpdatePeriod > Period(longestPeriod), "updatePeriod %s: use 0s to a year", time.Duration(*r.UpdatePeriod))
@@ -228,6 +228,11 @@ func amountOf(v *intstr.IntOrString) *rollout.Amount {
 	return &rollout.Amount{Int: int64(v.IntVal)}
 }
 
+// isID reports whether a request may be known by that.
+func isID(id string) bool { return id == "" || len(validation.IsValidLabelValue(id)) == 0 }
+
+func isName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+
 // Parked is what a ReplicationController under the old name becomes as soon as the pods have
 // no controller any more. Until then its selector matches none of them.
 type Parked struct {
@@ -241,6 +246,21 @@ type Parked struct {
 	From string `json:"from"`
 	// ID is that of the request.
 	ID string `json:"id,omitempty"`
+}
+
+// ParseParked reads what an update has written.
+func ParseParked(text string) (*Parked, error) {
+	p := &Parked{}
+	if err := json.Unmarshal([]byte(text), p); err != nil || len(text) > maxRequest || !p.valid() {
+		return nil, fmt.Errorf("the annotation %s is not what an update wrote", AnnotationParked)
+	}
+	return p, nil
+}
+
+func (p *Parked) valid() bool {
+	to := p.To == nil || len(validation.IsValidLabelValue(*p.To)) == 0
+	return to && len(validation.IsQualifiedName(p.Key)) == 0 && len(validation.IsValidLabelValue(p.Value)) == 0 && p.Value != "" &&
+		p.Size >= 0 && p.Size <= math.MaxInt32 && isName(p.From) && isID(p.ID)
 }
 
 // Result is how an update ended.
@@ -260,6 +280,16 @@ const (
 	Complete = "complete"
 	Aborted  = "aborted"
 )
+
+// ParseResult reads how an update ended; nil where that is not what an update wrote, as
+// nothing depends on it.
+func ParseResult(text string) *Result {
+	r := &Result{}
+	if len(text) > maxRequest || json.Unmarshal([]byte(text), r) != nil || r.check() != nil {
+		return nil
+	}
+	return r
+}
 
 // Text is the result as it stands in the annotation.
 func (r Result) Text() string { return text(r) }

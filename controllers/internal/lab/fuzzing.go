@@ -25,9 +25,10 @@ type Turn interface {
 
 // Contents is what the caches hold.
 type Contents struct {
-	Deployments []*appsv1.Deployment `json:"deployments"`
-	ReplicaSets []*appsv1.ReplicaSet `json:"replicaSets"`
-	Pods        []*corev1.Pod        `json:"pods"`
+	Deployments []*appsv1.Deployment            `json:"deployments"`
+	ReplicaSets []*appsv1.ReplicaSet            `json:"replicaSets"`
+	Pods        []*corev1.Pod                   `json:"pods"`
+	Controllers []*corev1.ReplicationController `json:"replicationControllers,omitempty"`
 }
 
 // Seeds are a rollout, and the same with everything left out that can be.
@@ -50,6 +51,7 @@ func (c *Caches) Fill(t *testing.T, with Contents) {
 	fillStore(t, c.StoreOf((*appsv1.Deployment)(nil)), with.Deployments)
 	fillStore(t, c.StoreOf((*appsv1.ReplicaSet)(nil)), with.ReplicaSets)
 	fillStore(t, c.StoreOf((*corev1.Pod)(nil)), with.Pods)
+	fillStore(t, c.StoreOf((*corev1.ReplicationController)(nil)), with.Controllers)
 }
 
 // fillStore gives every object a name of its own, as an API server would insist.

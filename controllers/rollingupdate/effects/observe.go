@@ -295,25 +295,19 @@ func parked(rc *corev1.ReplicationController) (*rollingupdate.Parked, error) {
 	if !has {
 		return nil, nil
 	}
-	p := &rollingupdate.Parked{}
-	if err := json.Unmarshal([]byte(text), p); err != nil || p.Key == "" || p.From == "" || p.Size < 0 || p.Size > 1<<31-1 || rc.Spec.Selector[p.Key] != p.Value {
-		return nil, fmt.Errorf("its annotation %s is not what an update wrote", rollingupdate.AnnotationParked)
+	p, err := rollingupdate.ParseParked(text)
+	if err == nil && rc.Spec.Selector[p.Key] != p.Value {
+		return nil, fmt.Errorf("the annotation %s does not go with its selector", rollingupdate.AnnotationParked)
 	}
-	return p, nil
+	return p, err
 }
 
 // result is how the last update ended; nil where nobody says.
 func result(rc *corev1.ReplicationController) *rollingupdate.Result {
-	text, has := rc.Annotations[rollingupdate.AnnotationResult]
-	if !has || len(text) > 4096 {
-		return nil
+	if text, has := rc.Annotations[rollingupdate.AnnotationResult]; has {
+		return rollingupdate.ParseResult(text)
 	}
-	r := &rollingupdate.Result{}
-	if json.Unmarshal([]byte(text), r) != nil || r.At.IsZero() || r.At.Year() > 9000 {
-		return nil // Nothing depends on it.
-	}
-	r.ID, r.From, r.To, r.Ended = redact.Line(r.ID), redact.Line(r.From), redact.Line(r.To), redact.Line(r.Ended)
-	return r
+	return nil
 }
 
 // newHash names the template that the new one gets.

@@ -1,0 +1,181 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/internal/lab"
+)
+
+// updateCaches are caches that a test fills, and the loop over them.
+type updateCaches struct {
+	*lab.Caches
+	*controller
+}
+
+func newUpdateCaches(t testing.TB) *updateCaches {
+	t.Helper()
+	client := fake.NewClientset()
+	c := lab.NewCaches(client)
+	l, err := New(t.Context(), c.Factory, client, engine.Options{Clock: clocktesting.NewFakeClock(lab.At)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &updateCaches{c, l.Does().(*controller)}
+}
+
+func (c *updateCaches) observe(ctx context.Context, key string) (*updateSync, error) {
+	seen, err := c.Observe(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return seen.(*updateSync), nil
+}
+
+// noted is a ReplicationController with annotations; those of kubectl go by their last part.
+func noted(name string, notes map[string]string) *corev1.ReplicationController {
+	rc := lab.ReplicationController(name, "u-"+name, "1", 3)
+	rc.Annotations = map[string]string{}
+	for k, v := range notes {
+		prefix := "kubectl.kubernetes.io/"
+		if slices.Contains([]string{"request", "parked", "result", "stepped"}, k) {
+			prefix = "rollingupdate.loopscope.dev/"
+		}
+		rc.Annotations[prefix+k] = v
+	}
+	return rc
+}
+
+type notes = map[string]string
+
+// An update is woken by everything that has a part in it, and by nothing else ([RU-1]).
+func TestWhoIsWoken(t *testing.T) {
+	const request = `{"version":1,"to":"web-2"}`
+	for _, c := range []struct {
+		name     string
+		have     []*corev1.ReplicationController
+		of, want string
+	}{
+		{"one that nobody updates", []*corev1.ReplicationController{noted("web", nil)}, "web", ""},
+		{"one with a request", []*corev1.ReplicationController{noted("web", notes{"request": request})}, "web", "shop/web"},
+		{"one with a request that cannot be read", []*corev1.ReplicationController{noted("web", notes{"request": "{"})}, "web", "shop/web"},
+		{"what kubectl left", []*corev1.ReplicationController{noted("web", notes{"next-controller-id": "web-2"})}, "web", "shop/web"},
+		{"the new one", []*corev1.ReplicationController{noted("web-2", notes{"update-source-id": "web:u-web"})}, "web-2", "shop/web"},
+		{"one that a request names", []*corev1.ReplicationController{noted("web", notes{"request": request}), noted("web-2", nil)}, "web-2", "shop/web"},
+		{"one that its notes name", []*corev1.ReplicationController{noted("web", notes{"next-controller-id": "web-2"}), noted("web-2", nil)}, "web-2", "shop/web"},
+		{"one whose pods go over", []*corev1.ReplicationController{noted("web", notes{"parked": `{"key":"app","value":"web","size":1,"from":"web-2"}`}), noted("web-2", nil)}, "web-2", "shop/web"},
+		{"one that finishes itself", []*corev1.ReplicationController{noted("web-2", notes{"update-source-id": "web:u-web", "request": request})}, "web-2", "shop/web"},
+		{"one in the middle of two", []*corev1.ReplicationController{noted("a", notes{"request": `{"version":1,"to":"b"}`}), noted("b", notes{"request": `{"version":1,"to":"c"}`})}, "b", "shop/a shop/b"},
+	} {
+		caches := newUpdateCaches(t)
+		for _, rc := range c.have {
+			caches.Add(t, rc)
+		}
+		rc := caches.cached("shop", c.of)
+		caches.controllerHandler().OnAdd(rc, false)
+		queued := func() string { list := lab.Queued(caches.Loop); slices.Sort(list); return strings.Join(list, " ") }
+		if got := queued(); got != c.want {
+			t.Errorf("%s wakes %q, want %q", c.name, got, c.want)
+		}
+		// Its pods wake the same, and those of one with nothing but a result nobody.
+		caches = newUpdateCaches(t)
+		for _, rc := range c.have {
+			caches.Add(t, rc)
+		}
+		pod := lab.Pod(corev1.PodRunning, "", true)
+		pod.ObjectMeta = lab.Object("p", "p", "1", nil, lab.OwnedBy("ReplicationController", c.of, "u-"+c.of))
+		caches.podHandler().OnAdd(pod, false)
+		if got := queued(); got != c.want {
+			t.Errorf("a pod of %s wakes %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A result wakes its update when it comes, and not with every pod from then on.
+func TestResultsRest(t *testing.T) {
+	caches := newUpdateCaches(t)
+	was, is := noted("web", notes{"request": `{"version":1,"to":"web-2"}`}), noted("web", notes{"result": `{"ended":"complete","from":"web","to":"web-2","at":"2026-03-01T12:00:00Z"}`})
+	is.ResourceVersion = "2"
+	caches.Add(t, is)
+	pod := lab.Pod(corev1.PodRunning, "", true)
+	pod.ObjectMeta = lab.Object("p", "p", "1", nil, lab.OwnedBy("ReplicationController", "web", "u-web"))
+	caches.podHandler().OnAdd(pod, false)
+	if got := lab.Queued(caches.Loop); len(got) != 0 {
+		t.Errorf("a pod of one that was updated wakes %q", got)
+	}
+	caches.controllerHandler().OnUpdate(was, is)
+	if got := lab.Queued(caches.Loop); len(got) != 1 {
+		t.Errorf("the result wakes %q", got)
+	}
+}
+
+// What the new one is called ([RU-1]), and whose image it gets.
+func TestObserve(t *testing.T) {
+	caches := newUpdateCaches(t)
+	caches.Add(t, noted("web", notes{"request": `{"version":1,"image":"user:secret@registry/web:2"}`}))
+	x, err := caches.observe(t.Context(), "shop/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.s
+	if s.NewName != "web-"+s.NewKey || s.NewKey == s.OldKey || s.Old.Size != 3 || strings.Contains(fmt.Sprintf("%+v", s.Request), "secret") || x.newTemplate().Spec.Containers[0].Image != "user:secret@registry/web:2" {
+		t.Errorf("%+v", s)
+	}
+	// The label is made of the template without it.
+	labelled := caches.cached("shop", "web").DeepCopy()
+	labelled.Spec.Template.Labels = maps.Clone(labelled.Spec.Template.Labels)
+	labelled.Spec.Template.Labels["deployment"] = s.OldKey
+	if got := templateHash(labelled.Spec.Template, "deployment"); got != s.OldKey {
+		t.Errorf("the label changes from %s to %s", s.OldKey, got)
+	}
+	// A step of tomorrow would hold every other one until then.
+	late := noted("late", notes{"request": `{"version":1,"to":"x"}`, "stepped": lab.At.Add(time.Hour).Format(time.RFC3339Nano), "original-replicas": "-3"})
+	caches.Add(t, late)
+	if x, err = caches.observe(t.Context(), "shop/late"); err != nil || !x.s.Old.Stepped.IsZero() || x.s.Old.Original != nil {
+		t.Errorf("%+v, %v", x.s.Old, err)
+	}
+	// A note that does not go with the selector is refused, not followed.
+	caches.Add(t, noted("odd", notes{"parked": `{"key":"app","value":"elsewhere","size":1,"from":"web-2"}`}))
+	if x, err = caches.observe(t.Context(), "shop/odd"); err != nil || x.s.Old.Parked != nil || !strings.Contains(x.s.RequestError, "parked") {
+		t.Errorf("%+v, %v", x.s, err)
+	}
+}
+
+// FuzzObserve: whatever objects an API server might hold, the loop observes, decides, settles
+// and tells each, and a second look at the same caches is the same.
+func FuzzObserve(f *testing.F) {
+	for _, list := range [][]*corev1.ReplicationController{
+		{noted("web-0", notes{"request": `{"version":1,"to":"web-1"}`}), noted("web-1", notes{"update-source-id": "web-0:u-web-0", "desired-replicas": "3"})},
+		{noted("web-0", notes{"request": `{"version":1,"image":"x"}`, "original-replicas": "x", "stepped": "soon", "parked": "{}", "result": "{}"}), {}},
+	} {
+		pod := lab.Pod(corev1.PodRunning, "", false)
+		pod.ObjectMeta = lab.Object("p", "p", "1", lab.AppWeb, lab.OwnedBy("ReplicationController", "web-0", "u-web-0"))
+		data, err := json.Marshal(lab.Contents{Controllers: list, Pods: []*corev1.Pod{pod}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	caches := newUpdateCaches(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var c lab.Contents
+		if json.Unmarshal(data, &c) != nil {
+			return
+		}
+		caches.Fill(t, c)
+		for _, key := range caches.StoreOf((*corev1.ReplicationController)(nil)).ListKeys() {
+			lab.Look(t, key, caches.observe, func(x *updateSync) any { return x.s })
+		}
+	})
+}
