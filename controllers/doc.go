@@ -5,6 +5,7 @@
 //	engine               what is true of every loop
 //	deployment           decides for Deployments; deployment/effects observes and acts
 //	replicaset           decides for ReplicaSets and ReplicationControllers; replicaset/effects observes and acts
+//	rollingupdate        decides for rolling updates of ReplicationControllers; rollingupdate/effects observes and acts
 //	family               what their objects are to each other
 //	diagnosis, rollout, sim, agreement   are below and beside the deciding
 package controllers

@@ -41,7 +41,10 @@ func TestServiceAccountCredentials(t *testing.T) {
 	waitSettled(t, client, namespace, "web")
 	plane.KubectlInput(t, replicationController(namespace), "create", "-f", "-")
 	plane.Kubectl(t, "-n", namespace, "wait", "rc/old", "--for=jsonpath={.status.readyReplicas}=2", "--timeout=60s")
-	account := map[string]string{"deployment-controller": "replicasets", "replicaset-controller": "pods", "replication-controller": "pods"}
+	plane.Kubectl(t, "apply", "-f", "../../../deploy/rollingupdate-controller.yaml")
+	plane.Kubectl(t, "-n", namespace, "annotate", "rc/old", `rollingupdate.loopscope.dev/request={"version":1,"image":"shop:v2","updatePeriod":"0s"}`)
+	plane.Kubectl(t, "-n", namespace, "wait", "rc/old", `--for=jsonpath={.metadata.annotations.rollingupdate\.loopscope\.dev/result}`, "--timeout=60s")
+	account := map[string]string{"deployment-controller": "replicasets", "replicaset-controller": "pods", "replication-controller": "pods", "rollingupdate-controller": "replicationcontrollers"}
 	wrote := map[string]int{}
 	for _, r := range of(readAudit(t, plane.AuditPath), inNamespace(namespace)) {
 		name, is := strings.CutPrefix(r.User.Username, "system:serviceaccount:kube-system:")
@@ -54,7 +57,7 @@ func TestServiceAccountCredentials(t *testing.T) {
 			t.Errorf("%s wrote %s %s", r.User.Username, r.Verb, r.object())
 		}
 	}
-	if wrote["deployment-controller"] == 0 || wrote["replicaset-controller"] < 10 || wrote["replication-controller"] != 2 {
+	if wrote["deployment-controller"] == 0 || wrote["replicaset-controller"] < 10 || wrote["replication-controller"] < 4 || wrote["rollingupdate-controller"] < 10 {
 		t.Errorf("ServiceAccounts wrote %v", wrote)
 	}
 }
