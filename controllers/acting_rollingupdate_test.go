@@ -89,7 +89,8 @@ func parked(old, n *corev1.ReplicationController) {
 
 const anImage, aName = `"image":"shop:v2"`, `"to":"web-2"`
 
-// updateActs are the writes of the loop of rolling updates.
+// updateActs are the writes of the loop of rolling updates. The next sync waits for each that was
+// taken ([RU-2]).
 func updateActs() []act {
 	const web, web2 = "/replicationcontrollers/web", "/replicationcontrollers/web-2"
 	return []act{

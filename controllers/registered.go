@@ -23,15 +23,8 @@ var Loops = func() decision.Loops {
 	return list
 }()
 
-// Explained is the loop whose objects can be read from a cluster and explained.
-var Explained = func() engine.Registration {
-	for _, r := range Registered {
-		if r.Explain != nil {
-			return r
-		}
-	}
-	return engine.Registration{}
-}()
+// Explained are the loops whose objects can be read from a cluster and explained.
+var Explained = slices.DeleteFunc(slices.Clone(Registered), func(r engine.Registration) bool { return r.Explain == nil })
 
 // Enabled reports whether a list as that of --controllers switches a controller on: the
 // first item that names it decides, and where none does, whether "*" is in the list ([M-1]).

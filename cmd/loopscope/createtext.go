@@ -89,7 +89,7 @@ func (p *printer) clashes(f *create.Forecast) {
 
 // plan is the sequence, in which every pod becomes ready that is created.
 func (p *printer) plan(of *create.Forecast) {
-	f, sized := of.Plan, of.Kind == app.Loops().Kind(app.Explained)
+	f, sized := of.Plan, app.Loops().Of(app.Loops().Named(of.Kind)).Sizes != ""
 	p.line("\nPLAN  if every new pod becomes ready")
 	if sized {
 		p.line("  after\tnew\told\ttotal\tavailable\t")

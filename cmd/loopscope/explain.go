@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func (o *explainOptions) loops() []string {
 	if o.at != "" {
 		return loopNames()
 	}
-	return []string{app.Explained}
+	return app.Explained
 }
 
 // arguments are the object's name, but for --sync, which names one itself.
@@ -127,8 +128,8 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 	if err != nil {
 		return err
 	}
-	if loop != app.Explained {
-		return fmt.Errorf("explain reads %ss from a cluster, not %q; with --at or --sync it explains those of the history: %s", app.Loops().Kind(app.Explained), strings.Join(args, "/"), prose.Or(loopNames()))
+	if !slices.Contains(app.Explained, loop) {
+		return fmt.Errorf("explain reads objects of %s from a cluster, not %q; with --at or --sync it explains those of the history: %s", prose.Or(app.Explained), strings.Join(args, "/"), prose.Or(loopNames()))
 	}
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
@@ -138,7 +139,7 @@ func (o *explainOptions) run(ctx context.Context, s streams, args []string) erro
 	if err != nil {
 		return fmt.Errorf("namespace: %w", err)
 	}
-	t, err := app.Explain(ctx, config, namespace, name, stamped())
+	t, err := app.Explain(ctx, config, loop, namespace, name, stamped())
 	if err != nil {
 		return err
 	}

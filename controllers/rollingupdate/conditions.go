@@ -17,10 +17,11 @@ const (
 	reasonProgressing = "RollingUpdateProgressing"
 	reasonAborting    = "RollingUpdateAborting"
 	reasonPaused      = "RollingUpdatePaused"
-	reasonDeadline    = "ProgressDeadlineExceeded"
-	reasonInvalid     = "RollingUpdateInvalid"
-	reasonComplete    = "RollingUpdateComplete"
-	reasonAborted     = "RollingUpdateAborted"
+	// ReasonDeadline is that of an update that has not moved within its timeout.
+	ReasonDeadline = "ProgressDeadlineExceeded"
+	reasonInvalid  = "RollingUpdateInvalid"
+	reasonComplete = "RollingUpdateComplete"
+	reasonAborted  = "RollingUpdateAborted"
 )
 
 // conditions asks [RU-9] whether both say how it stands, and has them say it.
@@ -63,7 +64,7 @@ var messages = map[string]string{
 	reasonProgressing: "The rolling update to %s is going on.",
 	reasonAborting:    "The rolling update to %s is being taken back.",
 	reasonPaused:      "The rolling update to %s is paused.",
-	reasonDeadline:    "The rolling update to %s has not moved within its timeout.",
+	ReasonDeadline:    "The rolling update to %s has not moved within its timeout.",
 	reasonInvalid:     "The rolling update cannot be carried out: %s",
 	reasonComplete:    "The rolling update to %s is complete.",
 	reasonAborted:     "The rolling update to %s was taken back.",

@@ -205,7 +205,7 @@ func (t *decider) waits(at leaf) {
 	}
 	status, reason := statusTrue, t.goingReason()
 	if late {
-		status, reason = statusFalse, reasonDeadline
+		status, reason = statusFalse, ReasonDeadline
 	}
 	if t.conditions(status, reason) {
 		t.leaf = at
@@ -225,7 +225,7 @@ func (t *decider) stillSince() time.Time {
 // saysLate reports whether its condition says already that it takes too long.
 func (t *decider) saysLate() bool {
 	p := t.to.Progress
-	return p != nil && p.Status == statusFalse && p.Reason == reasonDeadline
+	return p != nil && p.Status == statusFalse && p.Reason == ReasonDeadline
 }
 
 func podsOf(n int64) string {

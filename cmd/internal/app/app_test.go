@@ -211,7 +211,7 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 }
 
 func TestExplainSaysWhatToDo(t *testing.T) {
-	_, err := Explain(t.Context(), nowhere(t), "shop", "web", "dev")
+	_, err := Explain(t.Context(), nowhere(t), "deployment", "shop", "web", "dev")
 	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "--context") {
 		t.Errorf("error = %v", err)
 	}
@@ -219,7 +219,7 @@ func TestExplainSaysWhatToDo(t *testing.T) {
 		{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "apiserver is shutting down"},
 		{Code: http.StatusInternalServerError, Message: "etcdserver: request timed out"},
 	} {
-		_, err := Explain(t.Context(), answering(t, answer), "shop", "web", "dev")
+		_, err := Explain(t.Context(), answering(t, answer), "deployment", "shop", "web", "dev")
 		if err == nil || !strings.Contains(err.Error(), "cannot serve: ") || !strings.Contains(err.Error(), answer.Message) || !strings.Contains(err.Error(), "kubectl get --raw /readyz") {
 			t.Errorf("after %d the error is %v", answer.Code, err)
 		}

@@ -23,8 +23,13 @@ import (
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
-// Explained is the loop whose objects Explain reads from a cluster.
-var Explained = controllers.Explained.Loop.Name
+// Explained are the names of the loops whose objects Explain reads from a cluster.
+var Explained = func() (names []string) {
+	for _, r := range controllers.Explained {
+		names = append(names, r.Loop.Name)
+	}
+	return names
+}()
 
 // checkWithin is how long a cluster may take to answer a first question.
 const checkWithin = 10 * time.Second
@@ -76,21 +81,25 @@ func unable(config *rest.Config, err error) error {
 	return fmt.Errorf("the API server at %s cannot serve: %w\nLook at it and its etcd with `kubectl get --raw /readyz`, and ask again", config.Host, err)
 }
 
-// Explain observes one Deployment of a live cluster, decides once and writes
+// Explain observes one object of a loop of Explained on a live cluster, decides once and writes
 // nothing. The trace that comes back is what a sync would record now.
-func Explain(ctx context.Context, config *rest.Config, namespace, name, version string) (*telemetry.Trace, error) {
+func Explain(ctx context.Context, config *rest.Config, loop, namespace, name, version string) (*telemetry.Trace, error) {
 	c, err := reader(config, version, "explain")
 	if err != nil {
 		return nil, err
 	}
-	t, err := controllers.Explained.Explain(ctx, c, namespace, name, engine.Options{})
+	r := registered(loop)
+	if r.Explain == nil {
+		return nil, fmt.Errorf("the objects of the loop %q cannot be explained", loop)
+	}
+	t, err := r.Explain(ctx, c, namespace, name, engine.Options{})
 	switch {
 	case err == nil:
 		return t, nil
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && r.Resource.Resource == "deployments":
 		return nil, notFound(ctx, c, namespace, name)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return nil, fmt.Errorf("%w\nexplain needs to get Deployments, and to list ReplicaSets and pods, in namespace %s", err, namespace)
+		return nil, fmt.Errorf("%w\nexplain needs to get and list the %s, and what they own, in namespace %s", err, r.Resource.Resource, namespace)
 	case unavailable(err):
 		return nil, unable(config, err)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:

@@ -47,7 +47,7 @@ func TestNotFound(t *testing.T) {
 		{"shop", "wob", "there is no Deployment wob in namespace shop; there is worker, web, api"},
 		{"default", "wob", "nor any other there; give the namespace with -n, or list all with `kubectl get deployments -A`"},
 	} {
-		if _, err := Explain(t.Context(), config, c.namespace, c.name, "test"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Explain(t.Context(), config, "deployment", c.namespace, c.name, "test"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s/%s: %v, want %s", c.namespace, c.name, err, c.want)
 		}
 	}

@@ -93,7 +93,7 @@ func (r *run) scale(name string, n int32) {
 }
 
 // testLeft has the loop finish what kubectl left, as soon as somebody asks for it, and not
-// before.
+// before ([RU-3]).
 func testLeft(t *testing.T, plane *testplane.Plane) {
 	steps := fixtures()
 	picked := sample(t, "left", len(steps))

@@ -68,7 +68,7 @@ func (p plan) end(r *run) {
 }
 
 // testKilled kills the loops at each write of each kind of update, before it is sent and
-// after it was taken, and has new ones finish it.
+// after it was taken, and has new ones finish it ([RU-1], [RU-6], [RU-7], [RU-10]).
 func testKilled(t *testing.T, plane *testplane.Plane) {
 	for _, p := range plans() {
 		t.Run(p.name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func testKilled(t *testing.T, plane *testplane.Plane) {
 }
 
 // testTakenBack takes an update back at each of its writes: the old one has its pods again,
-// or the update had ended.
+// or the update had ended ([RU-5]).
 func testTakenBack(t *testing.T, plane *testplane.Plane) {
 	for _, p := range plans() {
 		picked := sample(t, "taken back "+p.name, int(p.writes))
@@ -178,7 +178,7 @@ func (p plan) wentBack(r *run) {
 	r.left("web:2", p.left)
 }
 
-// testSizes updates 1 to 100 pods with all kinds of bounds.
+// testSizes updates 1 to 100 pods with all kinds of bounds ([RU-8]).
 func testSizes(t *testing.T, plane *testplane.Plane) {
 	cases := []struct {
 		size           int32
@@ -212,7 +212,7 @@ func testSizes(t *testing.T, plane *testplane.Plane) {
 	}
 }
 
-// testCompeting has two old ones ask for the same new one: one gets it, and the other is told.
+// testCompeting has two old ones ask for the same new one: one gets it, and the other is told ([RU-4]).
 func testCompeting(t *testing.T, plane *testplane.Plane) {
 	r := newRun(t, plane, 3)
 	r.loops(&killer{})
@@ -241,7 +241,7 @@ func testCompeting(t *testing.T, plane *testplane.Plane) {
 }
 
 // testStuck has an image whose pods never become ready: nothing is taken away, the condition
-// says so after the timeout, and going back restores what was.
+// says so after the timeout ([RU-9]), and going back restores what was.
 func testStuck(t *testing.T, plane *testplane.Plane) {
 	r := newRun(t, plane, 3)
 	r.loops(&killer{})

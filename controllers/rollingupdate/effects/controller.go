@@ -29,7 +29,7 @@ var settings = engine.Settings{Name: rollingupdate.Loop.Name, Component: "rollin
 // Registered is the loop as a program runs it.
 var Registered = engine.Registration{
 	Controller: "rollingupdate-controller", SyncsFlag: "concurrent-rollingupdate-syncs",
-	Loop: rollingupdate.Loop, Kind: family.KindReplicationController, Resource: corev1.SchemeGroupVersion.WithResource(family.ResourceReplicationControllers), Settings: settings, Workers: engine.DefaultWorkers,
+	Loop: rollingupdate.Loop, Kind: family.KindReplicationController, Resource: corev1.SchemeGroupVersion.WithResource(family.ResourceReplicationControllers), Settings: settings, Workers: engine.DefaultWorkers, Explain: Explain,
 	New: func(ctx context.Context, n engine.Needs) (*engine.Loop, error) {
 		return New(ctx, n.Informers, n.Client, n.Options)
 	},

@@ -1,0 +1,74 @@
+package effects
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/family"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry"
+	"github.com/loopscope/loopscope/telemetry/redact"
+)
+
+// Explain observes one update of a live cluster, decides once and writes nothing: what comes
+// back is the trace that a sync would leave now. It reads the ReplicationControllers and the
+// pods of the namespace. An error is that of the first read that failed, one that names a
+// ReplicationController that neither exists nor is replaced by another included.
+func Explain(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options) (*telemetry.Trace, error) {
+	return ExplainWith(ctx, client, namespace, name, opts)
+}
+
+// ExplainWith is Explain as if these were there, too, or instead of those of their names.
+func ExplainWith(ctx context.Context, client kubernetes.Interface, namespace, name string, opts engine.Options, others ...*corev1.ReplicationController) (*telemetry.Trace, error) {
+	opts = opts.WithDefaults()
+	opts.Mode, opts.Metrics = engine.Watch, nil
+	l := engine.New(engine.Settings{Name: rollingupdate.Loop.Name}, client, opts)
+	b := &controller{
+		Loop: l, opts: opts, client: client,
+		indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, indexUpdates: updatesOf}),
+		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, family.PodController: family.IndexPod}),
+	}
+	b.lister = corelisters.NewReplicationControllerLister(b.indexer)
+	if err := b.readOnce(ctx, namespace); err != nil {
+		return nil, redact.Error(err)
+	}
+	for _, rc := range others {
+		_ = b.indexer.Update(rc) // It has metadata, which is all that an index asks for.
+	}
+	l.Use(b)
+	t := l.Look(ctx, namespace, name)
+	if t.Gone {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: family.ResourceReplicationControllers}, name)
+	}
+	return t, nil
+}
+
+// readOnce fills the caches with what is in a namespace.
+func (b *controller) readOnce(ctx context.Context, namespace string) error {
+	controllers, err := b.client.CoreV1().ReplicationControllers(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list ReplicationControllers: %w", err)
+	}
+	pods, err := b.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	keepAll(b.indexer, controllers.Items)
+	keepAll(b.pods, pods.Items)
+	return nil
+}
+
+func keepAll[T corev1.ReplicationController | corev1.Pod](in cache.Indexer, list []T) {
+	for i := range list {
+		_ = in.Add(&list[i]) // They have metadata, which is all that an index asks for.
+	}
+}
