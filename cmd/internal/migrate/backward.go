@@ -165,7 +165,7 @@ func unsealController(c *Cluster, r *record, labels map[string]string) Step {
 	out := rc.DeepCopy()
 	setAccount(out.Spec.Template, r.ServiceAccount)
 	out.Spec.Template.Labels = labels
-	return act("unseal the ReplicationController, as its status counts all pods", "from now on its loop replaces pods that end",
+	return act("unseal the ReplicationController, as its status counts all pods", "its loop replaces pods that end",
 		write(Update, out, change("template serviceAccountName", sealName, r.ServiceAccount)))
 }
 

@@ -68,11 +68,11 @@ func send(ctx context.Context, client kubernetes.Interface, w *Write) error {
 	var err error
 	switch w.Verb {
 	case Create:
-		err = create(ctx, client, w.object, metav1.CreateOptions{FieldManager: fieldManager})
+		err = post(ctx, client, w.object, metav1.CreateOptions{FieldManager: fieldManager})
 	case Update:
-		err = update(ctx, client, w.object)
+		err = put(ctx, client, w.object)
 	case Delete:
-		err = remover(ctx, client, w.object)
+		err = erase(ctx, client, w.object)
 	default:
 		err = patch(ctx, client, w)
 	}
@@ -82,7 +82,7 @@ func send(ctx context.Context, client kubernetes.Interface, w *Write) error {
 	return fmt.Errorf("%s %s %s: %w", w.Verb, w.Kind, w.Name, err)
 }
 
-func create(ctx context.Context, client kubernetes.Interface, o Object, how metav1.CreateOptions) (err error) {
+func post(ctx context.Context, client kubernetes.Interface, o Object, how metav1.CreateOptions) (err error) {
 	switch x := o.(type) {
 	case *appsv1.Deployment:
 		_, err = client.AppsV1().Deployments(x.Namespace).Create(ctx, x, how)
@@ -94,7 +94,7 @@ func create(ctx context.Context, client kubernetes.Interface, o Object, how meta
 	return err
 }
 
-func update(ctx context.Context, client kubernetes.Interface, o Object) (err error) {
+func put(ctx context.Context, client kubernetes.Interface, o Object) (err error) {
 	how := metav1.UpdateOptions{FieldManager: fieldManager}
 	switch x := o.(type) {
 	case *appsv1.Deployment:
@@ -107,8 +107,8 @@ func update(ctx context.Context, client kubernetes.Interface, o Object) (err err
 	return err
 }
 
-// remover deletes an object and leaves what it owns.
-func remover(ctx context.Context, client kubernetes.Interface, o Object) error {
+// erase deletes an object and leaves what it owns.
+func erase(ctx context.Context, client kubernetes.Interface, o Object) error {
 	uid, orphan := o.GetUID(), metav1.DeletePropagationOrphan
 	how := metav1.DeleteOptions{PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &uid}}
 	switch o.(type) {

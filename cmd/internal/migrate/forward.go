@@ -66,7 +66,7 @@ func withoutController(c *Cluster, o *Options) Step {
 	if o.Undo {
 		return blocked("ReplicationController %s is gone: its pods belong to Deployment %s for good", o.Controller, c.Deployment.Name)
 	}
-	return done("Deployment %s has the pods of ReplicationController %s already", c.Deployment.Name, o.Controller)
+	return done("Deployment %s has the pods of ReplicationController %s", c.Deployment.Name, o.Controller)
 }
 
 func forward(c *Cluster, r *record, o *Options) Step {
@@ -212,7 +212,7 @@ func unsealSet(c *Cluster, r *record) Step {
 	}
 	out := c.Set.DeepCopy()
 	setAccount(&out.Spec.Template, r.ServiceAccount)
-	return act("unseal the ReplicaSet, as its status counts all pods", "from now on its loop replaces pods that end",
+	return act("unseal the ReplicaSet, as its status counts all pods", "its loop replaces pods that end",
 		write(Update, out, change("template serviceAccountName", sealName, r.ServiceAccount)))
 }
 

@@ -256,7 +256,11 @@ func (m *model) syncDeployment(seen *Cluster) (rolls bool) {
 	}
 	m.Deployment.Status.ObservedGeneration = d.Generation
 	if known {
-		m.Deployment.Status.Replicas = seen.Set.Status.Replicas
+		set := &seen.Set.Status
+		m.Deployment.Status.Replicas, m.Deployment.Status.ReadyReplicas, m.Deployment.Status.AvailableReplicas = set.Replicas, set.ReadyReplicas, set.AvailableReplicas
+	}
+	if same {
+		m.Deployment.Status.UpdatedReplicas = seen.Set.Status.Replicas
 	}
 	return d.DeletionTimestamp == nil && !d.Spec.Paused && !same
 }

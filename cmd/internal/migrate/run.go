@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/telemetry/redact"
@@ -48,11 +49,10 @@ type Report struct {
 
 // Migration is one ReplicationController's. It is used by one goroutine.
 type Migration struct {
-	Client    kubernetes.Interface
-	Namespace string
-	Options   Options
-	// Say is told of every step that is taken and, after a while, of what is waited for.
-	Say func(Step)
+	client    kubernetes.Interface
+	namespace string
+	options   Options
+	say       func(Step)
 
 	now   *Cluster
 	since time.Time // nobody replaces a pod
@@ -60,6 +60,16 @@ type Migration struct {
 	wait  time.Time // for what said says
 	said  string
 	bore  time.Duration
+}
+
+// New is a migration with the cluster of a configuration. say is told of every step that is taken
+// and, after a while, of what is waited for.
+func New(config *rest.Config, namespace string, o Options, say func(Step)) (*Migration, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	return &Migration{client: client, namespace: namespace, options: o, say: say}, nil
 }
 
 // Run takes step after step to the end. The error is a *Stuck where somebody is needed, and tells
@@ -91,7 +101,7 @@ func (m *Migration) Run(ctx context.Context) (Report, error) {
 
 // turn looks once, and takes the step that is due.
 func (m *Migration) turn(ctx context.Context) (Step, error) {
-	c, err := read(ctx, m.Client, m.Namespace, &m.Options)
+	c, err := read(ctx, m.client, m.namespace, &m.options)
 	if err != nil {
 		return Step{Kind: Wait}, m.unanswered(ctx, err)
 	}
@@ -99,20 +109,20 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 		c.Pods = m.now.Pods
 	}
 	m.now = c
-	s := next(c, &m.Options)
+	s := next(c, &m.options)
 	if s.Kind == Wait && s.Text == m.said && !m.wait.IsZero() && time.Since(m.wait) >= quietFor {
-		m.Say(s)
+		m.say(s)
 		m.wait = time.Time{} // once
 	}
 	if s.Kind != Wait || s.Text != m.said {
 		m.wait = time.Now()
 	}
 	if s.Kind == Act && s.Text != m.said {
-		m.Say(s)
+		m.say(s)
 	}
 	m.said = s.Text
 	for i := range s.Writes {
-		if err := send(ctx, m.Client, &s.Writes[i]); err != nil {
+		if err := send(ctx, m.client, &s.Writes[i]); err != nil {
 			return Step{Kind: Wait}, m.unanswered(ctx, err)
 		}
 	}
