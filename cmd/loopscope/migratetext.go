@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -38,7 +39,7 @@ func (o *migrateOptions) planText(plan *migrate.Plan) error {
 	if !o.write {
 		p.list("NOT KNOWN, as it could not be read", plan.Unread)
 		p.steps(plan)
-		p.list("TO KNOW", plan.Notes)
+		p.list("TO KNOW", append(slices.Clone(plan.Notes), migrate.Untouched))
 		p.line("")
 	}
 	switch {

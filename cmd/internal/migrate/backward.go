@@ -19,7 +19,7 @@ func ofTools(key string) bool {
 func backward(c *Cluster, r *record) Step {
 	rc := c.Controller
 	if r == nil {
-		return done("ReplicationController %s is as it was: there is nothing to undo", rc.Name)
+		return done("ReplicationController %s is as it was before", rc.Name)
 	}
 	if s, going := goingAway(c); going {
 		return s

@@ -61,7 +61,7 @@ func next(c *Cluster, o *Options) Step {
 
 func withoutController(c *Cluster, o *Options) Step {
 	if d := c.Deployment; d == nil || d.Annotations[fromKey] == "" {
-		return blocked("there is no ReplicationController %s", o.Controller)
+		return blocked("ReplicationController %s is gone, and there is no Deployment that has taken its pods over", o.Controller)
 	}
 	if o.Undo {
 		return blocked("ReplicationController %s is gone: its pods belong to Deployment %s for good", o.Controller, c.Deployment.Name)

@@ -290,6 +290,9 @@ const mostSteps = 40
 // steps are those that lead to the end, if every loop answers as it should. last is what the
 // cluster is then like.
 func steps(c *Cluster, o *Options) (list []Step, end Step, last *Cluster) {
+	if s := next(c, o); s.Kind == Blocked {
+		return nil, s, c
+	}
 	m := &model{Cluster: c.clone(), clock: metav1.Now()}
 	m.rest()
 	for range mostSteps {

@@ -47,9 +47,8 @@ func (m *Migration) Plan(ctx context.Context) (*Plan, error) {
 	if p.Deployment == "" {
 		p.Deployment = m.options.Controller
 	}
-	if first := next(c, &m.options); first.Kind == Blocked && (c.Controller == nil || c.Controller.Spec.Template == nil) {
-		p.Problems = append(p.Problems, first.Text)
-		return p, nil
+	if c.Controller == nil && (c.Deployment == nil || c.Deployment.Annotations[fromKey] == "") {
+		return nil, fmt.Errorf("there is no ReplicationController %s in namespace %s", m.options.Controller, m.namespace)
 	}
 	if c.Controller != nil {
 		if err := m.preflight(ctx, c, p); err != nil {

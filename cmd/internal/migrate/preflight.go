@@ -121,10 +121,12 @@ func overlaps(rc *corev1.ReplicationController, a *around) (list []string) {
 		}
 	}
 	if len(takers) > 0 {
-		list = append(list, fmt.Sprintf("the selector of %s matches these pods as well, and could adopt them while nobody owns them: give its selector and its pods a label of their own, or delete it", prose.Some(takers, mostNames)))
+		list = append(list, fmt.Sprintf("%s these pods as well, and could adopt them while nobody owns them: give its selector and its pods a label of their own, or delete it",
+			prose.Plural(len(takers), "the selector of "+prose.Some(takers, mostNames)+" matches", "each selector of "+prose.Some(takers, mostNames)+" matches")))
 	}
 	if len(taken) > 0 {
-		list = append(list, fmt.Sprintf("%s without an owner matches the selector, and the Deployment would adopt it as an old revision: delete or relabel it", prose.Plural(len(taken), "ReplicaSet ", "ReplicaSets ")+prose.Some(taken, mostNames)))
+		list = append(list, fmt.Sprintf("%s without an owner, and the Deployment would adopt what its selector matches as an old revision: delete or relabel what is not needed",
+			prose.Plural(len(taken), "ReplicaSet "+prose.Some(taken, mostNames)+" is", "ReplicaSets "+prose.Some(taken, mostNames)+" are")))
 	}
 	return list
 }
@@ -148,8 +150,12 @@ func notes(c *Cluster, o *Options, a *around) (list []string) {
 	if len(finished) > 0 {
 		list = append(list, fmt.Sprintf("%s finished or on the way out: no loop adopts such pods, and they are without an owner once the ReplicationController is deleted: %s", prose.Plural(len(finished), "1 pod is", fmt.Sprintf("%d pods are", len(finished))), prose.Some(finished, mostNames)))
 	}
-	return append(list, "Services, PodDisruptionBudgets and NetworkPolicies go by labels, which the pods keep: none has to be changed. A PodDisruptionBudget with a percentage or maxUnavailable may refuse evictions while pods have no owner.")
+	return list
 }
+
+// Untouched says what goes on as before whatever owns the pods.
+const Untouched = "Services, PodDisruptionBudgets and NetworkPolicies go by labels, which the pods keep: none has to be changed. " +
+	"A PodDisruptionBudget with a percentage or maxUnavailable may refuse evictions while pods have no owner."
 
 // rightOf is one that is needed.
 type rightOf struct{ group, resource, verb string }
