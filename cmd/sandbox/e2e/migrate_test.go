@@ -80,7 +80,8 @@ func (m *moves) watch(t *testing.T) {
 		p := &list.Items[i]
 		m.pods[p.Labels["app"]] = append(m.pods[p.Labels["app"]], p.UID)
 	}
-	w, err := m.client.CoreV1().Pods(m.namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	ctx := context.WithoutCancel(t.Context()) // It is stopped in the cleanup, which comes later.
+	w, err := m.client.CoreV1().Pods(m.namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,20 +358,18 @@ func (m *moves) killed(t *testing.T, c cut, args []string) (was bool) {
 		}
 		mu.Lock()
 		writes++
-		now := writes == c.write
-		was = was || now
+		left := c.write - writes
+		was = was || left == 0
 		mu.Unlock()
-		switch {
-		case now && c.after:
-			on.ServeHTTP(httptest.NewRecorder(), r)
-			kill()
-			<-r.Context().Done()
-		case now:
-			kill()
-			<-r.Context().Done()
-		default:
+		if left > 0 {
 			on.ServeHTTP(w, r)
+			return
 		}
+		if left == 0 && c.after {
+			on.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		kill()
+		panic(http.ErrAbortHandler) // Until it is killed it gets no answer, and writes nothing more.
 	})
 	_, _, err := loopscope(ctx, t, kubeconfig, append([]string{"migrate", "-n", m.namespace}, args...)...)
 	mu.Lock()
