@@ -31,7 +31,7 @@ func scene(size int32) *Cluster {
 		c.Pods = append(c.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web", "tier": "front"},
 			OwnerReferences: []metav1.OwnerReference{controllerRef(rc)},
-		}})
+		}, Spec: rc.Spec.Template.Spec})
 	}
 	return c
 }

@@ -133,9 +133,9 @@ func prepare(c *Cluster, r *record) Step {
 	case rc.Status.ObservedGeneration < rc.Generation:
 		return wait("until the loop of ReplicationController %s has seen its labelled template", rc.Name)
 	case len(labels) > 0:
-		return act("label "+prose.Count(len(labels), "pod")+" with that hash", "its loop counts them as fully labelled", labels...)
-	case len(own) != int(want) || rc.Status.Replicas != want || rc.Status.FullyLabeledReplicas != want:
-		return wait("until ReplicationController %s is at rest: it wants %s, has %d, and its status says %d, of which %d are labelled", rc.Name, prose.Count(int64(want), "pod"), len(own), rc.Status.Replicas, rc.Status.FullyLabeledReplicas)
+		return act("label "+prose.Count(len(labels), "pod")+" with that hash", "its loop has nothing to do with it, as its selector does not ask for the label", labels...)
+	case len(own) != int(want) || rc.Status.Replicas != want:
+		return wait("until ReplicationController %s is at rest: it wants %s, has %d, and its status says %d", rc.Name, prose.Count(int64(want), "pod"), len(own), rc.Status.Replicas)
 	case len(c.orphans(r.Hash)) > 0:
 		return blocked("%s labelled like those of the ReplicationController, and nobody owns: delete or relabel what is not needed", are(c.orphans(r.Hash)))
 	}

@@ -134,6 +134,9 @@ func overlaps(rc *corev1.ReplicationController, a *around) (list []string) {
 // notes are what somebody should know who migrates.
 func notes(c *Cluster, o *Options, a *around) (list []string) {
 	rc := c.Controller
+	if rc.Spec.Template == nil {
+		return nil
+	}
 	for i := range a.scalers {
 		h := &a.scalers[i]
 		if ref := h.Spec.ScaleTargetRef; ref.Kind == "ReplicationController" && ref.Name == rc.Name {
@@ -141,16 +144,33 @@ func notes(c *Cluster, o *Options, a *around) (list []string) {
 				`kubectl -n %s patch hpa %s --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"%s"}}}'`, h.Name, rc.Namespace, h.Name, o.name(nil)))
 		}
 	}
-	var finished []string
+	var finished, earlier []string
 	for i := range c.Pods {
-		if p := &c.Pods[i]; !active(p) && ownerOf(p) == rc.UID {
+		switch p := &c.Pods[i]; {
+		case !active(p) && ownerOf(p) == rc.UID:
 			finished = append(finished, p.Name)
+		case active(p) && ownerOf(p) == rc.UID && !sameImages(p, rc.Spec.Template):
+			earlier = append(earlier, p.Name)
 		}
+	}
+	if len(earlier) > 0 {
+		list = append(list, fmt.Sprintf("%s other images than the template has, and goes on as it is: the Deployment takes every pod for one of its template. To have them made anew afterwards: "+
+			"kubectl -n %s rollout restart deployment/%s", prose.Plural(len(earlier), "pod "+earlier[0]+" runs", fmt.Sprintf("each of %d pods (%s) runs", len(earlier), prose.Some(earlier, mostNames))), rc.Namespace, o.name(nil)))
 	}
 	if len(finished) > 0 {
 		list = append(list, fmt.Sprintf("%s finished or on the way out: no loop adopts such pods, and they are without an owner once the ReplicationController is deleted: %s", prose.Plural(len(finished), "1 pod is", fmt.Sprintf("%d pods are", len(finished))), prose.Some(finished, mostNames)))
 	}
 	return list
+}
+
+// sameImages reports whether a pod runs the images of a template. A ReplicationController does not
+// replace pods when its template changes.
+func sameImages(p *corev1.Pod, t *corev1.PodTemplateSpec) bool {
+	images := map[string]string{}
+	for i := range p.Spec.Containers {
+		images[p.Spec.Containers[i].Name] = p.Spec.Containers[i].Image
+	}
+	return !slices.ContainsFunc(t.Spec.Containers, func(x corev1.Container) bool { return images[x.Name] != x.Image })
 }
 
 // Untouched says what goes on as before whatever owns the pods.

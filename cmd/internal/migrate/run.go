@@ -55,11 +55,12 @@ type Migration struct {
 	say       func(Step)
 
 	now   *Cluster
-	since time.Time // nobody replaces a pod
-	lost  time.Time // no answer of the API server
-	wait  time.Time // for what said says
-	said  string
-	bore  time.Duration
+	since time.Time     // when nobody began to replace a pod; zero while somebody does
+	alone time.Duration // for how long nobody has
+	lost  time.Time     // when the API server ceased to answer
+	said  string        // the newest step
+	wait  time.Time     // since when it is that
+	told  bool          // say has been told of it
 }
 
 // New is a migration with the cluster of a configuration. say is told of every step that is taken
@@ -110,17 +111,7 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 	}
 	m.now = c
 	s := next(c, &m.options)
-	if s.Kind == Wait && s.Text == m.said && !m.wait.IsZero() && time.Since(m.wait) >= quietFor {
-		m.say(s)
-		m.wait = time.Time{} // once
-	}
-	if s.Kind != Wait || s.Text != m.said {
-		m.wait = time.Now()
-	}
-	if s.Kind == Act && s.Text != m.said {
-		m.say(s)
-	}
-	m.said = s.Text
+	m.tell(s)
 	for i := range s.Writes {
 		if err := send(ctx, m.client, &s.Writes[i]); err != nil {
 			return Step{Kind: Wait}, m.unanswered(ctx, err)
@@ -131,15 +122,26 @@ func (m *Migration) turn(ctx context.Context) (Step, error) {
 	return s, nil
 }
 
+// tell says a step once, and what is waited for once that takes a while.
+func (m *Migration) tell(s Step) {
+	if s.Text != m.said {
+		m.said, m.wait, m.told = s.Text, time.Now(), false
+	}
+	if !m.told && (s.Kind == Act || s.Kind == Wait && time.Since(m.wait) >= quietFor) {
+		m.told = true
+		m.say(s)
+	}
+}
+
 // attend counts for how long no loop would have replaced a pod.
 func (m *Migration) attend() {
 	c, now := m.now, time.Now()
-	alone := c.Controller != nil && (released(c.Controller) && (c.Set == nil || c.Set.DeletionTimestamp != nil || sealed(&c.Set.Spec.Template)) || sealed(c.Controller.Spec.Template))
+	nobody := c.Controller != nil && (released(c.Controller) && (c.Set == nil || c.Set.DeletionTimestamp != nil || sealed(&c.Set.Spec.Template)) || sealed(c.Controller.Spec.Template))
 	switch {
-	case alone && m.since.IsZero():
+	case nobody && m.since.IsZero():
 		m.since = now
-	case !alone && !m.since.IsZero():
-		m.bore += now.Sub(m.since)
+	case !nobody && !m.since.IsZero():
+		m.alone += now.Sub(m.since)
 		m.since = time.Time{}
 	}
 }
@@ -188,7 +190,7 @@ func (m *Migration) left(err error) error {
 }
 
 func (m *Migration) report(end Step, before []corev1.Pod) Report {
-	r := Report{End: end.Text, Unattended: m.bore}
+	r := Report{End: end.Text, Unattended: m.alone}
 	was := map[types.UID]int32{}
 	for i := range before {
 		if active(&before[i]) {

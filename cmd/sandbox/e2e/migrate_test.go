@@ -92,17 +92,30 @@ func (m *moves) watch(t *testing.T) {
 			p, ok := e.Object.(*corev1.Pod)
 			if !ok {
 				m.note("the watch of pods broke: %+v", e.Object)
-				continue
+				return
+			}
+			if p.Annotations[lastEvent] != "" {
+				return
 			}
 			restarted := slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 })
 			if e.Type != "MODIFIED" || p.DeletionTimestamp != nil || restarted || !podReady(p) {
 				m.note("pod %s %s, ready %t, restarted %t, deleted at %v", p.Name, e.Type, podReady(p), restarted, p.DeletionTimestamp)
 			}
 		}
+		m.note("the watch of pods ended early")
 	}()
-	t.Cleanup(func() { // The namespace is left as it is: its pods would be deleted with it.
-		w.Stop()
-		<-ended
+	t.Cleanup(func() {
+		defer w.Stop()
+		patch := []byte(`{"metadata":{"annotations":{"` + lastEvent + `":"yes"}}}`)
+		if _, err := m.client.CoreV1().Pods(m.namespace).Patch(ctx, list.Items[0].Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Errorf("the last event: %v", err)
+			return
+		}
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Error("the watch of pods has not seen the last event within a minute")
+		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if len(m.wrong) > 0 {
@@ -110,6 +123,9 @@ func (m *moves) watch(t *testing.T) {
 		}
 	})
 }
+
+// lastEvent is the annotation by which a test ends its watch, so that it has seen everything before.
+const lastEvent = "loopscope.dev/last-event"
 
 func (m *moves) note(format string, args ...any) {
 	m.mu.Lock()
