@@ -86,9 +86,13 @@ if something is in the way that needs you.`,
 // controllersLoop is the loop of ReplicationControllers.
 const controllersLoop = "replicationcontroller"
 
-// completeMany completes the next of several objects as if it were the first.
+// completeMany completes the next of several objects as if it were the first, after its kind if
+// that stands there once.
 func completeMany(one cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && !strings.Contains(args[0], "/") {
+			return one(cmd, args[:1], typed)
+		}
 		return one(cmd, nil, typed)
 	}
 }

@@ -276,19 +276,23 @@ func newDeployment(rc *corev1.ReplicationController, r *record, size int32) *app
 
 // phase is how far a migration has come, for whoever is told where it was left.
 func (c *Cluster) phase() string {
-	switch {
-	case c.Controller == nil:
+	rc := c.Controller
+	if rc == nil {
 		return "the ReplicationController is gone"
-	case c.Controller.Annotations[recordKey] == "":
-		return "nothing was written"
-	case !released(c.Controller):
-		return "the ReplicationController owns its pods"
+	}
+	if rc.Annotations[recordKey] == "" {
+		return "nothing is written on the ReplicationController"
 	}
 	if n := len(c.owned("")); n > 0 {
-		return fmt.Sprintf("%s no owner, so nobody replaces one that ends", prose.Plural(n, "a pod has", fmt.Sprintf("%d pods have", n)))
+		return prose.Plural(n, "a pod has", fmt.Sprintf("%d pods have", n)) + " no owner, and nobody replaces one that ends"
 	}
-	if c.Set != nil && sealed(&c.Set.Spec.Template) {
-		return "the ReplicaSet owns the pods and cannot replace one yet"
+	switch {
+	case !released(rc) && rc.Spec.Template != nil && sealed(rc.Spec.Template):
+		return "the ReplicationController owns the pods, and cannot replace one yet"
+	case len(c.owned(rc.UID)) > 0:
+		return "the ReplicationController owns the pods"
+	case c.Set != nil && sealed(&c.Set.Spec.Template):
+		return "the ReplicaSet owns the pods, and cannot replace one yet"
 	}
 	return "the ReplicaSet owns the pods"
 }

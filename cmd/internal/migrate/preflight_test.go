@@ -131,3 +131,27 @@ func TestWhatStopsIt(t *testing.T) {
 		})
 	}
 }
+
+// TestWhereItStands names the owner at every step there and back.
+func TestWhereItStands(t *testing.T) {
+	m := &model{Cluster: scene(3), clock: metav1.Now()}
+	var got []string
+	for _, o := range []*Options{thereTo, back} {
+		for s := next(m.Cluster, o); s.Kind == Act; s = next(m.Cluster, o) {
+			for _, w := range s.Writes {
+				m.apply(&w)
+			}
+			m.rest()
+			if now := m.phase(); len(got) == 0 || got[len(got)-1] != now {
+				got = append(got, now)
+			}
+		}
+	}
+	want := []string{
+		"the ReplicationController owns the pods", "3 pods have no owner, and nobody replaces one that ends", "the ReplicaSet owns the pods, and cannot replace one yet", "the ReplicaSet owns the pods",
+		"3 pods have no owner, and nobody replaces one that ends", "the ReplicationController owns the pods, and cannot replace one yet", "the ReplicationController owns the pods", "nothing is written on the ReplicationController",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("it says\n%s", strings.Join(got, "\n"))
+	}
+}
