@@ -63,6 +63,15 @@ func TestStepsOfAPlan(t *testing.T) {
 	if _, end, _ := steps(last, back); end.Kind != Blocked || !strings.Contains(end.Text, "for good") {
 		t.Errorf("after the end, undo says %+v", end)
 	}
+	going := scene(0)
+	for _, s := range list {
+		for i := range s.Writes {
+			(&model{Cluster: going, clock: metav1.Now()}).apply(&s.Writes[i])
+		}
+	}
+	if list, end, _ := steps(going, there); going.Controller.DeletionTimestamp == nil || len(list) != 0 || end.Kind != Done {
+		t.Errorf("while the ReplicationController is deleted, the same says %+v after %v", end, texts(list))
+	}
 	if list, end, _ := steps(last, there); len(list) != 0 || end.Kind != Done {
 		t.Errorf("after the end, the same says %+v after %v", end, texts(list))
 	}

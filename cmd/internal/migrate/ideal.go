@@ -44,7 +44,10 @@ func (m *model) store(o Object, uid types.UID) {
 	gone := o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0
 	switch x := o.(type) {
 	case *corev1.ReplicationController:
-		m.Controller = x
+		if m.Controller = x; gone {
+			m.Controller = nil
+			m.collect(uid)
+		}
 	case *appsv1.ReplicaSet:
 		if m.Set = x; gone {
 			m.Set = nil
@@ -60,11 +63,6 @@ func (m *model) store(o Object, uid types.UID) {
 
 // remove deletes as a request that leaves what the object owns.
 func (m *model) remove(o Object) {
-	if _, is := o.(*corev1.ReplicationController); is {
-		m.Controller = nil
-		m.collect(o.GetUID())
-		return
-	}
 	o, _ = o.DeepCopyObject().(Object)
 	o.SetDeletionTimestamp(&m.clock)
 	o.SetFinalizers(append(o.GetFinalizers(), metav1.FinalizerOrphanDependents))
@@ -116,7 +114,7 @@ func (m *model) orphan(seen *Cluster) {
 	if m.Controller == nil {
 		return
 	}
-	for _, o := range m.made() {
+	for _, o := range append(m.made(), m.Controller) {
 		if !slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 			continue
 		}

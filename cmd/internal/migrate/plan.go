@@ -60,9 +60,12 @@ func (m *Migration) Plan(ctx context.Context) (*Plan, error) {
 	}
 	list, end, last := steps(c, &m.options)
 	p.Steps, p.End = append(p.Steps, list...), end.Text
-	if end.Kind != Done {
+	switch {
+	case end.Kind == Blocked:
 		p.Problems = append(p.Problems, end.Text)
-	} else if last.Deployment != nil && last.Set != nil && len(list) > 0 {
+	case end.Kind == Wait: // For something that no loop of the model does.
+		p.End = "it waits " + end.Text
+	case last.Deployment != nil && last.Set != nil && len(list) > 0:
 		return p, m.foresee(ctx, last, p)
 	}
 	return p, nil
