@@ -79,12 +79,9 @@ if something is in the way that needs you.`,
 	o.output.addFlag(cmd, "the plan")
 	addClusterFlags(cmd, s.out, o.kubeconfig, width)
 	completeNamespace(cmd, o.kubeconfig)
-	cmd.ValidArgsFunction = completeMany(completeObjects(o.kubeconfig, func() []string { return []string{controllersLoop} }))
+	cmd.ValidArgsFunction = completeMany(completeObjects(o.kubeconfig, func() []string { return []string{migrate.Loop} }))
 	return cmd
 }
-
-// controllersLoop is the loop of ReplicationControllers.
-const controllersLoop = "replicationcontroller"
 
 // completeMany completes the next of several objects as if it were the first, after its kind if
 // that stands there once.
@@ -120,10 +117,10 @@ func (o *migrateOptions) arguments(cmd *cobra.Command, args []string) error {
 
 // controllersIn takes rc/NAME as often as it stands there, or the kind once and names after it.
 func controllersIn(args []string) (names []string, err error) {
-	if len(args) > 1 && !strings.Contains(args[0], "/") && app.Loops().Named(args[0]) == controllersLoop {
+	if len(args) > 1 && !strings.Contains(args[0], "/") && app.Loops().Named(args[0]) == migrate.Loop {
 		args = append([]string{args[0] + "/" + args[1]}, args[2:]...)
 		for i := 1; i < len(args); i++ {
-			args[i] = controllersLoop + "/" + args[i]
+			args[i] = migrate.Loop + "/" + args[i]
 		}
 	}
 	seen := map[string]bool{}
@@ -132,7 +129,7 @@ func controllersIn(args []string) (names []string, err error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case loop != controllersLoop:
+		case loop != migrate.Loop:
 			return nil, fmt.Errorf("migrate moves the pods of ReplicationControllers, and %q is none: write rc/NAME", arg)
 		case seen[name]:
 			return nil, fmt.Errorf("rc/%s stands there twice: omit it once", name)

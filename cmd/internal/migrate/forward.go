@@ -13,6 +13,9 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
+// Loop is the loop whose objects are migrated.
+const Loop = "replicationcontroller"
+
 // Options say what is wanted of a migration.
 type Options struct {
 	// Controller is the ReplicationController's name, Name the Deployment's; "" for the same.
