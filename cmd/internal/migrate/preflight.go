@@ -72,8 +72,10 @@ func problems(c *Cluster, o *Options, a *around) (list []string) {
 			break
 		}
 	}
-	if want, own := replicas(rc.Spec.Replicas), len(c.owned(rc.UID)); rc.Status.ObservedGeneration < rc.Generation || rc.Status.Replicas != want || own != int(want) {
-		add("it is not at rest: it wants %s, has %d, and its status says %d; `loopscope explain` and `kubectl describe rc/%s` say why", prose.Count(int64(want), "pod"), own, rc.Status.Replicas, rc.Name)
+	if rc.Status.ObservedGeneration < rc.Generation {
+		add("no controller has come to its newest spec yet: does one run for this cluster? `loopscope manager` starts one")
+	} else if want, own := replicas(rc.Spec.Replicas), len(c.owned(rc.UID)); rc.Status.Replicas != want || own != int(want) {
+		add("it is not at rest: it wants %s, has %d, and its status says %d; `kubectl -n %s describe rc/%s` says why", prose.Count(int64(want), "pod"), own, rc.Status.Replicas, rc.Namespace, rc.Name)
 	}
 	if free := c.owned(""); len(free) > 0 {
 		add("%s selected by it, and nobody owns: wait until its loop has adopted what it wants, or delete or relabel what is not needed", are(free))

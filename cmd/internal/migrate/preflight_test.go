@@ -39,6 +39,7 @@ func TestProblemsAndNotes(t *testing.T) {
 		}, want: []string{"rollingupdate.loopscope.dev/to"}},
 		{name: "a hash", change: func(c *Cluster, _ *around, _ *Options) { c.Controller.Spec.Template.Labels[hashKey] = "1" }, want: []string{"which a Deployment sets itself"}},
 		{name: "not at rest", change: func(c *Cluster, _ *around, _ *Options) { c.Controller.Status.Replicas = 2 }, want: []string{"wants 3 pods, has 3, and its status says 2"}},
+		{name: "no loop", change: func(c *Cluster, _ *around, _ *Options) { c.Controller.Generation = 2 }, want: []string{"no controller has come to its newest spec"}},
 		{name: "a stray pod", change: func(c *Cluster, _ *around, _ *Options) {
 			c.Pods = append(c.Pods, corev1.Pod{ObjectMeta: named("stray")})
 		}, want: []string{"pod stray is selected by it"}},
