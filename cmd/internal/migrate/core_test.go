@@ -274,3 +274,33 @@ func (l *lagging) careless(o *Options, without func(*Write)) (harm int) {
 	l.extra, l.deleted = 0, 0
 	return harm
 }
+
+// TestPodThatEnds takes a pod away after every step: it is replaced, no later than at the end, and
+// no other goes.
+func TestPodThatEnds(t *testing.T) {
+	for _, o := range []*Options{thereTo, back} {
+		for after := range 12 {
+			m := &model{Cluster: scene(3), clock: metav1.Now()}
+			if o == back {
+				_, _, m.Cluster = steps(scene(3), thereTo)
+			}
+			taken := 0
+			for s := next(m.Cluster, o); s.Kind == Act; s = next(m.Cluster, o) {
+				for i := range s.Writes {
+					m.apply(&s.Writes[i])
+				}
+				if taken++; taken == after {
+					m.Pods = m.Pods[1:]
+				}
+				m.rest()
+			}
+			want := min(1, after)
+			if after > taken {
+				want = 0
+			}
+			if s := next(m.Cluster, o); s.Kind != Done || m.extra != want || m.deleted > 0 || len(m.Pods) != 3 {
+				t.Errorf("undo %t, after step %d: %s %q, %d pods, %d made, %d deleted", o.Undo, after, s.Kind, s.Text, len(m.Pods), m.extra, m.deleted)
+			}
+		}
+	}
+}
