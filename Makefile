@@ -68,6 +68,10 @@ plans: $(BIN)/sandbox build ## 20 random rollouts beside the plans that what-if 
 authors: $(BIN)/sandbox ## 100 changes by eight kinds of writers: whom causes name, beside the audit log (about 2 minutes)
 	LOOPSCOPE_E2E_AUTHORS=$${LOOPSCOPE_E2E_AUTHORS:-100} $(SUITE) -timeout 15m -v -run 'TestAuthors$$' ./cmd/sandbox/e2e
 
+.PHONY: migrations
+migrations: $(BIN)/sandbox build ## 20 ReplicationControllers that become Deployments, and 80 that are interrupted on the way (about 5 minutes)
+	LOOPSCOPE_E2E_MIGRATED=$${LOOPSCOPE_E2E_MIGRATED:-20} LOOPSCOPE_E2E_CUTS=$${LOOPSCOPE_E2E_CUTS:-80} $(SUITE) -timeout 30m -v -run 'TestMigrate' ./cmd/sandbox/e2e
+
 .PHONY: leaders
 leaders: $(BIN)/sandbox build ## Three managers: the leader killed 20 times and stopped 20 times in the middle of rollouts (about 12 minutes)
 	LOOPSCOPE_LEADERS=$${LOOPSCOPE_LEADERS:-20} $(SUITE) -timeout 1h -v -run 'TestThreeManagers' ./cmd/sandbox/e2e

@@ -15,11 +15,14 @@ import (
 )
 
 // TestNoLoopIsNamed: whatever keeps, shows or serves syncs asks the declared loops, and
-// has the name of none in its code.
+// has the name of none in its code. What leads from one kind to another names both.
 func TestNoLoopIsNamed(t *testing.T) {
 	names, files := controllers.Loops.Names(), 0
 	for _, dir := range []string{"../telemetry", "../web", "../views", "../cmd/loopscope", "../cmd/internal"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if path == "../cmd/internal/migrate" {
+				return fs.SkipDir
+			}
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}

@@ -92,6 +92,11 @@ and what to do. It deletes nothing: there is no --prune.
 
 func newCreateOptions(raw streams, part string) *createOptions {
 	s := streams{out: newSafeWriter(raw.out), err: newSafeWriter(raw.err)}
+	return &createOptions{s: s, kubeconfig: writingConfig(s, part)}
+}
+
+// writingConfig are the flags of the cluster of a command that writes to it.
+func writingConfig(s streams, part string) *genericclioptions.ConfigFlags {
 	kubeconfig := genericclioptions.NewConfigFlags(true).WithDiscoveryBurst(300).WithDiscoveryQPS(50)
 	kubeconfig.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = 50, 100 // --explain and --watch read more than client-go's 5 a second.
@@ -99,7 +104,7 @@ func newCreateOptions(raw streams, part string) *createOptions {
 		c.WarningHandler = rest.NewWarningWriter(s.err, rest.WarningWriterOptions{Deduplicate: true})
 		return c
 	}
-	return &createOptions{s: s, kubeconfig: kubeconfig}
+	return kubeconfig
 }
 
 // objectStreams are where objects are printed: as they are, so that they can be read again,

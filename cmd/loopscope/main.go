@@ -1,7 +1,7 @@
 // Command loopscope runs the Deployment, ReplicaSet and ReplicationController
 // loops with a console that shows why each of them did what it did, explains
-// single Deployments, creates objects and says what the loops will do with them, and looks
-// back into what was recorded. It may not do more than turn flags into options and values into text.
+// single Deployments, creates objects and says what the loops will do with them, has Deployments
+// take over the pods of ReplicationControllers, and looks back into what was recorded. It may not do more than turn flags into options and values into text.
 package main
 
 import (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -253,28 +254,51 @@ func (s *surroundings) look(ctx context.Context, client kubernetes.Interface, of
 	if s.blind != nil {
 		return nil, s.blind
 	}
+	around := make([]runtime.Object, 0, len(s.workloads)+len(s.pods)+1)
+	for _, other := range s.workloads {
+		around = append(around, other.object)
+	}
+	for i := range s.pods {
+		around = append(around, &s.pods[i])
+	}
+	return decide(ctx, client, of, w, append(around, w.object))
+}
+
+// Decide decides once on an object, as its loop would if it and what is around it were all
+// there is. It writes nothing, and its error is that no loop keeps such objects.
+func Decide(ctx context.Context, client kubernetes.Interface, o runtime.Object, around []runtime.Object) (*telemetry.Trace, error) {
+	w := workloadIn(o)
+	if w == nil {
+		return nil, fmt.Errorf("no loop keeps a %T", o)
+	}
+	for i := range controllers.Registered {
+		if of := &controllers.Registered[i]; of.Loop.Kind == w.kind {
+			return decide(ctx, client, of, w, append(slices.Clone(around), o))
+		}
+	}
+	return nil, fmt.Errorf("no loop keeps a %s", w.kind)
+}
+
+func decide(ctx context.Context, client kubernetes.Interface, of *engine.Registration, w *workload, all []runtime.Object) (*telemetry.Trace, error) {
 	caches := informers.NewSharedInformerFactory(client, 0) // Filled by hand, and never started.
 	loop, err := of.New(ctx, engine.Needs{Informers: caches, Client: client, Options: engine.Options{Mode: engine.Watch}})
 	if err != nil {
 		return nil, err
 	}
 	apps, core := caches.Apps().V1(), caches.Core().V1()
-	stores := map[string]interface{ Add(any) error }{
-		"Deployment": apps.Deployments().Informer().GetIndexer(), "ReplicaSet": apps.ReplicaSets().Informer().GetIndexer(),
-		"ReplicationController": core.ReplicationControllers().Informer().GetIndexer(),
-	}
-	for _, other := range s.workloads {
-		if err := stores[other.kind].Add(other.object); err != nil {
+	for _, o := range all {
+		store := core.Pods().Informer().GetIndexer()
+		switch o.(type) {
+		case *appsv1.Deployment:
+			store = apps.Deployments().Informer().GetIndexer()
+		case *appsv1.ReplicaSet:
+			store = apps.ReplicaSets().Informer().GetIndexer()
+		case *corev1.ReplicationController:
+			store = core.ReplicationControllers().Informer().GetIndexer()
+		}
+		if err := store.Add(o); err != nil {
 			return nil, err
 		}
-	}
-	for i := range s.pods {
-		if err := core.Pods().Informer().GetIndexer().Add(&s.pods[i]); err != nil {
-			return nil, err
-		}
-	}
-	if err := stores[w.kind].Add(w.object); err != nil {
-		return nil, err
 	}
 	return loop.Look(ctx, w.meta.GetNamespace(), w.meta.GetName()), nil
 }

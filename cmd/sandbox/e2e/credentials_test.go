@@ -107,6 +107,19 @@ func TestUnservedResources(t *testing.T) {
 // serve the group apps, until it is served.
 func withoutApps(t *testing.T, config *rest.Config, served *atomic.Bool) string {
 	t.Helper()
+	return behindProxy(t, config, func(w http.ResponseWriter, r *http.Request, on http.Handler) {
+		if !served.Load() && strings.HasPrefix(r.URL.Path, "/apis/apps/") {
+			http.Error(w, "404 page not found", http.StatusNotFound)
+			return
+		}
+		on.ServeHTTP(w, r)
+	})
+}
+
+// behindProxy is a kubeconfig of the API server behind a proxy that does with a request what
+// handle does; on passes it on.
+func behindProxy(t *testing.T, config *rest.Config, handle func(w http.ResponseWriter, r *http.Request, on http.Handler)) string {
+	t.Helper()
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -117,13 +130,7 @@ func withoutApps(t *testing.T, config *rest.Config, served *atomic.Bool) string 
 	}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.Transport, proxy.FlushInterval = transport, -1
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !served.Load() && strings.HasPrefix(r.URL.Path, "/apis/apps/") {
-			http.Error(w, "404 page not found", http.StatusNotFound)
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, proxy) }))
 	t.Cleanup(server.Close)
 	return writeKubeconfig(t, &clientcmdapi.Cluster{Server: server.URL}, &clientcmdapi.AuthInfo{})
 }

@@ -10,7 +10,9 @@
 // random rollouts that are compared with their plans (default 3),
 // LOOPSCOPE_E2E_SHADOW that of those beside upstream's loops (default 3), and
 // LOOPSCOPE_E2E_AUTHORS the number of changes whose authors are compared with the
-// audit log (default 24).
+// audit log (default 24). LOOPSCOPE_E2E_MIGRATED is the number of ReplicationControllers
+// that become Deployments (default 4), and LOOPSCOPE_E2E_CUTS that of those whose
+// migration is killed at a write (default 8, of 80 that there are).
 package e2e_test
 
 import (
