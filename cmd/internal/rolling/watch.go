@@ -222,3 +222,57 @@ func (l *Look) outcome(s Started, back bool) (done bool, err error) {
 	}
 	return false, nil
 }
+
+// Request is what is asked for; nil for nothing.
+func (l *Look) Request() *rollingupdate.Request {
+	for _, rc := range []*corev1.ReplicationController{l.old, l.new} {
+		if rc == nil {
+			continue
+		}
+		if r, _ := requestOf(rc); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// UnderWay reports whether somebody asks for an update.
+func (l *Look) UnderWay() bool { return l.Request() != nil }
+
+// Gone says what became of the old one where it is gone.
+func (l *Look) Gone() string {
+	return fmt.Sprintf("%s has been replaced by %s", l.Result.From, l.Result.To)
+}
+
+// Foresee is what an update would begin with. With server the API server checks what would be
+// written; nothing is written either way.
+func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Look, error) {
+	list, err := c.Plan(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if server {
+		if err := c.dryRun(ctx, list); err != nil {
+			return nil, err
+		}
+	}
+	l := &Look{Now: time.Now()}
+	l.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...)
+	return l, err
+}
+
+// dryRun sends what would be written, for the API server to check.
+func (c *Client) dryRun(ctx context.Context, list []*corev1.ReplicationController) error {
+	api := c.API.CoreV1().ReplicationControllers(c.Namespace)
+	if _, err := api.Update(ctx, list[0], metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		return err
+	}
+	for _, n := range list[1:] {
+		made := n.DeepCopy()
+		made.UID = ""
+		if _, err := api.Create(ctx, made, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopscope/loopscope/cmd/internal/rolling"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+func span(d time.Duration) string { return prose.Span(d) }
+
+// steering is a command that changes the request of an update.
+type steering struct {
+	short, long string
+	change      func(*rollingupdate.Request) error
+	done        string
+}
+
+var steerings = map[string]steering{
+	"abort": {
+		short: "Take a rolling update back: the old ReplicationController gets its pods again",
+		long: `Takes back a rolling update that is under way: the old ReplicationController gets its
+pods again, by the same steps, and the new one is deleted. It also takes back what
+kubectl left half-done.`,
+		change: func(r *rollingupdate.Request) error {
+			if r.Abort {
+				return errors.New("it is being taken back already")
+			}
+			r.Abort, r.Paused = true, false
+			return nil
+		},
+		done: "is being taken back",
+	},
+	"pause": {
+		short: "Hold a rolling update: both ReplicationControllers keep the pods that they have",
+		long:  "Holds a rolling update that is under way. Both keep the number of pods that they have.",
+		change: func(r *rollingupdate.Request) error {
+			if r.Paused {
+				return errors.New("it is paused already")
+			}
+			r.Paused = true
+			return nil
+		},
+		done: "is paused",
+	},
+	"resume": {
+		short: "Go on with a rolling update that was paused, or that kubectl left half-done",
+		long:  "Goes on with a rolling update that was paused, or that kubectl left half-done.",
+		change: func(r *rollingupdate.Request) error {
+			r.Paused = false
+			return nil
+		},
+		done: "goes on",
+	},
+}
+
+// newSteering is abort, pause or resume.
+func (o *rollingOptions) newSteering(s streams, width int, verb string) *cobra.Command {
+	own := &rollingOptions{s: s, kubeconfig: writingConfig(s, "rolling-update "+verb)}
+	cmd := &cobra.Command{
+		Use: verb + " OLD", Short: steerings[verb].short, Long: steerings[verb].long + "\n\nIt is watched to its end, unless --detach says otherwise.",
+		Example: "  loopscope rolling-update " + verb + " web -n shop",
+		Args:    oneController,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := own.client()
+			if err != nil {
+				return err
+			}
+			return own.steer(cmd.Context(), c, args[0], verb)
+		},
+	}
+	if verb != "pause" {
+		cmd.Flags().BoolVar(&own.detach, "detach", false, "do not watch it")
+	}
+	addClusterFlags(cmd, s.out, own.kubeconfig, width)
+	completeNamespace(cmd, own.kubeconfig)
+	cmd.ValidArgsFunction = own.completeNames
+	return cmd
+}
+
+func oneController(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || strings.Contains(args[0], "/") {
+		return fmt.Errorf("which update? Give the name of the old ReplicationController: %s web", cmd.CommandPath())
+	}
+	return nil
+}
+
+func (o *rollingOptions) steer(ctx context.Context, c *rolling.Client, old, verb string) error {
+	how := steerings[verb]
+	started, err := c.Steer(ctx, old, how.change)
+	if err != nil {
+		return fmt.Errorf("%s: %w", old, err)
+	}
+	fmt.Fprintf(o.s.out, "The rolling update of %s %s.\n", old, how.done)
+	if verb == "pause" || o.detach {
+		return nil
+	}
+	return o.follow(ctx, c, started, verb == "abort")
+}
+
+// looked is how an update stands, for a program.
+type looked struct {
+	Text   string                `json:"text,omitempty"`
+	Result *rollingupdate.Result `json:"result,omitempty"`
+	*rolling.Look
+}
+
+func (o *rollingOptions) newStatus(s streams, width int) *cobra.Command {
+	own := &rollingOptions{s: s, kubeconfig: writingConfig(s, "rolling-update status")}
+	var output outputFlag
+	var watch bool
+	cmd := &cobra.Command{
+		Use: "status OLD", Short: "How far a rolling update is, and why it does not go on",
+		Long: `Says how far a rolling update is, what it waits for and what unblocks it. It reads the
+cluster, writes nothing, and needs no manager that runs.
+
+With --watch it goes on until the update has ended: the exit code is then 0, or 2 if
+it does not move or was taken back.`,
+		Example: "  loopscope rolling-update status web -n shop\n\n  # To its end\n  loopscope rolling-update status web -n shop --watch\n\n  # For a script\n  loopscope rolling-update status web -n shop -o json | jq -r .text",
+		Args:    oneController,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := output.check(); err != nil {
+				return err
+			}
+			if watch && output.forPrograms() {
+				return errors.New("--watch prints for people: omit -o")
+			}
+			c, err := own.client()
+			if err != nil {
+				return err
+			}
+			return own.status(cmd.Context(), c, args[0], watch, &output)
+		},
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "watch it until it has ended")
+	output.addFlag(cmd, "how it stands")
+	addClusterFlags(cmd, s.out, own.kubeconfig, width)
+	completeNamespace(cmd, own.kubeconfig)
+	cmd.ValidArgsFunction = own.completeNames
+	return cmd
+}
+
+func (o *rollingOptions) status(ctx context.Context, c *rolling.Client, old string, watch bool, output *outputFlag) error {
+	l, err := c.Look(ctx, old)
+	if err != nil {
+		return err
+	}
+	if watch && l.UnderWay() {
+		return o.follow(ctx, c, rolling.Started{Old: old, ID: l.Request().ID}, l.Request().Abort)
+	}
+	if output.forPrograms() {
+		out := looked{Result: l.Result, Look: l}
+		if l.Trace != nil {
+			out.Text = l.Sentence.At(l.Now)
+		}
+		return output.print(o.s.out, out)
+	}
+	o.tell(l)
+	return nil
+}
+
+// tell prints one line: the time, a bar, and the sentence.
+func (o *rollingOptions) tell(l *rolling.Look) {
+	if l.Trace == nil {
+		fmt.Fprintf(o.s.out, "%s  %s\n", l.Now.UTC().Format("15:04:05"), l.Gone())
+		return
+	}
+	bar := ""
+	if l.UnderWay() || l.Sentence.Code == "half-done" {
+		bar = progressBar(l) + "  "
+	}
+	fmt.Fprintf(o.s.out, "%s  %s%s\n", l.Now.UTC().Format("15:04:05"), bar, l.Sentence.At(l.Now))
+}
+
+// barWidth is how many characters a bar has.
+const barWidth = 20
+
+// progressBar has the new pods that are available, those that are not, and the old ones.
+func progressBar(l *rolling.Look) string {
+	wanted, n, available, old := l.Number("wanted"), l.Number("new"), l.Number("newAvailable"), l.Number("old")
+	if wanted <= 0 {
+		return ""
+	}
+	part := func(n int64) int { return int(min(n, wanted) * barWidth / wanted) }
+	done, made := part(available), max(part(n), part(available))
+	return fmt.Sprintf("[%s%s%s] new %d of %d, old %d", strings.Repeat("#", done), strings.Repeat("+", made-done), strings.Repeat(".", barWidth-made), n, wanted, old)
+}

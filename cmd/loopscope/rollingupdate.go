@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/internal/rolling"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+// rollingOptions are the flags of rolling-update and of the commands below it.
+type rollingOptions struct {
+	s          streams
+	kubeconfig *genericclioptions.ConfigFlags
+
+	image, container, pullPolicy, key string
+	file, surge, unavailable, cleanup string
+	period, timeout, poll             time.Duration
+	rollback, detach                  bool
+	dryRun                            string
+}
+
+// reactWithin is how long nobody may react to a request.
+const reactWithin = 10 * time.Second
+
+func newRollingUpdate(s streams, width int) *cobra.Command {
+	o := &rollingOptions{s: s, kubeconfig: writingConfig(s, "rolling-update")}
+	cmd := &cobra.Command{
+		Use:   "rolling-update OLD ([NEW] --image=IMAGE | -f FILE)",
+		Short: "Replace a ReplicationController by another one, pod by pod",
+		Long: `Replaces a ReplicationController by a new one, pod by pod, as kubectl's rolling-update
+did until 1.18. A manager does the work, with its controller rollingupdate-controller:
+this command asks for the update and watches it. It may be left with Ctrl-C at any
+time; the update goes on, and the same command watches it again.
+
+With --image the new one is made from the old one. Without a name for it the old
+name is kept; with a name, or with the file of a new one, the old one is deleted at
+the end. --cleanup chooses otherwise.
+
+The exit code is 0 if the update is complete, 1 after an error, and 2 if it does not
+move, cannot be carried out, or was taken back.`,
+		Example: `  # A new image, and the same name
+  loopscope rolling-update web --image=web:2
+
+  # The new one gets a name of its own, and the old one is deleted
+  loopscope rolling-update web web-v2 --image=web:2
+
+  # The new one is in a file
+  loopscope rolling-update web -f web-v2.yaml
+
+  # Three more pods at once, and half a minute between steps
+  loopscope rolling-update web --image=web:2 --surge=3 --update-period=30s
+
+  # How far is it, and why does it not go on?
+  loopscope rolling-update status web
+
+  # Go back
+  loopscope rolling-update abort web`,
+		Args: o.arguments,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.image, "image", "", "image of the new one")
+	flags.StringVar(&o.container, "container", "", "whose image that is; needed where there are several containers")
+	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of that container; needed where the image is the same")
+	flags.StringVarP(&o.file, "filename", "f", "", "file, address or - with the new one")
+	flags.StringVar(&o.key, "deployment-label-key", rollingupdate.DefaultKey, "label that tells the pods of the two apart")
+	flags.DurationVar(&o.period, "update-period", rollingupdate.DefaultUpdatePeriod, "how long the new pods are watched before old ones go")
+	flags.DurationVar(&o.timeout, "timeout", rollingupdate.DefaultTimeout, "how long nothing may move before that is reported")
+	flags.DurationVar(&o.poll, "poll-interval", 3*time.Second, "how often this command looks at the update")
+	flags.StringVar(&o.surge, "surge", "1", "how many pods more there may be, as a number or a percentage")
+	flags.StringVar(&o.unavailable, "unavailable", "0", "how many pods may be missing, as a number or a percentage")
+	flags.StringVar(&o.cleanup, "cleanup", "", "what becomes of the old one: delete, rename (it keeps its name and gets the new pods) or preserve")
+	flags.BoolVar(&o.rollback, "rollback", false, "take back an update that is under way, as 'rolling-update abort' does")
+	flags.BoolVar(&o.detach, "detach", false, "ask for the update, and do not watch it")
+	flags.StringVar(&o.dryRun, "dry-run", "none", "client or server: say what the update would begin with, and write nothing")
+	cmd.Flag("dry-run").NoOptDefVal = "client"
+	addClusterFlags(cmd, s.out, o.kubeconfig, width)
+	completeNamespace(cmd, o.kubeconfig)
+	cmd.ValidArgsFunction = o.completeNames
+	cmd.AddCommand(o.newStatus(s, width), o.newSteering(s, width, "abort"), o.newSteering(s, width, "pause"), o.newSteering(s, width, "resume"))
+	return cmd
+}
+
+// completeNames offers the ReplicationControllers of the namespace.
+func (o *rollingOptions) completeNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	names, err := asked(cmd.Context(), o.kubeconfig, func(ctx context.Context, config *rest.Config) ([]string, error) {
+		namespace, _, err := o.kubeconfig.ToRawKubeConfigLoader().Namespace()
+		if err != nil {
+			return nil, err
+		}
+		return app.Names(ctx, config, rollingupdate.Loop.Name, namespace, stamped())
+	})
+	return offer(names, err, noFiles)
+}
+
+// arguments are kubectl's: an old name, and with --image perhaps a new one.
+func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return fmt.Errorf("which ReplicationController? Write %s web --image=IMAGE\nSee '%s --help' for examples", cmd.CommandPath(), cmd.CommandPath())
+	case len(args) > 2:
+		return fmt.Errorf("an old name and a new one are enough: omit %q", args[2])
+	case strings.Contains(strings.Join(args, ""), "/"):
+		return errors.New("these are names of ReplicationControllers: omit the kind and the slash")
+	case o.rollback && (o.image != "" || o.file != "" || len(args) > 1):
+		return errors.New("--rollback takes back what is under way: omit --image, -f and the new name")
+	case o.rollback:
+		return nil
+	case o.image == "" && o.file == "":
+		return errors.New("what is the new one? Give --image or -f")
+	case o.image != "" && o.file != "":
+		return errors.New("--image makes the new one from the old one, and -f reads it from a file: give one of them")
+	case o.file != "" && len(args) > 1:
+		return errors.New("the file of -f has the name of the new one: omit it here")
+	case o.file != "" && (o.container != "" || o.pullPolicy != ""):
+		return errors.New("--container and --image-pull-policy are for --image: write them into the file")
+	case len(args) > 1 && args[0] == args[1]:
+		return fmt.Errorf("%s cannot be replaced by itself: give another name, or omit the second one to keep the name", args[0])
+	case o.key == "":
+		return errors.New("--deployment-label-key may not be empty")
+	case o.poll < 100*time.Millisecond:
+		return errors.New("--poll-interval has to be 100ms or more")
+	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
+		return fmt.Errorf("--dry-run %q: use none, client or server", o.dryRun)
+	case o.dryRun != "none" && o.detach:
+		return errors.New("--dry-run asks for nothing: omit --detach")
+	}
+	return nil
+}
+
+// request is what the flags ask for.
+func (o *rollingOptions) request(args []string) rollingupdate.Request {
+	r := rollingupdate.Request{
+		Image: o.image, Container: o.container, ImagePullPolicy: o.pullPolicy, DeploymentKey: o.key, Cleanup: rollingupdate.Cleanup(o.cleanup),
+		UpdatePeriod: new(rollingupdate.Period(o.period)), Timeout: new(rollingupdate.Period(o.timeout)),
+		Surge: new(intstr.Parse(o.surge)), Unavailable: new(intstr.Parse(o.unavailable)),
+	}
+	if len(args) > 1 {
+		r.To = args[1]
+	}
+	return r
+}
+
+// client talks to the cluster and the namespace of the flags.
+func (o *rollingOptions) client() (*rolling.Client, error) {
+	config, err := restConfig(o.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := o.kubeconfig.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("namespace: %w", err)
+	}
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	return &rolling.Client{API: api, Namespace: namespace}, nil
+}
+
+func (o *rollingOptions) run(ctx context.Context, args []string) error {
+	c, err := o.client()
+	if err != nil {
+		return err
+	}
+	if o.rollback {
+		return o.steer(ctx, c, args[0], "abort")
+	}
+	ask := rolling.Ask{Old: args[0], Request: o.request(args)}
+	if o.file != "" {
+		if ask.New, err = rolling.Read(o.kubeconfig, o.file); err != nil {
+			return err
+		}
+	}
+	if o.dryRun != "none" {
+		return o.plan(ctx, c, ask)
+	}
+	started, err := c.Begin(ctx, ask)
+	if err != nil {
+		return err
+	}
+	switch {
+	case started.Again:
+		fmt.Fprintf(o.s.out, "The rolling update of %s is under way; it continues.\n", ask.Old)
+	case o.detach:
+		fmt.Fprintf(o.s.out, "The rolling update of %s was asked for. Watch it with 'loopscope rolling-update status %s --watch'.\n", ask.Old, ask.Old)
+	}
+	if o.detach {
+		return nil
+	}
+	return o.follow(ctx, c, started, false)
+}
+
+// plan says what an update would begin with.
+func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rolling.Ask) error {
+	l, err := c.Foresee(ctx, ask, o.dryRun == "server")
+	if err != nil {
+		return err
+	}
+	return explainText(o.s.out, l.Trace, evidence{}, l.Now)
+}
+
+// follow watches an update to its end, or until somebody has enough of it.
+func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started rolling.Started, back bool) error {
+	began := time.Now()
+	every := o.poll
+	if every == 0 {
+		every = time.Second
+	}
+	err := c.Follow(ctx, started, rolling.Watching{Every: every, Within: reactWithin, Back: back, Tell: o.tell})
+	var stuck *rolling.Stuck
+	switch {
+	case errors.As(err, &stuck):
+		fmt.Fprintln(o.s.err, stuck.Sentence)
+		return needsYou{}
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(o.s.err, "The update goes on without this command. Watch it again with 'loopscope rolling-update status %s --watch', hold it with 'pause', go back with 'abort'.\n", started.Old)
+		return err
+	case err != nil:
+		return err
+	}
+	what := "complete"
+	if back {
+		what = "taken back"
+	}
+	fmt.Fprintf(o.s.out, "The rolling update of %s is %s after %s.\n", started.Old, what, span(time.Since(began)))
+	return nil
+}
