@@ -47,6 +47,9 @@ With --image the new one is made from the old one. Without a name for it the old
 name is kept; with a name, or with the file of a new one, the old one is deleted at
 the end. --cleanup chooses otherwise.
 
+'rolling-update status OLD' says how far it is, and 'abort OLD', 'pause OLD' and
+'resume OLD' steer it; 'resume' also finishes what kubectl left half-done.
+
 The exit code is 0 if the update is complete, 1 after an error, and 2 if it does not
 move, cannot be carried out, or was taken back.`,
 		Example: `  # A new image, and the same name
@@ -228,8 +231,7 @@ func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started 
 		fmt.Fprintln(o.s.err, stuck.Sentence)
 		return needsYou{}
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(o.s.err, "The update goes on without this command. Watch it again with 'loopscope rolling-update status %s --watch', hold it with 'pause', go back with 'abort'.\n", started.Old)
-		return err
+		return fmt.Errorf("interrupted, and the update goes on without this command: watch it with 'loopscope rolling-update status %s --watch', hold it with 'pause', go back with 'abort'", started.Old)
 	case err != nil:
 		return err
 	}

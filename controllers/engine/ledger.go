@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,7 +60,13 @@ type Entry struct {
 type version struct {
 	resource, rv string
 	at           time.Time
+	// earlier are the versions that were written before it, the newest last.
+	earlier []string
 }
+
+// earlierVersions is how many of those are remembered: a cache may show them one by one, after
+// the newest one was written.
+const earlierVersions = 8
 
 // Versions is, by resource, what its store had shown when it was asked.
 type Versions map[string]string
@@ -122,7 +129,11 @@ func (l *Ledger) Written(e Entry) {
 	}
 	e.since = l.clock.Now()
 	if old, known := l.last[e.UID]; !known || older(old.rv, e.RV) {
-		l.last[e.UID] = version{e.Resource, e.RV, e.since}
+		earlier := old.earlier
+		if known {
+			earlier = append(earlier[max(0, len(earlier)-earlierVersions+1):len(earlier):len(earlier)], old.rv)
+		}
+		l.last[e.UID] = version{e.Resource, e.RV, e.since, earlier}
 	}
 	e.delay = echoFirst
 	e.check = e.since.Add(e.delay)
@@ -137,11 +148,20 @@ func (l *Ledger) Written(e Entry) {
 }
 
 // wrote reports whether this process wrote that version of an object. It is for the
-// newest one alone, and says no while the reply is under way.
+// newest ones, and says no while the reply is under way.
 func (l *Ledger) wrote(uid types.UID, rv string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return rv != "" && l.last[uid].rv == rv
+	last := l.last[uid]
+	return rv != "" && (last.rv == rv || slices.Contains(last.earlier, rv))
+}
+
+// wroteOnceAnswered is wrote as of when a write of the object that is under way is answered.
+func (l *Ledger) wroteOnceAnswered(uid types.UID, rv string) bool {
+	lock := l.lock(uid)
+	lock.Lock()
+	defer l.unlock(uid, lock)
+	return l.wrote(uid, rv)
 }
 
 // Confirmed replaces what is remembered of an object and its children by what a

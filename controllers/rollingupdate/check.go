@@ -56,7 +56,7 @@ func (t *decider) wrong() problem {
 	s, r := t.s, t.s.Request
 	switch {
 	case s.RequestError != "":
-		return problem{badRequest, words("the request cannot be read (").Quote(s.RequestError).Say(")"), words("Write another one, or remove the annotation")}
+		return problem{badRequest, words("the request cannot be read (").Quote(s.RequestError).Say(")"), words("Correct the annotation ").Quote(AnnotationRequest).Say(", or remove it")}
 	case s.Into != "":
 		return problem{badTarget, words("it is itself what ").Name(s.Into).Say(" is updated to"), words("Finish that update first, or take it back")}
 	case r.To == s.Name && s.Old != nil:
@@ -79,7 +79,7 @@ func (t *decider) wrongWithNew() problem {
 	case s.Old == nil && n.Desired != nil:
 		return problem{} // Whom it replaces is settled: there is nobody else.
 	case s.Old != nil && n.Source == "":
-		return problem{badSource, words("").Name(n.Name).Say(" exists, and does not say that it replaces ").Name(s.Name),
+		return problem{badSource, words("").Name(n.Name).Say(" exists, and was not made for this update: it lacks the annotation ").Quote(AnnotationSource),
 			words("Choose another name, or delete ").Name(n.Name).Say(" and create it with loopscope rolling-update -f")}
 	case s.Old != nil && n.Source != s.sourceID():
 		from, _, _ := strings.Cut(n.Source, ":")
@@ -90,7 +90,7 @@ func (t *decider) wrongWithNew() problem {
 	case n.Desired == nil:
 		return problem{badDesired, words("").Name(n.Name).Say(" does not say how many pods it is to have"), words("Set its annotation ").Quote(AnnotationDesired)}
 	case !s.Apart:
-		return problem{badSelector, words("the selector of ").Name(n.Name).Say(" has no label that differs from that of ").Name(s.Name).Say(", so each would take the other's pods"),
+		return problem{badSelector, words("the selectors of ").Name(n.Name).Say(" and ").Name(s.Name).Say(" do not differ in any label, so each would take the other's pods"),
 			words("Give ").Name(n.Name).Say(" a label of its own, in selector and template")}
 	}
 	if c := n.chosen(r.Container); r.Image != "" && (c == nil || c.Image != r.Image) {

@@ -1,6 +1,8 @@
 package rollingupdate
 
 import (
+	"strings"
+
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -19,6 +21,8 @@ type teller struct {
 	round decision.Round // the last one
 	try   decision.Try
 	out   decision.Sentence
+	// saysHowToGoBack is set where it does already.
+	saysHowToGoBack bool
 }
 
 // say builds the sentence.
@@ -27,6 +31,9 @@ func (t *decider) say(rounds []decision.Round, _ *decision.Report, try decision.
 	x.out.Namespace, x.out.Object = t.s.Namespace, t.s.Name
 	if !x.failed() {
 		x.state()
+		if t.back && x.out.State == "moving" {
+			x.out.State = "moving back"
+		}
 	}
 	x.out.Lead, x.out.Then = diagnosis.Fit(x.out.Lead, longLead), diagnosis.Fit(x.out.Then, longLead)
 	return x.out
@@ -51,7 +58,7 @@ func (t *teller) state() {
 	case leafDeleting:
 		t.is(decision.ToneNeutral, "deleting", "being deleted", words("the update waits for what becomes of it"), nil)
 	case leafPaused:
-		t.is(decision.ToneNeutral, "paused", "paused", t.sizes(), words("Unblocks with loopscope rolling-update resume ").Name(t.s.Name))
+		t.is(decision.ToneNeutral, "paused", "paused", t.sizes(), words("Continues with loopscope rolling-update resume ").Name(t.s.Name))
 	case leafReported:
 		t.unreported()
 	case leafPeriod:
@@ -91,14 +98,18 @@ func (t *teller) ended() {
 	} else {
 		lead = lead.Say(" was completed ").Since(r.At).Say(" ago")
 	}
-	t.is(decision.ToneOK, r.Ended, "at rest", lead, nil)
+	var then decision.Words
+	if r.Ended == Complete && t.s.Name == r.From && t.s.Old != nil && t.s.Old.Size > 0 {
+		then = words("Its pods were made as those of ").Name(r.To).Say(", which gave them to ").Name(t.s.Name)
+	}
+	t.is(decision.ToneOK, r.Ended, "at rest", lead, then)
 	t.out.Since = r.At
 }
 
 func (t *teller) left() {
-	then := words("Unblocks with loopscope rolling-update resume ").Name(t.s.Name)
+	then := words("Finish it, or go back, with loopscope rolling-update resume ").Name(t.s.Name)
 	lead := words("an update to ").Name(t.s.NewName).Say(" was left half-done, and nobody asks for the rest; ")
-	t.is(decision.ToneWaiting, "half-done", "waiting", append(lead, t.sizes()...), then)
+	t.is(decision.ToneWaiting, "half-done", "waiting", append(lead, t.sizes()...), then.Say(" or abort ").Name(t.s.Name))
 }
 
 // sizes is how far the update is.
@@ -112,7 +123,7 @@ func (t *teller) sizes() decision.Words {
 	if old == nil {
 		return w
 	}
-	return w.Say(", ").Name(old.Name).Say(" still ").Count("old", old.Size)
+	return w.Say(", and ").Name(old.Name).Say(" still has ").Count("old", old.Size)
 }
 
 func (t *teller) unreported() {
@@ -131,7 +142,7 @@ func (t *teller) unreported() {
 		if !from.reported() {
 			late = from
 		}
-		t.is(decision.ToneMoving, "reporting", "moving", words("the loop of ").Name(late.Name).Say(" has not told yet that it has seen its new size"), words("Continues when its status does"))
+		t.is(decision.ToneMoving, "reporting", "moving", words("the status of ").Name(late.Name).Say(" does not show its new size yet"), words("Continues when it does"))
 	}
 	t.tooLong()
 }
@@ -140,8 +151,8 @@ func (t *teller) period() {
 	h := t.round.Verdict.Held[0]
 	at := h.When.At
 	n := h.Size.From - h.Size.To
-	t.is(decision.ToneMoving, "period", "moving", append(t.progress().Say("; the update period goes on for "), decision.Words{}.Until(at)...),
-		words("Then ").Count("going", n).Say(prose.Plural(n, " pod of ", " pods of ")).Name(t.from.Name).Say(prose.Plural(n, " goes", " go")))
+	t.is(decision.ToneMoving, "period", "moving", append(t.progress().Say("; they are watched for another "), decision.Words{}.Until(at)...),
+		words("Then ").Count("going", n).Say(prose.Plural(n, " pod of ", " pods of ")).Name(t.from.Name).Say(prose.Plural(n, " is deleted", " are deleted")))
 	t.out.ChangesAt = at
 }
 
@@ -184,10 +195,26 @@ func (t *teller) blocked(list []decision.Finding, stays string) {
 	}
 	lead = append(lead, f.After...)
 	if stays != "" {
-		lead = lead.Say(", so those of ").Name(stays).Say(" stay")
+		side := "old"
+		if t.back {
+			side = "new"
+		}
+		lead = lead.Say(", so ").Count(side, t.from.Size).Say(prose.Plural(t.from.Size, " pod of ", " pods of ")).Name(stays).Say(prose.Plural(t.from.Size, " stays", " stay"))
 	}
-	t.is(decision.ToneWaiting, f.Code, "waiting", lead, diagnosis.Ends(list[:1]))
+	t.is(decision.ToneWaiting, f.Code, "waiting", lead, withoutTemplate(diagnosis.Ends(list[:1])))
+	if f.NeedsAction && !t.back {
+		t.goBackWith()
+	}
 	t.out.Since = f.Since
+}
+
+// withoutTemplate leaves out that another template would help: that of a ReplicationController
+// replaces no pod.
+func withoutTemplate(w decision.Words) decision.Words {
+	for i := range w {
+		w[i].Text = strings.Replace(w[i].Text, " or the template changes", "", 1)
+	}
+	return w
 }
 
 // tooLong marks what takes longer than the timeout: nothing is taken back by itself.
@@ -200,9 +227,15 @@ func (t *teller) tooLong() {
 		t.out.Since = since
 		t.out.Lead = append(words("nothing has moved for ").Since(since).Say("; "), t.out.Lead...)
 	}
-	if !t.back {
-		t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name)
+	if !t.back && !t.saysHowToGoBack {
+		t.goBackWith()
 	}
+}
+
+// goBackWith adds how to go back.
+func (t *teller) goBackWith() {
+	t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name)
+	t.saysHowToGoBack = true
 }
 
 // written reports whether this sync has sent a write, and not just planned it.

@@ -76,6 +76,9 @@ func (t *teller) ending(a *decision.Action, say func(past, future string) decisi
 func (t *teller) next(a *decision.Action) decision.Words {
 	switch {
 	case a.Kind == decision.Scale && a.Size.To > a.Size.From && t.from != nil && t.from.Size > 0:
+		if t.back {
+			return words("Then ").Name(t.from.Name).Say(" shrinks, when pods are available")
+		}
 		return words("Then ").Name(t.from.Name).Say(" shrinks, when pods are available and the update period is over")
 	case a.Kind == decision.Scale && a.Size.To < a.Size.From:
 		return words("Continues when the status of ").Name(a.Target.Name).Say(" tells that")

@@ -110,7 +110,10 @@ var scenes = []scene{
 	{name: "paused-at-the-start", comment: "Paused before anything was done.", snapshot: starting(asks(paused), says("Unknown", "RollingUpdatePaused"))},
 	{name: "back-up", comment: "The old one gets its pods back.", snapshot: moving(1, 2, 2, asks(aborted)), outcomes: written("11")},
 	{name: "back-down", comment: "The new one loses its pods.", snapshot: moving(3, 1, 1, asks(aborted)), outcomes: written("21")},
-	{name: "back-period", comment: "Going back keeps to the update period, too.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second))},
+	{name: "back-at-once", comment: "Going back does not wait for the update period.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second)), outcomes: written("21")},
+	{name: "back-floor", comment: "An old pod is not ready again.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborting"), stepped(5*time.Second), func(s *rollingupdate.Snapshot) {
+		s.Old.Pods = pods("web", 3, 2, "5f8")
+	})},
 	{name: "back-stuck", comment: "Old pods do not come up again.", snapshot: moving(3, 1, 1, asks(aborted), says("False", "ProgressDeadlineExceeded"), stepped(6*time.Minute), func(s *rollingupdate.Snapshot) {
 		s.Old.Pods = pods("web", 3, 2, "5f8")
 	})},

@@ -119,7 +119,7 @@ func (t *decider) down() int64 {
 		decision.Count("total", total), decision.Count("floor", b.Floor()), decision.Count("missing", missing), decision.Count("available", available), decision.Count("going", n))
 	t.v.Path.Last().Equation = decision.Subtract("can go",
 		decision.Term{Label: "old + new", Value: total, Origin: "spec.replicas"},
-		decision.Term{Label: "floor", Value: b.Floor(), Origin: "desired - unavailable"},
+		decision.Term{Label: "floor", Value: b.Floor(), Origin: "desired − unavailable"},
 		decision.Term{Label: "new, not available", Value: missing, Origin: "pods"})
 	return n
 }
@@ -149,7 +149,7 @@ func (t *decider) floor(n int64) {
 func (t *decider) periodOver(n int64) bool {
 	last, period := t.lastStep(), time.Duration(*t.s.Request.UpdatePeriod)
 	due := last.Add(period)
-	over := last.IsZero() || !t.s.Now.Before(due)
+	over := t.back || last.IsZero() || !t.s.Now.Before(due) // The pods that come back need no watching.
 	facts := []decision.Fact{decision.Duration("period", period)}
 	if !last.IsZero() {
 		facts = append(facts, decision.Instant("last", last))

@@ -305,7 +305,10 @@ func (c *Client) get(ctx context.Context, name string) (*corev1.ReplicationContr
 		return nil, nil
 	}
 	rc, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no ReplicationController %s in namespace %s: %w", name, c.Namespace, err)
+	case err != nil:
 		return nil, err // Without the empty object that comes with it.
 	}
 	return rc, nil
