@@ -8,7 +8,7 @@ import (
 
 // Loop is what the rest of the program knows of the loop.
 var Loop = decision.Loop{
-	Name: "rollingupdate", Kind: "RollingUpdate", Listed: true,
+	Name: "rollingupdate", Kind: "RollingUpdate", Noun: "rolling update", Listed: true,
 	FirstSteps: "loopscope rolling-update web --image=nginx:1.29",
 	Catalogue:  Catalogue, Reasons: Reasons, Headlines: headlines,
 	New: func() decision.Snapshot { return new(Snapshot) },
