@@ -81,8 +81,7 @@ func whyShort(t *telemetry.Trace) string {
 	if c.Object != "" {
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if name != t.Name {
-			_, own := words.Split(name)
-			kind += " " + own
+			kind += " " + words.Own(kind, name)
 		}
 		text += " " + kind
 	} else if c.Code != "" {

@@ -138,7 +138,7 @@ func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
 // writeWord is one write in a few words: its first change, or what it made or ended.
 func writeWord(w *telemetry.Write) string {
 	kind, name, _ := strings.Cut(w.Object, " ")
-	_, own := words.Split(name)
+	own := words.Own(kind, name)
 	text := own
 	switch {
 	case w.Kind == telemetry.WriteStatus:
