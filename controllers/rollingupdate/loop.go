@@ -32,5 +32,16 @@ var headlines = []decision.Headline{
 // Begin is a sync on the snapshot, which it never changes.
 func (s *Snapshot) Begin() decision.Core { return NewSync(s) }
 
+// Steers are the two ReplicationControllers, as far as they exist.
+func (s *Snapshot) Steers() []decision.Ref {
+	var list []decision.Ref
+	for _, c := range []*Controller{s.Old, s.New} {
+		if c != nil {
+			list = append(list, s.ref(c))
+		}
+	}
+	return list
+}
+
 // Taken is when it was observed.
 func (s *Snapshot) Taken() time.Time { return s.Now }

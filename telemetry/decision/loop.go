@@ -61,6 +61,13 @@ type Sizing interface {
 	VersionOf(kind, name string) string
 }
 
+// Steering is a snapshot of a loop that works on objects of other loops, which go on deciding
+// about them. Pages of either show the other.
+type Steering interface {
+	// Steers are those objects, by kind, namespace and name.
+	Steers() []Ref
+}
+
 // CountsPods reports whether its objects have a number of pods that are wanted, of which
 // some are available. Lists show those.
 func (l *Loop) CountsPods() bool {

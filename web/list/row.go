@@ -84,10 +84,7 @@ func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
 	}
 	m := &views.Meter{New: available, Ceiling: ceiling, Tone: tone}
 	if fresh, ok := n.Count("newAvailable"); ok {
-		m.New, m.Old = fresh, max(0, available-fresh)
-	}
-	if old, ok := n.Count("oldAvailable"); ok {
-		m.Old = old
+		m.New, m.Old = fresh, n.OldAvailable()
 	}
 	m.Not = max(0, pods-m.New-m.Old)
 	m.Floor = n.Or("floor")

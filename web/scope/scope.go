@@ -25,9 +25,19 @@ const (
 // the rollout is taken, so that the axis does not slide with every second.
 var scopeSpans = []time.Duration{2 * time.Minute, 5 * time.Minute, 23 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
-// Rollout draws the sizes over the newest rollout from what is kept of it, or
+// Rollout draws the sizes of a Deployment over its newest rollout from what is kept of it, or
 // over the window that was asked for.
 func (s *Drawer) Rollout(at time.Time, x *subject.Subject) *views.Scope {
+	return s.rollout(at, x, cast{of: s.Children(x.Object), lanes: s.deploymentLanes})
+}
+
+// cast is who has the pods of a rollout, and how they are drawn.
+type cast struct {
+	of    []*telemetry.Trace // the newest sync of each
+	lanes func(v *views.Scope, x *subject.Subject, b scopeBox, now time.Time)
+}
+
+func (s *Drawer) rollout(at time.Time, x *subject.Subject, who cast) *views.Scope {
 	points := timeline.Points(x.Kept)
 	if len(points) == 0 || !x.OnList {
 		return nil
@@ -50,8 +60,11 @@ func (s *Drawer) Rollout(at time.Time, x *subject.Subject) *views.Scope {
 	}
 	box.marks(v, x, points, known, deadlineOf(x.Newest))
 	v.Legend = legend(last, facts.NumbersOf(x.Newest))
-	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
-	s.deploymentLanes(v, x, box, known)
+	v.Lanes = append(v.Lanes, box.lane(s.KindOf(x.Object.Loop)+" syncs", points))
+	if len(who.of) > 0 {
+		v.Lanes = append(v.Lanes, box.lane(s.KindOf(who.of[0].Loop)+" syncs", s.pointsOf(who.of, box.from)))
+	}
+	who.lanes(v, x, box, known)
 	s.Outage().FreezeLanes(v)
 	v.Label = s.scopeLabel(v, x, last, at)
 	return v
@@ -182,10 +195,10 @@ func (b scopeBox) within(points []timeline.Point) []timeline.Point {
 	return points
 }
 
-// childPoints are the syncs of its ReplicaSets since then.
-func (s *Drawer) childPoints(x *subject.Subject, since time.Time) []timeline.Point {
+// pointsOf are the syncs of those objects since then.
+func (s *Drawer) pointsOf(newest []*telemetry.Trace, since time.Time) []timeline.Point {
 	var points []timeline.Point
-	for _, child := range s.Children(x.Object) {
+	for _, child := range newest {
 		for _, m := range s.Journal.Marks(child.Object, source.HistoryRows) {
 			if !m.Ended.Before(since) {
 				points = append(points, timeline.Point{At: m.Ended, Wrote: m.WroteSize, Status: m.Wrote})
@@ -229,7 +242,7 @@ func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {
 		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: "≤ " + words.Digits(last.Ceiling)},
 		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: "≥ " + words.Digits(last.Floor)},
 		{Class: "p-new", Name: "new", Value: words.Digits(last.NewSize), Note: availableNote(last.NewSize, n.Or("newAvailable"))},
-		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.Or("oldAvailable"))},
+		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.OldAvailable())},
 	}
 }
 

@@ -34,7 +34,8 @@ func (s *Teller) CausesOf(t *telemetry.Trace) views.CauseChain {
 	return v
 }
 
-// family are the newest syncs up to that one of its object, its owner and all that this one controls.
+// family are the newest syncs up to that one of its object, its owner and all that this one
+// controls, and of what it works on or is worked on by.
 func (s *Teller) family(t *telemetry.Trace) []*telemetry.Trace {
 	head := telemetry.HeadOf(s.Loops, t.Object, t.Owner)
 	members := []telemetry.Object{t.Object}
@@ -45,6 +46,10 @@ func (s *Teller) family(t *telemetry.Trace) []*telemetry.Trace {
 		if child.Object != t.Object {
 			members = append(members, child.Object)
 		}
+	}
+	members = append(members, s.Steered(t)...)
+	if by := s.SteeredBy(t.Object); by != nil {
+		members = append(members, by.Object)
 	}
 	list := []*telemetry.Trace{t}
 	for _, m := range members {
