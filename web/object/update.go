@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/loopscope/loopscope/controllers/replicaset"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -26,7 +27,7 @@ func (s *Pages) update(q *page.Query) (*page.Page, error) {
 	if snap, err := facts.RollingUpdate(s.Loops, x.Newest); err == nil {
 		v.Scope = s.Update(q.Now, x, snap)
 		v.Controllers = s.controllers(q, x, snap)
-		v.ControllersNote = setsNote(v.Controllers)
+		v.ControllersNote = wantedNote(v.Controllers)
 		s.podsOfUpdate(&v, x, snap)
 	}
 	return s.updatePage(q, x, v), nil
@@ -52,25 +53,34 @@ func (s *Pages) controllers(q *page.Query, x *subject.Subject, snap *rollingupda
 		}
 	}
 	var list []views.Set
-	add := func(c *rollingupdate.Controller, role string) {
+	add := func(c *rollingupdate.Controller, role string, available int64) {
 		if c == nil {
 			return
 		}
-		v := views.Set{Revision: role, Own: c.Name, Images: imagesOf(c), Size: c.Size, New: c == snap.New}
+		v := views.Set{Revision: role, Own: c.Name, Href: address.Page(replicaset.ControllerLoop.Name, snap.Namespace, c.Name), Images: imagesOf(c), Size: c.Size, Available: available, New: c == snap.New}
 		if own := states[c.Name]; own != nil {
 			said := s.SaidNow(own, q.Now)
 			o, _ := words.OutcomeOf(said.Tone)
-			v.State, v.Available, v.Href = &views.Mark{Tone: o.View, Word: said.State}, facts.NumbersOf(own).Or("available"), address.Of(own.Object)
+			v.State = &views.Mark{Tone: o.View, Word: said.State}
 		}
 		list = append(list, v)
 	}
-	add(snap.New, "new")
+	n := facts.NumbersOf(x.Newest)
+	add(snap.New, "new", n.Or("newAvailable"))
 	role := "old"
 	if snap.New == nil {
 		role = "" // There is only one.
 	}
-	add(snap.Old, role)
+	add(snap.Old, role, n.OldAvailable())
 	return list
+}
+
+func wantedNote(list []views.Set) string {
+	var pods int64
+	for i := range list {
+		pods += list[i].Size
+	}
+	return prose.Count(pods, "pod") + " wanted in all"
 }
 
 func imagesOf(c *rollingupdate.Controller) string {

@@ -52,8 +52,11 @@ func (s *Drawer) rollout(at time.Time, x *subject.Subject, who cast) *views.Scop
 	known := knownTo(s.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.Windows()
-	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
-	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.Ceiling), scopeWidth)
+	v.Bounds = append(v.Bounds, views.ScopeBound{Y: "168", Text: "0"})
+	if last.Ceiling > 0 {
+		v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.Ceiling), scopeWidth)
+		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)})
+	}
 	if last.Floor > 0 && last.Floor != last.Ceiling {
 		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.Floor), scopeWidth)
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Floor)), Text: fmt.Sprintf("floor %d", last.Floor)})
@@ -99,7 +102,11 @@ func (b scopeBox) sizes(points []timeline.Point, known, now time.Time) *views.Sc
 
 // scopeLabel is the finding of the picture, in words.
 func (s *Drawer) scopeLabel(v *views.Scope, x *subject.Subject, last timeline.Point, now time.Time) string {
-	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.NewSize, last.Old, last.Available, last.Floor, last.Ceiling)
+	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available", v.Span, last.NewSize, last.Old, last.Available)
+	if last.Ceiling > 0 {
+		text += fmt.Sprintf("; floor %d, ceiling %d", last.Floor, last.Ceiling)
+	}
+	text += "."
 	if said := s.SaidNow(x.Newest, now); said.State != "" {
 		text = x.Object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).String() + ". " + text
 	}
@@ -239,11 +246,19 @@ func (b scopeBox) marks(v *views.Scope, x *subject.Subject, points []timeline.Po
 
 func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
-		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: "≤ " + words.Digits(last.Ceiling)},
-		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: "≥ " + words.Digits(last.Floor)},
+		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: boundNote(last, "≤ ", last.Ceiling)},
+		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: boundNote(last, "≥ ", last.Floor)},
 		{Class: "p-new", Name: "new", Value: words.Digits(last.NewSize), Note: availableNote(last.NewSize, n.Or("newAvailable"))},
 		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.OldAvailable())},
 	}
+}
+
+// boundNote is a bound, where there are any.
+func boundNote(p timeline.Point, sign string, bound int64) string {
+	if p.Ceiling <= 0 {
+		return ""
+	}
+	return sign + words.Digits(bound)
 }
 
 func availableNote(size, available int64) string {
