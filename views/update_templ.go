@@ -98,7 +98,7 @@ func ControllersPart(v Update) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Controllers) > 0 {
-			templ_7745c5c3_Err = setsTable("ReplicationControllers", "", "name and image", v.Controllers).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = setsTable("ReplicationControllers", "part", "name and image", v.Controllers).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
