@@ -53,6 +53,7 @@ var (
 		{"controllers/rollout", "arithmetic of rollouts"},
 		{"controllers/sim", "verdicts folded over a model cluster"},
 	}
+	updates  = allowance{"controllers/rollingupdate", "questions, sentences and snapshots of rolling updates"}
 	wording  = allowance{"telemetry/prose", "plurals, lists and clipping"}
 	cleaning = allowance{"telemetry/safetext", "what no terminal may be told"}
 	masking  = allowance{"telemetry/redact", "what no record may hold"}
@@ -199,7 +200,7 @@ var rules = []rule{
 	{pkg: "views", why: "a view draws what its model says and knows nothing else", ours: []allowance{wording}, third: []allowance{templ}},
 	{pkg: "static", why: "files know nothing"},
 	{pkg: "web/flow", why: "a drawing is made of a graph, wherever it is shown", ours: []allowance{vocabulary, wording, {"views", "the drawing as its template takes it"}}},
-	{pkg: "web/facts", why: "what a trace says is worked out of it alone", ours: []allowance{traces, vocabulary, pureOnes[2], pureOnes[3]}},
+	{pkg: "web/facts", why: "what a trace says is worked out of it alone", ours: []allowance{traces, vocabulary, pureOnes[2], pureOnes[3], updates}},
 	{pkg: "web/words", why: "it words what is recorded, and looks nothing up", ours: []allowance{traces, vocabulary, wording, shown, factual}},
 	{pkg: "web/address", why: "an address is made of names alone", ours: []allowance{traces, vocabulary, shown, worded}},
 	{pkg: "web/timeline", why: "what happened over time is in traces and snapshots alone", ours: []allowance{traces, vocabulary, pureOnes[3], factual}},
@@ -223,7 +224,7 @@ var rules = []rule{
 	{pkg: "web/subject", why: "a subject is found, not drawn", ours: []allowance{traces, vocabulary, wording, shown, worded, addressed, answered, sourced, paged}},
 	{
 		pkg: "web/scope", why: "a picture is drawn of what is known, whoever shows it",
-		ours: []allowance{traces, vocabulary, wording, pureOnes[2], pureOnes[3], shown, factual, worded, timed, sourced, found},
+		ours: []allowance{traces, vocabulary, wording, pureOnes[2], pureOnes[3], updates, shown, factual, worded, timed, sourced, found},
 	},
 	{
 		pkg: "web/syncs", why: "one sync is told alike, wherever it stands",
@@ -232,7 +233,7 @@ var rules = []rule{
 	{
 		pkg: "web/object", why: "the page of an object knows no other page",
 		ours: []allowance{
-			traces, vocabulary, causesOf, wording, pureOnes[2], pureOnes[3], shown, factual, worded, addressed, timed, sourced, paged, found, toldSyncs,
+			traces, vocabulary, causesOf, wording, pureOnes[2], pureOnes[3], updates, shown, factual, worded, addressed, timed, sourced, paged, found, toldSyncs,
 			{"web/scope", "its picture over time"},
 		},
 	},

@@ -18,8 +18,8 @@ type Mark struct {
 	Sizes    Sizes
 }
 
-// Sizes are those of a Deployment, in pods, as the numbers of a sync tell them. They are
-// not Known of a sync without such numbers.
+// Sizes are those that the numbers of a sync tell, in pods: of what replaces pods by others the
+// new and the old ones, of what only has pods those. They are not Known without such numbers.
 type Sizes struct {
 	New, Old, Ceiling int32
 	Known             bool
@@ -27,6 +27,8 @@ type Sizes struct {
 
 // Sizes reads them.
 func (t *Trace) Sizes() (s Sizes) {
+	var only Sizes
+	counted := false
 	for i := range t.Numbers {
 		var at *int32
 		switch t.Numbers[i].Name {
@@ -36,11 +38,18 @@ func (t *Trace) Sizes() (s Sizes) {
 			at = &s.Old
 		case "ceiling":
 			at = &s.Ceiling
+		case "pods":
+			at, counted = &only.New, true
+		case "wanted":
+			at, only.Known = &only.Ceiling, true
 		default:
 			continue
 		}
 		n, _ := t.Numbers[i].Value.Int()
 		*at = int32(max(0, min(n, math.MaxInt32)))
+	}
+	if !s.Known && counted && only.Known {
+		return only
 	}
 	return s
 }

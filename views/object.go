@@ -55,6 +55,8 @@ type Head struct {
 	Gone      bool       `json:"gone,omitempty"`
 	// Estimate is when the rollout may complete; nil where none is under way.
 	Estimate *Estimate `json:"estimate,omitempty"`
+	// Part is what is being done with the object from elsewhere; nil for nothing.
+	Part Text `json:"part,omitempty"`
 	// Last is the newest sync in one line.
 	Last Text `json:"last,omitempty"`
 	// AsOf is set while the API server cannot serve.

@@ -64,11 +64,18 @@ func pages(w *world) []exhibit {
 	set := board.Children("replicaset", "shop", "web")[0]
 	sync := board.Rows("deployment")[0].Trace
 	controller := board.Rows("replicationcontroller")[0].Trace
+	update, _ := board.Get(telemetry.Object{Loop: "rollingupdate", Namespace: "update-floor", Name: "web"})
 	stuck, _ := board.Get(telemetry.Object{Loop: "deployment", Namespace: "shop", Name: "web"})
 	older := w.journal.Of(stuck.Object, source.HistoryRows)[3]
 	list := []exhibit{
 		{id: "overview", title: "Deployments", path: "/deployments"},
 		{id: "overview-filter", title: "Deployments, filtered", path: "/deployments?q=is:waiting+-ns:kube-system"},
+		{id: "replicationcontrollers", title: "ReplicationControllers", path: "/replicationcontrollers"},
+		{id: "rollingupdates", title: "Rolling updates", path: "/rollingupdates"},
+		{id: "rollingupdate", title: "A rolling update", path: address.Of(update.Object)},
+		{id: "story-rollingupdate", title: "Story of a rolling update", path: address.Of(update.Object) + "/story"},
+		{id: "chain-rollingupdate", title: "A chain from a rolling update", path: address.Sync(update) + "/chain"},
+		{id: "sync-rollingupdate", title: "A sync of a rolling update", path: address.Sync(update)},
 		{id: "deployment", title: "A stuck rollout", path: address.Of(stuck.Object)},
 		{id: "deployment-older", title: "An older sync of it", path: address.Of(stuck.Object) + "?sync=" + words.Digits(older.Seq) + "&epoch=7c41"},
 		{id: "story", title: "Story of a rollout", path: address.Of(stuck.Object) + "/story"},
@@ -106,10 +113,13 @@ func pages(w *world) []exhibit {
 // situations is the page and the newest sync of every object of the story.
 func situations(w *world) []exhibit {
 	var list []exhibit
-	for _, loop := range []string{"deployment", "replicaset", "replicationcontroller"} {
+	for _, loop := range testLoops.Names() {
 		for _, row := range w.journal.Board().Rows(loop) {
 			t := row.Trace
 			id := loop + "." + t.Name
+			if strings.HasPrefix(t.Namespace, "update-") { // They have a namespace each, and one name.
+				id = loop + "." + t.Namespace
+			}
 			list = append(list,
 				exhibit{id: id, group: "Situations of a " + testLoops.Kind(loop), title: t.Name, path: address.Of(t.Object), like: true},
 				exhibit{id: id + ".sync", group: "Situations of a " + testLoops.Kind(loop), title: t.Name + ", its sync", path: address.Sync(t), like: true})

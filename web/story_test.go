@@ -14,6 +14,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -98,9 +99,9 @@ func (w *world) nextRV() string { w.rv++; return fmt.Sprint(w.rv) }
 var namespaces = []string{"auth", "catalog", "checkout", "data", "docs", "edge", "mail", "media", "orders", "payments", "search", "shop"}
 
 // testLoops are those of the program.
-var testLoops = decision.Loops{deployment.Loop, replicaset.Loop, replicaset.ControllerLoop}
+var testLoops = decision.Loops{deployment.Loop, replicaset.Loop, replicaset.ControllerLoop, rollingupdate.Loop}
 
-// goldens records what every golden of the two loops decides, each as an object
+// goldens records what every golden of the loops decides, each as an object
 // of its own: no page of the console is tested with a situation that cannot be.
 func (w *world) goldens() {
 	w.t.Helper()
@@ -114,6 +115,28 @@ func (w *world) goldens() {
 		}
 		w.golden(loop, file, namespaces[i*5%len(namespaces)])
 	}
+	for _, file := range goldenFiles(w.t, "rollingupdate") {
+		w.goldenUpdate(file)
+	}
+}
+
+// goldenUpdate is one of a rolling update, in a namespace of its own: the objects of an update
+// name each other.
+func (w *world) goldenUpdate(file string) *telemetry.Trace {
+	w.t.Helper()
+	s := readScript(w.t, file)
+	snap, err := rollingupdate.Decode(s.snapshot)
+	if err != nil {
+		w.t.Fatalf("%s: %v", file, err)
+	}
+	snap.Namespace = "update-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
+	t := w.trace("rollingupdate", snap.Namespace, snap.Name, snap.Now, snap)
+	t.Try = s.try
+	if snap.Old != nil {
+		t.UID = snap.Old.UID
+	}
+	w.journal.Record(w.run(t, snap.Begin(), s))
+	return t
 }
 
 func goldenFiles(t testing.TB, loop string) []string {

@@ -14,7 +14,14 @@ var Loop = decision.Loop{
 
 // ControllerLoop is the same of ReplicationControllers, which it serves by the same rules ([RM-1]).
 var ControllerLoop = decision.Loop{
-	Name: "replicationcontroller", Kind: "ReplicationController", Aliases: []string{"rc"},
+	Name: "replicationcontroller", Kind: "ReplicationController", Aliases: []string{"rc"}, Listed: true,
+	FirstSteps: `kubectl create -f - <<'END'
+{"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "web"},
+ "spec": {"replicas": 3, "selector": {"app": "web"},
+  "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx:1.28"}]}}}}
+END
+kubectl scale rc/web --replicas=5
+loopscope rolling-update web --image=nginx:1.29   # to another image`,
 	Catalogue: controllerCatalogue(), Reasons: Reasons, Headlines: headlines, New: empty, Decode: decodeLoop,
 }
 

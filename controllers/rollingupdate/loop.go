@@ -8,7 +8,7 @@ import (
 
 // Loop is what the rest of the program knows of the loop.
 var Loop = decision.Loop{
-	Name: "rollingupdate", Kind: "RollingUpdate", Listed: true,
+	Name: "rollingupdate", Kind: "RollingUpdate", Noun: "rolling update", Listed: true,
 	FirstSteps: "loopscope rolling-update web --image=nginx:1.29",
 	Catalogue:  Catalogue, Reasons: Reasons, Headlines: headlines,
 	New: func() decision.Snapshot { return new(Snapshot) },
@@ -31,6 +31,17 @@ var headlines = []decision.Headline{
 
 // Begin is a sync on the snapshot, which it never changes.
 func (s *Snapshot) Begin() decision.Core { return NewSync(s) }
+
+// Steers are the two ReplicationControllers, as far as they exist.
+func (s *Snapshot) Steers() []decision.Ref {
+	var list []decision.Ref
+	for _, c := range []*Controller{s.Old, s.New} {
+		if c != nil {
+			list = append(list, s.ref(c))
+		}
+	}
+	return list
+}
 
 // Taken is when it was observed.
 func (s *Snapshot) Taken() time.Time { return s.Now }

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ type Loop struct {
 	Name string `json:"name"`
 	// Kind is what its objects are: "Deployment".
 	Kind string `json:"kind"`
+	// Noun is what one of its objects is called in a sentence: "rolling update"; "" for the kind.
+	Noun string `json:"noun,omitempty"`
 	// Aliases are what kubectl takes for the kind, beside name and plural: "deploy".
 	Aliases []string `json:"aliases,omitempty"`
 	// Owner is the name of the loop whose objects control these; "" for none. Pages and
@@ -58,11 +61,24 @@ type Sizing interface {
 	VersionOf(kind, name string) string
 }
 
+// Steering is a snapshot of a loop that works on objects of other loops, which go on deciding
+// about them. Pages of either show the other.
+type Steering interface {
+	// Steers are those objects, by kind, namespace and name.
+	Steers() []Ref
+}
+
 // CountsPods reports whether its objects have a number of pods that are wanted, of which
 // some are available. Lists show those.
 func (l *Loop) CountsPods() bool {
 	return slices.ContainsFunc(l.Headlines, func(h Headline) bool { return h.Fact == "wanted" })
 }
+
+// One is what one of its objects is called in a sentence.
+func (l *Loop) One() string { return cmp.Or(l.Noun, l.Kind) }
+
+// Many is what several of its objects are called in a sentence.
+func (l *Loop) Many() string { return l.One() + "s" }
 
 // Headline is a fact with its label, and what stands beside it.
 type Headline struct {

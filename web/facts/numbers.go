@@ -38,6 +38,18 @@ func (n Numbers) Or(name string) int64 {
 	return c
 }
 
+// OldAvailable is how many old pods are available, where new ones are told apart.
+func (n Numbers) OldAvailable() int64 {
+	if old, ok := n.Count("oldAvailable"); ok {
+		return old
+	}
+	fresh, ok := n.Count("newAvailable")
+	if !ok {
+		return 0
+	}
+	return max(0, n.Or("available")-fresh)
+}
+
 // Text returns the value of that name as text, "" where there is none.
 func (n Numbers) Text(name string) string {
 	v, _ := n.Find(name)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -30,6 +31,12 @@ func snapshotOf[T decision.Snapshot](loops decision.Loops, t *telemetry.Trace) (
 
 // errSnapshot says that a trace carries no snapshot that can be read here.
 var errSnapshot = errors.New("the trace has no readable snapshot")
+
+// RollingUpdate reads what the sync of a rolling update decided on. It fails where the trace has
+// no such snapshot.
+func RollingUpdate(loops decision.Loops, t *telemetry.Trace) (*rollingupdate.Snapshot, error) {
+	return snapshotOf[*rollingupdate.Snapshot](loops, t)
+}
 
 // ReplicaSet reads what the sync of a ReplicaSet or ReplicationController decided on. It fails
 // where the trace has no such snapshot.

@@ -171,7 +171,7 @@ func Without(terms []Term, i int) []Term {
 
 // View is the box and its chips.
 func View(l *decision.Loop, terms []Term) views.Filter {
-	f := views.Filter{Action: decision.PathOf(l.Name), Label: l.Kind + "s", Hint: "Name, ns:shop, is:waiting"}
+	f := views.Filter{Action: decision.PathOf(l.Name), Label: l.Many(), Hint: "Name, ns:shop, is:waiting"}
 	if l.Sizes != "" {
 		f.Hint += ", at:RR-3, reason:ImagePullBackOff, image:3.4"
 	}

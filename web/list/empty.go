@@ -15,7 +15,7 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 		return idle
 	case len(all) == 0:
 		return &views.Problem{Code: "first-run", Heading: "Change something, and watch the loop decide.",
-			Lines: []views.Text{views.Say("No " + l.Kind + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
+			Lines: []views.Text{views.Say("No " + l.One() + " has been synced since ").Clock(s.Window().Since).Plain(" UTC. The first one appears here within a second.")},
 			Try:   l.FirstSteps}
 	}
 	p := &views.Problem{Code: "no-match", Heading: "Nothing matches " + filter.Join(terms) + "."}
@@ -31,7 +31,7 @@ func (s *Pages) empty(l *decision.Loop, all []*entry, terms []filter.Term) *view
 			p.Links = append(p.Links, views.Link{Text: "drop " + filter.Chip(t) + ", " + prose.Thousands(n) + " left", Href: filter.Href(l.Name, rest)})
 		}
 	}
-	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.Kind) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
+	p.Lines = []views.Text{views.Say(prose.Count(len(all), l.One()) + prose.Plural(len(all), " is", " are") + " here without a filter.")}
 	p.Links = append(p.Links, views.Link{Text: "show all", Href: decision.PathOf(l.Name)})
 	return p
 }

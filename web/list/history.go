@@ -163,7 +163,7 @@ func (s *Pages) archiveHead(st telemetry.ArchiveState) (head, then views.Text) {
 }
 
 func (s *Pages) foundView(h telemetry.Hit) views.Found {
-	owner, own := words.Split(h.Name)
+	owner, own := words.SplitOf(s.KindOf(h.Loop), h.Name)
 	return views.Found{At: h.Started, Kind: s.KindOf(h.Loop), Owner: h.In() + owner, Own: own, Object: h.Key(), Result: words.HitMark(&h),
 		Says: prose.Clip(h.Text, 400), Error: prose.Clip(h.Error, 300), Leaf: h.Leaf, Took: views.Took(h.Took), Number: words.Digits(h.Seq), Href: address.SyncOf(h.Object, h.Epoch, h.Seq)}
 }

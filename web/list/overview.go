@@ -72,7 +72,7 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := views.Overview{Kind: l.Kind, Pods: l.CountsPods(), Filter: filter.View(l, terms), Headline: s.headline(l, all), Tally: tallies(l.Name, all, terms)}
+	v := views.Overview{Kind: prose.Upper(l.One()), Pods: l.CountsPods(), Filter: filter.View(l, terms), Headline: s.headline(l, all), Tally: tallies(l.Name, all, terms)}
 	if o := s.Outage(); o.On {
 		v.AsOf = o.OfThen("As of", o.Began)
 	}
@@ -95,7 +95,7 @@ func (s *Pages) Overview(q *page.Query) (*page.Page, error) {
 func (s *Pages) overviewPage(q *page.Query, l *decision.Loop, v views.Overview, shown []*entry, rows []*listRow) *page.Page {
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, v.Headline), Body: views.OverviewBody(v), Data: v}
 	p.Frame.Tab = decision.PathOf(l.Name)
-	p.Frame.Crumbs = []views.Link{{Text: l.Kind + "s"}}
+	p.Frame.Crumbs = []views.Link{{Text: prose.Upper(l.Many())}}
 	p.Frame.Twin, p.Frame.Keys = q.TwinHref(), page.OverviewKeys
 	p.Rows, p.Order = make([]*page.Row, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
@@ -153,7 +153,7 @@ func nextHref(loop string, q *page.Query, after string) string {
 
 // headline counts what needs a person.
 func (s *Pages) headline(l *decision.Loop, all []*entry) string {
-	kind, counts := l.Kind, count(all)
+	kind, counts := l.One(), count(all)
 	failed, waiting := counts[0], counts[1]
 	rest := len(all) - failed - waiting
 	idle := s.Idle(l.Name)

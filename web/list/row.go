@@ -72,14 +72,21 @@ func headlines(l *decision.Loop, n facts.Numbers) string {
 // quiet entries have one line: silence is the signal.
 func (e *entry) quiet() bool { return words.Outcomes[e.place].Tone == decision.ToneOK }
 
-// meterOf places the facts of a sync on a bar; without a ceiling there is none.
+// meterOf places the facts of a sync on a bar; without pods there is none.
 func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
+	available, pods := n.Or("available"), max(n.Or("total"), n.Or("pods"))
 	ceiling, ok := n.Count("ceiling")
-	if !ok || ceiling <= 0 {
+	if !ok {
+		ceiling = max(n.Or("wanted"), pods) // Of what has no ceiling, its own size.
+	}
+	if ceiling <= 0 {
 		return nil
 	}
-	m := &views.Meter{New: n.Or("newAvailable"), Old: n.Or("oldAvailable"), Ceiling: ceiling, Tone: tone}
-	m.Not = max(0, n.Or("total")-m.New-m.Old)
+	m := &views.Meter{New: available, Ceiling: ceiling, Tone: tone}
+	if fresh, ok := n.Count("newAvailable"); ok {
+		m.New, m.Old = fresh, n.OldAvailable()
+	}
+	m.Not = max(0, pods-m.New-m.Old)
 	m.Floor = n.Or("floor")
 	m.Ticked = m.Floor > 0 // Recreate has none.
 	return m

@@ -122,7 +122,7 @@ func burstDid(burst []*telemetry.Trace) string {
 		for _, r := range t.Rounds {
 			for i := range r.Verdict.Actions {
 				a, o := &r.Verdict.Actions[i], facts.OutcomeAt(r, i)
-				_, own := words.Split(a.Target.Name)
+				own := words.Own(a.Target.Kind, a.Target.Name)
 				switch {
 				case !facts.Taken(o):
 				case a.Kind == decision.CreatePods:

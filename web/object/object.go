@@ -6,6 +6,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -81,8 +82,7 @@ func whyShort(t *telemetry.Trace) string {
 	if c.Object != "" {
 		kind, name, _ := strings.Cut(c.Object, " ")
 		if name != t.Name {
-			_, own := words.Split(name)
-			kind += " " + own
+			kind += " " + words.Own(kind, name)
 		}
 		text += " " + kind
 	} else if c.Code != "" {
@@ -130,6 +130,8 @@ func (s *Pages) Page(q *page.Query) (*page.Page, error) {
 		return s.deployment(q)
 	case *replicaset.Snapshot:
 		return s.replicaSet(q)
+	case *rollingupdate.Snapshot:
+		return s.update(q)
 	default:
 		return s.plain(q)
 	}

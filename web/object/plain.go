@@ -43,7 +43,5 @@ func objectParts(v views.Object) []page.Part {
 // the clock in its sentence.
 func (s *Pages) keepsUp(q *page.Query, p *page.Page, x *subject.Subject) {
 	p.ChangesAt = page.Sooner(q.Now, p.ChangesAt, s.SaidNow(x.Newest, q.Now).ChangesAt)
-	p.Touches = func(t *telemetry.Trace) bool {
-		return t.Object == x.Object || telemetry.HeadOf(s.Loops, t.Object, t.Owner) == x.Object
-	}
+	p.Touches = func(t *telemetry.Trace) bool { return s.Concerns(x.Object, x.Newest, t) }
 }

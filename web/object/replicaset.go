@@ -40,6 +40,7 @@ func (s *Pages) replicaSet(q *page.Query) (*page.Page, error) {
 		v.Pods, v.PodsNote = podsOf(snap)
 		s.Outage().FreezePods(v.Pods)
 	}
+	v.Head.Part = s.partOf(q, x)
 	v.Victims, v.VictimsNote = s.victimsOf(x)
 	v.Shows = s.replicaSetShows(x)
 	return s.replicaSetPage(q, x, v), nil
@@ -58,7 +59,7 @@ func (s *Pages) replicaSetPage(q *page.Query, x *subject.Subject, v views.Replic
 		p.Frame.About = append(p.Frame.About, views.Text{}.Code(prose.Clip(v.Images, 200)))
 	}
 	p.Frame.Keys = page.ObjectKeys
-	p.GoLive(q, append(objectParts(v.Object), page.Part{ID: "f-pods", View: views.PodsPart(v)}, page.Part{ID: "f-expects", View: views.ExpectsPart(v)}, page.Part{ID: "f-syncs", View: views.SyncsPart(v.Object)})...)
+	p.GoLive(q, append(objectParts(v.Object), page.Part{ID: "f-pods", View: views.PodsPart("Pods", v.Pods, v.PodsNote)}, page.Part{ID: "f-expects", View: views.ExpectsPart(v)}, page.Part{ID: "f-syncs", View: views.SyncsPart(v.Object)})...)
 	s.keepsUp(q, p, x)
 	return p
 }

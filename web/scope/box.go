@@ -97,7 +97,11 @@ func (b scopeBox) clear(ticks []views.ScopeTick, cursor time.Time) []views.Scope
 	}
 	return slices.DeleteFunc(ticks, func(t views.ScopeTick) bool {
 		at, _ := strconv.ParseFloat(strings.TrimSuffix(t.At, "%"), 64) // made by percent
-		return at > share-8 && at < share+behind
+		before := 8.0
+		if len(t.Text) > len("15:04") { // It has seconds.
+			before = 11
+		}
+		return at > share-before && at < share+behind
 	})
 }
 

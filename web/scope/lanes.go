@@ -26,43 +26,62 @@ func (s *Drawer) deploymentLanes(v *views.Scope, x *subject.Subject, b scopeBox,
 		return
 	}
 	current := newSet(snap)
-	block, others, old := []*timeline.Pod{}, laneKind{word: "new"}, laneKind{word: "old"}
+	m := newMix()
 	for _, child := range s.Children(x.Object) {
 		traces := s.Journal.Of(child.Object, source.HistoryRows)
 		if !owns(snap, child.Name) || child.Ended.Before(b.from) && facts.NumbersOf(child).Or("pods") == 0 {
 			continue
 		}
 		if timeline.Crowded(child) {
-			block = append(block, b.crowd(v, snap, child.Name)...)
+			m.block = append(m.block, b.crowd(v, snap, child.Name)...)
 			continue
 		}
 		lives, _ := timeline.Of(s.Loops, traces, child, b.from)
 		for _, l := range lives {
 			l.IsNew = current != nil && child.Name == current.Name
-			switch {
-			case !b.shows(l):
-			case l.Name == x.Pod:
-				block = append([]*timeline.Pod{l}, block...)
-			case l.IsNew && l.Pod != nil && l.Pod.Active() && !l.Available(now), blockedBy(x.Newest, child.Name, l):
-				block = append(block, l)
-			case l.IsNew:
-				others.lives = append(others.lives, l)
-			default:
-				old.lives = append(old.lives, l)
-			}
+			m.add(x, b, child.Name, l, now)
 		}
 	}
-	v.Pods, v.MorePods, v.MoreNote = b.blockLanes(block, now)
-	if missing := missingPods(current); missing != nil {
+	m.others.note = newNote(snap, current, m.others.lives, now)
+	m.draw(v, b, missingPods(current), now)
+}
+
+// mix is the pods of a rollout: those that block, the other new ones, and the old ones.
+type mix struct {
+	block       []*timeline.Pod
+	others, old laneKind
+}
+
+func newMix() *mix { return &mix{others: laneKind{word: "new"}, old: laneKind{word: "old"}} }
+
+// add puts a pod of that owner where it belongs, if any of it can be seen.
+func (m *mix) add(x *subject.Subject, b scopeBox, owner string, l *timeline.Pod, now time.Time) {
+	switch {
+	case !b.shows(l):
+	case l.Name == x.Pod:
+		m.block = append([]*timeline.Pod{l}, m.block...)
+	case l.IsNew && l.Pod != nil && l.Pod.Active() && !l.Available(now), blockedBy(x.Newest, owner, l):
+		m.block = append(m.block, l)
+	case l.IsNew:
+		m.others.lives = append(m.others.lives, l)
+	default:
+		m.old.lives = append(m.old.lives, l)
+	}
+}
+
+// draw makes the lanes, missing among them where that is not nil.
+func (m *mix) draw(v *views.Scope, b scopeBox, missing *views.PodLane, now time.Time) {
+	v.Pods, v.MorePods, v.MoreNote = b.blockLanes(m.block, now)
+	if missing != nil {
 		v.Pods = append(v.Pods, *missing)
 	}
-	others.note, old.note = newNote(snap, current, others.lives, now), stateNote(old.lives, now)
-	if len(old.lives) == 0 {
-		old.note = views.Say("none in this time range")
+	m.old.note = stateNote(m.old.lives, now)
+	if len(m.old.lives) == 0 {
+		m.old.note = views.Say("none in this time range")
 	}
 	crowds := len(v.Rest) > 0
-	for _, k := range []laneKind{others, old} {
-		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(block, func(l *timeline.Pod) bool { return l.IsNew == (k.word == "new") })) {
+	for _, k := range []laneKind{m.others, m.old} {
+		if len(k.lives) == 0 && (crowds || slices.ContainsFunc(m.block, func(l *timeline.Pod) bool { return l.IsNew == (k.word == "new") })) {
 			continue // They have lanes of their own, or are too many to draw.
 		}
 		l := b.bundle(k, now)

@@ -25,9 +25,19 @@ const (
 // the rollout is taken, so that the axis does not slide with every second.
 var scopeSpans = []time.Duration{2 * time.Minute, 5 * time.Minute, 23 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
-// Rollout draws the sizes over the newest rollout from what is kept of it, or
+// Rollout draws the sizes of a Deployment over its newest rollout from what is kept of it, or
 // over the window that was asked for.
 func (s *Drawer) Rollout(at time.Time, x *subject.Subject) *views.Scope {
+	return s.rollout(at, x, cast{of: s.Children(x.Object), lanes: s.deploymentLanes})
+}
+
+// cast is who has the pods of a rollout, and how they are drawn.
+type cast struct {
+	of    []*telemetry.Trace // the newest sync of each
+	lanes func(v *views.Scope, x *subject.Subject, b scopeBox, now time.Time)
+}
+
+func (s *Drawer) rollout(at time.Time, x *subject.Subject, who cast) *views.Scope {
 	points := timeline.Points(x.Kept)
 	if len(points) == 0 || !x.OnList {
 		return nil
@@ -42,16 +52,22 @@ func (s *Drawer) Rollout(at time.Time, x *subject.Subject) *views.Scope {
 	known := knownTo(s.Outage(), points, now)
 	v := box.sizes(points, known, now)
 	v.Windows = x.Windows()
-	v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)}, views.ScopeBound{Y: "168", Text: "0"})
-	v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.Ceiling), scopeWidth)
+	v.Bounds = append(v.Bounds, views.ScopeBound{Y: "168", Text: "0"})
+	if last.Ceiling > 0 {
+		v.Limits = fmt.Sprintf("M0 %sH%d", box.y(last.Ceiling), scopeWidth)
+		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Ceiling)), Text: fmt.Sprintf("ceiling %d", last.Ceiling)})
+	}
 	if last.Floor > 0 && last.Floor != last.Ceiling {
 		v.Limits += fmt.Sprintf("M0 %sH%d", box.y(last.Floor), scopeWidth)
 		v.Bounds = append(v.Bounds, views.ScopeBound{Y: labelY(box.y(last.Floor)), Text: fmt.Sprintf("floor %d", last.Floor)})
 	}
 	box.marks(v, x, points, known, deadlineOf(x.Newest))
 	v.Legend = legend(last, facts.NumbersOf(x.Newest))
-	v.Lanes = []views.ScopeLane{box.lane("Deployment syncs", points), box.lane("ReplicaSet syncs", s.childPoints(x, box.from))}
-	s.deploymentLanes(v, x, box, known)
+	v.Lanes = append(v.Lanes, box.lane(s.KindOf(x.Object.Loop)+" syncs", points))
+	if len(who.of) > 0 {
+		v.Lanes = append(v.Lanes, box.lane(s.KindOf(who.of[0].Loop)+" syncs", s.pointsOf(who.of, box.from)))
+	}
+	who.lanes(v, x, box, known)
 	s.Outage().FreezeLanes(v)
 	v.Label = s.scopeLabel(v, x, last, at)
 	return v
@@ -86,7 +102,11 @@ func (b scopeBox) sizes(points []timeline.Point, known, now time.Time) *views.Sc
 
 // scopeLabel is the finding of the picture, in words.
 func (s *Drawer) scopeLabel(v *views.Scope, x *subject.Subject, last timeline.Point, now time.Time) string {
-	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available; floor %d, ceiling %d.", v.Span, last.NewSize, last.Old, last.Available, last.Floor, last.Ceiling)
+	text := fmt.Sprintf("Pods from %s UTC. %d new, %d old, %d available", v.Span, last.NewSize, last.Old, last.Available)
+	if last.Ceiling > 0 {
+		text += fmt.Sprintf("; floor %d, ceiling %d", last.Floor, last.Ceiling)
+	}
+	text += "."
 	if said := s.SaidNow(x.Newest, now); said.State != "" {
 		text = x.Object.Key() + " " + said.Verb + " " + said.State + ": " + words.Text(said.Lead, false).String() + ". " + text
 	}
@@ -182,10 +202,10 @@ func (b scopeBox) within(points []timeline.Point) []timeline.Point {
 	return points
 }
 
-// childPoints are the syncs of its ReplicaSets since then.
-func (s *Drawer) childPoints(x *subject.Subject, since time.Time) []timeline.Point {
+// pointsOf are the syncs of those objects since then.
+func (s *Drawer) pointsOf(newest []*telemetry.Trace, since time.Time) []timeline.Point {
 	var points []timeline.Point
-	for _, child := range s.Children(x.Object) {
+	for _, child := range newest {
 		for _, m := range s.Journal.Marks(child.Object, source.HistoryRows) {
 			if !m.Ended.Before(since) {
 				points = append(points, timeline.Point{At: m.Ended, Wrote: m.WroteSize, Status: m.Wrote})
@@ -226,11 +246,19 @@ func (b scopeBox) marks(v *views.Scope, x *subject.Subject, points []timeline.Po
 
 func legend(last timeline.Point, n facts.Numbers) []views.ScopeLegend {
 	return []views.ScopeLegend{
-		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: "≤ " + words.Digits(last.Ceiling)},
-		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: "≥ " + words.Digits(last.Floor)},
+		{Class: "p-lim", Name: "total", Value: words.Digits(last.NewSize + last.Old), Note: boundNote(last, "≤ ", last.Ceiling)},
+		{Class: "p-av", Name: "available", Value: words.Digits(last.Available), Note: boundNote(last, "≥ ", last.Floor)},
 		{Class: "p-new", Name: "new", Value: words.Digits(last.NewSize), Note: availableNote(last.NewSize, n.Or("newAvailable"))},
-		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.Or("oldAvailable"))},
+		{Class: "p-old", Name: "old", Value: words.Digits(last.Old), Note: availableNote(last.Old, n.OldAvailable())},
 	}
+}
+
+// boundNote is a bound, where there are any.
+func boundNote(p timeline.Point, sign string, bound int64) string {
+	if p.Ceiling <= 0 {
+		return ""
+	}
+	return sign + words.Digits(bound)
 }
 
 func availableNote(size, available int64) string {

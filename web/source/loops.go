@@ -67,7 +67,7 @@ func (s *Source) TabOf(loop string) string { return decision.PathOf(s.ListOf(loo
 
 // ListLink leads to the list of a loop.
 func ListLink(l *decision.Loop) views.Link {
-	return views.Link{Text: l.Kind + "s", Href: decision.PathOf(l.Name)}
+	return views.Link{Text: prose.Upper(l.Many()), Href: decision.PathOf(l.Name)}
 }
 
 // All leads to the list of everything.

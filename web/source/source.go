@@ -18,6 +18,7 @@ type Source struct {
 
 	says      facts.Cache[decision.Sentence]
 	estimates facts.Cache[*decision.Estimate]
+	steered   facts.Cache[[]telemetry.Object]
 }
 
 // New returns the source of those options, of which Journal is required.

@@ -34,7 +34,8 @@ func (s *Teller) CausesOf(t *telemetry.Trace) views.CauseChain {
 	return v
 }
 
-// family are the newest syncs up to that one of its object, its owner and all that this one controls.
+// family are the newest syncs up to that one of its object, its owner and all that this one
+// controls, and of what it works on or is worked on by.
 func (s *Teller) family(t *telemetry.Trace) []*telemetry.Trace {
 	head := telemetry.HeadOf(s.Loops, t.Object, t.Owner)
 	members := []telemetry.Object{t.Object}
@@ -45,6 +46,10 @@ func (s *Teller) family(t *telemetry.Trace) []*telemetry.Trace {
 		if child.Object != t.Object {
 			members = append(members, child.Object)
 		}
+	}
+	members = append(members, s.Steered(t)...)
+	if by := s.SteeredBy(t.Object); by != nil {
+		members = append(members, by.Object)
 	}
 	list := []*telemetry.Trace{t}
 	for _, m := range members {
@@ -138,7 +143,7 @@ func (c *causeSteps) sync(l *telemetry.Link) views.CauseStep {
 // writeWord is one write in a few words: its first change, or what it made or ended.
 func writeWord(w *telemetry.Write) string {
 	kind, name, _ := strings.Cut(w.Object, " ")
-	_, own := words.Split(name)
+	own := words.Own(kind, name)
 	text := own
 	switch {
 	case w.Kind == telemetry.WriteStatus:

@@ -62,7 +62,7 @@ func heldTarget(h decision.Held) views.Text {
 	verb := map[decision.ActionKind]string{decision.UpdateReplicaSet: "Scale", decision.CreateReplicaSet: "Create",
 		decision.DeleteReplicaSet: "Delete", decision.CreatePods: "Create pods of", decision.DeletePods: "Delete pods of"}[h.Kind]
 	if verb == "" {
-		verb = string(h.Kind)
+		verb = prose.Upper(words.Verb(h.Kind))
 	}
 	if h.Target.Name == "" {
 		return views.Text{}.Strong(verb + " " + prose.Plural(h.BlockerCount, "an old ReplicaSet", "old ReplicaSets"))
@@ -80,7 +80,7 @@ func heldTarget(h decision.Held) views.Text {
 
 // blockerWords put Kubernetes' own reasons into words; the reason follows.
 func blockerOf(b decision.Blocker) views.Blocker {
-	owner, own := words.Split(b.Name)
+	owner, own := words.SplitOf(b.Kind, b.Name)
 	v := views.Blocker{Kind: b.Kind, Owner: owner, Own: own}
 	switch {
 	case b.Reason == "Ready":

@@ -111,12 +111,14 @@ func Looks(t *telemetry.Trace) []views.Look {
 
 // lookWhys say what a timer finds out.
 var lookWhys = map[string]string{
-	"deadline":     "the progress deadline, which only marks the Deployment",
+	"deadline":     "the progress deadline, which is only reported",
 	"min-ready":    "a ready pod has then been ready for minReadySeconds",
 	"echo":         "whether its own write has arrived in the cache",
 	"back-off":     "tries again after the error",
 	"expectations": "stops waiting for pods it has not seen",
 	"status":       "publishes the deferred status",
+	"period":       "the update period is over, so that old pods may go",
+	"releasing":    "whether the garbage collector has released the pods",
 	"requeue":      "its controller asked to run again",
 }
 

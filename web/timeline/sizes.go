@@ -23,8 +23,8 @@ func Points(kept []*telemetry.Trace) []Point {
 	var points []Point
 	for _, t := range kept {
 		n := facts.NumbersOf(t)
-		ceiling, ok := n.Count("ceiling")
-		if !ok || ceiling <= 0 {
+		ceiling := n.Or("ceiling")
+		if ceiling <= 0 && n.Or("new") == 0 { // An update that nobody asks to finish has no bounds, and pods.
 			continue
 		}
 		p := Point{At: t.Ended, Seq: t.Seq, NewSize: n.Or("new"), Old: n.Or("old"), Available: n.Or("available"), Ceiling: ceiling, Floor: n.Or("floor"),

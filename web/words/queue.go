@@ -44,7 +44,8 @@ func QueueNote(k *telemetry.KeyState) views.Text {
 
 // timerWords say what a timer is for.
 var timerWords = map[string]string{"deadline": "deadline", "min-ready": "minReadySeconds", "echo": "echo check",
-	"back-off": "back-off", "expectations": "expectations", "status": "status held back"}
+	"back-off": "back-off", "expectations": "expectations", "status": "status held back",
+	"period": "update period", "releasing": "release of pods"}
 
 // Timer says what a timer of that code is for.
 func Timer(code string) string {

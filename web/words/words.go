@@ -166,6 +166,21 @@ func Split(name string) (owner, own string) {
 	return "", name
 }
 
+// SplitOf is the same for an object of that kind. Only the names that controllers make up for
+// others are cut: those of pods and ReplicaSets. Whoever reads "2" does not know web-2.
+func SplitOf(kind, name string) (owner, own string) {
+	if kind == "Pod" || kind == "ReplicaSet" {
+		return Split(name)
+	}
+	return "", name
+}
+
+// Own is the part of a name by which an object is told from the others of its owner.
+func Own(kind, name string) string {
+	_, own := SplitOf(kind, name)
+	return own
+}
+
 // Why is the sentence without its subject and tone, which stand in their own cells.
 func Why(t *telemetry.Trace, said decision.Sentence) views.Text {
 	lead := First(Stop(Text(said.Lead, false)))

@@ -74,8 +74,9 @@ func didOne(a *decision.Action, o *decision.Outcome) string {
 	case a.Kind == decision.CreateReplicaSet:
 		return "created " + a.Target.Name
 	case a.Size != nil && a.Size.From != a.Size.To:
-		_, own := Split(a.Target.Name)
-		return own + " " + Size(a.Kind, a.Size)
+		return Own(a.Target.Kind, a.Target.Name) + " " + Size(a.Kind, a.Size)
+	case actions[a.Kind] == "":
+		return a.Kind.Past() + " " + Own(a.Target.Kind, a.Target.Name)
 	default:
 		return Verb(a.Kind) + " " + a.Target.Kind
 	}

@@ -186,7 +186,7 @@ func (r *recording) note() string {
 	var kinds []string
 	for _, l := range r.header.Loops {
 		if !controllers.Loops.Has(l.Name) {
-			kinds = append(kinds, l.Kind+"s")
+			kinds = append(kinds, l.Many())
 		}
 	}
 	if len(kinds) > 0 {
