@@ -1,0 +1,96 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
+	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
+
+// request is one with the defaults of kubectl, changed.
+func request(t interface{ Fatal(...any) }, change func(*rollingupdate.Request)) *rollingupdate.Request {
+	r, err := rollingupdate.ParseRequest(`{"version":1,"id":"a","image":"web:2"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(r)
+	return r
+}
+
+// updating is an update of a ReplicationController of which all pods are available.
+func updating(size int64, r *rollingupdate.Request) *rollingupdate.Snapshot {
+	s := &rollingupdate.Snapshot{Version: rollingupdate.SnapshotVersion, Now: time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC), Namespace: "shop", Name: "web",
+		Request: r, NewName: "web-7d", OldKey: "5b", NewKey: "7d", Old: &rollingupdate.Controller{
+			Name: "web", UID: "w", RV: "1", Generation: 1, Observed: 1, Size: size, Replicas: size, Containers: []rollingupdate.Container{{Name: "web", Image: "web:1"}}}}
+	for i := range size {
+		name := fmt.Sprintf("web-%03d", i)
+		s.Old.Pods = append(s.Old.Pods, rollingupdate.Pod{UID: name, RV: "1", Pod: decision.Pod{Name: name, Phase: "Running", Node: "n", Ready: true, ReadySince: s.Now.Add(-time.Hour), Created: s.Now.Add(-time.Hour)}})
+	}
+	return s
+}
+
+// TestUpdate: an update in the model comes to the end that its request asks for.
+func TestUpdate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*rollingupdate.Request)
+		edit   sim.Edit
+		end    sim.End
+		code   string
+		sets   string // that are left, with their sizes
+	}{
+		{"renamed", func(*rollingupdate.Request) {}, nil, sim.Complete, "complete", "web 3/3 new"},
+		{"deleted", func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Delete }, nil, sim.Complete, "complete", "web-7d 3/3 new"},
+		{"preserved", func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Preserve }, nil, sim.Complete, "complete", "web 0/0, web-7d 3/3 new"},
+		{"paused", func(r *rollingupdate.Request) { r.Paused = true }, nil, sim.Waiting, "paused", "web 3/3"},
+		{"new pods that never come", func(*rollingupdate.Request) {}, sim.NewPods("", sim.Stuck("ImagePullBackOff")), sim.Overdue, "image-pull", "web 3/3, web-7d 1/0 new"},
+		{"taken back at once", func(r *rollingupdate.Request) { r.Abort = true }, nil, sim.Aborted, "aborted", "web 3/3"},
+		{"no such container", func(r *rollingupdate.Request) { r.Container = "x" }, nil, sim.Failed, "no-container", "web 3/3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster, err := sim.FromRollingUpdate(updating(3, request(t, c.change)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.edit != nil {
+				cluster.Edit(c.edit)
+			}
+			r := cluster.Run(sim.Bound{})
+			if got := left(r.Steps); r.End != c.end || r.Sentence.Code != c.code || got != c.sets {
+				t.Errorf("ends %s (%s) with %s: %s", r.End, r.Sentence.Code, got, r.Sentence.At(r.At))
+			}
+			t.Logf("%s %s: %s", r.Ended.Sub(r.Began), r.End, r.Sentence.At(r.At))
+		})
+	}
+}
+
+// left are the sizes after the last step.
+func left(steps []sim.Step) (text string) {
+	for i, s := range steps[len(steps)-1].Sets {
+		if i > 0 {
+			text += ", "
+		}
+		if text += fmt.Sprintf("%s %d/%d", s.Name, s.Replicas, s.Available); s.New {
+			text += " new"
+		}
+	}
+	return text
+}
+
+// limits are the fewest pods that may be available, and the most that there may be.
+func limits(r *rollingupdate.Request, desired int64) (floor, ceiling int64) {
+	of := func(v *intstr.IntOrString) *rollout.Amount {
+		if v.Type == intstr.String {
+			return &rollout.Amount{Percent: v.StrVal}
+		}
+		return &rollout.Amount{Int: int64(v.IntVal)}
+	}
+	b, _ := rollout.Resolve(desired, of(r.Surge), of(r.Unavailable))
+	return b.Floor(), b.Ceiling()
+}
