@@ -17,7 +17,7 @@ var (
 		{Keys: "c", Does: "copy link"}, {Keys: "p", Does: "pause"}, {Keys: "u", Does: "up"}, {Keys: "Home", Does: "oldest sync"}, {Keys: "End", Does: "newest sync"}}, CommonKeys...)
 	DeploymentKeys = append(slices.Clone(ObjectKeys[:6:6]), append([]views.Key{{Keys: "w", Does: "what if"}}, ObjectKeys[6:]...)...)
 	AboutKeys      = append([]views.Key{{Keys: "u", Does: "up"}, {Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
-	WhatIfKeys     = append([]views.Key{{Keys: "↵", Does: "plan"}, {Keys: "u", Does: "up to the Deployment"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
+	WhatIfKeys     = append([]views.Key{{Keys: "↵", Does: "plan"}, {Keys: "u", Does: "up to the object"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
 	SyncKeys       = append([]views.Key{{Keys: "u", Does: "up to the object"}}, CommonKeys...)
 	DecisionsKeys  = append([]views.Key{{Keys: "j k", Does: "questions"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
 	HistoryKeys    = append([]views.Key{{Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "/", Does: "filter"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
