@@ -2,32 +2,34 @@ package sim_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/controllers/sim"
 )
 
-func anyAmount(t *rapid.T, label string) *intstr.IntOrString {
+// bound is surge or unavailable as the arithmetic and as a request have it.
+func bound(t *rapid.T, label string) (rollout.Amount, string) {
+	n := rapid.Int64Range(0, 120).Draw(t, label)
 	if rapid.Bool().Draw(t, label+" as share") {
-		return &intstr.IntOrString{Type: intstr.String, StrVal: fmt.Sprintf("%d%%", rapid.IntRange(0, 120).Draw(t, label))}
+		share := fmt.Sprintf("%d%%", n)
+		return rollout.Amount{Percent: share}, strconv.Quote(share)
 	}
-	return &intstr.IntOrString{IntVal: rapid.Int32Range(0, 120).Draw(t, label)}
+	return rollout.Amount{Int: n}, strconv.FormatInt(n, 10)
 }
 
 // anyUpdate is an update of 1 to 100 pods with every flag as drawn, whose pods take their
-// time and whose loops take turns as drawn.
-func anyUpdate(t *rapid.T) (*sim.Cluster, *rollingupdate.Snapshot) {
-	r := request(t, func(r *rollingupdate.Request) {
-		r.Surge, r.Unavailable = anyAmount(t, "surge"), anyAmount(t, "unavailable")
-		*r.UpdatePeriod = rollingupdate.Period(rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Second, time.Minute}).Draw(t, "period"))
-		*r.Timeout = rollingupdate.Period(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, 5 * time.Minute}).Draw(t, "timeout"))
-		r.Cleanup = rapid.SampledFrom([]rollingupdate.Cleanup{rollingupdate.Delete, rollingupdate.Rename, rollingupdate.Preserve}).Draw(t, "cleanup")
-	})
+// time and whose loops take turns as drawn; with the limits that it has to keep.
+func anyUpdate(t *rapid.T) (*sim.Cluster, *rollingupdate.Snapshot, rollout.Bounds) {
+	surge, surgeText := bound(t, "surge")
+	unavailable, unavailableText := bound(t, "unavailable")
+	one := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
+	r := request(t, fmt.Sprintf(`,"surge":%s,"unavailable":%s,"updatePeriod":%q,"timeout":%q,"cleanup":%q`, surgeText, unavailableText,
+		one("period", "0s", "1s", "10s", "1m"), one("timeout", "1s", "20s", "5m"), one("cleanup", "delete", "rename", "preserve")))
 	s := updating(rapid.Int64Range(1, 100).Draw(t, "size"), r)
 	s.Old.MinReady = rapid.SampledFrom([]int64{0, 0, 3, 20}).Draw(t, "minReady")
 	if rapid.Bool().Draw(t, "split already") {
@@ -45,19 +47,23 @@ func anyUpdate(t *rapid.T) (*sim.Cluster, *rollingupdate.Snapshot) {
 		Fate: func(string, int) sim.Fate { return sim.ReadyAfter(millis(t, "ready", 40_000)) },
 		Next: func(due int) int { return rapid.IntRange(0, due-1).Draw(t, "turn") },
 	}
-	return c, s
+	limits, err := rollout.Resolve(s.Old.Size, &surge, &unavailable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, s, limits
 }
 
 // keeps fails where a step has left too few pods available or too many pods.
-func keeps(t *rapid.T, s *rollingupdate.Snapshot, steps []sim.Step) {
-	floor, ceiling := limits(s.Request, s.Old.Size)
+func keeps(t *rapid.T, limits rollout.Bounds, steps []sim.Step) {
+	floor, ceiling := limits.Floor(), limits.Ceiling()
 	for i := range steps {
 		pods := int64(0)
 		for _, one := range steps[i].Sets {
 			pods += one.Pods
 		}
 		if steps[i].Available < floor || pods > ceiling {
-			t.Fatalf("at %s %s has %d pods, %d available: %d to %d are allowed; %s", steps[i].At.Sub(s.Now), steps[i].Name, pods, steps[i].Available, floor, ceiling, left(steps[:i+1]))
+			t.Fatalf("at %s %s has %d pods, %d available: %d to %d are allowed; %s", steps[i].At.Sub(steps[0].At), steps[i].Name, pods, steps[i].Available, floor, ceiling, left(steps[:i+1]))
 		}
 	}
 }
@@ -67,9 +73,9 @@ func keeps(t *rapid.T, s *rollingupdate.Snapshot, steps []sim.Step) {
 func TestUpdateKeepsItsLimits(t *testing.T) {
 	runs, syncs, pods := 0, 0, int64(0)
 	rapid.Check(t, func(t *rapid.T) {
-		c, s := anyUpdate(t)
+		c, s, limits := anyUpdate(t)
 		r := c.Run(sim.Bound{})
-		keeps(t, s, r.Steps)
+		keeps(t, limits, r.Steps)
 		last := r.Steps[len(r.Steps)-1]
 		if r.End != sim.Complete || last.Available != s.Old.Size {
 			t.Fatalf("ends %s with %s: %s", r.End, left(r.Steps), r.Sentence.At(r.At))
@@ -89,20 +95,20 @@ func TestUpdateKeepsItsLimits(t *testing.T) {
 func TestUpdateIsTakenBack(t *testing.T) {
 	runs, late := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		c, s := anyUpdate(t)
+		c, s, limits := anyUpdate(t)
 		before := c.Run(sim.Bound{Syncs: rapid.IntRange(0, 12*int(s.Old.Size)).Draw(t, "syncs")})
 		if rapid.Bool().Draw(t, "paused first") {
 			c.Edit(sim.Ask(func(r *rollingupdate.Request) { r.Paused = true }))
 			paused := c.Run(sim.Bound{})
-			keeps(t, s, paused.Steps)
+			keeps(t, limits, paused.Steps)
 			if paused.Sentence.Code != "paused" && paused.End != sim.Complete {
 				t.Fatalf("paused: %s", paused.Sentence.At(paused.At))
 			}
 		}
 		c.Edit(sim.Ask(func(r *rollingupdate.Request) { r.Paused, r.Abort = false, true }))
 		r := c.Run(sim.Bound{})
-		keeps(t, s, before.Steps)
-		keeps(t, s, r.Steps)
+		keeps(t, limits, before.Steps)
+		keeps(t, limits, r.Steps)
 		size := c.Sizes()
 		runs++
 		available := int64(0)

@@ -5,21 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
-	"github.com/loopscope/loopscope/controllers/rollout"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// request is one with the defaults of kubectl, changed.
-func request(t interface{ Fatal(...any) }, change func(*rollingupdate.Request)) *rollingupdate.Request {
-	r, err := rollingupdate.ParseRequest(`{"version":1,"id":"a","image":"web:2"}`)
+// request is one with those fields, and otherwise with the defaults of kubectl.
+func request(t interface{ Fatal(...any) }, fields string) *rollingupdate.Request {
+	r, err := rollingupdate.ParseRequest(`{"version":1,"id":"a","image":"web:2"` + fields + `}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(r)
 	return r
 }
 
@@ -39,22 +35,22 @@ func updating(size int64, r *rollingupdate.Request) *rollingupdate.Snapshot {
 func TestUpdate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*rollingupdate.Request)
+		fields string
 		edit   sim.Edit
 		end    sim.End
 		code   string
 		sets   string // that are left, with their sizes
 	}{
-		{"renamed", func(*rollingupdate.Request) {}, nil, sim.Complete, "complete", "web 3/3 new"},
-		{"deleted", func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Delete }, nil, sim.Complete, "complete", "web-7d 3/3 new"},
-		{"preserved", func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Preserve }, nil, sim.Complete, "complete", "web 0/0, web-7d 3/3 new"},
-		{"paused", func(r *rollingupdate.Request) { r.Paused = true }, nil, sim.Waiting, "paused", "web 3/3"},
-		{"new pods that never come", func(*rollingupdate.Request) {}, sim.NewPods("", sim.Stuck("ImagePullBackOff")), sim.Overdue, "image-pull", "web 3/3, web-7d 1/0 new"},
-		{"taken back at once", func(r *rollingupdate.Request) { r.Abort = true }, nil, sim.Aborted, "aborted", "web 3/3"},
-		{"no such container", func(r *rollingupdate.Request) { r.Container = "x" }, nil, sim.Failed, "no-container", "web 3/3"},
+		{"renamed", "", nil, sim.Complete, "complete", "web 3/3 new"},
+		{"deleted", `,"cleanup":"delete"`, nil, sim.Complete, "complete", "web-7d 3/3 new"},
+		{"preserved", `,"cleanup":"preserve"`, nil, sim.Complete, "complete", "web 0/0, web-7d 3/3 new"},
+		{"paused", `,"paused":true`, nil, sim.Waiting, "paused", "web 3/3"},
+		{"new pods that never come", "", sim.NewPods("", sim.Stuck("ImagePullBackOff")), sim.Overdue, "image-pull", "web 3/3, web-7d 1/0 new"},
+		{"taken back at once", `,"abort":true`, nil, sim.Aborted, "aborted", "web 3/3"},
+		{"no such container", `,"container":"x"`, nil, sim.Failed, "no-container", "web 3/3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster, err := sim.FromRollingUpdate(updating(3, request(t, c.change)))
+			cluster, err := sim.FromRollingUpdate(updating(3, request(t, c.fields)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,16 +77,4 @@ func left(steps []sim.Step) (text string) {
 		}
 	}
 	return text
-}
-
-// limits are the fewest pods that may be available, and the most that there may be.
-func limits(r *rollingupdate.Request, desired int64) (floor, ceiling int64) {
-	of := func(v *intstr.IntOrString) *rollout.Amount {
-		if v.Type == intstr.String {
-			return &rollout.Amount{Percent: v.StrVal}
-		}
-		return &rollout.Amount{Int: int64(v.IntVal)}
-	}
-	b, _ := rollout.Resolve(desired, of(r.Surge), of(r.Unavailable))
-	return b.Floor(), b.Ceiling()
 }
