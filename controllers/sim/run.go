@@ -111,6 +111,9 @@ func (c *Cluster) Run(b Bound) Result {
 		}
 		if step.Wrote() {
 			r.Ended = step.At
+			if c.rolling != nil {
+				c.rolling.wrote = step.At
+			}
 		}
 	}
 	c.conclude(&r, settled)
@@ -124,7 +127,7 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	begin := c.conclusion()
 	now := c.now
 	if c.rolling != nil {
-		now = r.Ended // Its deadline goes on ticking after its end.
+		now = c.rolling.wrote // Its deadline goes on ticking after its end.
 	}
 	r.describe(begin(now), now)
 	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(now); turns++ {

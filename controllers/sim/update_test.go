@@ -78,3 +78,40 @@ func left(steps []sim.Step) (text string) {
 	}
 	return text
 }
+
+// TestUpdateEstimate: an update of which new pods have become ready completes when its
+// periods and its pods say so; nobody knows before, while it is held, or where a pod is stuck.
+func TestUpdateEstimate(t *testing.T) {
+	of := func(fields string, change func(*rollingupdate.Snapshot)) *rollingupdate.Snapshot {
+		c, err := sim.FromRollingUpdate(updating(3, request(t, fields)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Run(sim.Bound{Time: 61 * time.Second}) // The second new pod is on its way.
+		s := c.Update()
+		change(s)
+		return s
+	}
+	for _, c := range []struct {
+		name  string
+		s     *rollingupdate.Snapshot
+		words string
+	}{
+		{"under way", of("", func(*rollingupdate.Snapshot) {}), "Completes in 1m 59s, as 1 pod became ready in 5s; 3 steps are left"},
+		{"no period", of(`,"updatePeriod":"1m"`, func(s *rollingupdate.Snapshot) { *s.Request.UpdatePeriod = 0 }), "Completes in 9s, as 1 pod became ready in 5s; 3 steps are left"},
+		{"paused", of("", func(s *rollingupdate.Snapshot) { s.Request.Paused = true }), ""},
+		{"taken back", of("", func(s *rollingupdate.Snapshot) { s.Request.Abort = true }), ""},
+		{"not begun", updating(3, request(t, "")), ""},
+		{"nobody asks", of("", func(s *rollingupdate.Snapshot) { s.Request = nil }), ""},
+		{"a pod that never comes", of("", func(s *rollingupdate.Snapshot) { s.New.Pods[1].Reason = "ImagePullBackOff" }), ""},
+		{"a pod that is slower than any", of("", func(s *rollingupdate.Snapshot) { s.Now = s.Now.Add(time.Minute) }), ""},
+	} {
+		got := ""
+		if e := sim.EstimateOf(c.s, decision.Learnt{}); e != nil {
+			got = e.Words.At(c.s.Now)
+		}
+		if got != c.words {
+			t.Errorf("%s: %q, not %q", c.name, got, c.words)
+		}
+	}
+}

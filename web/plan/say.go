@@ -56,6 +56,7 @@ func comparisonOf(a, b *simulation, first bool) string {
 	add(writesIf != writes, "it takes ", prose.Count(writesIf, "scale write"), " instead of ", prose.Thousands(writes))
 	add(a.takes() != b.takes() && a.takes() != "" && b.takes() != "", "it ends after ", b.takes(), " instead of ", a.takes())
 	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
+	add(len(list) == 0 && a.deeds() != b.deeds(), "sizes and times stay the same, and the last steps are others")
 	return prose.And(list)
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
@@ -265,7 +266,24 @@ func (f *simulation) takes() string {
 	if !f.timed || f.cut || f.end.End != sim.Complete && f.end.End != sim.Aborted {
 		return ""
 	}
-	return afterText(f.stages[len(f.stages)-1].at.Sub(f.began.at))
+	last := f.began.at
+	for i := range f.stages {
+		if f.stages[i].says != "" { // What follows are timers that find nothing to do.
+			last = f.stages[i].at
+		}
+	}
+	return afterText(last.Sub(f.began.at))
+}
+
+// deeds are what the steps of a timed plan do.
+func (f *simulation) deeds() string {
+	var text strings.Builder
+	for i := range f.stages {
+		if f.timed {
+			text.WriteString(f.stages[i].says)
+		}
+	}
+	return text.String()
 }
 
 // endMark is how a simulation ended, at its last row.

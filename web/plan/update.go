@@ -54,7 +54,7 @@ var updateFields = []field[updateSpec]{
 		now: func(s *updateSpec) string { return time.Duration(*s.request.Timeout).String() },
 		set: func(s *updateSpec, text string) (bad string) { s.request.Timeout, bad = period(text, 1); return bad }},
 	{name: "cleanup",
-		choices: []views.Choice{{Value: "delete", Word: "delete the old one"}, {Value: "rename", Word: "keep the old name"}, {Value: "preserve", Word: "preserve both"}},
+		choices: []views.Choice{{Value: "delete", Word: "delete"}, {Value: "rename", Word: "rename"}, {Value: "preserve", Word: "preserve"}},
 		now:     func(s *updateSpec) string { return string(s.request.Cleanup) },
 		set:     setCleanup},
 	{name: "paused", choices: noOrYes,
@@ -72,7 +72,7 @@ var updateFields = []field[updateSpec]{
 			}
 			return bad
 		}},
-	{name: "newPods", choices: []views.Choice{{Value: becomeReady, Word: "become ready"}, {Value: neverReady, Word: "never become ready"}},
+	{name: "newPods", choices: []views.Choice{{Value: becomeReady, Word: becomeReady}, {Value: neverReady, Word: neverReady}},
 		now: func(s *updateSpec) string { return map[bool]string{false: becomeReady, true: neverReady}[s.fails] },
 		set: func(s *updateSpec, text string) string {
 			if text != becomeReady && text != neverReady {
@@ -86,7 +86,7 @@ var updateFields = []field[updateSpec]{
 // What becomes of new pods.
 const (
 	becomeReady = "ready"
-	neverReady  = "never-ready"
+	neverReady  = "stuck"
 )
 
 // share reads a number of pods or a percentage.
