@@ -38,7 +38,7 @@ func TestWhatIfUpdate(t *testing.T) {
 		{"updatePeriod=0s", "With updatePeriod 0s, it ends after 30s instead of 3m.", "completed 0s ago"},
 		{"startup=2m", "With startup 2m, it ends after 6m instead of 3m.", "completed 0s ago"},
 		{"surge=3", "With surge 3, there are at most 6 pods instead of 4, it takes 2 scale writes instead of 6 and it ends after 1m instead of 3m.", "completed 0s ago"},
-		{"unavailable=100%25", "at least 1 stay available instead of 3", "completed 0s ago"},
+		{"unavailable=100%25", "at least 1 stay available instead of 3", "completed 10s ago"},
 		{"desired=5", "With desired 5, ", "completed 0s ago"},
 		{"cleanup=delete", "With cleanup delete, sizes and times stay the same, and the last steps are others.", "web-7d is at rest: the update from web was completed"},
 		{"paused=true", "it ends waiting instead of complete", "is paused"},
