@@ -22,10 +22,10 @@ func (s *Pages) plain(q *page.Query) (*page.Page, error) {
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, titleOf(v)), Body: views.ObjectBody(v), Data: v}
 	s.objectFrame(q, p, x)
 	p.Frame.About = append(p.Frame.About, views.Say(prose.Clip(s.KindOf(x.Object.Loop), 60)), views.Text{}.Link("story", x.StoryHref()))
-	if l := s.Loops.Of(x.Object.Loop); l.New != nil && plan.Fields(l.New()) != nil {
-		p.Frame.About = append(p.Frame.About, views.Text{}.Link("what if", x.WhatIfHref()))
-	}
 	p.Frame.Keys = page.ObjectKeys
+	if l := s.Loops.Of(x.Object.Loop); l.New != nil && plan.Fields(l.New()) != nil {
+		p.Frame.About, p.Frame.Keys = append(p.Frame.About, views.Text{}.Link("what if", x.WhatIfHref())), page.PlannedKeys
+	}
 	p.GoLive(q, append(objectParts(v), page.Part{ID: "f-syncs", View: views.SyncsPart(v)})...)
 	s.keepsUp(q, p, x)
 	return p, nil

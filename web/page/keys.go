@@ -15,7 +15,7 @@ var (
 		{Keys: "1–5", Does: "outcomes"}, {Keys: "p", Does: "pause"}, {Keys: "n", Does: "next page"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
 	ObjectKeys = append([]views.Key{{Keys: "h l", Does: "previous, next sync"}, {Keys: "j k", Does: "questions"}, {Keys: "e", Does: "explain the question"}, {Keys: "o", Does: "open the sync"},
 		{Keys: "c", Does: "copy link"}, {Keys: "p", Does: "pause"}, {Keys: "u", Does: "up"}, {Keys: "Home", Does: "oldest sync"}, {Keys: "End", Does: "newest sync"}}, CommonKeys...)
-	DeploymentKeys = append(slices.Clone(ObjectKeys[:6:6]), append([]views.Key{{Keys: "w", Does: "what if"}}, ObjectKeys[6:]...)...)
+	PlannedKeys = append(slices.Clone(ObjectKeys[:6:6]), append([]views.Key{{Keys: "w", Does: "what if"}}, ObjectKeys[6:]...)...)
 	AboutKeys      = append([]views.Key{{Keys: "u", Does: "up"}, {Keys: "j k", Does: "rows"}, {Keys: "o", Does: "open"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
 	WhatIfKeys     = append([]views.Key{{Keys: "↵", Does: "plan"}, {Keys: "u", Does: "up to the object"}, {Keys: "c", Does: "copy link"}}, CommonKeys...)
 	SyncKeys       = append([]views.Key{{Keys: "u", Does: "up to the object"}}, CommonKeys...)
