@@ -126,3 +126,25 @@ func TestUpdateIsTakenBack(t *testing.T) {
 	})
 	t.Logf("%d updates, of which %d were complete or too late", runs, late)
 }
+
+// TestUpdateGoesOn: a model that is made of what the loop sees in the middle of an update
+// keeps the same limits from there, and completes.
+func TestUpdateGoesOn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, s, limits := anyUpdate(t)
+		c.Run(sim.Bound{Syncs: rapid.IntRange(0, 12*int(s.Old.Size)).Draw(t, "syncs")})
+		middle := c.Update()
+		if middle.Request == nil || middle.Old != nil && middle.Old.Parked != nil && middle.New == nil {
+			return // It has ended, or its pods are nobody's at that moment.
+		}
+		again, err := sim.FromRollingUpdate(middle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := again.Run(sim.Bound{})
+		keeps(t, limits, r.Steps)
+		if last := r.Steps[len(r.Steps)-1]; r.End != sim.Complete || last.Available != s.Old.Size {
+			t.Fatalf("ends %s with %s: %s", r.End, left(r.Steps), r.Sentence.At(r.At))
+		}
+	})
+}
