@@ -93,6 +93,8 @@ type Plan struct {
 	End    Mark `json:"end"`
 	// Sentence is what the loop says in the end.
 	Sentence string `json:"sentence,omitempty"`
+	// Takes is how long after its beginning it ends; "" where no times are told.
+	Takes string `json:"takes,omitempty"`
 	// Quiet plans leave it out, where it stands on the page already.
 	Quiet bool `json:"-"`
 	// Cut says why the plan stops before its end.

@@ -16,7 +16,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/redact"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
-	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/whatif"
 )
 
@@ -38,7 +37,6 @@ func (s *Server) routes() chi.Router {
 		s.pages.Routes[pattern] = page.Route{Build: b, Parameters: parameters, Live: true}
 	}
 	object := []string{"sync", "epoch", "at", "window", "pod", "all"}
-	planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, plan.Fields()...)
 
 	r.Method(http.MethodGet, "/", http.HandlerFunc(s.front))
 	// Of every loop, and of those that nobody declared: a recording may have some.
@@ -58,6 +56,7 @@ func (s *Server) routes() chi.Router {
 			get(one+"/story.json", by(s.stories.Story), "sync", "epoch", "at", "all")
 		}
 		if whatif.CanPlan(&l) {
+			planned := append([]string{"sync", "epoch", "at", "ready", "fails"}, whatif.Fields(&l)...)
 			get(one+"/what-if", s.plans.Page, planned...)
 			get(one+"/what-if.json", s.plans.Page, planned...)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
-	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry"
@@ -130,11 +129,7 @@ func estimateOf(t *telemetry.Trace) *decision.Estimate {
 	if err != nil {
 		return nil // A recording of a later version: the rest of the sync stands.
 	}
-	rollout, ok := s.(*deployment.Snapshot)
-	if !ok {
-		return nil
-	}
-	return sim.Estimate(rollout, t.Rounds[len(t.Rounds)-1].Learnt)
+	return sim.EstimateOf(s, t.Rounds[len(t.Rounds)-1].Learnt)
 }
 
 func (p *printer) estimate(e *decision.Estimate) {

@@ -153,12 +153,14 @@ func (c *Cluster) quota() int {
 	return min(c.Rules.Quota, MaxPods)
 }
 
-func (c *Cluster) full() bool {
-	n := 0
+func (c *Cluster) full() bool { return c.count() >= c.quota() }
+
+// count is how many pods there are.
+func (c *Cluster) count() (n int) {
 	for _, m := range c.sets {
 		n += len(m.pods)
 	}
-	return n >= c.quota()
+	return n
 }
 
 // deletePods lets pods on a node take their time; any other is gone at once.

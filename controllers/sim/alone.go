@@ -55,8 +55,11 @@ func (c *Cluster) copied(m *set, r *replicaset.Pod) *pod {
 }
 
 // Size is the only ReplicaSet of such a Cluster as it is now.
-func (c *Cluster) Size() Size {
+func (c *Cluster) Size() Size { return c.Sizes()[0] }
+
+// Sizes are the ReplicaSets or ReplicationControllers as they are now, by age.
+func (c *Cluster) Sizes() []Size {
 	var now Step
 	c.measure(&now)
-	return now.Sets[0]
+	return now.Sets
 }

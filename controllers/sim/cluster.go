@@ -42,8 +42,9 @@ const (
 	usualTermination = time.Second
 )
 
-// Cluster is a Deployment with its ReplicaSets and pods, and what is due to
-// happen to them. It is made by From, and is not safe for concurrent use.
+// Cluster is a Deployment with its ReplicaSets and pods, or a rolling update with its
+// ReplicationControllers and theirs, and what is due to happen to them. It is made by From,
+// FromReplicaSet or FromRollingUpdate, and is not safe for concurrent use.
 type Cluster struct {
 	Rules Rules
 
@@ -61,6 +62,7 @@ type Cluster struct {
 	plans               []plan
 	begin               func(*deployment.Snapshot) core
 	alone               *replicaset.Snapshot // what the only ReplicaSet was made of; nil where there is a Deployment
+	rolling             *update              // nil where there is none
 }
 
 // core is the pure part of a Deployment's sync, with the status that it settled.

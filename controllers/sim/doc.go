@@ -6,7 +6,8 @@
 // what they decide and publish in the model, and goes on to the next moment at
 // which anything happens, until nothing does any more. That answers "what if":
 // edit the cluster and look at the steps. A ReplicaSet or ReplicationController that
-// nobody owns can be modelled alone. It also lets properties be tested over
+// nobody owns can be modelled alone, and a rolling update of ReplicationControllers with
+// both of them. It also lets properties be tested over
 // whole rollouts instead of single syncs.
 //
 // The model's caches are never behind and its writes never fail, quota aside.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
 
 // Edit is one change that a person or the world makes to a Cluster. An edit of
@@ -143,5 +144,43 @@ func Pods(replicaSet string, f Fate) Edit {
 			}
 			m.due.now, c.due.now = true, true
 		}
+	}
+}
+
+// Ask changes what is asked for of a rolling update. Where nothing is, it changes nothing.
+func Ask(change func(*rollingupdate.Request)) Edit {
+	return func(c *Cluster) {
+		if c.rolling == nil {
+			return
+		}
+		for _, rc := range c.rolling.rcs {
+			if rc.request != nil {
+				asked := *rc.request
+				change(&asked)
+				rc.request, rc.rs.RV, c.due.now = &asked, c.rv(), true
+			}
+		}
+	}
+}
+
+// Desired sets how many pods a rolling update is to end with: in the note of the new
+// ReplicationController, or before there is one, in the old one. It comes too late where the
+// pods are being handed over.
+func Desired(n int64) Edit {
+	return func(c *Cluster) {
+		if c.rolling == nil {
+			return
+		}
+		s := c.Update()
+		switch old, replacing := c.rolling.named(s.Name), c.rolling.named(s.NewName); {
+		case old != nil && old.notes.Parked != nil:
+		case replacing != nil && replacing.notes.Desired != nil:
+			replacing.notes.Desired = &n
+		case old != nil && old.notes.Original != nil:
+			old.notes.Original = &n
+		case old != nil && old.rs.Replicas != n:
+			old.rs.Replicas, old.rs.Generation, old.due.now = n, old.rs.Generation+1, true
+		}
+		c.due.now = true
 	}
 }

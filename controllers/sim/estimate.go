@@ -4,8 +4,21 @@ import (
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
+
+// EstimateOf is the estimate of a snapshot of any loop; nil for one of which nothing is known
+// ahead.
+func EstimateOf(s decision.Snapshot, learnt decision.Learnt) *decision.Estimate {
+	switch x := s.(type) {
+	case *deployment.Snapshot:
+		return Estimate(x, learnt)
+	case *rollingupdate.Snapshot:
+		return estimateUpdate(x)
+	}
+	return nil
+}
 
 // Estimate says when the rollout of a recorded snapshot may complete, or why nobody
 // can know; nil where none is under way. The loops are folded twice: over pods that

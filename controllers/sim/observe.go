@@ -62,6 +62,10 @@ func (c *Cluster) observe(m *set) *replicaset.Snapshot {
 	for _, p := range m.pods {
 		s.Pods = append(s.Pods, p.Pod)
 	}
+	if c.rolling != nil {
+		s.Kind = "ReplicationController"
+		return s
+	}
 	if c.alone != nil {
 		s.Kind, s.Selector, s.DeletionCost = c.alone.Kind, c.alone.Selector, c.alone.DeletionCost
 		return s

@@ -38,6 +38,7 @@ type pod struct {
 	replicaset.Pod
 	fate Fate
 	at   time.Time // of its next change; zero for none
+	key  string    // the label that tells the pods of an update apart
 }
 
 // newPod makes a pod of a ReplicaSet.
@@ -48,6 +49,11 @@ func (c *Cluster) newPod(m *set) *pod {
 		Mine: true, Matches: true, FullLabels: true, Created: c.now, Phase: "Pending", Since: c.now}}
 	if len(m.rs.Images) > 0 {
 		p.Image = m.rs.Images[0]
+	}
+	if c.rolling != nil {
+		if rc := c.rolling.named(m.rs.Name); rc != nil {
+			p.key = rc.notes.TemplateKey
+		}
 	}
 	p.setFate(c.fateOf(m), c)
 	return p

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
@@ -26,6 +27,7 @@ type End string
 // without somebody's help.
 const (
 	Complete  End = "complete"
+	Aborted   End = "aborted"           // an update was taken back
 	Waiting   End = "waiting"           // for what the sentence and Held say
 	Overdue   End = "deadline-exceeded" // the same, and the progress deadline is over
 	Failed    End = "failed"            // the loop cannot go on, as the sentence says
@@ -39,14 +41,14 @@ type Result struct {
 	// Ended is when the last write was.
 	Ended time.Time `json:"ended"`
 	Steps []Step    `json:"steps"`
-	// Sentence and Held are what the Deployment's loop says and holds back in the
+	// Sentence and Held are what the loop of the Deployment or of the update says and holds back in the
 	// end, as of At.
 	At       time.Time         `json:"at"`
 	Sentence decision.Sentence `json:"sentence"`
 	Held     []decision.Held   `json:"held,omitempty"`
 }
 
-// Step is one sync: any of the Deployment, or one of a ReplicaSet that wrote.
+// Step is one sync: any of the Deployment or of the update, or one of a ReplicaSet that wrote.
 type Step struct {
 	At   time.Time `json:"at"`
 	Loop string    `json:"loop"` // as the catalogues call it
@@ -55,13 +57,19 @@ type Step struct {
 	Round    decision.Round    `json:"round"`
 	Report   *decision.Report  `json:"report,omitempty"`
 	Sentence decision.Sentence `json:"sentence"`
-	// Snapshot is what a Deployment's sync decided on; nil for a ReplicaSet's.
-	Snapshot *deployment.Snapshot `json:"-"`
+	// Snapshot is what a Deployment's sync decided on, and Update what an update's did; nil
+	// for any other.
+	Snapshot *deployment.Snapshot    `json:"-"`
+	Update   *rollingupdate.Snapshot `json:"-"`
 	// Sets are the ReplicaSets after the step, by age, Asked and Available their sums.
 	Sets      []Size `json:"sets"`
 	Asked     int64  `json:"asked"`
 	Available int64  `json:"available"`
 }
+
+// Leads reports whether the step is of the loop that the run is about, where it has others
+// below it.
+func (s *Step) Leads() bool { return s.Snapshot != nil || s.Update != nil }
 
 // Wrote reports whether the step changed anything.
 func (s *Step) Wrote() bool {
@@ -98,11 +106,14 @@ func (c *Cluster) Run(b Bound) Result {
 			break
 		}
 		step := c.sync(c.pick())
-		if step.Snapshot != nil || step.Wrote() {
+		if step.Leads() || step.Wrote() {
 			r.Steps = append(r.Steps, step)
 		}
 		if step.Wrote() {
 			r.Ended = step.At
+			if c.rolling != nil {
+				c.rolling.wrote = step.At
+			}
 		}
 	}
 	c.conclude(&r, settled)
@@ -115,6 +126,9 @@ func (c *Cluster) Run(b Bound) Result {
 func (c *Cluster) conclude(r *Result, settled bool) {
 	begin := c.conclusion()
 	now := c.now
+	if c.rolling != nil {
+		now = c.rolling.wrote // Its deadline goes on ticking after its end.
+	}
 	r.describe(begin(now), now)
 	for turns := 0; settled && turns < maxClockChanges && r.Sentence.ChangesAt.After(now); turns++ {
 		now = r.Sentence.ChangesAt
@@ -123,6 +137,8 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 	switch {
 	case !settled:
 		r.End = Unsettled
+	case c.rolling != nil && r.Sentence.Code == rollingupdate.Aborted:
+		r.End = Aborted
 	case r.Sentence.Tone == decision.ToneOK, c.alone != nil && c.alone.Want == 0 && len(c.sets[0].pods) == 0:
 		r.End = Complete
 	case c.overdue():
@@ -143,6 +159,10 @@ func (c *Cluster) conclusion() func(time.Time) decision.Core {
 		s := c.observe(c.sets[0])
 		return func(now time.Time) decision.Core { s.Now = now; return replicaset.NewSync(s) }
 	}
+	if c.rolling != nil {
+		s := c.updateOf(c.rolling.survivor())
+		return func(now time.Time) decision.Core { s.Now = now; return rollingupdate.NewSync(s) }
+	}
 	s := c.Snapshot()
 	return func(now time.Time) decision.Core { s.Now = now; return deployment.NewSync(s) }
 }
@@ -155,6 +175,9 @@ func (r *Result) describe(core decision.Core, now time.Time) {
 }
 
 func (c *Cluster) overdue() bool {
+	if c.rolling != nil {
+		return c.rolling.overdue()
+	}
 	for _, cond := range c.spec.Status.Conditions {
 		if cond.Reason == "ProgressDeadlineExceeded" {
 			return true

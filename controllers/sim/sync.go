@@ -8,12 +8,15 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// sync runs one sync: of the Deployment, or of a ReplicaSet.
+// sync runs one sync: of the Deployment, of the update, or of a ReplicaSet.
 func (c *Cluster) sync(m *set) Step {
-	if m == nil {
-		return c.syncDeployment()
+	switch {
+	case m != nil:
+		return c.syncReplicaSet(m)
+	case c.rolling != nil:
+		return c.syncUpdate()
 	}
-	return c.syncReplicaSet(m)
+	return c.syncDeployment()
 }
 
 func (c *Cluster) syncDeployment() Step {

@@ -45,7 +45,7 @@ func (s *Pages) deploymentPage(q *page.Query, x *subject.Subject, v views.Deploy
 		p.Frame.About = append(p.Frame.About, views.Say(v.Strategy))
 	}
 	p.Frame.About = append(p.Frame.About, views.Text{}.Link("story", x.StoryHref()), views.Text{}.Link("what if", x.WhatIfHref()))
-	p.Frame.Keys = page.DeploymentKeys
+	p.Frame.Keys = page.PlannedKeys
 	p.GoLive(q, append(objectParts(v.Object), page.Part{ID: "f-syncs", View: views.SyncsPart(v.Object)}, page.Part{ID: "f-sets", View: views.SetsPart(v)})...)
 	s.keepsUp(q, p, x)
 	return p

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/replicaset"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/views"
 )
@@ -51,6 +52,16 @@ func AheadOfReplicaSet(ctx context.Context, s *replicaset.Snapshot, room int) (v
 	}
 	end.Steps = nil
 	x.end, x.cut = end, end.End == sim.Unsettled
+	return planOf("", &x), nil
+}
+
+// AheadOfRollingUpdate is Ahead for a rolling update of a ReplicationController, that need not
+// have begun.
+func AheadOfRollingUpdate(ctx context.Context, s *rollingupdate.Snapshot, room int) (views.Plan, error) {
+	x, err := ahead(ctx, room).update(s, usualStartup(s), false)
+	if err != nil {
+		return views.Plan{}, fmt.Errorf("plan: %w", err)
+	}
 	return planOf("", &x), nil
 }
 

@@ -17,28 +17,12 @@ import (
 	"github.com/loopscope/loopscope/web/words"
 )
 
-// Proposal is what an address asks to change: the spec as it is and as it would
-// be, and the fates of pods.
-type Proposal struct {
-	From   *deployment.Snapshot
-	to     deployment.Snapshot
-	Fields []views.WhatIfField
-	Pods   []views.WhatIfPod
-	All    *views.WhatIfPod
-	// podsError says what is wrong with the pods of the address.
-	PodsError string
-}
-
-// whatIfField is a field of the spec: how it stands in a snapshot, and how a
-// text becomes it.
-type whatIfField struct {
-	name    string
-	choices []views.Choice
-	// rolling fields are those of a rolling update alone.
-	rolling bool
-	now     func(*deployment.Snapshot) string
-	// set changes the snapshot, or says what to enter instead.
-	set func(*deployment.Snapshot, string) (complaint string)
+// rolloutProposal is what an address asks to change of a Deployment: the spec as it is and
+// as it would be, and the fates of pods.
+type rolloutProposal struct {
+	Form
+	From *deployment.Snapshot
+	to   deployment.Snapshot
 }
 
 const maxInt32 = 1<<31 - 1
@@ -46,17 +30,17 @@ const maxInt32 = 1<<31 - 1
 // noDeadline is how the page writes that there is none; Kubernetes writes maxInt32.
 const noDeadline = "none"
 
-var whatIfFields = []whatIfField{
+var rolloutFields = []field[deployment.Snapshot]{
 	{name: "replicas",
 		now: func(s *deployment.Snapshot) string { return words.Digits(s.Want) },
 		set: func(s *deployment.Snapshot, text string) (bad string) { s.Want, bad = wholeNumber(text, 0); return bad }},
-	{name: "maxSurge", rolling: true,
+	{name: "maxSurge", only: isRolling,
 		now: func(s *deployment.Snapshot) string { return amountText(s.MaxSurge) },
 		set: func(s *deployment.Snapshot, text string) (bad string) {
 			s.MaxSurge, bad = amount(text, maxInt32)
 			return bad
 		}},
-	{name: "maxUnavailable", rolling: true,
+	{name: "maxUnavailable", only: isRolling,
 		now: func(s *deployment.Snapshot) string { return amountText(s.MaxUnavailable) },
 		set: func(s *deployment.Snapshot, text string) (bad string) {
 			s.MaxUnavailable, bad = amount(text, 100)
@@ -74,19 +58,12 @@ var whatIfFields = []whatIfField{
 	{name: "image",
 		now: func(s *deployment.Snapshot) string { return strings.Join(s.Images, ", ") },
 		set: setImages},
-	{name: "paused", choices: []views.Choice{{Value: "false", Word: "no"}, {Value: "true", Word: "yes"}},
+	{name: "paused", choices: noOrYes,
 		now: func(s *deployment.Snapshot) string { return strconv.FormatBool(s.Paused) },
 		set: setPaused},
 }
 
-// Fields are the parameters of an address that change the spec.
-func Fields() []string {
-	names := make([]string, 0, len(whatIfFields))
-	for _, f := range whatIfFields {
-		names = append(names, f.name)
-	}
-	return names
-}
+func isRolling(s *deployment.Snapshot) bool { return s.Strategy == "RollingUpdate" }
 
 // wholeNumber reads a number as the API server takes one.
 func wholeNumber(text string, least int64) (n int64, complaint string) {
@@ -146,11 +123,8 @@ func deadlineText(v *int64) string {
 }
 
 func setPaused(s *deployment.Snapshot, text string) (complaint string) {
-	if text != "true" && text != "false" {
-		return "Enter true or false."
-	}
-	s.Paused = text == "true"
-	return ""
+	s.Paused, complaint = yes(text)
+	return complaint
 }
 
 // imageRef is what may stand in an image's name, a tag and a digest; whether
@@ -171,38 +145,17 @@ func setImages(s *deployment.Snapshot, text string) (complaint string) {
 	return ""
 }
 
-// Propose reads what the address asks for. Nothing is refused: what cannot be
-// read is kept and marked at its field.
-func Propose(s *deployment.Snapshot, args url.Values) *Proposal {
-	p := &Proposal{From: s, to: *s}
-	for _, f := range whatIfFields {
-		if f.rolling && s.Strategy != "RollingUpdate" {
-			continue
-		}
-		p.field(f, strings.TrimSpace(args.Get(f.name)))
-	}
+func proposeRollout(s *deployment.Snapshot, args url.Values) *rolloutProposal {
+	p := &rolloutProposal{From: s, to: *s}
+	read(&p.Form, rolloutFields, p.From, &p.to, args)
 	p.together()
 	p.choosePods(args["ready"], args["fails"])
 	return p
 }
 
-func (p *Proposal) field(f whatIfField, text string) {
-	x := views.WhatIfField{Name: f.name, Now: f.now(p.From), Choices: f.choices}
-	x.Value = x.Now
-	if text != "" && text != x.Now {
-		x.Value = prose.Clip(text, 300)
-		to := p.to
-		if x.Error = f.set(&to, text); x.Error == "" {
-			p.to = to
-		}
-		x.Changed = x.Error != "" || f.now(&p.to) != x.Now
-	}
-	p.Fields = append(p.Fields, x)
-}
-
 // together refuses what the API server would refuse of fields that are each
 // right alone, and what the model cannot hold.
-func (p *Proposal) together() {
+func (p *rolloutProposal) together() {
 	n := facts.Numbers(deployment.Numbers(&p.to))
 	switch none, missing := amountText(p.to.MaxSurge), amountText(p.to.MaxUnavailable); {
 	case !p.OK():
@@ -211,32 +164,14 @@ func (p *Proposal) together() {
 	case p.to.Deadline != nil && *p.to.Deadline <= p.to.MinReady:
 		p.refuse("The deadline has to be longer than minReadySeconds.", "progressDeadlineSeconds", "minReadySeconds")
 	case n.Or("ceiling") > sim.MaxPods:
-		p.refuse("That would be "+prose.Thousands(n.Or("ceiling"))+" pods with the surge; a plan is made for "+prose.Thousands(int64(sim.MaxPods))+" at most.", "replicas", "maxSurge")
+		p.refuse(tooMany(n.Or("ceiling"), sim.MaxPods), "replicas", "maxSurge")
 	}
 }
 
 func isZero(amount string) bool { return strings.TrimLeft(strings.TrimSuffix(amount, "%"), "0") == "" }
 
-// refuse puts a message at the first of the fields that was changed. What
-// stands so in the cluster itself is no mistake of the reader's.
-func (p *Proposal) refuse(message string, names ...string) {
-	for _, name := range names {
-		for i := range p.Fields {
-			if p.Fields[i].Name == name && p.Fields[i].Changed {
-				p.Fields[i].Error = message
-				return
-			}
-		}
-	}
-}
-
-// OK reports whether everything could be read.
-func (p *Proposal) OK() bool {
-	return p.PodsError == "" && !slices.ContainsFunc(p.Fields, func(f views.WhatIfField) bool { return f.Error != "" })
-}
-
 // edits are the changes of the spec.
-func (p *Proposal) edits() []sim.Edit {
+func (p *rolloutProposal) edits() []sim.Edit {
 	var list []sim.Edit
 	changed := func(name string, edit sim.Edit) {
 		if p.changed(name) {
@@ -263,26 +198,12 @@ func (p *Proposal) edits() []sim.Edit {
 	return list
 }
 
-func (p *Proposal) changed(name string) bool {
-	return slices.ContainsFunc(p.Fields, func(f views.WhatIfField) bool { return f.Name == name && f.Changed })
-}
-
-// anything reports whether the address asks for any change at all.
-func (p *Proposal) anything() bool {
-	return slices.ContainsFunc(p.Fields, func(f views.WhatIfField) bool { return f.Changed }) || p.fates()
-}
-
-// fates reports whether the address asks for a pod's fate.
-func (p *Proposal) fates() bool {
-	return p.All != nil && p.All.Ready || slices.ContainsFunc(p.Pods, func(x views.WhatIfPod) bool { return x.Ready || x.Fails })
-}
-
 // EveryPod is the value that names all pods; no pod has such a name.
 const EveryPod = "*"
 
 // choosePods lists the pods that the snapshot names, with what the address
 // makes of them. A pod may be named by its last part alone.
-func (p *Proposal) choosePods(ready, fails []string) {
+func (p *rolloutProposal) choosePods(ready, fails []string) {
 	p.Pods = namedPods(p.From)
 	if len(p.Pods) > 0 {
 		p.All = &views.WhatIfPod{Name: "all", Value: EveryPod, Ready: slices.Contains(ready, EveryPod)}

@@ -23,11 +23,11 @@ func TestWhatIfCommands(t *testing.T) {
 	for _, name := range []string{"web", "it's; rm -rf $HOME", "`id`\"\\"} {
 		s := &deployment.Snapshot{Version: 1, Now: waiting().Now, Found: true, Namespace: "shop " + name, Name: name, Want: 10, Strategy: "RollingUpdate", Images: []string{"a:1", "b:1"},
 			MaxSurge: &deployment.IntOrPercent{Int: 1}, MaxUnavailable: &deployment.IntOrPercent{}, Deadline: new(int64(600))}
-		p := Propose(s, url.Values{"replicas": {"12"}, "maxSurge": {"3"}, "maxUnavailable": {"50%"}, "progressDeadlineSeconds": {"none"}, "paused": {"true"}, "image": {"a:1, b:2"}, "minReadySeconds": {"5"}})
+		p := proposeRollout(s, url.Values{"replicas": {"12"}, "maxSurge": {"3"}, "maxUnavailable": {"50%"}, "progressDeadlineSeconds": {"none"}, "paused": {"true"}, "image": {"a:1, b:2"}, "minReadySeconds": {"5"}})
 		if !p.OK() {
 			t.Fatalf("%+v", p.Fields)
 		}
-		list := Commands(p)
+		list := p.Commands()
 		var patches []any
 		for _, c := range list {
 			out, err := exec.Command("sh", "-c", `kubectl() { printf '%s\n' "$2" "$4" "$7"; }; `+c).Output()
@@ -65,21 +65,21 @@ func FuzzWhatIf(f *testing.F) {
 		if err != nil || len(text) > 1024 {
 			return
 		}
-		p := Propose(s, args)
+		p := proposeRollout(s, args)
 		if n := facts.Numbers(deployment.Numbers(&p.to)).Or("ceiling"); p.OK() && n > sim.MaxPods {
 			t.Fatalf("%q plans %d pods", text, n)
 		}
 		if !p.OK() || p.to.Want > 20 {
 			return
 		}
-		plans, err := p.Simulate(t.Context(), nobodyElse, 8*time.Second, nil)
+		plans, err := Simulate(t.Context(), p, nobodyElse, 8*time.Second, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := json.Marshal(plans.Views(p)); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range Commands(p) {
+		for _, c := range p.Commands() {
 			if at := strings.Index(c, "'"); at >= 0 && strings.Count(c, "'") != 2 {
 				t.Fatalf("%q prints %s", text, c)
 			}
@@ -102,10 +102,10 @@ func nobodyElse(ctx context.Context) error { return ctx.Err() }
 // TestFoldingLooksAtItsReader: a plan ends after the slice in which nobody waits for it
 // any more.
 func TestFoldingLooksAtItsReader(t *testing.T) {
-	p := Propose(waiting(), url.Values{"replicas": {"500"}})
+	p := proposeRollout(waiting(), url.Values{"replicas": {"500"}})
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := p.Simulate(ctx, nobodyElse, time.Hour, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Simulate(ctx, p, nobodyElse, time.Hour, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a plan for nobody ended with %v", err)
 	}
 }

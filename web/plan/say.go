@@ -7,6 +7,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
+	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/facts"
@@ -14,7 +15,8 @@ import (
 )
 
 // Headline says what the changes come to, in numbers of the plans.
-func (f *Plans) Headline(name string, p *Proposal) string {
+func (f *Plans) Headline(name string, of Proposal) string {
+	p := of.Asked()
 	switch {
 	case !p.OK():
 		return "That cannot be planned yet: see the marked field."
@@ -31,28 +33,6 @@ func (f *Plans) Headline(name string, p *Proposal) string {
 		return "With " + p.summary() + ", nothing changes now; in a whole rollout, " + text + "."
 	}
 	return "With " + p.summary() + ", nothing changes: the plans are the same, step by step."
-}
-
-// summary is the changes in a few words.
-func (p *Proposal) summary() string {
-	var list []string
-	for _, f := range p.Fields {
-		if f.Changed {
-			list = append(list, f.Name+" "+f.Value)
-		}
-	}
-	for _, x := range p.Pods {
-		switch {
-		case x.Fails:
-			list = append(list, x.Name+" failing")
-		case x.Ready && !p.All.Ready:
-			list = append(list, x.Name+" ready")
-		}
-	}
-	if p.All != nil && p.All.Ready {
-		list = append(list, "every new pod ready")
-	}
-	return prose.And(list)
 }
 
 // comparisonOf is how two simulations compare where they differ, "" where they do not.
@@ -74,7 +54,9 @@ func comparisonOf(a, b *simulation, first bool) string {
 	add(leastIf != least, "at least ", prose.Thousands(leastIf), " stay available instead of ", prose.Thousands(least))
 	add(mostIf != most, "there are at most ", prose.Thousands(mostIf), " pods instead of ", prose.Thousands(most))
 	add(writesIf != writes, "it takes ", prose.Count(writesIf, "scale write"), " instead of ", prose.Thousands(writes))
+	add(a.takes() != b.takes() && a.takes() != "" && b.takes() != "", "it ends after ", b.takes(), " instead of ", a.takes())
 	add(b.end.End != a.end.End, "it ends ", endMark(b).Word, " instead of ", endMark(a).Word)
+	add(len(list) == 0 && a.deeds() != b.deeds(), "sizes and times stay the same, and the last steps are others")
 	return prose.And(list)
 }
 
@@ -87,7 +69,8 @@ func sizesNow(f *simulation) string {
 }
 
 // Then is how the plan that would be ends, in the words of the loop.
-func (f *Plans) Then(p *Proposal) views.Text {
+func (f *Plans) Then(of Proposal) views.Text {
+	p := of.Asked()
 	end := &f.now
 	if f.planned && p.anything() {
 		end = &f.nowIf
@@ -99,12 +82,8 @@ func (f *Plans) Then(p *Proposal) views.Text {
 }
 
 // Bounds are the numbers behind the steps, as the loop computes them.
-func (f *Plans) Bounds(p *Proposal) []views.WhatIfBound {
-	a, b := facts.Numbers(deployment.Numbers(p.From)), facts.Numbers(deployment.Numbers(&p.to))
-	list := []views.WhatIfBound{{Label: "ceiling", Now: ceilingText(a), If: ceilingText(b)}, {Label: "floor", Now: floorText(a), If: floorText(b)}}
-	if p.From.Strategy != "RollingUpdate" {
-		list = nil
-	}
+func (f *Plans) Bounds(p Proposal) []views.WhatIfBound {
+	list := p.limits()
 	if now := heldEquation(&f.now); now != "" {
 		then := now
 		if f.planned {
@@ -118,12 +97,25 @@ func (f *Plans) Bounds(p *Proposal) []views.WhatIfBound {
 	return list
 }
 
+func (p *rolloutProposal) limits() []views.WhatIfBound {
+	if p.From.Strategy != "RollingUpdate" {
+		return nil
+	}
+	return limitsOf(deployment.Numbers(p.From), deployment.Numbers(&p.to))
+}
+
+// limitsOf are floor and ceiling by the numbers as it is and as it would be.
+func limitsOf(now, then []decision.Fact) []views.WhatIfBound {
+	a, b := facts.Numbers(now), facts.Numbers(then)
+	return []views.WhatIfBound{{Label: "ceiling", Now: ceilingText(a), If: ceilingText(b)}, {Label: "floor", Now: floorText(a), If: floorText(b)}}
+}
+
 func ceilingText(n facts.Numbers) string {
-	return words.Digits(n.Or("wanted")) + " wanted + " + words.Digits(n.Or("surge")) + " surge = " + words.Digits(n.Or("ceiling"))
+	return words.Digits(n.Or("wanted")) + " wanted + " + words.Digits(n.Or("ceiling")-n.Or("wanted")) + " surge = " + words.Digits(n.Or("ceiling"))
 }
 
 func floorText(n facts.Numbers) string {
-	return words.Digits(n.Or("wanted")) + " wanted − " + words.Digits(n.Or("unavailable")) + " unavailable = " + words.Digits(n.Or("floor"))
+	return words.Digits(n.Or("wanted")) + " wanted − " + words.Digits(n.Or("wanted")-n.Or("floor")) + " unavailable = " + words.Digits(n.Or("floor"))
 }
 
 // heldEquation is the arithmetic of the first write that is held back in the end
@@ -142,23 +134,40 @@ func heldEquation(f *simulation) string {
 }
 
 // Views are the plans side by side.
-func (f *Plans) Views(p *Proposal) []views.Comparison {
-	now := views.Comparison{Title: "From now on", Now: planOf("As it is", &f.now)}
-	all := views.Comparison{Title: "A whole rollout", Note: "of a new template, in which every pod becomes ready", Now: planOf("As it is", &f.all)}
-	all.Now.Chart = views.Draw(all.Now.Shown(), f.all.floor, f.all.ceiling, chartLabel(&f.all))
-	if f.planned {
-		a, b := planOf("What if", &f.nowIf), planOf("What if", &f.allIf)
-		b.Chart = views.Draw(b.Shown(), f.allIf.floor, f.allIf.ceiling, chartLabel(&f.allIf))
-		differ(&now.Now, &a)
-		differ(&all.Now, &b)
-		now.If, all.If = &a, &b
-		now.Now.Quiet, a.Quiet = a.Sentence == now.Now.Sentence || !p.anything(), true // It is the second sentence of the page.
+func (f *Plans) Views(p Proposal) []views.Comparison {
+	now := f.compare(&f.now, &f.nowIf, !f.wholes)
+	now.Title = "From now on"
+	if now.If != nil {
+		now.Now.Quiet, now.If.Quiet = now.If.Sentence == now.Now.Sentence || !p.Asked().anything(), true // It is the second sentence of the page.
 	}
+	if !f.wholes {
+		return []views.Comparison{now}
+	}
+	all := f.compare(&f.all, &f.allIf, true)
+	all.Title, all.Note = "A whole rollout", "of a new template, in which every pod becomes ready"
 	all.Now.Sentence = "" // It is complete, as every one is.
 	if all.If != nil {
 		all.If.Sentence = ""
 	}
 	return []views.Comparison{now, all}
+}
+
+// compare sets two plans side by side, with a chart of each or without.
+func (f *Plans) compare(is, would *simulation, chart bool) views.Comparison {
+	c := views.Comparison{Now: planOf("As it is", is)}
+	draw := func(to *views.Plan, x *simulation) {
+		if chart {
+			to.Chart = views.Draw(to.Shown(), x.floor, x.ceiling, chartLabel(x))
+		}
+	}
+	draw(&c.Now, is)
+	if f.planned {
+		then := planOf("What if", would)
+		draw(&then, would)
+		differ(&c.Now, &then)
+		c.If = &then
+	}
+	return c
 }
 
 func chartLabel(f *simulation) string {
@@ -167,16 +176,21 @@ func chartLabel(f *simulation) string {
 }
 
 // Assumptions say what a plan is worth.
-func Assumptions(seq uint64, p *Proposal) []views.Text {
+func (p *rolloutProposal) Assumptions(seq uint64) []views.Text {
 	pace := "Pods become ready one at a time, oldest first."
 	if n := readyScheduleOf(max(p.From.Want, p.to.Want)); n > 1 {
 		pace = "Pods become ready " + words.Digits(n) + " at a time, oldest first."
 	}
+	return assumptions(seq, pace+" No times are predicted.", stuckReason(p.From))
+}
+
+// assumptions say what every plan is worth, and how pods fare in it.
+func assumptions(seq uint64, pace, stuck string) []views.Text {
 	list := []views.Text{
 		views.Text{}.Strong("Nothing here is written.").Plain(" The loops decide again on a copy of what sync " + words.Digits(seq) + " saw, until nothing happens any more."),
-		views.Say(pace + " No times are predicted. No write fails, and nobody else writes."),
+		views.Say(pace + " No write fails, and nobody else writes."),
 	}
-	if stuck := stuckReason(p.From); stuck != "" {
+	if stuck != "" {
 		list = append(list, views.Say("Pods that wait for ").Code(stuck).Plain(" keep waiting, and so do new pods of their template, unless you mark them as ready."))
 	}
 	return list
@@ -221,7 +235,7 @@ type imagePatch struct {
 }
 
 // Commands are what would make the changes for real.
-func Commands(p *Proposal) []string {
+func (p *rolloutProposal) Commands() []string {
 	var list []string
 	to := "kubectl patch " + quoted(deployment.Loop.Name+"/"+p.From.Name) + " -n " + quoted(p.From.Namespace) + " --type="
 	if patch := p.patch(); patch != (specPatch{}) {
@@ -239,7 +253,7 @@ func Commands(p *Proposal) []string {
 	return list
 }
 
-func (p *Proposal) patch() specPatch {
+func (p *rolloutProposal) patch() specPatch {
 	var s specPatch
 	if p.changed("replicas") {
 		s.Replicas = &p.to.Want

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"context"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/deployment"
@@ -70,7 +70,8 @@ type stage struct {
 	by                             map[string]int64 // available by ReplicaSet
 	writes                         int              // of sizes
 	held                           []decision.Held
-	decided                        bool // a Deployment's sync
+	decided                        bool   // a sync of the loop that is planned for
+	says                           string // what it did, where its time is told
 }
 
 // simulation is a run with its beginning and its end.
@@ -81,6 +82,8 @@ type simulation struct {
 	cut     bool
 	floor   int64
 	ceiling int64
+	// timed plans tell when each step is, and begin a row with it.
+	timed bool
 }
 
 // simulator runs one plan: it lets others draw after every slice, and ends when
@@ -178,23 +181,28 @@ type row struct {
 	available int64 // pods that have become available since the beginning
 	last      stage
 	held      []decision.Held
+	at        time.Time
+	says      string
 }
 
 // rows merges stages into one row for every event: the change, and then every
-// time that pods become available.
+// time that pods become available. Those of a timed plan are its steps.
 func (f *simulation) rows() []row {
 	var list []row
 	var available int64
 	for i := range f.stages {
 		m := &f.stages[i]
-		if i > 0 {
+		if f.timed && m.says != "" {
+			list = append(list, row{at: m.at, says: m.says})
+		}
+		if i > 0 && !f.timed {
 			if n := m.gained(&f.stages[i-1]); n > 0 {
 				available += n
 				list = append(list, row{available: available})
 			}
 		}
 		if len(list) == 0 {
-			list = append(list, row{})
+			list = append(list, row{at: m.at})
 		}
 		r := &list[len(list)-1]
 		if r.last = *m; m.decided {
@@ -225,9 +233,14 @@ func planOf(title string, f *simulation) views.Plan {
 		{Label: "fewest available", Value: least}, {Label: "most pods", Value: most}, {Label: "scale writes", Value: writes}}}
 	o, _ := words.OutcomeOf(f.end.Sentence.Tone)
 	p.End = views.Mark{Tone: o.View, Word: string(f.end.End)}
+	p.Takes = f.takes()
 	before := f.began
 	for _, r := range f.rows() {
-		x := views.PlanRow{When: whenText(r.available), Then: sizesText(&before, &r.last), New: views.Cell{N: r.last.newSize},
+		when, then := whenText(r.available), sizesText(&before, &r.last)
+		if f.timed {
+			when, then = afterText(r.at.Sub(f.began.at)), r.says
+		}
+		x := views.PlanRow{When: when, Then: then, New: views.Cell{N: r.last.newSize},
 			Old: views.Cell{N: r.last.old}, Total: views.Cell{N: r.last.total}, Available: views.Cell{N: r.last.available}}
 		if x.Then == "" && len(r.held) > 0 {
 			x.Mark = &views.Mark{Tone: views.Waiting, Word: "held"}
@@ -248,11 +261,44 @@ func planOf(title string, f *simulation) views.Plan {
 	return p
 }
 
+// takes is when a plan that tells times comes to its end; "" where it tells none.
+func (f *simulation) takes() string {
+	if !f.timed || f.cut || f.end.End != sim.Complete && f.end.End != sim.Aborted {
+		return ""
+	}
+	last := f.began.at
+	for i := range f.stages {
+		if f.stages[i].says != "" { // What follows are timers that find nothing to do.
+			last = f.stages[i].at
+		}
+	}
+	return afterText(last.Sub(f.began.at))
+}
+
+// deeds are what the steps of a timed plan do.
+func (f *simulation) deeds() string {
+	var text strings.Builder
+	for i := range f.stages {
+		if f.timed {
+			text.WriteString(f.stages[i].says)
+		}
+	}
+	return text.String()
+}
+
 // endMark is how a simulation ended, at its last row.
 func endMark(f *simulation) *views.Mark {
 	o, _ := words.OutcomeOf(f.end.Sentence.Tone)
-	word := map[sim.End]string{sim.Complete: "complete", sim.Waiting: "waiting", sim.Overdue: "deadline exceeded", sim.Failed: "failed"}[f.end.End]
+	word := map[sim.End]string{sim.Complete: "complete", sim.Waiting: "waiting", sim.Overdue: "deadline exceeded", sim.Aborted: "taken back", sim.Failed: "failed"}[f.end.End]
 	return &views.Mark{Tone: o.View, Word: word}
+}
+
+// afterText is how long after the beginning of its plan a row is.
+func afterText(d time.Duration) string {
+	if d < time.Second {
+		return "at once"
+	}
+	return prose.Span(d)
 }
 
 func whenText(available int64) string {
@@ -294,88 +340,4 @@ func differ(a, b *views.Plan) {
 		r.New.Differs, r.Old.Differs = r.New.N != other.New.N, r.Old.N != other.Old.N
 		r.Total.Differs, r.Available.Differs = r.Total.N != other.Total.N, r.Available.N != other.Available.N
 	}
-}
-
-// next simulates a snapshot from now on, changed as the proposal says; nil stands
-// for no change.
-func next(f *simulator, s *deployment.Snapshot, p *Proposal) (simulation, error) {
-	base := *s
-	base.Lag, base.Held = 0, time.Time{}
-	if p != nil {
-		base.ReplicaSets = p.mended()
-	}
-	c, err := sim.From(&base)
-	if err != nil {
-		return simulation{}, err
-	}
-	c.Rules.Quota = f.room
-	steady := pace(c, s.Want)
-	for _, pod := range comingPods(base.ReplicaSets) {
-		c.Edit(sim.Pod(pod, sim.ReadyAfter(steady.next())))
-	}
-	if p != nil {
-		c.Edit(p.edits()...)
-		for _, x := range p.Pods {
-			if x.Fails {
-				c.Edit(sim.Pod(x.Name, sim.Stuck("CrashLoopBackOff")))
-			}
-		}
-	}
-	return f.simulate(c)
-}
-
-// fixed are the ReplicaSets with the chosen pods on their way up.
-func (p *Proposal) mended() []deployment.ReplicaSet {
-	sets := slices.Clone(p.From.ReplicaSets)
-	for i := range sets {
-		sets[i].Blocking = slices.Clone(sets[i].Blocking)
-		for j := range sets[i].Blocking {
-			pod := &sets[i].Blocking[j]
-			chosen := slices.ContainsFunc(p.Pods, func(x views.WhatIfPod) bool { return x.Name == pod.Name && x.Ready })
-			if (chosen || p.All != nil && p.All.Ready) && !pod.Ready {
-				pod.Reason, pod.Message = "ContainerCreating", ""
-			}
-		}
-	}
-	return sets
-}
-
-// comingPods are the pods that become ready by themselves, the oldest first.
-func comingPods(sets []deployment.ReplicaSet) []string {
-	var pods []deployment.Pod
-	for i := range sets {
-		for _, p := range sets[i].Blocking {
-			if !p.Ready && sim.Passing(p.Reason) {
-				pods = append(pods, p)
-			}
-		}
-	}
-	slices.SortStableFunc(pods, func(a, b deployment.Pod) int { return a.Created.Compare(b.Created) })
-	names := make([]string, len(pods))
-	for i := range pods {
-		names[i] = pods[i].Name
-	}
-	return names
-}
-
-// whole simulates a rollout of a new template from its beginning, in which every pod
-// becomes ready: all old pods are there and available before it.
-func whole(f *simulator, s *deployment.Snapshot, p *Proposal) (simulation, error) {
-	base := *s
-	base.Lag, base.Held, base.ReplicaSets, base.Paused, base.RollbackTo = 0, time.Time{}, nil, false, ""
-	base.Status, base.Echo = deployment.Status{}, nil
-	if p != nil {
-		base.Want, base.MaxSurge, base.MaxUnavailable = p.to.Want, p.to.MaxSurge, p.to.MaxUnavailable
-		base.MinReady, base.Deadline = p.to.MinReady, p.to.Deadline
-	}
-	c, err := sim.From(&base)
-	if err != nil {
-		return simulation{}, err
-	}
-	if r, err := f.run(c, MostSyncs/10/simulationSlice, func(*sim.Result) {}); err != nil || r.End != sim.Complete {
-		return simulation{cut: true, end: r}, err
-	}
-	pace(c, base.Want)
-	c.Edit(sim.Images("the-template-that-follows"))
-	return f.simulate(c)
 }

@@ -30,8 +30,8 @@ func (s *Source) Estimate(t *telemetry.Trace) *decision.Estimate {
 		return e
 	}
 	var e *decision.Estimate
-	if snap, err := facts.Deployment(s.Loops, t); err == nil && len(t.Rounds) > 0 {
-		e = sim.Estimate(snap, t.Rounds[len(t.Rounds)-1].Learnt)
+	if snap, err := t.Decided(s.Loops); err == nil && len(t.Rounds) > 0 {
+		e = sim.EstimateOf(snap, t.Rounds[len(t.Rounds)-1].Learnt)
 	}
 	s.estimates.Put(t, e)
 	return e

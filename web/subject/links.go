@@ -84,7 +84,7 @@ func (x *Subject) Windows() []views.Link {
 	return list
 }
 
-// WhatIfHref leads from a Deployment to its plans: those of the sync under the
+// WhatIfHref leads from an object to its plans: those of the sync under the
 // cursor, if that is pinned.
 func (x *Subject) WhatIfHref() string {
 	href := address.Of(x.Object) + "/what-if"

@@ -6,14 +6,12 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/loopscope/loopscope/controllers/deployment"
 	"github.com/loopscope/loopscope/controllers/sim"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/address"
 	"github.com/loopscope/loopscope/web/answer"
-	"github.com/loopscope/loopscope/web/facts"
 	"github.com/loopscope/loopscope/web/page"
 	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/subject"
@@ -38,17 +36,16 @@ func (s *Pages) Page(q *page.Query) (*page.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap, err := planned(x)
+	p, err := s.propose(q, x)
 	if err != nil {
 		return nil, err
 	}
-	p := plan.Propose(snap, q.Args)
 	v, err := s.whatIfView(q, x, p)
 	if err != nil {
 		return nil, err
 	}
 	status := http.StatusOK
-	if q.Twin && !p.OK() { // The page is a form with a message; a program asked for what cannot be.
+	if q.Twin && !p.Asked().OK() { // The page is a form with a message; a program asked for what cannot be.
 		status = http.StatusBadRequest
 	}
 	return s.whatIfPage(q, x, status, v), nil
@@ -63,25 +60,26 @@ func (s *Pages) whatIfPage(q *page.Query, x *subject.Subject, status int, v view
 	return p
 }
 
-// planned is the snapshot to plan from.
-func planned(x *subject.Subject) (*deployment.Snapshot, error) {
+// propose reads what the address asks to change of the snapshot of a sync.
+func (s *Pages) propose(q *page.Query, x *subject.Subject) (plan.Proposal, error) {
 	back := func(e *answer.Problem) error { return e.Link(x.Object.Key(), address.Of(x.Object)) }
 	if x.Cursor.Snapshot.IsZero() {
 		return nil, back(answer.NewProblem(http.StatusNotFound, "no-snapshot", "Sync "+words.Digits(x.Cursor.Seq)+" has no snapshot to plan from.",
 			views.Say("It ended before it had seen its object. Choose another sync.")))
 	}
-	snap, err := deployment.Decode(x.Cursor.Snapshot.JSON()) // The model decides on it: it is checked, wherever it comes from.
+	snap, err := s.Loops.Of(x.Object.Loop).Decode(x.Cursor.Snapshot.JSON()) // The model decides on it: it is checked, wherever it comes from.
 	if err != nil {
 		return nil, back(answer.NewProblem(http.StatusUnprocessableEntity, "bad-snapshot", "The snapshot of sync "+words.Digits(x.Cursor.Seq)+" cannot be read.", views.Say(prose.Clip(err.Error(), 300))))
 	}
-	if !snap.Found || snap.Deleting {
-		return nil, back(answer.NewProblem(http.StatusNotFound, "gone", x.Object.Key()+" is gone or being deleted as of sync "+words.Digits(x.Cursor.Seq)+": there is nothing to plan.",
+	p := plan.Propose(snap, q.Args)
+	if why := p.Nothing(); why != "" {
+		return nil, back(answer.NewProblem(http.StatusNotFound, "gone", x.Object.Key()+" "+why+" as of sync "+words.Digits(x.Cursor.Seq)+": there is nothing to plan.",
 			views.Say("Choose an earlier sync.")))
 	}
-	if n := facts.Numbers(deployment.Numbers(snap)).Or("ceiling"); n > sim.MaxPods {
+	if n := p.MostPods(); n > sim.MaxPods {
 		return nil, back(tooLarge(x, n))
 	}
-	return snap, nil
+	return p, nil
 }
 
 // tooLarge says that the model does not hold so many pods.
@@ -91,14 +89,14 @@ func tooLarge(x *subject.Subject, pods int64) *answer.Problem {
 }
 
 // whatIfView simulates both plans, those from now on first.
-func (s *Pages) whatIfView(q *page.Query, x *subject.Subject, p *plan.Proposal) (views.WhatIf, error) {
+func (s *Pages) whatIfView(q *page.Query, x *subject.Subject, p plan.Proposal) (views.WhatIf, error) {
 	leave, err := s.simulate(q, x)
 	if err != nil {
 		return views.WhatIf{}, err
 	}
 	defer leave()
 	known, _ := s.asItIs.Get(x.Cursor)
-	plans, err := p.Simulate(q.Ctx, q.Slot.Yield, s.Within/4, known)
+	plans, err := plan.Simulate(q.Ctx, p, q.Slot.Yield, s.Within/4, known)
 	if q.Ctx.Err() != nil {
 		return views.WhatIf{}, q.Ctx.Err()
 	}
@@ -106,15 +104,16 @@ func (s *Pages) whatIfView(q *page.Query, x *subject.Subject, p *plan.Proposal) 
 		s.asItIs.Put(x.Cursor, plans.AsItIs())
 	}
 	if err != nil {
-		return views.WhatIf{}, tooLarge(x, facts.Numbers(deployment.Numbers(p.From)).Or("total")).Link(x.Object.Key(), address.Of(x.Object))
+		return views.WhatIf{}, tooLarge(x, p.MostPods()).Link(x.Object.Key(), address.Of(x.Object))
 	}
+	form := p.Asked()
 	v := views.WhatIf{Base: views.WhatIfBase{Seq: x.Cursor.Seq, Epoch: x.Cursor.Epoch, At: x.Cursor.Started.UTC(), Href: address.Sync(x.Cursor)},
-		Action: address.Of(x.Object) + "/what-if", Fields: p.Fields, Pods: p.Pods, All: p.All, PodsError: p.PodsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
+		Action: address.Of(x.Object) + "/what-if", Fields: form.Fields, Pods: form.Pods, All: form.All, PodsError: form.PodsError, Permalink: planHref(x, p), Reset: planHref(x, nil)}
 	v.Headline, v.Then = plans.Headline(x.Object.Key(), p), plans.Then(p)
 	v.Bounds, v.Plans = plans.Bounds(p), plans.Views(p)
-	v.Assumptions = plan.Assumptions(x.Cursor.Seq, p)
-	if p.OK() {
-		v.Commands = plan.Commands(p)
+	v.Assumptions = p.Assumptions(x.Cursor.Seq)
+	if form.OK() {
+		v.Commands = p.Commands()
 	}
 	return v, nil
 }
@@ -158,9 +157,10 @@ func (s *Pages) Planning() bool {
 
 // planHref is the address of a plan with every change of the proposal, which
 // names the sync that it begins with.
-func planHref(x *subject.Subject, p *plan.Proposal) string {
+func planHref(x *subject.Subject, of plan.Proposal) string {
 	args := url.Values{"sync": {words.Digits(x.Cursor.Seq)}, "epoch": {x.Cursor.Epoch}}
-	if p != nil {
+	if of != nil {
+		p := of.Asked()
 		for _, f := range p.Fields {
 			if f.Changed {
 				args.Set(f.Name, f.Value)
@@ -182,10 +182,13 @@ func planHref(x *subject.Subject, p *plan.Proposal) string {
 }
 
 // CanPlan reports whether what a loop would do can be planned.
-func CanPlan(l *decision.Loop) bool {
+func CanPlan(l *decision.Loop) bool { return len(Fields(l)) > 0 }
+
+// Fields are the parameters of an address that change what a loop decides on; none for one
+// that cannot be planned.
+func Fields(l *decision.Loop) []string {
 	if l.New == nil {
-		return false
+		return nil
 	}
-	_, ok := l.New().(*deployment.Snapshot)
-	return ok
+	return plan.Fields(l.New())
 }
