@@ -52,8 +52,9 @@ var (
 		{"controllers/replicaset", "questions, sentences and snapshots of ReplicaSets"},
 		{"controllers/rollout", "arithmetic of rollouts"},
 		{"controllers/sim", "verdicts folded over a model cluster"},
+		{"controllers/rollingupdate", "questions, sentences and snapshots of rolling updates"},
 	}
-	updates  = allowance{"controllers/rollingupdate", "questions, sentences and snapshots of rolling updates"}
+	updates  = pureOnes[6]
 	wording  = allowance{"telemetry/prose", "plurals, lists and clipping"}
 	cleaning = allowance{"telemetry/safetext", "what no terminal may be told"}
 	masking  = allowance{"telemetry/redact", "what no record may hold"}
@@ -318,10 +319,18 @@ var rules = []rule{
 		third: acting,
 	},
 	{
+		pkg: "cmd/internal/rolling", why: "an update is asked for and looked at; the loop carries it out",
+		ours: []allowance{traces, vocabulary, wording, driving, updates, {"controllers/rollingupdate/effects", "what its loop would do now"},
+			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}},
+		third: []allowance{
+			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"}, {"k8s.io/cli-runtime", "objects of files"},
+		},
+	},
+	{
 		pkg: "cmd/loopscope", why: "flags become options; the loops are reached through the app",
 		ours: append([]allowance{
 			traces, recordings, {"cmd/internal/app", "the program itself"}, {"cmd/internal/replay", "recorded syncs decided again"},
-			{"cmd/internal/create", "objects of files"}, {"cmd/internal/migrate", "ReplicationControllers that become Deployments"},
+			{"cmd/internal/create", "objects of files"}, {"cmd/internal/rolling", "rolling updates"}, {"cmd/internal/migrate", "ReplicationControllers that become Deployments"},
 			{"web/flow", "the loops drawn"}, {"views", "the drawing"}, {"static", "its style"}, filtered, cleaning, masking, wording,
 		}, pureOnes...),
 		third: []allowance{

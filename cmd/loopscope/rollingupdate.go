@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
@@ -150,7 +148,7 @@ func (o *rollingOptions) request(args []string) rollingupdate.Request {
 	r := rollingupdate.Request{
 		Image: o.image, Container: o.container, ImagePullPolicy: o.pullPolicy, DeploymentKey: o.key, Cleanup: rollingupdate.Cleanup(o.cleanup),
 		UpdatePeriod: new(rollingupdate.Period(o.period)), Timeout: new(rollingupdate.Period(o.timeout)),
-		Surge: new(intstr.Parse(o.surge)), Unavailable: new(intstr.Parse(o.unavailable)),
+		Surge: rollingupdate.Amount(o.surge), Unavailable: rollingupdate.Amount(o.unavailable),
 	}
 	if len(args) > 1 {
 		r.To = args[1]
@@ -168,11 +166,7 @@ func (o *rollingOptions) client() (*rolling.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
 	}
-	api, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("client: %w", err)
-	}
-	return &rolling.Client{API: api, Namespace: namespace}, nil
+	return rolling.New(config, namespace)
 }
 
 func (o *rollingOptions) run(ctx context.Context, args []string) error {

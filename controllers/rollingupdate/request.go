@@ -89,6 +89,9 @@ type Request struct {
 	Abort  bool `json:"abort,omitempty"`
 }
 
+// Amount is a number or a percentage as somebody types it. What is neither is refused with the request.
+func Amount(text string) *intstr.IntOrString { return new(intstr.Parse(text)) }
+
 // Period is a length of time that is written as "1m30s".
 type Period time.Duration
 

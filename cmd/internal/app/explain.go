@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopscope/loopscope/controllers"
@@ -96,8 +97,8 @@ func Explain(ctx context.Context, config *rest.Config, loop, namespace, name, ve
 	switch {
 	case err == nil:
 		return t, nil
-	case apierrors.IsNotFound(err) && r.Resource.Resource == "deployments":
-		return nil, notFound(ctx, c, namespace, name)
+	case apierrors.IsNotFound(err):
+		return nil, notFound(ctx, config, &r, namespace, name, version)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return nil, fmt.Errorf("%w\nexplain needs to get and list the %s, and what they own, in namespace %s", err, r.Resource.Resource, namespace)
 	case unavailable(err):
@@ -136,22 +137,31 @@ func Warnings(ctx context.Context, config *rest.Config, t *telemetry.Trace, vers
 }
 
 // notFound names what is there instead: this name in other namespaces, or other names in this one.
-func notFound(ctx context.Context, c kubernetes.Interface, namespace, name string) error {
-	text := fmt.Sprintf("there is no Deployment %s in namespace %s", name, namespace)
-	elsewhere, err := c.AppsV1().Deployments("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(), Limit: 100})
+func notFound(ctx context.Context, config *rest.Config, of *engine.Registration, namespace, name, version string) error {
+	text := fmt.Sprintf("there is no %s %s in namespace %s", cmp.Or(of.Kind, of.Loop.Kind), name, namespace)
+	nor := fmt.Errorf("%s, nor any other there; give the namespace with -n, or list all with `kubectl get %s -A`", text, of.Resource.Resource)
+	config, err := reading(config, version, "explain")
+	if err != nil {
+		return nor
+	}
+	c, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nor
+	}
+	elsewhere, err := c.Resource(of.Resource).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(), Limit: 100})
 	if err == nil && len(elsewhere.Items) > 0 {
-		in := namesOf(elsewhere.Items, (*appsv1.Deployment).GetNamespace, namespace)
+		in := namesOf(elsewhere.Items, (*metav1.PartialObjectMetadata).GetNamespace, namespace)
 		return fmt.Errorf("%s; there is one in %s: give the namespace with -n", text, in)
 	}
-	list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{Limit: 100})
+	list, err := c.Resource(of.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 100})
 	if err != nil || len(list.Items) == 0 {
-		return fmt.Errorf("%s, nor any other there; give the namespace with -n, or list all with `kubectl get deployments -A`", text)
+		return nor
 	}
-	return fmt.Errorf("%s; there is %s", text, namesOf(list.Items, (*appsv1.Deployment).GetName, name))
+	return fmt.Errorf("%s; there is %s", text, namesOf(list.Items, (*metav1.PartialObjectMetadata).GetName, name))
 }
 
 // namesOf are a few names, those that are most like the one that was meant first.
-func namesOf(list []appsv1.Deployment, of func(*appsv1.Deployment) string, meant string) string {
+func namesOf(list []metav1.PartialObjectMetadata, of func(*metav1.PartialObjectMetadata) string, meant string) string {
 	var names []string
 	for i := range list {
 		names = append(names, of(&list[i]))

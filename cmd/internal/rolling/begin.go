@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
@@ -22,6 +23,15 @@ import (
 type Client struct {
 	API       kubernetes.Interface
 	Namespace string
+}
+
+// New talks to a namespace of a cluster.
+func New(config *rest.Config, namespace string) (*Client, error) {
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	return &Client{API: api, Namespace: namespace}, nil
 }
 
 // Ask is what somebody asks for: a request, and the new one where it comes from a file.
