@@ -10,6 +10,7 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/create"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
 )
 
 // forecastText prints what the loops will do with objects, before they are written.
@@ -50,7 +51,7 @@ func (p *printer) forecast(f *create.Forecast) {
 	if f.Plan == nil {
 		p.line("\nPLAN  none: %s", f.Unplanned)
 	} else {
-		p.plan(f)
+		p.plan(f.Plan, app.Loops().Of(app.Loops().Named(f.Kind)).Sizes != "")
 	}
 	p.line("")
 }
@@ -87,9 +88,9 @@ func (p *printer) clashes(f *create.Forecast) {
 	}
 }
 
-// plan is the sequence, in which every pod becomes ready that is created.
-func (p *printer) plan(of *create.Forecast) {
-	f, sized := of.Plan, app.Loops().Of(app.Loops().Named(of.Kind)).Sizes != ""
+// plan is the sequence, in which every pod becomes ready that is created. Where it is sized new
+// and old pods are counted apart.
+func (p *printer) plan(f *views.Plan, sized bool) {
 	p.line("\nPLAN  if every new pod becomes ready")
 	if sized {
 		p.line("  after\tnew\told\ttotal\tavailable\t")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -202,13 +203,21 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	return o.follow(ctx, c, started, false)
 }
 
-// plan says what an update would begin with.
+// plan says what an update would do.
 func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rolling.Ask) error {
 	l, err := c.Foresee(ctx, ask, o.dryRun == "server")
 	if err != nil {
 		return err
 	}
-	return explainText(o.s.out, l.Trace, evidence{}, l.Now)
+	p := printer{w: tabwriter.NewWriter(o.s.out, 0, 0, 2, ' ', 0), now: l.Now}
+	p.line("%s", l.Sentence.At(l.Now))
+	p.numbers(l.Loop, l.Numbers)
+	if l.Invalid() != "" {
+		return errors.Join(p.end(), needsYou{})
+	}
+	p.foreseen(l.Rounds[len(l.Rounds)-1].Verdict.Actions)
+	p.plan(&l.Plan, true)
+	return p.end()
 }
 
 // follow watches an update to its end, or until somebody has enough of it.

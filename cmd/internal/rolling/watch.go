@@ -16,6 +16,8 @@ import (
 	"github.com/loopscope/loopscope/controllers/rollingupdate/effects"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/plan"
 )
 
 // Look is how an update stands: the sync that its loop would do now, and how the last one
@@ -244,9 +246,16 @@ func (l *Look) Gone() string {
 	return fmt.Sprintf("%s has been replaced by %s", l.Result.From, l.Result.To)
 }
 
-// Foresee is what an update would begin with. With server the API server checks what would be
-// written; nothing is written either way.
-func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Look, error) {
+// Foreseen is what an update would do: its first sync, and the planned sequence, which is empty
+// where it cannot be carried out.
+type Foreseen struct {
+	Look
+	Plan views.Plan
+}
+
+// Foresee is what an update would do. With server the API server checks what would be written;
+// nothing is written either way.
+func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Foreseen, error) {
 	list, err := c.Plan(ctx, a)
 	if err != nil {
 		return nil, err
@@ -256,9 +265,16 @@ func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Look, error)
 			return nil, err
 		}
 	}
-	l := &Look{Now: time.Now()}
-	l.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...)
-	return l, err
+	f := &Foreseen{Look: Look{Now: time.Now()}}
+	if f.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...); err != nil || f.Invalid() != "" {
+		return f, err
+	}
+	decided, err := f.Decided(decision.Loops{rollingupdate.Loop})
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	f.Plan, err = plan.AheadOfRollingUpdate(ctx, decided.(*rollingupdate.Snapshot), 0)
+	return f, err
 }
 
 // dryRun sends what would be written, for the API server to check.
