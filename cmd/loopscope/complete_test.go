@@ -48,8 +48,8 @@ func TestCompletes(t *testing.T) {
 		"/api/v1/namespaces/shop/replicationcontrollers": "old",
 	}))
 	for typed, want := range map[string]string{
-		"explain de":                "deployment/ :6",
-		"explain rs":                "deployment/ :6",
+		"explain de":                "deployment/ rollingupdate/ :6",
+		"explain rs":                "deployment/ rollingupdate/ :6",
 		"explain --at=1m rs":        "deployment/ replicaset/ rs/ replicationcontroller/ rollingupdate/ :6",
 		"explain --at=1m rs/":       "rs/web-1 :4",
 		"explain --at=1m rc/":       "rc/old :4",
