@@ -139,6 +139,8 @@ func (c *Cluster) conclude(r *Result, settled bool) {
 		r.End = Unsettled
 	case c.rolling != nil && r.Sentence.Code == rollingupdate.Aborted:
 		r.End = Aborted
+	case c.rolling != nil && r.Sentence.Code == "gone":
+		r.End = Complete // Nobody but the end of the update deletes the old one here.
 	case r.Sentence.Tone == decision.ToneOK, c.alone != nil && c.alone.Want == 0 && len(c.sets[0].pods) == 0:
 		r.End = Complete
 	case c.overdue():
