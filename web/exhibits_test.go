@@ -73,6 +73,7 @@ func pages(w *world) []exhibit {
 		{id: "replicationcontrollers", title: "ReplicationControllers", path: "/replicationcontrollers"},
 		{id: "rollingupdates", title: "Rolling updates", path: "/rollingupdates"},
 		{id: "rollingupdate", title: "A rolling update", path: address.Of(update.Object)},
+		{id: "what-if-rollingupdate", title: "What if a rolling update were asked for otherwise", path: address.Of(update.Object) + "/what-if"},
 		{id: "story-rollingupdate", title: "Story of a rolling update", path: address.Of(update.Object) + "/story"},
 		{id: "chain-rollingupdate", title: "A chain from a rolling update", path: address.Sync(update) + "/chain"},
 		{id: "sync-rollingupdate", title: "A sync of a rolling update", path: address.Sync(update)},
