@@ -26,8 +26,8 @@ const (
 	timerReleased = "releasing"
 )
 
-// lookAgain is how soon a sync looks again at what no event tells.
-const lookAgain = time.Second
+// lookAgain is how soon a sync looks again at pods that are to be released, whatever events come.
+const lookAgain = 30 * time.Second
 
 // because keeps the tables below short.
 var because = decision.Because
@@ -88,7 +88,7 @@ var TimerCodes = decision.Reasons{Scope: "rollingupdate", Kind: "timer", Doc: "W
 	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", keepsBoth, "Only time.", nothing, "RU-8.down"),
 	because(timerPeriod, "The update period is over then.", keepsBoth, "Only time.", nothing, "RU-8.period"),
 	because(timerDeadline, "Nothing has moved for as long as the timeout then, which the condition will say.", keepsBoth, "A step.", nothing, "RU-9.deadline"),
-	because(timerReleased, "No event tells that a pod has no controller any more.", "Nothing.", "The garbage collector.", nothing, "RU-10.released"),
+	because(timerReleased, "Pods that are to be released may have been, and the event be lost.", "Nothing.", "The garbage collector.", nothing, "RU-10.released"),
 }}
 
 // Reasons are all codes of the loop.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollingupdate/effects"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -71,6 +74,9 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 		}
 		return Started{Old: a.Old, ID: now.ID, Again: true}, nil
 	}
+	if err := c.check(ctx, a); err != nil {
+		return Started{}, err
+	}
 	n, err := c.prepare(ctx, old, a.New)
 	if err != nil {
 		return Started{}, err
@@ -89,6 +95,22 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 		return Started{}, err
 	}
 	return Started{Old: a.Old, ID: request.ID, before: &before}, nil
+}
+
+// check asks the loop itself whether it could carry that out.
+func (c *Client) check(ctx context.Context, a Ask) error {
+	list, err := c.Plan(ctx, a)
+	if err != nil {
+		return err
+	}
+	t, err := effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...)
+	if err != nil {
+		return err
+	}
+	if l := (&Look{Trace: t, Now: time.Now()}); l.Invalid() != "" {
+		return errors.New(l.Sentence.At(l.Now))
+	}
+	return nil
 }
 
 // Plan is what Begin would write: the old one with its request, and the new one where it

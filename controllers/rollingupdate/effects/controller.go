@@ -21,6 +21,7 @@ import (
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry"
 	"github.com/loopscope/loopscope/telemetry/changes"
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // settings are the names of the loop and of its parts.
@@ -95,7 +96,7 @@ func updatesOf(obj any) ([]string, error) {
 	if from := sourceName(rc); from != "" {
 		keys = append(keys, "old/"+rc.Namespace+"/"+from)
 	}
-	for _, name := range namedBy(rc) {
+	for _, name := range namesIn(rc) {
 		keys = append(keys, "names/"+rc.Namespace+"/"+name)
 	}
 	return keys, nil
@@ -130,8 +131,8 @@ func wanted(rc *corev1.ReplicationController) string {
 	return r.To
 }
 
-// namedBy are the other ones that it names.
-func namedBy(rc *corev1.ReplicationController) []string {
+// namesIn are the other ones that it names.
+func namesIn(rc *corev1.ReplicationController) []string {
 	var names []string
 	for _, name := range []string{wanted(rc), rc.Annotations[rollingupdate.AnnotationNext], parkedFrom(rc)} {
 		if name != "" && name != rc.Name {
@@ -157,8 +158,7 @@ func (b *controller) concerned(rc *corev1.ReplicationController) map[string]bool
 	if from := sourceName(rc); from != "" {
 		keys[rc.Namespace+"/"+from] = true
 	}
-	named, _ := b.indexer.ByIndex(indexUpdates, "names/"+engine.KeyOf(rc)) // The constructor added the index.
-	for _, obj := range named {
+	for _, obj := range b.namedBy(engine.KeyOf(rc)) {
 		if old, ok := obj.(*corev1.ReplicationController); ok {
 			keys[engine.KeyOf(old)] = true
 		}
@@ -231,6 +231,7 @@ func (b *controller) podHandler() cache.ResourceEventHandler {
 			if !ok || !is || old.ResourceVersion == pod.ResourceVersion {
 				return
 			}
+			b.podReleased(old, pod)
 			if fields := family.PodFields(old, pod); len(fields) > 0 {
 				b.podChanged(pod, changes.Modified(family.KindPod, old, pod, fields, "", b.now()))
 			}
@@ -249,10 +250,25 @@ func (b *controller) podChanged(pod *corev1.Pod, cause telemetry.Cause) {
 		return
 	}
 	rc, err := b.lister.ReplicationControllers(pod.Namespace).Get(ref.Name)
-	if err != nil || rc.UID != ref.UID || !isUnderWay(rc) && len(b.namedFrom(rc)) == 0 {
+	if err != nil || rc.UID != ref.UID || !isUnderWay(rc) && len(b.namedBy(engine.KeyOf(rc))) == 0 {
 		return
 	}
 	b.wake(b.concerned(rc), cause)
+}
+
+// podReleased wakes the update that waits for a pod to lose its controller, which may be gone
+// itself.
+func (b *controller) podReleased(old, pod *corev1.Pod) {
+	ref := metav1.GetControllerOf(old)
+	if ref == nil || ref.Kind != family.KindReplicationController || metav1.GetControllerOf(pod) != nil {
+		return
+	}
+	cause := changes.Modified(family.KindPod, old, pod, []decision.Change{{Field: "metadata.ownerReferences", From: ref.Name}}, "", b.now())
+	for _, obj := range b.namedBy(pod.Namespace + "/" + ref.Name) {
+		if rc, ok := obj.(*corev1.ReplicationController); ok {
+			b.Enqueue(engine.KeyOf(rc), cause)
+		}
+	}
 }
 
 // isUnderWay reports whether it has a part in an update that has not ended.
@@ -265,9 +281,9 @@ func isUnderWay(rc *corev1.ReplicationController) bool {
 	return false
 }
 
-// namedFrom are those that name it.
-func (b *controller) namedFrom(rc *corev1.ReplicationController) []any {
-	list, _ := b.indexer.ByIndex(indexUpdates, "names/"+engine.KeyOf(rc)) // The constructor added the index.
+// namedBy are those that name the one of that key.
+func (b *controller) namedBy(key string) []any {
+	list, _ := b.indexer.ByIndex(indexUpdates, "names/"+key) // The constructor added the index.
 	return list
 }
 

@@ -179,3 +179,21 @@ func FuzzObserve(f *testing.F) {
 		}
 	})
 }
+
+// A pod that loses its controller wakes the one that waits for it, also when that controller is
+// gone ([RU-10]).
+func TestReleasedPodsWake(t *testing.T) {
+	caches := newUpdateCaches(t)
+	caches.Add(t, noted("web", notes{"parked": `{"key":"app","value":"web","size":1,"from":"web-2"}`}))
+	was, is := lab.Pod(corev1.PodRunning, "", true), lab.Pod(corev1.PodRunning, "", true)
+	was.ObjectMeta = lab.Object("p", "p", "1", nil, lab.OwnedBy("ReplicationController", "web-2", "u-web-2"))
+	is.ObjectMeta = lab.Object("p", "p", "2", nil, nil)
+	caches.podHandler().OnUpdate(is, was) // The other way round nothing is released.
+	if got := lab.Queued(caches.Loop); len(got) != 0 {
+		t.Errorf("a pod that is adopted wakes %q", got)
+	}
+	caches.podHandler().OnUpdate(was, is)
+	if got := lab.Queued(caches.Loop); len(got) != 1 || got[0] != "shop/web" {
+		t.Errorf("a released pod wakes %q", got)
+	}
+}
