@@ -194,8 +194,10 @@ func (m *writeGroup) words() decision.Words {
 	}
 	kind, _, _ := strings.Cut(m.Object, " ")
 	switch {
-	case m.Kind == WriteStatus:
+	case m.Kind == WriteStatus && m.Question == "":
 		w = w.Say("its status")
+	case m.Kind == WriteStatus: // Of another object than its own.
+		w = w.Say("the status of " + kind + " ").Name(m.names[0])
 	case m.Count == 1:
 		w = w.Say("1 " + kind)
 	case m.Count > 0:

@@ -60,6 +60,7 @@ func (t *decider) forget(c *Controller, ended string) {
 	a := decision.Action{Kind: decision.Update, Target: t.s.ref(c), Question: "RU-10.cleanup", Changes: t.forgotten(c, ended)}
 	if ended == Aborted && c.Original != nil && c.Size != *c.Original {
 		a.Size = &decision.Size{From: c.Size, To: *c.Original}
+		a.Changes = append([]decision.Change{resized(c.Size, *c.Original)}, a.Changes...)
 	}
 	t.act(a)
 }
@@ -156,6 +157,7 @@ func (t *decider) takeOver() {
 	t.act(decision.Action{
 		Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.released", Size: &decision.Size{From: old.Size, To: p.Size},
 		Changes: append([]decision.Change{
+			resized(old.Size, p.Size),
 			{Field: labelField("spec.selector", p.Key), From: p.Value, To: value},
 			{Field: labelField("spec.template.metadata.labels", p.Key), From: p.Value, To: value},
 			annotate(AnnotationParked, p.Text(), ""),

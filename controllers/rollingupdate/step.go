@@ -1,6 +1,7 @@
 package rollingupdate
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -179,8 +180,13 @@ func (t *decider) scale(c *Controller, size int64, question string) {
 	step.Facts = append(step.Facts, decision.Count("size.from", c.Size), decision.Count("size.to", size))
 	t.act(decision.Action{
 		Kind: decision.Scale, Target: t.s.ref(c), Question: question, Size: &decision.Size{From: c.Size, To: size},
-		Changes: []decision.Change{annotate(AnnotationStepped, stamp(c.Stepped), stamp(t.s.Now))},
+		Changes: []decision.Change{resized(c.Size, size), annotate(AnnotationStepped, stamp(c.Stepped), stamp(t.s.Now))},
 	})
+}
+
+// resized is a change of size, for people: acting takes it from the action's Size.
+func resized(from, to int64) decision.Change {
+	return decision.Change{Field: "spec.replicas", From: strconv.FormatInt(from, 10), To: strconv.FormatInt(to, 10)}
 }
 
 func stamp(at time.Time) string {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -97,7 +98,7 @@ func updating(rc *corev1.ReplicationController) string {
 		}
 	}
 	for key := range rc.Annotations {
-		if strings.HasPrefix(key, "rollingupdate.loopscope.dev/") {
+		if strings.HasPrefix(key, "rollingupdate.loopscope.dev/") && key != rollingupdate.AnnotationResult { // That is of one that has ended.
 			return key
 		}
 	}
