@@ -23,6 +23,12 @@ func (t *decider) numbers() []decision.Fact {
 		newPods = n.Size
 		newAvailable, _ = n.available(t.s.Now)
 	}
+	if p := t.s.parked(); p != nil { // Its pods go from the one to the other.
+		newPods = p.Size
+		held, _ := old.availableOf(t.s.Strays, t.s.Now)
+		free, _ := old.availableOf(t.s.Free, t.s.Now)
+		newAvailable = held + free
+	}
 	wanted := t.wanted()
 	facts = append(facts,
 		decision.Count("wanted", wanted), decision.Count("new", newPods), decision.Count("old", oldPods),

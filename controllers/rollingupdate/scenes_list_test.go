@@ -133,7 +133,9 @@ var scenes = []scene{
 	{name: "park-planned", comment: "The same by a process that only watches.", snapshot: ended()},
 	{name: "keep-pods", comment: "The new one goes, and its pods stay.", snapshot: ended(parkedOld), outcomes: written("")},
 	{name: "releasing", comment: "The new one is on its way out.", snapshot: ended(parkedOld, func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
-	{name: "releasing-pods", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Strays = pods("web-6d5", 2, 2, "6d5") })},
+	{name: "releasing-pods", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) {
+		s.Strays, s.Free = pods("web-6d5", 2, 2, "6d5"), pods("web-7", 1, 1, "6d5")
+	})},
 	{name: "take-over", comment: "The old name takes over the pods.", snapshot: ended(parkedOld, withoutNew), outcomes: written("13")},
 	{name: "take-over-unasked", comment: "The same where the request was removed meanwhile, and the new one has no such label.", snapshot: ended(parkedOld, withoutNew, unasked, func(s *rollingupdate.Snapshot) { s.Old.Parked.To = nil }), outcomes: written("13")},
 	{name: "heir-grows", comment: "The old one is gone, and the new one is to have more pods.", snapshot: moving(0, 2, 2, asks(to("web-6d5")), withoutOld), outcomes: written("21")},

@@ -43,8 +43,11 @@ type Snapshot struct {
 	// Into is the ReplicationController that is updated to this old one; "" for none.
 	Into string `json:"into,omitempty"`
 	// Strays are pods without a controller that have the labels of the old one and not the
-	// key: they were made between two writes of the split.
+	// key: they were made between two writes of the split. Where the old one waits for pods
+	// that it takes over, they are those that are not released yet.
 	Strays []Pod `json:"strays,omitempty"`
+	// Free are the pods that it takes over and that have been released.
+	Free []Pod `json:"free,omitempty"`
 
 	// LiveReads are the objects that were read live.
 	LiveReads []string `json:"liveReads,omitempty"`
@@ -153,8 +156,13 @@ func (s *Snapshot) parked() *Parked {
 // available are the pods that have been ready for long enough as of now ([P-1]), and next is
 // when the first of the others will have been; zero where that takes more than time.
 func (c *Controller) available(now time.Time) (n int64, next time.Time) {
-	for i := range c.Pods {
-		at := c.availableAt(&c.Pods[i])
+	return c.availableOf(c.Pods, now)
+}
+
+// availableOf are those of these pods.
+func (c *Controller) availableOf(pods []Pod, now time.Time) (n int64, next time.Time) {
+	for i := range pods {
+		at := c.availableAt(&pods[i])
 		switch {
 		case at.IsZero():
 		case !now.Before(at):

@@ -231,9 +231,12 @@ func (t *updateSync) fillStrays(keyLabel string) {
 	if p := t.s.Old.Parked; p != nil {
 		selector := selecting(t.old.Spec.Selector, p.Key, p.To)
 		found, _ := t.controller.pods.ByIndex(cache.NamespaceIndex, t.old.Namespace) // The constructor added the index.
-		t.addStrays(found, func(pod *corev1.Pod) bool {
+		t.s.Strays = podsThat(found, func(pod *corev1.Pod) bool {
 			ref := metav1.GetControllerOf(pod)
 			return ref != nil && ref.Kind == family.KindReplicationController && ref.Name == p.From && selector.Matches(labels.Set(pod.Labels))
+		}, keyLabel)
+		t.s.Free = podsThat(found, func(pod *corev1.Pod) bool {
+			return metav1.GetControllerOf(pod) == nil && selector.Matches(labels.Set(pod.Labels))
 		}, keyLabel)
 		return
 	}
@@ -242,18 +245,19 @@ func (t *updateSync) fillStrays(keyLabel string) {
 	}
 	without := selecting(t.old.Spec.Selector, keyLabel, nil)
 	found, _ := t.controller.pods.ByIndex(family.PodController, t.old.Namespace) // Those without a controller.
-	t.addStrays(found, func(pod *corev1.Pod) bool {
+	t.s.Strays = podsThat(found, func(pod *corev1.Pod) bool {
 		return pod.GenerateName == t.old.Name+"-" && pod.Labels[keyLabel] == "" && without.Matches(labels.Set(pod.Labels))
 	}, keyLabel)
 }
 
-func (t *updateSync) addStrays(found []any, is func(*corev1.Pod) bool, keyLabel string) {
+func podsThat(found []any, is func(*corev1.Pod) bool, keyLabel string) (list []rollingupdate.Pod) {
 	for _, obj := range found {
 		if pod, ok := obj.(*corev1.Pod); ok && family.PodActive(pod) && is(pod) {
-			t.s.Strays = append(t.s.Strays, podView(pod, keyLabel))
+			list = append(list, podView(pod, keyLabel))
 		}
 	}
-	slices.SortFunc(t.s.Strays, byName)
+	slices.SortFunc(list, byName)
+	return list
 }
 
 // selecting is a selector with another value of one label, or without that label.
