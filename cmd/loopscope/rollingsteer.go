@@ -54,6 +54,9 @@ kubectl left half-done.`,
 		short: "Go on with a rolling update that was paused, or that kubectl left half-done",
 		long:  "Goes on with a rolling update that was paused, or that kubectl left half-done.",
 		change: func(r *rollingupdate.Request) error {
+			if !r.Paused {
+				return errors.New("it is not paused")
+			}
 			r.Paused = false
 			return nil
 		},
@@ -102,7 +105,7 @@ func (o *rollingOptions) steer(ctx context.Context, c *rolling.Client, old, verb
 	if verb == "pause" || o.detach {
 		return nil
 	}
-	return o.follow(ctx, c, started, verb == "abort")
+	return o.follow(ctx, c, started)
 }
 
 // looked is how an update stands, for a program.
@@ -153,7 +156,7 @@ func (o *rollingOptions) status(ctx context.Context, c *rolling.Client, old stri
 		return err
 	}
 	if watch && l.UnderWay() {
-		return o.follow(ctx, c, rolling.Started{Old: old, ID: l.Request().ID}, l.Request().Abort)
+		return o.follow(ctx, c, rolling.Started{Old: old, ID: l.Request().ID, Back: l.Request().Abort})
 	}
 	if output.forPrograms() {
 		out := looked{Result: l.Result, Look: l}

@@ -29,7 +29,7 @@ type rollingOptions struct {
 	dryRun                            string
 }
 
-// reactWithin is how long nobody may react to a request.
+// reactWithin is how long nobody may react to a request while something is due.
 const reactWithin = 10 * time.Second
 
 func newRollingUpdate(s streams, width int) *cobra.Command {
@@ -200,7 +200,7 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	if o.detach {
 		return nil
 	}
-	return o.follow(ctx, c, started, false)
+	return o.follow(ctx, c, started)
 }
 
 // plan says what an update would do.
@@ -221,13 +221,13 @@ func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rollin
 }
 
 // follow watches an update to its end, or until somebody has enough of it.
-func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started rolling.Started, back bool) error {
+func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started rolling.Started) error {
 	began := time.Now()
 	every := o.poll
 	if every == 0 {
 		every = time.Second
 	}
-	err := c.Follow(ctx, started, rolling.Watching{Every: every, Within: reactWithin, Back: back, Tell: o.tell})
+	err := c.Follow(ctx, started, rolling.Watching{Every: every, Within: reactWithin, Tell: o.tell})
 	var stuck *rolling.Stuck
 	switch {
 	case errors.As(err, &stuck):
@@ -239,7 +239,7 @@ func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started 
 		return err
 	}
 	what := "complete"
-	if back {
+	if started.Back {
 		what = "taken back"
 	}
 	fmt.Fprintf(o.s.out, "The rolling update of %s is %s after %s.\n", started.Old, what, span(time.Since(began)))

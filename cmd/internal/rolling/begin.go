@@ -51,9 +51,19 @@ type Started struct {
 	ID string
 	// Again is set where it was under way already.
 	Again bool
-	// before is what stood there when nobody had reacted to the request yet; nil where
-	// somebody has.
-	before *mark
+	// Back is set where it is to be taken back.
+	Back bool
+	// written is set where this client has made the request, which it may then withdraw.
+	written *written
+}
+
+// written is what a client has written to ask for an update.
+type written struct {
+	// on is the ReplicationController with the request, and before what the loop had written
+	// there until then.
+	on, before string
+	// made is the new one, where it was created for the request.
+	made *corev1.ReplicationController
 }
 
 // Begin writes the request, and before that the new one where it comes from a file. An update
@@ -77,24 +87,22 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	if err := c.check(ctx, a); err != nil {
 		return Started{}, err
 	}
-	n, err := c.prepare(ctx, old, a.New)
+	made, err := c.prepare(ctx, old, a.New)
 	if err != nil {
 		return Started{}, err
 	}
-	if n == nil {
-		n, _ = c.get(ctx, request.To)
-	}
-	before := markOf(old, n)
+	own := &written{on: a.Old, made: made}
 	if err := c.write(ctx, a.Old, func(rc *corev1.ReplicationController) error {
 		if now, _ := requestOf(rc); now != nil { // Somebody was faster.
 			return underWay(a.Old, now)
 		}
+		own.before = marked(rc)
 		annotate(rc, rollingupdate.AnnotationRequest, request.Text())
 		return nil
 	}); err != nil {
-		return Started{}, err
+		return Started{}, errors.Join(err, c.unmake(ctx, made))
 	}
-	return Started{Old: a.Old, ID: request.ID, before: &before}, nil
+	return Started{Old: a.Old, ID: request.ID, written: own}, nil
 }
 
 // check asks the loop itself whether it could carry that out.
@@ -172,8 +180,8 @@ func goalOf(r *rollingupdate.Request) string {
 	return r.To
 }
 
-// prepare creates the new one of a file without pods, as kubectl did, or takes the one that
-// was created so before. It is nil where there is no file.
+// prepare creates the new one of a file without pods, as kubectl did. It is nil where there is
+// no file, or where it was created so before.
 func (c *Client) prepare(ctx context.Context, old, of *corev1.ReplicationController) (*corev1.ReplicationController, error) {
 	if of == nil {
 		return nil, nil
@@ -183,8 +191,11 @@ func (c *Client) prepare(ctx context.Context, old, of *corev1.ReplicationControl
 		return nil, err
 	}
 	made, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, n, metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
-		return made, err
+	switch {
+	case err == nil:
+		return made, nil
+	case !apierrors.IsAlreadyExists(err):
+		return nil, err // Without the empty object that comes with it.
 	}
 	is, err := c.get(ctx, n.Name)
 	if err != nil {
@@ -193,7 +204,7 @@ func (c *Client) prepare(ctx context.Context, old, of *corev1.ReplicationControl
 	if is.Annotations[rollingupdate.AnnotationSource] != n.Annotations[rollingupdate.AnnotationSource] {
 		return nil, fmt.Errorf("ReplicationController %s exists, and was not made to replace %s: delete it, or choose another name", n.Name, old.Name)
 	}
-	return is, nil
+	return nil, nil
 }
 
 // prepared is the new one of a file as it is created: without pods, and with the notes that
@@ -234,87 +245,6 @@ func sizeOf(rc *corev1.ReplicationController) int32 {
 		return 1
 	}
 	return *rc.Spec.Replicas
-}
-
-// Steer changes the request of an update that is under way, or asks for the rest of one that
-// kubectl left half-done. change says why it cannot be changed so.
-func (c *Client) Steer(ctx context.Context, name string, change func(*rollingupdate.Request) error) (Started, error) {
-	on, r, err := c.request(ctx, name)
-	if err != nil {
-		return Started{}, err
-	}
-	old, err := c.get(ctx, on)
-	if err != nil {
-		return Started{}, err
-	}
-	n, _ := c.get(ctx, r.To)
-	before := markOf(old, n)
-	err = c.write(ctx, on, func(rc *corev1.ReplicationController) error {
-		if now, _ := requestOf(rc); now != nil {
-			r = now
-		}
-		if err := change(r); err != nil {
-			return err
-		}
-		annotate(rc, rollingupdate.AnnotationRequest, r.Text())
-		return nil
-	})
-	return Started{Old: name, ID: r.ID, before: &before}, err
-}
-
-// request is that of an update, and the ReplicationController on which it stands: the old one,
-// or where that is gone the one that replaces it. Where there is none it is one for the rest.
-func (c *Client) request(ctx context.Context, name string) (on string, r *rollingupdate.Request, err error) {
-	old, err := c.get(ctx, name)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return "", nil, err
-	}
-	list, listErr := c.API.CoreV1().ReplicationControllers(c.Namespace).List(ctx, metav1.ListOptions{})
-	if listErr != nil {
-		return "", nil, listErr
-	}
-	rest := func(to string, cleanup rollingupdate.Cleanup) (*rollingupdate.Request, error) {
-		a := Ask{Request: rollingupdate.Request{To: to, Cleanup: cleanup}}
-		return a.request()
-	}
-	if old != nil {
-		if r, err := requestOf(old); r != nil || err != nil {
-			return name, r, err
-		}
-		if next := old.Annotations[rollingupdate.AnnotationNext]; next != "" {
-			r, err = rest(next, rollingupdate.Delete)
-			return name, r, err
-		}
-	}
-	for i := range list.Items {
-		rc := &list.Items[i]
-		from, uid, _ := strings.Cut(rc.Annotations[rollingupdate.AnnotationSource], ":")
-		switch {
-		case from != name || old != nil && uid != string(old.UID):
-		case old != nil:
-			r, err = rest(rc.Name, rollingupdate.Delete)
-			return name, r, err
-		default: // kubectl was interrupted while it renamed.
-			r, err = rest(rc.Name, rollingupdate.Rename)
-			return rc.Name, r, err
-		}
-	}
-	if old == nil {
-		return "", nil, err
-	}
-	return "", nil, fmt.Errorf("no rolling update of %s is under way", name)
-}
-
-// Withdraw removes a request to which nobody has reacted.
-func (c *Client) Withdraw(ctx context.Context, s Started) error {
-	return c.write(ctx, s.Old, func(rc *corev1.ReplicationController) error {
-		now, _ := requestOf(rc)
-		if now == nil || now.ID != s.ID {
-			return errors.New("the request was replaced by another one")
-		}
-		delete(rc.Annotations, rollingupdate.AnnotationRequest)
-		return nil
-	})
 }
 
 // write changes one of them, on the newest version of it.

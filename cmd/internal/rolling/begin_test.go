@@ -109,7 +109,7 @@ func TestBegin(t *testing.T) {
 	if err != nil || !again.Again || again.ID != s.ID {
 		t.Errorf("asked for again: %+v, %v", again, err)
 	}
-	if err := client.Withdraw(t.Context(), Started{Old: "web", ID: "other"}); err == nil {
+	if err := client.Withdraw(t.Context(), Started{Old: "web", ID: "other", written: s.written}); err == nil {
 		t.Error("the request of another one was withdrawn")
 	}
 	if err := client.Withdraw(t.Context(), s); err != nil {
@@ -117,6 +117,9 @@ func TestBegin(t *testing.T) {
 	}
 	if old, err = client.get(t.Context(), "web"); err != nil || len(old.Annotations) != 0 {
 		t.Errorf("what is left is %v, %v", old.Annotations, err)
+	}
+	if n, err := client.get(t.Context(), "web-2"); err == nil {
+		t.Errorf("what was created for it is left: %v", n.Annotations)
 	}
 }
 
@@ -187,6 +190,14 @@ func TestSteer(t *testing.T) {
 	}
 }
 
+func mix(notes ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, m := range notes {
+		maps.Copy(all, m)
+	}
+	return all
+}
+
 // How an update stands and ends is read from what the loop leaves ([RU-10]).
 func TestOutcome(t *testing.T) {
 	result := func(ended string) map[string]string {
@@ -206,7 +217,9 @@ func TestOutcome(t *testing.T) {
 		{"taken back", []runtime.Object{controller("web", 3, blue, result("aborted"))}, true, "ok"},
 		{"taken back by somebody else", []runtime.Object{controller("web", 3, blue, result("aborted"))}, false, "the update was taken back"},
 		{"too late", []runtime.Object{controller("web-2", 3, green, result("complete"))}, true, "it was too late to take the update back"},
-		{"of another request", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationResult: rollingupdate.Result{ID: "y", Ended: "complete", From: "web", To: "web-2", At: time.Now()}.Text()})}, false, ""},
+		{"of another request", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationResult: rollingupdate.Result{ID: "y", Ended: "complete", From: "web", To: "web-2", At: time.Now()}.Text()})}, false, "somebody has removed or replaced it"},
+		{"asked for anew since", []runtime.Object{controller("web", 3, blue, mix(result("complete"), map[string]string{rollingupdate.AnnotationRequest: `{"version":1,"id":"y","to":"web-2"}`}))}, false, "ok"},
+		{"it takes over the name", []runtime.Object{controller("web", 0, map[string]string{"app": "web", "deployment": "z"}, map[string]string{rollingupdate.AnnotationParked: rollingupdate.Parked{Key: "deployment", Value: "z", Size: 3, From: "web-2", ID: "x"}.Text()})}, false, ""},
 		{"invalid", []runtime.Object{controller("web", 3, blue, asked)}, false, "does not exist"},
 	} {
 		client, _ := clientOf(c.have...)
@@ -215,7 +228,7 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		done, end := l.outcome(Started{Old: "web", ID: "x"}, c.back)
+		done, end := l.outcome(Started{Old: "web", ID: "x", Back: c.back})
 		if said := fmt.Sprint(end); done != (c.want != "") || c.want == "ok" && end != nil || c.want != "" && c.want != "ok" && !strings.Contains(said, c.want) {
 			t.Errorf("%s: %v, %v, want %q", c.name, done, end, c.want)
 		}
@@ -224,11 +237,11 @@ func TestOutcome(t *testing.T) {
 	if _, err := client.Look(t.Context(), "web"); err == nil || !strings.Contains(err.Error(), "none that replaces it") {
 		t.Errorf("nobody: %v", err)
 	}
-	client, _ = clientOf(controller("web", 3, blue, asked))
+	client, _ = clientOf(controller("web", 3, blue, going))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := client.Follow(ended, Started{Old: "web", ID: "z"}, Watching{Every: time.Hour, Tell: func(*Look) {}}); err == nil {
-		t.Error("an interrupted watch has no error")
+	if err := client.Follow(ended, Started{Old: "web", ID: "x"}, Watching{Every: time.Hour, Tell: func(*Look) {}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted watch: %v", err)
 	}
 }
 

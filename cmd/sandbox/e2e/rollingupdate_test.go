@@ -46,6 +46,10 @@ func TestRollingUpdateCommand(t *testing.T) {
 	if rc, err := client.CoreV1().ReplicationControllers(u.namespace).Get(t.Context(), "web", metav1.GetOptions{}); err != nil || len(rc.Annotations) > 0 {
 		t.Errorf("what is left of a request that was withdrawn: %v, %v", rc.Annotations, err)
 	}
+	u.says(t, 1, "so it was withdrawn", "web", "-f", write(t, t.TempDir(), "next.yaml", nextManifest), "--poll-interval=500ms")
+	if out := plane.Kubectl(t, "-n", u.namespace, "get", "rc", "-o", "name"); strings.TrimSpace(out) != "replicationcontroller/web" {
+		t.Errorf("what is left of a file that was withdrawn: %s", out)
+	}
 	u.says(t, 1, "no rolling update of web is under way", "abort", "web")
 
 	startManager(t, plane.LoopscopeKubeconfig, "--history=off")
@@ -56,6 +60,7 @@ func TestRollingUpdateCommand(t *testing.T) {
 
 	u.says(t, 0, "was asked for", "web", "-f", write(t, t.TempDir(), "next.yaml", nextManifest), "--update-period=1h", "--detach", "--timeout=2h")
 	u.says(t, 1, "a rolling update to web-v3 of web is under way", "web", "--image=shop:v4")
+	u.says(t, 1, "web: it is not paused", "resume", "web")
 	u.says(t, 0, "is paused", "pause", "web")
 	testplane.Until(t, settleLimit, "the pause", func() error {
 		var twin struct {

@@ -1,0 +1,221 @@
+package rolling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// Stuck is an update that needs somebody: it has ended otherwise than it was to, or does not
+// move.
+type Stuck struct{ Sentence string }
+
+func (s *Stuck) Error() string { return s.Sentence }
+
+// NoManager is an update that nobody carries out. Withdrawn is set where its request was
+// removed again; otherwise it stands.
+type NoManager struct {
+	Withdrawn bool
+	// For is how long nobody has done what is due.
+	For time.Duration
+}
+
+func (e *NoManager) Error() string {
+	const start = "start one with 'loopscope manager --controllers=rollingupdate-controller' (or with all of its loops: 'loopscope manager')"
+	if e.Withdrawn {
+		return "no manager with the controller rollingupdate-controller reacts to the request, so it was withdrawn; " + start + ", and ask again"
+	}
+	return fmt.Sprintf("nobody has done for %s what is due, so no manager with the controller rollingupdate-controller seems to run; the request stands, and is carried out as soon as there is one: %s", prose.Span(e.For), start)
+}
+
+// Watching is how an update is followed.
+type Watching struct {
+	// Every is how often it is looked at, and Within how long nobody may do what is due first.
+	// Once somebody was seen at work it is patience times as long: another manager may have to
+	// take over.
+	Every, Within time.Duration
+	// Tell is given what is new.
+	Tell func(*Look)
+}
+
+const (
+	patience = 6
+	// unreadFor is how long it may be unreadable: API servers are restarted.
+	unreadFor = 30 * time.Second
+)
+
+// Follow looks at an update until it has ended: nil where it has as it was to, *Stuck where it
+// needs somebody, *NoManager where nobody carries it out.
+func (c *Client) Follow(ctx context.Context, s Started, w Watching) error {
+	ticker := time.NewTicker(w.Every)
+	defer ticker.Stop()
+	f := &follower{Client: c, Watching: w, s: s}
+	for {
+		if done, err := f.turn(ctx); done {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// follower is somebody who follows an update.
+type follower struct {
+	*Client
+	Watching
+	s     Started
+	told  string
+	seen  time.Time // when it could be read last
+	state string    // what was due, and what the loop had written
+	since time.Time // when that was first seen, or when nothing was due last
+	moved bool      // the loop was seen at work
+}
+
+func (f *follower) turn(ctx context.Context) (done bool, err error) {
+	l, err := f.Look(ctx, f.s.Old)
+	switch {
+	case ctx.Err() != nil:
+		return true, ctx.Err()
+	case err != nil && !errors.Is(err, errNone) && time.Since(f.seen) < unreadFor:
+		return false, nil
+	case err != nil:
+		return true, err
+	}
+	f.seen = l.Now
+	if told := l.news(); told != f.told {
+		f.told = told
+		f.Tell(l)
+	}
+	if done, err := l.outcome(f.s); done {
+		return true, err
+	}
+	if alone := f.alone(l); alone > 0 {
+		return f.giveUp(ctx, alone)
+	}
+	return false, nil
+}
+
+// alone is for how long nobody has done what is due, 0 where that is not for too long.
+func (f *follower) alone(l *Look) time.Duration {
+	due := l.due()
+	state := fmt.Sprint(due, marked(l.old), marked(l.new))
+	if due == 0 || state != f.state {
+		f.moved = f.moved || f.state != "" && state != f.state
+		f.state, f.since = state, l.Now
+	}
+	within := f.Within
+	if f.moved {
+		within *= patience
+	}
+	if alone := l.Now.Sub(f.since); alone > within {
+		return alone
+	}
+	return 0
+}
+
+// giveUp withdraws a request to which nobody has reacted.
+func (f *follower) giveUp(ctx context.Context, alone time.Duration) (done bool, err error) {
+	if f.s.written == nil {
+		return true, &NoManager{For: alone}
+	}
+	err = f.Withdraw(ctx, f.s)
+	if errors.Is(err, errReacted) {
+		f.s.written, f.moved = nil, true
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, &NoManager{Withdrawn: true, For: alone}
+}
+
+// due is how many writes the loop would do now.
+func (l *Look) due() int {
+	if l.Trace == nil || len(l.Rounds) == 0 {
+		return 0
+	}
+	return len(l.Rounds[len(l.Rounds)-1].Verdict.Actions)
+}
+
+// marked is what the loop of rolling updates alone writes to one: when it changes, one is at
+// work.
+func marked(rc *corev1.ReplicationController) string {
+	if rc == nil {
+		return ""
+	}
+	marks := []any{rc.UID, rc.Spec.Selector}
+	for _, key := range []string{
+		rollingupdate.AnnotationNext, rollingupdate.AnnotationOriginal, rollingupdate.AnnotationSource, rollingupdate.AnnotationDesired,
+		rollingupdate.AnnotationStepped, rollingupdate.AnnotationParked, rollingupdate.AnnotationResult,
+	} {
+		marks = append(marks, rc.Annotations[key])
+	}
+	if c := progressOf(rc); c != nil {
+		marks = append(marks, c.Reason, c.LastTransitionTime)
+	}
+	if rc.Spec.Template != nil {
+		marks = append(marks, rc.Spec.Template.Labels)
+	}
+	return fmt.Sprint(marks...)
+}
+
+// news is what is told anew when it changes.
+func (l *Look) news() string {
+	if l.Trace == nil {
+		return "gone"
+	}
+	return fmt.Sprint(l.Sentence.Code, l.Sentence.Tone, l.Number("new"), l.Number("old"), l.Number("newAvailable"))
+}
+
+// outcome is the end of an update, if it has one.
+func (l *Look) outcome(s Started) (done bool, err error) {
+	switch {
+	case l.Ended(s.ID) && (l.Result.Ended == rollingupdate.Aborted) == s.Back:
+		return true, nil
+	case l.Ended(s.ID) && s.Back:
+		return true, &Stuck{fmt.Sprintf("it was too late to take the update back: %s has replaced %s", l.Result.To, s.Old)}
+	case l.Ended(s.ID):
+		return true, &Stuck{fmt.Sprintf("the update was taken back: %s has its pods again", s.Old)}
+	case !l.asks(s.ID):
+		return true, &Stuck{"the request that was watched is not there any more: somebody has removed or replaced it. " + l.text()}
+	case l.Invalid() != "" || l.stuck():
+		return true, &Stuck{l.text()}
+	}
+	return false, nil
+}
+
+// text is the sentence on how it stands.
+func (l *Look) text() string {
+	if l.Trace == nil {
+		return l.Gone() + "."
+	}
+	return l.Sentence.At(l.Now)
+}
+
+// stuck reports whether nothing has moved for longer than the timeout, and the loop has said so.
+func (l *Look) stuck() bool {
+	if l.Trace == nil || l.old == nil || l.Sentence.Tone != decision.ToneFailed {
+		return false
+	}
+	c := progressOf(l.old)
+	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == rollingupdate.ReasonDeadline
+}
+
+func progressOf(rc *corev1.ReplicationController) *corev1.ReplicationControllerCondition {
+	for i := range rc.Status.Conditions {
+		if c := &rc.Status.Conditions[i]; c.Type == rollingupdate.CondProgressing {
+			return c
+		}
+	}
+	return nil
+}

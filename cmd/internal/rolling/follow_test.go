@@ -1,0 +1,185 @@
+package rolling
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+const asksX = `{"version":1,"id":"x","to":"web-2","updatePeriod":"1h0m0s","timeout":"2h0m0s"}`
+
+// half is an update that has made its first step just now and waits for its period: nothing
+// is due.
+func half(request string) (old, n *corev1.ReplicationController) {
+	notes := map[string]string{rollingupdate.AnnotationNext: "web-2", rollingupdate.AnnotationOriginal: "3"}
+	if request != "" {
+		notes[rollingupdate.AnnotationRequest] = request
+	}
+	old = controller("web", 3, blue, notes)
+	n = controller("web-2", 1, green, map[string]string{
+		rollingupdate.AnnotationSource: "web:u-1", rollingupdate.AnnotationDesired: "3", rollingupdate.AnnotationStepped: time.Now().UTC().Format(time.RFC3339Nano),
+	})
+	n.UID = "u-2"
+	for _, rc := range []*corev1.ReplicationController{old, n} {
+		rc.Status = corev1.ReplicationControllerStatus{Replicas: sizeOf(rc), Conditions: []corev1.ReplicationControllerCondition{{
+			Type: rollingupdate.CondProgressing, Status: corev1.ConditionTrue, Reason: "RollingUpdateProgressing", LastTransitionTime: metav1.Now(),
+		}}}
+	}
+	return old, n
+}
+
+func quick(t *testing.T) Watching {
+	return Watching{Every: time.Millisecond, Within: 10 * time.Millisecond, Tell: func(l *Look) { t.Log(l.text()) }}
+}
+
+// abort is what 'rolling-update abort' does to a request.
+func abort(r *rollingupdate.Request) error { r.Abort, r.Paused = true, false; return nil }
+
+// Silence proves nothing while nothing is due: what was asked for stays asked for ([RU-4]).
+func TestNothingIsDue(t *testing.T) {
+	old, n := half(asksX)
+	client, _ := clientOf(old, n)
+	f := &follower{Client: client, Watching: quick(t), s: Started{Old: "web", ID: "x"}}
+	for range 2 {
+		if done, err := f.turn(t.Context()); done {
+			t.Fatalf("it ended: %v", err)
+		}
+		f.since = f.since.Add(-time.Hour)
+	}
+}
+
+// Where nobody does what is due, the request of an update that is under way stands all the
+// same: it is carried out as soon as a manager runs.
+func TestSteeredRequestStands(t *testing.T) {
+	old, n := half(asksX)
+	client, _ := clientOf(old, n)
+	s, err := client.Steer(t.Context(), "web", abort)
+	if err != nil || s.ID != "x" || !s.Back {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	err = client.Follow(t.Context(), s, quick(t))
+	if nobody := new(NoManager); !errors.As(err, &nobody) || nobody.Withdrawn || !strings.Contains(err.Error(), "the request stands") {
+		t.Errorf("it ended with %v", err)
+	}
+	if is, err := client.get(t.Context(), "web"); err != nil || !strings.Contains(is.Annotations[rollingupdate.AnnotationRequest], `"abort":true`) {
+		t.Errorf("what is left is %v, %v", is, err)
+	}
+	if err := client.Withdraw(t.Context(), s); err == nil {
+		t.Error("the request of somebody else was withdrawn")
+	}
+}
+
+// The rest of what kubectl left is asked for anew, and that request may be withdrawn.
+func TestSteeredRestIsWithdrawn(t *testing.T) {
+	old, n := half("")
+	client, _ := clientOf(old, n)
+	s, err := client.Steer(t.Context(), "web", abort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = client.Follow(t.Context(), s, quick(t))
+	if nobody := new(NoManager); !errors.As(err, &nobody) || !nobody.Withdrawn {
+		t.Errorf("it ended with %v", err)
+	}
+	if is, err := client.get(t.Context(), "web"); err != nil || is.Annotations[rollingupdate.AnnotationRequest] != "" || is.Annotations[rollingupdate.AnnotationNext] != "web-2" {
+		t.Errorf("what is left is %v, %v", is, err)
+	}
+}
+
+// A request that somebody has begun to carry out at the last moment is not withdrawn.
+func TestReactedAtTheLastMoment(t *testing.T) {
+	client, api := clientOf(controller("web", 3, blue, nil))
+	s, err := client.Begin(t.Context(), image("web:2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	onFirstConflict(t, api, func(rc *corev1.ReplicationController) { annotate(rc, rollingupdate.AnnotationOriginal, "3") })
+	if err := client.Withdraw(t.Context(), s); !errors.Is(err, errReacted) {
+		t.Errorf("withdrawn: %v", err)
+	}
+	if is, err := client.get(t.Context(), "web"); err != nil || is.Annotations[rollingupdate.AnnotationRequest] == "" {
+		t.Errorf("what is left is %v, %v", is, err)
+	}
+}
+
+// Somebody else's write in between neither repeats a change nor revives what has ended.
+func TestSteerAgainstOthers(t *testing.T) {
+	once := func(r *rollingupdate.Request) error {
+		if r.Abort {
+			return errors.New("it is being taken back already")
+		}
+		return abort(r)
+	}
+	for name, request := range map[string]string{"under way": asksX, "left": ""} {
+		old, n := half(request)
+		client, api := clientOf(old, n)
+		onFirstConflict(t, api, func(rc *corev1.ReplicationController) { annotate(rc, "note", "seen") })
+		if s, err := client.Steer(t.Context(), "web", once); err != nil || !s.Back {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	old, n := half(asksX)
+	client, api := clientOf(old, n)
+	onFirstConflict(t, api, func(rc *corev1.ReplicationController) { delete(rc.Annotations, rollingupdate.AnnotationRequest) })
+	if _, err := client.Steer(t.Context(), "web", once); err == nil || !strings.Contains(err.Error(), "it has ended, or was asked for anew") {
+		t.Errorf("ended meanwhile: %v", err)
+	}
+	if is, err := client.get(t.Context(), "web"); err != nil || is.Annotations[rollingupdate.AnnotationRequest] != "" {
+		t.Errorf("what is left is %v, %v", is, err)
+	}
+}
+
+// What cannot be read for a moment is followed on.
+func TestFollowBearsErrors(t *testing.T) {
+	old, n := half(asksX)
+	client, api := clientOf(old, n)
+	f := &follower{Client: client, Watching: quick(t), s: Started{Old: "web", ID: "x"}}
+	fails := false
+	api.PrependReactor("list", "replicationcontrollers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return fails, nil, errors.New("refused")
+	})
+	for i, now := range []bool{false, true, false} {
+		fails = now
+		if done, err := f.turn(t.Context()); done {
+			t.Errorf("look %d ended it: %v", i, err)
+		}
+	}
+	fails, f.seen = true, time.Now().Add(-unreadFor)
+	if done, err := f.turn(t.Context()); !done || err == nil {
+		t.Errorf("unreadable for good: %v, %v", done, err)
+	}
+}
+
+// onFirstConflict has somebody else change web when it is written next.
+func onFirstConflict(t *testing.T, api *fake.Clientset, change func(*corev1.ReplicationController)) {
+	first := true
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "replicationcontrollers"}
+	api.PrependReactor("update", resource.Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+		if !first {
+			return false, nil, nil
+		}
+		first = false
+		is, err := api.Tracker().Get(resource, "shop", "web")
+		if err != nil {
+			t.Error(err)
+			return false, nil, nil
+		}
+		rc := is.(*corev1.ReplicationController).DeepCopy()
+		change(rc)
+		if err := api.Tracker().Update(resource, rc, "shop"); err != nil {
+			t.Error(err)
+		}
+		return true, nil, apierrors.NewConflict(resource.GroupResource(), "web", errors.New("modified"))
+	})
+}
