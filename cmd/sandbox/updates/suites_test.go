@@ -247,11 +247,10 @@ func testStuck(t *testing.T, plane *testplane.Plane) {
 	r.loops(&killer{})
 	old := r.old(map[string]string{"app": "web", "stage": "old"})
 	labels := map[string]string{"app": "web", "stage": "new"}
-	n := r.create("web-2", "web:2", 0, labels, map[string]string{rollingupdate.AnnotationSource: "web:" + string(old.UID), rollingupdate.AnnotationDesired: "3"})
-	n.Spec.Template.Annotations = map[string]string{"sandbox.loopscope.dev/never-ready": "true"}
-	if _, err := r.client.CoreV1().ReplicationControllers(r.namespace).Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r.create("web-2", "web:2", 0, labels, map[string]string{rollingupdate.AnnotationSource: "web:" + string(old.UID), rollingupdate.AnnotationDesired: "3"})
+	r.edit("web-2", func(rc *corev1.ReplicationController) {
+		rc.Spec.Template.Annotations = map[string]string{"sandbox.loopscope.dev/never-ready": "true"}
+	})
 	r.watches(3, 4)
 	const request = `{"version":1,"id":"r1","updatePeriod":"0s","timeout":"3s","to":"web-2"`
 	r.ask(request + `}`)
