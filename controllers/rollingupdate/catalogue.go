@@ -53,11 +53,11 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	},
 	{
 		ID: "RU-10.released", Tag: "RU-10", Text: "Have its pods been released?",
-		Doc:      "The new one is deleted and its pods are kept: the garbage collector takes their owner reference away. Only then may another one select them, as the loop that keeps their number would make new ones otherwise.",
+		Doc:      "The new one is deleted and its pods are kept: the garbage collector takes their owner reference away. Only then may another one select them, as the loop that keeps their number would make new ones otherwise. Pods that somebody had it make meanwhile go first.",
 		Upstream: "kubectl: Rename",
 		Answers: []decision.Answer{
 			writes(yes("take them over", toReport), decision.Update),
-			writes(no("delete the new one, or wait", toReport), decision.Delete),
+			writes(no("delete the new one, or wait", toReport), decision.Delete, decision.Scale),
 		},
 	},
 	{
@@ -70,7 +70,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		ID: "RU-3.left", Tag: "RU-3", Text: "Was an update left half-done?",
 		Doc:      "The annotations of kubectl tell it: next-controller-id and original-replicas on the old one, update-source-id on the new one.",
 		Upstream: "kubectl: LoadExistingNextReplicationController",
-		Answers:  []decision.Answer{yes("wait until somebody asks for the rest", toReport), passes(no("nothing to do", toReport))},
+		Answers:  []decision.Answer{yes("wait until somebody asks for the rest", toReport), passes(no("nothing to do", toReport, "RU-9.conditions"))},
 	},
 	{
 		ID: "RU-4", Tag: "RU-4", Text: "Can the request be carried out?",

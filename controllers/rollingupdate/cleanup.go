@@ -135,7 +135,13 @@ func (t *decider) parked() bool {
 // takeOver gives the pods of the new one to the one of the old name ([RU-10]).
 func (t *decider) takeOver() {
 	old, n := t.s.Old, t.s.New
-	if !t.v.Path.Ask("RU-10.released", n == nil && len(t.s.Strays) == 0, decision.Bool("exists", n != nil), decision.Count("pods", int64(len(t.s.Strays)))) {
+	gone := n == nil && len(t.s.Strays) == 0
+	if !t.v.Path.Ask("RU-10.released", gone && old.Size == 0 && old.Replicas == 0,
+		decision.Bool("exists", n != nil), decision.Count("pods", int64(len(t.s.Strays))), decision.Count("own", old.Replicas)) {
+		if gone && old.Size > 0 { // Somebody scaled it: its pods would be nobody's.
+			t.scale(old, 0, "RU-10.released")
+			return
+		}
 		if n != nil && !n.Deleting {
 			t.act(decision.Action{Kind: decision.Delete, Target: t.s.ref(n), Question: "RU-10.released", Changes: []decision.Change{{Field: "pods", To: "kept"}}})
 			return

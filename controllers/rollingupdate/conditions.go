@@ -24,11 +24,12 @@ const (
 	reasonAborted  = "RollingUpdateAborted"
 )
 
-// conditions asks [RU-9] whether both say how it stands, and has them say it.
+// conditions asks [RU-9] whether both say how it stands, and has them say it; without a status
+// neither is to say anything.
 func (t *decider) conditions(status, reason string) bool {
 	var stale []*Controller
 	for _, c := range []*Controller{t.s.Old, t.s.New} {
-		if c == nil || reason == reasonInvalid && c == t.s.New {
+		if c == nil || (reason == reasonInvalid || status == "") && c == t.s.New {
 			continue // One that cannot be updated to may be another update's.
 		}
 		if p := c.Progress; p == nil || p.Status != status || p.Reason != reason {

@@ -145,6 +145,10 @@ func (t *decider) idle() {
 		})
 		return
 	}
+	if old != nil && old.Progress != nil && old.Progress.Reason == reasonInvalid {
+		t.conditions("", "") // What was wrong is not asked for any more.
+		return
+	}
 	t.leaf = leafNothing
 	if t.s.Result != nil {
 		t.leaf = leafEnded

@@ -69,6 +69,9 @@ func scaled(a *decision.Action) string {
 // stands.
 func (t *decider) conditionEvent(a *decision.Action) decision.Event {
 	status, reason, _ := strings.Cut(a.Changes[0].To, " ")
+	if reason == "" {
+		return decision.Event{}
+	}
 	e := decision.Event{Type: "Normal", Reason: reason, Message: Message(reason, t.s.NewName, t.v.Invalid)}
 	if status == statusFalse {
 		e.Type = "Warning"

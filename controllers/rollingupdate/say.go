@@ -66,6 +66,11 @@ func (t *teller) state() {
 	case leafFloor:
 		t.floorReached()
 	case leafReleasing:
+		if t.s.New == nil && len(t.s.Strays) == 0 {
+			t.is(decision.ToneWaiting, "releasing", "waiting", words("it still has ").Count("own", t.s.Old.Replicas).Say(prose.Plural(t.s.Old.Replicas, " pod", " pods")+" that it made while it was to take over those of ").Name(t.s.Old.Parked.From),
+				words("Unblocks when "+prose.Plural(t.s.Old.Replicas, "it is", "they are")+" gone"))
+			return
+		}
 		t.is(decision.ToneWaiting, "releasing", "waiting", words("the pods of ").Name(t.s.Old.Parked.From).Say(" still belong to it, and go over to ").Name(t.s.Name).Say(" as soon as they do not"),
 			words("Unblocks when the garbage collector has released them"))
 	default:

@@ -49,6 +49,9 @@ func (t *teller) deed(a *decision.Action, done bool) decision.Words {
 		return say("created ", "creates ").Name(name).Say(" without pods")
 	case "RU-9.conditions":
 		_, reason, _ := strings.Cut(a.Changes[0].To, " ")
+		if reason == "" {
+			return say("removed", "removes").Say(" the condition of a request that is gone")
+		}
 		return say("published ", "publishes ").Quote(reason).Say(prose.Plural(n, "", " on both"))
 	}
 	if a.Size != nil && a.Kind == decision.Scale {

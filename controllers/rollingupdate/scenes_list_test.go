@@ -35,6 +35,7 @@ var scenes = []scene{
 	{name: "unreadable-said", comment: "The same, and the condition says it already.", snapshot: starting(unasked, says("False", "RollingUpdateInvalid"), func(s *rollingupdate.Snapshot) {
 		s.RequestError = "the request has version 2, and this manager reads version 1"
 	})},
+	{name: "unreadable-gone", comment: "The request was removed.", snapshot: starting(unasked, says("False", "RollingUpdateInvalid")), outcomes: written("12")},
 	{name: "is-a-target", comment: "Another one is updated to it.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Into = "web-old" })},
 	{name: "itself", comment: "It is to be replaced by itself.", snapshot: starting(asks(to("web")), func(s *rollingupdate.Snapshot) { s.NewName = "web" })},
 	{name: "no-new", comment: "The new one does not exist, and there is no image.", snapshot: starting(asks(to("web-2")), func(s *rollingupdate.Snapshot) { s.NewName = "web-2" })},
@@ -136,6 +137,8 @@ var scenes = []scene{
 	{name: "releasing-pods", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) {
 		s.Strays, s.Free = pods("web-6d5", 2, 2, "6d5"), pods("web-7", 1, 1, "6d5")
 	})},
+	{name: "releasing-scaled", comment: "Somebody scaled the old one meanwhile.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Old.Size, s.Old.Replicas = 2, 2 }), outcomes: written("13")},
+	{name: "releasing-own", comment: "The pods that this made are not gone yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 2 })},
 	{name: "take-over", comment: "The old name takes over the pods.", snapshot: ended(parkedOld, withoutNew), outcomes: written("13")},
 	{name: "take-over-unasked", comment: "The same where the request was removed meanwhile, and the new one has no such label.", snapshot: ended(parkedOld, withoutNew, unasked, func(s *rollingupdate.Snapshot) { s.Old.Parked.To = nil }), outcomes: written("13")},
 	{name: "heir-grows", comment: "The old one is gone, and the new one is to have more pods.", snapshot: moving(0, 2, 2, asks(to("web-6d5")), withoutOld), outcomes: written("21")},

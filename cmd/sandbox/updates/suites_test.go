@@ -234,6 +234,14 @@ func testCompeting(t *testing.T, plane *testplane.Plane) {
 		}
 		return fmt.Errorf("conditions %+v", rc.Status.Conditions)
 	})
+	r.edit("shop", func(rc *corev1.ReplicationController) { delete(rc.Annotations, rollingupdate.AnnotationRequest) })
+	testplane.Until(t, limit, "the end of the condition", func() error {
+		rc, err := r.get("shop")
+		if err == nil && len(rc.Status.Conditions) > 0 {
+			return fmt.Errorf("conditions %+v", rc.Status.Conditions)
+		}
+		return err
+	})
 	events, err := r.client.CoreV1().Events(r.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=RollingUpdateInvalid,involvedObject.name=shop"})
 	if err != nil || len(events.Items) == 0 {
 		t.Errorf("%d events say so, %v", len(events.Items), err)

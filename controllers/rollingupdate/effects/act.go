@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -251,10 +252,16 @@ func (t *updateSync) updateStatus(ctx context.Context, a decision.Action) decisi
 	}
 	status, reason, _ := strings.Cut(a.Changes[0].To, " ")
 	rc := was.DeepCopy()
-	setCondition(&rc.Status, corev1.ReplicationControllerCondition{
-		Type: rollingupdate.CondProgressing, Status: corev1.ConditionStatus(status), Reason: reason,
-		Message: rollingupdate.Message(reason, t.s.NewName, t.sync.Why()), LastTransitionTime: metav1.NewTime(t.s.Now),
-	})
+	if reason == "" {
+		rc.Status.Conditions = slices.DeleteFunc(rc.Status.Conditions, func(c corev1.ReplicationControllerCondition) bool {
+			return c.Type == rollingupdate.CondProgressing
+		})
+	} else {
+		setCondition(&rc.Status, corev1.ReplicationControllerCondition{
+			Type: rollingupdate.CondProgressing, Status: corev1.ConditionStatus(status), Reason: reason,
+			Message: rollingupdate.Message(reason, t.s.NewName, t.sync.Why()), LastTransitionTime: metav1.NewTime(t.s.Now),
+		})
+	}
 	return t.put(ctx, was, func() (*corev1.ReplicationController, error) {
 		return t.controller.client.CoreV1().ReplicationControllers(rc.Namespace).UpdateStatus(ctx, rc, metav1.UpdateOptions{})
 	})
