@@ -2,6 +2,7 @@ package rollingupdate
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
@@ -37,7 +38,10 @@ func (t *decider) labelTemplate(key string) bool {
 	}
 	t.act(decision.Action{
 		Kind: decision.Update, Target: t.s.ref(t.s.Old), Question: "RU-6.template",
-		Changes: []decision.Change{{Field: labelField("spec.template.metadata.labels", key), To: t.s.OldKey}},
+		Changes: []decision.Change{
+			{Field: labelField("spec.template.metadata.labels", key), To: t.s.OldKey},
+			annotate(AnnotationStepped, stamp(t.s.Old.Stepped), stamp(t.s.Now)), // Strays are younger than this.
+		},
 	})
 	return true
 }
@@ -72,11 +76,17 @@ func (t *decider) narrowSelector(key string) bool {
 }
 
 func (t *decider) deleteStrays() bool {
-	if !t.v.Path.Ask("RU-6.strays", len(t.s.Strays) > 0, decision.Count("strays", int64(len(t.s.Strays)))) {
+	var strays []*Pod
+	for i := range t.s.Strays {
+		if p, since := &t.s.Strays[i], t.s.Old.Stepped; !since.IsZero() && !p.Created.Before(since.Truncate(time.Second)) {
+			strays = append(strays, p)
+		}
+	}
+	if !t.v.Path.Ask("RU-6.strays", len(strays) > 0, decision.Count("strays", int64(len(strays)))) {
 		return false
 	}
-	for i := range t.s.Strays {
-		t.act(decision.Action{Kind: decision.Delete, Target: t.s.podRef(&t.s.Strays[i]), Discipline: decision.VisitAll, Question: "RU-6.strays"})
+	for _, p := range strays {
+		t.act(decision.Action{Kind: decision.Delete, Target: t.s.podRef(p), Discipline: decision.VisitAll, Question: "RU-6.strays"})
 	}
 	return true
 }

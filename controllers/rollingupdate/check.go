@@ -27,6 +27,7 @@ const (
 	badSame     = "same-image"
 	badEmpty    = "no-pods"
 	badSelector = "selectors"
+	badOther    = "other-update"
 )
 
 // valid asks [RU-4] whether the request can be carried out as things stand.
@@ -45,7 +46,7 @@ func (t *decider) valid() bool {
 // refuse publishes why, and leaves both alone.
 func (t *decider) refuse() {
 	t.v.Invalid = t.problem.lead.At(t.s.Now)
-	if t.s.Old != nil {
+	if t.s.Old != nil && t.s.Into == "" { // There the condition is the other update's.
 		t.conditions(statusFalse, reasonInvalid)
 	}
 	t.leaf = leafInvalid
@@ -61,6 +62,8 @@ func (t *decider) wrong() problem {
 		return problem{badTarget, words("it is itself what ").Name(s.Into).Say(" is updated to"), words("Finish that update first, or take it back")}
 	case r.To == s.Name && s.Old != nil:
 		return problem{badSelf, words("the request names it as its own replacement"), words("Name another one")}
+	case !r.Abort && s.Old != nil && s.Old.Original != nil && s.Old.Next != "" && r.To != "" && r.To != s.Old.Next:
+		return problem{badOther, words("an update to ").Name(s.Old.Next).Say(" has begun, and the request names ").Name(r.To), words("Take that update back first, or ask for ").Name(s.Old.Next)}
 	case r.Abort && s.Old != nil:
 		return problem{} // Going back takes neither the image nor the selectors.
 	case s.New != nil:

@@ -136,7 +136,7 @@ func (t *decider) parked() bool {
 func (t *decider) takeOver() {
 	old, n := t.s.Old, t.s.New
 	gone := n == nil && len(t.s.Strays) == 0
-	if !t.v.Path.Ask("RU-10.released", gone && old.Size == 0 && old.Replicas == 0,
+	if !t.v.Path.Ask("RU-10.released", gone && old.Size == 0 && old.Replicas == 0 && old.reported(),
 		decision.Bool("exists", n != nil), decision.Count("pods", int64(len(t.s.Strays))), decision.Count("own", old.Replicas)) {
 		if gone && old.Size > 0 { // Somebody scaled it: its pods would be nobody's.
 			t.scale(old, 0, "RU-10.released")

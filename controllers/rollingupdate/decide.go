@@ -195,6 +195,11 @@ func (t *decider) takesBack() bool {
 func (t *decider) goBack() {
 	t.back = true
 	old := t.s.Old
+	if n := t.s.New; n != nil && n.Source != t.s.sourceID() { // It is somebody else's, whatever it is called.
+		alone := *t.s
+		alone.New = nil
+		t.s = &alone
+	}
 	if t.s.New == nil {
 		if t.conditions(statusTrue, reasonAborted) {
 			t.cleanUp()

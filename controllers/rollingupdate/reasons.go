@@ -53,6 +53,7 @@ var Codes = decision.Reasons{Scope: "rollingupdate", Kind: "sentence", Or: &diag
 	because(badSource, "One of that name exists and was not made for this update.", notTried, "It is deleted, or the request names another one.", "Choose another name.", "RU-4"),
 	because(badDesired, "The new one does not say how many pods it is to have.", notTried, "Its annotation is set.", "Set desired-replicas.", "RU-4"),
 	because(badSelector, "The selectors of the two do not differ, so each would take the other's pods.", notTried, "The new one gets a label of its own.", "Give it one, in selector and template.", "RU-4"),
+	because(badOther, "An update to another one has begun.", notTried, "The request changes, or that update is taken back.", "Take that update back first.", "RU-4"),
 	because(badImage, "The new one exists with another image than the request has.", notTried, "The request changes, or the new one goes.", "Take that update back first.", "RU-4"),
 	because(badName, "The container is not known whose image is to change.", notTried, "The request changes.", "Name one of its containers.", "RU-4"),
 	because(badSame, "The image is the one that it has already.", notTried, "The request changes.", "Give a pull policy to have the same image pulled anew.", "RU-4"),

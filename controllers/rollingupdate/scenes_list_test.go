@@ -45,6 +45,7 @@ var scenes = []scene{
 	{name: "earlier-source", comment: "The new one was made for an earlier one of the same name.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Source = "web:u-7" })},
 	{name: "no-size", comment: "The new one does not say its size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Desired = nil })},
 	{name: "other-image", comment: "The new one has another image.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Containers[0].Image = "web:3" })},
+	{name: "other-update", comment: "In the middle of one update another one is asked for.", snapshot: moving(3, 1, 1, asks(to("web-9")))},
 	{name: "no-container", comment: "Two containers, and none is named.", snapshot: starting(func(s *rollingupdate.Snapshot) {
 		s.Old.Containers = append(s.Old.Containers, rollingupdate.Container{Name: "log", Image: "log:1"})
 	})},
@@ -61,7 +62,13 @@ var scenes = []scene{
 	{name: "split-selector", comment: "Then the selector.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.TemplateKey, s.Old.Pods = "5f8", pods("web", 3, 3, "5f8") }), outcomes: written("11")},
 	{name: "split-strays", comment: "A pod that was made before its loop saw the new template.", snapshot: starting(func(s *rollingupdate.Snapshot) {
 		s.Old.TemplateKey, s.Old.SelectorKey, s.Old.Pods, s.Strays = "5f8", "5f8", pods("web", 3, 3, "5f8"), pods("web-x", 1, 1, "")
+		s.Old.Stepped = now.Add(-4 * time.Minute)
 	}), outcomes: written("")},
+
+	{name: "split-older", comment: "A pod without a controller that is older than the split is left alone.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.TemplateKey, s.Old.SelectorKey, s.Old.Pods, s.Strays = "5f8", "5f8", pods("web", 3, 3, "5f8"), pods("web-x", 1, 1, "")
+		s.Old.Stepped = now.Add(-time.Minute)
+	}), outcomes: written("11")},
 
 	// The beginning.
 	{name: "begin", comment: "The size of the old one is written down.", snapshot: starting(func(s *rollingupdate.Snapshot) {
@@ -121,6 +128,9 @@ var scenes = []scene{
 	{name: "back-done", comment: "The old one has all pods: the new one goes.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted")), outcomes: written("")},
 	{name: "back-deleting", comment: "The new one is on its way out.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
 	{name: "back-forget", comment: "The notes are removed from the old one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), withoutNew), outcomes: written("12")},
+	{name: "back-leaves-others", comment: "What has the name of the new one is somebody else's: it is left alone.", snapshot: moving(3, 2, 2, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) {
+		s.New.Source = ""
+	}), outcomes: written("12")},
 	{name: "back-at-the-start", comment: "Taken back before the new one was made.", snapshot: starting(asks(aborted)), outcomes: written("11")},
 	{name: "too-late", comment: "The new one is on its own: the old one goes.", snapshot: ended(onItsOwn, asks(aborted, deletes)), outcomes: written("")},
 

@@ -149,6 +149,8 @@ func (u *update) newName(old *replicationController) string {
 	switch {
 	case old.notes.Parked != nil:
 		return old.notes.Parked.From
+	case old.notes.Original != nil && old.notes.Next != "":
+		return old.notes.Next
 	case old.request != nil && old.request.To != "":
 		return old.request.To
 	case old.notes.Next != "":

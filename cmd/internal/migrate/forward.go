@@ -241,6 +241,9 @@ func finish(c *Cluster, o *Options) Step {
 	if d.Status.ObservedGeneration < d.Generation {
 		return wait("until the loop of Deployment %s has seen its spec", d.Name)
 	}
+	if size := replicas(rc.Spec.Replicas); size > 0 || rc.Status.Replicas > 0 {
+		return blocked("ReplicationController %s has pods again, as somebody has scaled it to %d: they would become the Deployment's, which deletes what is too many. First `kubectl -n %s scale rc %s --replicas=0`", rc.Name, size, rc.Namespace, rc.Name)
+	}
 	if o.Keep {
 		return done("Deployment %s has the pods, and ReplicationController %s stays with a size of 0: `loopscope migrate rc/%s --undo --write` goes back", d.Name, rc.Name, rc.Name)
 	}

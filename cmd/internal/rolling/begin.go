@@ -78,7 +78,11 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	if now, _ := requestOf(old); now != nil {
+	now, err := requestOf(old)
+	if err != nil {
+		return Started{}, err
+	}
+	if now != nil {
 		if !sameGoal(now, request) {
 			return Started{}, underWay(a.Old, now)
 		}
@@ -93,7 +97,10 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	}
 	own := &written{on: a.Old, made: made}
 	if err := c.write(ctx, a.Old, func(rc *corev1.ReplicationController) error {
-		if now, _ := requestOf(rc); now != nil { // Somebody was faster.
+		switch now, err := requestOf(rc); {
+		case err != nil:
+			return err
+		case now != nil: // Somebody was faster.
 			return underWay(a.Old, now)
 		}
 		own.before = marked(rc)

@@ -281,10 +281,11 @@ func setCondition(st *corev1.ReplicationControllerStatus, c corev1.ReplicationCo
 func (t *updateSync) delete(ctx context.Context, a decision.Action) decision.Outcome {
 	uid, rv := types.UID(a.Target.UID), a.Target.RV
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv}}
+	how := metav1.DeletePropagationBackground // The API server's own default keeps the pods.
 	if len(a.Changes) > 0 {
-		keep := metav1.DeletePropagationOrphan
-		options.PropagationPolicy = &keep
+		how = metav1.DeletePropagationOrphan
 	}
+	options.PropagationPolicy = &how
 	return engine.IgnoreNotFound(t.controller.Guarded(uid, rv, func() (engine.Entry, error) {
 		return engine.Entry{}, t.controller.client.CoreV1().ReplicationControllers(a.Target.Namespace).Delete(ctx, a.Target.Name, options)
 	}))

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/loopscope/loopscope/controllers/engine"
@@ -111,10 +112,12 @@ func (t *updateSync) newName() string {
 		return t.new.Name
 	case parkedFrom(old) != "":
 		return parkedFrom(old)
+	case sizeOf(old, rollingupdate.AnnotationOriginal) != nil && old.Annotations[rollingupdate.AnnotationNext] != "": // It has begun.
+		return named(old.Annotations[rollingupdate.AnnotationNext])
 	case t.s.Request != nil && t.s.Request.To != "":
 		return t.s.Request.To
 	case old.Annotations[rollingupdate.AnnotationNext] != "":
-		return redact.Line(old.Annotations[rollingupdate.AnnotationNext])
+		return named(old.Annotations[rollingupdate.AnnotationNext])
 	}
 	for _, rc := range t.said() {
 		if rc.Annotations[rollingupdate.AnnotationSource] == t.s.Name+":"+string(t.old.UID) {
@@ -164,7 +167,7 @@ func (t *updateSync) view(rc *corev1.ReplicationController, keyLabel string) *ro
 		Name: rc.Name, UID: string(rc.UID), RV: rc.ResourceVersion, Generation: rc.Generation, Observed: rc.Status.ObservedGeneration,
 		Deleting: rc.DeletionTimestamp != nil,
 		Size:     int64(family.DefaultToOne(rc.Spec.Replicas)), Replicas: int64(rc.Status.Replicas), MinReady: int64(rc.Spec.MinReadySeconds),
-		Next: redact.Line(rc.Annotations[rollingupdate.AnnotationNext]), Source: redact.Line(rc.Annotations[rollingupdate.AnnotationSource]),
+		Next: named(rc.Annotations[rollingupdate.AnnotationNext]), Source: named(rc.Annotations[rollingupdate.AnnotationSource]),
 		Desired: sizeOf(rc, rollingupdate.AnnotationDesired), Original: sizeOf(rc, rollingupdate.AnnotationOriginal),
 		SelectorKey: redact.Line(rc.Spec.Selector[keyLabel]),
 	}
@@ -316,7 +319,21 @@ func result(rc *corev1.ReplicationController) *rollingupdate.Result {
 
 // newHash names the template that the new one gets.
 func (t *updateSync) newHash() string {
-	return templateHash(t.newTemplate(), t.keyLabel())
+	hash, label := templateHash(t.newTemplate(), t.keyLabel()), t.keyLabel()
+	if old := t.old; old != nil && old.Spec.Template != nil && t.s.Request != nil &&
+		(hash == templateHash(old.Spec.Template, label) || hash == old.Spec.Selector[label] || hash == old.Spec.Template.Labels[label]) {
+		return hashOf([]byte(hash + t.s.Request.ID)) // The same image is to be pulled anew.
+	}
+	return hash
+}
+
+// named is a name, or a name with a UID, as it is: it is decided on. Anything else is masked.
+func named(text string) string {
+	name, uid, _ := strings.Cut(text, ":")
+	if len(validation.IsDNS1123Subdomain(name)) == 0 && (uid == "" || len(validation.IsDNS1123Label(uid)) == 0) {
+		return text
+	}
+	return redact.Line(text)
 }
 
 // templateHash is a hash of a template without the label that tells the two apart, so that
@@ -328,6 +345,10 @@ func templateHash(template *corev1.PodTemplateSpec, keyLabel string) string {
 	}
 	delete(copied.Labels, keyLabel)
 	text, _ := json.Marshal(&copied) // API objects always marshal.
+	return hashOf(text)
+}
+
+func hashOf(text []byte) string {
 	sum := fnv.New32a()
 	sum.Write(text)
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(sum.Sum32()), 10))
