@@ -128,7 +128,7 @@ var scenes = []scene{
 	{name: "back-done", comment: "The old one has all pods: the new one goes.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted")), outcomes: written("")},
 	{name: "back-deleting", comment: "The new one is on its way out.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
 	{name: "back-forget", comment: "The notes are removed from the old one.", snapshot: moving(3, 0, 0, asks(aborted), says("True", "RollingUpdateAborted"), withoutNew), outcomes: written("12")},
-	{name: "back-leaves-others", comment: "What has the name of the new one is somebody else's: it is left alone.", snapshot: moving(3, 2, 2, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) {
+	{name: "back-leaves-others", comment: "What has the name of the new one is somebody else's: it is left alone.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) {
 		s.New.Source = ""
 	}), outcomes: written("12")},
 	{name: "back-at-the-start", comment: "Taken back before the new one was made.", snapshot: starting(asks(aborted)), outcomes: written("11")},
