@@ -236,7 +236,7 @@ var rules = []rule{
 		pkg: "web/object", why: "the page of an object knows no other page",
 		ours: []allowance{
 			traces, vocabulary, causesOf, wording, pureOnes[2], pureOnes[3], updates, shown, factual, worded, addressed, timed, sourced, paged, found, toldSyncs,
-			{"web/scope", "its picture over time"}, {"web/plan", "what can be planned"},
+			{"web/scope", "its picture over time"},
 		},
 	},
 	{

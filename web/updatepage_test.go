@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,9 @@ func TestUpdatePage(t *testing.T) {
 	}
 	if got := d.one("#f-scope"); !strings.Contains(got, "ReplicationController syncs") || !strings.Contains(got, "web-6d5-x7k9f") || !strings.Contains(got, "1 old") {
 		t.Errorf("its picture has %q", got)
+	}
+	if got := linksIn(d, "#f-about"); !slices.Contains(got, update+"/what-if") || !slices.Contains(got, update+"/story") {
+		t.Errorf("about it there are links to %q", got)
 	}
 	for name, want := range map[string]string{"web": "Being replaced by web-6d5: rolling update web is waiting", "web-6d5": "Replacing web: rolling update web is waiting"} {
 		d := page(of + name)

@@ -44,7 +44,7 @@ func decode(data []byte) (*Snapshot, error) {
 	if err := checkDepth(data); err != nil {
 		return nil, err
 	}
-	if err := checkVersion(data); err != nil {
+	if err := decision.CheckVersion(data, SnapshotVersion); err != nil {
 		return nil, err
 	}
 	var s Snapshot
@@ -76,24 +76,6 @@ func checkDepth(data []byte) error {
 		case c == '}' || c == ']':
 			depth--
 		}
-	}
-	return nil
-}
-
-// checkVersion comes before the fields, as a newer snapshot may have some that
-// would otherwise be reported as unknown. It refuses text after the snapshot as well.
-func checkVersion(data []byte) error {
-	var head struct {
-		Version *int `json:"v"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return err
-	}
-	switch {
-	case head.Version == nil:
-		return errors.New(`no version: a snapshot begins with "v": 1`)
-	case *head.Version != SnapshotVersion:
-		return fmt.Errorf("version %d, and this program reads version %d: use the release that wrote it", *head.Version, SnapshotVersion)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The limits of a snapshot that comes from outside.
@@ -27,7 +29,7 @@ func Decode(data []byte) (*Snapshot, error) {
 	if len(data) > MaxSnapshotBytes {
 		return nil, fmt.Errorf("decode snapshot: %d bytes are more than the %d that are read: record fewer pods", len(data), MaxSnapshotBytes)
 	}
-	if err := checkVersion(data); err != nil {
+	if err := decision.CheckVersion(data, SnapshotVersion); err != nil {
 		return nil, fmt.Errorf("decode snapshot: %w", err)
 	}
 	var s Snapshot
@@ -40,24 +42,6 @@ func Decode(data []byte) (*Snapshot, error) {
 		return nil, fmt.Errorf("decode snapshot: %w", err)
 	}
 	return &s, nil
-}
-
-// checkVersion comes before anything else, as a newer snapshot may have fields
-// that would otherwise be reported as unknown.
-func checkVersion(data []byte) error {
-	var head struct {
-		Version *int `json:"v"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return err
-	}
-	switch {
-	case head.Version == nil:
-		return errors.New(`no version: a snapshot begins with "v": 1`)
-	case *head.Version != SnapshotVersion:
-		return fmt.Errorf("version %d, and this program reads version %d: use the release that wrote it", *head.Version, SnapshotVersion)
-	}
-	return nil
 }
 
 // check refuses values that the API server would never have let through.

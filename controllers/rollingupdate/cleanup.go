@@ -1,6 +1,7 @@
 package rollingupdate
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -112,7 +113,7 @@ func (t *decider) park() {
 	a := decision.Action{
 		Kind: decision.Update, Target: t.s.self(), Question: "RU-10.cleanup",
 		Changes: []decision.Change{
-			{Field: "spec.template", From: t.s.Name, To: n.Name},
+			{Field: fieldTemplate, From: t.s.Name, To: n.Name},
 			{Field: labelField("spec.selector", p.Key), To: p.Value},
 			{Field: labelField("spec.template.metadata.labels", p.Key), To: p.Value},
 			annotate(AnnotationParked, "", p.Text()),
@@ -123,6 +124,23 @@ func (t *decider) park() {
 	}
 	t.act(a)
 }
+
+// fieldTemplate is the Change of a template: To names the one that it is taken from.
+const fieldTemplate = "spec.template"
+
+// TemplateFrom is whose template a write takes; "" where it takes none.
+func TemplateFrom(a *decision.Action) string {
+	if len(a.Changes) > 0 && a.Changes[0].Field == fieldTemplate {
+		return a.Changes[0].To
+	}
+	return ""
+}
+
+// keptPods is the Change of a deletion that leaves the pods.
+var keptPods = decision.Change{Field: "pods", To: "kept"}
+
+// KeepsPods reports whether a deletion leaves the pods of what it deletes.
+func KeepsPods(a *decision.Action) bool { return slices.Contains(a.Changes, keptPods) }
 
 // parkedValue is a label that no pod has.
 const parkedValue = "rolling-update-takes-over"
@@ -143,7 +161,7 @@ func (t *decider) takeOver() {
 			return
 		}
 		if n != nil && !n.Deleting {
-			t.act(decision.Action{Kind: decision.Delete, Target: t.s.ref(n), Question: "RU-10.released", Changes: []decision.Change{{Field: "pods", To: "kept"}}})
+			t.act(decision.Action{Kind: decision.Delete, Target: t.s.ref(n), Question: "RU-10.released", Changes: []decision.Change{keptPods}})
 			return
 		}
 		t.leaf = leafReleasing

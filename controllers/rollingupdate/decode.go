@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
 // The limits of a snapshot that comes from outside.
@@ -31,7 +33,7 @@ func decode(data []byte) (*Snapshot, error) {
 	if len(data) > MaxSnapshotBytes {
 		return nil, fmt.Errorf("%d bytes are more than the %d that are read: record fewer pods", len(data), MaxSnapshotBytes)
 	}
-	if err := checkVersion(data); err != nil {
+	if err := decision.CheckVersion(data, SnapshotVersion); err != nil {
 		return nil, err
 	}
 	var s Snapshot
@@ -41,24 +43,6 @@ func decode(data []byte) (*Snapshot, error) {
 		return nil, err
 	}
 	return &s, s.check()
-}
-
-// checkVersion comes before anything else, as a newer snapshot may have fields
-// that would otherwise be reported as unknown.
-func checkVersion(data []byte) error {
-	var head struct {
-		Version *int `json:"v"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return err
-	}
-	switch {
-	case head.Version == nil:
-		return errors.New(`no version: a snapshot begins with "v": 1`)
-	case *head.Version != SnapshotVersion:
-		return fmt.Errorf("version %d, and this program reads version %d: use the release that wrote it", *head.Version, SnapshotVersion)
-	}
-	return nil
 }
 
 // check refuses values that the API server, or the loop, would never have let through.

@@ -1,6 +1,8 @@
 package rollingupdate
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/diagnosis"
@@ -78,5 +80,18 @@ func (t *decider) diagnosis() decision.Diagnosis {
 		found = append(found, diagnosis.OfRefusal(diagnosis.Refusal{Namespace: t.s.Namespace, Message: c.Refusal, Count: missing, Since: t.s.Now}))
 	}
 	diagnosis.Rank(found)
+	for i := range found {
+		found[i].Unblocks = withoutTemplate(found[i].Unblocks)
+	}
 	return decision.Diagnosis{Findings: found}
+}
+
+// withoutTemplate leaves out that another template would help: that of a ReplicationController
+// replaces no pod.
+func withoutTemplate(w decision.Words) decision.Words {
+	w = slices.Clone(w)
+	for i := range w {
+		w[i].Text = strings.Replace(w[i].Text, " or the template changes", "", 1)
+	}
+	return w
 }

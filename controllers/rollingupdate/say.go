@@ -1,8 +1,6 @@
 package rollingupdate
 
 import (
-	"strings"
-
 	"github.com/loopscope/loopscope/controllers/diagnosis"
 	"github.com/loopscope/loopscope/telemetry/decision"
 	"github.com/loopscope/loopscope/telemetry/prose"
@@ -156,7 +154,7 @@ func (t *teller) period() {
 	h := t.round.Verdict.Held[0]
 	at := h.When.At
 	n := h.Size.From - h.Size.To
-	t.is(decision.ToneMoving, "period", "moving", append(t.progress().Say("; they are watched for another "), decision.Words{}.Until(at)...),
+	t.is(decision.ToneMoving, "period", "moving", append(t.progress().Say("; its pods are watched for another "), decision.Words{}.Until(at)...),
 		words("Then ").Count("going", n).Say(prose.Plural(n, " pod of ", " pods of ")).Name(t.from.Name).Say(prose.Plural(n, " is deleted", " are deleted")))
 	t.out.ChangesAt = at
 }
@@ -206,20 +204,11 @@ func (t *teller) blocked(list []decision.Finding, stays string) {
 		}
 		lead = lead.Say(", so ").Count(side, t.from.Size).Say(prose.Plural(t.from.Size, " pod of ", " pods of ")).Name(stays).Say(prose.Plural(t.from.Size, " stays", " stay"))
 	}
-	t.is(decision.ToneWaiting, f.Code, "waiting", lead, withoutTemplate(diagnosis.Ends(list[:1])))
+	t.is(decision.ToneWaiting, f.Code, "waiting", lead, diagnosis.Ends(list[:1]))
 	if f.NeedsAction && !t.back {
 		t.goBackWith()
 	}
 	t.out.Since = f.Since
-}
-
-// withoutTemplate leaves out that another template would help: that of a ReplicationController
-// replaces no pod.
-func withoutTemplate(w decision.Words) decision.Words {
-	for i := range w {
-		w[i].Text = strings.Replace(w[i].Text, " or the template changes", "", 1)
-	}
-	return w
 }
 
 // tooLong marks what takes longer than the timeout: nothing is taken back by itself.

@@ -69,7 +69,7 @@ func (t *teller) ending(a *decision.Action, say func(past, future string) decisi
 		return say("took over ", "takes over ").Count("wanted", t.s.Old.Parked.Size).Say(prose.Plural(t.s.Old.Parked.Size, " pod of ", " pods of ")).Name(t.s.Old.Parked.From)
 	case a.Kind == decision.Delete:
 		return say("deleted ", "deletes ").Name(a.Target.Name).Say(", which has no pods any more")
-	case a.Changes[0].Field == "spec.template":
+	case TemplateFrom(a) != "":
 		return say("gave ", "gives ").Name(t.s.Name).Say(" the template of ").Name(t.s.NewName)
 	}
 	return say("removed its notes from ", "removes its notes from ").Name(a.Target.Name).Say(", as the update has ended")

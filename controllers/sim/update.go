@@ -146,23 +146,17 @@ func (u *update) heir(of string) *replicationController {
 
 // newName is what the new one is or will be called, as the loop finds it.
 func (u *update) newName(old *replicationController) string {
-	switch {
-	case old.notes.Parked != nil:
-		return old.notes.Parked.From
-	case old.notes.Original != nil && old.notes.Next != "":
-		return old.notes.Next
-	case old.request != nil && old.request.To != "":
-		return old.request.To
-	case old.notes.Next != "":
-		return old.notes.Next
+	n := rollingupdate.Names{Next: old.notes.Next, Begun: old.notes.Original != nil}
+	if p := old.notes.Parked; p != nil {
+		n.Parked = p.From
 	}
-	if n := u.heir(old.rs.Name); n != nil && n.notes.Source == old.rs.Name+":"+old.rs.UID {
-		return n.rs.Name
+	if heir := u.heir(old.rs.Name); heir != nil && heir.notes.Source == old.rs.Name+":"+old.rs.UID {
+		n.Heir = heir.rs.Name
 	}
-	if old.request != nil {
-		return u.s.NewName
+	if r := old.request; r != nil {
+		n.Asked, n.Made = r.To, u.s.NewName
 	}
-	return ""
+	return n.New()
 }
 
 // Update is what the loop of a rolling update would observe now; nil in a Cluster of

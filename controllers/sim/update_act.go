@@ -39,7 +39,7 @@ func (c *Cluster) doUpdate(s *rollingupdate.Snapshot, core *rollingupdate.Sync, 
 	case a.Kind == decision.UpdateStatus:
 		rc.publish(core, s, a, c)
 	case a.Kind == decision.Delete:
-		c.deleteController(rc, len(a.Changes) > 0)
+		c.deleteController(rc, rollingupdate.KeepsPods(&a))
 	default:
 		c.write(rc, a)
 	}

@@ -87,6 +87,7 @@ func meterOf(n facts.Numbers, tone views.Tone) *views.Meter {
 		m.New, m.Old = fresh, n.OldAvailable()
 	}
 	m.Not = max(0, pods-m.New-m.Old)
+	m.Ceiling = max(m.Ceiling, m.New+m.Old+m.Not) // Somebody may have made more than are allowed.
 	m.Floor = n.Or("floor")
 	m.Ticked = m.Floor > 0 // Recreate has none.
 	return m

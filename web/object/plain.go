@@ -7,7 +7,6 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 	"github.com/loopscope/loopscope/views"
 	"github.com/loopscope/loopscope/web/page"
-	"github.com/loopscope/loopscope/web/plan"
 	"github.com/loopscope/loopscope/web/subject"
 )
 
@@ -23,9 +22,6 @@ func (s *Pages) plain(q *page.Query) (*page.Page, error) {
 	s.objectFrame(q, p, x)
 	p.Frame.About = append(p.Frame.About, views.Say(prose.Clip(s.KindOf(x.Object.Loop), 60)), views.Text{}.Link("story", x.StoryHref()))
 	p.Frame.Keys = page.ObjectKeys
-	if l := s.Loops.Of(x.Object.Loop); l.New != nil && plan.Fields(l.New()) != nil {
-		p.Frame.About, p.Frame.Keys = append(p.Frame.About, views.Text{}.Link("what if", x.WhatIfHref())), page.PlannedKeys
-	}
 	p.GoLive(q, append(objectParts(v), page.Part{ID: "f-syncs", View: views.SyncsPart(v)})...)
 	s.keepsUp(q, p, x)
 	return p, nil

@@ -36,8 +36,8 @@ func (s *Pages) update(q *page.Query) (*page.Page, error) {
 func (s *Pages) updatePage(q *page.Query, x *subject.Subject, v views.Update) *page.Page {
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, titleOf(v.Object)), Body: views.UpdateBody(v), Data: v}
 	s.objectFrame(q, p, x)
-	p.Frame.About = append(p.Frame.About, views.Say(prose.Upper(s.Loops.Of(x.Object.Loop).One())), views.Text{}.Link("story", x.StoryHref()))
-	p.Frame.Keys = page.ObjectKeys
+	p.Frame.About = append(p.Frame.About, views.Say(prose.Upper(s.Loops.Of(x.Object.Loop).One())), views.Text{}.Link("story", x.StoryHref()), views.Text{}.Link("what if", x.WhatIfHref()))
+	p.Frame.Keys = page.PlannedKeys
 	p.GoLive(q, append(objectParts(v.Object), page.Part{ID: "f-pods", View: views.PodsPart(v.PodsTitle, v.Pods, v.PodsNote)},
 		page.Part{ID: "f-sets", View: views.ControllersPart(v)}, page.Part{ID: "f-syncs", View: views.SyncsPart(v.Object)})...)
 	s.keepsUp(q, p, x)

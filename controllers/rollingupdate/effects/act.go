@@ -117,7 +117,7 @@ func (t *updateSync) deletePod(ctx context.Context, a decision.Action) decision.
 // create makes the new one, or one of the old name where that is gone.
 func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Outcome {
 	from := t.old
-	if a.Question == "RU-10.cleanup" {
+	if rollingupdate.TemplateFrom(&a) != "" {
 		from = t.new
 	}
 	if from == nil || from.Spec.Template == nil {
@@ -173,8 +173,8 @@ func (t *updateSync) update(ctx context.Context, a decision.Action) decision.Out
 		return decision.Outcome{State: decision.Superseded} // The cache moved on; its event brings the next sync.
 	}
 	rc := was.DeepCopy()
-	if len(a.Changes) > 0 && a.Changes[0].Field == "spec.template" {
-		from := t.controller.cached(a.Target.Namespace, a.Changes[0].To)
+	if name := rollingupdate.TemplateFrom(&a); name != "" {
+		from := t.controller.cached(a.Target.Namespace, name)
 		if from == nil || from.Spec.Template == nil {
 			return decision.Outcome{State: decision.Superseded}
 		}
@@ -282,7 +282,7 @@ func (t *updateSync) delete(ctx context.Context, a decision.Action) decision.Out
 	uid, rv := types.UID(a.Target.UID), a.Target.RV
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv}}
 	how := metav1.DeletePropagationBackground // The API server's own default keeps the pods.
-	if len(a.Changes) > 0 {
+	if rollingupdate.KeepsPods(&a) {
 		how = metav1.DeletePropagationOrphan
 	}
 	options.PropagationPolicy = &how

@@ -107,27 +107,22 @@ func (t *updateSync) said() []*corev1.ReplicationController {
 
 // newName is what the new one is or will be called ([RU-1]).
 func (t *updateSync) newName() string {
-	switch old := t.old; {
-	case old == nil:
+	old := t.old
+	if old == nil {
 		return t.new.Name
-	case parkedFrom(old) != "":
-		return parkedFrom(old)
-	case sizeOf(old, rollingupdate.AnnotationOriginal) != nil && old.Annotations[rollingupdate.AnnotationNext] != "": // It has begun.
-		return named(old.Annotations[rollingupdate.AnnotationNext])
-	case t.s.Request != nil && t.s.Request.To != "":
-		return t.s.Request.To
-	case old.Annotations[rollingupdate.AnnotationNext] != "":
-		return named(old.Annotations[rollingupdate.AnnotationNext])
+	}
+	n := rollingupdate.Names{
+		Parked: parkedFrom(old), Next: named(old.Annotations[rollingupdate.AnnotationNext]), Begun: sizeOf(old, rollingupdate.AnnotationOriginal) != nil,
 	}
 	for _, rc := range t.said() {
-		if rc.Annotations[rollingupdate.AnnotationSource] == t.s.Name+":"+string(t.old.UID) {
-			return rc.Name
+		if rc.Annotations[rollingupdate.AnnotationSource] == t.s.Name+":"+string(old.UID) && (n.Heir == "" || rc.Name < n.Heir) {
+			n.Heir = rc.Name
 		}
 	}
-	if t.s.Request != nil {
-		return t.s.Name + "-" + t.newHash()
+	if r := t.s.Request; r != nil {
+		n.Asked, n.Made = r.To, t.s.Name+"-"+t.newHash()
 	}
-	return ""
+	return n.New()
 }
 
 // fill copies what is decided on out of the cached objects.
