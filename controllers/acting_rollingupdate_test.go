@@ -83,8 +83,19 @@ func unlabelled(old, n *corev1.ReplicationController) {
 }
 
 func parked(old, n *corev1.ReplicationController) {
-	old.Spec.Selector["deployment"], old.Spec.Template.Labels["deployment"] = "rolling-update-takes-over", "rolling-update-takes-over"
-	old.Annotations[rollingupdate.AnnotationParked] = `{"key":"deployment","value":"rolling-update-takes-over","to":"new","size":2,"from":"web-2","id":"r1"}`
+	emptied(old)
+	old.Annotations[rollingupdate.AnnotationParked] = `{"size":2,"from":"web-2","uid":"uid-web-2","id":"r1"}`
+}
+
+// emptied gives it a selector that matches no pod.
+func emptied(rc *corev1.ReplicationController) {
+	rc.Spec.Selector[rollingupdate.LabelParked], rc.Spec.Template.Labels[rollingupdate.LabelParked] = "true", "true"
+}
+
+// sealed is an old one that has taken over its pods.
+func sealed(old, _ *corev1.ReplicationController) {
+	old.Annotations[rollingupdate.AnnotationParked] = `{"size":2,"from":"web-2","uid":"uid-web-2","account":"robot","id":"r1"}`
+	old.Spec.Template.Spec.ServiceAccountName = rollingupdate.SealedAccount
 }
 
 const anImage, aName = `"image":"shop:v2"`, `"to":"web-2"`
@@ -121,7 +132,11 @@ func updateActs() []act {
 		{name: "delete the old replicationcontroller", method: http.MethodDelete, suffix: web, arrange: func(s *scene) { s.update(aName, 0, 2, ending, onItsOwn) }},
 		{name: "notes on the old replicationcontroller", method: http.MethodPut, suffix: web, arrange: func(s *scene) { s.update(aName+`,"cleanup":"preserve"`, 0, 2, ending, onItsOwn) }},
 		{name: "template of the new under the old name", method: http.MethodPut, suffix: web, arrange: func(s *scene) { s.update(anImage, 0, 2, ending) }},
-		{name: "delete the new replicationcontroller and keep its pods", method: http.MethodDelete, suffix: web2, arrange: func(s *scene) { s.update(anImage, 0, 2, ending, parked) }},
+		{name: "have the new replicationcontroller let go of its pods", method: http.MethodPut, suffix: web2, arrange: func(s *scene) { s.update(anImage, 0, 2, ending, parked) }},
+		{name: "delete the new replicationcontroller", method: http.MethodDelete, suffix: web2, arrange: func(s *scene) {
+			s.update(anImage, 0, 0, ending, parked, func(_, n *corev1.ReplicationController) { emptied(n) })
+		}},
 		{name: "take over the pods under the old name", method: http.MethodPut, suffix: web, arrange: func(s *scene) { s.update(anImage, 0, -1, ending, parked) }},
+		{name: "end the take-over", method: http.MethodPut, suffix: web, arrange: func(s *scene) { s.update(anImage, 2, -1, ending, sealed) }},
 	}
 }

@@ -16,7 +16,7 @@ func (t *decider) split() bool {
 	}
 	key := t.s.Request.DeploymentKey
 	if old.SelectorKey == "" {
-		return t.labelTemplate(key) || t.labelPods(key) || t.narrowSelector(key)
+		return t.labelTemplate(key) || !t.templateSeen() || t.labelPods(key) || t.narrowSelector(key)
 	}
 	if old.Original != nil {
 		return false // Pods without the label are somebody else's by now.
@@ -44,6 +44,23 @@ func (t *decider) labelTemplate(key string) bool {
 		},
 	})
 	return true
+}
+
+// templateSeen asks whether its own loop makes pods with the label by now. Whatever pod it made
+// without can be found then.
+func (t *decider) templateSeen() bool {
+	old := t.s.Old
+	if t.v.Path.Ask("RU-6.seen", old.reported(), decision.Count("generation", old.Generation), decision.Count("observed", old.Observed)) {
+		return true
+	}
+	t.hold(decision.Held{
+		Code: heldSeen, Question: "RU-6.seen", Kind: decision.Label, Target: t.s.ref(old),
+		Unblocks: words("when the status of ").Name(old.Name).Say(" tells that its loop has seen its template"),
+		When:     decision.Unblock{Event: decision.StatusObserved, Of: t.s.ref(old)},
+	})
+	t.from, t.to, t.desired = old, &Controller{Name: old.Name, Progress: old.Progress}, old.Size
+	t.waits(leafSeen)
+	return false
 }
 
 func (t *decider) labelPods(key string) bool {
@@ -102,7 +119,8 @@ func (t *decider) begin() bool {
 	}
 	var changes []decision.Change
 	if old.Original == nil {
-		changes = append(changes, annotate(AnnotationOriginal, "", strconv.FormatInt(old.Size, 10)))
+		size := strconv.FormatInt(old.Size, 10)
+		changes = append(changes, annotate(AnnotationOriginal, "", size), annotate(AnnotationSize, number(old.Given), size))
 	}
 	if old.Next != t.s.NewName {
 		changes = append(changes, annotate(AnnotationNext, old.Next, t.s.NewName))
@@ -126,6 +144,7 @@ func (t *decider) create() bool {
 			{Field: labelField("spec.template.metadata.labels", t.s.Request.DeploymentKey), To: t.s.NewKey},
 			annotate(AnnotationSource, "", t.s.sourceID()),
 			annotate(AnnotationDesired, "", strconv.FormatInt(*old.Original, 10)),
+			annotate(AnnotationSize, "", "0"),
 		},
 	})
 	return true

@@ -49,15 +49,23 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		ID: "RU-10.parked", Tag: "RU-10", Text: "Does it wait for the pods of the new one?",
 		Doc:      "The one that keeps the old name has the template of the new one already, with a selector that matches no pod, and takes over the pods as soon as they have no controller. So nothing is lost wherever this is interrupted.",
 		Upstream: "none: kubectl keeps the new one in its memory meanwhile",
-		Answers:  []decision.Answer{yes("take over the pods", "RU-10.released"), passes(no("go on", "RU-3.asked"))},
+		Answers:  []decision.Answer{yes("take over the pods", "RU-10.released", "RU-10.counted"), passes(no("go on", "RU-3.asked"))},
 	},
 	{
 		ID: "RU-10.released", Tag: "RU-10", Text: "Have its pods been released?",
-		Doc:      "The new one is deleted and its pods are kept: the garbage collector takes their owner reference away. Only then may another one select them, as the loop that keeps their number would make new ones otherwise. Pods that somebody had it make meanwhile go first.",
-		Upstream: "kubectl: Rename",
+		Doc:      "The new one gets a size of 0 and a selector that matches no pod in one write: its loop then takes its owner reference off the pods, and deletes none, as none is its own. When nobody has them the new one is deleted. Only then may another one select them. Pods that somebody had it make meanwhile go first.",
+		Upstream: "kubectl: Rename, which deletes the new one and keeps its pods",
 		Answers: []decision.Answer{
 			writes(yes("take them over", toReport), decision.Update),
-			writes(no("delete the new one, or wait", toReport), decision.Delete, decision.Scale),
+			writes(no("have the new one let go of them, delete it, or wait", toReport), decision.Update, decision.Delete, decision.Scale),
+		},
+	},
+	{
+		ID: "RU-10.counted", Tag: "RU-10", Text: "Does its status count all pods that it takes over?",
+		Doc:      "Its loop may not have seen yet that nobody controls the pods, and would make others. So its template names a ServiceAccount that is not there, and the API server refuses pods of it, until its status counts them all.",
+		Upstream: "none: kubectl creates it anew, and hopes",
+		Answers: []decision.Answer{
+			writes(yes("give the template its ServiceAccount back", toReport), decision.Update), no("wait", toReport),
 		},
 	},
 	{
@@ -108,7 +116,14 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		Doc:      "Where the new one is made from the old one, both would select the same pods. So the old one gets a label that the new one has with another value: first its template, so that no pod comes without it.",
 		Upstream: "kubectl: AddDeploymentKeyToReplicationController",
 		Branch:   "split",
-		Answers:  []decision.Answer{passes(yes("look at its pods")), writes(no("label the template", toReport), decision.Update)},
+		Answers:  []decision.Answer{passes(yes("go on")), writes(no("label the template", toReport), decision.Update)},
+	},
+	{
+		ID: "RU-6.seen", Tag: "RU-6", Text: "Has its loop seen its template as it is now?",
+		Doc:      "From then on every pod that it makes has the label, and those without it can all be found by a live read.",
+		Upstream: "none: kubectl labels those that it sees at once",
+		Branch:   "split",
+		Answers:  []decision.Answer{passes(yes("look at its pods")), no("wait for it", "RU-9.deadline")},
 	},
 	{
 		ID: "RU-6.pods", Tag: "RU-6", Text: "Do all its pods have that label?",
@@ -126,7 +141,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	},
 	{
 		ID: "RU-6.strays", Tag: "RU-6", Text: "Did it make pods without the label that nobody controls now?",
-		Doc:      "Its loop may have made a pod before it saw the new template. Such a pod is not selected any more, has been replaced, and would run for ever.",
+		Doc:      "Where kubectl has split it, its loop may have made a pod before it saw the new template. Such a pod is not selected any more, has been replaced, and would run for ever.",
 		Upstream: "kubectl: AddDeploymentKeyToReplicationController, orphans",
 		Branch:   "split",
 		Answers:  []decision.Answer{writes(yes("delete them", toReport), decision.Delete), passes(no("go on", "RU-7.begun"))},
@@ -142,6 +157,12 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		Doc:      "It is created without pods, from the old one with the new image, and says whom it replaces and how many pods it is to have.",
 		Upstream: "kubectl: getOrCreateTargetControllerWithClient",
 		Answers:  []decision.Answer{passes(yes("go on")), writes(no("create it", toReport), decision.Create)},
+	},
+	{
+		ID: "RU-8.rescaled", Tag: "RU-8", Text: "Has somebody else scaled one of the two?",
+		Doc:      "The update writes down every size that it gives. Where an autoscaler, a deployer or a person gives another one, each would take back what the other did, for ever. That the old one loses more pods, and an update that is taken back, are no such thing.",
+		Upstream: "kubectl: none, it takes whatever size it finds",
+		Answers:  []decision.Answer{passes(no("go on")), yes("wait until it is scaled back", "RU-9.deadline")},
 	},
 	{
 		ID: "RU-8.reported", Tag: "RU-8", Text: "Has the last step been carried out?",

@@ -28,6 +28,8 @@ const (
 	badEmpty    = "no-pods"
 	badSelector = "selectors"
 	badOther    = "other-update"
+	badOwned    = "owned"
+	badLong     = "long-name"
 )
 
 // valid asks [RU-4] whether the request can be carried out as things stand.
@@ -38,7 +40,7 @@ func (t *decider) valid() bool {
 	}
 	t.v.Path.Ask("RU-4", false, decision.Text("problem", t.problem.code))
 	if old := t.s.Old; old != nil {
-		t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("containers", int64(len(old.Containers))))
+		t.v.Path.Last().Facts = append(t.v.Path.Last().Facts, decision.Count("containers", int64(len(old.Containers))), decision.Count("characters", int64(len(t.s.NewName))), decision.Count("most", maxName))
 	}
 	return false
 }
@@ -66,6 +68,8 @@ func (t *decider) wrong() problem {
 		return problem{badOther, words("an update to ").Name(s.Old.Next).Say(" has begun, and the request names ").Name(r.To), words("Take that update back first, or ask for ").Name(s.Old.Next)}
 	case r.Abort && s.Old != nil:
 		return problem{} // Going back takes neither the image nor the selectors.
+	case s.Old != nil && s.Old.Owner != "":
+		return problem{badOwned, words("it belongs to ").Name(s.Old.Owner).Say(", which would undo the update"), words("Update ").Name(s.Old.Owner).Say(" instead")}
 	case s.New != nil:
 		return t.wrongWithNew()
 	}
@@ -120,11 +124,16 @@ func (t *decider) wrongWithOld() problem {
 		return problem{badName, words("it has no container ").Quote(r.Container).Say(", only ").Quote(old.names()), words("Name one of these")}
 	case c.Image == r.Image && r.ImagePullPolicy == "":
 		return problem{badSame, words("it has the image ").Quote(r.Image).Say(" already, and the request has no pull policy"), words("Give an imagePullPolicy to have the same image pulled anew")}
+	case len(t.s.NewName) > maxName:
+		return problem{badLong, words("its name with a hash has ").Count("characters", int64(len(t.s.NewName))).Say(" characters, and a name has ").Count("most", maxName).Say(" at most"), words("Name the new one")}
 	case old.Size == 0 && old.Original == nil:
 		return problem{badEmpty, words("it has no pods, so there is nothing to update step by step"), words("Change its template, or scale it up first")}
 	}
 	return problem{}
 }
+
+// maxName is how many characters a name may have.
+const maxName = 253
 
 // names are those of its containers.
 func (c *Controller) names() string {

@@ -1,7 +1,6 @@
 package rollingupdate
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/loopscope/loopscope/telemetry/decision"
@@ -14,7 +13,10 @@ const tooLate = "too late"
 // go: at that point kubectl, too, has removed its annotations from the new one.
 func (t *decider) isCleaning() bool {
 	old, n := t.s.Old, t.s.New
-	return old != nil && n != nil && n.Source == "" && old.Original != nil && old.Size == 0 && (old.Next == "" || old.Next == n.Name)
+	if old == nil || n == nil || n.Source != "" || old.Original == nil || old.Size > 0 || old.Next != "" && old.Next != n.Name {
+		return false
+	}
+	return n.Replaced == old.Name || old.Stepped.IsZero() // kubectl leaves no result.
 }
 
 func (t *decider) cleaning() bool { return t.v.Path.Ask("RU-10.cleaning", t.isCleaning()) }
@@ -82,6 +84,7 @@ func (t *decider) forgotten(c *Controller, ended string) []decision.Change {
 	add(AnnotationSource, c.Source)
 	add(AnnotationDesired, number(c.Desired))
 	add(AnnotationStepped, stamp(c.Stepped))
+	add(AnnotationSize, number(c.Given))
 	return changes
 }
 
@@ -106,18 +109,10 @@ func (t *decider) result(ended string) string {
 // matches no pod yet ([RU-10]). So nothing is lost wherever this is interrupted.
 func (t *decider) park() {
 	old, n := t.s.Old, t.s.New
-	p := Parked{Key: t.s.Request.DeploymentKey, Value: parkedValue, Size: n.Size, From: n.Name, ID: t.s.Request.ID}
-	if n.SelectorKey != "" {
-		p.To = &n.SelectorKey
-	}
+	p := Parked{Size: n.Size, From: n.Name, UID: n.UID, ID: t.s.Request.ID}
 	a := decision.Action{
 		Kind: decision.Update, Target: t.s.self(), Question: "RU-10.cleanup",
-		Changes: []decision.Change{
-			{Field: fieldTemplate, From: t.s.Name, To: n.Name},
-			{Field: labelField("spec.selector", p.Key), To: p.Value},
-			{Field: labelField("spec.template.metadata.labels", p.Key), To: p.Value},
-			annotate(AnnotationParked, "", p.Text()),
-		},
+		Changes: append([]decision.Change{{Field: fieldTemplate, From: t.s.Name, To: n.Name}}, matching("", parkedValue, annotate(AnnotationParked, "", p.Text()))...),
 	}
 	if old == nil {
 		a.Kind, a.Size = decision.Create, &decision.Size{}
@@ -125,8 +120,23 @@ func (t *decider) park() {
 	t.act(a)
 }
 
+// matching are the changes that have a selector match no pod, or the pods again.
+func matching(from, to string, more ...decision.Change) []decision.Change {
+	return append([]decision.Change{
+		{Field: labelField("spec.selector", LabelParked), From: from, To: to},
+		{Field: labelField("spec.template.metadata.labels", LabelParked), From: from, To: to},
+	}, more...)
+}
+
 // fieldTemplate is the Change of a template: To names the one that it is taken from.
 const fieldTemplate = "spec.template"
+
+// FieldAccount is the Change of a template's ServiceAccount.
+const FieldAccount = "spec.template.spec.serviceAccountName"
+
+// SealedAccount is a ServiceAccount that is not there: from a template that names it no pod can
+// be made, as the API server refuses it.
+const SealedAccount = "loopscope-sealed-no-pods-while-they-are-taken-over"
 
 // TemplateFrom is whose template a write takes; "" where it takes none.
 func TemplateFrom(a *decision.Action) string {
@@ -136,55 +146,85 @@ func TemplateFrom(a *decision.Action) string {
 	return ""
 }
 
-// keptPods is the Change of a deletion that leaves the pods.
-var keptPods = decision.Change{Field: "pods", To: "kept"}
-
-// KeepsPods reports whether a deletion leaves the pods of what it deletes.
-func KeepsPods(a *decision.Action) bool { return slices.Contains(a.Changes, keptPods) }
-
-// parkedValue is a label that no pod has.
-const parkedValue = "rolling-update-takes-over"
+// parkedValue is what [LabelParked] is set to.
+const parkedValue = "true"
 
 // parked asks [RU-10] whether the one of the old name waits for the pods.
 func (t *decider) parked() bool {
 	return t.v.Path.Ask("RU-10.parked", t.s.parked() != nil)
 }
 
-// takeOver gives the pods of the new one to the one of the old name ([RU-10]).
+// takeOver gives the pods of the new one to the one of the old name ([RU-10]). The loop of
+// ReplicationControllers may run elsewhere and lag: whatever it has not seen yet, it deletes no
+// pod and makes none too many.
 func (t *decider) takeOver() {
-	old, n := t.s.Old, t.s.New
-	gone := n == nil && len(t.s.Strays) == 0
-	if !t.v.Path.Ask("RU-10.released", gone && old.Size == 0 && old.Replicas == 0 && old.reported(),
-		decision.Bool("exists", n != nil), decision.Count("pods", int64(len(t.s.Strays))), decision.Count("own", old.Replicas)) {
-		if gone && old.Size > 0 { // Somebody scaled it: its pods would be nobody's.
-			t.scale(old, 0, "RU-10.released")
-			return
-		}
-		if n != nil && !n.Deleting {
-			t.act(decision.Action{Kind: decision.Delete, Target: t.s.ref(n), Question: "RU-10.released", Changes: []decision.Change{keptPods}})
-			return
-		}
-		t.leaf = leafReleasing
-		t.hold(decision.Held{
-			Code: heldReleasing, Question: "RU-10.released", Kind: decision.Scale, Target: t.s.ref(old), Size: &decision.Size{From: old.Size, To: old.Parked.Size},
-			Unblocks: words("when the garbage collector has released the pods of ").Name(old.Parked.From),
-			When:     decision.Unblock{Event: decision.PodsReleased, Of: decision.Ref{Kind: kindController, Namespace: t.s.Namespace, Name: old.Parked.From}},
-		})
-		t.timer(t.s.Now.Add(lookAgain), timerReleased, "RU-10.released")
+	if t.s.Old.Parked.Account != nil {
+		t.unseal()
 		return
 	}
-	p := old.Parked
-	value := ""
-	if p.To != nil {
-		value = *p.To
+	if !t.released() {
+		return
 	}
+	old, p := t.s.Old, *t.s.Old.Parked
+	p.Account = &old.Account
 	t.act(decision.Action{
 		Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.released", Size: &decision.Size{From: old.Size, To: p.Size},
-		Changes: append([]decision.Change{
-			resized(old.Size, p.Size),
-			{Field: labelField("spec.selector", p.Key), From: p.Value, To: value},
-			{Field: labelField("spec.template.metadata.labels", p.Key), From: p.Value, To: value},
-			annotate(AnnotationParked, p.Text(), ""),
-		}, t.forgotten(old, Complete)...),
+		Changes: append([]decision.Change{resized(old.Size, p.Size)},
+			matching(parkedValue, "", decision.Change{Field: FieldAccount, From: old.Account, To: SealedAccount}, annotate(AnnotationParked, old.Parked.Text(), p.Text()))...),
 	})
+}
+
+// released asks whether nobody has the pods any more, and sees to it.
+func (t *decider) released() bool {
+	old, n := t.s.Old, t.s.New
+	free := n == nil && len(t.s.Strays) == 0 && old.Size == 0 && old.Replicas == 0 && old.reported()
+	if t.v.Path.Ask("RU-10.released", free,
+		decision.Bool("exists", n != nil), decision.Count("pods", int64(len(t.s.Strays))), decision.Count("own", old.Replicas)) {
+		return true
+	}
+	switch {
+	case n != nil && !n.LetsGo && !n.Deleting:
+		t.act(decision.Action{
+			Kind: decision.Update, Target: t.s.ref(n), Question: "RU-10.released", Size: &decision.Size{From: n.Size},
+			Changes: append([]decision.Change{resized(n.Size, 0)}, matching("", parkedValue)...),
+		})
+	case old.Size > 0: // Somebody scaled it: its pods would be nobody's.
+		t.scale(old, 0, "RU-10.released")
+	case n != nil && !n.Deleting && n.reported() && n.Replicas == 0 && len(t.s.Strays) == 0:
+		t.act(decision.Action{Kind: decision.Delete, Target: t.s.ref(n), Question: "RU-10.released"})
+	default:
+		t.holdTakeOver(leafReleasing, decision.Held{
+			Code: heldReleasing, Question: "RU-10.released", Kind: decision.Scale, Size: &decision.Size{From: old.Size, To: old.Parked.Size},
+			Unblocks: words("when the pods of ").Name(old.Parked.From).Say(" have no controller any more"),
+			When:     decision.Unblock{Event: decision.PodsReleased, Of: decision.Ref{Kind: kindController, Namespace: t.s.Namespace, Name: old.Parked.From}},
+		})
+	}
+	return false
+}
+
+// unseal waits until its own loop counts the pods that it takes over. Only then may it make
+// pods again: before, it might replace some that it just had not seen.
+func (t *decider) unseal() {
+	old, own := t.s.Old, int64(len(t.s.Old.Pods))
+	if !t.v.Path.Ask("RU-10.counted", old.reported() && len(t.s.Free) == 0 && old.Replicas == own,
+		decision.Count("free", int64(len(t.s.Free))), decision.Count("own", own), decision.Count("counted", old.Replicas)) {
+		t.holdTakeOver(leafCounting, decision.Held{
+			Code: heldCounting, Question: "RU-10.counted", Kind: decision.Update,
+			Unblocks: words("when the status of ").Name(old.Name).Say(" tells as many pods as it takes over"),
+			When:     decision.Unblock{Event: decision.StatusObserved, Of: t.s.ref(old)},
+		})
+		return
+	}
+	t.act(decision.Action{
+		Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.counted",
+		Changes: append([]decision.Change{{Field: FieldAccount, From: SealedAccount, To: *old.Parked.Account}, annotate(AnnotationParked, old.Parked.Text(), "")}, t.forgotten(old, Complete)...),
+	})
+}
+
+// holdTakeOver holds what comes next, and looks again by the clock: the events of pods that
+// nobody controls need not lead here.
+func (t *decider) holdTakeOver(at leaf, h decision.Held) {
+	t.leaf, h.Target = at, t.s.ref(t.s.Old)
+	t.hold(h)
+	t.timer(t.s.Now.Add(lookAgain), timerReleased, h.Question)
 }

@@ -24,6 +24,8 @@ type decider struct {
 	from, to *Controller
 	desired  int64
 	back     bool
+	// other is the one that somebody else has scaled.
+	other *Controller
 }
 
 // leaf is where a walk through the questions came out: what is said of the sync follows from
@@ -44,6 +46,9 @@ const (
 	leafPeriod                // the update period is not over
 	leafFloor                 // pods are not available yet
 	leafReleasing             // the pods of the new one are not released yet
+	leafCounting              // the one that takes them over does not count them yet
+	leafSeen                  // its loop has not seen the label in its template
+	leafRescaled              // somebody else has scaled one of the two
 )
 
 func newDecider(s *Snapshot) *decider {

@@ -30,6 +30,9 @@ func (t *decider) numbers() []decision.Fact {
 		held, _ := old.availableOf(t.s.Strays, t.s.Now)
 		free, _ := old.availableOf(t.s.Free, t.s.Now)
 		newAvailable = held + free
+		if p.Account != nil { // It has some of them.
+			oldPods, newAvailable, oldAvailable = 0, newAvailable+oldAvailable, 0
+		}
 	}
 	wanted := t.wanted()
 	facts = append(facts,

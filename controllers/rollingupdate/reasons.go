@@ -15,6 +15,9 @@ const (
 	heldFloor     = "floor"
 	heldPeriod    = "period"
 	heldReleasing = "releasing"
+	heldCounting  = "counting"
+	heldSeen      = "template"
+	heldRescaled  = "rescaled"
 )
 
 // The codes of timers.
@@ -58,12 +61,17 @@ var Codes = decision.Reasons{Scope: "rollingupdate", Kind: "sentence", Or: &diag
 	because(badName, "The container is not known whose image is to change.", notTried, "The request changes.", "Name one of its containers.", "RU-4"),
 	because(badSame, "The image is the one that it has already.", notTried, "The request changes.", "Give a pull policy to have the same image pulled anew.", "RU-4"),
 	because(badEmpty, "It has no pods to update step by step.", notTried, "It is scaled up.", "Change its template, or scale it up first.", "RU-4"),
+	because(badOwned, "It belongs to another object, which would undo the update.", notTried, "Nothing owns it any more.", "Update its owner instead.", "RU-4"),
+	because(badLong, "The name that the new one would get is too long.", notTried, "The request names the new one.", "Name the new one.", "RU-4"),
 	because("deleting", "One of the two is being deleted.", "Nothing is scaled.", "It is gone.", "Look at its finalizers if it remains.", "RU-4.deleting"),
 	because("paused", "The request says that it is paused.", keepsBoth, "The request no longer says so.", "`loopscope rolling-update resume`.", "RU-5.paused"),
 	because("reporting", "A step was taken, and the status does not show it yet.", keepsBoth, "The status of the one that was scaled.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-8.reported"),
+	because("template", "Its own loop has not seen the label in its template, and might make a pod without it.", keepsBoth, "The status of the old one.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-6.seen"),
+	because("rescaled", "Somebody else has scaled one of the two in the middle of the update.", keepsBoth, "It is scaled back.", "Stop what scales it, and scale it back; or take the update back.", "RU-8.rescaled"),
 	because("period", "The new pods are watched before old ones go.", keepsBoth, "Only time.", "Wait, or shorten the update period.", "RU-8.period"),
 	because("floor", "Without one more available pod no old one can go.", keepsBoth, "Pods become available.", "Look at the pods of the new one.", "RU-8.down"),
-	because("releasing", "The pods of the new one still belong to it.", "Nobody but their own controller replaces a pod that ends.", "The garbage collector releases them.", "Look at the garbage collector if it takes longer than seconds.", "RU-10.released"),
+	because("releasing", "The pods of the new one still belong to it.", "Nobody replaces a pod that ends.", "Its loop lets go of them.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-10.released"),
+	because("counting", "The old name has the pods of the new one, and does not count all of them yet.", "Nobody replaces a pod that ends.", "Its status.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-10.counted"),
 	because("writing", "Something was written by this sync.", "The next step waits for it.", "The echo of the write.", nothing, "RU-8.up", "RU-8.period"),
 	because("planned", "A write is decided but was not carried out.", "Nothing is written: the loop only watches, or somebody asked what it would do.", "The loop that acts writes it.", nothing, "RU-8.up", "RU-8.period"),
 	because("unanswered", "No API server answers, or it has lost its etcd, so a write is still pending.", keepsBoth, "An API server serves again: then it is tried at once.", "Look at the API server and its etcd: `kubectl get --raw /readyz?verbose`.", "RU-8.up"),
@@ -80,7 +88,10 @@ var HeldCodes = decision.Reasons{Scope: "rollingupdate", Kind: "held", Doc: "Why
 	because(heldReported, "The status does not show the last step yet.", keepsBoth, "That status.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-8.reported"),
 	because(heldFloor, "Without one more available pod no old one can go.", keepsBoth, "Pods become available.", "Look at the pods of the new one.", "RU-8.down"),
 	because(heldPeriod, "The new pods are watched before old ones go.", keepsBoth, "Only time.", "Wait, or shorten the update period.", "RU-8.period"),
-	because(heldReleasing, "The pods of the new one still belong to it.", "Nobody but their own controller replaces a pod that ends.", "The garbage collector releases them.", "Look at the garbage collector if it takes longer than seconds.", "RU-10.released"),
+	because(heldReleasing, "The pods of the new one still belong to it.", "Nobody replaces a pod that ends.", "Its loop lets go of them.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-10.released"),
+	because(heldCounting, "The old name does not count all the pods yet that it takes over.", "Nobody replaces a pod that ends.", "Its status.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-10.counted"),
+	because(heldSeen, "Its own loop has not seen the label in its template.", keepsBoth, "The status of the old one.", "Look at the loop of ReplicationControllers if it takes longer than seconds.", "RU-6.seen"),
+	because(heldRescaled, "Somebody else has scaled one of the two.", keepsBoth, "It is scaled back.", "Stop what scales it, and scale it back; or take the update back.", "RU-8.rescaled"),
 }}
 
 // TimerCodes are what the loop looks again for.
@@ -89,7 +100,7 @@ var TimerCodes = decision.Reasons{Scope: "rollingupdate", Kind: "timer", Doc: "W
 	because(timerMinReady, "A ready pod has then been ready for minReadySeconds.", keepsBoth, "Only time.", nothing, "RU-8.down"),
 	because(timerPeriod, "The update period is over then.", keepsBoth, "Only time.", nothing, "RU-8.period"),
 	because(timerDeadline, "Nothing has moved for as long as the timeout then, which the condition will say.", keepsBoth, "A step.", nothing, "RU-9.deadline"),
-	because(timerReleased, "Pods that are to be released may have been, and the event be lost.", "Nothing.", "The garbage collector.", nothing, "RU-10.released"),
+	because(timerReleased, "Pods may have gone from the one to the other, and the event be lost.", "Nothing.", "The loop of ReplicationControllers.", nothing, "RU-10.released", "RU-10.counted"),
 }}
 
 // Reasons are all codes of the loop.

@@ -24,8 +24,10 @@ const (
 	AnnotationRequest = "rollingupdate.loopscope.dev/request"
 	// AnnotationStepped is on either: when it was last scaled, in RFC 3339.
 	AnnotationStepped = "rollingupdate.loopscope.dev/stepped"
-	// AnnotationParked is on the one that takes over the old name, as long as it waits for the
-	// pods: its selector, as a Parked.
+	// AnnotationSize is on either: the size that the update has given it.
+	AnnotationSize = "rollingupdate.loopscope.dev/size"
+	// AnnotationParked is on the one that takes over the old name, until it has the pods, as a
+	// Parked.
 	AnnotationParked = "rollingupdate.loopscope.dev/parked"
 	// AnnotationResult is on what an update left behind: how it ended, as a Result.
 	AnnotationResult = "rollingupdate.loopscope.dev/result"
@@ -236,17 +238,20 @@ func isID(id string) bool { return id == "" || len(validation.IsValidLabelValue(
 
 func isName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
+// LabelParked is in selector and template of a ReplicationController that is to have no pods
+// for the moment: no pod has it.
+const LabelParked = "rollingupdate.loopscope.dev/parked"
+
 // Parked is what a ReplicationController under the old name becomes as soon as the pods have
-// no controller any more. Until then its selector matches none of them.
+// no controller any more. Until then its selector matches none of them ([LabelParked]).
 type Parked struct {
-	// Key and Value are the label that its selector and its template have instead of what they
-	// are to have: To, or no such label where it is nil.
-	Key   string  `json:"key"`
-	Value string  `json:"value"`
-	To    *string `json:"to,omitempty"`
-	// Size is how many pods it takes over, and From the ReplicationController that has them.
+	// Size is how many pods it takes over, From and UID the ReplicationController that has them.
 	Size int64  `json:"size"`
 	From string `json:"from"`
+	UID  string `json:"uid"`
+	// Account is set once its selector matches them: its template is sealed until it counts
+	// them, and this is the ServiceAccount that the template gets back.
+	Account *string `json:"account,omitempty"`
 	// ID is that of the request.
 	ID string `json:"id,omitempty"`
 }
@@ -261,9 +266,8 @@ func ParseParked(text string) (*Parked, error) {
 }
 
 func (p *Parked) valid() bool {
-	to := p.To == nil || len(validation.IsValidLabelValue(*p.To)) == 0
-	return to && len(validation.IsQualifiedName(p.Key)) == 0 && len(validation.IsValidLabelValue(p.Value)) == 0 && p.Value != "" &&
-		p.Size >= 0 && p.Size <= math.MaxInt32 && isName(p.From) && isID(p.ID)
+	account := p.Account == nil || *p.Account == "" || isName(*p.Account)
+	return account && p.Size >= 0 && p.Size <= math.MaxInt32 && isName(p.From) && p.UID != "" && len(validation.IsDNS1123Label(p.UID)) == 0 && isID(p.ID)
 }
 
 // Result is how an update ended.

@@ -75,13 +75,12 @@ func TestParseRequestRefuses(t *testing.T) {
 
 // What an update wrote is read as it was written, and nothing else is ([RU-10]).
 func TestParseNotes(t *testing.T) {
-	key := "new"
-	for _, want := range []rollingupdate.Parked{{Key: "deployment", Value: "x", To: &key, Size: 3, From: "web-2", ID: "r1"}, {Key: "example.com/stage", Value: "x", From: "web-2"}} {
+	for _, want := range []rollingupdate.Parked{{Size: 3, From: "web-2", UID: "u-2", ID: "r1"}, {From: "web-2", UID: "u-2", Account: new("")}, {From: "web-2", UID: "u-2", Account: new("robot")}} {
 		if p, err := rollingupdate.ParseParked(want.Text()); err != nil || p.Text() != want.Text() {
 			t.Errorf("%s is read as %+v, %v", want.Text(), p, err)
 		}
 	}
-	for _, text := range []string{``, `{}`, `{"key":"-","value":"x","size":1,"from":"a"}`, `{"key":"a","value":"","size":1,"from":"a"}`, `{"key":"a","value":"x","size":-1,"from":"a"}`, `{"key":"a","value":"x","size":1,"from":"A"}`, `{"key":"a","value":"x","to":" ","size":1,"from":"a"}`} {
+	for _, text := range []string{``, `{}`, `{"size":1,"from":"a"}`, `{"size":-1,"from":"a","uid":"u"}`, `{"size":1,"from":"A","uid":"u"}`, `{"size":1,"from":"a","uid":"u v"}`, `{"size":1,"from":"a","uid":"u","account":"a b"}`} {
 		if p, err := rollingupdate.ParseParked(text); err == nil {
 			t.Errorf("%s is read as %+v", text, p)
 		}

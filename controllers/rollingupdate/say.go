@@ -64,13 +64,15 @@ func (t *teller) state() {
 	case leafFloor:
 		t.floorReached()
 	case leafReleasing:
-		if t.s.New == nil && len(t.s.Strays) == 0 {
-			t.is(decision.ToneWaiting, "releasing", "waiting", words("it still has ").Count("own", t.s.Old.Replicas).Say(prose.Plural(t.s.Old.Replicas, " pod", " pods")+" that it made while it was to take over those of ").Name(t.s.Old.Parked.From),
-				words("Unblocks when "+prose.Plural(t.s.Old.Replicas, "it is", "they are")+" gone"))
-			return
-		}
-		t.is(decision.ToneWaiting, "releasing", "waiting", words("the pods of ").Name(t.s.Old.Parked.From).Say(" still belong to it, and go over to ").Name(t.s.Name).Say(" as soon as they do not"),
-			words("Unblocks when the garbage collector has released them"))
+		t.releasing()
+	case leafCounting:
+		t.is(decision.ToneMoving, "counting", "moving", words("it has taken over the pods of ").Name(t.s.Old.Parked.From).Say(", and its status tells ").Count("counted", t.s.Old.Replicas).Say(" of ").Count("wanted", t.s.Old.Parked.Size),
+			words("Continues when its loop counts them; until then it cannot make any"))
+	case leafSeen:
+		t.is(decision.ToneMoving, "template", "moving", words("its loop has not seen yet that its pods get a label, and might make one without"), words("Continues when its status tells that it has"))
+		t.tooLong()
+	case leafRescaled:
+		t.rescaledBy()
 	default:
 		t.acts()
 	}
@@ -78,6 +80,31 @@ func (t *teller) state() {
 
 func (t *teller) is(tone decision.Tone, code, state string, lead, then decision.Words) {
 	t.out.Tone, t.out.Code, t.out.Verb, t.out.State, t.out.Lead, t.out.Then = tone, code, "is", state, lead, then
+}
+
+func (t *teller) releasing() {
+	from, own := t.s.Old.Parked.From, t.s.Old.Replicas
+	switch {
+	case len(t.s.Strays) > 0:
+		t.is(decision.ToneMoving, "releasing", "moving", words("the pods of ").Name(from).Say(" still belong to it, and go over to ").Name(t.s.Name).Say(" as soon as they do not"),
+			words("Continues when the loop of ").Name(from).Say(" has let go of them"))
+	case own > 0:
+		t.is(decision.ToneWaiting, "releasing", "waiting", words("it still has ").Count("own", own).Say(prose.Plural(own, " pod", " pods")+" that it made while it was to take over those of ").Name(from),
+			words("Unblocks when "+prose.Plural(own, "it is", "they are")+" gone"))
+	default:
+		t.is(decision.ToneMoving, "releasing", "moving", words("").Name(from).Say(" has let go of its pods, which go over to ").Name(t.s.Name), words("Continues when the statuses of both tell that they have none"))
+	}
+}
+
+// rescaledBy tells who works against the update, and how to get it going again.
+func (t *teller) rescaledBy() {
+	c, by := t.other, words("somebody")
+	if c.Scaler != "" {
+		by = words("").Name(c.Scaler)
+	}
+	lead := append(by, words(" has scaled ").Name(c.Name).Say(" from ").Count("given", *c.Given).Say(" to ").Count("size", c.Size).Say(prose.Plural(c.Size, " pod", " pods")+" in the middle of the update")...)
+	t.is(decision.ToneWaiting, "rescaled", "waiting", lead, words("Unblocks when it has ").Count("given", *c.Given).Say(" again: stop what scales it, then kubectl scale rc ").Name(c.Name).Say(" --replicas=").Count("given", *c.Given))
+	t.tooLong()
 }
 
 func (t *teller) echo() {

@@ -64,7 +64,11 @@ func (t *teller) deed(a *decision.Action, done bool) decision.Words {
 func (t *teller) ending(a *decision.Action, say func(past, future string) decision.Words) decision.Words {
 	switch {
 	case a.Question == "RU-10.released" && a.Kind == decision.Delete:
-		return say("deleted ", "deletes ").Name(a.Target.Name).Say(" and keeps its pods, which go over to ").Name(t.s.Name)
+		return say("deleted ", "deletes ").Name(a.Target.Name).Say(", whose pods go over to ").Name(t.s.Name)
+	case a.Question == "RU-10.released" && a.Target.Name != t.s.Name:
+		return say("had ", "has ").Name(a.Target.Name).Say(" let go of its pods, which go over to ").Name(t.s.Name)
+	case a.Question == "RU-10.counted":
+		return say("ended", "ends").Say(" the take-over, as its status counts all its pods: it can make pods again")
 	case a.Question == "RU-10.released":
 		return say("took over ", "takes over ").Count("wanted", t.s.Old.Parked.Size).Say(prose.Plural(t.s.Old.Parked.Size, " pod of ", " pods of ")).Name(t.s.Old.Parked.From)
 	case a.Kind == decision.Delete:

@@ -1,6 +1,7 @@
 package rollingupdate_test
 
 import (
+	"strings"
 	"time"
 
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
@@ -52,11 +53,19 @@ var scenes = []scene{
 	{name: "no-such-container", comment: "It has no container of that name.", snapshot: starting(asks(func(r *rollingupdate.Request) { r.Container = "app" }))},
 	{name: "same-image", comment: "It has that image already.", snapshot: starting(asks(func(r *rollingupdate.Request) { r.Image = "web:1" }))},
 	{name: "no-pods", comment: "It is scaled to zero.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.Size, s.Old.Replicas, s.Old.Pods = 0, 0, nil })},
+	{name: "owned", comment: "It belongs to something that keeps it as it is.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.Owner = "DeploymentConfig web" })},
+	{name: "long-name", comment: "Its name leaves no room for a hash.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.NewName = strings.Repeat("w", 250) + "-6d5" })},
 	{name: "selectors", comment: "Both would select the same pods.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.Apart = false })},
 
 	// The split.
 	{name: "split-template", comment: "The template gets the label first.", snapshot: starting(), outcomes: written("11")},
 	{name: "split-template-planned", comment: "The same by a process that only watches.", snapshot: starting()},
+	{name: "split-seen", comment: "Its loop has not seen the label yet.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.TemplateKey, s.Old.Generation, s.Old.Stepped = "5f8", 2, now.Add(-time.Second)
+	}, says("True", "RollingUpdateProgressing"))},
+	{name: "split-not-seen", comment: "Nobody runs its loop.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.TemplateKey, s.Old.Generation, s.Old.Stepped = "5f8", 2, now.Add(-6*time.Minute)
+	}, says("False", "ProgressDeadlineExceeded"))},
 	{name: "split-pods", comment: "Then all pods.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.TemplateKey, s.Old.Pods[1].Key = "5f8", "5f8" }),
 		outcomes: []decision.Outcome{{State: decision.Written, RV: "6"}, {State: decision.Written, RV: "7"}}},
 	{name: "split-selector", comment: "Then the selector.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.TemplateKey, s.Old.Pods = "5f8", pods("web", 3, 3, "5f8") }), outcomes: written("11")},
@@ -85,6 +94,9 @@ var scenes = []scene{
 	{name: "up", comment: "Room for one.", snapshot: moving(3, 0, 0), outcomes: written("21")},
 	{name: "up-planned", comment: "The same by a process that only watches.", snapshot: moving(3, 0, 0)},
 	{name: "up-all", comment: "The old one has none: the rest at once.", snapshot: moving(0, 1, 1, asks(bounds(0, 3))), outcomes: written("21")},
+	{name: "rescaled-old", comment: "An autoscaler works against the update.", snapshot: moving(5, 1, 1, given(3, 1), says("True", "RollingUpdateProgressing"), func(s *rollingupdate.Snapshot) { s.Old.Scaler = "kube-controller-manager" })},
+	{name: "rescaled-new", comment: "Somebody scales the new one, for a long time.", snapshot: moving(3, 7, 7, given(3, 1), says("False", "ProgressDeadlineExceeded"), stepped(6*time.Minute))},
+	{name: "rescaled-down", comment: "That the old one has fewer pods is where the update goes.", snapshot: moving(1, 1, 1, given(3, 1)), outcomes: written("21")},
 	{name: "reporting", comment: "Its loop has not seen the new size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Observed, s.New.Generation = 1, 2 })},
 	{name: "reporting-old", comment: "The loop of the old one has not seen the new size.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Observed, s.Old.Generation = 1, 2 })},
 	{name: "pods-to-go", comment: "A pod of the old one is not gone.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 3 })},
@@ -132,6 +144,9 @@ var scenes = []scene{
 		s.New.Source = ""
 	}), outcomes: written("12")},
 	{name: "back-at-the-start", comment: "Taken back before the new one was made.", snapshot: starting(asks(aborted)), outcomes: written("11")},
+	{name: "not-cleaning", comment: "The new one was deleted at the end, and another one made of that name.", snapshot: ended(onItsOwn, asks(deletes), func(s *rollingupdate.Snapshot) {
+		s.Old.Stepped, s.New.Replaced = now.Add(-time.Minute), ""
+	})},
 	{name: "too-late", comment: "The new one is on its own: the old one goes.", snapshot: ended(onItsOwn, asks(aborted, deletes)), outcomes: written("")},
 
 	// The end.
@@ -142,15 +157,21 @@ var scenes = []scene{
 	{name: "preserve", comment: "Both stay, without notes.", snapshot: ended(asks(preserve), onItsOwn), outcomes: written("12")},
 	{name: "park", comment: "The old name gets the new template.", snapshot: ended(), outcomes: written("12")},
 	{name: "park-planned", comment: "The same by a process that only watches.", snapshot: ended()},
-	{name: "keep-pods", comment: "The new one goes, and its pods stay.", snapshot: ended(parkedOld), outcomes: written("")},
-	{name: "releasing", comment: "The new one is on its way out.", snapshot: ended(parkedOld, func(s *rollingupdate.Snapshot) { s.New.Deleting = true })},
-	{name: "releasing-pods", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) {
+	{name: "let-go", comment: "The new one lets go of its pods.", snapshot: ended(parkedOld), outcomes: written("22")},
+	{name: "releasing", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, lettingGo, func(s *rollingupdate.Snapshot) {
 		s.Strays, s.Free = pods("web-6d5", 2, 2, "6d5"), pods("web-7", 1, 1, "6d5")
 	})},
+	{name: "releasing-counted", comment: "Its status does not tell yet that it has none.", snapshot: ended(parkedOld, lettingGo, func(s *rollingupdate.Snapshot) {
+		s.Free, s.New.Replicas = pods("web-6d5", 3, 3, "6d5"), 3
+	})},
+	{name: "released", comment: "Nothing refers to the new one any more.", snapshot: ended(parkedOld, lettingGo, func(s *rollingupdate.Snapshot) { s.Free = pods("web-6d5", 3, 3, "6d5") }), outcomes: written("")},
 	{name: "releasing-scaled", comment: "Somebody scaled the old one meanwhile.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Old.Size, s.Old.Replicas = 2, 2 }), outcomes: written("13")},
 	{name: "releasing-own", comment: "The pods that this made are not gone yet.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 2 })},
 	{name: "take-over", comment: "The old name takes over the pods.", snapshot: ended(parkedOld, withoutNew), outcomes: written("13")},
-	{name: "take-over-unasked", comment: "The same where the request was removed meanwhile, and the new one has no such label.", snapshot: ended(parkedOld, withoutNew, unasked, func(s *rollingupdate.Snapshot) { s.Old.Parked.To = nil }), outcomes: written("13")},
+	{name: "counting", comment: "Its loop has not seen all of them.", snapshot: ended(parkedOld, withoutNew, sealed(3, 2))},
+	{name: "adopting", comment: "One of them has no controller yet.", snapshot: ended(parkedOld, withoutNew, sealed(2, 2), func(s *rollingupdate.Snapshot) { s.Free = pods("web-7", 1, 1, "6d5") })},
+	{name: "unseal", comment: "It counts them all.", snapshot: ended(parkedOld, withoutNew, sealed(3, 3)), outcomes: written("14")},
+	{name: "unseal-fewer", comment: "A pod has ended meanwhile, and the request was removed.", snapshot: ended(parkedOld, withoutNew, unasked, sealed(2, 2)), outcomes: written("14")},
 	{name: "heir-grows", comment: "The old one is gone, and the new one is to have more pods.", snapshot: moving(0, 2, 2, asks(to("web-6d5")), withoutOld), outcomes: written("21")},
 	{name: "heir-keeps-its-name", comment: "The old one is gone, and the new one is done.", snapshot: ended(asks(to("web-6d5")), withoutOld), outcomes: written("21")},
 	{name: "heir-takes-the-name", comment: "kubectl was interrupted while it renamed.", snapshot: ended(asks(to("web-6d5"), func(r *rollingupdate.Request) { r.Cleanup = rollingupdate.Rename }), withoutOld), outcomes: written("30")},

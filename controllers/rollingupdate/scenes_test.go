@@ -139,8 +139,26 @@ func ended(changes ...change) *rollingupdate.Snapshot {
 func onItsOwn(s *rollingupdate.Snapshot) { s.New.Source, s.New.Desired = "", nil }
 
 func parkedOld(s *rollingupdate.Snapshot) {
-	key := "6d5"
-	s.Old.Parked = &rollingupdate.Parked{Key: "deployment", Value: "rolling-update-takes-over", To: &key, Size: 3, From: s.NewName, ID: "r1"}
+	s.Old.Parked = &rollingupdate.Parked{Size: 3, From: s.NewName, UID: "u-new", ID: "r1"}
+}
+
+// lettingGo is a new one that its pods are released from.
+func lettingGo(s *rollingupdate.Snapshot) {
+	s.New.LetsGo, s.New.Size, s.New.Replicas, s.New.Pods = true, 0, 0, nil
+}
+
+// sealed is an old one that takes over pods: so many are its own, and so many it counts.
+func sealed(own, counted int) change {
+	return func(s *rollingupdate.Snapshot) {
+		account := "robot"
+		s.Old.Parked.Account, s.Old.Account = &account, rollingupdate.SealedAccount
+		s.Old.Size, s.Old.Replicas, s.Old.Pods = 3, int64(counted), pods("web-6d5", own, own, "6d5")
+	}
+}
+
+// given writes down the sizes that the update has given the two.
+func given(old, n int64) change {
+	return func(s *rollingupdate.Snapshot) { s.Old.Given, s.New.Given = &old, &n }
 }
 
 func written(rv string) []decision.Outcome {

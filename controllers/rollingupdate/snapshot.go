@@ -98,6 +98,19 @@ type Controller struct {
 	Refusal string `json:"refusal,omitempty"`
 	// Pods are its own pods that are neither finished nor on their way out.
 	Pods []Pod `json:"pods,omitempty"`
+
+	// Owner is whose it is, as "Kind name"; "" for nobody's.
+	Owner string `json:"owner,omitempty"`
+	// Given is the size that the update has given it last, nil where nobody says; Scaler is who
+	// has written the one that it has, as far as that is signed.
+	Given  *int64 `json:"given,omitempty"`
+	Scaler string `json:"scaler,omitempty"`
+	// Account is the ServiceAccount of its template.
+	Account string `json:"account,omitempty"`
+	// LetsGo is set where its selector matches no pod, so that its loop releases those it has.
+	LetsGo bool `json:"letsGo,omitempty"`
+	// Replaced is whom it has replaced, by the result that stands on it; "" for nobody.
+	Replaced string `json:"replaced,omitempty"`
 }
 
 // Container is a container of a template.

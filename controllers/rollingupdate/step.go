@@ -9,6 +9,10 @@ import (
 
 // step does one step of the update, or says what it waits for ([RU-8]).
 func (t *decider) step() {
+	if t.rescaled() {
+		t.waits(leafRescaled)
+		return
+	}
 	if !t.reported() {
 		t.waits(leafReported)
 		return
@@ -35,6 +39,33 @@ func (t *decider) step() {
 		return
 	}
 	t.scale(t.from, t.from.Size-n, "RU-8.period")
+}
+
+// rescaled asks [RU-8] whether somebody else has scaled one of the two in the middle of the
+// update, which would take back what he did: neither would ever end. That the old one lost
+// more pods is where the update goes anyway, and one that is taken back has its own sizes.
+func (t *decider) rescaled() bool {
+	if t.back {
+		return false
+	}
+	var c *Controller
+	switch from, to := t.from, t.to; {
+	case to.Given != nil && *to.Given != to.Size:
+		c = to
+	case from.Given != nil && *from.Given < from.Size:
+		c = from
+	}
+	if c == nil {
+		return t.v.Path.Ask("RU-8.rescaled", false)
+	}
+	t.v.Path.Ask("RU-8.rescaled", true, decision.Text("of", c.Name), decision.Count("given", *c.Given), decision.Count("size", c.Size), decision.Text("by", c.Scaler))
+	t.other = c
+	t.hold(decision.Held{
+		Code: heldRescaled, Question: "RU-8.rescaled", Kind: decision.Scale, Target: t.s.ref(c), Size: &decision.Size{From: c.Size, To: *c.Given},
+		Unblocks: words("when ").Name(c.Name).Say(" has ").Count("given", *c.Given).Say(" " + podsOf(*c.Given) + " again"),
+		When:     decision.Unblock{Event: decision.SizeRestored, Of: t.s.ref(c)},
+	})
+	return true
 }
 
 // endReason is how an update ends, and goingReason how it stands before.
@@ -180,7 +211,7 @@ func (t *decider) scale(c *Controller, size int64, question string) {
 	step.Facts = append(step.Facts, decision.Count("size.from", c.Size), decision.Count("size.to", size))
 	t.act(decision.Action{
 		Kind: decision.Scale, Target: t.s.ref(c), Question: question, Size: &decision.Size{From: c.Size, To: size},
-		Changes: []decision.Change{resized(c.Size, size), annotate(AnnotationStepped, stamp(c.Stepped), stamp(t.s.Now))},
+		Changes: []decision.Change{resized(c.Size, size), annotate(AnnotationStepped, stamp(c.Stepped), stamp(t.s.Now)), annotate(AnnotationSize, number(c.Given), strconv.FormatInt(size, 10))},
 	})
 }
 

@@ -39,7 +39,7 @@ const newTemplate = 1
 
 // FromRollingUpdate makes a Cluster of a rolling update: its loop and those of its two
 // ReplicationControllers sync. Pods that wait for a reason that time does not fix stay so, as
-// with From. The garbage collector of the model releases pods at once.
+// with From. The loops of the model release and adopt pods at once.
 func FromRollingUpdate(s *rollingupdate.Snapshot) (*Cluster, error) {
 	if s.Old == nil && s.New == nil {
 		return nil, errors.New("model a snapshot: there is no ReplicationController in it")
@@ -60,8 +60,10 @@ func FromRollingUpdate(s *rollingupdate.Snapshot) (*Cluster, error) {
 	asks.request, asks.requestError, asks.result = s.Request, s.RequestError, s.Result
 	u.strays = slices.Clone(s.Strays)
 	if s.Old != nil && s.Old.Parked != nil {
-		c.orphan(u.rcs[0], u.strays)
-		u.strays = nil
+		c.orphan(u.rcs[0], slices.Concat(u.strays, s.Free))
+		if u.strays = nil; s.Old.Parked.Account != nil {
+			u.rcs[0].adopt()
+		}
 	}
 	if c.count() > MaxPods {
 		return nil, fmt.Errorf("model a snapshot: it has more than %d pods", MaxPods)

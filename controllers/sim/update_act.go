@@ -39,7 +39,7 @@ func (c *Cluster) doUpdate(s *rollingupdate.Snapshot, core *rollingupdate.Sync, 
 	case a.Kind == decision.UpdateStatus:
 		rc.publish(core, s, a, c)
 	case a.Kind == decision.Delete:
-		c.deleteController(rc, rollingupdate.KeepsPods(&a))
+		c.deleteController(rc)
 	default:
 		c.write(rc, a)
 	}
@@ -81,15 +81,22 @@ func (c *Cluster) createController(s *rollingupdate.Snapshot, a decision.Action)
 	c.write(rc, a)
 }
 
-// deleteController deletes one of the two. Where its pods are kept, they wait for the one that
-// takes over.
-func (c *Cluster) deleteController(rc *replicationController, keep bool) {
-	if old := c.rolling.named(c.rolling.s.Name); keep && old != nil {
-		for _, p := range rc.pods {
-			p.Mine, p.Matches = false, false
-			old.pods = append(old.pods, p)
-		}
+// letGo has one of the two let go of its pods, which wait for the one that takes over.
+func (c *Cluster) letGo(rc *replicationController) {
+	rc.notes.LetsGo = true
+	old := c.rolling.named(c.rolling.s.Name)
+	if old == nil || old == rc {
+		return
 	}
+	for _, p := range rc.pods {
+		p.Mine, p.Matches = false, false
+		old.pods = append(old.pods, p)
+	}
+	rc.pods = nil
+}
+
+// deleteController deletes one of the two.
+func (c *Cluster) deleteController(rc *replicationController) {
 	c.rolling.rcs = slices.DeleteFunc(c.rolling.rcs, func(x *replicationController) bool { return x == rc })
 	c.sets = slices.DeleteFunc(c.sets, func(m *set) bool { return m == rc.set })
 }
@@ -113,11 +120,22 @@ func (c *Cluster) write(rc *replicationController, a decision.Action) {
 		case "metadata.annotations":
 			rc.annotate(key, change.To)
 		case "spec.selector":
-			rc.notes.SelectorKey = change.To
 			rc.rs.Generation++
+			switch {
+			case key != rollingupdate.LabelParked:
+				rc.notes.SelectorKey = change.To
+			case change.To != "":
+				c.letGo(rc)
+			default:
+				rc.adopt()
+			}
 		case "spec.template.metadata.labels":
-			rc.notes.TemplateKey = change.To
 			rc.rs.Generation++
+			if key != rollingupdate.LabelParked {
+				rc.notes.TemplateKey = change.To
+			}
+		case rollingupdate.FieldAccount:
+			rc.notes.Account = change.To
 		case "spec.template":
 			c.park(rc, c.rolling.named(change.To))
 		}
@@ -129,10 +147,12 @@ func (c *Cluster) write(rc *replicationController, a decision.Action) {
 func (c *Cluster) park(rc, from *replicationController) {
 	rc.template, rc.rs.Images, rc.rs.MinReady = from.template, from.rs.Images, from.rs.MinReady
 	rc.notes.Containers, rc.notes.MinReady = from.notes.Containers, from.notes.MinReady
+	rc.notes.Account, rc.notes.TemplateKey, rc.notes.SelectorKey = from.notes.Account, from.notes.TemplateKey, from.notes.SelectorKey
 }
 
 // adopt takes the pods that wait for it as adopted: its selector matches them now.
 func (rc *replicationController) adopt() {
+	rc.notes.LetsGo = false
 	for _, p := range rc.pods {
 		p.Mine, p.Matches = true, true
 	}
@@ -153,15 +173,18 @@ func (rc *replicationController) annotate(key, value string) {
 	case rollingupdate.AnnotationStepped:
 		n.Stepped, _ = time.Parse(time.RFC3339Nano, value) // Removed: it is zero then.
 	case rollingupdate.AnnotationParked:
-		if n.Parked = nil; value == "" {
-			rc.adopt()
-			break
+		if n.Parked = nil; value != "" {
+			n.Parked = &rollingupdate.Parked{}
+			_ = json.Unmarshal([]byte(value), n.Parked) // The loop's own text.
 		}
-		n.Parked = &rollingupdate.Parked{}
-		_ = json.Unmarshal([]byte(value), n.Parked) // The loop's own text.
+	case rollingupdate.AnnotationSize:
+		n.Given = numberIn(value)
 	case rollingupdate.AnnotationResult:
 		rc.result = &rollingupdate.Result{}
 		_ = json.Unmarshal([]byte(value), rc.result)
+		if rc.result.Ended == rollingupdate.Complete && rc.result.To == rc.rs.Name {
+			n.Replaced = rc.result.From
+		}
 	case rollingupdate.AnnotationRequest:
 		rc.request, rc.requestError = nil, ""
 	}

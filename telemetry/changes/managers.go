@@ -142,6 +142,18 @@ func (m *Managers) Made(o metav1.Object) []string {
 	return m.creators(m.at(o.GetUID(), o.GetResourceVersion()))
 }
 
+// OwnerOf names whose a field of an object is as of this version: who has set it. It is empty
+// where that is nobody, several or not known.
+func (m *Managers) OwnerOf(o metav1.Object, path string) string {
+	entries := m.at(o.GetUID(), o.GetResourceVersion())
+	if fields := o.GetManagedFields(); len(fields) > 0 {
+		entries = entriesOf(fields, nil)
+	}
+	claims, _ := m.ownershipChanges(nil, entries)
+	name, _ := ownerOf(claims, nil, path)
+	return name
+}
+
 // WroteSince names who made these changes between a version that informers have seen
 // and one that was read live, managedFields and all.
 func (m *Managers) WroteSince(was, live metav1.Object, changes []decision.Change) []string {

@@ -190,6 +190,7 @@ const (
 	Asked          UnblockEvent = "asked"
 	PeriodOver     UnblockEvent = "period-over"
 	PodsReleased   UnblockEvent = "pods-released"
+	SizeRestored   UnblockEvent = "size-restored"
 	Never          UnblockEvent = "never"
 )
 

@@ -151,6 +151,7 @@ var UnblockReasons = Reasons{Scope: "worker", Kind: "unblock", Doc: "What would 
 	Because(string(ParentSeen), "The cache has to show what a live read said of the object itself.", "Nothing is adopted.", "The watch event.", "No action needed."),
 	Because(string(Asked), "Somebody has to ask for it.", "Nothing is written.", "A request on the object.", "Ask for it, or leave it."),
 	Because(string(PeriodOver), "The period between two steps has to pass.", "Nothing is written.", "Only time.", "Wait, or shorten the period."),
-	Because(string(PodsReleased), "The pods have to lose their controller.", "Nobody replaces a pod that ends.", "The garbage collector removes their owner references.", "Look at the garbage collector if it takes longer than seconds."),
+	Because(string(PodsReleased), "The pods have to lose their controller.", "Nobody replaces a pod that ends.", "Their own loop removes its owner reference.", "Look at the queue of the ReplicationController loop if it takes longer than seconds."),
+	Because(string(SizeRestored), "It has to have the size again that the update has given it.", "Nothing is scaled.", "Somebody scales it back.", "Stop what scales it, and scale it back."),
 	Because(string(Never), "Nothing releases it.", "Nothing is tried again.", "The end of the namespace.", "No action needed."),
 }}

@@ -219,7 +219,7 @@ func TestOutcome(t *testing.T) {
 		{"too late", []runtime.Object{controller("web-2", 3, green, result("complete"))}, true, "it was too late to take the update back"},
 		{"of another request", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationResult: rollingupdate.Result{ID: "y", Ended: "complete", From: "web", To: "web-2", At: time.Now()}.Text()})}, false, "somebody has removed or replaced it"},
 		{"asked for anew since", []runtime.Object{controller("web", 3, blue, mix(result("complete"), map[string]string{rollingupdate.AnnotationRequest: `{"version":1,"id":"y","to":"web-2"}`}))}, false, "ok"},
-		{"it takes over the name", []runtime.Object{controller("web", 0, map[string]string{"app": "web", "deployment": "z"}, map[string]string{rollingupdate.AnnotationParked: rollingupdate.Parked{Key: "deployment", Value: "z", Size: 3, From: "web-2", ID: "x"}.Text()})}, false, ""},
+		{"it takes over the name", []runtime.Object{controller("web", 0, map[string]string{"app": "web", rollingupdate.LabelParked: "true"}, map[string]string{rollingupdate.AnnotationParked: rollingupdate.Parked{Size: 3, From: "web-2", UID: "u-web-2", ID: "x"}.Text()})}, false, ""},
 		{"invalid", []runtime.Object{controller("web", 3, blue, asked)}, false, "does not exist"},
 	} {
 		client, _ := clientOf(c.have...)

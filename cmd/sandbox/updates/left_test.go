@@ -94,7 +94,7 @@ func (r *run) scale(name string, n int32) {
 
 // testLeft has the loop finish what kubectl left, as soon as somebody asks for it, and not
 // before ([RU-3]).
-func testLeft(t *testing.T, plane *testplane.Plane) {
+func testLeft(t *testing.T, plane plane) {
 	steps := fixtures()
 	picked := sample(t, "left", len(steps))
 	for last := range steps {

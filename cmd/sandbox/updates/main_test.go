@@ -33,9 +33,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestUpdates are all suites on one plane.
+// plane is a control plane. On one of upstream's the loop of ReplicationControllers is that of
+// kube-controller-manager, whose caches are its own and lag as they like.
+type plane struct {
+	*testplane.Plane
+	upstream bool
+}
+
+// TestUpdates are all suites on one plane, with the loops of ReplicationControllers and of
+// rolling updates in one process.
 func TestUpdates(t *testing.T) {
-	plane := testplane.Start(t, testplane.Options{})
+	plane := plane{testplane.Start(t, testplane.Options{}), false}
 	t.Run("suites", func(t *testing.T) {
 		t.Run("killed", func(t *testing.T) { t.Parallel(); testKilled(t, plane) })
 		t.Run("taken back", func(t *testing.T) { t.Parallel(); testTakenBack(t, plane) })
@@ -43,6 +51,18 @@ func TestUpdates(t *testing.T) {
 		t.Run("left by kubectl", func(t *testing.T) { t.Parallel(); testLeft(t, plane) })
 		t.Run("competing", func(t *testing.T) { t.Parallel(); testCompeting(t, plane) })
 		t.Run("stuck", func(t *testing.T) { t.Parallel(); testStuck(t, plane) })
+		t.Run("rescaled", func(t *testing.T) { t.Parallel(); testRescaled(t, plane) })
+	})
+	tally.report(t)
+}
+
+// TestUpdatesBesideUpstream has kube-controller-manager keep the numbers of pods.
+func TestUpdatesBesideUpstream(t *testing.T) {
+	plane := plane{testplane.Start(t, testplane.Options{Loops: "upstream"}), true}
+	t.Run("suites", func(t *testing.T) {
+		t.Run("killed", func(t *testing.T) { t.Parallel(); testKilled(t, plane) })
+		t.Run("taken back", func(t *testing.T) { t.Parallel(); testTakenBack(t, plane) })
+		t.Run("sizes", func(t *testing.T) { t.Parallel(); testSizes(t, plane) })
 	})
 	tally.report(t)
 }

@@ -36,7 +36,7 @@ const limit = 2 * time.Minute
 // run is one namespace with one ReplicationController and the loops that keep it.
 type run struct {
 	t         *testing.T
-	plane     *testplane.Plane
+	plane     plane
 	client    kubernetes.Interface // the administrator's
 	namespace string
 	size      int32
@@ -78,7 +78,7 @@ func (r *run) says(name, code string) {
 	})
 }
 
-func newRun(t *testing.T, plane *testplane.Plane, size int32) *run {
+func newRun(t *testing.T, plane plane, size int32) *run {
 	t.Helper()
 	config := plane.Config(t)
 	config.QPS, config.Burst = 200, 400
@@ -186,6 +186,9 @@ func (r *run) left(image string, sizes map[string]int32) {
 			if n, known := sizes[rc.Name]; !known || *rc.Spec.Replicas != n || rc.Status.AvailableReplicas != n || rc.Status.Replicas != n {
 				return fmt.Errorf("%s has %d pods, and status %+v, want %v", rc.Name, *rc.Spec.Replicas, rc.Status, sizes)
 			}
+			if rc.Spec.Template.Spec.ServiceAccountName != "" || rc.Spec.Selector[rollingupdate.LabelParked] != "" || rc.Spec.Template.Labels[rollingupdate.LabelParked] != "" {
+				return fmt.Errorf("%s is still sealed: %+v", rc.Name, rc.Spec)
+			}
 			if n := sizes[rc.Name]; n > 0 && rc.Spec.Template.Spec.Containers[0].Image != image {
 				return fmt.Errorf("%s has the image %s, want %s", rc.Name, rc.Spec.Template.Spec.Containers[0].Image, image)
 			}
@@ -282,22 +285,30 @@ func (r *run) loops(k *killer) (ended <-chan struct{}) {
 	managers := changes.NewManagers()
 	factory := informers.NewSharedInformerFactoryWithOptions(keeps, 0, informers.WithNamespace(r.namespace), informers.WithTransform(managers.Strip))
 	options := engine.Options{Recorder: &r.said, Managers: managers, Ledger: engine.NewLedger(clock.RealClock{}), Signature: "loopscope", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
-	rc, err := replicasets.NewReplicationController(ctx, factory.Core().V1().ReplicationControllers(), factory.Core().V1().Pods(), keeps, options)
-	if err != nil {
-		r.t.Fatal(err)
+	var running []interface {
+		Run(ctx context.Context, workers int) error
+	}
+	if !r.plane.upstream {
+		rc, err := replicasets.NewReplicationController(ctx, factory.Core().V1().ReplicationControllers(), factory.Core().V1().Pods(), keeps, options)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		running = append(running, rc)
 	}
 	update, err := rollingupdates.New(ctx, factory, client("rollingupdate-controller", true), options)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	running = append(running, update)
 	factory.StartWithContext(ctx)
 	done := make(chan struct{})
-	errs := make(chan error, 2)
-	go func() { errs <- rc.Run(ctx, 2) }()
-	go func() { errs <- update.Run(ctx, 2) }()
+	errs := make(chan error, len(running))
+	for _, loop := range running {
+		go func() { errs <- loop.Run(ctx, 2) }()
+	}
 	go func() {
 		defer close(done)
-		for range 2 {
+		for range running {
 			if err := <-errs; err != nil {
 				r.t.Errorf("a loop ended with %v", err)
 			}

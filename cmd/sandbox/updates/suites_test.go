@@ -47,7 +47,7 @@ func (r *run) next(old *corev1.ReplicationController, labels map[string]string) 
 }
 
 // begin brings a run to where the request is written.
-func (p plan) begin(t *testing.T, plane *testplane.Plane, k *killer) (r *run, killed <-chan struct{}) {
+func (p plan) begin(t *testing.T, plane plane, k *killer) (r *run, killed <-chan struct{}) {
 	t.Helper()
 	r = newRun(t, plane, 3)
 	killed = r.loops(k)
@@ -69,7 +69,7 @@ func (p plan) end(r *run) {
 
 // testKilled kills the loops at each write of each kind of update, before it is sent and
 // after it was taken, and has new ones finish it ([RU-1], [RU-6], [RU-7], [RU-10]).
-func testKilled(t *testing.T, plane *testplane.Plane) {
+func testKilled(t *testing.T, plane plane) {
 	for _, p := range plans() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +115,7 @@ func testKilled(t *testing.T, plane *testplane.Plane) {
 
 // testTakenBack takes an update back at each of its writes: the old one has its pods again,
 // or the update had ended ([RU-5]).
-func testTakenBack(t *testing.T, plane *testplane.Plane) {
+func testTakenBack(t *testing.T, plane plane) {
 	for _, p := range plans() {
 		picked := sample(t, "taken back "+p.name, int(p.writes))
 		for at := int64(1); at <= p.writes; at++ {
@@ -179,7 +179,7 @@ func (p plan) wentBack(r *run) {
 }
 
 // testSizes updates 1 to 100 pods with all kinds of bounds ([RU-8]).
-func testSizes(t *testing.T, plane *testplane.Plane) {
+func testSizes(t *testing.T, plane plane) {
 	cases := []struct {
 		size           int32
 		bounds         string
@@ -213,7 +213,7 @@ func testSizes(t *testing.T, plane *testplane.Plane) {
 }
 
 // testCompeting has two old ones ask for the same new one: one gets it, and the other is told ([RU-4]).
-func testCompeting(t *testing.T, plane *testplane.Plane) {
+func testCompeting(t *testing.T, plane plane) {
 	r := newRun(t, plane, 3)
 	r.loops(&killer{})
 	old := r.old(map[string]string{"app": "web", "stage": "old"})
@@ -250,7 +250,7 @@ func testCompeting(t *testing.T, plane *testplane.Plane) {
 
 // testStuck has an image whose pods never become ready: nothing is taken away, the condition
 // says so after the timeout ([RU-9]), and going back restores what was.
-func testStuck(t *testing.T, plane *testplane.Plane) {
+func testStuck(t *testing.T, plane plane) {
 	r := newRun(t, plane, 3)
 	r.loops(&killer{})
 	old := r.old(map[string]string{"app": "web", "stage": "old"})
@@ -277,4 +277,22 @@ func testStuck(t *testing.T, plane *testplane.Plane) {
 	r.ask(request + `,"abort":true}`)
 	r.ended("web", "r1", rollingupdate.Aborted)
 	r.left("web:1", map[string]int32{"web": 3})
+}
+
+// testRescaled has somebody scale the old one in the middle of an update: nothing is scaled until
+// it has its size again, and the sentence says so ([RU-8]).
+func testRescaled(t *testing.T, plane plane) {
+	r := newRun(t, plane, 3)
+	r.loops(&killer{})
+	old := r.old(map[string]string{"app": "web", "stage": "old"})
+	r.next(old, map[string]string{"app": "web", "stage": "new"})
+	r.ask(`{"version":1,"id":"r1","updatePeriod":"1h","to":"web-2"}`)
+	r.says("web", "period")
+	r.scale("web", 5)
+	r.says("web", "rescaled")
+	r.scale("web", 3)
+	r.says("web", "period")
+	r.ask(`{` + fast + `,"to":"web-2"}`)
+	r.ended("web-2", "r1", rollingupdate.Complete)
+	r.left("web:2", map[string]int32{"web-2": 3})
 }

@@ -30,7 +30,8 @@ type updateSync struct {
 	seen       engine.Versions // of the stores, from before anything was read
 	// old and new are from the cache: never changed; nil where they do not exist.
 	old, new *corev1.ReplicationController
-	image    string // that is asked for, in its very words
+	image    string        // that is asked for, in its very words
+	live     []*corev1.Pod // those of the old one while they are labelled, else nil
 	s        rollingupdate.Snapshot
 	sync     *rollingupdate.Sync
 }
@@ -124,7 +125,7 @@ func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Out
 		return decision.Outcome{State: decision.Superseded}
 	}
 	rc := &corev1.ReplicationController{
-		ObjectMeta: metav1.ObjectMeta{Name: a.Target.Name, Namespace: from.Namespace, Labels: maps.Clone(from.Labels), Annotations: ownAnnotations(from.Annotations)},
+		ObjectMeta: metav1.ObjectMeta{Name: a.Target.Name, Namespace: from.Namespace, Labels: untracked(from.Labels), Annotations: untracked(from.Annotations)},
 		Spec:       *from.Spec.DeepCopy(),
 	}
 	if from == t.old {
@@ -139,13 +140,20 @@ func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Out
 	return engine.OutcomeOf(made.ResourceVersion, nil)
 }
 
-// ownAnnotations are those that are not an update's, nor what kubectl applied last.
-func ownAnnotations(from map[string]string) map[string]string {
+// untracked are labels or annotations without those of an update, and without those by which
+// tools know what they have deployed: they would delete what they do not find in their sources.
+func untracked(from map[string]string) map[string]string {
 	out := maps.Clone(from)
 	maps.DeleteFunc(out, func(key, _ string) bool {
-		return strings.HasPrefix(key, "rollingupdate.loopscope.dev/") || strings.HasPrefix(key, "kubectl.kubernetes.io/")
+		return slices.ContainsFunc(trackers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 	})
 	return out
+}
+
+// trackers are how the keys begin that belong to an update, or to one object alone.
+var trackers = []string{
+	"rollingupdate.loopscope.dev/", "kubectl.kubernetes.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/",
+	"meta.helm.sh/", "helm.sh/", "config.k8s.io/", "config.kubernetes.io/", "configsync.gke.io/",
 }
 
 // newTemplate is that of the new one, made from the old one's.
@@ -221,6 +229,9 @@ func (t *updateSync) apply(rc *corev1.ReplicationController, a decision.Action) 
 		if key, ok := bracketed(c.Field, "spec.template.metadata.labels"); ok {
 			rc.Spec.Template.Labels = with(rc.Spec.Template.Labels, key, c.To)
 		}
+		if c.Field == rollingupdate.FieldAccount {
+			rc.Spec.Template.Spec.ServiceAccountName, rc.Spec.Template.Spec.DeprecatedServiceAccount = c.To, c.To
+		}
 	}
 }
 
@@ -277,14 +288,11 @@ func setCondition(st *corev1.ReplicationControllerStatus, c corev1.ReplicationCo
 	st.Conditions = append(st.Conditions, c)
 }
 
-// delete deletes one of the two. Where another one takes over its pods, they are kept.
+// delete deletes one of the two, which has no pods any more.
 func (t *updateSync) delete(ctx context.Context, a decision.Action) decision.Outcome {
 	uid, rv := types.UID(a.Target.UID), a.Target.RV
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &rv}}
-	how := metav1.DeletePropagationBackground // The API server's own default keeps the pods.
-	if rollingupdate.KeepsPods(&a) {
-		how = metav1.DeletePropagationOrphan
-	}
+	how := metav1.DeletePropagationBackground // The API server's own default keeps what it may still own.
 	options.PropagationPolicy = &how
 	return engine.IgnoreNotFound(t.controller.Guarded(uid, rv, func() (engine.Entry, error) {
 		return engine.Entry{}, t.controller.client.CoreV1().ReplicationControllers(a.Target.Namespace).Delete(ctx, a.Target.Name, options)

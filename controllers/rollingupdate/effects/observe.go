@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,9 @@ func (b *controller) Observe(ctx context.Context, key string) (engine.Sync, erro
 			return nil, err
 		}
 		b.Resolved(key)
+	}
+	if err := t.readSplit(ctx); err != nil {
+		return nil, err
 	}
 	t.fill()
 	return t, nil
@@ -79,6 +83,9 @@ func (t *updateSync) fillRequest() {
 	t.s.NewName = t.newName()
 	if t.new == nil {
 		t.new = t.controller.cached(t.s.Namespace, t.s.NewName)
+	}
+	if p, _ := parked(asks); p != nil && t.new != nil && string(t.new.UID) != p.UID {
+		t.new = nil // Somebody has made another one of that name.
 	}
 }
 
@@ -164,7 +171,12 @@ func (t *updateSync) view(rc *corev1.ReplicationController, keyLabel string) *ro
 		Size:     int64(family.DefaultToOne(rc.Spec.Replicas)), Replicas: int64(rc.Status.Replicas), MinReady: int64(rc.Spec.MinReadySeconds),
 		Next: named(rc.Annotations[rollingupdate.AnnotationNext]), Source: named(rc.Annotations[rollingupdate.AnnotationSource]),
 		Desired: sizeOf(rc, rollingupdate.AnnotationDesired), Original: sizeOf(rc, rollingupdate.AnnotationOriginal),
-		SelectorKey: redact.Line(rc.Spec.Selector[keyLabel]),
+		SelectorKey: t.keyValue(rc.Name, keyLabel, rc.Spec.Selector[keyLabel]),
+		Given:       sizeOf(rc, rollingupdate.AnnotationSize), Owner: ownerOf(rc), LetsGo: rc.Spec.Selector[rollingupdate.LabelParked] != "",
+		Scaler: redact.Line(t.controller.opts.Managers.OwnerOf(rc, "spec.replicas")),
+	}
+	if r := result(rc); r != nil && r.Ended == rollingupdate.Complete && r.To == rc.Name {
+		c.Replaced = r.From
 	}
 	if at, err := time.Parse(time.RFC3339Nano, rc.Annotations[rollingupdate.AnnotationStepped]); err == nil && !at.After(t.s.Now.Add(time.Minute)) {
 		c.Stepped = at.UTC() // One of tomorrow would hold every step until then.
@@ -175,20 +187,72 @@ func (t *updateSync) view(rc *corev1.ReplicationController, keyLabel string) *ro
 	}
 	c.Parked = p
 	if rc.Spec.Template != nil {
-		c.TemplateKey = redact.Line(rc.Spec.Template.Labels[keyLabel])
+		c.TemplateKey = t.keyValue(rc.Name, keyLabel, rc.Spec.Template.Labels[keyLabel])
+		c.Account = named(rc.Spec.Template.Spec.ServiceAccountName)
 		for i := range rc.Spec.Template.Spec.Containers {
 			one := &rc.Spec.Template.Spec.Containers[i]
 			c.Containers = append(c.Containers, rollingupdate.Container{Name: one.Name, Image: redact.Image(one.Image)})
 		}
 	}
 	t.fillConditions(c, rc)
-	for _, pod := range family.PodsOf(t.controller.pods, rc.Namespace, family.KindReplicationController, rc.Name, string(rc.UID)) {
+	for _, pod := range t.podsOf(rc) {
 		if family.PodActive(pod) {
 			c.Pods = append(c.Pods, podView(pod, keyLabel))
 		}
 	}
 	slices.SortFunc(c.Pods, byName)
 	return c
+}
+
+// podsOf are its pods: where they are labelled, as they were read live.
+func (t *updateSync) podsOf(rc *corev1.ReplicationController) []*corev1.Pod {
+	if rc == t.old && t.live != nil {
+		return t.live
+	}
+	return family.PodsOf(t.controller.pods, rc.Namespace, family.KindReplicationController, rc.Name, string(rc.UID))
+}
+
+// readSplit reads the pods of the old one live while they get their label ([RU-6]): its loop has
+// seen the template by then, so none without the label comes after the read.
+func (t *updateSync) readSplit(ctx context.Context) error {
+	rc, key := t.old, t.keyLabel()
+	if rc != nil && t.new != nil && apart(rc.Spec.Selector, t.new.Spec.Selector) {
+		return nil // Other labels tell them apart.
+	}
+	if rc == nil || t.s.Request == nil || t.s.Request.Image == "" || rc.Spec.Template == nil || rc.Spec.Template.Labels[key] == "" || rc.Spec.Selector[key] != "" || rc.Status.ObservedGeneration < rc.Generation {
+		return nil
+	}
+	list, err := t.controller.client.CoreV1().Pods(rc.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(rc.Spec.Selector).String()})
+	if err != nil {
+		return fmt.Errorf("read the pods that are to be labelled: %w", err)
+	}
+	t.live = []*corev1.Pod{}
+	for i := range list.Items {
+		if ref := metav1.GetControllerOf(&list.Items[i]); ref != nil && ref.UID == rc.UID {
+			t.live = append(t.live, &list.Items[i])
+		}
+	}
+	t.s.LiveReads = append(t.s.LiveReads, family.KindPod+"s of "+rc.Name)
+	return nil
+}
+
+// keyValue is a value of the label that tells the two apart. It is decided on and written, so
+// one that would be masked in the record is refused with the request.
+func (t *updateSync) keyValue(of, label, value string) string {
+	masked := redact.Line(value)
+	if masked != value && t.s.Request != nil && t.s.RequestError == "" {
+		t.s.RequestError = fmt.Sprintf("the label %s of %s looks like a credential: choose another deploymentKey", redact.Line(label), of)
+	}
+	return masked
+}
+
+// ownerOf is the controller of a ReplicationController, as "Kind name"; "" for none.
+func ownerOf(rc *corev1.ReplicationController) string {
+	ref := metav1.GetControllerOf(rc)
+	if ref == nil {
+		return ""
+	}
+	return redact.Line(ref.Kind + " " + ref.Name)
 }
 
 func (t *updateSync) fillConditions(c *rollingupdate.Controller, rc *corev1.ReplicationController) {
@@ -227,11 +291,11 @@ func (t *updateSync) fillStrays(keyLabel string) {
 		return
 	}
 	if p := t.s.Old.Parked; p != nil {
-		selector := selecting(t.old.Spec.Selector, p.Key, p.To)
+		selector := selecting(t.old.Spec.Selector, rollingupdate.LabelParked)
 		found, _ := t.controller.pods.ByIndex(cache.NamespaceIndex, t.old.Namespace) // The constructor added the index.
 		t.s.Strays = podsThat(found, func(pod *corev1.Pod) bool {
 			ref := metav1.GetControllerOf(pod)
-			return ref != nil && ref.Kind == family.KindReplicationController && ref.Name == p.From && selector.Matches(labels.Set(pod.Labels))
+			return ref != nil && string(ref.UID) == p.UID
 		}, keyLabel)
 		t.s.Free = podsThat(found, func(pod *corev1.Pod) bool {
 			return metav1.GetControllerOf(pod) == nil && selector.Matches(labels.Set(pod.Labels))
@@ -241,7 +305,7 @@ func (t *updateSync) fillStrays(keyLabel string) {
 	if t.s.Old.SelectorKey == "" {
 		return
 	}
-	without := selecting(t.old.Spec.Selector, keyLabel, nil)
+	without := selecting(t.old.Spec.Selector, keyLabel)
 	found, _ := t.controller.pods.ByIndex(family.PodController, t.old.Namespace) // Those without a controller.
 	t.s.Strays = podsThat(found, func(pod *corev1.Pod) bool {
 		return pod.GenerateName == t.old.Name+"-" && pod.Labels[keyLabel] == "" && without.Matches(labels.Set(pod.Labels))
@@ -258,17 +322,10 @@ func podsThat(found []any, is func(*corev1.Pod) bool, keyLabel string) (list []r
 	return list
 }
 
-// selecting is a selector with another value of one label, or without that label.
-func selecting(selector map[string]string, key string, value *string) labels.Selector {
-	set := labels.Set{}
-	for k, v := range selector {
-		if k != key {
-			set[k] = v
-		}
-	}
-	if value != nil {
-		set[key] = *value
-	}
+// selecting is a selector without one label.
+func selecting(selector map[string]string, but string) labels.Selector {
+	set := labels.Set(maps.Clone(selector))
+	delete(set, but)
 	return labels.SelectorFromSet(set)
 }
 
@@ -298,7 +355,7 @@ func parked(rc *corev1.ReplicationController) (*rollingupdate.Parked, error) {
 		return nil, nil
 	}
 	p, err := rollingupdate.ParseParked(text)
-	if err == nil && rc.Spec.Selector[p.Key] != p.Value {
+	if err == nil && (p.Account == nil) != (rc.Spec.Selector[rollingupdate.LabelParked] != "") {
 		return nil, fmt.Errorf("the annotation %s does not go with its selector", rollingupdate.AnnotationParked)
 	}
 	return p, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/internal/lab"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
 
 // updateCaches are caches that a test fills, and the loop over them.
@@ -49,7 +50,7 @@ func noted(name string, notes map[string]string) *corev1.ReplicationController {
 	rc.Annotations = map[string]string{}
 	for k, v := range notes {
 		prefix := "kubectl.kubernetes.io/"
-		if slices.Contains([]string{"request", "parked", "result", "stepped"}, k) {
+		if slices.Contains([]string{"request", "parked", "result", "stepped", "size"}, k) {
 			prefix = "rollingupdate.loopscope.dev/"
 		}
 		rc.Annotations[prefix+k] = v
@@ -58,6 +59,16 @@ func noted(name string, notes map[string]string) *corev1.ReplicationController {
 }
 
 type notes = map[string]string
+
+// aParked is of one that takes over pods; parkedOne has the selector that goes with it.
+const aParked = `{"size":1,"from":"web-2","uid":"u-web-2"}`
+
+func parkedOne(name string) *corev1.ReplicationController {
+	rc := noted(name, notes{"parked": aParked})
+	rc.Spec.Selector = maps.Clone(rc.Spec.Selector)
+	rc.Spec.Selector[rollingupdate.LabelParked] = "true"
+	return rc
+}
 
 // An update is woken by everything that has a part in it, and by nothing else ([RU-1]).
 func TestWhoIsWoken(t *testing.T) {
@@ -74,7 +85,7 @@ func TestWhoIsWoken(t *testing.T) {
 		{"the new one", []*corev1.ReplicationController{noted("web-2", notes{"update-source-id": "web:u-web"})}, "web-2", "shop/web"},
 		{"one that a request names", []*corev1.ReplicationController{noted("web", notes{"request": request}), noted("web-2", nil)}, "web-2", "shop/web"},
 		{"one that its notes name", []*corev1.ReplicationController{noted("web", notes{"next-controller-id": "web-2"}), noted("web-2", nil)}, "web-2", "shop/web"},
-		{"one whose pods go over", []*corev1.ReplicationController{noted("web", notes{"parked": `{"key":"app","value":"web","size":1,"from":"web-2"}`}), noted("web-2", nil)}, "web-2", "shop/web"},
+		{"one whose pods go over", []*corev1.ReplicationController{parkedOne("web"), noted("web-2", nil)}, "web-2", "shop/web"},
 		{"one that finishes itself", []*corev1.ReplicationController{noted("web-2", notes{"update-source-id": "web:u-web", "request": request})}, "web-2", "shop/web"},
 		{"one in the middle of two", []*corev1.ReplicationController{noted("a", notes{"request": `{"version":1,"to":"b"}`}), noted("b", notes{"request": `{"version":1,"to":"c"}`})}, "b", "shop/a shop/b"},
 	} {
@@ -146,7 +157,7 @@ func TestObserve(t *testing.T) {
 		t.Errorf("%+v, %v", x.s.Old, err)
 	}
 	// A note that does not go with the selector is refused, not followed.
-	caches.Add(t, noted("odd", notes{"parked": `{"key":"app","value":"elsewhere","size":1,"from":"web-2"}`}))
+	caches.Add(t, noted("odd", notes{"parked": aParked}))
 	if x, err = caches.observe(t.Context(), "shop/odd"); err != nil || x.s.Old.Parked != nil || !strings.Contains(x.s.RequestError, "parked") {
 		t.Errorf("%+v, %v", x.s, err)
 	}
@@ -184,7 +195,7 @@ func FuzzObserve(f *testing.F) {
 // gone ([RU-10]).
 func TestReleasedPodsWake(t *testing.T) {
 	caches := newUpdateCaches(t)
-	caches.Add(t, noted("web", notes{"parked": `{"key":"app","value":"web","size":1,"from":"web-2"}`}))
+	caches.Add(t, parkedOne("web"))
 	was, is := lab.Pod(corev1.PodRunning, "", true), lab.Pod(corev1.PodRunning, "", true)
 	was.ObjectMeta = lab.Object("p", "p", "1", nil, lab.OwnedBy("ReplicationController", "web-2", "u-web-2"))
 	is.ObjectMeta = lab.Object("p", "p", "2", nil, nil)
