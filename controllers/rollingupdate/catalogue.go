@@ -166,7 +166,7 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 	},
 	{
 		ID: "RU-8.reported", Tag: "RU-8", Text: "Has the last step been carried out?",
-		Doc:      "Both must have seen their sizes, and pods that were to go must be gone, or there would be more than allowed. At the end the pods that were to come must have come.",
+		Doc:      "Both must have seen their sizes; of the one that loses pods, those that were to go must be gone, and those that are being made be counted, or there would be more than allowed. At the end the pods that were to come must have come.",
 		Upstream: "kubectl: scaleAndWait",
 		Answers:  []decision.Answer{passes(yes("go on")), no("wait for it", "RU-9.deadline")},
 	},

@@ -167,6 +167,11 @@ func (t *teller) unreported() {
 			words("Continues when "+prose.Plural(n, "that pod is", "those pods are")+" gone"))
 	case len(list) > 0 && to.Replicas < to.Size:
 		t.blocked(list, "")
+	case from.Replicas < from.Size && from.reported():
+		n := from.Size - from.Replicas
+		t.is(decision.ToneMoving, "reporting", "moving", words("").Name(from.Name).Say(" is to have ").Count("from.size", from.Size).
+			Say(prose.Plural(from.Size, " pod", " pods")+", and its status tells ").Count("from.pods", from.Replicas),
+			words("Continues when it counts "+prose.Plural(n, "that pod", "those pods")+", too"))
 	default:
 		late := to
 		if !from.reported() {

@@ -100,6 +100,9 @@ var scenes = []scene{
 	{name: "reporting", comment: "Its loop has not seen the new size.", snapshot: moving(3, 1, 1, func(s *rollingupdate.Snapshot) { s.New.Observed, s.New.Generation = 1, 2 })},
 	{name: "reporting-old", comment: "The loop of the old one has not seen the new size.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Observed, s.Old.Generation = 1, 2 })},
 	{name: "pods-to-go", comment: "A pod of the old one is not gone.", snapshot: moving(2, 1, 1, func(s *rollingupdate.Snapshot) { s.Old.Replicas = 3 })},
+	{name: "pods-to-come", comment: "Taken back while a pod of the new one is being made: it comes all the same.", snapshot: moving(2, 2, 1, asks(aborted), says("True", "RollingUpdateAborting"), func(s *rollingupdate.Snapshot) {
+		s.New.Replicas, s.New.Pods = 1, s.New.Pods[:1]
+	})},
 	{name: "period", comment: "The update period is not over.", snapshot: moving(3, 1, 1, stepped(20*time.Second))},
 	{name: "down", comment: "The new pod is available and the period over.", snapshot: moving(3, 1, 1), outcomes: written("11")},
 	{name: "down-all", comment: "All new pods are available: the rest goes at once.", snapshot: moving(2, 3, 3, asks(bounds(2, 0))), outcomes: written("11")},

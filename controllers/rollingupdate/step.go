@@ -84,11 +84,12 @@ func (t *decider) goingReason() string {
 }
 
 // reported asks [RU-8] whether the last step was carried out as far as the next one needs it:
-// both sizes seen, and the pods that were to go gone. At the end those that are to come must
-// have come, too.
+// both sizes seen, and of the one that loses pods those gone that were to go, and those made that
+// are being made: its loop does not take back what it has just asked for, and its status does not
+// count it. At the end those that are to come must have come, too.
 func (t *decider) reported() bool {
 	from, to := t.from, t.to
-	yes := from.reported() && to.reported() && from.Replicas <= from.Size
+	yes := from.reported() && to.reported() && (from.Replicas == from.Size || from.Replicas < from.Size && from.Refusal != "")
 	if from.Size == 0 && to.Size == t.desired {
 		yes = yes && to.Replicas == to.Size
 	}
@@ -99,7 +100,7 @@ func (t *decider) reported() bool {
 		return true
 	}
 	late := to
-	if !from.reported() || from.Replicas > from.Size {
+	if !from.reported() || from.Replicas != from.Size {
 		late = from
 	}
 	t.hold(decision.Held{

@@ -194,8 +194,24 @@ func (c *Cluster) updateOf(name string) *rollingupdate.Snapshot {
 		s.Apart = u.s.Apart || a != "" && b != "" && a != b
 	}
 	s.Strays = u.strays
+	if old != nil {
+		s.Free = old.free()
+	}
 	return &s
 }
+
+// free are the pods that wait for it and that nobody controls.
+func (rc *replicationController) free() (list []rollingupdate.Pod) {
+	for _, p := range rc.pods {
+		if !p.Mine && p.Active() {
+			list = append(list, seenPod(p))
+		}
+	}
+	slices.SortFunc(list, byName)
+	return list
+}
+
+func byName(a, b rollingupdate.Pod) int { return strings.Compare(a.Name, b.Name) }
 
 // seen is a ReplicationController as the update's loop observes it.
 func (c *Cluster) seen(rc *replicationController) *rollingupdate.Controller {
@@ -212,7 +228,7 @@ func (c *Cluster) seen(rc *replicationController) *rollingupdate.Controller {
 			out.Pods = append(out.Pods, seenPod(p))
 		}
 	}
-	slices.SortFunc(out.Pods, func(a, b rollingupdate.Pod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Pods, byName)
 	return &out
 }
 

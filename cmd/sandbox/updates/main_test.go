@@ -89,7 +89,7 @@ func sample(t *testing.T, suite string, of int) func(i int) bool {
 	return func(i int) bool { return slices.Contains(picked, i) }
 }
 
-// tally counts what was seen, for the report.
+// tally counts what was seen on one plane, for the report.
 var tally = counts{of: map[string]int{}}
 
 type counts struct {
@@ -107,4 +107,5 @@ func (c *counts) report(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.Logf("updates: %v", c.of)
+	clear(c.of)
 }
