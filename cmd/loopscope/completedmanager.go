@@ -17,6 +17,8 @@ const stopWithin = 10 * time.Second
 type completedManager struct {
 	program    app.Options
 	stopWithin time.Duration
+	// shown is told the address of the console once it serves; nil for nobody.
+	shown func(url string)
 }
 
 // Run runs the loops and the console until ctx or one of their parts ends.
@@ -32,6 +34,9 @@ func (c *completedManager) Run(ctx context.Context, out io.Writer) error {
 	}
 	defer announce(c.program.Cluster, program.URL(), c.program.Logger)()
 	fmt.Fprintf(out, "dashboard: %s\n", program.URL())
+	if c.shown != nil {
+		c.shown(program.URL())
+	}
 	return until(ctx, program, c.stopWithin)
 }
 

@@ -31,8 +31,9 @@ type explainOptions struct {
 func newExplain(s streams, width int) *cobra.Command {
 	o := explainOptions{kubeconfig: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:   "explain deployment/NAME",
-		Short: "Say why a Deployment is as it is, and what its loop would do next",
+		Use:     "explain deployment/NAME",
+		Aliases: []string{"why"},
+		Short:   "Say why a Deployment is as it is, and what its loop would do next",
 		Long: `Reads one Deployment with its ReplicaSets and pods, decides once, and prints the
 sentence, the decision path, what would be written and what is held back.
 It writes nothing, and needs no running loopscope.

@@ -20,7 +20,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
-	err := newRoot(streams{out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx)
+	root := newRoot(streams{out: os.Stdout, err: os.Stderr})
+	root.SetArgs(asPlugin(root, os.Args[0], os.Args[1:]))
+	err := root.ExecuteContext(ctx)
 	if errors.As(err, new(needsYou)) {
 		os.Exit(exitNeedsYou)
 	}

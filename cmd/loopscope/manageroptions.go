@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	cliflag "k8s.io/component-base/cli/flag"
 	componentconfig "k8s.io/component-base/config"
@@ -16,6 +17,7 @@ import (
 	cmoptions "k8s.io/controller-manager/options"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // managerOptions are the flags of the manager as they were typed. Config is what they come to.
@@ -81,6 +83,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	o.log.addFlags(sections.FlagSet("log"))
 	o.file.addFlags(sections.FlagSet("configuration"))
 	o.kubeconfig.AddFlags(sections.FlagSet("cluster"))
+	sections.FlagSet("cluster").Lookup("namespace").Usage = "the only namespace whose objects are observed (default all)"
 	sections.FlagSet("global").BoolP("help", "h", false, "print this help")
 	sections.FlagSet("global").Bool("version", false, "print the version")
 	return sections
@@ -122,7 +125,7 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 	}
 	return &managerConfig{
 		program: app.Options{
-			OwnAccounts: o.accounts,
+			OwnAccounts: o.accounts, Namespace: *o.kubeconfig.Namespace,
 			Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
 			Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
 			Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(generic.LeaderElection),
@@ -151,6 +154,9 @@ func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration)
 	errs = append(errs, electionErrors(c.LeaderElection)...)
 	if o.reckless && c.LeaderElection.LeaderElect {
 		errs = append(errs, errors.New("--dangerously-act-beside-a-leader is for managers that are not elected: give --leader-elect=false as well"))
+	}
+	if namespace := *o.kubeconfig.Namespace; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		errs = append(errs, fmt.Errorf("--namespace=%s is not the name of a namespace", redact.Line(namespace)))
 	}
 	if o.stopWithin < 0 {
 		errs = append(errs, errors.New("--controller-shutdown-timeout has to be 0s or more"))

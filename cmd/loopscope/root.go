@@ -69,7 +69,7 @@ A command ends with exit code 0, with 1 after an error, and with 2 where
 		return fmt.Errorf("%w\nSee '%s --help' for the available flags", err, cmd.CommandPath())
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(width(raw.out))))
-	root.AddCommand(newManager(s, width(raw.out)), newExplain(s, width(raw.out)), newCreate(raw), newApply(raw), newRollingUpdate(s, width(raw.out)), newMigrate(s, width(raw.out)), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newVersion(s))
+	root.AddCommand(newManager(s, width(raw.out)), newExplain(s, width(raw.out)), newCreate(raw), newApply(raw), newRollingUpdate(s, width(raw.out)), newMigrate(s, width(raw.out)), newStory(s), newTop(raw), newExport(streams{out: raw.out, err: s.err}), newReplay(s), newView(s), newDecisions(s), newOpen(s, width(raw.out)), newVersion(s))
 	for _, cmd := range root.Commands() {
 		completeKubeconfig(cmd)
 	}

@@ -16,7 +16,7 @@ import (
 // About is the page of this program: what it does to the cluster, what its
 // numbers cover and what went by uncounted.
 func (s *Pages) About(q *page.Query) (*page.Page, error) {
-	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers(), History: s.Opts.Archive.State().Path}
+	v := views.About{Headline: "Loopscope " + s.Opts.Version + " on cluster " + s.Opts.Cluster + ".", Then: s.covers(), History: s.Opts.Archive.State().Path, Namespace: s.Opts.Namespace}
 	v.Sections = []views.AboutSection{s.aboutProgram(), s.aboutWindow(), s.aboutHistory(), s.aboutLimits(), s.aboutLoops(), s.aboutStart(), aboutMore()}
 	v.Sections = slices.DeleteFunc(v.Sections, func(x views.AboutSection) bool { return len(x.Lines) == 0 })
 	p := &page.Page{Status: http.StatusOK, Frame: s.Frame(q, "About"), Body: views.AboutBody(v), Data: v}
@@ -42,6 +42,9 @@ func (s *Pages) aboutProgram() views.AboutSection {
 	}
 	if s.Opts.Recording == nil {
 		lines = append(lines, views.Line{Label: "started", Text: views.Say(s.Opts.Started.UTC().Format(time.DateTime) + ", ").Since(s.Opts.Started).Plain(" ago")})
+	}
+	if s.Opts.Namespace != "" {
+		lines = append(lines, views.Line{Label: "scope", Text: views.Say("only objects in the namespace ").Code(s.Opts.Namespace)})
 	}
 	if s.Opts.Memory != "" {
 		lines = append(lines, views.Line{Label: "memory", Text: views.Say(s.Opts.Memory)})

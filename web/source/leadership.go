@@ -27,19 +27,23 @@ func (s *Source) waits() bool {
 
 // ModeText says it to a reader.
 func (s *Source) ModeText() views.Text {
+	in := ""
+	if s.Opts.Namespace != "" {
+		in = " in " + s.Opts.Namespace
+	}
 	switch l := s.Opts.Leadership(); {
 	case s.Opts.Recording != nil:
 		return s.Opts.Recording.mode()
 	case s.Opts.Mode == "watch":
-		return views.Text{}.Strong("watching").Plain(", read-only beside " + upstream)
+		return views.Text{}.Strong("watching" + in).Plain(", read-only beside " + upstream)
 	case l.StandsBy && (l.Leader == "" || l.Leader == l.Identity):
-		return views.Text{}.Strong("standing by").Plain(", nobody leads")
+		return views.Text{}.Strong("standing by" + in).Plain(", nobody leads")
 	case l.StandsBy:
-		return views.Text{}.Strong("standing by").Plain(", " + prose.Clip(host(l.Leader), 60) + " leads")
+		return views.Text{}.Strong("standing by" + in).Plain(", " + prose.Clip(host(l.Leader), 60) + " leads")
 	case l.Elected:
-		return views.Text{}.Strong("acting").Plain(", leader since " + l.Since.UTC().Format("15:04"))
+		return views.Text{}.Strong("acting" + in).Plain(", leader since " + l.Since.UTC().Format("15:04"))
 	}
-	return views.Text{}.Strong("acting").Plain(" since " + s.Opts.Started.UTC().Format("15:04"))
+	return views.Text{}.Strong("acting" + in).Plain(" since " + s.Opts.Started.UTC().Format("15:04"))
 }
 
 // host is the part of an identity that a person knows.

@@ -61,6 +61,8 @@ type Options struct {
 
 	// Cluster is the name of the cluster, Version that of this program.
 	Cluster, Version string
+	// Namespace is the only one that is observed; "" for all.
+	Namespace string
 	// Mode is "act" or "watch".
 	Mode string
 	// Leadership returns who leads; nil where nobody is elected.

@@ -40,6 +40,8 @@ type Options struct {
 	Config *rest.Config
 	// Cluster is the name the console shows for the cluster. Default "cluster".
 	Cluster string
+	// Namespace is the only one whose objects are observed; "" for all.
+	Namespace string
 	// Listen is the console's address. Default DefaultListen. Ignored when Listener is set.
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
@@ -254,6 +256,7 @@ func (a *App) build() error {
 		Gatherer:    a.registry,
 		Readers:     a.metrics.Readers(),
 		Cluster:     a.opts.Cluster,
+		Namespace:   a.opts.Namespace,
 		Version:     a.opts.Version,
 		Mode:        string(mode),
 		Leadership:  a.leadership(),

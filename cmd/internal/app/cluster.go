@@ -88,7 +88,7 @@ func newCluster(opts Options, m *metrics.Metrics, journal *telemetry.Journal, ma
 		return nil, err
 	}
 	managers := changes.NewManagers()
-	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, opts.MinResync+rand.N(opts.MinResync), informers.WithTransform(managers.Strip))
+	c.factory = informers.NewSharedInformerFactoryWithOptions(shared, opts.MinResync+rand.N(opts.MinResync), informers.WithNamespace(opts.Namespace), informers.WithTransform(managers.Strip))
 	var recorder engine.Recorder
 	if !opts.Untraced {
 		recorder = journal

@@ -31,16 +31,21 @@ type manager struct {
 // serves its console.
 func startManager(t testplaneT, kubeconfig string, flags ...string) *manager {
 	t.Helper()
+	return startConsole(t, exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0"}, flags...)...), "KUBECONFIG="+kubeconfig)
+}
+
+// startConsole runs a command that serves a console until the test ends, and returns when it does.
+func startConsole(t testplaneT, cmd *exec.Cmd, environment ...string) *manager {
+	t.Helper()
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatalf("pipe: %v", err)
 	}
-	m := &manager{exited: make(chan struct{})}
-	m.cmd = exec.Command(loopscopeBinary(t), append([]string{"manager", "--listen=127.0.0.1:0"}, flags...)...)
-	m.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	m := &manager{cmd: cmd, exited: make(chan struct{})}
+	m.cmd.Env = append(os.Environ(), environment...)
 	m.cmd.Stdout, m.cmd.Stderr = writer, writer
 	if err := m.cmd.Start(); err != nil {
-		t.Fatalf("start loopscope manager: %v", err)
+		t.Fatalf("start %s: %v", cmd, err)
 	}
 	_ = writer.Close() // the child has its own
 	serving := make(chan string, 1)
@@ -48,15 +53,15 @@ func startManager(t testplaneT, kubeconfig string, flags ...string) *manager {
 	t.Cleanup(func() {
 		_ = m.stop(30 * time.Second) // its end is checked by the test that is about it
 		if t.Failed() {
-			t.Logf("output of loopscope manager:\n%s", m.said())
+			t.Logf("output of %s:\n%s", cmd, m.said())
 		}
 	})
 	select {
 	case m.Dashboard = <-serving:
 	case <-m.exited:
-		t.Fatalf("loopscope manager ended: %v\n%s", m.err, m.said())
+		t.Fatalf("%s ended: %v\n%s", cmd, m.err, m.said())
 	case <-time.After(time.Minute):
-		t.Fatalf("loopscope manager does not serve its console:\n%s", m.said())
+		t.Fatalf("%s does not serve its console:\n%s", cmd, m.said())
 	}
 	return m
 }
