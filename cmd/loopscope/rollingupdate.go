@@ -218,8 +218,8 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.warn(started.Unread)
-	if told := started.Told(); told != "" {
-		fmt.Fprintln(o.s.out, told)
+	if started.Again {
+		fmt.Fprintln(o.s.out, started.Told())
 	}
 	if o.detach {
 		if !started.Again {
@@ -227,6 +227,9 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 		}
 		fmt.Fprintf(o.s.out, "Watch it with 'loopscope rolling-update status %s --watch'.\n", ask.Old)
 		return nil
+	}
+	if started.Again {
+		fmt.Fprintln(o.s.out, "This command watches it from here on; Ctrl-C leaves it alone.")
 	}
 	return o.follow(ctx, c, started)
 }

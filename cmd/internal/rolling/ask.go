@@ -1,6 +1,7 @@
 package rolling
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -36,7 +37,7 @@ func newID() string { return strings.ToLower(rand.Text()[:10]) }
 // onto is the request that is under way on rc with what this one changes. What cannot be
 // changed in the middle is an error.
 func (a *Ask) onto(rc *corev1.ReplicationController, now *rollingupdate.Request) (*rollingupdate.Request, error) {
-	if fixed := a.fixed(now); now.Abort || len(fixed) > 0 {
+	if fixed := a.fixed(rc, now); now.Abort || len(fixed) > 0 {
 		return nil, underWay(a.Old, now, fixed)
 	}
 	next, r := *now, &a.Request
@@ -59,7 +60,7 @@ func (a *Ask) onto(rc *corev1.ReplicationController, now *rollingupdate.Request)
 }
 
 // fixed is what is asked for otherwise and cannot be changed in the middle of an update.
-func (a *Ask) fixed(now *rollingupdate.Request) (list []string) {
+func (a *Ask) fixed(rc *corev1.ReplicationController, now *rollingupdate.Request) (list []string) {
 	r := a.Request
 	differ := func(what, is, asked string) {
 		if asked != "" && asked != is {
@@ -73,11 +74,19 @@ func (a *Ask) fixed(now *rollingupdate.Request) (list []string) {
 		}
 	}
 	differ("image", now.Image, r.Image)
-	differ("new name", now.To, r.To)
-	differ("container", now.Container, r.Container)
+	differ("new name", cmp.Or(now.To, rc.Annotations[rollingupdate.AnnotationNext]), r.To)
+	differ("container", cmp.Or(now.Container, onlyContainer(rc)), r.Container)
 	differ("pull policy", now.ImagePullPolicy, r.ImagePullPolicy)
 	differ("deployment label key", now.DeploymentKey, r.DeploymentKey)
 	return list
+}
+
+// onlyContainer is the container that needs not be named; "" where there are several.
+func onlyContainer(rc *corev1.ReplicationController) string {
+	if rc.Spec.Template == nil || len(rc.Spec.Template.Spec.Containers) != 1 {
+		return ""
+	}
+	return rc.Spec.Template.Spec.Containers[0].Name
 }
 
 // changedTo is next, if the request on rc may be changed to that.
@@ -136,6 +145,8 @@ type Started struct {
 	// Again is set where it was under way already, and Changed says what is different now.
 	Again   bool
 	Changed []string
+	// Kept is the new one of a file that is not read again; "" for none.
+	Kept string
 	// Left is set where kubectl had left it half-done.
 	Left bool
 	// Back is set where it is to be taken back.
@@ -146,11 +157,8 @@ type Started struct {
 	written *written
 }
 
-// Told says how what was asked for goes together with what was there; "" where nothing was.
+// Told says what became of an update that was under way already.
 func (s *Started) Told() string {
-	if !s.Again {
-		return ""
-	}
 	text := fmt.Sprintf("The rolling update of %s to %s is under way already", s.Old, goalOf(s.Request))
 	if len(s.Changed) > 0 {
 		text += ", and was changed: " + prose.And(s.Changed)
@@ -160,7 +168,11 @@ func (s *Started) Told() string {
 	if s.Request.Paused {
 		text += fmt.Sprintf(". It is paused: to go on, 'loopscope rolling-update resume %s'", s.Old)
 	}
-	return text + "."
+	text += "."
+	if s.Kept != "" {
+		text += fmt.Sprintf(" %s stays as it was created: the file is not applied again.", s.Kept)
+	}
+	return text
 }
 
 // End says what will become of the two, and how to choose otherwise. chosen is set where

@@ -91,6 +91,9 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 // something else is asked for.
 func (c *Client) again(ctx context.Context, a *Ask, id string) (Started, error) {
 	s := Started{Old: a.Old, ID: id, Again: true}
+	if a.New != nil {
+		s.Kept = a.New.Name
+	}
 	err := c.write(ctx, a.Old, func(rc *corev1.ReplicationController) error {
 		now, err := requestOf(rc)
 		switch {

@@ -106,8 +106,8 @@ func TestBegin(t *testing.T) {
 		t.Errorf("the request is %+v, %v", r, err)
 	}
 	again, err := client.Begin(t.Context(), ask)
-	if err != nil || !again.Again || again.ID != s.ID {
-		t.Errorf("asked for again: %+v, %v", again, err)
+	if err != nil || !again.Again || again.ID != s.ID || !strings.HasSuffix(again.Told(), "web-2 stays as it was created: the file is not applied again.") {
+		t.Errorf("asked for again: %+v, %v, %s", again, err, again.Told())
 	}
 	if err := client.Withdraw(t.Context(), Started{Old: "web", ID: "other", written: s.written}); err == nil {
 		t.Error("the request of another one was withdrawn")

@@ -156,4 +156,3 @@ func TestWritesAreSigned(t *testing.T) {
 		t.Errorf("it wrote %v", *list)
 	}
 }
-
