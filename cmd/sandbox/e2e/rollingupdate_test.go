@@ -75,8 +75,8 @@ func TestRollingUpdateCommand(t *testing.T) {
 	u.says(t, 1, "web: it is not paused", "resume", "web")
 	u.says(t, 0, "/web is paused: web-v3 has ", "pause", "web")
 	u.says(t, 0, "It is paused: to go on, 'loopscope rolling-update resume web'", "web", "-f", next, "--detach")
-	if _, page := fetch(t, m.Dashboard+"/rollingupdates/"+u.namespace+"/web"); !strings.Contains(page, "loopscope-rolling-update") {
-		t.Error("the page does not say who has changed the request")
+	if _, syncs := fetch(t, m.Dashboard+"/export.jsonl?loop=rollingupdate"); !strings.Contains(syncs, `"manager":"loopscope-rolling-update"`) {
+		t.Error("no sync says who has changed the request")
 	}
 	u.says(t, 0, "was changed: clean-up delete to preserve", "resume", "web", "--cleanup=preserve", "--detach")
 	u.says(t, 0, "The rolling update of web is taken back after", "abort", "web")
