@@ -81,6 +81,15 @@ move, cannot be carried out, or was taken back.`,
 		Args: o.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
+	o.addFlags(cmd)
+	addClusterFlags(cmd, s.out, o.kubeconfig, width)
+	completeNamespace(cmd, o.kubeconfig)
+	cmd.ValidArgsFunction = o.completeNames
+	cmd.AddCommand(o.newStatus(s, width), o.newSteering(s, width, "abort"), o.newSteering(s, width, "pause"), o.newSteering(s, width, "resume"))
+	return cmd
+}
+
+func (o *rollingOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.given = flags.Changed
 	flags.StringVar(&o.image, "image", "", "image of the new one")
@@ -99,11 +108,6 @@ move, cannot be carried out, or was taken back.`,
 	flags.StringVar(&o.dryRun, "dry-run", "none", "client or server: say what the update would begin with, and write nothing")
 	cmd.Flag("dry-run").NoOptDefVal = "client"
 	o.output.addFlag(cmd, "with --dry-run both objects")
-	addClusterFlags(cmd, s.out, o.kubeconfig, width)
-	completeNamespace(cmd, o.kubeconfig)
-	cmd.ValidArgsFunction = o.completeNames
-	cmd.AddCommand(o.newStatus(s, width), o.newSteering(s, width, "abort"), o.newSteering(s, width, "pause"), o.newSteering(s, width, "resume"))
-	return cmd
 }
 
 // completeNames offers the ReplicationControllers of the namespace.
