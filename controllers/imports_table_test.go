@@ -313,15 +313,19 @@ var rules = []rule{
 		},
 	},
 	{
+		pkg: "cmd/internal/preflight", why: "who undoes changes is read from objects alone",
+		third: []allowance{{"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"}},
+	},
+	{
 		pkg: "cmd/internal/migrate", why: "it decides on what is in the cluster, and writes as a user does",
 		ours: []allowance{traces, vocabulary, wording, masking, {"controllers/deployment/effects", "the hash and the name that a Deployment gives its ReplicaSet"},
-			{"cmd/internal/create", "what a loop will decide on an object"}, {"controllers/rollingupdate", "what an update leaves"}},
+			{"cmd/internal/create", "what a loop will decide on an object"}, {"controllers/rollingupdate", "what an update leaves"}, {"cmd/internal/preflight", "who would undo it"}},
 		third: acting,
 	},
 	{
 		pkg: "cmd/internal/rolling", why: "an update is asked for and looked at; the loop carries it out",
 		ours: []allowance{traces, vocabulary, wording, driving, updates, {"controllers/rollingupdate/effects", "what its loop would do now"},
-			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}},
+			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}, {"cmd/internal/preflight", "who would undo it"}},
 		third: []allowance{
 			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"}, {"k8s.io/cli-runtime", "objects of files"},
 		},

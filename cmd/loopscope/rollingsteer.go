@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,11 @@ import (
 
 func span(d time.Duration) string { return prose.Span(d) }
 
-// steering is a command that changes the request of an update.
+// steering is a command that changes the request of an update: how, and what is said then.
 type steering struct {
 	short, long string
-	change      func(*rollingupdate.Request) error
-	done        string
+	change      func(r *rollingupdate.Request, cleanup rollingupdate.Cleanup) error
+	asked       string
 }
 
 var steerings = map[string]steering{
@@ -29,46 +30,54 @@ var steerings = map[string]steering{
 		long: `Takes back a rolling update that is under way: the old ReplicationController gets its
 pods again, by the same steps, and the new one is deleted. It also takes back what
 kubectl left half-done.`,
-		change: func(r *rollingupdate.Request) error {
+		change: func(r *rollingupdate.Request, _ rollingupdate.Cleanup) error {
 			if r.Abort {
 				return errors.New("it is being taken back already")
 			}
 			r.Abort, r.Paused = true, false
 			return nil
 		},
-		done: "is being taken back",
+		asked: "is to be taken back",
 	},
 	"pause": {
 		short: "Hold a rolling update: both ReplicationControllers keep the pods that they have",
 		long:  "Holds a rolling update that is under way. Both keep the number of pods that they have.",
-		change: func(r *rollingupdate.Request) error {
+		change: func(r *rollingupdate.Request, _ rollingupdate.Cleanup) error {
 			if r.Paused {
 				return errors.New("it is paused already")
 			}
 			r.Paused = true
 			return nil
 		},
-		done: "is paused",
+		asked: "is to be paused",
 	},
 	"resume": {
 		short: "Go on with a rolling update that was paused, or that kubectl left half-done",
-		long:  "Goes on with a rolling update that was paused, or that kubectl left half-done.",
-		change: func(r *rollingupdate.Request) error {
-			if !r.Paused {
+		long: `Goes on with a rolling update that was paused, or that kubectl left half-done.
+
+What kubectl left ends as it would have ended there: where only an image had been
+given the old ReplicationController keeps its name and takes over the new pods, and
+is deleted otherwise. --cleanup chooses otherwise, also later.`,
+		change: func(r *rollingupdate.Request, cleanup rollingupdate.Cleanup) error {
+			if !r.Paused && cleanup == "" {
 				return errors.New("it is not paused")
 			}
-			r.Paused = false
+			r.Paused, r.Cleanup = false, cmp.Or(cleanup, r.Cleanup)
 			return nil
 		},
-		done: "goes on",
+		asked: "is to go on",
 	},
 }
 
 // newSteering is abort, pause or resume.
 func (o *rollingOptions) newSteering(s streams, width int, verb string) *cobra.Command {
 	own := &rollingOptions{s: s, kubeconfig: writingConfig(s, "rolling-update "+verb)}
+	watched := "\n\nIt is watched to its end. With --detach only until the loop has taken notice, and\nwith --wait=false not at all."
+	if verb == "pause" {
+		watched = "\n\nThe command ends when the loop has taken notice; with --wait=false at once."
+	}
 	cmd := &cobra.Command{
-		Use: verb + " OLD", Short: steerings[verb].short, Long: steerings[verb].long + "\n\nIt is watched to its end, unless --detach says otherwise.",
+		Use: verb + " OLD", Short: steerings[verb].short, Long: steerings[verb].long + watched,
 		Example: "  loopscope rolling-update " + verb + " web -n shop",
 		Args:    oneController,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,8 +88,12 @@ func (o *rollingOptions) newSteering(s streams, width int, verb string) *cobra.C
 			return own.steer(cmd.Context(), c, args[0], verb)
 		},
 	}
+	cmd.Flags().BoolVar(&own.wait, "wait", true, "wait until the loop has taken notice")
 	if verb != "pause" {
-		cmd.Flags().BoolVar(&own.detach, "detach", false, "do not watch it")
+		cmd.Flags().BoolVar(&own.detach, "detach", false, "do not watch it to its end")
+	}
+	if verb == "resume" {
+		cmd.Flags().StringVar(&own.cleanup, "cleanup", "", "what becomes of the old one: delete, rename (it keeps its name and gets the new pods) or preserve")
 	}
 	addClusterFlags(cmd, s.out, own.kubeconfig, width)
 	completeNamespace(cmd, own.kubeconfig)
@@ -96,16 +109,43 @@ func oneController(cmd *cobra.Command, args []string) error {
 }
 
 func (o *rollingOptions) steer(ctx context.Context, c *rolling.Client, old, verb string) error {
-	how := steerings[verb]
-	started, err := c.Steer(ctx, old, how.change)
+	started, err := c.Steer(ctx, old, func(r *rollingupdate.Request) error {
+		return steerings[verb].change(r, rollingupdate.Cleanup(o.cleanup))
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", old, err)
 	}
-	fmt.Fprintf(o.s.out, "The rolling update of %s %s.\n", old, how.done)
-	if verb == "pause" || o.detach {
+	o.warn(started.Unread)
+	o.steered(&started, verb)
+	switch {
+	case !o.wait:
 		return nil
+	case verb == "pause" || o.detach:
+		return o.notice(ctx, c, started)
 	}
 	return o.follow(ctx, c, started)
+}
+
+// steered says what was asked for.
+func (o *rollingOptions) steered(started *rolling.Started, verb string) {
+	text := fmt.Sprintf("The rolling update of %s %s", started.Old, steerings[verb].asked)
+	if len(started.Changed) > 0 && !started.Left {
+		text += ", and was changed: " + prose.And(started.Changed)
+	}
+	fmt.Fprintln(o.s.out, text+".")
+	if started.Left && verb == "resume" {
+		fmt.Fprintln(o.s.out, started.End(o.cleanup != ""))
+	}
+}
+
+// notice waits until the loop has taken notice, and says in its words how the update stands.
+func (o *rollingOptions) notice(ctx context.Context, c *rolling.Client, started rolling.Started) error {
+	l, err := c.Noticed(ctx, started, o.watching())
+	if err := o.outcome(started.Old, err); err != nil {
+		return err
+	}
+	o.tell(l)
+	return nil
 }
 
 // looked is how an update stands, for a program.

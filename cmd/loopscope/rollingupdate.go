@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,15 +26,18 @@ type rollingOptions struct {
 	image, container, pullPolicy, key string
 	file, surge, unavailable, cleanup string
 	period, timeout, poll             time.Duration
-	rollback, detach                  bool
+	rollback, detach, wait            bool
 	dryRun                            string
+	output                            outputFlag
+	// given reports whether somebody has given a flag.
+	given func(name string) bool
 }
 
 // reactWithin is how long nobody may react to a request while something is due.
 const reactWithin = 10 * time.Second
 
 func newRollingUpdate(s streams, width int) *cobra.Command {
-	o := &rollingOptions{s: s, kubeconfig: writingConfig(s, "rolling-update")}
+	o := &rollingOptions{s: s, kubeconfig: writingConfig(s, "rolling-update"), wait: true}
 	cmd := &cobra.Command{
 		Use:   "rolling-update OLD ([NEW] --image=IMAGE | -f FILE)",
 		Short: "Replace a ReplicationController by another one, pod by pod",
@@ -63,6 +67,12 @@ move, cannot be carried out, or was taken back.`,
   # Three more pods at once, and half a minute between steps
   loopscope rolling-update web --image=web:2 --surge=3 --update-period=30s
 
+  # Faster, in the middle of it
+  loopscope rolling-update web --image=web:2 --surge=5
+
+  # What would be written? Both objects, as the API server would take them
+  loopscope rolling-update web --image=web:2 --dry-run=server -o yaml
+
   # How far is it, and why does it not go on?
   loopscope rolling-update status web
 
@@ -71,7 +81,17 @@ move, cannot be carried out, or was taken back.`,
 		Args: o.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
+	o.addFlags(cmd)
+	addClusterFlags(cmd, s.out, o.kubeconfig, width)
+	completeNamespace(cmd, o.kubeconfig)
+	cmd.ValidArgsFunction = o.completeNames
+	cmd.AddCommand(o.newStatus(s, width), o.newSteering(s, width, "abort"), o.newSteering(s, width, "pause"), o.newSteering(s, width, "resume"))
+	return cmd
+}
+
+func (o *rollingOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	o.given = flags.Changed
 	flags.StringVar(&o.image, "image", "", "image of the new one")
 	flags.StringVar(&o.container, "container", "", "whose image that is; needed where there are several containers")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of that container; needed where the image is the same")
@@ -87,11 +107,7 @@ move, cannot be carried out, or was taken back.`,
 	flags.BoolVar(&o.detach, "detach", false, "ask for the update, and do not watch it")
 	flags.StringVar(&o.dryRun, "dry-run", "none", "client or server: say what the update would begin with, and write nothing")
 	cmd.Flag("dry-run").NoOptDefVal = "client"
-	addClusterFlags(cmd, s.out, o.kubeconfig, width)
-	completeNamespace(cmd, o.kubeconfig)
-	cmd.ValidArgsFunction = o.completeNames
-	cmd.AddCommand(o.newStatus(s, width), o.newSteering(s, width, "abort"), o.newSteering(s, width, "pause"), o.newSteering(s, width, "resume"))
-	return cmd
+	o.output.addFlag(cmd, "with --dry-run both objects")
 }
 
 // completeNames offers the ReplicationControllers of the namespace.
@@ -140,19 +156,33 @@ func (o *rollingOptions) arguments(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--dry-run %q: use none, client or server", o.dryRun)
 	case o.dryRun != "none" && o.detach:
 		return errors.New("--dry-run asks for nothing: omit --detach")
+	case o.dryRun == "none" && o.output.value != "":
+		return errors.New("-o prints what would be written: give --dry-run as well")
 	}
-	return nil
+	return o.output.check()
 }
 
-// request is what the flags ask for.
+// request is what the flags ask for. What is not given is left to the defaults of requests, or
+// to the one that is under way.
 func (o *rollingOptions) request(args []string) rollingupdate.Request {
-	r := rollingupdate.Request{
-		Image: o.image, Container: o.container, ImagePullPolicy: o.pullPolicy, DeploymentKey: o.key, Cleanup: rollingupdate.Cleanup(o.cleanup),
-		UpdatePeriod: new(rollingupdate.Period(o.period)), Timeout: new(rollingupdate.Period(o.timeout)),
-		Surge: rollingupdate.Amount(o.surge), Unavailable: rollingupdate.Amount(o.unavailable),
-	}
+	r := rollingupdate.Request{Image: o.image, Container: o.container, ImagePullPolicy: o.pullPolicy, Cleanup: rollingupdate.Cleanup(o.cleanup)}
 	if len(args) > 1 {
 		r.To = args[1]
+	}
+	if o.given("deployment-label-key") {
+		r.DeploymentKey = o.key
+	}
+	if o.given("surge") {
+		r.Surge = rollingupdate.Amount(o.surge)
+	}
+	if o.given("unavailable") {
+		r.Unavailable = rollingupdate.Amount(o.unavailable)
+	}
+	if o.given("update-period") {
+		r.UpdatePeriod = new(rollingupdate.Period(o.period))
+	}
+	if o.given("timeout") {
+		r.Timeout = new(rollingupdate.Period(o.timeout))
 	}
 	return r
 }
@@ -191,28 +221,52 @@ func (o *rollingOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case started.Again:
-		fmt.Fprintf(o.s.out, "The rolling update of %s is under way; it continues.\n", ask.Old)
-	case o.detach:
-		fmt.Fprintf(o.s.out, "The rolling update of %s was asked for. Watch it with 'loopscope rolling-update status %s --watch'.\n", ask.Old, ask.Old)
+	o.warn(started.Unread)
+	if started.Again {
+		fmt.Fprintln(o.s.out, started.Told())
 	}
 	if o.detach {
+		if !started.Again {
+			fmt.Fprintf(o.s.out, "The rolling update of %s was asked for.\n", ask.Old)
+		}
+		fmt.Fprintf(o.s.out, "Watch it with 'loopscope rolling-update status %s --watch'.\n", ask.Old)
 		return nil
+	}
+	if started.Again {
+		fmt.Fprintln(o.s.out, "This command watches it from here on; Ctrl-C leaves it alone.")
 	}
 	return o.follow(ctx, c, started)
 }
 
-// plan says what an update would do.
+// warn says what could not be looked at.
+func (o *rollingOptions) warn(unread string) {
+	if unread != "" {
+		fmt.Fprintln(o.s.err, "Warning: "+unread)
+	}
+}
+
+// plan says what an update would do, or prints what it would write.
 func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rolling.Ask) error {
 	l, err := c.Foresee(ctx, ask, o.dryRun == "server")
 	if err != nil {
 		return err
 	}
+	o.warn(l.Unread)
+	invalid := l.Invalid() != ""
+	switch {
+	case o.output.forPrograms() && invalid:
+		fmt.Fprintln(o.s.err, l.Sentence.At(l.Now))
+		return needsYou{}
+	case o.output.forPrograms():
+		return o.output.print(o.s.out, l.Objects())
+	}
 	p := printer{w: tabwriter.NewWriter(o.s.out, 0, 0, 2, ' ', 0), now: l.Now}
+	if !invalid {
+		p.line("%s", l.Both())
+	}
 	p.line("%s", l.Sentence.At(l.Now))
 	p.numbers(l.Loop, l.Numbers)
-	if l.Invalid() != "" {
+	if invalid {
 		return errors.Join(p.end(), needsYou{})
 	}
 	p.foreseen(l.Rounds[len(l.Rounds)-1].Verdict.Actions)
@@ -223,19 +277,7 @@ func (o *rollingOptions) plan(ctx context.Context, c *rolling.Client, ask rollin
 // follow watches an update to its end, or until somebody has enough of it.
 func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started rolling.Started) error {
 	began := time.Now()
-	every := o.poll
-	if every == 0 {
-		every = time.Second
-	}
-	err := c.Follow(ctx, started, rolling.Watching{Every: every, Within: reactWithin, Tell: o.tell})
-	var stuck *rolling.Stuck
-	switch {
-	case errors.As(err, &stuck):
-		fmt.Fprintln(o.s.err, stuck.Sentence)
-		return needsYou{}
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("interrupted, and the update goes on without this command: watch it with 'loopscope rolling-update status %s --watch', hold it with 'pause', go back with 'abort'", started.Old)
-	case err != nil:
+	if err := o.outcome(started.Old, c.Follow(ctx, started, o.watching())); err != nil {
 		return err
 	}
 	what := "complete"
@@ -244,4 +286,22 @@ func (o *rollingOptions) follow(ctx context.Context, c *rolling.Client, started 
 	}
 	fmt.Fprintf(o.s.out, "The rolling update of %s is %s after %s.\n", started.Old, what, span(time.Since(began)))
 	return nil
+}
+
+// watching is how an update is looked at.
+func (o *rollingOptions) watching() rolling.Watching {
+	return rolling.Watching{Every: cmp.Or(o.poll, time.Second), Within: reactWithin, Tell: o.tell}
+}
+
+// outcome is how following an update ends the command.
+func (o *rollingOptions) outcome(old string, err error) error {
+	var stuck *rolling.Stuck
+	switch {
+	case errors.As(err, &stuck):
+		fmt.Fprintln(o.s.err, stuck.Sentence)
+		return needsYou{}
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted, and what was asked for stands without this command: watch it with 'loopscope rolling-update status %s --watch', hold it with 'pause', go back with 'abort'", old)
+	}
+	return err
 }

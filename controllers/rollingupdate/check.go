@@ -69,7 +69,7 @@ func (t *decider) wrong() problem {
 	case r.Abort && s.Old != nil:
 		return problem{} // Going back takes neither the image nor the selectors.
 	case s.Old != nil && s.Old.Owner != "":
-		return problem{badOwned, words("it belongs to ").Name(s.Old.Owner).Say(", which would undo the update"), words("Update ").Name(s.Old.Owner).Say(" instead")}
+		return problem{badOwned, words("it belongs to ").Name(s.Old.Owner).Say(", which would undo the update"), words("Update ").Name(s.Old.Owner).Say(" instead, or delete that with --cascade=orphan first")}
 	case s.New != nil:
 		return t.wrongWithNew()
 	}
@@ -125,7 +125,7 @@ func (t *decider) wrongWithOld() problem {
 	case c.Image == r.Image && r.ImagePullPolicy == "":
 		return problem{badSame, words("it has the image ").Quote(r.Image).Say(" already, and the request has no pull policy"), words("Give an imagePullPolicy to have the same image pulled anew")}
 	case len(t.s.NewName) > maxName:
-		return problem{badLong, words("its name with a hash has ").Count("characters", int64(len(t.s.NewName))).Say(" characters, and a name has ").Count("most", maxName).Say(" at most"), words("Name the new one")}
+		return problem{badLong, words("its name with a hash has ").Count("characters", int64(len(t.s.NewName))).Say(" characters, and a name has ").Count("most", maxName).Say(" at most"), words("Name the new one; with --cleanup=rename the old name stays")}
 	case old.Size == 0 && old.Original == nil:
 		return problem{badEmpty, words("it has no pods, so there is nothing to update step by step"), words("Change its template, or scale it up first")}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/loopscope/loopscope/cmd/internal/preflight"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
@@ -61,8 +62,8 @@ func problems(c *Cluster, o *Options, a *around) (list []string) {
 		add("ReplicationController %s has no template: nothing can be made from it", rc.Name)
 		return list
 	}
-	if ref := metav1.GetControllerOf(rc); ref != nil {
-		add("%s %s controls ReplicationController %s and would put back what is changed: delete it with --cascade=orphan first, or migrate that", ref.Kind, ref.Name, rc.Name)
+	if owner := preflight.Owner(rc); owner != "" {
+		add("%s: delete it with --cascade=orphan first, or migrate that", owner)
 	}
 	if key := updating(rc); key != "" {
 		add("a rolling update of it is under way, as its annotation %s says: complete or undo that first", key)
@@ -140,12 +141,9 @@ func notes(c *Cluster, o *Options, a *around) (list []string) {
 	if rc.Spec.Template == nil {
 		return nil
 	}
-	for i := range a.scalers {
-		h := &a.scalers[i]
-		if ref := h.Spec.ScaleTargetRef; ref.Kind == "ReplicationController" && ref.Name == rc.Name {
-			list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s scales the ReplicationController, and nothing from its release on. Once the Deployment is there, point it to that:\n"+
-				`kubectl -n %s patch hpa %s --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"%s"}}}'`, h.Name, rc.Namespace, h.Name, o.name(nil)))
-		}
+	for _, name := range preflight.Scalers(a.scalers, rc.Name) {
+		list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s scales the ReplicationController, and nothing from its release on. Once the Deployment is there, point it to that:\n"+
+			`kubectl -n %s patch hpa %s --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"%s"}}}'`, name, rc.Namespace, name, o.name(nil)))
 	}
 	var finished, earlier []string
 	for i := range c.Pods {

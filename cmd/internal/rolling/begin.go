@@ -2,23 +2,19 @@ package rolling
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
-	"github.com/loopscope/loopscope/controllers/rollingupdate/effects"
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
@@ -28,6 +24,9 @@ type Client struct {
 	Namespace string
 }
 
+// fieldManager signs what is written.
+const fieldManager = "loopscope-rolling-update"
+
 // New talks to a namespace of a cluster.
 func New(config *rest.Config, namespace string) (*Client, error) {
 	api, err := kubernetes.NewForConfig(config)
@@ -35,26 +34,6 @@ func New(config *rest.Config, namespace string) (*Client, error) {
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	return &Client{API: api, Namespace: namespace}, nil
-}
-
-// Ask is what somebody asks for: a request, and the new one where it comes from a file.
-type Ask struct {
-	Old     string
-	Request rollingupdate.Request
-	New     *corev1.ReplicationController
-}
-
-// Started is an update that was asked for.
-type Started struct {
-	Old string
-	// ID is that of the request, by which its end is known.
-	ID string
-	// Again is set where it was under way already.
-	Again bool
-	// Back is set where it is to be taken back.
-	Back bool
-	// written is set where this client has made the request, which it may then withdraw.
-	written *written
 }
 
 // written is what a client has written to ask for an update.
@@ -66,32 +45,28 @@ type written struct {
 	made *corev1.ReplicationController
 }
 
-// Begin writes the request, and before that the new one where it comes from a file. An update
-// of the same that is under way is what is asked for. An error says what stands in the way;
-// nothing is overwritten.
+// Begin writes the request, and before that the new one where it comes from a file. Where an
+// update of the same is under way, it is that one, with what is asked for otherwise as far as
+// that can be changed. An error says what stands in the way.
 func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 	old, err := c.get(ctx, a.Old)
 	if err != nil {
 		return Started{}, err
 	}
-	request, err := a.request()
-	if err != nil {
+	switch now, err := requestOf(old); {
+	case err != nil:
 		return Started{}, err
+	case now != nil:
+		return c.again(ctx, &a, now.ID)
 	}
-	now, err := requestOf(old)
-	if err != nil {
+	f, err := c.foresee(ctx, &a)
+	switch {
+	case err != nil:
 		return Started{}, err
+	case f.Invalid() != "":
+		return Started{}, errors.New(f.Sentence.At(f.Now))
 	}
-	if now != nil {
-		if !sameGoal(now, request) {
-			return Started{}, underWay(a.Old, now)
-		}
-		return Started{Old: a.Old, ID: now.ID, Again: true}, nil
-	}
-	if err := c.check(ctx, a); err != nil {
-		return Started{}, err
-	}
-	made, err := c.prepare(ctx, old, a.New)
+	made, err := c.prepare(ctx, f)
 	if err != nil {
 		return Started{}, err
 	}
@@ -101,117 +76,57 @@ func (c *Client) Begin(ctx context.Context, a Ask) (Started, error) {
 		case err != nil:
 			return err
 		case now != nil: // Somebody was faster.
-			return underWay(a.Old, now)
+			return underWay(a.Old, now, nil)
 		}
 		own.before = marked(rc)
-		annotate(rc, rollingupdate.AnnotationRequest, request.Text())
+		annotate(rc, rollingupdate.AnnotationRequest, f.request.Text())
 		return nil
 	}); err != nil {
 		return Started{}, errors.Join(err, c.unmake(ctx, made))
 	}
-	return Started{Old: a.Old, ID: request.ID, written: own}, nil
+	return Started{Old: a.Old, ID: f.request.ID, Request: f.request, Unread: f.Unread, written: own}, nil
 }
 
-// check asks the loop itself whether it could carry that out.
-func (c *Client) check(ctx context.Context, a Ask) error {
-	list, err := c.Plan(ctx, a)
-	if err != nil {
-		return err
-	}
-	t, err := effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...)
-	if err != nil {
-		return err
-	}
-	if l := (&Look{Trace: t, Now: time.Now()}); l.Invalid() != "" {
-		return errors.New(l.Sentence.At(l.Now))
-	}
-	return nil
-}
-
-// Plan is what Begin would write: the old one with its request, and the new one where it
-// comes from a file. Nothing is written.
-func (c *Client) Plan(ctx context.Context, a Ask) ([]*corev1.ReplicationController, error) {
-	old, err := c.get(ctx, a.Old)
-	if err != nil {
-		return nil, err
-	}
-	request, err := a.request()
-	if err != nil {
-		return nil, err
-	}
-	if now, _ := requestOf(old); now != nil && !sameGoal(now, request) {
-		return nil, underWay(a.Old, now)
-	}
-	list := []*corev1.ReplicationController{old.DeepCopy()}
-	annotate(list[0], rollingupdate.AnnotationRequest, request.Text())
+// again takes up the update of that ID, which is under way, and changes its request where
+// something else is asked for.
+func (c *Client) again(ctx context.Context, a *Ask, id string) (Started, error) {
+	s := Started{Old: a.Old, ID: id, Again: true}
 	if a.New != nil {
-		n, err := prepared(old, a.New)
-		if err != nil {
-			return nil, err
+		s.Kept = a.New.Name
+	}
+	err := c.write(ctx, a.Old, func(rc *corev1.ReplicationController) error {
+		now, err := requestOf(rc)
+		switch {
+		case err != nil:
+			return err
+		case now == nil || now.ID != id:
+			return errMoved(a.Old)
 		}
-		n.UID = "not-created"
-		list = append(list, n)
+		if s.Request, err = a.onto(rc, now); err != nil {
+			return err
+		}
+		if s.Changed = differences(now, s.Request); len(s.Changed) > 0 {
+			annotate(rc, rollingupdate.AnnotationRequest, s.Request.Text())
+		}
+		return nil
+	})
+	if err != nil {
+		return Started{}, err
 	}
-	return list, nil
-}
-
-// request is the request as it is written, with an ID of its own.
-func (a *Ask) request() (*rollingupdate.Request, error) {
-	r := a.Request
-	r.Version, r.ID = rollingupdate.RequestVersion, newID()
-	if a.New != nil {
-		r.To = a.New.Name
-	}
-	return rollingupdate.ParseRequest(r.Text())
-}
-
-func newID() string { return strings.ToLower(rand.Text()[:10]) }
-
-// sameGoal reports whether two requests lead to the same.
-func sameGoal(a, b *rollingupdate.Request) bool {
-	return a.To == b.To && a.Image == b.Image && a.Container == b.Container && a.Cleanup == b.Cleanup && !a.Abort
-}
-
-func underWay(old string, now *rollingupdate.Request) error {
-	what := "a rolling update to " + goalOf(now)
-	if now.Abort {
-		what = "the taking back of " + what
-	}
-	return fmt.Errorf("%s of %s is under way: watch it with 'loopscope rolling-update status %s --watch', or take it back with 'loopscope rolling-update abort %s'", what, old, old, old)
-}
-
-func goalOf(r *rollingupdate.Request) string {
-	if r.Image != "" {
-		return "image " + r.Image
-	}
-	return r.To
+	return s, nil
 }
 
 // prepare creates the new one of a file without pods, as kubectl did. It is nil where there is
 // no file, or where it was created so before.
-func (c *Client) prepare(ctx context.Context, old, of *corev1.ReplicationController) (*corev1.ReplicationController, error) {
-	if of == nil {
+func (c *Client) prepare(ctx context.Context, f *Foreseen) (*corev1.ReplicationController, error) {
+	if !f.file || f.There {
 		return nil, nil
 	}
-	n, err := prepared(old, of)
+	made, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, f.New, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
-		return nil, err
-	}
-	made, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Create(ctx, n, metav1.CreateOptions{})
-	switch {
-	case err == nil:
-		return made, nil
-	case !apierrors.IsAlreadyExists(err):
 		return nil, err // Without the empty object that comes with it.
 	}
-	is, err := c.get(ctx, n.Name)
-	if err != nil {
-		return nil, err
-	}
-	if is.Annotations[rollingupdate.AnnotationSource] != n.Annotations[rollingupdate.AnnotationSource] {
-		return nil, fmt.Errorf("ReplicationController %s exists, and was not made to replace %s: delete it, or choose another name", n.Name, old.Name)
-	}
-	return nil, nil
+	return made, nil
 }
 
 // prepared is the new one of a file as it is created: without pods, and with the notes that
@@ -254,25 +169,23 @@ func sizeOf(rc *corev1.ReplicationController) int32 {
 	return *rc.Spec.Replicas
 }
 
-// write changes one of them, on the newest version of it.
+// write changes one of them, on the newest version of it. What stays as it is is not sent.
 func (c *Client) write(ctx context.Context, name string, change func(*corev1.ReplicationController) error) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		rc, err := c.get(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := change(rc); err != nil {
+		was := rc.DeepCopy()
+		if err := change(rc); err != nil || equality.Semantic.DeepEqual(was, rc) {
 			return err
 		}
-		_, err = c.API.CoreV1().ReplicationControllers(c.Namespace).Update(ctx, rc, metav1.UpdateOptions{})
+		_, err = c.API.CoreV1().ReplicationControllers(c.Namespace).Update(ctx, rc, metav1.UpdateOptions{FieldManager: fieldManager})
 		return err
 	})
 }
 
 func (c *Client) get(ctx context.Context, name string) (*corev1.ReplicationController, error) {
-	if name == "" {
-		return nil, nil
-	}
 	rc, err := c.API.CoreV1().ReplicationControllers(c.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

@@ -60,7 +60,7 @@ func TestBeginRefuses(t *testing.T) {
 	}{
 		{"nobody", "there is no ReplicationController web in namespace shop", nil, image("web:2")},
 		{"bad image", `image "a b" is no name`, []runtime.Object{controller("web", 3, blue, nil)}, image("a b")},
-		{"another one under way", "a rolling update to image web:2 of web is under way: watch it with", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationRequest: under})}, image("web:3")},
+		{"another one under way", "a rolling update to image web:2 of web is under way, and in the middle of it this cannot be changed: image web:2 to web:3. Watch it with", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationRequest: under})}, image("web:3")},
 		{"the way back under way", "the taking back of a rolling update to image web:2", []runtime.Object{controller("web", 3, blue, map[string]string{rollingupdate.AnnotationRequest: strings.TrimSuffix(under, "}") + `,"abort":true}`})}, image("web:2")},
 		{"its own name", "web is the name of the old one", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web", 3, green, nil))},
 		{"the same selector", "has no label that web has with another value", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web-2", 3, blue, nil))},
@@ -106,8 +106,8 @@ func TestBegin(t *testing.T) {
 		t.Errorf("the request is %+v, %v", r, err)
 	}
 	again, err := client.Begin(t.Context(), ask)
-	if err != nil || !again.Again || again.ID != s.ID {
-		t.Errorf("asked for again: %+v, %v", again, err)
+	if err != nil || !again.Again || again.ID != s.ID || !strings.HasSuffix(again.Told(), "web-2 stays as it was created: the file is not applied again.") {
+		t.Errorf("asked for again: %+v, %v, %s", again, err, again.Told())
 	}
 	if err := client.Withdraw(t.Context(), Started{Old: "web", ID: "other", written: s.written}); err == nil {
 		t.Error("the request of another one was withdrawn")

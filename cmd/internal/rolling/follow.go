@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,9 +55,42 @@ const (
 // Follow looks at an update until it has ended: nil where it has as it was to, *Stuck where it
 // needs somebody, *NoManager where nobody carries it out.
 func (c *Client) Follow(ctx context.Context, s Started, w Watching) error {
-	ticker := time.NewTicker(w.Every)
+	return (&follower{Client: c, Watching: w, s: s}).follow(ctx)
+}
+
+// Noticed looks at an update until its loop has taken notice of a request that was changed: its
+// conditions say so, or the update has ended. It returns what was seen last. The errors are
+// those of Follow, and one where that takes too long.
+func (c *Client) Noticed(ctx context.Context, s Started, w Watching) (*Look, error) {
+	limit := patience * w.Within
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var last *Look
+	w.Tell = func(l *Look) { last = l }
+	f := &follower{Client: c, Watching: w, s: s, until: func(l *Look) bool {
+		last = l
+		return l.noticed()
+	}}
+	err := f.follow(limited)
+	if errors.Is(err, context.DeadlineExceeded) && last != nil {
+		err = fmt.Errorf("the request was changed, and its loop has not said within %s that it has taken notice: %s", prose.Span(limit), last.text())
+	}
+	return last, err
+}
+
+// noticed reports whether the conditions say of the request that stands there how it stands.
+func (l *Look) noticed() bool {
+	if l.Trace == nil || len(l.Rounds) == 0 {
+		return false
+	}
+	answer, asked := l.Rounds[len(l.Rounds)-1].Verdict.Path.Answer("RU-9.conditions")
+	return asked && answer == decision.Yes
+}
+
+// follow looks again and again.
+func (f *follower) follow(ctx context.Context) error {
+	ticker := time.NewTicker(f.Every)
 	defer ticker.Stop()
-	f := &follower{Client: c, Watching: w, s: s}
 	for {
 		if done, err := f.turn(ctx); done {
 			return err
@@ -75,10 +109,11 @@ type follower struct {
 	Watching
 	s     Started
 	told  string
-	seen  time.Time // when it could be read last
-	state string    // what was due, and what the loop had written
-	since time.Time // when that was first seen, or when nothing was due last
-	moved bool      // the loop was seen at work
+	seen  time.Time        // when it could be read last
+	state string           // what was due, and what the loop had written
+	since time.Time        // when that was first seen, or when nothing was due last
+	moved bool             // the loop was seen at work
+	until func(*Look) bool // what else is waited for; nil for nothing
 }
 
 func (f *follower) turn(ctx context.Context) (done bool, err error) {
@@ -92,11 +127,12 @@ func (f *follower) turn(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	f.seen = l.Now
-	if told := l.news(); told != f.told {
+	done, err = l.outcome(f.s)
+	if told := l.news(); told != f.told && err == nil { // What an error says is not told twice.
 		f.told = told
 		f.Tell(l)
 	}
-	if done, err := l.outcome(f.s); done {
+	if done || f.until != nil && f.until(l) {
 		return true, err
 	}
 	if alone := f.alone(l); alone > 0 {
@@ -156,7 +192,7 @@ func marked(rc *corev1.ReplicationController) string {
 	marks := []any{rc.UID, rc.Spec.Selector}
 	for _, key := range []string{
 		rollingupdate.AnnotationNext, rollingupdate.AnnotationOriginal, rollingupdate.AnnotationSource, rollingupdate.AnnotationDesired,
-		rollingupdate.AnnotationStepped, rollingupdate.AnnotationParked, rollingupdate.AnnotationResult,
+		rollingupdate.AnnotationStepped, rollingupdate.AnnotationSize, rollingupdate.AnnotationParked, rollingupdate.AnnotationResult,
 	} {
 		marks = append(marks, rc.Annotations[key])
 	}
@@ -179,19 +215,32 @@ func (l *Look) news() string {
 
 // outcome is the end of an update, if it has one.
 func (l *Look) outcome(s Started) (done bool, err error) {
+	r := l.end(s.ID)
 	switch {
-	case l.Ended(s.ID) && (l.Result.Ended == rollingupdate.Aborted) == s.Back:
+	case r != nil && (r.Ended == rollingupdate.Aborted) == s.Back:
 		return true, nil
-	case l.Ended(s.ID) && s.Back:
-		return true, &Stuck{fmt.Sprintf("it was too late to take the update back: %s has replaced %s", l.Result.To, s.Old)}
-	case l.Ended(s.ID):
+	case r != nil && s.Back:
+		return true, &Stuck{fmt.Sprintf("it was too late to take the update back: %s has replaced %s", r.To, s.Old)}
+	case r != nil:
 		return true, &Stuck{fmt.Sprintf("the update was taken back: %s has its pods again", s.Old)}
 	case !l.asks(s.ID):
-		return true, &Stuck{"the request that was watched is not there any more: somebody has removed or replaced it. " + l.text()}
+		return true, &Stuck{"the request that was watched is not there any more: somebody has removed or replaced it. " + l.instead()}
 	case l.Invalid() != "" || l.stuck():
 		return true, &Stuck{l.text()}
 	}
 	return false, nil
+}
+
+// instead is what there is where the request that was watched has gone without a result.
+func (l *Look) instead() string {
+	if l.Result == nil || l.UnderWay() {
+		return l.text()
+	}
+	ended := "was completed"
+	if l.Result.Ended == rollingupdate.Aborted {
+		ended = "was taken back"
+	}
+	return fmt.Sprintf("The result that stands there is another request's: that update of %s to %s %s %s ago", l.Result.From, l.Result.To, ended, prose.Span(l.Now.Sub(l.Result.At)))
 }
 
 // text is the sentence on how it stands.
@@ -202,13 +251,19 @@ func (l *Look) text() string {
 	return l.Sentence.At(l.Now)
 }
 
-// stuck reports whether nothing has moved for longer than the timeout, and the loop has said so.
+// stuck reports whether nothing has moved for longer than the timeout, and the loop has said so
+// on what there still is of the two.
 func (l *Look) stuck() bool {
-	if l.Trace == nil || l.old == nil || l.Sentence.Tone != decision.ToneFailed {
+	if l.Trace == nil || l.Sentence.Tone != decision.ToneFailed {
 		return false
 	}
-	c := progressOf(l.old)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == rollingupdate.ReasonDeadline
+	return slices.ContainsFunc([]*corev1.ReplicationController{l.old, l.new}, func(rc *corev1.ReplicationController) bool {
+		if rc == nil {
+			return false
+		}
+		c := progressOf(rc)
+		return c != nil && c.Status == corev1.ConditionFalse && c.Reason == rollingupdate.ReasonDeadline
+	})
 }
 
 func progressOf(rc *corev1.ReplicationController) *corev1.ReplicationControllerCondition {

@@ -183,3 +183,38 @@ func onFirstConflict(t *testing.T, api *fake.Clientset, change func(*corev1.Repl
 		return true, nil, apierrors.NewConflict(resource.GroupResource(), "web", errors.New("modified"))
 	})
 }
+
+// The end of a request is the result with its ID, however new those of others are.
+func TestResultOfTheRequest(t *testing.T) {
+	result := func(id, ended string, at time.Time) map[string]string {
+		return map[string]string{rollingupdate.AnnotationResult: rollingupdate.Result{ID: id, Ended: ended, From: "web", To: "web-2", At: at}.Text()}
+	}
+	client, _ := clientOf(controller("web", 3, blue, result("y", "aborted", time.Now())), controller("web-2", 3, green, result("x", "complete", time.Now().Add(-time.Hour))))
+	l, err := client.Look(t.Context(), "web")
+	if err != nil || l.Result.ID != "y" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if done, err := l.outcome(Started{Old: "web", ID: "x"}); !done || err != nil {
+		t.Errorf("its own result: %v, %v", done, err)
+	}
+	done, err := l.outcome(Started{Old: "web", ID: "z"})
+	if want := "somebody has removed or replaced it. The result that stands there is another request's: that update of web to web-2 was taken back"; !done || err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("another's: %v, %v", done, err)
+	}
+}
+
+// The deadline is told where the old one is gone, and once: by the error alone.
+func TestStuckWithoutTheOldOne(t *testing.T) {
+	_, n := half(asksX)
+	annotate(n, rollingupdate.AnnotationRequest, `{"version":1,"id":"x","to":"web-2","timeout":"1s"}`)
+	annotate(n, rollingupdate.AnnotationStepped, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano))
+	n.Spec.Replicas, n.Status.Replicas = new(int32(3)), 2
+	condition(corev1.ConditionFalse, rollingupdate.ReasonDeadline, n)
+	client, _ := clientOf(n)
+	watching, told := quick(t), 0
+	watching.Tell = func(*Look) { told++ }
+	err := client.Follow(t.Context(), Started{Old: "web", ID: "x"}, watching)
+	if stuck := new(Stuck); !errors.As(err, &stuck) || !strings.Contains(stuck.Sentence, "web is stuck: nothing has moved for 1h") || told != 0 {
+		t.Errorf("%v, told %d times", err, told)
+	}
+}

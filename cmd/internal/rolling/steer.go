@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,38 +25,52 @@ func (c *Client) Steer(ctx context.Context, name string, change func(*rollingupd
 	if err != nil {
 		return Started{}, err
 	}
-	s := Started{Old: name}
-	err = c.write(ctx, is.on, func(rc *corev1.ReplicationController) error {
+	s := Started{Old: name, Left: is.left}
+	if s.Unread, err = c.mayGoOn(ctx, is, change); err != nil {
+		return Started{}, err
+	}
+	err = c.write(ctx, is.on.Name, func(rc *corev1.ReplicationController) error {
 		now, err := requestOf(rc)
 		if err != nil {
 			return err
 		}
-		next := *is.request
 		switch stands := now != nil && now.ID == is.request.ID; {
 		case is.left && now == nil:
-			s.written = &written{on: is.on, before: marked(rc)}
-		case stands:
-			next = *now
-		default:
-			return fmt.Errorf("it has ended, or was asked for anew, at this moment: look at it with 'loopscope rolling-update status %s'", name)
+			now, s.written = is.request, &written{on: rc.Name, before: marked(rc)}
+		case !stands:
+			return errMoved(name)
 		}
+		next := *now
 		if err := change(&next); err != nil {
 			return err
 		}
 		if next.ID == "" {
 			next.ID = newID() // By which its end is known.
 		}
-		s.ID, s.Back = next.ID, next.Abort
-		annotate(rc, rollingupdate.AnnotationRequest, next.Text())
+		if s.Request, err = changedTo(rc, now, &next); err != nil {
+			return err
+		}
+		s.ID, s.Back, s.Changed = next.ID, next.Abort, differences(now, s.Request)
+		annotate(rc, rollingupdate.AnnotationRequest, s.Request.Text())
 		return nil
 	})
 	return s, err
 }
 
+// mayGoOn looks for who would work against the rest of what kubectl left half-done. Going back
+// is not kept from anybody.
+func (c *Client) mayGoOn(ctx context.Context, is standing, change func(*rollingupdate.Request) error) (unread string, err error) {
+	next := *is.request
+	if err := change(&next); err != nil || !is.left || next.Paused || next.Abort {
+		return "", err
+	}
+	return c.preflight(ctx, is.on, next.To)
+}
+
 // standing is the request of an update and the ReplicationController that has it: the old one,
 // or where that is gone the one that replaces it.
 type standing struct {
-	on      string
+	on      *corev1.ReplicationController
 	request *rollingupdate.Request
 	// left is set where kubectl left the update half-done: nobody has asked for the rest yet,
 	// so the request stands nowhere. It counts as paused.
@@ -71,21 +89,44 @@ func (c *Client) standing(ctx context.Context, name string) (standing, error) {
 		return standing{}, fmt.Errorf("%w ReplicationController %s in namespace %s, and none that replaces it", errNone, name, c.Namespace)
 	}
 	if r, err := requestOf(on); r != nil || err != nil {
-		return standing{on: on.Name, request: r}, err
+		return standing{on: on, request: r}, err
 	}
-	to, cleanup := on.Annotations[rollingupdate.AnnotationNext], rollingupdate.Delete
-	switch {
-	case l.old == nil: // kubectl was interrupted while it renamed.
-		to, cleanup = l.new.Name, rollingupdate.Rename
-	case l.new != nil:
-		to = l.new.Name
+	rest := rollingupdate.Request{To: on.Annotations[rollingupdate.AnnotationNext], Cleanup: rollingupdate.Delete, Paused: true}
+	if l.new != nil {
+		rest.To = l.new.Name
+		if rest.DeploymentKey = madeWith(name, l.new); rest.DeploymentKey != "" || l.old == nil { // kubectl deletes the old one first only to rename.
+			rest.Cleanup = rollingupdate.Rename
+		}
 	}
-	if to == "" {
+	if rest.To == "" {
 		return standing{}, fmt.Errorf("no rolling update of %s is under way", name)
 	}
-	a := Ask{Request: rollingupdate.Request{To: to, Cleanup: cleanup, Paused: true}}
-	r, err := a.request()
-	return standing{on: on.Name, request: r, left: true}, err
+	r, err := (&Ask{Request: rest}).request()
+	return standing{on: on, request: r, left: true}, err
+}
+
+// hashes are what kubectl, and the loop, append to a name and give to a label: an MD5 sum, or
+// letters and digits that make no words.
+var hashes = regexp.MustCompile(`^([0-9a-f]{32}|[24-9bcdf-hj-np-tv-xz]{7,10})$`)
+
+// madeWith is the label by which somebody told the pods of one from those of old who had given
+// only an image, so that the old name is kept; "" where a name was given.
+func madeWith(old string, n *corev1.ReplicationController) string {
+	hash, is := strings.CutPrefix(n.Name, old+"-")
+	if !is || !hashes.MatchString(hash) {
+		return ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.Spec.Selector)) {
+		if n.Spec.Selector[key] == hash {
+			return key
+		}
+	}
+	return ""
+}
+
+// errMoved is where a request has ended or was replaced while it was to be changed.
+func errMoved(name string) error {
+	return fmt.Errorf("it has ended, or was asked for anew, at this moment: look at it with 'loopscope rolling-update status %s'", name)
 }
 
 // errReacted is where a request cannot be withdrawn any more.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +16,10 @@ import (
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/controllers/rollingupdate/effects"
 	"github.com/loopscope/loopscope/telemetry"
-	"github.com/loopscope/loopscope/telemetry/decision"
-	"github.com/loopscope/loopscope/views"
-	"github.com/loopscope/loopscope/web/plan"
 )
 
 // Look is how an update stands: the sync that its loop would do now, and how the last one
-// ended.
+// ended, which may be another request's.
 type Look struct {
 	*telemetry.Trace
 	Result *rollingupdate.Result
@@ -29,6 +27,8 @@ type Look struct {
 	Now time.Time
 
 	old, new *corev1.ReplicationController
+	// results are those of all its updates that are still told.
+	results []*rollingupdate.Result
 }
 
 // Look looks at an update once. One that exists neither before nor after it is an error.
@@ -61,8 +61,11 @@ func (l *Look) read(list []corev1.ReplicationController, name string) {
 	for i := range list {
 		rc := &list[i]
 		r := rollingupdate.ParseResult(rc.Annotations[rollingupdate.AnnotationResult])
-		if r != nil && (rc.Name == name || r.From == name) && (l.Result == nil || r.At.After(l.Result.At)) {
-			l.Result = r
+		if r != nil && (rc.Name == name || r.From == name) {
+			l.results = append(l.results, r)
+			if l.Result == nil || r.At.After(l.Result.At) {
+				l.Result = r
+			}
 		}
 		if replaces(rc, name, l.old) || l.old != nil && rc.Name == l.old.Annotations[rollingupdate.AnnotationNext] {
 			l.new = rc
@@ -90,9 +93,14 @@ func (l *Look) Number(fact string) int64 {
 	return 0
 }
 
-// Ended reports whether the request of that ID has ended, and everything is cleaned up.
-func (l *Look) Ended(id string) bool {
-	return l.Result != nil && l.Result.ID == id && !l.asks(id)
+// end is how the request of that ID has ended, nil until everything is cleaned up. Results of
+// other requests, however new, say nothing about it.
+func (l *Look) end(id string) *rollingupdate.Result {
+	i := slices.IndexFunc(l.results, func(r *rollingupdate.Result) bool { return r.ID == id })
+	if i < 0 || l.asks(id) {
+		return nil
+	}
+	return l.results[i]
 }
 
 // asks reports whether the request of that ID still stands, or what its last step waits for.
@@ -144,51 +152,4 @@ func (l *Look) UnderWay() bool { return l.Request() != nil }
 // Gone says what became of the old one where it is gone.
 func (l *Look) Gone() string {
 	return fmt.Sprintf("%s has been replaced by %s", l.Result.From, l.Result.To)
-}
-
-// Foreseen is what an update would do: its first sync, and the planned sequence, which is empty
-// where it cannot be carried out.
-type Foreseen struct {
-	Look
-	Plan views.Plan
-}
-
-// Foresee is what an update would do. With server the API server checks what would be written;
-// nothing is written either way.
-func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Foreseen, error) {
-	list, err := c.Plan(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	if server {
-		if err := c.dryRun(ctx, list); err != nil {
-			return nil, err
-		}
-	}
-	f := &Foreseen{Look: Look{Now: time.Now()}}
-	if f.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...); err != nil || f.Invalid() != "" {
-		return f, err
-	}
-	decided, err := f.Decided(decision.Loops{rollingupdate.Loop})
-	if err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
-	}
-	f.Plan, err = plan.AheadOfRollingUpdate(ctx, decided.(*rollingupdate.Snapshot), 0)
-	return f, err
-}
-
-// dryRun sends what would be written, for the API server to check.
-func (c *Client) dryRun(ctx context.Context, list []*corev1.ReplicationController) error {
-	api := c.API.CoreV1().ReplicationControllers(c.Namespace)
-	if _, err := api.Update(ctx, list[0], metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		return err
-	}
-	for _, n := range list[1:] {
-		made := n.DeepCopy()
-		made.UID = ""
-		if _, err := api.Create(ctx, made, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil && !apierrors.IsAlreadyExists(err) {
-			return err
-		}
-	}
-	return nil
 }

@@ -124,10 +124,7 @@ func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Out
 	if from == nil || from.Spec.Template == nil {
 		return decision.Outcome{State: decision.Superseded}
 	}
-	rc := &corev1.ReplicationController{
-		ObjectMeta: metav1.ObjectMeta{Name: a.Target.Name, Namespace: from.Namespace, Labels: untracked(from.Labels), Annotations: untracked(from.Annotations)},
-		Spec:       *from.Spec.DeepCopy(),
-	}
+	rc := emptied(from, a.Target.Name)
 	if from == t.old {
 		rc.Spec.Template = t.newTemplate()
 	}

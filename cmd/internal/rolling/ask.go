@@ -1,0 +1,200 @@
+package rolling
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/telemetry/prose"
+)
+
+// Ask is what somebody asks for: a request, and the new one where it comes from a file. What
+// the request leaves out has its default in a new update, and stays as it is in one that is
+// under way.
+type Ask struct {
+	Old     string
+	Request rollingupdate.Request
+	New     *corev1.ReplicationController
+}
+
+// request is the request as it is written, with an ID of its own.
+func (a *Ask) request() (*rollingupdate.Request, error) {
+	r := a.Request
+	r.Version, r.ID = rollingupdate.RequestVersion, newID()
+	if a.New != nil {
+		r.To = a.New.Name
+	}
+	return rollingupdate.ParseRequest(r.Text())
+}
+
+func newID() string { return strings.ToLower(rand.Text()[:10]) }
+
+// onto is the request that is under way on rc with what this one changes. What cannot be
+// changed in the middle is an error.
+func (a *Ask) onto(rc *corev1.ReplicationController, now *rollingupdate.Request) (*rollingupdate.Request, error) {
+	if fixed := a.fixed(rc, now); now.Abort || len(fixed) > 0 {
+		return nil, underWay(a.Old, now, fixed)
+	}
+	next, r := *now, &a.Request
+	if r.Surge != nil {
+		next.Surge = r.Surge
+	}
+	if r.Unavailable != nil {
+		next.Unavailable = r.Unavailable
+	}
+	if r.UpdatePeriod != nil {
+		next.UpdatePeriod = r.UpdatePeriod
+	}
+	if r.Timeout != nil {
+		next.Timeout = r.Timeout
+	}
+	if r.Cleanup != "" {
+		next.Cleanup = r.Cleanup
+	}
+	return changedTo(rc, now, &next)
+}
+
+// fixed is what is asked for otherwise and cannot be changed in the middle of an update.
+func (a *Ask) fixed(rc *corev1.ReplicationController, now *rollingupdate.Request) (list []string) {
+	r := a.Request
+	differ := func(what, is, asked string) {
+		if asked != "" && asked != is {
+			list = append(list, fmt.Sprintf("%s %s to %s", what, prose.OrNone(is), asked))
+		}
+	}
+	if a.New != nil {
+		r.To = a.New.Name
+		if now.Image != "" {
+			r.Image = "that of a file"
+		}
+	}
+	differ("image", now.Image, r.Image)
+	differ("new name", cmp.Or(now.To, rc.Annotations[rollingupdate.AnnotationNext]), r.To)
+	differ("container", cmp.Or(now.Container, onlyContainer(rc)), r.Container)
+	differ("pull policy", now.ImagePullPolicy, r.ImagePullPolicy)
+	differ("deployment label key", now.DeploymentKey, r.DeploymentKey)
+	return list
+}
+
+// onlyContainer is the container that needs not be named; "" where there are several.
+func onlyContainer(rc *corev1.ReplicationController) string {
+	if rc.Spec.Template == nil || len(rc.Spec.Template.Spec.Containers) != 1 {
+		return ""
+	}
+	return rc.Spec.Template.Spec.Containers[0].Name
+}
+
+// changedTo is next, if the request on rc may be changed to that.
+func changedTo(rc *corev1.ReplicationController, now, next *rollingupdate.Request) (*rollingupdate.Request, error) {
+	if _, ends := rc.Annotations[rollingupdate.AnnotationParked]; ends && next.Cleanup != now.Cleanup {
+		return nil, fmt.Errorf("it is too late to change the clean-up: %s is taking over the new pods", rc.Name)
+	}
+	return rollingupdate.ParseRequest(next.Text())
+}
+
+// differences are what may be changed in the middle of an update and differs, as people read it.
+func differences(from, to *rollingupdate.Request) (list []string) {
+	differ := func(what, was, is string) {
+		if was != is {
+			list = append(list, fmt.Sprintf("%s %s to %s", what, was, is))
+		}
+	}
+	span := func(p *rollingupdate.Period) string { return prose.Span(time.Duration(*p)) }
+	differ("surge", from.Surge.String(), to.Surge.String())
+	differ("unavailable", from.Unavailable.String(), to.Unavailable.String())
+	differ("update period", span(from.UpdatePeriod), span(to.UpdatePeriod))
+	differ("timeout", span(from.Timeout), span(to.Timeout))
+	differ("clean-up", string(from.Cleanup), string(to.Cleanup))
+	return list
+}
+
+// underWay says that something else is under way; fixed is what keeps that from being changed
+// to what is asked for, as far as it is known.
+func underWay(old string, now *rollingupdate.Request, fixed []string) error {
+	what, back := "a rolling update to "+goalOf(now), fmt.Sprintf(", or take it back with 'loopscope rolling-update abort %s' and ask again then", old)
+	if now.Abort {
+		what, back = "the taking back of "+what, ", and ask again when that has ended"
+	}
+	if len(fixed) > 0 && !now.Abort {
+		what = fmt.Sprintf("%s of %s is under way, and in the middle of it this cannot be changed: %s", what, old, prose.And(fixed))
+	} else {
+		what = fmt.Sprintf("%s of %s is under way", what, old)
+	}
+	return fmt.Errorf("%s. Watch it with 'loopscope rolling-update status %s --watch'%s", what, old, back)
+}
+
+func goalOf(r *rollingupdate.Request) string {
+	if r.Image != "" {
+		return "image " + r.Image
+	}
+	return r.To
+}
+
+// Started is an update that was asked for.
+type Started struct {
+	Old string
+	// ID is that of the request, by which its end is known.
+	ID string
+	// Request is what stands there now.
+	Request *rollingupdate.Request
+	// Again is set where it was under way already, and Changed says what is different now.
+	Again   bool
+	Changed []string
+	// Kept is the new one of a file that is not read again; "" for none.
+	Kept string
+	// Left is set where kubectl had left it half-done.
+	Left bool
+	// Back is set where it is to be taken back.
+	Back bool
+	// Unread is what could not be looked at beforehand; "" for nothing.
+	Unread string
+	// written is set where this client has made the request, which it may then withdraw.
+	written *written
+}
+
+// Told says what became of an update that was under way already.
+func (s *Started) Told() string {
+	text := fmt.Sprintf("The rolling update of %s to %s is under way already", s.Old, goalOf(s.Request))
+	if len(s.Changed) > 0 {
+		text += ", and was changed: " + prose.And(s.Changed)
+	} else {
+		text += ", and stays as it was asked for"
+	}
+	if s.Request.Paused {
+		text += fmt.Sprintf(". It is paused: to go on, 'loopscope rolling-update resume %s'", s.Old)
+	}
+	text += "."
+	if s.Kept != "" {
+		text += fmt.Sprintf(" %s stays as it was created: the file is not applied again.", s.Kept)
+	}
+	return text
+}
+
+// End says what will become of the two, and how to choose otherwise. chosen is set where
+// somebody has.
+func (s *Started) End(chosen bool) string {
+	end := map[rollingupdate.Cleanup]string{
+		rollingupdate.Delete:   fmt.Sprintf("%s is deleted, and %s stays", s.Old, s.Request.To),
+		rollingupdate.Rename:   fmt.Sprintf("%s takes over the pods of %s, which is deleted", s.Old, s.Request.To),
+		rollingupdate.Preserve: fmt.Sprintf("%s and %s both stay", s.Old, s.Request.To),
+	}[s.Request.Cleanup]
+	if chosen {
+		return "At the end " + end + "."
+	}
+	return fmt.Sprintf("At the end %s, as kubectl would have done. To choose otherwise: 'loopscope rolling-update resume %s --cleanup=%s'.", end, s.Old, otherThan(s.Request.Cleanup))
+}
+
+func otherThan(c rollingupdate.Cleanup) string {
+	var list []string
+	for _, other := range []rollingupdate.Cleanup{rollingupdate.Delete, rollingupdate.Rename, rollingupdate.Preserve} {
+		if other != c {
+			list = append(list, string(other))
+		}
+	}
+	return strings.Join(list, "|")
+}

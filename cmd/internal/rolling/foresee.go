@@ -1,0 +1,218 @@
+package rolling
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopscope/loopscope/cmd/internal/preflight"
+	"github.com/loopscope/loopscope/controllers/engine"
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+	"github.com/loopscope/loopscope/controllers/rollingupdate/effects"
+	"github.com/loopscope/loopscope/telemetry/decision"
+	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/views"
+	"github.com/loopscope/loopscope/web/plan"
+)
+
+// Foreseen is what an update would do: its first sync, and the planned sequence, which is empty
+// where it cannot be carried out.
+type Foreseen struct {
+	Look
+	Plan views.Plan
+	// Old and New are the two as they would be written. New is nil where the update cannot be
+	// carried out; There is set where it exists and stays as it is.
+	Old, New *corev1.ReplicationController
+	There    bool
+	// Unread is what could not be looked at; "" for nothing.
+	Unread string
+
+	// request is what would be asked for, now what is already, and file is set where the new
+	// one comes from one.
+	request, now *rollingupdate.Request
+	file         bool
+}
+
+// Foresee is what an update would do. With server the API server checks what would be written,
+// and the two are what it answers; nothing is written either way.
+func (c *Client) Foresee(ctx context.Context, a Ask, server bool) (*Foreseen, error) {
+	f, err := c.foresee(ctx, &a)
+	if err != nil || f.Invalid() != "" {
+		return f, err
+	}
+	if server {
+		if err := c.dryRun(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	s, err := f.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	f.Plan, err = plan.AheadOfRollingUpdate(ctx, s, 0)
+	return f, err
+}
+
+// foresee asks the loop itself what it would do first, and looks for who would work against it.
+func (c *Client) foresee(ctx context.Context, a *Ask) (*Foreseen, error) {
+	f := &Foreseen{Look: Look{Now: time.Now()}, file: a.New != nil}
+	if err := c.propose(ctx, a, f); err != nil {
+		return nil, err
+	}
+	list := []*corev1.ReplicationController{f.Old}
+	if f.New != nil && !f.There {
+		made := f.New.DeepCopy()
+		made.UID = "not-created"
+		list = append(list, made)
+	}
+	var err error
+	if f.Trace, err = effects.ExplainWith(ctx, c.API, c.Namespace, a.Old, engine.Options{}, list...); err != nil || f.Invalid() != "" {
+		return f, err
+	}
+	s, err := f.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	if !f.file {
+		if err := c.successor(ctx, f, s.NewName); err != nil {
+			return nil, err
+		}
+	}
+	if f.now == nil {
+		f.Unread, err = c.preflight(ctx, f.Old, s.NewName)
+	}
+	return f, err
+}
+
+// propose is what would be written to ask for it.
+func (c *Client) propose(ctx context.Context, a *Ask, f *Foreseen) (err error) {
+	if f.Old, err = c.get(ctx, a.Old); err != nil {
+		return err
+	}
+	if f.request, err = a.request(); err != nil {
+		return err
+	}
+	if f.now, err = requestOf(f.Old); err != nil {
+		return err
+	}
+	if f.now != nil {
+		if f.request, err = a.onto(f.Old, f.now); err != nil {
+			return err
+		}
+	}
+	if f.file {
+		if f.New, err = prepared(f.Old, a.New); err != nil {
+			return err
+		}
+		is, err := c.find(ctx, f.New.Name)
+		if err != nil {
+			return err
+		}
+		if is != nil {
+			if is.Annotations[rollingupdate.AnnotationSource] != f.New.Annotations[rollingupdate.AnnotationSource] {
+				return fmt.Errorf("ReplicationController %s exists, and was not made to replace %s: delete it, or choose another name", is.Name, a.Old)
+			}
+			f.New, f.There = is, true
+		}
+	}
+	annotate(f.Old, rollingupdate.AnnotationRequest, f.request.Text())
+	return nil
+}
+
+// successor finds the new one of an image, or makes it as the loop will.
+func (c *Client) successor(ctx context.Context, f *Foreseen, name string) error {
+	is, err := c.find(ctx, name)
+	f.New, f.There = is, is != nil
+	if is == nil && err == nil {
+		f.New = effects.Successor(f.Old, f.request, name)
+	}
+	return err
+}
+
+// find is one of a name, nil where there is none.
+func (c *Client) find(ctx context.Context, name string) (*corev1.ReplicationController, error) {
+	rc, err := c.get(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return rc, err
+}
+
+// preflight looks for who would work against an update of one, to one of a name. What it
+// cannot look at it says.
+func (c *Client) preflight(ctx context.Context, old *corev1.ReplicationController, name string) (unread string, err error) {
+	list, err := c.API.AutoscalingV2().HorizontalPodAutoscalers(c.Namespace).List(ctx, metav1.ListOptions{})
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return fmt.Sprintf("HorizontalPodAutoscalers could not be listed, and one that scales %s or %s would work against the update: %s", old.Name, name, prose.Clip(err.Error(), 200)), nil
+	}
+	for _, of := range []string{old.Name, name} {
+		if names := preflight.Scalers(list.Items, of); len(names) > 0 {
+			return "", fmt.Errorf("%s %s scales ReplicationController %s, and would put back the sizes that the update gives it: "+
+				"keep a copy ('kubectl get hpa %s -n %s -o yaml'), delete it, and create it again when the update has ended, for the ReplicationController that is there then",
+				prose.Plural(len(names), "HorizontalPodAutoscaler", "each of the HorizontalPodAutoscalers"), prose.And(names), of, strings.Join(names, " "), c.Namespace)
+		}
+	}
+	return "", nil
+}
+
+// snapshot is what the first sync decided on.
+func (f *Foreseen) snapshot() (*rollingupdate.Snapshot, error) {
+	decided, err := f.Decided(decision.Loops{rollingupdate.Loop})
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return decided.(*rollingupdate.Snapshot), nil
+}
+
+// dryRun sends what would be written, for the API server to check and to complete.
+func (c *Client) dryRun(ctx context.Context, f *Foreseen) (err error) {
+	api, dry := c.API.CoreV1().ReplicationControllers(c.Namespace), []string{metav1.DryRunAll}
+	if f.Old, err = api.Update(ctx, f.Old, metav1.UpdateOptions{DryRun: dry, FieldManager: fieldManager}); err != nil {
+		return err
+	}
+	if !f.There {
+		f.New, err = api.Create(ctx, f.New, metav1.CreateOptions{DryRun: dry, FieldManager: fieldManager})
+	}
+	return err
+}
+
+// Both says in a few words what the two are.
+func (f *Foreseen) Both() string {
+	is := "would be created"
+	if f.There {
+		is = fmt.Sprintf("is there, with %s", prose.Count(int64(sizeOf(f.New)), "pod"))
+	}
+	return fmt.Sprintf("%s has %s of %s; %s %s, for %s of %s", f.Old.Name, prose.Count(int64(sizeOf(f.Old)), "pod"), images(f.Old), f.New.Name, is, f.New.Annotations[rollingupdate.AnnotationDesired], images(f.New))
+}
+
+// Objects are the two for whoever reads objects: of their kind, and without what only the API
+// server needs.
+func (f *Foreseen) Objects() *corev1.List {
+	list := &corev1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}}
+	for _, rc := range []*corev1.ReplicationController{f.Old, f.New} {
+		rc = rc.DeepCopy()
+		rc.TypeMeta, rc.ManagedFields = metav1.TypeMeta{APIVersion: "v1", Kind: "ReplicationController"}, nil
+		list.Items = append(list.Items, runtime.RawExtension{Object: rc})
+	}
+	return list
+}
+
+// images are those of a template.
+func images(rc *corev1.ReplicationController) string {
+	var list []string
+	if rc.Spec.Template != nil {
+		for i := range rc.Spec.Template.Spec.Containers {
+			list = append(list, rc.Spec.Template.Spec.Containers[i].Image)
+		}
+	}
+	return prose.OrNone(prose.And(list))
+}

@@ -1,0 +1,158 @@
+package rolling
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
+)
+
+func scaler(name, of string) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "ReplicationController", Name: of}},
+	}
+}
+
+// Who would work against an update is found before anything is written, by a dry run, too.
+func TestPreflight(t *testing.T) {
+	owned := controller("web", 3, blue, nil)
+	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "DeploymentConfig", Name: "shop", Controller: new(true)}}
+	long := strings.Repeat("w", 250)
+	for _, c := range []struct {
+		name, want string
+		have       []runtime.Object
+		ask        Ask
+	}{
+		{"a scaler of the old one", "HorizontalPodAutoscaler a scales ReplicationController web, and would put back the sizes", []runtime.Object{controller("web", 3, blue, nil), scaler("a", "web"), scaler("b", "api")}, image("web:2")},
+		{"scalers of the new one", "each of the HorizontalPodAutoscalers a and b scales ReplicationController web-2", []runtime.Object{controller("web", 3, blue, nil), scaler("a", "web-2"), scaler("b", "web-2")}, file(controller("web-2", 3, green, nil))},
+		{"an owner", "it belongs to DeploymentConfig shop, which would undo the update", []runtime.Object{owned}, image("web:2")},
+		{"a long name", "characters, and a name has 253 at most", []runtime.Object{controller(long, 3, blue, nil)}, Ask{Old: long, Request: rollingupdate.Request{Image: "web:2"}}},
+	} {
+		client, api := clientOf(c.have...)
+		if s, err := client.Begin(t.Context(), c.ask); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v, want %s", c.name, s, err, c.want)
+		}
+		if f, err := client.Foresee(t.Context(), c.ask, false); err == nil && !strings.Contains(f.Invalid(), c.want) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, as a dry run: %v, want %s", c.name, err, c.want)
+		}
+		wroteNothing(t, c.name, api)
+	}
+	client, _ := clientOf(controller(long, 3, blue, nil))
+	if _, err := client.Begin(t.Context(), Ask{Old: long, Request: rollingupdate.Request{Image: "web:2", To: "web"}}); err != nil {
+		t.Errorf("a long old name, and a new one: %v", err)
+	}
+}
+
+// forbidScalers is a user who may not list HorizontalPodAutoscalers.
+func forbidScalers(api *fake.Clientset) {
+	api.PrependReactor("list", "horizontalpodautoscalers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}, "", errors.New("no"))
+	})
+}
+
+func TestPreflightUnread(t *testing.T) {
+	client, api := clientOf(controller("web", 3, blue, nil))
+	forbidScalers(api)
+	s, err := client.Begin(t.Context(), image("web:2"))
+	if err != nil || !strings.Contains(s.Unread, "HorizontalPodAutoscalers could not be listed, and one that scales web or web-") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Both objects are foreseen as they would be written ([RU-7]).
+func TestForesee(t *testing.T) {
+	there := controller("web-2", 1, green, map[string]string{rollingupdate.AnnotationSource: "web:u-1", rollingupdate.AnnotationDesired: "3"})
+	there.UID = "u-2"
+	next := controller("web-2", 5, green, nil)
+	next.Spec.Template.Spec.Containers[0].Image = "web:2"
+	for _, c := range []struct {
+		name string
+		have []runtime.Object
+		ask  Ask
+		want string
+		news string // parts of the new one
+	}{
+		{"an image", nil, Ask{Old: "web", Request: rollingupdate.Request{Image: "web:2", To: "web-v2"}}, "web has 3 pods of web:1; web-v2 would be created, for 3 of web:2", `"kubectl.kubernetes.io/update-source-id":"web:u-1"`},
+		{"a file", nil, file(next), "web has 3 pods of web:1; web-2 would be created, for 5 of web:2", `"kubectl.kubernetes.io/desired-replicas":"5"`},
+		{"one that is there", []runtime.Object{there}, file(controller("web-2", 3, green, nil)), "web has 3 pods of web:1; web-2 is there, with 1 pod, for 3 of web:1", `"uid":"u-2"`},
+	} {
+		for _, server := range []bool{false, true} {
+			client, api := clientOf(append(c.have, controller("web", 3, blue, nil))...)
+			manager := managers(t, api)
+			f, err := client.Foresee(t.Context(), c.ask, server)
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+				continue
+			}
+			if got := f.Both(); got != c.want || len(f.Plan.Rows) == 0 {
+				t.Errorf("%s: %q with %d steps, want %q", c.name, got, len(f.Plan.Rows), c.want)
+			}
+			text, err := json.Marshal(f.Objects())
+			if err != nil || !strings.HasPrefix(string(text), `{"kind":"List","apiVersion":"v1","metadata":{},"items":[{"kind":"ReplicationController","apiVersion":"v1"`) ||
+				!strings.Contains(string(text), rollingupdate.AnnotationRequest) || !strings.Contains(string(text), c.news) || strings.Contains(string(text), "not-created") {
+				t.Errorf("%s: %s, %v", c.name, text, err)
+			}
+			if server != (len(*manager) > 0) {
+				t.Errorf("%s: it wrote %v", c.name, *manager)
+			}
+		}
+	}
+	client, _ := clientOf(controller("web", 3, blue, nil))
+	if f, err := client.Foresee(t.Context(), image("web:1"), true); err != nil || !strings.Contains(f.Invalid(), "it has the image web:1 already") || f.New != nil {
+		t.Errorf("the same image: %+v, %v", f, err)
+	}
+}
+
+// managers notes as whom every write is made: each is signed as this command's.
+func managers(t *testing.T, api *fake.Clientset) *[]string {
+	var list []string
+	note := func(a clienttesting.Action) (bool, runtime.Object, error) {
+		var signed string
+		switch x := a.(type) {
+		case clienttesting.CreateActionImpl:
+			signed = x.CreateOptions.FieldManager
+		case clienttesting.UpdateActionImpl:
+			signed = x.UpdateOptions.FieldManager
+		default:
+			return false, nil, nil
+		}
+		list = append(list, fmt.Sprint(a.GetVerb(), " ", signed))
+		if signed != "loopscope-rolling-update" {
+			t.Errorf("%s is signed %q", a.GetVerb(), signed)
+		}
+		return false, nil, nil
+	}
+	api.PrependReactor("*", "replicationcontrollers", note)
+	return &list
+}
+
+// All writes are signed, so that stories name who asked.
+func TestWritesAreSigned(t *testing.T) {
+	client, api := clientOf(controller("web", 3, blue, nil))
+	list := managers(t, api)
+	s, err := client.Begin(t.Context(), file(controller("web-2", 0, green, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Steer(t.Context(), "web", abort); err != nil {
+		t.Error(err)
+	}
+	if err := client.Withdraw(t.Context(), s); err != nil {
+		t.Error(err)
+	}
+	if len(*list) != 4 {
+		t.Errorf("it wrote %v", *list)
+	}
+}
