@@ -71,7 +71,9 @@ func TestProblemsAndNotes(t *testing.T) {
 		{name: "a ReplicaSet that would be adopted", change: func(_ *Cluster, a *around, _ *Options) {
 			a.add(&appsv1.ReplicaSet{ObjectMeta: named("left"), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"x": "y"}}}})
 		}, want: []string{"ReplicaSet left is without an owner"}},
-		{name: "an autoscaler", change: func(c *Cluster, _ *around, _ *Options) { c.Scalers = append(c.Scalers, scalerOf("scaler", ofController, "web")) },
+		{name: "an autoscaler", change: func(c *Cluster, _ *around, _ *Options) {
+			c.Scalers = append(c.Scalers, scalerOf("scaler", ofController, "web"))
+		},
 			note: "kubectl -n shop patch hpa scaler"},
 		{name: "an autoscaler that is moved", change: func(c *Cluster, _ *around, o *Options) {
 			o.MoveScalers = true
