@@ -321,6 +321,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/internal/rolling", why: "an update is asked for and looked at; the loop carries it out",
 		ours: []allowance{traces, vocabulary, wording, driving, updates, {"controllers/rollingupdate/effects", "what its loop would do now"},
+			{"cmd/internal/migrate", "whose pods are a Deployment's already"},
 			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}},
 		third: []allowance{
 			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"}, {"k8s.io/cli-runtime", "objects of files"},

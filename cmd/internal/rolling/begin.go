@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/loopscope/loopscope/cmd/internal/migrate"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/controllers/rollingupdate/effects"
@@ -133,6 +134,9 @@ func (c *Client) check(ctx context.Context, a Ask) error {
 func (c *Client) Plan(ctx context.Context, a Ask) ([]*corev1.ReplicationController, error) {
 	old, err := c.get(ctx, a.Old)
 	if err != nil {
+		return nil, err
+	}
+	if err := migrate.TakenOver(old); err != nil {
 		return nil, err
 	}
 	request, err := a.request()
