@@ -254,7 +254,7 @@ func crossesNamespaces(a *corev1.Affinity) bool {
 // counting says which pods a quota counts; "" where it counts all.
 func counting(q *corev1.ResourceQuota) string {
 	if of := ofScopes(q); of != "" {
-		return ", which counts pods" + of + " alone,"
+		return ", which counts only pods" + of + ","
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func TestRoom(t *testing.T) {
 		{"a request that is missing", []corev1.ResourceQuota{quota("requests.memory", "1Gi", "0")}, nil, templateOf(cpu("1"), nil), 5, 0, "wants every pod to say how much requests.memory it needs"},
 		{"a request that no LimitRange sets", []corev1.ResourceQuota{quota("requests.memory", "1Gi", "0")}, ranges, templateOf(nil, nil), 5, 0, "wants every pod to say how much requests.memory it needs"},
 		{"of other objects", []corev1.ResourceQuota{quota("count/services", "0", "0"), quota("requests.storage", "0", "0")}, nil, templateOf(nil, nil), 5, 5, ""},
-		{"of some pods alone", []corev1.ResourceQuota{scoped}, nil, templateOf(nil, nil), 5, 0, "ResourceQuota few, which counts pods without requests and limits alone, leaves room for 0 of 5 pods"},
+		{"of some pods alone", []corev1.ResourceQuota{scoped}, nil, templateOf(nil, nil), 5, 0, "ResourceQuota few, which counts only pods without requests and limits, leaves room for 0 of 5 pods"},
 		{"of other pods alone", []corev1.ResourceQuota{scoped}, nil, templateOf(cpu("1"), nil), 5, 5, ""},
 		{"of other pods alone, as a LimitRange has it", []corev1.ResourceQuota{scoped}, defaults, templateOf(nil, nil), 5, 5, ""},
 		{"an amount that a LimitRange sets", []corev1.ResourceQuota{quota("requests.memory", "1Gi", "0")}, defaults, templateOf(nil, nil), 5, 4, "0 of 1Gi are used for requests.memory"},
@@ -184,7 +184,7 @@ func TestDefaultPriorityClass(t *testing.T) {
 	q.Namespace = "shop"
 	q.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []scopeRule{{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"usual"}}}}
 	f := &foreseer{client: fake.NewClientset(&q, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "usual"}, GlobalDefault: true}), around: map[string]*surroundings{}}
-	if room, says := f.surroundings(t.Context(), "shop", false).room(&corev1.PodTemplateSpec{}, 1); room != 0 || !strings.Contains(says, "counts pods of PriorityClass usual alone") {
+	if room, says := f.surroundings(t.Context(), "shop", false).room(&corev1.PodTemplateSpec{}, 1); room != 0 || !strings.Contains(says, "counts only pods of PriorityClass usual") {
 		t.Errorf("room %d, %q", room, says)
 	}
 }
