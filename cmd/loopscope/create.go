@@ -41,7 +41,9 @@ or JSON and of every kind, with the flags and the messages of 'kubectl create'.
 
 With --explain it first says, for each Deployment, ReplicaSet and
 ReplicationController, what its loop will do: the first verdict, the whole planned
-sequence, and what would be in the way. With --watch it follows them to their end.
+sequence, and what would be in the way: quotas and LimitRanges too, those of the same
+input included. With --watch it follows them to their end, also where some of the
+objects were refused; the exit code is then 1, or 2 if one of them needs you.
 
 It makes objects from files only. What 'kubectl create deployment' and its like
 make from flags, kubectl prints with --dry-run=client -o yaml.`,
