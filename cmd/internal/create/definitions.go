@@ -1,7 +1,6 @@
 package create
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -106,15 +105,16 @@ func (s *sending) sendDefined(info *resource.Info, by string) (runtime.Object, e
 	if s.r.dryRun == cmdutil.DryRunServer {
 		return nil, fmt.Errorf("%s cannot be checked by a dry run: its CustomResourceDefinition %s is in the same input, and not there yet", info.ObjectName(), by)
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, servedWithin)
-	defer cancel()
+	limit := time.After(servedWithin)
 	for {
 		o, err := s.r.send(info, false)
 		if !unserved(err) || !s.defined[by] {
 			return o, err
 		}
 		select {
-		case <-ctx.Done():
+		case <-s.ctx.Done():
+			return nil, fmt.Errorf("interrupted: %s was not sent", info.ObjectName())
+		case <-limit:
 			return nil, fmt.Errorf("the API server does not serve what CustomResourceDefinition %s defines: %w", by, err)
 		case <-time.After(servedEvery):
 		}

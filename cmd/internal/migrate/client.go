@@ -46,8 +46,11 @@ func read(ctx context.Context, client kubernetes.Interface, namespace string, o 
 	} else if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read Deployment %s: %w", o.name(r), err)
 	}
-	if err := c.readScalers(ctx, client, namespace, o); err != nil {
-		return nil, err
+	if o.MoveScalers || o.Undo {
+		c.readScalers(ctx, client, namespace)
+		if c.Unread != nil && o.MoveScalers {
+			return nil, fmt.Errorf("list HorizontalPodAutoscalers, which --move-autoscaler is about: %w", c.Unread)
+		}
 	}
 	if c.Controller == nil {
 		return &c, nil

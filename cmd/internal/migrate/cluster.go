@@ -21,7 +21,8 @@ type Cluster struct {
 	Set        *appsv1.ReplicaSet
 	Deployment *appsv1.Deployment
 	Pods       []corev1.Pod
-	// Scalers are the autoscalers of the namespace; Unread is why they are not known.
+	// Scalers are the autoscalers of the namespace, which are read where they may be moved and for a
+	// plan; Unread is why they are not known.
 	Scalers []autoscalingv2.HorizontalPodAutoscaler
 	Unread  error
 }

@@ -43,6 +43,9 @@ func (m *Migration) Plan(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, redact.Error(err)
 	}
+	if !m.options.MoveScalers && !m.options.Undo { // They are not moved, but told.
+		c.readScalers(ctx, m.client, m.namespace)
+	}
 	p := &Plan{Namespace: m.namespace, Controller: m.options.Controller, Deployment: m.options.Name, Undo: m.options.Undo, Problems: []string{}, Steps: []Step{}}
 	if p.Deployment == "" {
 		p.Deployment = m.options.Controller

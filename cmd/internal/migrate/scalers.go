@@ -20,19 +20,12 @@ const (
 
 type scaler = autoscalingv2.HorizontalPodAutoscaler
 
-// readScalers reads the autoscalers. Where they may not be read, that is an error for whoever is to
-// move them alone.
-func (c *Cluster) readScalers(ctx context.Context, client kubernetes.Interface, namespace string, o *Options) error {
+// readScalers reads the autoscalers, or why they cannot be read.
+func (c *Cluster) readScalers(ctx context.Context, client kubernetes.Interface, namespace string) {
 	list, err := client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, metav1.ListOptions{})
-	switch {
-	case err == nil:
+	if c.Unread = err; err == nil {
 		c.Scalers = list.Items
-	case o.MoveScalers:
-		return fmt.Errorf("list HorizontalPodAutoscalers, which --move-autoscaler is about: %w", err)
-	default:
-		c.Unread = err
 	}
-	return nil
 }
 
 // scales reports whether an autoscaler is of an object.
