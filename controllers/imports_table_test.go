@@ -308,7 +308,7 @@ var rules = []rule{
 		ours: []allowance{traces, vocabulary, wording, masking, driving, {"controllers", "the loops"}, pureOnes[2], pureOnes[3],
 			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}},
 		third: []allowance{
-			{"k8s.io/kubectl", "the parts of kubectl"}, {"k8s.io/cli-runtime", "objects of files, and how they are printed"}, {"github.com/spf13/cobra", "flags"},
+			{"k8s.io/component-helpers", "what a pod asks for in all"}, {"k8s.io/kubectl", "the parts of kubectl"}, {"k8s.io/cli-runtime", "objects of files, and how they are printed"}, {"github.com/spf13/cobra", "flags"},
 			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"},
 		},
 	},
@@ -325,7 +325,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/internal/rolling", why: "an update is asked for and looked at; the loop carries it out",
 		ours: []allowance{traces, vocabulary, wording, driving, updates, {"controllers/rollingupdate/effects", "what its loop would do now"},
-			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}, {"cmd/internal/preflight", "who would undo it"}},
+			{"web/plan", "the planned sequence, as what-if has it"}, {"views", "a plan as it is shown"}, {"cmd/internal/preflight", "who would undo it"}, {"cmd/internal/migrate", "whose pods are a Deployment's already"}},
 		third: []allowance{
 			{"k8s.io/client-go", "the cluster"}, {"k8s.io/apimachinery", "the meta types"}, {"k8s.io/api", "the types of the objects"}, {"k8s.io/cli-runtime", "objects of files"},
 		},

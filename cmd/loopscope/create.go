@@ -41,7 +41,9 @@ or JSON and of every kind, with the flags and the messages of 'kubectl create'.
 
 With --explain it first says, for each Deployment, ReplicaSet and
 ReplicationController, what its loop will do: the first verdict, the whole planned
-sequence, and what would be in the way. With --watch it follows them to their end.
+sequence, and what would be in the way: quotas and LimitRanges too, those of the same
+input included. With --watch it follows them to their end, also where some of the
+objects were refused; the exit code is then 1, or 2 if one of them needs you.
 
 It makes objects from files only. What 'kubectl create deployment' and its like
 make from flags, kubectl prints with --dry-run=client -o yaml.`,
@@ -155,11 +157,30 @@ func (o *createOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	began := time.Now()
-	written, err := o.request.Run(cmd.Context(), cmd)
-	if err != nil || !o.watch {
+	ctx := cmd.Context()
+	written, err := o.request.Run(ctx, cmd)
+	switch {
+	case !o.watch || err != nil && (ctx.Err() != nil || !followed(written)):
 		return err
+	case err == nil:
+		return o.follow(ctx, written, began, "All is complete")
 	}
-	return o.follow(cmd.Context(), written, began)
+	fmt.Fprintln(o.s.err, errorText(err))
+	fmt.Fprintln(o.s.err, "What was written is followed.")
+	return o.alsoRefused(o.follow(ctx, written, began, "What was written is complete"))
+}
+
+// alsoRefused is the end of a watch beside objects that were not written.
+func (o *createOptions) alsoRefused(end error) error {
+	const also = "not everything was written, as said above"
+	switch {
+	case errors.As(end, new(needsYou)):
+		fmt.Fprintf(o.s.err, "And %s.\n", also)
+		return end
+	case end != nil:
+		return fmt.Errorf("%w\nAnd %s", end, also)
+	}
+	return errors.New(also)
 }
 
 // foresee prints what the loops will do, beside what is printed for other programs.

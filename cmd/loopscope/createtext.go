@@ -27,6 +27,10 @@ func forecastText(out io.Writer, list []create.Forecast, now time.Time) error {
 
 func (p *printer) forecast(f *create.Forecast) {
 	p.line("%s %s/%s, from %s", f.Kind, f.Namespace, f.Name, f.Source)
+	if f.Unknown != "" {
+		p.line("  It cannot be checked beforehand: %s.\n", f.Unknown)
+		return
+	}
 	if f.Refused != nil {
 		for i, line := range strings.Split(f.Refused.Error(), "\n") {
 			if i == 0 {

@@ -15,8 +15,13 @@ import (
 	"github.com/loopscope/loopscope/telemetry/safetext"
 )
 
-// follow tells what happens to objects until all are complete, or one needs you.
-func (o *createOptions) follow(ctx context.Context, written []create.Object, began time.Time) error {
+// followed reports whether a loop keeps one of the objects.
+func followed(written []create.Object) bool {
+	return slices.ContainsFunc(written, func(x create.Object) bool { return x.Loop() != "" })
+}
+
+// follow tells what happens to objects until all are complete, which it then says, or one needs you.
+func (o *createOptions) follow(ctx context.Context, written []create.Object, began time.Time, complete string) error {
 	client, err := o.request.Factory.KubernetesClientSet()
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
@@ -26,7 +31,7 @@ func (o *createOptions) follow(ctx context.Context, written []create.Object, beg
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
-	if !slices.ContainsFunc(written, func(x create.Object) bool { return x.Loop() != "" }) {
+	if !followed(written) {
 		fmt.Fprintln(o.s.err, "Nothing is followed: no Deployment, ReplicaSet or ReplicationController was written.")
 		return nil
 	}
@@ -45,7 +50,7 @@ func (o *createOptions) follow(ctx context.Context, written []create.Object, beg
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "All is complete after %s.\n", prose.Span(time.Since(began)))
+	_, err = fmt.Fprintf(out, "%s after %s.\n", complete, prose.Span(time.Since(began)))
 	return err
 }
 

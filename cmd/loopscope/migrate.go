@@ -43,7 +43,11 @@ Without --write it prints the steps, what each of them writes and what the loops
 answer, and all that is in the way; nothing is written. With --write it takes the
 steps. Wherever that is interrupted, the same command continues, and with --undo it
 goes back. The last step deletes the ReplicationController, after which there is no
-way back; --keep-rc omits that step.
+way back; --keep-rc omits that step. A Deployment that you have paused stays paused.
+
+HorizontalPodAutoscalers of the ReplicationController are named, with the command that
+points them to the Deployment. With --move-autoscaler that is one of the steps, and
+--undo points them back.
 
 From the step that releases the pods to the one that unseals their ReplicaSet, a
 second or so, no loop would replace a pod that ends.
@@ -62,6 +66,9 @@ if something is in the way that needs you.`,
   # It works: delete the ReplicationController
   loopscope migrate rc/web -n shop --write
 
+  # Have its autoscaler scale the Deployment
+  loopscope migrate rc/web -n shop --write --move-autoscaler
+
   # Several, one after the other
   loopscope migrate rc/web rc/api rc/worker -n shop --write
 
@@ -74,6 +81,7 @@ if something is in the way that needs you.`,
 	flags.BoolVar(&o.write, "write", false, "take the steps; without it they are only printed")
 	flags.BoolVar(&o.options.Undo, "undo", false, "go back: the ReplicationController takes its pods over again")
 	flags.BoolVar(&o.options.Keep, "keep-rc", false, "keep the ReplicationController with a size of 0, so that --undo stays possible")
+	flags.BoolVar(&o.options.MoveScalers, "move-autoscaler", false, "point the HorizontalPodAutoscalers of the ReplicationController to the Deployment")
 	flags.StringVar(&o.options.Name, "name", "", "name of the Deployment (default that of the ReplicationController)")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --write, how long each ReplicationController may take; 0 for as long as it takes")
 	o.output.addFlag(cmd, "the plan")
@@ -107,6 +115,8 @@ func (o *migrateOptions) arguments(cmd *cobra.Command, args []string) error {
 		return errors.New("--undo keeps the ReplicationController anyway: omit --keep-rc")
 	case o.options.Undo && o.options.Name != "":
 		return errors.New("--undo knows the Deployment from the ReplicationController: omit --name")
+	case o.options.Undo && o.options.MoveScalers:
+		return errors.New("--undo points back what --move-autoscaler has pointed to the Deployment: omit --move-autoscaler")
 	case o.timeout < 0:
 		return errors.New("--timeout has to be 0s or more")
 	case cmd.Flags().Changed("timeout") && !o.write:

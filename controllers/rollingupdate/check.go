@@ -26,6 +26,7 @@ const (
 	badName     = "no-container"
 	badSame     = "same-image"
 	badEmpty    = "no-pods"
+	badTaken    = "taken-over"
 	badSelector = "selectors"
 	badOther    = "other-update"
 	badOwned    = "owned"
@@ -70,6 +71,8 @@ func (t *decider) wrong() problem {
 		return problem{} // Going back takes neither the image nor the selectors.
 	case s.Old != nil && s.Old.Owner != "":
 		return problem{badOwned, words("it belongs to ").Name(s.Old.Owner).Say(", which would undo the update"), words("Update ").Name(s.Old.Owner).Say(" instead, or delete that with --cascade=orphan first")}
+	case s.Old != nil && s.Old.TakenOver != "":
+		return problem{badTaken, words("Deployment ").Name(s.Old.TakenOver).Say(" has taken its pods over, or is about to"), words("Change the image of Deployment ").Name(s.Old.TakenOver)}
 	case s.New != nil:
 		return t.wrongWithNew()
 	}

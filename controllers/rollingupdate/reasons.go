@@ -60,6 +60,7 @@ var Codes = decision.Reasons{Scope: "rollingupdate", Kind: "sentence", Or: &diag
 	because(badImage, "The new one exists with another image than the request has.", notTried, "The request changes, or the new one goes.", "Take that update back first.", "RU-4"),
 	because(badName, "The container is not known whose image is to change.", notTried, "The request changes.", "Name one of its containers.", "RU-4"),
 	because(badSame, "The image is the one that it has already.", notTried, "The request changes.", "Give a pull policy to have the same image pulled anew.", "RU-4"),
+	because(badTaken, "A Deployment has taken its pods over, or is about to.", notTried, "The request is removed, or the migration is taken back.", "Change the image of that Deployment, or go back with `loopscope migrate --undo --write`.", "RU-4"),
 	because(badEmpty, "It has no pods to update step by step.", notTried, "It is scaled up.", "Change its template, or scale it up first.", "RU-4"),
 	because(badOwned, "It belongs to another object, which would undo the update.", notTried, "Nothing owns it any more.", "Update its owner instead.", "RU-4"),
 	because(badLong, "The name that the new one would get is too long.", notTried, "The request names the new one.", "Name the new one.", "RU-4"),

@@ -40,6 +40,10 @@ const (
 	AnnotationDesired = "kubectl.kubernetes.io/desired-replicas"
 	// AnnotationOriginal is on the old one: its size at the start.
 	AnnotationOriginal = "kubectl.kubernetes.io/original-replicas"
+
+	// AnnotationMigration is on one whose pods a Deployment takes over: the record by which
+	// loopscope migrate goes back, which names the Deployment.
+	AnnotationMigration = "loopscope.dev/migration"
 )
 
 // RequestVersion is the version of requests that this program writes and reads.

@@ -52,6 +52,9 @@ var scenes = []scene{
 	})},
 	{name: "no-such-container", comment: "It has no container of that name.", snapshot: starting(asks(func(r *rollingupdate.Request) { r.Container = "app" }))},
 	{name: "same-image", comment: "It has that image already.", snapshot: starting(asks(func(r *rollingupdate.Request) { r.Image = "web:1" }))},
+	{name: "taken-over", comment: "Its pods are a Deployment's since a migration, which keeps it for the way back.", snapshot: starting(func(s *rollingupdate.Snapshot) {
+		s.Old.Size, s.Old.Replicas, s.Old.Pods, s.Old.TakenOver = 0, 0, nil, "web"
+	})},
 	{name: "no-pods", comment: "It is scaled to zero.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.Size, s.Old.Replicas, s.Old.Pods = 0, 0, nil })},
 	{name: "owned", comment: "It belongs to something that keeps it as it is.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.Old.Owner = "DeploymentConfig web" })},
 	{name: "long-name", comment: "Its name leaves no room for a hash.", snapshot: starting(func(s *rollingupdate.Snapshot) { s.NewName = strings.Repeat("w", 250) + "-6d5" })},

@@ -99,6 +99,9 @@ type Controller struct {
 	// Pods are its own pods that are neither finished nor on their way out.
 	Pods []Pod `json:"pods,omitempty"`
 
+	// TakenOver is the Deployment that a migration gives its pods to, or has given them to; "" for
+	// none.
+	TakenOver string `json:"takenOver,omitempty"`
 	// Owner is whose it is, as "Kind name"; "" for nobody's.
 	Owner string `json:"owner,omitempty"`
 	// Given is the size that the update has given it last, nil where nobody says; Scaler is who

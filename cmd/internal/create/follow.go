@@ -212,7 +212,7 @@ func (r *Request) Round(client kubernetes.Interface) Look {
 
 // now is what a sync of an object would decide now, and whether the loops have something to do for it.
 func (f *foreseer) now(ctx context.Context, o Object) (State, error) {
-	s := f.surroundings(ctx, o.Namespace)
+	s := f.surroundings(ctx, o.Namespace, false)
 	if s.blind != nil {
 		return State{}, s.blind
 	}

@@ -8,7 +8,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -31,8 +33,10 @@ type Forecast struct {
 	Kind, Namespace, Name string
 	// Source is the file that the object is of.
 	Source string
-	// Refused says why there is nothing to tell: the API server would not take the object.
+	// Refused says why there is nothing to tell: the API server would not take the object. Unknown
+	// says why it cannot be asked.
 	Refused error
+	Unknown string
 	// Trace is the first sync of the object, as the API server would have it. It is nil where
 	// the object is refused.
 	Trace *telemetry.Trace
@@ -53,16 +57,19 @@ func (r *Request) Foresee(ctx context.Context, infos []*resource.Info) ([]Foreca
 		return nil, err
 	}
 	f := &foreseer{r: r, client: client, around: map[string]*surroundings{}}
-	for _, info := range infos {
-		f.input.add(info)
+	for i, info := range infos {
+		f.input.add(info, i)
 	}
 	var list []Forecast
-	for _, info := range infos {
+	for i, info := range infos {
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted: nothing was written")
 		}
 		if of := registrationOf(info.Mapping.GroupVersionKind); of != nil {
-			list = append(list, f.foresee(ctx, info, of))
+			list = append(list, f.foresee(ctx, info, i, of))
+		} else if by := r.definitions.of(info); by != "" {
+			list = append(list, Forecast{Kind: info.Mapping.GroupVersionKind.Kind, Namespace: info.Namespace, Name: info.Name, Source: info.Source,
+				Unknown: "its CustomResourceDefinition " + by + " is in the same input, and the API server knows no such objects before that is there"})
 		}
 	}
 	return list, nil
@@ -90,11 +97,15 @@ func registrationOf(kind schema.GroupVersionKind) *engine.Registration {
 	return nil
 }
 
-func (f *foreseer) foresee(ctx context.Context, info *resource.Info, of *engine.Registration) Forecast {
+func (f *foreseer) foresee(ctx context.Context, info *resource.Info, position int, of *engine.Registration) Forecast {
 	out := Forecast{Kind: of.Loop.Kind, Namespace: info.Namespace, Name: info.Name, Source: info.Source}
 	o, err := f.dryRun(info)
+	fresh := missingNamespace(err)
+	if fresh {
+		o, err = f.dryRunElsewhere(info, position, err)
+	}
 	if err != nil {
-		out.Refused = f.explain(info, err)
+		out.Refused = Failure(err)
 		return out
 	}
 	w, err := workloadOf(of.Loop.Kind, o)
@@ -103,7 +114,7 @@ func (f *foreseer) foresee(ctx context.Context, info *resource.Info, of *engine.
 		return out
 	}
 	out.Name = w.meta.GetName()
-	s := f.surroundings(ctx, info.Namespace)
+	s := f.surroundings(ctx, info.Namespace, fresh)
 	if out.Trace, err = s.look(ctx, f.client, of, w); err != nil {
 		out.Unplanned = err.Error()
 		return out
@@ -135,12 +146,41 @@ func (f *foreseer) dryRun(info *resource.Info) (runtime.Object, error) {
 	return f.r.send(&copied, true)
 }
 
-// explain says what is missing for a plan where the API server refuses a dry run.
-func (f *foreseer) explain(info *resource.Info, err error) error {
-	if missingNamespace(err) && f.input.namespaces[info.Namespace] {
-		return fmt.Errorf("its namespace %s is created by the same input, and the API server completes no object of a namespace that is not there yet: create the namespace first, then ask again", info.Namespace)
+// elsewhere is a namespace that every cluster has.
+const elsewhere = metav1.NamespaceDefault
+
+// dryRunElsewhere is dryRun for an object whose namespace the input creates, which the API server
+// completes and checks in a namespace that is there, under a name that nobody has.
+func (f *foreseer) dryRunElsewhere(info *resource.Info, position int, missing error) (runtime.Object, error) {
+	switch at, found := f.input.namespaces[info.Namespace]; {
+	case !found:
+		return nil, missing
+	case at > position:
+		return nil, fmt.Errorf("its namespace %s comes after it in the input: put the Namespace first", info.Namespace)
 	}
-	return Failure(err)
+	o, ok := info.Object.DeepCopyObject().(*unstructured.Unstructured)
+	if !ok {
+		return nil, missing
+	}
+	o.SetNamespace(elsewhere)
+	if info.Name != "" {
+		o.SetGenerateName(info.Name + "-")
+		o.SetName("")
+	}
+	answer, err := f.r.helper(info, true).Create(elsewhere, true, o)
+	if err != nil {
+		return nil, fmt.Errorf("its namespace %s is created by the same input, so that the API server was asked about it in namespace %s, and refused: %w", info.Namespace, elsewhere, err)
+	}
+	named, err := meta.Accessor(answer)
+	if err != nil {
+		return nil, err
+	}
+	named.SetNamespace(info.Namespace)
+	if info.Name != "" {
+		named.SetName(info.Name)
+		named.SetGenerateName("")
+	}
+	return answer, nil
 }
 
 // plan adds the sequence, and how a quota bounds it.
@@ -214,10 +254,6 @@ func (w *workload) owned() bool { return metav1.GetControllerOf(w.meta) != nil }
 
 // workloadOf reads the object that an API server has answered.
 func workloadOf(kind string, o runtime.Object) (*workload, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		return nil, fmt.Errorf("read the %s: %w", kind, err)
-	}
 	var typed runtime.Object
 	switch kind {
 	case "Deployment":
@@ -227,7 +263,7 @@ func workloadOf(kind string, o runtime.Object) (*workload, error) {
 	default:
 		typed = &corev1.ReplicationController{}
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed); err != nil {
+	if err := readInto(o, typed); err != nil {
 		return nil, fmt.Errorf("read the %s: %w", kind, err)
 	}
 	return workloadIn(typed), nil

@@ -49,7 +49,7 @@ func TestLook(t *testing.T) {
 				if of.Loop.Kind != c.kind {
 					continue
 				}
-				trace, err := f.surroundings(t.Context(), "shop").look(t.Context(), client, of, w)
+				trace, err := f.surroundings(t.Context(), "shop", false).look(t.Context(), client, of, w)
 				if err != nil || len(trace.Rounds) == 0 {
 					t.Fatalf("%v, %+v", err, trace)
 				}
@@ -77,7 +77,7 @@ func TestSurroundingsThatMayNotBeRead(t *testing.T) {
 	for resource, blind := range map[string]bool{"deployments": true, "replicasets": true, "replicationcontrollers": true, "pods": true, "resourcequotas": false, "limitranges": false, "serviceaccounts": false} {
 		client := fake.NewClientset()
 		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
-		s := (&foreseer{client: client, around: map[string]*surroundings{}}).surroundings(t.Context(), "shop")
+		s := (&foreseer{client: client, around: map[string]*surroundings{}}).surroundings(t.Context(), "shop", false)
 		if (s.blind != nil) != blind || (len(s.unread) == 1) == blind {
 			t.Errorf("%s: %v, %v", resource, s.blind, s.unread)
 		}

@@ -49,9 +49,10 @@ type Request struct {
 	serverSide bool
 	force      bool
 
-	dryRun     cmdutil.DryRunStrategy
-	validation string
-	printObj   func(runtime.Object) error
+	definitions definitions
+	dryRun      cmdutil.DryRunStrategy
+	validation  string
+	printObj    func(runtime.Object) error
 }
 
 // Object is one that was sent and taken.
@@ -190,11 +191,12 @@ func (r *Request) Run(ctx context.Context, cmd *cobra.Command) ([]Object, error)
 	case r.edit:
 		return nil, Failure(r.runEdit(cmd))
 	}
+	r.definitions = definitions{Factory: r.Factory}
 	list, err := r.objects()
 	if err != nil {
 		return nil, Failure(err)
 	}
-	sent := &sending{r: r, ctx: ctx, meter: startMeter(r.Progress, r.verb(), time.Now())}
+	sent := &sending{r: r, ctx: ctx, defined: map[string]bool{}, meter: startMeter(r.Progress, r.verb(), time.Now())}
 	defer sent.meter.stop()
 	if r.Before == nil {
 		err = list.Visit(sent.visit)
@@ -223,7 +225,11 @@ func (r *Request) objects() (*resource.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := r.Factory.NewBuilder().
+	builder := r.Factory.NewBuilder()
+	if r.Before != nil { // All are read before the first is sent.
+		builder = resource.NewBuilder(&r.definitions)
+	}
+	result := builder.
 		Unstructured().
 		Schema(validator).
 		ContinueOnError().
@@ -253,6 +259,7 @@ type sending struct {
 	meter   *meter
 	count   int
 	written []Object
+	defined map[string]bool // CustomResourceDefinitions that were sent
 }
 
 // visit sends one object, or passes on why it could not be read.
@@ -267,9 +274,12 @@ func (s *sending) visit(info *resource.Info, err error) error {
 		return err
 	}
 	if s.r.apply || s.r.dryRun != cmdutil.DryRunClient {
-		o, err := s.r.send(info, s.r.dryRun == cmdutil.DryRunServer)
+		o, err := s.send(info)
 		if err != nil {
 			return s.r.addSource(info, err)
+		}
+		if isDefinition(info) {
+			s.defined[info.Name] = true
 		}
 		if err := info.Refresh(o, true); err != nil {
 			return s.r.addSource(info, err)
@@ -281,12 +291,20 @@ func (s *sending) visit(info *resource.Info, err error) error {
 	return s.r.printObj(info.Object)
 }
 
+func (s *sending) send(info *resource.Info) (runtime.Object, error) {
+	if by := s.r.definitions.of(info); by != "" {
+		return s.sendDefined(info, by)
+	}
+	return s.r.send(info, s.r.dryRun == cmdutil.DryRunServer)
+}
+
 // afterwards sends the objects once Before has seen all that could be read.
 func (s *sending) afterwards(list *resource.Result) error {
 	var infos []*resource.Info
 	unread := list.Visit(func(info *resource.Info, err error) error {
 		if err == nil {
 			infos = append(infos, info)
+			s.r.definitions.add(info)
 		}
 		return err
 	})

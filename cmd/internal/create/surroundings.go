@@ -15,18 +15,33 @@ import (
 
 // input is what the input itself has of what the objects in it need.
 type input struct {
-	namespaces map[string]bool
+	namespaces map[string]int     // the position of each
 	accounts   map[[2]string]bool // ServiceAccounts by namespace and name
+	quotas     []corev1.ResourceQuota
+	limits     []corev1.LimitRange
 	workloads  []*workload
 }
 
-func (in *input) add(info *resource.Info) {
+// add notes an object at a position of the input. What cannot be read the API server refuses.
+func (in *input) add(info *resource.Info, position int) {
 	if in.namespaces == nil {
-		in.namespaces, in.accounts = map[string]bool{}, map[[2]string]bool{}
+		in.namespaces, in.accounts = map[string]int{}, map[[2]string]bool{}
 	}
 	switch kind := info.Mapping.GroupVersionKind; {
 	case kind.Group == "" && kind.Kind == "Namespace":
-		in.namespaces[info.Name] = true
+		in.namespaces[info.Name] = position
+	case kind.Group == "" && kind.Kind == "ResourceQuota":
+		var q corev1.ResourceQuota
+		if readInto(info.Object, &q) == nil {
+			q.Namespace = info.Namespace
+			in.quotas = append(in.quotas, q)
+		}
+	case kind.Group == "" && kind.Kind == "LimitRange":
+		var l corev1.LimitRange
+		if readInto(info.Object, &l) == nil {
+			l.Namespace = info.Namespace
+			in.limits = append(in.limits, l)
+		}
 	case kind.Group == "" && kind.Kind == "ServiceAccount":
 		in.accounts[[2]string{info.Namespace, info.Name}] = true
 	case registrationOf(kind) != nil:
@@ -36,25 +51,47 @@ func (in *input) add(info *resource.Info) {
 	}
 }
 
-// surroundings are what is in a namespace already.
+func readInto(o runtime.Object, typed any) error {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return err
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, typed)
+}
+
+// surroundings are what is in a namespace already, and what of the input bounds its pods.
 type surroundings struct {
 	workloads []*workload
 	pods      []corev1.Pod
 	quotas    []corev1.ResourceQuota
 	limits    []corev1.LimitRange
+	class     string          // the PriorityClass of pods that name none
 	accounts  map[string]bool // nil where they could not be read
 	// blind says why no verdict can be told, unread what else could not be looked at.
 	blind  error
 	unread []string
 }
 
-// surroundings reads a namespace, once.
-func (f *foreseer) surroundings(ctx context.Context, namespace string) *surroundings {
+// surroundings reads a namespace, once. One that is fresh has nothing but what the input brings,
+// and the ServiceAccount that every namespace gets.
+func (f *foreseer) surroundings(ctx context.Context, namespace string, fresh bool) *surroundings {
 	if s := f.around[namespace]; s != nil {
 		return s
 	}
-	s := &surroundings{}
+	s := &surroundings{accounts: map[string]bool{"default": true}}
 	f.around[namespace] = s
+	if !fresh {
+		f.read(ctx, namespace, s)
+	}
+	if !f.current {
+		s.bring(&f.input, namespace)
+		f.readDefaultClass(ctx, s)
+	}
+	return s
+}
+
+func (f *foreseer) read(ctx context.Context, namespace string, s *surroundings) {
+	s.accounts = nil
 	apps, core := f.client.AppsV1(), f.client.CoreV1()
 	var all metav1.ListOptions
 	for _, x := range []struct {
@@ -68,7 +105,7 @@ func (f *foreseer) surroundings(ctx context.Context, namespace string) *surround
 		list, err := x.list()
 		if err != nil {
 			s.blind = fmt.Errorf("list %s: %w", x.what, redact.Error(err))
-			return s
+			return
 		}
 		_ = meta.EachListItem(list, func(o runtime.Object) error {
 			s.workloads = append(s.workloads, workloadIn(o))
@@ -78,13 +115,12 @@ func (f *foreseer) surroundings(ctx context.Context, namespace string) *surround
 	pods, err := core.Pods(namespace).List(ctx, all)
 	if err != nil {
 		s.blind = fmt.Errorf("list pods: %w", redact.Error(err))
-		return s
+		return
 	}
 	s.pods = pods.Items
 	if !f.current {
 		f.readLimits(ctx, namespace, s)
 	}
-	return s
 }
 
 // readLimits reads what bounds pods, without which the rest can be told.

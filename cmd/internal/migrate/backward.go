@@ -10,9 +10,12 @@ import (
 	"github.com/loopscope/loopscope/telemetry/prose"
 )
 
-// ofTools reports whether an annotation says something of its object alone.
+// ofTools reports whether an annotation says something of its object alone: what kubectl and the
+// loops have written, rolling updates included.
 func ofTools(key string) bool {
-	return strings.HasPrefix(key, "kubectl.kubernetes.io/") || strings.HasPrefix(key, "loopscope.dev/")
+	return slices.ContainsFunc([]string{"kubectl.kubernetes.io/", "loopscope.dev/", updatePrefix, "deployment.kubernetes.io/"}, func(prefix string) bool {
+		return strings.HasPrefix(key, prefix)
+	})
 }
 
 // backward is what comes next on the way back, which begins with the newest owner.
@@ -20,6 +23,9 @@ func backward(c *Cluster, r *record) Step {
 	rc := c.Controller
 	if r == nil {
 		return done("ReplicationController %s is as it was before", rc.Name)
+	}
+	if s, due := pointScalersBack(c, r); due {
+		return s
 	}
 	if s, going := goingAway(c); going {
 		return s
@@ -111,6 +117,8 @@ func remove(owner Object, then string) Step {
 func dropDeployment(c *Cluster, r *record) Step {
 	d, set := c.Deployment, c.Set
 	switch {
+	case set == nil && d.Spec.Paused && d.Status.ObservedGeneration >= d.Generation:
+		return dropAlone(c, r)
 	case hashOf(&d.Spec.Template) != r.Hash && set != nil:
 		return blocked("the template of Deployment %s was changed since, so its pods are not those of the ReplicationController: go back to that template first, with `kubectl rollout undo deployment/%s --to-revision=%s`", d.Name, d.Name, set.Annotations[revisionKey])
 	case hashOf(&d.Spec.Template) != r.Hash:
@@ -123,14 +131,28 @@ func dropDeployment(c *Cluster, r *record) Step {
 	return remove(d, "the garbage collector takes the reference to it off the ReplicaSet, which goes on by itself")
 }
 
+// dropAlone deletes a Deployment whose ReplicaSet somebody has deleted. While it is paused its loop
+// makes no other, so there is none to wait for.
+func dropAlone(c *Cluster, r *record) Step {
+	if size := replicas(c.Deployment.Spec.Replicas); size != r.Replicas {
+		return resize(c, r, size)
+	}
+	return remove(c.Deployment, "its ReplicaSet is gone, and while it is paused its loop makes no other: the ReplicationController makes anew what pods are gone with that")
+}
+
+// resize has the ReplicationController come back with another size than it left with.
+func resize(c *Cluster, r *record, size int32) Step {
+	now := *r
+	now.Replicas = size
+	return act("write down the size that there is now", "a ReplicationController at 0 does nothing with it",
+		write(Update, now.on(c.Controller), change("replicas in annotation "+recordKey, r.Replicas, size)))
+}
+
 func dropSet(c *Cluster, r *record) Step {
 	set, size := c.Set, replicas(c.Set.Spec.Replicas)
 	switch orphans := c.orphans(r.Hash); {
 	case size != r.Replicas:
-		now := *r
-		now.Replicas = size
-		return act("write down the size that there is now", "a ReplicationController at 0 does nothing with it",
-			write(Update, now.on(c.Controller), change("replicas in annotation "+recordKey, r.Replicas, size)))
+		return resize(c, r, size)
 	case len(orphans) > 0, !c.setCounts(), len(c.owned(c.Controller.UID)) > 0:
 		// An adoption that arrived after the end of its owner would have its pod deleted.
 		return wait("until the loop of ReplicaSet %s has adopted all pods and counts them: %d have no owner, and its status says %d", set.Name, len(orphans), set.Status.Replicas)

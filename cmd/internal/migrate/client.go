@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,12 @@ func read(ctx context.Context, client kubernetes.Interface, namespace string, o 
 		c.Deployment = d
 	} else if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read Deployment %s: %w", o.name(r), err)
+	}
+	if o.MoveScalers || o.Undo {
+		c.readScalers(ctx, client, namespace)
+		if c.Unread != nil && o.MoveScalers {
+			return nil, fmt.Errorf("list HorizontalPodAutoscalers, which --move-autoscaler is about: %w", c.Unread)
+		}
 	}
 	if c.Controller == nil {
 		return &c, nil
@@ -103,14 +110,16 @@ func put(ctx context.Context, client kubernetes.Interface, o Object) (err error)
 		_, err = client.AppsV1().ReplicaSets(x.Namespace).Update(ctx, x, how)
 	case *corev1.ReplicationController:
 		_, err = client.CoreV1().ReplicationControllers(x.Namespace).Update(ctx, x, how)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		_, err = client.AutoscalingV2().HorizontalPodAutoscalers(x.Namespace).Update(ctx, x, how)
 	}
 	return err
 }
 
-// erase deletes an object and leaves what it owns.
+// erase deletes an object as it was when that was decided on, and leaves what it owns.
 func erase(ctx context.Context, client kubernetes.Interface, o Object) error {
-	uid, orphan := o.GetUID(), metav1.DeletePropagationOrphan
-	how := metav1.DeleteOptions{PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &uid}}
+	uid, version, orphan := o.GetUID(), o.GetResourceVersion(), metav1.DeletePropagationOrphan
+	how := metav1.DeleteOptions{PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
 	switch o.(type) {
 	case *appsv1.Deployment:
 		return client.AppsV1().Deployments(o.GetNamespace()).Delete(ctx, o.GetName(), how)

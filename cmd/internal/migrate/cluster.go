@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,12 +21,19 @@ type Cluster struct {
 	Set        *appsv1.ReplicaSet
 	Deployment *appsv1.Deployment
 	Pods       []corev1.Pod
+	// Scalers are the autoscalers of the namespace, which are read where they may be moved and for a
+	// plan; Unread is why they are not known.
+	Scalers []autoscalingv2.HorizontalPodAutoscaler
+	Unread  error
 }
 
 func (c *Cluster) clone() *Cluster {
 	out := &Cluster{Controller: c.Controller.DeepCopy(), Set: c.Set.DeepCopy(), Deployment: c.Deployment.DeepCopy()}
 	for i := range c.Pods {
 		out.Pods = append(out.Pods, *c.Pods[i].DeepCopy())
+	}
+	for i := range c.Scalers {
+		out.Scalers = append(out.Scalers, *c.Scalers[i].DeepCopy())
 	}
 	return out
 }
@@ -72,6 +80,12 @@ func (c *Cluster) made() (list []Object) {
 		list = append(list, c.Set)
 	}
 	return list
+}
+
+// takingOver reports whether a Deployment is paused as it has not taken the ReplicaSet over yet.
+func takingOver(d *appsv1.Deployment) bool {
+	_, marked := d.Labels[pausedKey]
+	return marked
 }
 
 func released(rc *corev1.ReplicationController) bool {

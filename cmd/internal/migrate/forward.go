@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,6 +25,9 @@ type Options struct {
 	Undo bool
 	// Keep leaves the ReplicationController, so that going back stays possible.
 	Keep bool
+	// MoveScalers points the autoscalers of the ReplicationController to the Deployment. Going back
+	// points those back that were pointed there so, without being asked to.
+	MoveScalers bool
 }
 
 // name is that of the Deployment: the one that was begun with, if any.
@@ -69,7 +73,10 @@ func withoutController(c *Cluster, o *Options) Step {
 	if o.Undo {
 		return blocked("ReplicationController %s is gone: its pods belong to Deployment %s for good", o.Controller, c.Deployment.Name)
 	}
-	return done("Deployment %s has the pods of ReplicationController %s", c.Deployment.Name, o.Controller)
+	if s, due := pointScalers(c, o, c.Deployment.Annotations[fromKey]); due {
+		return s
+	}
+	return done("Deployment %s has the pods of ReplicationController %s%s", c.Deployment.Name, o.Controller, asPaused(c.Deployment))
 }
 
 func forward(c *Cluster, r *record, o *Options) Step {
@@ -90,7 +97,7 @@ func forward(c *Cluster, r *record, o *Options) Step {
 		return prepare(c, r)
 	case c.Deployment != nil && !from(c.Deployment, rc):
 		return blocked("Deployment %s is there, and this migration has not made it: rename or delete it, or go back with --undo --write", r.Deployment)
-	case c.Deployment != nil && !c.Deployment.Spec.Paused:
+	case c.Deployment != nil && !takingOver(c.Deployment):
 		return finish(c, o)
 	}
 	return takeOver(c, r)
@@ -228,6 +235,7 @@ func unpause(c *Cluster) Step {
 	}
 	out := d.DeepCopy()
 	out.Spec.Paused = false
+	delete(out.Labels, pausedKey)
 	return act("resume the Deployment, as it has the ReplicaSet as its newest revision", "its loop finds nothing to roll out",
 		write(Update, out, change("paused", true, false)))
 }
@@ -244,11 +252,28 @@ func finish(c *Cluster, o *Options) Step {
 	if size := replicas(rc.Spec.Replicas); size > 0 || rc.Status.Replicas > 0 {
 		return blocked("ReplicationController %s has pods again, as somebody has scaled it to %d: they would become the Deployment's, which deletes what is too many. First `kubectl -n %s scale rc %s --replicas=0`", rc.Name, size, rc.Namespace, rc.Name)
 	}
+	if want := replicas(d.Spec.Replicas); want > 0 && d.Status.Replicas == 0 {
+		if d.Spec.Paused {
+			return blocked("Deployment %s has none of the %s that it wants, as its ReplicaSet is gone and it makes none while it is paused: `kubectl -n %s rollout resume deployment/%s` has it make one, or go back with --undo --write", d.Name, prose.Count(int64(want), "pod"), d.Namespace, d.Name)
+		}
+		return wait("until Deployment %s has a pod: it wants %s", d.Name, prose.Count(int64(want), "pod"))
+	}
+	if s, due := pointScalers(c, o, string(rc.UID)); due {
+		return s
+	}
 	if o.Keep {
-		return done("Deployment %s has the pods, and ReplicationController %s stays with a size of 0: `loopscope migrate rc/%s --undo --write` goes back", d.Name, rc.Name, rc.Name)
+		return done("Deployment %s has the pods%s, and ReplicationController %s stays with a size of 0: `loopscope migrate rc/%s --undo --write` goes back", d.Name, asPaused(d), rc.Name, rc.Name)
 	}
 	return act("delete the ReplicationController, and leave what it may own: from here there is no way back", "it has no pods that run, so nothing happens to any",
 		write(Delete, rc))
+}
+
+// asPaused says of a Deployment that somebody has paused that it stays so.
+func asPaused(d *appsv1.Deployment) string {
+	if !d.Spec.Paused {
+		return ""
+	}
+	return " and stays paused, as somebody has paused it"
 }
 
 func newSet(rc *corev1.ReplicationController, r *record) *appsv1.ReplicaSet {
@@ -272,12 +297,22 @@ func newDeployment(rc *corev1.ReplicationController, r *record, size int32) *app
 		}
 	}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: r.Deployment, Labels: rc.Labels, Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: r.Deployment, Labels: with(rc.Labels, pausedKey, "migrate"), Annotations: annotations},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: &size, MinReadySeconds: rc.Spec.MinReadySeconds, Paused: true,
+			Replicas: &size, MinReadySeconds: rc.Spec.MinReadySeconds, Paused: true, ProgressDeadlineSeconds: deadline(rc.Spec.MinReadySeconds),
 			Selector: &metav1.LabelSelector{MatchLabels: r.Selector}, Template: *templateOf(rc, r),
 		},
 	}
+}
+
+// deadline is that of a Deployment, which has to be beyond minReadySeconds; nil for the usual one.
+func deadline(minReadySeconds int32) *int32 {
+	const usual = 600
+	if minReadySeconds < usual {
+		return nil
+	}
+	long := int32(min(int64(minReadySeconds)+usual, math.MaxInt32))
+	return &long
 }
 
 // phase is how far a migration has come, for whoever is told where it was left.

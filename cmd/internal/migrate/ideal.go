@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -57,6 +58,12 @@ func (m *model) store(o Object, uid types.UID) {
 		if m.Deployment = x; gone {
 			m.Deployment = nil
 			m.collect(uid)
+		}
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		for i := range m.Scalers {
+			if m.Scalers[i].UID == uid {
+				m.Scalers[i] = *x
+			}
 		}
 	}
 }

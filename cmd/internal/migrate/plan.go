@@ -43,6 +43,9 @@ func (m *Migration) Plan(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, redact.Error(err)
 	}
+	if !m.options.MoveScalers && !m.options.Undo { // They are not moved, but told.
+		c.readScalers(ctx, m.client, m.namespace)
+	}
 	p := &Plan{Namespace: m.namespace, Controller: m.options.Controller, Deployment: m.options.Name, Undo: m.options.Undo, Problems: []string{}, Steps: []Step{}}
 	if p.Deployment == "" {
 		p.Deployment = m.options.Controller
@@ -81,17 +84,21 @@ func (m *Migration) preflight(ctx context.Context, c *Cluster, p *Plan) error {
 	if r != nil {
 		p.Deployment = r.Deployment
 	}
-	if err := m.allowed(ctx, p); err != nil {
+	if err := m.allowed(ctx, c, r, p); err != nil {
 		return err
 	}
+	if c.Unread != nil {
+		p.Unread = append(p.Unread, "HorizontalPodAutoscalers: "+redact.Line(c.Unread.Error()))
+	}
+	p.Notes = append(p.Notes, notes(c, &m.options, p.Deployment)...)
 	if m.options.Undo {
 		return nil
 	}
 	a := m.around(ctx, p)
-	p.Notes = append(p.Notes, notes(c, &m.options, a)...)
 	if r != nil { // It has begun: next decides.
+		p.Problems = append(p.Problems, scalerProblems(c, &m.options, r.Deployment)...)
 		if !released(c.Controller) {
-			p.Problems = append(p.Problems, overlaps(c.Controller, a)...)
+			p.Problems = append(p.Problems, overlaps(c, a)...)
 		}
 		return nil
 	}
@@ -102,9 +109,13 @@ func (m *Migration) preflight(ctx context.Context, c *Cluster, p *Plan) error {
 }
 
 // allowed asks whether the user may take all steps.
-func (m *Migration) allowed(ctx context.Context, p *Plan) error {
+func (m *Migration) allowed(ctx context.Context, c *Cluster, r *record, p *Plan) error {
 	var lacks []rightOf
-	for _, x := range rights(&m.options) {
+	scalers := m.options.MoveScalers
+	if m.options.Undo && r != nil {
+		_, scalers = pointScalersBack(c, r)
+	}
+	for _, x := range rights(&m.options, scalers) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: m.namespace, Group: x.group, Resource: x.resource, Verb: x.verb},
 		}}
@@ -136,9 +147,6 @@ func (m *Migration) around(ctx context.Context, p *Plan) *around {
 		{"StatefulSets", func() (runtime.Object, error) { return apps.StatefulSets(m.namespace).List(ctx, all) }},
 		{"DaemonSets", func() (runtime.Object, error) { return apps.DaemonSets(m.namespace).List(ctx, all) }},
 		{"ReplicationControllers", func() (runtime.Object, error) { return core.ReplicationControllers(m.namespace).List(ctx, all) }},
-		{"HorizontalPodAutoscalers", func() (runtime.Object, error) {
-			return m.client.AutoscalingV2().HorizontalPodAutoscalers(m.namespace).List(ctx, all)
-		}},
 	} {
 		list, err := x.list()
 		if err != nil {

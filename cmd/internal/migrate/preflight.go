@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -16,12 +15,12 @@ import (
 	"github.com/loopscope/loopscope/cmd/internal/preflight"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
 	"github.com/loopscope/loopscope/telemetry/prose"
+	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
 // around is what else is in the namespace, as far as it matters.
 type around struct {
 	keepers []keeperOf
-	scalers []autoscalingv2.HorizontalPodAutoscaler
 }
 
 // keeperOf is an object that adopts pods, or ReplicaSets.
@@ -43,8 +42,6 @@ func (a *around) add(o runtime.Object) {
 		a.keepers = append(a.keepers, keeperOf{"DaemonSet", x, x.Spec.Selector})
 	case *corev1.ReplicationController:
 		a.keepers = append(a.keepers, keeperOf{"ReplicationController", x, &metav1.LabelSelector{MatchLabels: x.Spec.Selector}})
-	case *autoscalingv2.HorizontalPodAutoscaler:
-		a.scalers = append(a.scalers, *x)
 	}
 }
 
@@ -63,7 +60,11 @@ func problems(c *Cluster, o *Options, a *around) (list []string) {
 		return list
 	}
 	if owner := preflight.Owner(rc); owner != "" {
-		add("%s: delete it with --cascade=orphan first, or migrate that", owner)
+		add("%s: delete that with --cascade=orphan first, so that the ReplicationController is on its own", owner)
+	}
+	if len(rc.Spec.Selector) == 0 {
+		add("it has no selector, and a Deployment needs one: give it the labels of its pods")
+		return list
 	}
 	if key := updating(rc); key != "" {
 		add("a rolling update of it is under way, as its annotation %s says: complete or undo that first", key)
@@ -77,7 +78,7 @@ func problems(c *Cluster, o *Options, a *around) (list []string) {
 	if rc.Status.ObservedGeneration < rc.Generation {
 		add("no controller has come to its newest spec yet: does one run for this cluster? `loopscope manager` starts one")
 	} else if want, own := replicas(rc.Spec.Replicas), len(c.owned(rc.UID)); rc.Status.Replicas != want || own != int(want) {
-		add("it is not at rest: it wants %s, has %d, and its status says %d; `kubectl -n %s describe rc/%s` says why", prose.Count(int64(want), "pod"), own, rc.Status.Replicas, rc.Namespace, rc.Name)
+		add("it is not at rest: it wants %s, has %d, and its status says %d; %s", prose.Count(int64(want), "pod"), own, rc.Status.Replicas, failureOf(rc))
 	}
 	if free := c.owned(""); len(free) > 0 {
 		add("%s selected by it, and nobody owns: wait until its loop has adopted what it wants, or delete or relabel what is not needed", are(free))
@@ -88,8 +89,22 @@ func problems(c *Cluster, o *Options, a *around) (list []string) {
 	if c.Set != nil {
 		add("ReplicaSet %s is there already, which the Deployment would take for its own: delete it, or choose another name with --name", c.Set.Name)
 	}
-	return append(list, overlaps(rc, a)...)
+	list = append(list, scalerProblems(c, o, name)...)
+	return append(list, overlaps(c, a)...)
 }
+
+// failureOf says why a ReplicationController is not at rest, or who does.
+func failureOf(rc *corev1.ReplicationController) string {
+	for i := range rc.Status.Conditions {
+		if x := &rc.Status.Conditions[i]; x.Type == corev1.ReplicationControllerReplicaFailure && x.Status == corev1.ConditionTrue {
+			return "its last attempt failed: " + redact.Line(x.Message)
+		}
+	}
+	return fmt.Sprintf("`kubectl -n %s describe rc/%s` says why", rc.Namespace, rc.Name)
+}
+
+// updatePrefix is that of the annotations of rolling updates.
+const updatePrefix = "rollingupdate.loopscope.dev/"
 
 // updating is the annotation by which a rolling update of a ReplicationController shows; "" for none.
 func updating(rc *corev1.ReplicationController) string {
@@ -99,7 +114,7 @@ func updating(rc *corev1.ReplicationController) string {
 		}
 	}
 	for key := range rc.Annotations {
-		if strings.HasPrefix(key, "rollingupdate.loopscope.dev/") && key != rollingupdate.AnnotationResult { // That is of one that has ended.
+		if strings.HasPrefix(key, updatePrefix) && key != rollingupdate.AnnotationResult { // That is of one that has ended.
 			return key
 		}
 	}
@@ -108,16 +123,20 @@ func updating(rc *corev1.ReplicationController) string {
 
 // overlaps are others that would adopt the pods while nobody owns them, and ReplicaSets that the
 // Deployment would adopt.
-func overlaps(rc *corev1.ReplicationController, a *around) (list []string) {
+func overlaps(c *Cluster, a *around) (list []string) {
 	var takers, taken []string
-	pods, own := labels.Set(rc.Spec.Template.Labels), labels.SelectorFromSet(rc.Spec.Selector)
+	rc := c.Controller
+	own, pods := labels.SelectorFromSet(rc.Spec.Selector), []labels.Set{rc.Spec.Template.Labels}
+	for _, p := range c.owned(rc.UID) { // They may be of an earlier template, or were labelled since.
+		pods = append(pods, p.Labels)
+	}
 	for i := range a.keepers {
 		k := &a.keepers[i]
 		if k.meta.GetUID() == rc.UID || from(k.meta, rc) {
 			continue
 		}
 		selector, err := metav1.LabelSelectorAsSelector(k.selector)
-		if err == nil && !selector.Empty() && selector.Matches(pods) {
+		if err == nil && !selector.Empty() && slices.ContainsFunc(pods, func(set labels.Set) bool { return selector.Matches(set) }) {
 			takers = append(takers, k.String())
 		}
 		if k.kind == "ReplicaSet" && metav1.GetControllerOf(k.meta) == nil && own.Matches(labels.Set(k.meta.GetLabels())) {
@@ -136,14 +155,11 @@ func overlaps(rc *corev1.ReplicationController, a *around) (list []string) {
 }
 
 // notes are what somebody should know who migrates.
-func notes(c *Cluster, o *Options, a *around) (list []string) {
+func notes(c *Cluster, o *Options, name string) (list []string) {
 	rc := c.Controller
-	if rc.Spec.Template == nil {
-		return nil
-	}
-	for _, name := range preflight.Scalers(a.scalers, rc.Name) {
-		list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s scales the ReplicationController, and nothing from its release on. Once the Deployment is there, point it to that:\n"+
-			`kubectl -n %s patch hpa %s --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"%s"}}}'`, name, rc.Namespace, name, o.name(nil)))
+	list = scalerNotes(c, o, name)
+	if rc.Spec.Template == nil || o.Undo {
+		return list
 	}
 	var finished, earlier []string
 	for i := range c.Pods {
@@ -156,7 +172,7 @@ func notes(c *Cluster, o *Options, a *around) (list []string) {
 	}
 	if len(earlier) > 0 {
 		list = append(list, fmt.Sprintf("%s other images than the template has, and goes on as it is: the Deployment takes every pod for one of its template. To have them made anew afterwards: "+
-			"kubectl -n %s rollout restart deployment/%s", prose.Plural(len(earlier), "pod "+earlier[0]+" runs", fmt.Sprintf("each of %d pods (%s) runs", len(earlier), prose.Some(earlier, mostNames))), rc.Namespace, o.name(nil)))
+			"kubectl -n %s rollout restart deployment/%s", prose.Plural(len(earlier), "pod "+earlier[0]+" runs", fmt.Sprintf("each of %d pods (%s) runs", len(earlier), prose.Some(earlier, mostNames))), rc.Namespace, name))
 	}
 	if len(finished) > 0 {
 		list = append(list, fmt.Sprintf("%s finished or on the way out: no loop adopts such pods, and they are without an owner once the ReplicationController is deleted: %s", prose.Plural(len(finished), "1 pod is", fmt.Sprintf("%d pods are", len(finished))), prose.Some(finished, mostNames)))
@@ -181,14 +197,17 @@ const Untouched = "Services, PodDisruptionBudgets and NetworkPolicies go by labe
 // rightOf is one that is needed.
 type rightOf struct{ group, resource, verb string }
 
-// rights are those of all steps of a direction.
-func rights(o *Options) (list []rightOf) {
+// rights are those of all steps of a direction, of which some point autoscalers elsewhere.
+func rights(o *Options, scalers bool) (list []rightOf) {
 	add := func(group, resource string, verbs ...string) {
 		for _, verb := range verbs {
 			list = append(list, rightOf{group, resource, verb})
 		}
 	}
 	add("", "pods", "list", "patch")
+	if scalers {
+		add("autoscaling", "horizontalpodautoscalers", "list", "update")
+	}
 	if o.Undo {
 		add("", "replicationcontrollers", "get", "update")
 		add("apps", "replicasets", "get", "update", "patch", "delete")

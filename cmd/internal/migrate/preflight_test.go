@@ -10,6 +10,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestProblemsAndNotes changes a scene in which nothing is in the way.
@@ -29,8 +30,20 @@ func TestProblemsAndNotes(t *testing.T) {
 		{name: "no template", change: func(c *Cluster, _ *around, _ *Options) { c.Controller.Spec.Template = nil }, want: []string{"has no template"}},
 		{name: "an owner", change: func(c *Cluster, _ *around, _ *Options) {
 			yes := true
-			c.Controller.OwnerReferences = []metav1.OwnerReference{{Kind: "DeploymentConfig", Name: "web", Controller: &yes}}
-		}, want: []string{"DeploymentConfig web controls"}},
+			c.Controller.OwnerReferences = []metav1.OwnerReference{{Kind: "DeploymentConfig", Name: "shop", Controller: &yes}}
+		}, want: []string{"DeploymentConfig shop controls ReplicationController web and would put back what is changed: delete that with --cascade=orphan first"}},
+		{name: "an owner that does not control it", change: func(c *Cluster, _ *around, _ *Options) {
+			c.Controller.OwnerReferences = []metav1.OwnerReference{{Kind: "Application", Name: "shop"}}
+		}},
+		{name: "no selector", change: func(c *Cluster, _ *around, _ *Options) { c.Controller.Spec.Selector = nil }, want: []string{"it has no selector"}},
+		{name: "labels that the selector lacks", change: func(c *Cluster, _ *around, _ *Options) { c.Controller.Spec.Template.Labels["track"] = "stable" }},
+		{name: "a failure", change: func(c *Cluster, _ *around, _ *Options) {
+			c.Controller.Status.Replicas, c.Pods = 2, c.Pods[:2]
+			c.Controller.Status.Conditions = []corev1.ReplicationControllerCondition{{Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: few"}}
+		}, want: []string{"wants 3 pods, has 2, and its status says 2; its last attempt failed: exceeded quota: few"}},
+		{name: "a failure of the past", change: func(c *Cluster, _ *around, _ *Options) {
+			c.Controller.Status.Conditions = []corev1.ReplicationControllerCondition{{Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: few"}}
+		}},
 		{name: "an update", change: func(c *Cluster, _ *around, _ *Options) {
 			c.Controller.Annotations["kubectl.kubernetes.io/next-controller-id"] = "web2"
 		}, want: []string{"next-controller-id"}},
@@ -51,13 +64,32 @@ func TestProblemsAndNotes(t *testing.T) {
 			a.add(&appsv1.StatefulSet{ObjectMeta: named("one"), Spec: appsv1.StatefulSetSpec{Selector: selects}})
 			a.add(&appsv1.Deployment{ObjectMeta: named("none"), Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{}}})
 		}, want: []string{"each selector of DaemonSet everywhere, StatefulSet one matches"}},
+		{name: "one that adopts a pod that was labelled since", change: func(c *Cluster, a *around, _ *Options) {
+			c.Pods[2].Labels["debug"] = "yes"
+			a.add(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "debug", UID: "debug"}, Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"debug": "yes"}}}})
+		}, want: []string{"the selector of ReplicaSet debug matches these pods"}},
 		{name: "a ReplicaSet that would be adopted", change: func(_ *Cluster, a *around, _ *Options) {
 			a.add(&appsv1.ReplicaSet{ObjectMeta: named("left"), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"x": "y"}}}})
 		}, want: []string{"ReplicaSet left is without an owner"}},
-		{name: "an autoscaler", change: func(_ *Cluster, a *around, _ *Options) {
-			a.add(&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: named("scaler"), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-				ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "ReplicationController", Name: "web"}}})
-		}, note: "kubectl -n shop patch hpa scaler"},
+		{name: "an autoscaler", change: func(c *Cluster, _ *around, _ *Options) {
+			c.Scalers = append(c.Scalers, scalerOf("scaler", ofController, "web"))
+		},
+			note: "kubectl -n shop patch hpa scaler"},
+		{name: "an autoscaler that is moved", change: func(c *Cluster, _ *around, o *Options) {
+			o.MoveScalers = true
+			c.Scalers = append(c.Scalers, scalerOf("scaler", ofController, "web"), scalerOf("other", ofController, "api"))
+		}},
+		{name: "two autoscalers of one", change: func(c *Cluster, _ *around, o *Options) {
+			o.MoveScalers = true
+			c.Scalers = append(c.Scalers, scalerOf("scaler", ofController, "web"), scalerOf("early", ofDeployment, "web"))
+		}, want: []string{"HorizontalPodAutoscalers scaler and early would scale one Deployment"}},
+		{name: "an autoscaler that somebody keeps", change: func(c *Cluster, _ *around, o *Options) {
+			yes := true
+			o.MoveScalers = true
+			h := scalerOf("scaler", ofController, "web")
+			h.OwnerReferences = []metav1.OwnerReference{{Kind: "ScaledObject", Name: "web", Controller: &yes}}
+			c.Scalers = append(c.Scalers, h)
+		}, want: []string{"ScaledObject web controls HorizontalPodAutoscaler scaler"}},
 		{name: "a finished pod", change: func(c *Cluster, _ *around, _ *Options) {
 			p := c.Pods[0].DeepCopy()
 			p.Name, p.Status.Phase = "evicted", corev1.PodFailed
@@ -73,19 +105,27 @@ func TestProblemsAndNotes(t *testing.T) {
 			if got := problems(cluster, o, a); !slices.EqualFunc(got, c.want, strings.Contains) {
 				t.Errorf("problems %q, want %q", got, c.want)
 			}
-			if got := fmt.Sprint(notes(cluster, o, a)); c.note == "" && got != "[]" || !strings.Contains(got, c.note) {
+			if got := fmt.Sprint(notes(cluster, o, o.name(nil))); c.note == "" && got != "[]" || !strings.Contains(got, c.note) {
 				t.Errorf("notes %q, want %q", got, c.note)
 			}
 		})
 	}
 }
 
+func scalerOf(name, kind, target string) autoscalingv2.HorizontalPodAutoscaler {
+	return autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name)},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: kind, Name: target}}}
+}
+
 func TestMissingRights(t *testing.T) {
-	if got := missing(rights(&Options{Undo: true})[:4]); got != "you lack the right to list and patch pods and get and update replicationcontrollers in this namespace: have somebody grant it before the first write" {
+	if got := missing(rights(&Options{Undo: true}, false)[:4]); got != "you lack the right to list and patch pods and get and update replicationcontrollers in this namespace: have somebody grant it before the first write" {
 		t.Error(got)
 	}
-	for _, x := range rights(&Options{Keep: true}) {
-		if x.verb == "delete" {
+	if got := missing(rights(&Options{MoveScalers: true}, true)[2:4]); !strings.Contains(got, "list and update horizontalpodautoscalers.autoscaling") {
+		t.Error(got)
+	}
+	for _, x := range rights(&Options{Keep: true}, false) {
+		if x.verb == "delete" || x.group == "autoscaling" {
 			t.Errorf("%+v is needed with --keep-rc", x)
 		}
 	}
@@ -112,6 +152,11 @@ func TestWhatStopsIt(t *testing.T) {
 		}, Blocked, "would keep 3 and delete the rest"},
 		{"a foreign Deployment", 5, false, func(c *Cluster) { c.Deployment = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}} }, Blocked, "this migration has not made it"},
 		{"a foreign ReplicaSet", 3, false, func(c *Cluster) { c.Set = &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}} }, Blocked, "this migration has not made it"},
+		{"a size that somebody gave it before its end", 7, false, func(c *Cluster) { *c.Controller.Spec.Replicas = 2 }, Blocked, "has pods again, as somebody has scaled it to 2"},
+		{"a paused Deployment without its ReplicaSet", 7, false, func(c *Cluster) {
+			c.Set, c.Deployment.Spec.Paused, c.Deployment.Status.Replicas = nil, true, 0
+		}, Blocked, "rollout resume deployment/web"},
+		{"a Deployment whose pods are about to come", 7, false, func(c *Cluster) { c.Deployment.Status.Replicas = 0 }, Wait, "until Deployment web has a pod: it wants 3 pods"},
 		{"a ReplicaSet that is gone", 6, false, func(c *Cluster) { c.Set = nil }, Blocked, "is gone"},
 		{"a Deployment that was changed", 7, true, func(c *Cluster) { c.Deployment.Spec.Template.Spec.Containers[0].Image = "web:2" }, Blocked, "rollout undo deployment/web --to-revision=1"},
 		{"a Deployment that scales", 7, true, func(c *Cluster) { *c.Deployment.Spec.Replicas = 5 }, Wait, "a change of its size"},

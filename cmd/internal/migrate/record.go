@@ -9,21 +9,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/loopscope/loopscope/controllers/rollingupdate"
 )
 
 // Names that a migration leaves on objects.
 const (
 	// recordKey is the annotation of the ReplicationController with what it was before.
-	recordKey = "loopscope.dev/migration"
+	recordKey = rollingupdate.AnnotationMigration
 	// fromKey is the annotation of the ReplicaSet and the Deployment with the
 	// ReplicationController's UID.
 	fromKey = "loopscope.dev/migrated-from"
+	// pausedKey is the label of a Deployment that is paused until it has taken the ReplicaSet over,
+	// and not because somebody wants it so. It is no annotation, as its loop copies these.
+	pausedKey = "loopscope.dev/paused-by"
 	// toKey is the label that no pod has: a selector with it matches none.
 	toKey = "loopscope.dev/migrated-to"
 	// holdKey is the finalizer of an owner that is deleted on the way back.
 	holdKey = "loopscope.dev/undo"
 	// sealName is a ServiceAccount that is not there: the API server refuses pods that name it.
-	sealName = "loopscope-sealed-no-pods-while-they-are-taken-over"
+	sealName = rollingupdate.SealedAccount
 )
 
 // recordVersion is that of the annotation's format.
@@ -95,6 +100,24 @@ func (r *record) on(rc *corev1.ReplicationController) *corev1.ReplicationControl
 	}
 	out.Annotations = with(out.Annotations, recordKey, string(text))
 	return out
+}
+
+// TakenOver says of a ReplicationController whose pods go to a Deployment, or have gone there, what
+// is to be done with its image instead; nil for any other.
+func TakenOver(rc *corev1.ReplicationController) error {
+	r, err := recordOf(rc)
+	switch {
+	case err != nil || r == nil:
+		return err
+	case !released(rc):
+		return fmt.Errorf("a migration of %s to Deployment %s has begun: complete it with 'loopscope migrate rc/%s --write', or go back with 'loopscope migrate rc/%s --undo --write'", rc.Name, r.Deployment, rc.Name, rc.Name)
+	}
+	container := "CONTAINER"
+	if t := rc.Spec.Template; t != nil && len(t.Spec.Containers) == 1 {
+		container = t.Spec.Containers[0].Name
+	}
+	return fmt.Errorf("the pods of %s belong to Deployment %s since 'loopscope migrate', and %s is kept for the way back alone: change the image there, with 'kubectl -n %s set image deployment/%s %s=IMAGE'",
+		rc.Name, r.Deployment, rc.Name, rc.Namespace, r.Deployment, container)
 }
 
 // with is a copy of labels or annotations with one more.

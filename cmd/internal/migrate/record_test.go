@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const goodRecord = `{"v":1,"deployment":"web","hash":"746c78c67d","replicas":3,"selector":{"app":"web"},"templateLabels":{"app":"web","tier":"front"},"serviceAccount":"robot"}`
@@ -27,6 +28,29 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		if _, err := parseRecord(strings.Replace(goodRecord, c.from, c.to, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.to, err, c.want)
 		}
+	}
+}
+
+// TestTakenOver names the Deployment, and what to do with the image.
+func TestTakenOver(t *testing.T) {
+	if err := TakenOver(scene(2).Controller); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	m := &model{Cluster: scene(2), clock: metav1.Now()}
+	m.apply(&next(m.Cluster, thereTo).Writes[0])
+	if err := TakenOver(m.Controller); err == nil || !strings.Contains(err.Error(), "a migration of web to Deployment web has begun") {
+		t.Errorf("on the way: %v", err)
+	}
+	_, _, last := steps(m.Cluster, thereTo)
+	if err := TakenOver(last.Controller); err == nil || !strings.Contains(err.Error(), "belong to Deployment web since") || !strings.Contains(err.Error(), "kubectl -n shop set image deployment/web main=IMAGE") {
+		t.Errorf("afterwards: %v", err)
+	}
+	if _, _, last = steps(last, back); TakenOver(last.Controller) != nil {
+		t.Errorf("after undo: %v", TakenOver(last.Controller))
+	}
+	last.Controller.Annotations[recordKey] = "{"
+	if err := TakenOver(last.Controller); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("a broken record: %v", err)
 	}
 }
 

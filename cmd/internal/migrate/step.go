@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,8 +33,8 @@ type Object interface {
 	runtime.Object
 }
 
-// Write is one request. Every update carries the version that was decided on, and everything else
-// but a creation the UID.
+// Write is one request. Every update and every deletion carries the version that was decided on,
+// and everything else but a creation the UID.
 type Write struct {
 	Verb    Verb              `json:"verb"`
 	Kind    string            `json:"kind"`
@@ -96,6 +97,8 @@ func kindOf(o Object) string {
 		return "ReplicaSet"
 	case *appsv1.Deployment:
 		return "Deployment"
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return "HorizontalPodAutoscaler"
 	}
 	return "Pod"
 }

@@ -65,6 +65,8 @@ func TestBeginRefuses(t *testing.T) {
 		{"its own name", "web is the name of the old one", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web", 3, green, nil))},
 		{"the same selector", "has no label that web has with another value", []runtime.Object{controller("web", 3, blue, nil)}, file(controller("web-2", 3, blue, nil))},
 		{"no pods", "web has no pods, and the file asks for none", []runtime.Object{controller("web", 0, blue, nil)}, file(controller("web-2", 0, green, nil))},
+		{"its pods are a Deployment's", "the pods of web belong to Deployment shop-web since 'loopscope migrate'", []runtime.Object{controller("web", 0, map[string]string{"app": "web", "loopscope.dev/migrated-to": "x"}, map[string]string{
+			"loopscope.dev/migration": `{"v":1,"deployment":"shop-web","hash":"x","replicas":3,"selector":{"app":"web"},"templateLabels":{"app":"web"}}`})}, image("web:2")},
 		{"somebody else's", "web-2 exists, and was not made to replace web", []runtime.Object{controller("web", 3, blue, nil), controller("web-2", 3, green, nil)}, file(controller("web-2", 3, green, nil))},
 	} {
 		client, api := clientOf(c.have...)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/loopscope/loopscope/cmd/internal/migrate"
 	"github.com/loopscope/loopscope/cmd/internal/preflight"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/controllers/rollingupdate"
@@ -93,6 +94,9 @@ func (c *Client) foresee(ctx context.Context, a *Ask) (*Foreseen, error) {
 // propose is what would be written to ask for it.
 func (c *Client) propose(ctx context.Context, a *Ask, f *Foreseen) (err error) {
 	if f.Old, err = c.get(ctx, a.Old); err != nil {
+		return err
+	}
+	if err := migrate.TakenOver(f.Old); err != nil {
 		return err
 	}
 	if f.request, err = a.request(); err != nil {

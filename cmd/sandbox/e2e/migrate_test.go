@@ -96,6 +96,9 @@ func (m *moves) watch(t *testing.T) {
 			if p.Annotations[lastEvent] != "" {
 				return
 			}
+			if p.Labels[madeByScaling] != "" {
+				continue
+			}
 			restarted := slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 })
 			if e.Type != "MODIFIED" || p.DeletionTimestamp != nil || restarted || !podReady(p) {
 				m.note("pod %s %s, ready %t, restarted %t, deleted at %v", p.Name, e.Type, podReady(p), restarted, p.DeletionTimestamp)
@@ -122,6 +125,10 @@ func (m *moves) watch(t *testing.T) {
 		}
 	})
 }
+
+// madeByScaling is the label of pods that a ReplicationController makes which somebody has scaled
+// after its release.
+const madeByScaling = "loopscope.dev/migrated-to"
 
 // lastEvent is the annotation by which a test ends its watch, so that it has seen everything before.
 const lastEvent = "loopscope.dev/last-event"

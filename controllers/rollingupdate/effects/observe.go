@@ -173,7 +173,8 @@ func (t *updateSync) view(rc *corev1.ReplicationController, keyLabel string) *ro
 		Desired: sizeOf(rc, rollingupdate.AnnotationDesired), Original: sizeOf(rc, rollingupdate.AnnotationOriginal),
 		SelectorKey: t.keyValue(rc.Name, keyLabel, rc.Spec.Selector[keyLabel]),
 		Given:       sizeOf(rc, rollingupdate.AnnotationSize), Owner: ownerOf(rc), LetsGo: rc.Spec.Selector[rollingupdate.LabelParked] != "",
-		Scaler: redact.Line(t.controller.opts.Managers.OwnerOf(rc, "spec.replicas")),
+		TakenOver: takenOver(rc),
+		Scaler:    redact.Line(t.controller.opts.Managers.OwnerOf(rc, "spec.replicas")),
 	}
 	if r := result(rc); r != nil && r.Ended == rollingupdate.Complete && r.To == rc.Name {
 		c.Replaced = r.From
@@ -244,6 +245,17 @@ func (t *updateSync) keyValue(of, label, value string) string {
 		t.s.RequestError = fmt.Sprintf("the label %s of %s looks like a credential: choose another deploymentKey", redact.Line(label), of)
 	}
 	return masked
+}
+
+// takenOver is the Deployment of a migration's record; what is no record counts as none.
+func takenOver(rc *corev1.ReplicationController) string {
+	var record struct {
+		Deployment string `json:"deployment"`
+	}
+	if json.Unmarshal([]byte(rc.Annotations[rollingupdate.AnnotationMigration]), &record) != nil {
+		return ""
+	}
+	return named(record.Deployment)
 }
 
 // ownerOf is the controller of a ReplicationController, as "Kind name"; "" for none.

@@ -208,3 +208,14 @@ func TestReleasedPodsWake(t *testing.T) {
 		t.Errorf("a released pod wakes %q", got)
 	}
 }
+
+// A record of a migration names the Deployment; what is none counts as none ([RU-4]).
+func TestTakenOver(t *testing.T) {
+	for text, want := range map[string]string{"": "", "{": "", `{"v":1,"deployment":"web"}`: "web", `{"deployment":["web"]}`: ""} {
+		rc := lab.ReplicationController("web", "u", "1", 0)
+		rc.Annotations = map[string]string{rollingupdate.AnnotationMigration: text}
+		if got := takenOver(rc); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

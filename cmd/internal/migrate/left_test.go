@@ -1,0 +1,159 @@
+package migrate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// kept is a scene after --keep-rc, changed by somebody, to which the loops have answered.
+func kept(change func(*Cluster)) *Cluster {
+	_, _, c := steps(scene(3), thereTo)
+	change(c)
+	m := &model{Cluster: c, clock: metav1.Now()}
+	m.rest()
+	return m.Cluster
+}
+
+// TestPauseOfSomebodyStays: what the migration has paused it resumes, and nothing else.
+func TestPauseOfSomebodyStays(t *testing.T) {
+	paused := kept(func(c *Cluster) { c.Deployment.Spec.Paused = true; c.Deployment.Generation++ })
+	list, end, last := steps(paused, there)
+	starts(t, list, []string{"delete the ReplicationController"})
+	if end.Kind != Done || !last.Deployment.Spec.Paused || !strings.HasSuffix(end.Text, "stays paused, as somebody has paused it") {
+		t.Errorf("it ends with %q, paused %t", end.Text, last.Deployment.Spec.Paused)
+	}
+	if _, end, _ := steps(paused, thereTo); end.Kind != Done || !strings.Contains(end.Text, "stays paused") {
+		t.Errorf("--keep-rc ends with %q", end.Text)
+	}
+	if _, marked := last.Deployment.Labels[pausedKey]; marked {
+		t.Errorf("the Deployment keeps the label: %v", last.Deployment.Labels)
+	}
+	_, end, last = steps(paused, back)
+	if end.Kind != Done {
+		t.Errorf("undo ends with %q", end.Text)
+	}
+	asBefore(t, last, scene(3))
+}
+
+// TestUndoWithoutTheReplicaSet goes back where somebody has deleted the ReplicaSet while the
+// Deployment is paused, with its pods or without them.
+func TestUndoWithoutTheReplicaSet(t *testing.T) {
+	for name, pods := range map[string]bool{"its pods as well": false, "its pods are left": true} {
+		t.Run(name, func(t *testing.T) {
+			c := kept(func(c *Cluster) {
+				size := int32(2)
+				c.Deployment.Spec.Paused, c.Deployment.Spec.Replicas = true, &size
+				c.Deployment.Generation++
+				c.Pods = c.Pods[:2]
+				for i := range c.Pods {
+					c.Pods[i].OwnerReferences = nil
+				}
+				if c.Set = nil; !pods {
+					c.Pods = nil
+				}
+			})
+			list, end, last := steps(c, back)
+			if end.Kind != Done || last.Deployment != nil || last.Set != nil || *last.Controller.Spec.Replicas != 2 || len(last.owned("rc-uid")) != 2 || len(last.Pods) != 2 {
+				t.Errorf("it ends with %q after %v: %+v", end.Text, texts(list), last)
+			}
+			if made := slices.ContainsFunc(last.Pods, func(p corev1.Pod) bool { return strings.Contains(p.Name, "made") }); made == pods {
+				t.Errorf("pods were made: %t", made)
+			}
+		})
+	}
+}
+
+// TestAnnotationsThatAreLeftOut: the Deployment gets those that are the user's.
+func TestAnnotationsThatAreLeftOut(t *testing.T) {
+	c := scene(1)
+	maps.Copy(c.Controller.Annotations, map[string]string{
+		"rollingupdate.loopscope.dev/result": "complete", "kubectl.kubernetes.io/original-replicas": "3",
+		"deployment.kubernetes.io/revision": "7", "example.com/owner": "b",
+	})
+	_, _, last := steps(c, there)
+	if got := slices.Sorted(maps.Keys(last.Deployment.Annotations)); !slices.Equal(got, []string{"example.com/owner", fromKey, "team"}) {
+		t.Errorf("it has %v", got)
+	}
+}
+
+// TestScalersMove: what is pointed to the Deployment is pointed back, and nothing else is.
+func TestScalersMove(t *testing.T) {
+	move, moveTo := &Options{Controller: "web", MoveScalers: true}, &Options{Controller: "web", MoveScalers: true, Keep: true}
+	with := func() *Cluster {
+		c := scene(3)
+		c.Scalers = []scaler{scalerOf("mine", ofController, "web"), scalerOf("other", ofController, "api")}
+		return c
+	}
+	targets := func(c *Cluster) (list []string) {
+		for i := range c.Scalers {
+			ref := c.Scalers[i].Spec.ScaleTargetRef
+			list = append(list, ref.APIVersion+" "+ref.Kind+" "+ref.Name)
+		}
+		return list
+	}
+	moved := []string{"apps/v1 Deployment web", "v1 ReplicationController api"}
+	list, end, last := steps(with(), move)
+	if n := len(list); end.Kind != Done || n != 9 || !strings.HasPrefix(list[n-2].Text, "point 1 HorizontalPodAutoscaler to") || !slices.Equal(targets(last), moved) {
+		t.Errorf("it ends with %q and %v after %v", end.Text, targets(last), texts(list))
+	}
+	_, _, last = steps(with(), moveTo)
+	list, end, last = steps(last, back)
+	if end.Kind != Done || !strings.HasPrefix(list[0].Text, "point 1 HorizontalPodAutoscaler back") {
+		t.Errorf("undo ends with %q after %v", end.Text, texts(list))
+	}
+	was := with()
+	if got := targets(last); !slices.Equal(got, targets(was)) || len(last.Scalers[0].Annotations) > 0 {
+		t.Errorf("undo leaves %v with %v", got, last.Scalers[0].Annotations)
+	}
+	last.Scalers = was.Scalers
+	asBefore(t, last, was)
+
+	// One that somebody has pointed there is named.
+	c := kept(func(c *Cluster) { c.Scalers = []scaler{scalerOf("mine", ofDeployment, "web")} })
+	if list, end, _ := steps(c, back); end.Kind != Done || strings.HasPrefix(list[0].Text, "point") {
+		t.Errorf("undo ends with %q after %v", end.Text, texts(list))
+	}
+	if got := notes(c, back, "web"); len(got) != 1 || !strings.Contains(got[0], `"kind":"ReplicationController","name":"web"`) {
+		t.Errorf("notes %q", got)
+	}
+	// Asked for at last, after the end.
+	_, _, last = steps(with(), there)
+	if list, end, last := steps(last, move); len(list) != 1 || end.Kind != Done || !slices.Equal(targets(last), moved) {
+		t.Errorf("afterwards it ends with %q and %v", end.Text, targets(last))
+	}
+}
+
+// TestLongMinReadySeconds: the API server takes no deadline that is not beyond it.
+func TestLongMinReadySeconds(t *testing.T) {
+	for ready, want := range map[int32]int32{0: 0, 599: 0, 600: 1200, 2147483647: 2147483647} {
+		got := int32(0)
+		if d := deadline(ready); d != nil {
+			got = *d
+		}
+		if got != want {
+			t.Errorf("%d: %d, want %d", ready, got, want)
+		}
+	}
+}
+
+// TestDeletionsCarryTheVersion that was decided on.
+func TestDeletionsCarryTheVersion(t *testing.T) {
+	c := scene(0)
+	c.Controller.ResourceVersion = "7"
+	client := fake.NewClientset(c.Controller)
+	w := write(Delete, c.Controller)
+	if err := send(t.Context(), client, &w); err != nil {
+		t.Fatal(err)
+	}
+	sent, is := client.Actions()[0].(clienttesting.DeleteActionImpl)
+	if p := sent.DeleteOptions.Preconditions; !is || p == nil || *p.UID != "rc-uid" || *p.ResourceVersion != "7" {
+		t.Errorf("it sends %+v", client.Actions()[0])
+	}
+}
