@@ -339,6 +339,7 @@ var rules = []rule{
 		}, pureOnes...),
 		third: []allowance{
 			{"github.com/spf13/cobra", "commands"}, {"github.com/spf13/pflag", "their flags"},
+			{"github.com/cli/browser", "the user's browser"},
 			{"k8s.io/cli-runtime", "the usual kubeconfig flags and formats"}, {"k8s.io/kubectl/pkg/cmd/util", "clients by these flags"},
 			{"k8s.io/apimachinery/pkg/api/resource", "sizes as Kubernetes writes them"},
 			{"k8s.io/apimachinery/pkg/apis/meta/v1", "durations of its configuration, and objects of which the name is printed"},
