@@ -18,7 +18,7 @@ const toldChanges = 4
 func (b *Beat) Tell() decision.Words {
 	switch b.Kind {
 	case BeatChange:
-		return changed(b.Cause)
+		return b.changed()
 	case BeatPod:
 		return podChange(b.Cause)
 	case BeatOutage:
@@ -44,7 +44,8 @@ var eventWords = map[CauseKind]string{
 }
 
 // changed tells what somebody else did.
-func changed(c *Cause) decision.Words {
+func (b *Beat) changed() decision.Words {
+	c := b.Cause
 	w := subject(c.Object).Say(" ")
 	word, ok := eventWords[c.Kind]
 	if !ok {
@@ -55,6 +56,8 @@ func changed(c *Cause) decision.Words {
 	}
 	w = w.Say(word)
 	switch told := c.Kind == CauseModified || c.Kind == CauseAdded; {
+	case b.By != "":
+		w = w.Say(" by the " + b.By + " loop")
 	case told && c.Manager != "":
 		w = w.Say(" by ").Name(c.Manager)
 	case c.Kind == CauseModified && !c.isDeletion(): // The API server signs no deletion.
