@@ -83,20 +83,17 @@ func kinIn(ctx context.Context, loops decision.Loops, a Archive, head Object, q 
 		if !loops[i].Steers() {
 			continue
 		}
-		others := map[Object]*kin{}
-		q.Loop, q.Namespace, q.Limit = loops[i].Name, head.Namespace, maxCollected
+		others, n := map[Object]*kin{head: own}, 0
+		q.Loop, q.Namespace = loops[i].Name, head.Namespace
 		err := a.Each(ctx, q, func(t *Trace) error {
-			if t.Object == head {
-				own.add(t)
-				return nil
-			}
 			if others[t.Object] == nil {
 				others[t.Object] = kinOf(loops, t.Object)
 			}
 			others[t.Object].add(t)
-			return nil
+			n++
+			return enough(n >= maxCollected)
 		})
-		if err != nil {
+		if err = ignoreEnough(err); err != nil {
 			return nil, err
 		}
 		for _, k := range others {

@@ -114,13 +114,13 @@ func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	if !ok {
 		return nil, false
 	}
-	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: began(e, syncs[part.first])}
+	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
+	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first])}
 	newest := syncs[part.last]
 	if part.settled {
 		s.Settled = newest.Ended
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
-	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
 	family := e.within(kin, syncs, part, s.Began)
 	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.beats(kin, family, newest, part.settled, s.Began))
 	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
@@ -196,11 +196,11 @@ func untouched(loops decision.Loops, t *Trace) bool {
 	return ok && asked.Untouched()
 }
 
-// began is when the first change was seen that no sync of ours had made.
-func began(e *Excerpt, first *Trace) time.Time {
+// began is when the first change was seen that no sync of the story had made.
+func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 	at := first.Started
 	for i := range first.Causes {
-		if c := &first.Causes[i]; !e.own(first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
+		if c := &first.Causes[i]; !e.made(kin, first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
 			at = c.At
 		}
 	}
@@ -309,11 +309,8 @@ func (e *Excerpt) happened(kin *kin, t *Trace, c *Cause, told map[event]bool) (B
 		return Beat{}, false
 	}
 	pod := kind == "Pod"
-	var by *Trace
-	if !pod && e.own(t, c) {
-		if by = e.WriterOf(t, c); by == nil || kin.has(by.Object, by.Owner) {
-			return Beat{}, false
-		}
+	if !pod && e.made(kin, t, c) {
+		return Beat{}, false
 	}
 	id := event{c.Object, cmp.Or(c.NewRV, c.OldRV), c.Kind}
 	if c.Kind == CausePodReason { // The same event as its owner was told.
@@ -324,14 +321,23 @@ func (e *Excerpt) happened(kin *kin, t *Trace, c *Cause, told map[event]bool) (B
 	}
 	told[id] = true
 	b := Beat{Kind: BeatChange, At: c.At, Object: c.Object, Cause: c}
-	switch {
-	case pod:
+	if pod {
 		b.Kind = BeatPod
-	case by != nil:
+	} else if by := e.WriterOf(t, c); by != nil {
 		hit := by.Hit(by.Class(DefaultSlow))
 		b.By, b.Sync = e.loops.Kind(by.Loop), &hit
 	}
 	return b, true
+}
+
+// made reports whether a cause tells of a write by a sync of the story, or by one of ours of
+// which no more is known.
+func (e *Excerpt) made(kin *kin, t *Trace, c *Cause) bool {
+	by := e.WriterOf(t, c)
+	if by == nil {
+		return c.Sync != 0
+	}
+	return kin.has(by.Object, by.Owner)
 }
 
 func (t *Trace) held() []decision.Held {
