@@ -21,7 +21,7 @@ var errEnough = errors.New("enough")
 // Collect reads from an archive what a Story of an object needs, that was
 // under way at that moment or the last one before it: its syncs back to where it
 // was settled and forward to where it was so again, and those of the objects that
-// it controls in between. It returns the sync in force at that moment first, and
+// it controls or steers in between, and of what steers it. It returns the sync in force at that moment first, and
 // ErrNotKept where there is none.
 func Collect(ctx context.Context, loops decision.Loops, a Archive, o Object, at time.Time) (*Trace, []*Trace, error) {
 	now, err := a.AsOf(ctx, o, at)
@@ -38,8 +38,12 @@ func Collect(ctx context.Context, loops decision.Loops, a Archive, o Object, at 
 	}
 	var list []*Trace
 	q := Query{Namespace: o.Namespace, Since: from, Until: to.Add(2 * quietEnd), OldestFirst: true}
+	kin, err := kinIn(ctx, loops, a, now.Object, q)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what belongs to %s: %w", o.Key(), err)
+	}
 	err = a.Each(ctx, q, func(t *Trace) error {
-		if family(loops, now.Object, t.Object, t.Owner) {
+		if kin.has(t.Object, t.Owner) {
 			list = append(list, t)
 		}
 		return enough(len(list) >= maxCollected)
@@ -61,8 +65,12 @@ func Around(ctx context.Context, loops decision.Loops, a Archive, t *Trace) ([]*
 	head := HeadOf(loops, t.Object, t.Owner)
 	list := []*Trace{t}
 	q := Query{Namespace: t.Namespace, Since: t.Started.Add(-around), Until: t.Started.Add(around), OldestFirst: true}
-	err := a.Each(ctx, q, func(x *Trace) error {
-		if idOf(x) != idOf(t) && (x.Object == t.Object || family(loops, head, x.Object, x.Owner)) {
+	kin, err := kinIn(ctx, loops, a, head, q)
+	if err != nil {
+		return list, err
+	}
+	err = a.Each(ctx, q, func(x *Trace) error {
+		if idOf(x) != idOf(t) && (x.Object == t.Object || kin.has(x.Object, x.Owner)) {
 			list = append(list, x)
 		}
 		return enough(len(list) >= maxCollected)

@@ -49,7 +49,7 @@ func toned(seq uint64, tone decision.Tone) *Trace {
 
 // TestCollectSaysWhatItCouldNotRead: each of its walks may be the one that fails.
 func TestCollectSaysWhatItCouldNotRead(t *testing.T) {
-	for failed, want := range map[int]string{1: "read back from sync 7: ", 2: "read on from sync 7: ", 3: "read the syncs of shop/web: "} {
+	for failed, want := range map[int]string{1: "read back from sync 7: ", 2: "read on from sync 7: ", 3: "read what belongs to shop/web: ", 4: "read the syncs of shop/web: "} {
 		a := &scripted{syncs: []*Trace{toned(7, decision.ToneMoving)}, failed: failed}
 		x, list, err := Collect(t.Context(), TestLoops, a, object("web"), time.Time{})
 		if x != nil || list != nil || !errors.Is(err, errScripted) || !strings.HasPrefix(err.Error(), want) || len(a.walks) != failed {

@@ -109,9 +109,6 @@ func (e *Excerpt) WriterOf(t *Trace, c *Cause) *Trace {
 	return nil
 }
 
-// own reports whether a cause tells of a write of ours, be its sync here or not.
-func (e *Excerpt) own(t *Trace, c *Cause) bool { return c.Sync != 0 || e.WriterOf(t, c) != nil }
-
 // Hit is the trace in a few lines, as it stood when the sync ended.
 func (t *Trace) Hit(class Class) Hit {
 	h := Hit{

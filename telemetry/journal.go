@@ -169,12 +169,13 @@ func (j *Journal) Record(t *Trace) {
 // store gives the trace its number. That the number is the last one is said at
 // the end, when everything else can be seen.
 func (j *Journal) store(t *Trace) {
+	steered := t.Steered(j.opts.Loops)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	seq := j.last.Load() + 1
 	t.Version, t.Epoch, t.Seq = TraceVersion, j.opts.Epoch, seq
 	j.wrote.note(t)
-	j.keep(t)
+	j.keep(t, steered)
 	j.board.put(t)
 	j.last.Store(seq)
 }

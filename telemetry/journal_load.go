@@ -35,12 +35,13 @@ func LoadJournal(o JournalOptions, traces []*Trace) (*Journal, error) {
 // load puts a trace on a shelf of its own and leaves the ring of recent ones
 // empty, as that one has no gaps.
 func (j *Journal) load(t *Trace) {
+	steered := t.Steered(j.opts.Loops)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if t.Started.Before(j.began) {
 		j.began = t.Started
 	}
-	k := j.hold(t)
+	k := j.hold(t, steered)
 	j.shelve(k, shelfLoaded, true)
 	j.oldest = t.Seq + 1
 	j.wrote.note(t)

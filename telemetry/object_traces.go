@@ -13,6 +13,7 @@ type objectTraces struct {
 	object         Object
 	owner          string // as the newest trace has it that found the object
 	oldest, newest *kept
+	steered        map[Object]bool // what its traces say that they worked on
 	folded         uint64
 }
 
@@ -25,7 +26,13 @@ func (j *Journal) objectTracesOf(o Object) *objectTraces {
 	return h
 }
 
-func (h *objectTraces) append(k *kept, t *Trace) {
+func (h *objectTraces) append(k *kept, t *Trace, steered []Object) {
+	for _, o := range steered {
+		if h.steered == nil {
+			h.steered = map[Object]bool{}
+		}
+		h.steered[o] = true
+	}
 	if !t.Gone { // Nobody can tell any more who the owner was.
 		h.owner = t.Owner
 	}
@@ -181,22 +188,38 @@ func (j *Journal) After(o Object, seq uint64) (*Trace, bool) {
 const maxFamily = 4096
 
 // Family returns the kept traces of an object and of those that it controls or
-// controlled, in no particular order, the newest few thousand of each object at
-// most. For one that has an owner that is its owner's family. It looks at every
-// object of the journal.
+// controlled, and of those that it works or worked on, in no particular order, the
+// newest few thousand of each object at most. For one that has an owner that is its
+// owner's family; for one that another works on it is both. It looks at every object of
+// the journal.
 func (j *Journal) Family(o Object) (list []*Trace) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	head := o
-	if h := j.objects[o]; h != nil {
-		head = HeadOf(j.opts.Loops, o, h.owner)
-	}
+	kin := j.kin(o)
 	for member, h := range j.objects {
-		if member != o && !family(j.opts.Loops, head, member, h.owner) {
+		if member != o && !kin.has(member, h.owner) {
 			continue
 		}
 		for k, n := h.newest, 0; k != nil && n < maxFamily; k, n = k.older, n+1 {
 			list = append(list, k.trace)
+		}
+	}
+	return list
+}
+
+// kin are those of an object or of its owner, and of what works on it. The journal is locked.
+func (j *Journal) kin(o Object) kins {
+	head := o
+	if h := j.objects[o]; h != nil {
+		head = HeadOf(j.opts.Loops, o, h.owner)
+	}
+	list := kins{kinOf(j.opts.Loops, head)}
+	for by, h := range j.objects {
+		switch {
+		case by == head:
+			list[0].steered = h.steered
+		case h.steered[o]:
+			list = append(list, &kin{j.opts.Loops, by, h.steered})
 		}
 	}
 	return list

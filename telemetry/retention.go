@@ -117,18 +117,18 @@ type kept struct {
 }
 
 // hold makes a trace one that is kept, in the history of its object. The journal is locked.
-func (j *Journal) hold(t *Trace) *kept {
+func (j *Journal) hold(t *Trace, steered []Object) *kept {
 	k := &kept{Mark: markOf(t), trace: t, size: estimate(t)}
 	j.bytes += k.size
-	j.objectTracesOf(t.Object).append(k, t)
+	j.objectTracesOf(t.Object).append(k, t, steered)
 	return k
 }
 
 // keep puts a trace into the recent ring, on its shelves and into the history
 // of its object, and lets go of what they have no room for. A trace can stand
 // on several shelves. The journal is locked.
-func (j *Journal) keep(t *Trace) {
-	k := j.hold(t)
+func (j *Journal) keep(t *Trace, steered []Object) {
+	k := j.hold(t, steered)
 	k.recent, k.quiet = true, true
 	slots := uint64(len(j.recent))
 	if t.Seq-j.oldest >= slots {

@@ -75,6 +75,9 @@ type Beat struct {
 	Outage *StoryOutage `json:"outage,omitempty"`
 	// Leader is set of a change of leader.
 	Leader *StoryLeader `json:"leader,omitempty"`
+	// By is the kind of the loop that made a change, where it is one of this program that
+	// works on another object. Sync is the sync in which it did.
+	By string `json:"by,omitempty"`
 	// Sync, Writes and Held are of a sync.
 	Sync   *Hit            `json:"sync,omitempty"`
 	Writes []Write         `json:"writes,omitempty"`
@@ -103,21 +106,23 @@ type Waited struct {
 
 // Story tells what the sync of a Deployment belongs to, or the newest one before
 // it if the Deployment was settled then. It is false where nothing of it is in
-// the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets.
+// the excerpt, which should hold the syncs of the Deployment and of its ReplicaSets. Those of what an
+// object steers belong to its story as those of what it controls do.
 func (e *Excerpt) Story(t *Trace) (*Story, bool) {
 	syncs := e.of(t)
 	part, ok := storyRangeOf(e.loops, syncs, slices.Index(syncs, t))
 	if !ok {
 		return nil, false
 	}
-	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: began(e, syncs[part.first])}
+	kin := kinOf(e.loops, t.Object, syncs[part.first:part.last+1]...)
+	s := &Story{Object: t.Object, UID: t.UID, Open: part.open, Began: e.began(kin, syncs[part.first])}
 	newest := syncs[part.last]
 	if part.settled {
 		s.Settled = newest.Ended
 	}
 	s.Sentence, s.Text = newest.Sentence, newest.Sentence.At(newest.Ended)
-	family := e.within(t, syncs, part, s.Began)
-	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.beats(family, newest, part.settled, s.Began))
+	family := e.within(kin, syncs, part, s.Began)
+	s.Beats = slices.Concat(e.outageBeats(s, family), e.leaderBeats(s, family), e.beats(kin, family, newest, part.settled, s.Began))
 	slices.SortStableFunc(s.Beats, func(a, b Beat) int { return cmp.Or(a.At.Compare(b.At), rank(a.Kind)-rank(b.Kind)) })
 	s.Beats = slices.DeleteFunc(s.Beats, func(b Beat) bool { return b.At.Before(s.Began) }) // Events that a first sync took late.
 	s.count(e)
@@ -158,7 +163,7 @@ func storyRangeOf(loops decision.Loops, syncs []*Trace, at int) (storyRange, boo
 		}
 		s.first = i
 	}
-	if begins(loops, syncs[s.first]) {
+	if first := syncs[s.first]; begins(loops, first) || untouched(loops, first) {
 		s.open = false
 	}
 	for i := at + 1; i < len(syncs) && !s.settled; i++ {
@@ -177,11 +182,25 @@ func begins(loops decision.Loops, t *Trace) bool {
 	})
 }
 
-// began is when the first change was seen that no sync of ours had made.
-func began(e *Excerpt, first *Trace) time.Time {
+// untouched reports whether a sync was the first about an object that somebody had just
+// asked for on another one.
+func untouched(loops decision.Loops, t *Trace) bool {
+	if !slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Kind == CauseModified || c.Kind == CauseAdded }) {
+		return false
+	}
+	decided, err := t.Decided(loops)
+	if err != nil {
+		return false
+	}
+	asked, ok := decided.(decision.Requested)
+	return ok && asked.Untouched()
+}
+
+// began is when the first change was seen that no sync of the story had made.
+func (e *Excerpt) began(kin *kin, first *Trace) time.Time {
 	at := first.Started
 	for i := range first.Causes {
-		if c := &first.Causes[i]; !e.own(first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
+		if c := &first.Causes[i]; !e.made(kin, first, c) && c.Kind != CauseTimer && !c.At.IsZero() && c.At.Before(at) {
 			at = c.At
 		}
 	}
@@ -190,7 +209,7 @@ func began(e *Excerpt, first *Trace) time.Time {
 
 // within are the syncs of the family from the beginning to the end of the
 // story: up to where it is quiet after it was settled, or the next one begins.
-func (e *Excerpt) within(t *Trace, syncs []*Trace, s storyRange, from time.Time) []*Trace {
+func (e *Excerpt) within(kin *kin, syncs []*Trace, s storyRange, from time.Time) []*Trace {
 	next := time.Time{}
 	for _, x := range syncs[s.last+1:] {
 		if s.settled && unsettled(x) {
@@ -201,7 +220,7 @@ func (e *Excerpt) within(t *Trace, syncs []*Trace, s storyRange, from time.Time)
 	var list []*Trace
 	over := syncs[s.last].Ended
 	for _, x := range e.traces {
-		if !family(e.loops, t.Object, x.Object, x.Owner) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
+		if !kin.has(x.Object, x.Owner) || x.Ended.Before(from) || !next.IsZero() && !x.Started.Before(next) {
 			continue
 		}
 		if s.settled && x.Started.Sub(over) > quietEnd {
@@ -223,19 +242,6 @@ func trimmed(list []*Trace, last *Trace) []*Trace {
 	return list
 }
 
-// family reports whether an object with that owner is the head, or controlled by it.
-func family(loops decision.Loops, head, x Object, owner string) bool {
-	return x == head || owner != "" && HeadOf(loops, x, owner) == head
-}
-
-// HeadOf is the object that controls another one; that one itself where none does.
-func HeadOf(loops decision.Loops, o Object, owner string) Object {
-	if loop := loops.Of(o.Loop).Owner; loop != "" && owner != "" {
-		return Object{loop, o.Namespace, owner}
-	}
-	return o
-}
-
 // event is a cause as a story knows it: several syncs may have taken the same.
 type event struct {
 	object, rv string
@@ -244,7 +250,7 @@ type event struct {
 
 // beats is what happened from an instant on, each with the sync that took it. An event that
 // a loop saw before is left to the one that saw it then.
-func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Time) []Beat {
+func (e *Excerpt) beats(kin *kin, syncs []*Trace, last *Trace, settles bool, from time.Time) []Beat {
 	var list []Beat
 	told := map[event]bool{}
 	before, undone := map[Object]*Trace{}, map[Object]*Trace{}
@@ -253,7 +259,7 @@ func (e *Excerpt) beats(syncs []*Trace, last *Trace, settles bool, from time.Tim
 			if t.Causes[i].At.Before(from) {
 				continue
 			}
-			if b, ok := e.happened(t, &t.Causes[i], told); ok {
+			if b, ok := e.happened(kin, t, &t.Causes[i], told); ok {
 				list = append(list, b)
 			}
 		}
@@ -296,14 +302,14 @@ func rank(k BeatKind) int {
 }
 
 // happened is the beat of a cause that is news: something that was not written
-// by a sync of ours, and was not told before. What a pod does is always news.
-func (e *Excerpt) happened(t *Trace, c *Cause, told map[event]bool) (Beat, bool) {
+// by a sync of the story, and was not told before. What a pod does is always news.
+func (e *Excerpt) happened(kin *kin, t *Trace, c *Cause, told map[event]bool) (Beat, bool) {
 	kind, _, named := strings.Cut(c.Object, " ")
 	if !named || c.Kind == CauseResync || c.Kind == CauseStart || c.Kind == CauseBackoff || c.Kind == CauseTimer {
 		return Beat{}, false
 	}
 	pod := kind == "Pod"
-	if !pod && e.own(t, c) {
+	if !pod && e.made(kin, t, c) {
 		return Beat{}, false
 	}
 	id := event{c.Object, cmp.Or(c.NewRV, c.OldRV), c.Kind}
@@ -317,8 +323,21 @@ func (e *Excerpt) happened(t *Trace, c *Cause, told map[event]bool) (Beat, bool)
 	b := Beat{Kind: BeatChange, At: c.At, Object: c.Object, Cause: c}
 	if pod {
 		b.Kind = BeatPod
+	} else if by := e.WriterOf(t, c); by != nil {
+		hit := by.Hit(by.Class(DefaultSlow))
+		b.By, b.Sync = e.loops.Kind(by.Loop), &hit
 	}
 	return b, true
+}
+
+// made reports whether a cause tells of a write by a sync of the story, or by one of ours of
+// which no more is known.
+func (e *Excerpt) made(kin *kin, t *Trace, c *Cause) bool {
+	by := e.WriterOf(t, c)
+	if by == nil {
+		return c.Sync != 0
+	}
+	return kin.has(by.Object, by.Owner)
 }
 
 func (t *Trace) held() []decision.Held {

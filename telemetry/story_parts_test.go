@@ -48,7 +48,7 @@ func TestFamilyIsADeploymentAndItsReplicaSets(t *testing.T) {
 		"a Deployment with an owner":   {head, object("api"), "web", false},
 		"a ReplicaSet has none of its": {set, Object{"replicaset", "shop", "web-1"}, "web", false},
 	} {
-		if got := family(TestLoops, c.head, c.x, c.owner); got != c.want {
+		if got := kinOf(TestLoops, c.head).has(c.x, c.owner); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestStoryBeginsWithTheFirstChange(t *testing.T) {
 	} {
 		x := between(2, 4)
 		x.Causes = []Cause{c.cause}
-		if at := began(NewExcerpt(TestLoops, nil), x); !at.Equal(c.began) {
+		if at := NewExcerpt(TestLoops, nil).began(kinOf(TestLoops, x.Object), x); !at.Equal(c.began) {
 			t.Errorf("%s: it began at %s, want %s", name, at.Format("05"), c.began.Format("05"))
 		}
 		if got := begins(TestLoops, x); got != c.begins {
@@ -258,11 +258,11 @@ func TestEventsThatAreTold(t *testing.T) {
 		"a timer":        {Cause{Kind: CauseTimer, Object: "Deployment web"}, ""},
 	} {
 		told := map[event]bool{}
-		b, ok := e.happened(x, &c.cause, told)
+		b, ok := e.happened(kinOf(TestLoops, x.Object), x, &c.cause, told)
 		if b.Kind != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %q, %t; want %q", name, b.Kind, ok, c.want)
 		}
-		if _, again := e.happened(x, &c.cause, told); again {
+		if _, again := e.happened(kinOf(TestLoops, x.Object), x, &c.cause, told); again {
 			t.Errorf("%s: told twice", name)
 		}
 	}
@@ -278,7 +278,7 @@ func TestEventsThatAreTold(t *testing.T) {
 		{Cause{Kind: CauseDeleted, Object: "Pod x", OldRV: "2"}, true},
 		{Cause{Kind: CauseDeleted, Object: "Pod x", OldRV: "2"}, false},
 	} {
-		if _, ok := e.happened(x, &c.cause, told); ok != c.news {
+		if _, ok := e.happened(kinOf(TestLoops, x.Object), x, &c.cause, told); ok != c.news {
 			t.Errorf("%s of %s at %s: told %t, want %t", c.cause.Kind, c.cause.Object, cmp.Or(c.cause.NewRV, c.cause.OldRV), ok, c.news)
 		}
 	}
@@ -374,13 +374,13 @@ func TestStoryIsQuietAfterItsLastWrite(t *testing.T) {
 	}
 	head := []*Trace{sync(10, 11, decision.ToneMoving), sync(20, 22, decision.ToneOK)}
 	e := NewExcerpt(TestLoops, append(head, set(20.5, 21), set(82, 83)))
-	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
+	if got := e.within(kinOf(TestLoops, head[1].Object), head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
 		t.Errorf("%d syncs, want the one a minute after the end as well", len(got))
 	}
 	// The next story begins before that.
 	head = append(head, sync(30, 31, decision.ToneMoving))
 	e = NewExcerpt(TestLoops, append(head, set(20.5, 21), set(29, 33), set(40, 41)))
-	if got := e.within(head[1], head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
+	if got := e.within(kinOf(TestLoops, head[1].Object), head, storyRange{last: 1, settled: true}, clock(10)); len(got) != 4 {
 		t.Errorf("%d syncs, want those that began before the next story", len(got))
 	}
 }
@@ -438,7 +438,7 @@ func TestQuietBeats(t *testing.T) {
 	e := NewExcerpt(TestLoops, syncs)
 	for settles, want := range map[bool]string{true: "[true true false] [false false true]", false: "[true true true] [false false false]"} {
 		var quiet, end []bool
-		for _, b := range e.beats(syncs, syncs[2], settles, clock(0)) {
+		for _, b := range e.beats(kinOf(TestLoops, syncs[0].Object), syncs, syncs[2], settles, clock(0)) {
 			quiet, end = append(quiet, b.Quiet), append(end, b.Settles)
 		}
 		if got := fmt.Sprint(quiet, end); got != want {
@@ -488,7 +488,7 @@ func TestTriedAfterAWrite(t *testing.T) {
 	wrote := at(outcome(ResultWrote, "web", update, decision.Outcome{State: decision.Written, RV: "7"}), 5)
 	syncs := []*Trace{at(unansweredBy(update), 1), at(unansweredBy(update), 3), wrote, at(unansweredBy(update), 7), at(unansweredBy(update), 9)}
 	var quiet []bool
-	for _, b := range NewExcerpt(TestLoops, syncs).beats(syncs, syncs[4], false, clock(0)) {
+	for _, b := range NewExcerpt(TestLoops, syncs).beats(kinOf(TestLoops, syncs[0].Object), syncs, syncs[4], false, clock(0)) {
 		quiet = append(quiet, b.Quiet)
 	}
 	if want := []bool{false, true, false, false, true}; !slices.Equal(quiet, want) {

@@ -18,7 +18,7 @@ const toldChanges = 4
 func (b *Beat) Tell() decision.Words {
 	switch b.Kind {
 	case BeatChange:
-		return changed(b.Cause)
+		return b.changed()
 	case BeatPod:
 		return podChange(b.Cause)
 	case BeatOutage:
@@ -44,7 +44,8 @@ var eventWords = map[CauseKind]string{
 }
 
 // changed tells what somebody else did.
-func changed(c *Cause) decision.Words {
+func (b *Beat) changed() decision.Words {
+	c := b.Cause
 	w := subject(c.Object).Say(" ")
 	word, ok := eventWords[c.Kind]
 	if !ok {
@@ -55,6 +56,8 @@ func changed(c *Cause) decision.Words {
 	}
 	w = w.Say(word)
 	switch told := c.Kind == CauseModified || c.Kind == CauseAdded; {
+	case b.By != "":
+		w = w.Say(" by the " + b.By + " loop")
 	case told && c.Manager != "":
 		w = w.Say(" by ").Name(c.Manager)
 	case c.Kind == CauseModified && !c.isDeletion(): // The API server signs no deletion.
@@ -75,11 +78,14 @@ func changes(w decision.Words, fields []decision.Change) decision.Words {
 		}
 		w = w.Name(f.Field)
 		if f.From != "" || f.To != "" {
-			w = w.Say(" ").Quote(prose.OrNone(f.From)).Say(" → ").Quote(prose.OrNone(f.To))
+			w = w.Say(" ").Quote(toldValue(f.From)).Say(" → ").Quote(toldValue(f.To))
 		}
 	}
 	return w
 }
+
+// toldValue is a value as a line has room for it.
+func toldValue(s string) string { return prose.Clip(prose.OrNone(s), 60) }
 
 // podChange tells what became of a pod: of several changes in one event, the one
 // that matters most to a rollout.
@@ -220,8 +226,11 @@ func (m *writeGroup) words() decision.Words {
 
 // answer says what the answer was to a write that was not taken.
 func (m *writeGroup) answer(w decision.Words) decision.Words {
-	if m.Taken() || m.State == decision.Tolerated {
+	switch {
+	case m.Taken():
 		return w
+	case m.State == decision.Tolerated:
+		return w.Say(": it is already gone")
 	}
 	if m.Other != nil && m.Other.Manager != "" {
 		return w.Say(": ").Name(m.Other.Manager).Say(" wrote it first (rv ").Quote(m.Other.RV).Say(")")

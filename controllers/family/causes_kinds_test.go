@@ -60,7 +60,7 @@ func TestFieldsOfEveryChange(t *testing.T) {
 	}
 	is1, is2 := metav1.ObjectMeta{}, metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Unix(9, 0)}, Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"},
 		OwnerReferences: []metav1.OwnerReference{*lab.OwnedBy(KindDeployment, "web", "d")}, Finalizers: []string{"f"}}
-	meta := []decision.Change{{Field: "metadata.deletionTimestamp"}, {Field: "metadata.labels[l]"}, {Field: "metadata.annotations[a]"}, {Field: "metadata.ownerReferences"}, {Field: "metadata.finalizers"}}
+	meta := []decision.Change{{Field: "metadata.deletionTimestamp"}, {Field: "metadata.labels[l]"}, {Field: "metadata.annotations[a]"}, {Field: "metadata.ownerReferences", To: "web"}, {Field: "metadata.finalizers"}}
 	r1 := &appsv1.ReplicaSet{ObjectMeta: is1, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), MinReadySeconds: 1},
 		Status: appsv1.ReplicaSetStatus{ObservedGeneration: 1, Replicas: 1, FullyLabeledReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, TerminatingReplicas: new(int32(1)),
 			Conditions: []appsv1.ReplicaSetCondition{{Type: "B", Status: corev1.ConditionFalse, Reason: "Slow"}}}}

@@ -43,5 +43,11 @@ func (s *Snapshot) Steers() []decision.Ref {
 	return list
 }
 
+// Untouched reports whether it is asked for and nothing has been written for it.
+func (s *Snapshot) Untouched() bool {
+	return s.Request != nil && s.Old != nil && s.Old.Stepped.IsZero() && s.Old.Original == nil && s.Old.Parked == nil &&
+		(s.New == nil || s.New.Source == "")
+}
+
 // Taken is when it was observed.
 func (s *Snapshot) Taken() time.Time { return s.Now }

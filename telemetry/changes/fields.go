@@ -83,13 +83,32 @@ func (old texts) changed(new texts) []string {
 	return changed
 }
 
-// Meta adds what changed of an object's metadata: which keys, and no value of them.
+// Meta adds what changed of an object's metadata: which keys, and no value
+// of them but the names of its controllers.
 func (f *Fields) Meta(old, new metav1.Object) {
 	f.Named(old.GetDeletionTimestamp() == nil && new.GetDeletionTimestamp() != nil, "metadata.deletionTimestamp")
 	f.keys("metadata.labels", texts(old.GetLabels()).changed(new.GetLabels()))
 	f.keys("metadata.annotations", texts(old.GetAnnotations()).changed(new.GetAnnotations()))
-	f.Named(!equality.Semantic.DeepEqual(old.GetOwnerReferences(), new.GetOwnerReferences()), "metadata.ownerReferences")
+	f.owners(old, new)
 	f.Named(!slices.Equal(old.GetFinalizers(), new.GetFinalizers()), "metadata.finalizers")
+}
+
+// owners names the controllers between which an object changed, or that anything else of its
+// owners did.
+func (f *Fields) owners(old, new metav1.Object) {
+	const path = "metadata.ownerReferences"
+	if was, is := controllerOf(old), controllerOf(new); was != is {
+		f.Valued(path, was, is)
+		return
+	}
+	f.Named(!equality.Semantic.DeepEqual(old.GetOwnerReferences(), new.GetOwnerReferences()), path)
+}
+
+func controllerOf(o metav1.Object) string {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return ref.Name
+	}
+	return ""
 }
 
 // SameSpec reports whether the API server says that nothing of the spec changed,

@@ -68,6 +68,22 @@ type Steering interface {
 	Steers() []Ref
 }
 
+// Requested is a snapshot of an object that is asked for on another one, so that no event tells
+// when it was created.
+type Requested interface {
+	// Untouched reports whether nothing has been done about it yet.
+	Untouched() bool
+}
+
+// Steers reports whether it works on objects of other loops: its snapshots are Steering.
+func (l *Loop) Steers() bool {
+	if l.New == nil {
+		return false
+	}
+	_, ok := l.New().(Steering)
+	return ok
+}
+
 // CountsPods reports whether its objects have a number of pods that are wanted, of which
 // some are available. Lists show those.
 func (l *Loop) CountsPods() bool {

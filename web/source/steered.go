@@ -9,32 +9,15 @@ import (
 
 // Steered are the objects of other loops that a sync worked on.
 func (s *Source) Steered(t *telemetry.Trace) []telemetry.Object {
-	if !s.steers(t.Loop) {
+	if !s.Loops.Of(t.Loop).Steers() {
 		return nil
 	}
 	if known, ok := s.steered.Get(t); ok {
 		return known
 	}
-	var list []telemetry.Object
-	if decided, err := t.Decided(s.Loops); err == nil {
-		for _, r := range decided.(decision.Steering).Steers() {
-			if loop := s.Loops.Named(r.Kind); loop != "" {
-				list = append(list, telemetry.Object{Loop: loop, Namespace: r.Namespace, Name: r.Name})
-			}
-		}
-	}
+	list := t.Steered(s.Loops)
 	s.steered.Put(t, list)
 	return list
-}
-
-// steers reports whether a loop works on objects of others.
-func (s *Source) steers(loop string) bool {
-	l := s.Loops.Of(loop)
-	if l.New == nil {
-		return false
-	}
-	_, ok := l.New().(decision.Steering)
-	return ok
 }
 
 // SteeredBy is the newest sync of what works on an object: of several the one that is not at
@@ -42,7 +25,7 @@ func (s *Source) steers(loop string) bool {
 func (s *Source) SteeredBy(o telemetry.Object) *telemetry.Trace {
 	var best *telemetry.Trace
 	for i := range s.Loops {
-		if !s.steers(s.Loops[i].Name) {
+		if !s.Loops[i].Steers() {
 			continue
 		}
 		for _, t := range s.Journal.Board().List(s.Loops[i].Name) {

@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	// recordedLate is how many syncs may be recorded after one that began after them.
+	recordedLate = 64
 	// causeChainSteps is how many steps of a chain stand beside a sync, causeChainSyncs how
 	// many syncs of each object of the family it is looked for in.
 	causeChainSteps, causeChainSyncs = 9, 120
@@ -49,14 +51,24 @@ func (s *Teller) family(t *telemetry.Trace) []*telemetry.Trace {
 	}
 	members = append(members, s.Steered(t)...)
 	if by := s.SteeredBy(t.Object); by != nil {
-		members = append(members, by.Object)
+		members = append(append(members, by.Object), s.Steered(by)...)
 	}
 	list := []*telemetry.Trace{t}
-	for _, m := range members {
-		kept := s.Journal.Before(m, t.Seq, causeChainSyncs)
-		list = append(list, slices.DeleteFunc(kept, func(x *telemetry.Trace) bool { return x.Epoch != t.Epoch })...)
+	for i, m := range members {
+		if !slices.Contains(members[:i], m) {
+			list = append(list, s.before(m, t)...)
+		}
 	}
 	return list
+}
+
+// before are the newest syncs of an object that began before t: some that ran meanwhile may
+// have been recorded after it.
+func (s *Teller) before(o telemetry.Object, t *telemetry.Trace) []*telemetry.Trace {
+	kept := s.Journal.Before(o, t.Seq+recordedLate, causeChainSyncs)
+	return slices.DeleteFunc(kept, func(x *telemetry.Trace) bool {
+		return x.Epoch != t.Epoch || x.Seq == t.Seq || !x.Started.Before(t.Started)
+	})
 }
 
 // causeSteps gathers the steps of a chain, each sync and each event once.

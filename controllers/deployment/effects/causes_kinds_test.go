@@ -37,7 +37,7 @@ func TestFieldsOfEveryChange(t *testing.T) {
 	}
 	is1, is2 := metav1.ObjectMeta{}, metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Unix(9, 0)}, Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"},
 		OwnerReferences: []metav1.OwnerReference{*lab.OwnedBy("Deployment", "web", "d")}, Finalizers: []string{"f"}}
-	meta := []decision.Change{{Field: "metadata.deletionTimestamp"}, {Field: "metadata.labels[l]"}, {Field: "metadata.annotations[a]"}, {Field: "metadata.ownerReferences"}, {Field: "metadata.finalizers"}}
+	meta := []decision.Change{{Field: "metadata.deletionTimestamp"}, {Field: "metadata.labels[l]"}, {Field: "metadata.annotations[a]"}, {Field: "metadata.ownerReferences", To: "web"}, {Field: "metadata.finalizers"}}
 	d1 := &appsv1.Deployment{ObjectMeta: is1, Spec: appsv1.DeploymentSpec{Replicas: new(int32(1)), MinReadySeconds: 1, ProgressDeadlineSeconds: new(int32(1)), RevisionHistoryLimit: new(int32(1)),
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromString("25%"))}}},
 		Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, TerminatingReplicas: new(int32(1)), CollisionCount: new(int32(1)),
