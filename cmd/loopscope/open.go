@@ -140,7 +140,7 @@ func (o *openOptions) scope(ctx context.Context, m *completedManager, log io.Wri
 	if err != nil {
 		return fmt.Errorf("namespace: %w", err)
 	}
-	fmt.Fprintf(log, "You may not list Deployments in all namespaces: only the namespace %s is observed. Choose another one with -n\n", m.program.Namespace)
+	fmt.Fprintf(log, "You may not list all objects in all namespaces: only the namespace %s is observed. Choose another one with -n\n", m.program.Namespace)
 	return nil
 }
 
