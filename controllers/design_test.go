@@ -69,3 +69,48 @@ func testNames(t *testing.T) map[string]bool {
 	}
 	return names
 }
+
+// Each row of the table that holds rolling updates against kubectl's is shown by something that
+// exists, and each departure of rolling updates is in a row.
+func TestKubectlTable(t *testing.T) {
+	text, err := os.ReadFile("rollingupdate/KUBECTL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testNames(t)
+	quoted, differs := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`differs \((\d+)\)`)
+	rows, departures := 0, map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 3 || cells[0] == "kubectl" || strings.HasPrefix(cells[0], "---") {
+			continue
+		}
+		rows++
+		t.Logf("%s: %s (%s)", cells[0], cells[1], cells[2])
+		held := quoted.FindAllStringSubmatch(cells[2], -1)
+		if len(held) == 0 {
+			t.Errorf("nothing shows %s", line)
+		}
+		for _, h := range held {
+			if !tests[h[1]] && !golden(h[1]) {
+				t.Errorf("%s does not exist, which is to show %s", h[1], cells[0])
+			}
+		}
+		for _, n := range differs.FindAllStringSubmatch(cells[1], -1) {
+			departures[n[1]] = true
+		}
+	}
+	if rows < 30 {
+		t.Errorf("only %d rows were read: have the tables changed their shape?", rows)
+	}
+	design, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| RU-`).FindAllStringSubmatch(string(design), -1) {
+		if !departures[m[1]] {
+			t.Errorf("departure %s is in no row", m[1])
+		}
+	}
+}
