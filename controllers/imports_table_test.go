@@ -288,9 +288,16 @@ var rules = []rule{
 		},
 	},
 	{
+		pkg: "cmd/internal/secure", why: "who may read is k8s.io/apiserver's to find out, whatever is served",
+		third: []allowance{
+			{"k8s.io/apiserver", "serving, authentication and authorization, as every component has them"}, {"k8s.io/controller-manager", "the order of these in a controller manager"},
+			{"k8s.io/component-base", "flags in sections"}, {"github.com/spf13/pflag", "flags"}, {"github.com/gorilla/websocket", "which requests stay open"},
+		},
+	},
+	{
 		pkg: "cmd/internal/app", why: "it wires everything, so that a program can embed it",
 		ours: append([]allowance{
-			traces, recordings, wording, masking, describing, driving, {"controllers", "the loops"}, {"cmd/internal/leadership", "who acts"}, {"telemetry/metrics", "it alone chooses the exporters"},
+			traces, recordings, wording, masking, describing, driving, {"controllers", "the loops"}, {"cmd/internal/leadership", "who acts"}, {"cmd/internal/secure", "who else may read"}, {"telemetry/metrics", "it alone chooses the exporters"},
 			{"telemetry/history", "it alone chooses the exporters"}, {"telemetry/otlp", "it alone chooses the exporters"},
 			{"web", "the console"}, {"views", "what the console shows of the process"}, {"static", "its files"},
 		}, pureOnes...),
@@ -329,7 +336,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/loopscope", why: "flags become options; the loops are reached through the app",
 		ours: append([]allowance{
-			traces, recordings, {"cmd/internal/app", "the program itself"}, {"cmd/internal/replay", "recorded syncs decided again"},
+			traces, recordings, {"cmd/internal/app", "the program itself"}, {"cmd/internal/secure", "the flags of its port for others"}, {"cmd/internal/replay", "recorded syncs decided again"},
 			{"cmd/internal/create", "objects of files"}, {"cmd/internal/rolling", "rolling updates"}, {"cmd/internal/migrate", "ReplicationControllers that become Deployments"},
 			{"web/flow", "the loops drawn"}, {"views", "the drawing"}, {"static", "its style"}, filtered, cleaning, masking, wording,
 		}, pureOnes...),

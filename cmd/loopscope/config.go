@@ -204,7 +204,8 @@ type taken struct {
 var takes = map[string]taken{
 	"bool": {"true or false", []string{"!!bool"}}, "int": {"a whole number", []string{"!!int"}}, "int32": {"a whole number", []string{"!!int"}},
 	"float32": {"a number", []string{"!!int", "!!float"}}, "duration": {"a duration such as 15s", []string{"!!str"}},
-	"string": {words: "a text"}, "stringSlice": {words: "a list of texts"},
+	"string": {words: "a text"}, "stringSlice": {words: "a list of texts"}, "ip": {words: "an IP address"}, "int32Slice": {words: "a list of whole numbers"},
+	"namedCertKey": {words: "a list of pairs of files"},
 }
 
 // setter is what gives a flag a value of the file.

@@ -16,6 +16,7 @@ import (
 	cmoptions "k8s.io/controller-manager/options"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/internal/secure"
 )
 
 // managerOptions are the flags of the manager as they were typed. Config is what they come to.
@@ -23,6 +24,7 @@ type managerOptions struct {
 	generic     *cmoptions.GenericControllerManagerConfigurationOptions
 	syncs       map[string]*int // by controller
 	listen      string
+	secure      *secure.Options
 	profiling   bool
 	contention  bool
 	history     historyOptions
@@ -44,7 +46,7 @@ func newManagerOptions() *managerOptions {
 			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30},
 			LeaderElection:   leaderElection(),
 		}),
-		syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
+		secure: secure.NewOptions(), syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
 	}
 }
 
@@ -72,6 +74,7 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
 	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	sections.FlagSet("console").BoolVar(&o.contention, "contention-profiling", false, "with --profiling: note what waits for locks, at /debug/pprof/block; costs CPU")
+	o.secure.AddFlags(&sections)
 	o.history.addFlags(sections.FlagSet("record"))
 	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
 	sections.FlagSet("requests").BoolVar(&o.accounts, "use-service-account-credentials", false, "have each controller write as the ServiceAccount of its name in kube-system, so that each needs its own rights alone; takes the rights to get and create these ServiceAccounts and their tokens")
@@ -124,7 +127,7 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 		program: app.Options{
 			OwnAccounts: o.accounts,
 			Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
-			Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
+			Listen: o.listen, Secure: o.secure, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
 			Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(generic.LeaderElection),
 			Component: app.Component{Flags: o.file.flags(), Configuration: object, SetVerbosity: o.log.setVerbosity},
 		},
@@ -155,6 +158,7 @@ func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration)
 	if o.stopWithin < 0 {
 		errs = append(errs, errors.New("--controller-shutdown-timeout has to be 0s or more"))
 	}
+	errs = append(errs, o.secure.Validate()...)
 	_, err := o.history.limit()
 	errs = append(errs, err, o.log.check(), app.CheckListen(o.listen))
 	if o.contention && !o.profiling {

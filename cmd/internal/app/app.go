@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/cmd/internal/leadership"
+	"github.com/loopscope/loopscope/cmd/internal/secure"
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
@@ -44,6 +45,9 @@ type Options struct {
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
 	Listener net.Listener
+	// Secure is where the console is served to others than this machine. Default: nowhere. It
+	// is used up by New.
+	Secure *secure.Options
 	// Controllers switches loops on and off by the names of their controllers, in the syntax
 	// of kube-controller-manager's flag. Default: all of them.
 	Controllers []string
@@ -131,6 +135,7 @@ type App struct {
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
 	console  *web.Server
+	secure   *secure.Port // nil where nobody else is served
 	atWork   atWork
 
 	mu      sync.Mutex
@@ -168,8 +173,11 @@ func New(opts Options) (*App, error) {
 		return nil, err
 	}
 	a := &App{opts: opts, listener: listener, registry: prometheus.NewRegistry(), tally: telemetry.NewTally(), ended: make(chan error, 1)}
-	if err := a.build(); err != nil {
+	if err := a.listenSecurely(); err != nil {
 		return nil, errors.Join(err, listener.Close())
+	}
+	if err := a.build(); err != nil {
+		return nil, errors.Join(err, listener.Close(), a.stopSecurely(context.Background()))
 	}
 	return a, nil
 }
@@ -285,6 +293,9 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	a.serve()
+	if err := a.serveSecurely(); err != nil {
+		return err
+	}
 	if a.cluster == nil {
 		return nil // A recording: there is nothing to run but the console.
 	}
@@ -352,6 +363,32 @@ func (a *App) serve() {
 	a.push("websockets", a.console.Shutdown)
 }
 
+// listenSecurely binds the port for others.
+func (a *App) listenSecurely() (err error) {
+	if a.opts.Secure.On() {
+		a.secure, err = secure.Listen(a.opts.Secure)
+	}
+	return err
+}
+
+func (a *App) serveSecurely() error {
+	if a.secure == nil {
+		return nil
+	}
+	if err := a.secure.Serve(a.console.Named(a.secure.Named)); err != nil {
+		return err
+	}
+	a.push("secure port", a.stopSecurely)
+	return nil
+}
+
+func (a *App) stopSecurely(ctx context.Context) error {
+	if a.secure == nil {
+		return nil
+	}
+	return a.secure.Stop(ctx)
+}
+
 func (a *App) push(name string, stop func(context.Context) error) {
 	a.teardown = append(a.teardown, step{name, stop})
 }
@@ -374,7 +411,7 @@ func (a *App) Stop(ctx context.Context) error {
 	}
 	a.stopped = true
 	if !a.started {
-		return a.listener.Close()
+		return errors.Join(a.listener.Close(), a.stopSecurely(ctx))
 	}
 	var errs []error
 	for i := len(a.teardown) - 1; i >= 0; i-- {
