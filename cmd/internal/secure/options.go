@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"path/filepath"
 
@@ -122,7 +123,11 @@ func (o *Options) On() bool {
 
 // Validate returns everything that is wrong and can be known without a cluster and without a file.
 func (o *Options) Validate() (errs []error) {
-	errs = append(errs, o.Serving.Validate()...)
+	if port := o.Serving.BindPort; port < 0 || port > math.MaxUint16 {
+		errs = append(errs, fmt.Errorf("--secure-port=%d: give a port from 1 to %d, or 0 for none", port, math.MaxUint16))
+	} else {
+		errs = append(errs, o.Serving.Validate()...)
+	}
 	errs = append(errs, o.Authentication.Validate()...)
 	errs = append(errs, o.Authorization.Validate()...)
 	if pair := o.Serving.ServerCert.CertKey; (pair.CertFile == "") != (pair.KeyFile == "") {

@@ -40,25 +40,24 @@ const (
 // authorize, for which it may ask the API server. The options are changed by it, and are not to be
 // used again.
 func Listen(o *Options) (*Port, error) {
-	if err := o.generate(); err != nil {
-		return nil, fmt.Errorf("secure port: %w", err)
-	}
 	p := &Port{recheck: recheckEvery, stop: make(chan struct{})}
-	if err := o.Serving.ApplyTo(&p.serving); err != nil {
-		return nil, fmt.Errorf("secure port: %w", errors.Join(err, closed(o.Serving.Listener)))
-	}
-	if err := p.delegate(o); err != nil {
-		return nil, fmt.Errorf("secure port: %w", errors.Join(err, p.serving.Listener.Close()))
+	if err := p.prepare(o); err != nil {
+		if bound := o.Serving.Listener; bound != nil {
+			err = errors.Join(err, bound.Close())
+		}
+		return nil, fmt.Errorf("secure port: %w", err)
 	}
 	return p, nil
 }
 
-// closed closes what may have been bound before an error.
-func closed(l net.Listener) error {
-	if l == nil {
-		return nil
+func (p *Port) prepare(o *Options) error {
+	if err := o.generate(); err != nil {
+		return err
 	}
-	return l.Close()
+	if err := o.Serving.ApplyTo(&p.serving); err != nil {
+		return err
+	}
+	return p.delegate(o)
 }
 
 func (p *Port) delegate(o *Options) error {
