@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -65,6 +66,10 @@ type Options struct {
 	// QPS and Burst bound each loop's client. Defaults 20 and 30, as upstream.
 	QPS   float32
 	Burst int
+	// ContentType is how objects are sent. Default: Kubernetes' protobuf, as upstream.
+	ContentType string
+	// DisabledMetrics are left out at /metrics, by their whole names.
+	DisabledMetrics []string
 	// Logger receives structured logs. Default: slog.Default().
 	Logger *slog.Logger
 	// Version is shown by the console. Default "dev".
@@ -106,6 +111,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Burst == 0 {
 		o.Burst = 30
+	}
+	if o.ContentType == "" {
+		o.ContentType = runtime.ContentTypeProtobuf
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -259,7 +267,7 @@ func (a *App) build() error {
 		Component:   a.component(),
 		Controllers: byController(),
 		Memory:      a.opts.Component.Memory,
-		Gatherer:    a.registry,
+		Gatherer:    without(a.registry, a.opts.DisabledMetrics),
 		Readers:     a.metrics.Readers(),
 		Cluster:     a.opts.Cluster,
 		Version:     a.opts.Version,
