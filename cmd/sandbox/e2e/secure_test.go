@@ -135,7 +135,7 @@ func (s *secured) pair(t *testing.T, name string) []tls.Certificate {
 	return []tls.Certificate{pair}
 }
 
-// TestSecurePort: who may read what there, with a real API server to ask.
+// TestSecurePort: who may read what there, with a real API server to ask [M-6].
 func TestSecurePort(t *testing.T) {
 	t.Parallel()
 	s := secure(t)
