@@ -335,3 +335,40 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 }
+
+// TestSecurePortRights: what the secure port needs and what its readers get is no more than they need.
+func TestSecurePortRights(t *testing.T) {
+	type object struct {
+		Kind     string
+		Metadata struct{ Name, Namespace string }
+		RoleRef  struct{ Kind, Name string }
+		Subjects []struct{ Kind, Namespace, Name string }
+		Rules    []struct {
+			APIGroups, Resources, NonResourceURLs, Verbs []string
+		}
+	}
+	bound := map[string]string{}
+	for _, text := range strings.Split(read(t, "secure-port.yaml"), "\n---\n") {
+		var o object
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatal(err)
+		}
+		for _, who := range o.Subjects {
+			if who.Kind != "ServiceAccount" || who.Namespace != "kube-system" || who.Name != "loopscope" {
+				t.Errorf("%s is given to %v", o.Metadata.Name, who)
+			}
+			bound[o.RoleRef.Kind+" "+o.RoleRef.Name] = o.Metadata.Namespace
+		}
+		for _, rule := range o.Rules {
+			if len(rule.Resources)+len(rule.APIGroups) > 0 || len(rule.NonResourceURLs) == 0 || slices.ContainsFunc(rule.Verbs, func(verb string) bool { return verb != "get" && verb != "head" }) {
+				t.Errorf("%s may %v", o.Metadata.Name, rule)
+			}
+		}
+	}
+	if namespace, is := bound["Role extension-apiserver-authentication-reader"]; len(bound) != 2 || !is || namespace != "kube-system" || bound["ClusterRole system:auth-delegator"] != "" {
+		t.Errorf("it binds %v", bound)
+	}
+	if _, is := bound["ClusterRole system:auth-delegator"]; !is {
+		t.Errorf("it binds %v", bound)
+	}
+}

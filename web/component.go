@@ -71,7 +71,7 @@ func (s *Server) slis(w http.ResponseWriter, r *http.Request) {
 // debugFlags lists the flags that can be changed while the process runs.
 func (s *Server) debugFlags(q *page.Query) (*page.Page, error) {
 	v := views.Debug{Headline: "Flags that can be changed while this process runs", Then: "A PUT of the new value changes one."}
-	v.Lines = []views.Line{{Label: "v", Text: views.Say("how much is logged, from 0 to 10: ").Code("curl -X PUT --data 4 http://ADDRESS" + verbosity)}}
+	v.Lines = []views.Line{{Label: "v", Text: views.Say("how much is logged, from 0 to 10: ").Code("curl -X PUT --data 4 ADDRESS" + verbosity)}}
 	p := &page.Page{Status: http.StatusOK, Frame: s.pages.Frame(q, "Debug"), Body: views.DebugBody(v), Data: []endpoint{{"verbosity", verbosity, "how much is logged, from 0 to 10"}}}
 	p.Frame.Crumbs, p.Frame.Keys = []views.Link{{Text: "debug", Href: "/debug"}, {Text: "flags"}}, page.CommonKeys
 	return p, nil

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -44,6 +45,43 @@ func (g guard) listed(host string) string {
 	}
 	name, _ := hostPort(host)
 	return g.hosts[name]
+}
+
+// namedKey is the key of what says by which names a handler of Named is asked.
+type namedKey struct{}
+
+// Named serves the console where others than this machine may ask, over TLS, to whom something
+// before it has said that they may read what they ask for. named says which names are its own,
+// without a port: loopback and Options.Hosts play no part. Health checks do not say there why they
+// fail, as anybody may ask for them.
+func (s *Server) Named(named func(host string) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), namedKey{}, named)))
+	})
+}
+
+// namesOf is what Named was given, nil where the console is asked by its own handler.
+func namesOf(r *http.Request) func(host string) bool {
+	named, _ := r.Context().Value(namedKey{}).(func(string) bool)
+	return named
+}
+
+// asked reports whether a request names this console.
+func (g guard) asked(r *http.Request) bool {
+	if named := namesOf(r); named != nil {
+		name, _ := hostPort(r.Host)
+		return name != "" && named(name)
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return g.host(r.Host, local)
+}
+
+// opened says how the console is opened by one of its names.
+func opened(r *http.Request) string {
+	if namesOf(r) != nil {
+		return "Open it by its address, or by a name that its certificate has (--tls-cert-file, --tls-sni-cert-key)."
+	}
+	return "Open it by the address that loopscope printed at start (127.0.0.1 or localhost, with its port), or list the name in the allowed hosts."
 }
 
 // hostPort is a Host header in small letters.
@@ -113,12 +151,9 @@ func forPrograms(path string) bool {
 func (g guard) admit(s *Server) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 			switch {
-			case !g.host(r.Host, local):
-				s.pages.Refuse(w, r, http.StatusMisdirectedRequest, "host",
-					"This host name is not allowed.",
-					"Open it by the address that loopscope printed at start (127.0.0.1 or localhost, with its port), or list the name in the allowed hosts.")
+			case !g.asked(r):
+				s.pages.Refuse(w, r, http.StatusMisdirectedRequest, "host", "This host name is not allowed.", opened(r))
 			case !g.origin(r):
 				s.pages.Refuse(w, r, http.StatusForbidden, "origin",
 					"This request came from another site. It may link to pages of the console, but only the console's own pages may load anything else, such as exports, metrics and JSON.",
@@ -181,7 +216,7 @@ func (s *Server) wrongMethod(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", takes)
 		s.pages.Refuse(w, r, http.StatusNotAcceptable, "method",
 			"This address takes PUT, and nothing else.",
-			"Send a number from 0 to 10: curl -X PUT --data 4 http://"+r.Host+r.URL.Path)
+			"Send a number from 0 to 10: curl -X PUT --data 4 "+s.guard.scheme(r)+"://"+r.Host+r.URL.Path)
 	default:
 		w.Header().Set("Allow", "GET, HEAD, "+takes)
 		s.pages.Refuse(w, r, http.StatusMethodNotAllowed, "method",

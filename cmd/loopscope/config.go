@@ -204,7 +204,8 @@ type taken struct {
 var takes = map[string]taken{
 	"bool": {"true or false", []string{"!!bool"}}, "int": {"a whole number", []string{"!!int"}}, "int32": {"a whole number", []string{"!!int"}},
 	"float32": {"a number", []string{"!!int", "!!float"}}, "duration": {"a duration such as 15s", []string{"!!str"}},
-	"string": {words: "a text"}, "stringSlice": {words: "a list of texts"},
+	"string": {words: "a text"}, "stringSlice": {words: "a list of texts"}, "ip": {words: "an IP address"}, "int32Slice": {words: "a list of whole numbers"},
+	"namedCertKey": {words: "a list of pairs of files"}, "mapStringBool": {words: "a text"}, "pattern=N,...": {words: "a text"},
 }
 
 // setter is what gives a flag a value of the file.
@@ -260,7 +261,7 @@ func (c *configFile) text() ([]byte, error) {
 	c.each(func(flag *pflag.Flag) {
 		key, value := scalar(fieldOf(flag.Name)), scalar(flag.Value.String())
 		key.HeadComment = flag.Usage
-		if flag.Value.Type() == "string" {
+		if takes[flag.Value.Type()].kinds == nil {
 			value.Tag = "!!str"
 		}
 		if list, is := flag.Value.(pflag.SliceValue); is {

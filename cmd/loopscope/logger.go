@@ -2,13 +2,16 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"path"
 	"strconv"
 
 	"github.com/spf13/pflag"
 	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/loopscope/loopscope/telemetry/redact"
@@ -18,6 +21,7 @@ import (
 type logOptions struct {
 	verbosity int
 	format    string
+	files     logsapi.VModuleConfiguration
 	level     *slog.LevelVar // of the log once there is one
 }
 
@@ -29,6 +33,7 @@ const maxVerbosity = 10
 
 func (o *logOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.verbosity, "v", "v", 0, "how much is logged: 0 what matters, 4 what helps to debug, up to 10 for every request")
+	flags.Var(logsapi.VModuleConfigurationPflag(&o.files), "vmodule", "how much is logged of single files, beside --v: FILE=N,FILE=N with names of files without .go, which may have * and ?")
 	flags.StringVar(&o.format, "logging-format", "text", "text or json")
 }
 
@@ -39,6 +44,11 @@ func (o *logOptions) check() error {
 	}
 	if o.format != "text" && o.format != "json" {
 		errs = append(errs, fmt.Errorf("--logging-format=%s: give text or json", o.format))
+	}
+	for _, f := range o.files {
+		if _, err := path.Match(f.FilePattern, ""); err != nil {
+			errs = append(errs, fmt.Errorf("--vmodule: %s is no pattern: %w", f.FilePattern, err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -52,9 +62,15 @@ func (o *logOptions) logger(to io.Writer) *slog.Logger {
 	if o.format == "json" {
 		handler = slog.NewJSONHandler(to, options)
 	}
+	if len(o.files) > 0 {
+		handler = byFile{handler, o.level, o.files}
+	}
 	log := slog.New(handler)
-	var level klog.Level
-	_ = level.Set(strconv.Itoa(o.verbosity)) // It fails for what is no number.
+	klogFlags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(klogFlags)
+	// They fail for what is no number, and for patterns that are none.
+	_ = klogFlags.Set("v", strconv.Itoa(o.verbosity))
+	_ = klogFlags.Set("vmodule", logsapi.VModuleConfigurationPflag(&o.files).String())
 	klog.SetSlogLogger(log)
 	return log
 }

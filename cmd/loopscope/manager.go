@@ -14,7 +14,8 @@ func newManager(s streams, width int) *cobra.Command {
 		Short: "Run the loops and the console against a cluster",
 		Long: `Runs the Deployment, ReplicaSet and ReplicationController loops against the
 cluster of the current kubeconfig context, and serves the console on this
-machine.
+machine; with --secure-port also to others, over TLS, as far as the API server
+says that they may.
 
 The cluster must not run these three loops elsewhere: start its
 kube-controller-manager with

@@ -4,19 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	cliflag "k8s.io/component-base/cli/flag"
 	componentconfig "k8s.io/component-base/config"
+	"k8s.io/component-base/featuregate"
 	cmconfig "k8s.io/controller-manager/config"
 	cmoptions "k8s.io/controller-manager/options"
 
 	"github.com/loopscope/loopscope/cmd/internal/app"
+	"github.com/loopscope/loopscope/cmd/internal/secure"
 	"github.com/loopscope/loopscope/telemetry/redact"
 )
 
@@ -25,6 +29,7 @@ type managerOptions struct {
 	generic     *cmoptions.GenericControllerManagerConfigurationOptions
 	syncs       map[string]*int // by controller
 	listen      string
+	secure      *secure.Options
 	profiling   bool
 	contention  bool
 	history     historyOptions
@@ -36,6 +41,9 @@ type managerOptions struct {
 	endWhenLost bool
 	watch       bool
 	accounts    bool
+	disabled    []string // metrics
+	features    featuregate.MutableFeatureGate
+	master      string
 	kubeconfig  *genericclioptions.ConfigFlags
 }
 
@@ -43,10 +51,10 @@ func newManagerOptions() *managerOptions {
 	return &managerOptions{
 		generic: cmoptions.NewGenericControllerManagerConfigurationOptions(&cmconfig.GenericControllerManagerConfiguration{
 			Controllers: []string{"*"}, MinResyncPeriod: metav1.Duration{Duration: app.DefaultMinResync},
-			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30},
+			ClientConnection: componentconfig.ClientConnectionConfiguration{QPS: 20, Burst: 30, ContentType: runtime.ContentTypeProtobuf},
 			LeaderElection:   leaderElection(),
 		}),
-		syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
+		features: featuregate.NewFeatureGate(), secure: secure.NewOptions(), syncs: map[string]*int{}, kubeconfig: genericclioptions.NewConfigFlags(true),
 	}
 }
 
@@ -74,16 +82,22 @@ func (o *managerOptions) sections() (sections cliflag.NamedFlagSets) {
 	sections.FlagSet("console").StringVar(&o.listen, "listen", app.DefaultListen, "address of the console; loopback only")
 	sections.FlagSet("console").BoolVar(&o.profiling, "profiling", false, "serve Go's profiles at /debug/pprof/ of the console")
 	sections.FlagSet("console").BoolVar(&o.contention, "contention-profiling", false, "with --profiling: note what waits for locks, at /debug/pprof/block; costs CPU")
+	o.secure.AddFlags(&sections)
 	o.history.addFlags(sections.FlagSet("record"))
 	sections.FlagSet("record").BoolVar(&o.untraced, "untraced", false, "run the loops without a record, to measure what it costs; the console has nothing to show")
 	sections.FlagSet("requests").BoolVar(&o.accounts, "use-service-account-credentials", false, "have each controller write as the ServiceAccount of its name in kube-system, so that each needs its own rights alone; takes the rights to get and create these ServiceAccounts and their tokens")
 	take("requests", "kube-api-qps", "maximum requests per second of each controller")
 	take("requests", "kube-api-burst", "maximum burst of requests of each controller")
+	take("requests", "kube-api-content-type", "how objects are sent: "+strings.Join(contentTypes, " or "))
 	sections.FlagSet("controllers").DurationVar(&o.stopWithin, "controller-shutdown-timeout", stopWithin, "time that running syncs may take to end after a signal, 0 for as long as it takes; a second signal ends the program at once")
+	sections.FlagSet("metrics").StringSliceVar(&o.disabled, "disabled-metrics", nil, "metrics that /metrics leaves out, by their whole names")
+	o.features.AddFlag(sections.FlagSet("features"))
+	sections.FlagSet("features").Lookup("feature-gates").Usage = "features to switch on or off, as NAME=true,NAME=false; there is none to switch yet but AllAlpha and AllBeta, which are all of none"
 	o.log.addFlags(sections.FlagSet("log"))
 	o.file.addFlags(sections.FlagSet("configuration"))
 	o.kubeconfig.AddFlags(sections.FlagSet("cluster"))
 	sections.FlagSet("cluster").Lookup("namespace").Usage = "the only namespace whose objects are observed (default all)"
+	sections.FlagSet("cluster").StringVar(&o.master, "master", "", "another name for --server, as kube-controller-manager has it")
 	sections.FlagSet("global").BoolP("help", "h", false, "print this help")
 	sections.FlagSet("global").Bool("version", false, "print the version")
 	return sections
@@ -127,7 +141,7 @@ func (o *managerOptions) Config() (*managerConfig, error) {
 		program: app.Options{
 			OwnAccounts: o.accounts, Namespace: *o.kubeconfig.Namespace,
 			Controllers: generic.Controllers, Syncs: syncs, MinResync: generic.MinResyncPeriod.Duration, StartInterval: generic.ControllerStartInterval.Duration,
-			Listen: o.listen, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst),
+			Listen: o.listen, Secure: o.secure, QPS: generic.ClientConnection.QPS, Burst: int(generic.ClientConnection.Burst), ContentType: generic.ClientConnection.ContentType, DisabledMetrics: o.disabled,
 			Profiling: o.profiling, Untraced: o.untraced, Watch: o.watch, Version: stamped(), Election: o.election(generic.LeaderElection),
 			Component: app.Component{Flags: o.file.flags(), Configuration: object, SetVerbosity: o.log.setVerbosity},
 		},
@@ -161,6 +175,8 @@ func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration)
 	if o.stopWithin < 0 {
 		errs = append(errs, errors.New("--controller-shutdown-timeout has to be 0s or more"))
 	}
+	errs = append(errs, o.secure.Validate()...)
+	errs = append(errs, o.requestErrors(c.ClientConnection.ContentType)...)
 	_, err := o.history.limit()
 	errs = append(errs, err, o.log.check(), app.CheckListen(o.listen))
 	if o.contention && !o.profiling {
@@ -171,6 +187,33 @@ func (o *managerOptions) wrong(c cmconfig.GenericControllerManagerConfiguration)
 	}
 	if o.watch && o.accounts {
 		errs = append(errs, errors.New("--watch writes nothing, and needs no tokens to: omit --use-service-account-credentials"))
+	}
+	return errs
+}
+
+// contentTypes are those that the API server takes of every client.
+var contentTypes = []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON}
+
+// metricName is how the name of a metric looks.
+var metricName = regexp.MustCompile("^[a-zA-Z_:][a-zA-Z0-9_:]*$")
+
+// requestErrors is what is wrong with where requests go, how, and with what is counted of them.
+// --master is --server afterwards.
+func (o *managerOptions) requestErrors(contentType string) (errs []error) {
+	if !slices.Contains(contentTypes, contentType) {
+		errs = append(errs, fmt.Errorf("--kube-api-content-type=%s: give %s", contentType, strings.Join(contentTypes, " or ")))
+	}
+	for _, name := range o.disabled {
+		if !metricName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("--disabled-metrics: %q is no name of a metric: give one as /metrics has it after # TYPE", name))
+		}
+	}
+	switch server := o.kubeconfig.APIServer; {
+	case o.master == "":
+	case *server != "" && *server != o.master:
+		errs = append(errs, errors.New("--master and --server name two API servers: give one of them"))
+	default:
+		*server = o.master
 	}
 	return errs
 }

@@ -155,7 +155,7 @@ func TestManagerTellsWhatItRunsWith(t *testing.T) {
 
 // Every flag that a credential may be given with is known as one.
 func TestSecretFlags(t *testing.T) {
-	notSecret := []string{"client-key"} // a path
+	notSecret := []string{"client-key", "tls-private-key-file", "tls-cert-file", "tls-sni-cert-key", "cert-dir", "authentication-token-webhook-cache-ttl", "tls-curve-preferences"} // paths, a time, and numbers
 	root := newRoot(streams{out: io.Discard, err: io.Discard})
 	manager, _, err := root.Find([]string{"manager"})
 	if err != nil {

@@ -45,6 +45,8 @@ func (b blueprint) apiServer() supervise.Spec {
 		"--etcd-certfile=" + pki(fileEtcdClient+".crt"), "--etcd-keyfile=" + pki(fileEtcdClient+".key"),
 		"--tls-cert-file=" + pki(fileServing+".crt"), "--tls-private-key-file=" + pki(fileServing+".key"),
 		"--client-ca-file=" + pki(fileClusterCA+".crt"),
+		"--requestheader-client-ca-file=" + pki(fileFrontProxyCA+".crt"), "--requestheader-allowed-names=" + fileFrontProxy,
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + pki(fileServiceAccount+".pub"),
 		"--service-account-signing-key-file=" + pki(fileServiceAccount+".key"),

@@ -30,6 +30,8 @@ const (
 	fileEtcd           = "etcd"
 	fileEtcdClient     = "etcd-client"
 	fileServiceAccount = "service-account"
+	fileFrontProxyCA   = "front-proxy-ca"
+	fileFrontProxy     = "front-proxy-client"
 )
 
 // identities are the users of the cluster, by the name of their file.
@@ -57,7 +59,13 @@ func ensureCredentials(s *state, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	// Who it signs for may say whom it speaks for: nobody else's certificate must do.
+	front, err := newAuthority("loopscope-sandbox-front-proxy", now)
+	if err != nil {
+		return err
+	}
 	errs := []error{
+		front.save(s, fileFrontProxyCA), front.issue(s, fileFrontProxy, pkix.Name{CommonName: fileFrontProxy}, x509.ExtKeyUsageClientAuth),
 		cluster.save(s, fileClusterCA), etcd.save(s, fileEtcdCA),
 		cluster.issue(s, fileServing, pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageServerAuth),
 		etcd.issue(s, fileEtcd, pkix.Name{CommonName: "etcd"}, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth),
@@ -76,7 +84,7 @@ func ensureCredentials(s *state, now time.Time) error {
 // credentialsUsable reports whether every file is there and no certificate
 // ends soon.
 func credentialsUsable(s *state, now time.Time) bool {
-	files := []string{fileClusterCA, fileEtcdCA, fileServing, fileEtcd, fileEtcdClient}
+	files := []string{fileClusterCA, fileEtcdCA, fileServing, fileEtcd, fileEtcdClient, fileFrontProxyCA, fileFrontProxy}
 	for file := range identities {
 		files = append(files, file)
 	}

@@ -134,6 +134,7 @@ loopscope_reader_closed_total{reason="client"} 0
 loopscope_reader_closed_total{reason="error"} 0
 loopscope_reader_closed_total{reason="oversize"} 0
 loopscope_reader_closed_total{reason="protocol"} 0
+loopscope_reader_closed_total{reason="refused"} 0
 loopscope_reader_closed_total{reason="shutdown"} 0
 loopscope_reader_closed_total{reason="silent"} 0
 loopscope_reader_closed_total{reason="slow"} 0

@@ -5,7 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // Reasons lists every reason why a reader is closed, as the console gives them:
 // it left, it did not take a write in time, it sent what it may not, too much,
 // or nothing for too long, the program ended, or a defect of ours.
-var Reasons = []string{"client", "slow", "protocol", "oversize", "silent", "shutdown", "error"}
+var Reasons = []string{"client", "slow", "protocol", "oversize", "silent", "shutdown", "refused", "error"}
 
 // Readers counts the journal's readers, as a console tells of them. Its methods are safe
 // for concurrent use.

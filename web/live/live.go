@@ -69,6 +69,7 @@ const (
 	ClosedOversize = "oversize"
 	ClosedSilent   = "silent"
 	ClosedShutdown = "shutdown"
+	ClosedRefused  = "refused"
 	closedError    = "error"
 )
 
@@ -98,12 +99,15 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) {
 		s.Opts.Logger.Debug("websocket not accepted", "err", err)
 		return
 	}
-	s.serveConn(conn, protocol, start)
+	s.serveConn(r.Context(), conn, protocol, start)
 }
 
-func (s *Stream) serveConn(conn *websocket.Conn, protocol string, start position) {
+// serveConn serves a websocket until one of both ends it, or the request that it came from ends:
+// whoever let that in may take it back.
+func (s *Stream) serveConn(request context.Context, conn *websocket.Conn, protocol string, start position) {
 	s.Opts.Readers.Opened()
 	ctx, cancel := context.WithCancelCause(context.Background())
+	defer context.AfterFunc(request, func() { cancel(errRefused) })()
 	c := &reader{s: s, conn: conn, cancel: cancel, position: start}
 	s.enter(c)
 	defer s.leave(c)
@@ -257,6 +261,7 @@ type reader struct {
 // errors by which the two goroutines end each other.
 var (
 	errStopping = errors.New("the console is stopping")
+	errRefused  = errors.New("the right to read this has ended")
 	errClient   = errors.New("closed by the client")
 	errSilent   = errors.New("no sign of life")
 	errSlow     = errors.New("the client does not read")
@@ -429,6 +434,8 @@ func (c *reader) close(cause error) string {
 		code, text, reason = websocket.CloseMessageTooBig, errOversize.Error(), ClosedOversize
 	case errors.As(cause, &bad):
 		code, text, reason = websocket.ClosePolicyViolation, bad.why, ClosedProtocol
+	case errors.Is(cause, errRefused):
+		code, text, reason = websocket.ClosePolicyViolation, errRefused.Error(), ClosedRefused
 	case errors.Is(cause, errStopping), errors.Is(cause, telemetry.ErrEnded):
 		code, text, reason = websocket.CloseGoingAway, errStopping.Error(), ClosedShutdown
 	default:

@@ -17,7 +17,7 @@ type ReaderMetrics interface {
 	// Opened is called for every websocket that was accepted.
 	Opened()
 	// Closed is called when it has ended: "client", "slow", "protocol",
-	// "oversize", "silent", "shutdown" or "error".
+	// "oversize", "silent", "shutdown", "refused" or "error".
 	Closed(reason string)
 	// Missed counts traces that a reader did not get because it fell behind.
 	Missed(n uint64)

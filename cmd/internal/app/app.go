@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/loopscope/loopscope/cmd/internal/leadership"
+	"github.com/loopscope/loopscope/cmd/internal/secure"
 	"github.com/loopscope/loopscope/controllers"
 	"github.com/loopscope/loopscope/controllers/engine"
 	"github.com/loopscope/loopscope/telemetry"
@@ -46,6 +48,9 @@ type Options struct {
 	Listen string
 	// Listener, when set, is served instead of Listen; the app closes it.
 	Listener net.Listener
+	// Secure is where the console is served to others than this machine. Default: nowhere. It
+	// is used up by New.
+	Secure *secure.Options
 	// Controllers switches loops on and off by the names of their controllers, in the syntax
 	// of kube-controller-manager's flag. Default: all of them.
 	Controllers []string
@@ -63,6 +68,10 @@ type Options struct {
 	// QPS and Burst bound each loop's client. Defaults 20 and 30, as upstream.
 	QPS   float32
 	Burst int
+	// ContentType is how objects are sent. Default: Kubernetes' protobuf, as upstream.
+	ContentType string
+	// DisabledMetrics are left out at /metrics, by their whole names.
+	DisabledMetrics []string
 	// Logger receives structured logs. Default: slog.Default().
 	Logger *slog.Logger
 	// Version is shown by the console. Default "dev".
@@ -105,6 +114,9 @@ func (o Options) withDefaults() Options {
 	if o.Burst == 0 {
 		o.Burst = 30
 	}
+	if o.ContentType == "" {
+		o.ContentType = runtime.ContentTypeProtobuf
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -133,6 +145,7 @@ type App struct {
 	history  *history.Keeper // nil where none is kept
 	spans    *otlp.Exporter
 	console  *web.Server
+	secure   *secure.Port // nil where nobody else is served
 	atWork   atWork
 
 	mu      sync.Mutex
@@ -170,45 +183,13 @@ func New(opts Options) (*App, error) {
 		return nil, err
 	}
 	a := &App{opts: opts, listener: listener, registry: prometheus.NewRegistry(), tally: telemetry.NewTally(), ended: make(chan error, 1)}
-	if err := a.build(); err != nil {
+	if err := a.listenSecurely(); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+	if err := a.build(); err != nil {
+		return nil, errors.Join(err, listener.Close(), a.stopSecurely(context.Background()))
+	}
 	return a, nil
-}
-
-// listen binds the console's address, which has to be on loopback as long as
-// the console knows no users.
-func listen(opts Options) (net.Listener, error) {
-	listener := opts.Listener
-	if listener == nil {
-		if err := CheckListen(opts.Listen); err != nil {
-			return nil, err
-		}
-		var err error
-		if listener, err = net.Listen("tcp", opts.Listen); err != nil {
-			return nil, fmt.Errorf("console: %w; give another address with --listen", err)
-		}
-	}
-	if addr, ok := listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() {
-		return nil, errors.Join(notLoopback(addr.String()), listener.Close())
-	}
-	return listener, nil
-}
-
-// CheckListen refuses an address for Options.Listen that others than this machine could reach.
-func CheckListen(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("console: %q is not an address: give host:port, such as %s", address, DefaultListen)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return notLoopback(address)
-	}
-	return nil
-}
-
-func notLoopback(address string) error {
-	return fmt.Errorf("console: %s is not a loopback address. The console has no sign-in yet, so it listens on this machine alone: use %s, and reach it from elsewhere through ssh -L", address, DefaultListen)
 }
 
 func (a *App) build() error {
@@ -253,7 +234,7 @@ func (a *App) build() error {
 		Component:   a.component(),
 		Controllers: byController(),
 		Memory:      a.opts.Component.Memory,
-		Gatherer:    a.registry,
+		Gatherer:    without(a.registry, a.opts.DisabledMetrics),
 		Readers:     a.metrics.Readers(),
 		Cluster:     a.opts.Cluster,
 		Namespace:   a.opts.Namespace,
@@ -288,6 +269,9 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	a.serve()
+	if err := a.serveSecurely(); err != nil {
+		return err
+	}
 	if a.cluster == nil {
 		return nil // A recording: there is nothing to run but the console.
 	}
@@ -377,7 +361,7 @@ func (a *App) Stop(ctx context.Context) error {
 	}
 	a.stopped = true
 	if !a.started {
-		return a.listener.Close()
+		return errors.Join(a.listener.Close(), a.stopSecurely(ctx))
 	}
 	var errs []error
 	for i := len(a.teardown) - 1; i >= 0; i-- {

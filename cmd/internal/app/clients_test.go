@@ -20,7 +20,7 @@ func TestClientsSignTheirRequests(t *testing.T) {
 	}
 	given := &rest.Config{Host: "http://127.0.0.1:1", UserAgent: "somebody", QPS: 1, Burst: 1}
 	for _, part := range []string{"informers", "probe", "console", "unblock", "deployment-controller", "replicaset-controller", "replication-controller"} {
-		config := configOf(Options{Config: given, Version: "v1.2.3", QPS: 7, Burst: 9}, m, part)
+		config := configOf(Options{Config: given, Version: "v1.2.3", QPS: 7, Burst: 9}.withDefaults(), m, part)
 		if want := "loopscope/v1.2.3 " + part; config.UserAgent != want || strings.SplitN(config.UserAgent, "/", 2)[0] != program {
 			t.Errorf("%s calls itself %q, want %q", part, config.UserAgent, want)
 		}
@@ -33,5 +33,9 @@ func TestClientsSignTheirRequests(t *testing.T) {
 	}
 	if given.UserAgent != "somebody" || given.RateLimiter != nil {
 		t.Error("the config that was given is changed")
+	}
+	json := configOf(Options{Config: given, ContentType: runtime.ContentTypeJSON}.withDefaults(), m, "informers")
+	if json.ContentType != runtime.ContentTypeJSON || json.AcceptContentTypes != runtime.ContentTypeJSON {
+		t.Errorf("one that is to speak JSON speaks %s and takes %s", json.ContentType, json.AcceptContentTypes)
 	}
 }

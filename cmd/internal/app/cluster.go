@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,8 +162,8 @@ func client(opts Options, m *metrics.Metrics, part string) (kubernetes.Interface
 func configOf(opts Options, m *metrics.Metrics, part string) *rest.Config {
 	config := rest.CopyConfig(opts.Config)
 	config.UserAgent = program + "/" + opts.Version + " " + part
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.ContentType = opts.ContentType
+	config.AcceptContentTypes = strings.Join(slices.Compact([]string{opts.ContentType, runtime.ContentTypeJSON}), ",")
 	config.RateLimiter = m.InstrumentLimiter(flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst), config.Host)
 	config.Wrap(m.InstrumentTransport)
 	if opts.Watch {

@@ -1,0 +1,9 @@
+// Package secure is the port that serves others than this machine: over TLS, and only to whom the
+// API server knows and says that they may. Serving, authentication and authorization are those of
+// k8s.io/apiserver, with the flags and the defaults of kube-controller-manager but for the port,
+// which is off.
+//
+// What somebody may do is asked by address: a SubjectAccessReview for the method and the path of
+// each request. Nothing is allowed that nobody has allowed, but for the paths of
+// --authorization-always-allow-paths.
+package secure
