@@ -121,10 +121,14 @@ func unknown(code string) *decision.Estimate {
 	return &decision.Estimate{Code: code, Words: w}
 }
 
-// TooLarge is the estimate of a Deployment with more pods than are folded, and TooFar
-// that of one that comes to no end.
-func TooLarge() *decision.Estimate { return unknown(etaLarge) }
-func TooFar() *decision.Estimate   { return unknown(etaFar) }
+// TooLarge is the estimate of one with more pods than are folded, TooFar that of one that comes
+// to no end, NoBasis where no new pod has become ready yet, Slower where one takes longer than
+// any before it, and Unresolved where that finding keeps it.
+func TooLarge() *decision.Estimate              { return unknown(etaLarge) }
+func TooFar() *decision.Estimate                { return unknown(etaFar) }
+func NoBasis() *decision.Estimate               { return unknown(etaNoBasis) }
+func Slower() *decision.Estimate                { return unknown(etaSlower) }
+func Unresolved(code string) *decision.Estimate { return unknown(code) }
 
 // Completes is the estimate of a range, after so many steps, given how long pods take to start.
 func Completes(now, from, to time.Time, steps int64, startup *StartupTimes) *decision.Estimate {

@@ -258,8 +258,11 @@ func (t *teller) tooLong() {
 	}
 }
 
-// goBackWith adds how to go back.
+// goBackWith adds how to go back, where that is not too late.
 func (t *teller) goBackWith() {
+	if t.s.Old == nil {
+		return
+	}
 	t.out.Then = t.out.Then.Say(". To go back: loopscope rolling-update abort ").Name(t.s.Name)
 	t.saysHowToGoBack = true
 }

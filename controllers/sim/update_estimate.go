@@ -8,15 +8,26 @@ import (
 	"github.com/loopscope/loopscope/telemetry/decision"
 )
 
-// estimateUpdate says when a rolling update may complete; nil where none is under way, where
-// it is held or taken back, or where no new pod has become ready yet.
+// estimateUpdate says when a rolling update may complete, or why nobody can know; nil where
+// none is under way, or where its sentence says all: it is held by somebody or taken back.
 func estimateUpdate(s *rollingupdate.Snapshot) *decision.Estimate {
 	if s.New == nil || s.Request == nil || s.Request.Paused || s.Request.Abort || len(s.Echo) > 0 {
 		return nil
 	}
-	startup := startupOf(s.New, s.Now)
-	if startup == nil {
+	x := decision.Sync{Core: s.Begin()}
+	x.Run(decision.Nobody)
+	told := x.Tell(decision.Try{}, s.Now)
+	for i := range told.Diagnosis.Findings {
+		if f := &told.Diagnosis.Findings[i]; f.NeedsAction {
+			return deployment.Unresolved(f.Code)
+		}
+	}
+	if told.Sentence.Tone == decision.ToneFailed || told.Sentence.Code == "rescaled" {
 		return nil
+	}
+	startup, why := startupOf(s.New, s.Now)
+	if startup == nil {
+		return why
 	}
 	soonest, steps := updateEnds(s, startup.Fastest)
 	latest, most := updateEnds(s, startup.Slowest)
@@ -26,9 +37,8 @@ func estimateUpdate(s *rollingupdate.Snapshot) *decision.Estimate {
 	return deployment.Completes(s.Now, soonest, latest, most, startup)
 }
 
-// startupOf is how long its pods took to become ready; nil where none has, or where one
-// takes longer than any before it.
-func startupOf(c *rollingupdate.Controller, now time.Time) *deployment.StartupTimes {
+// startupOf is how long its pods took to become ready, or why that says nothing of the others.
+func startupOf(c *rollingupdate.Controller, now time.Time) (*deployment.StartupTimes, *decision.Estimate) {
 	var t deployment.StartupTimes
 	var longestWait time.Duration
 	for i := range c.Pods {
@@ -36,7 +46,7 @@ func startupOf(c *rollingupdate.Controller, now time.Time) *deployment.StartupTi
 		took := p.ReadySince.Sub(p.Created)
 		switch {
 		case !p.Ready && !passing[p.Reason]:
-			return nil
+			return nil, nil // What keeps it is said of it.
 		case !p.Ready:
 			longestWait = max(longestWait, now.Sub(p.Created))
 		case took >= 0:
@@ -46,10 +56,13 @@ func startupOf(c *rollingupdate.Controller, now time.Time) *deployment.StartupTi
 			t.Slowest, t.Pods = max(t.Slowest, took), t.Pods+1
 		}
 	}
-	if t.Pods == 0 || longestWait > t.Slowest+time.Second { // Kubernetes writes whole seconds.
-		return nil
+	switch {
+	case t.Pods == 0:
+		return nil, deployment.NoBasis()
+	case longestWait > t.Slowest+time.Second: // Kubernetes writes whole seconds.
+		return nil, deployment.Slower()
 	}
-	return &t
+	return &t, nil
 }
 
 // updateEnds is when an update ends whose new pods take that long, and how often it scales

@@ -80,7 +80,7 @@ func left(steps []sim.Step) (text string) {
 }
 
 // TestUpdateEstimate: an update of which new pods have become ready completes when its
-// periods and its pods say so; nobody knows before, while it is held, or where a pod is stuck.
+// periods and its pods say so; otherwise it says why nobody knows, where its sentence does not.
 func TestUpdateEstimate(t *testing.T) {
 	of := func(fields string, change func(*rollingupdate.Snapshot)) *rollingupdate.Snapshot {
 		c, err := sim.FromRollingUpdate(updating(3, request(t, fields)))
@@ -103,8 +103,9 @@ func TestUpdateEstimate(t *testing.T) {
 		{"taken back", of("", func(s *rollingupdate.Snapshot) { s.Request.Abort = true }), ""},
 		{"not begun", updating(3, request(t, "")), ""},
 		{"nobody asks", of("", func(s *rollingupdate.Snapshot) { s.Request = nil }), ""},
-		{"a pod that never comes", of("", func(s *rollingupdate.Snapshot) { s.New.Pods[1].Reason = "ImagePullBackOff" }), ""},
-		{"a pod that is slower than any", of("", func(s *rollingupdate.Snapshot) { s.Now = s.Now.Add(time.Minute) }), ""},
+		{"a pod that never comes", of("", func(s *rollingupdate.Snapshot) { s.New.Pods[1].Reason = "ImagePullBackOff" }), "It cannot complete until that is resolved"},
+		{"a pod that is slower than any", of("", func(s *rollingupdate.Snapshot) { s.Now = s.Now.Add(time.Minute) }), "No estimate: a new pod takes longer than any before it"},
+		{"no new pod yet", of("", func(s *rollingupdate.Snapshot) { s.New.Pods = nil }), "No estimate: no new pod has become ready yet"},
 	} {
 		got := ""
 		if e := sim.EstimateOf(c.s, decision.Learnt{}); e != nil {
