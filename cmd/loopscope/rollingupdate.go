@@ -50,6 +50,12 @@ With --image the new one is made from the old one. Without a name for it the old
 name is kept; with a name, or with the file of a new one, the old one is deleted at
 the end. --cleanup chooses otherwise.
 
+While an update is under way the same command watches it again, and --surge,
+--unavailable, --update-period, --timeout and --cleanup change it; what is not given
+stays as it is. An update is refused, before anything is written, where a
+HorizontalPodAutoscaler scales one of the two or another object controls the old
+one: they would undo its steps.
+
 'rolling-update status OLD' says how far it is, and 'abort OLD', 'pause OLD' and
 'resume OLD' steer it; 'resume' also finishes what kubectl left half-done.
 
@@ -105,9 +111,9 @@ func (o *rollingOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.cleanup, "cleanup", "", "what becomes of the old one: delete, rename (it keeps its name and gets the new pods) or preserve")
 	flags.BoolVar(&o.rollback, "rollback", false, "take back an update that is under way, as 'rolling-update abort' does")
 	flags.BoolVar(&o.detach, "detach", false, "ask for the update, and do not watch it")
-	flags.StringVar(&o.dryRun, "dry-run", "none", "client or server: say what the update would begin with, and write nothing")
+	flags.StringVar(&o.dryRun, "dry-run", "none", "client or server: say what the update would do, or print both objects with -o, and write nothing")
 	cmd.Flag("dry-run").NoOptDefVal = "client"
-	o.output.addFlag(cmd, "with --dry-run both objects")
+	o.output.addFlag(cmd, "both objects of a --dry-run")
 }
 
 // completeNames offers the ReplicationControllers of the namespace.
