@@ -1,6 +1,11 @@
 package telemetry
 
-import "github.com/loopscope/loopscope/telemetry/decision"
+import (
+	"slices"
+	"time"
+
+	"github.com/loopscope/loopscope/telemetry/decision"
+)
 
 // TestLoops are loops as a program may know them: one whose objects control those of
 // another, one that is on its own, and one that works on objects of that one.
@@ -11,18 +16,56 @@ var TestLoops = decision.Loops{
 	{Name: "rollingupdate", Kind: "RollingUpdate", New: func() decision.Snapshot { return new(steering) }},
 }
 
-// sized is a snapshot that has objects with their versions.
+// sized is a snapshot that has objects with their versions and sizes, and decides that each is
+// of the size that is wanted of it.
 type sized struct {
-	decision.Snapshot `json:"-"`
+	ReplicaSets []sizedSet `json:"replicaSets"`
+	Departs     int        `json:"departs"`
+}
 
-	ReplicaSets []struct{ Name, RV string } `json:"replicaSets"`
+type sizedSet struct {
+	Name       string `json:"name"`
+	RV         string `json:"rv"`
+	Size, Want int64
+}
+
+func (s *sized) Begin() decision.Core { return sizedCore{s} }
+func (s *sized) Taken() time.Time     { return time.Time{} }
+func (s *sized) Departure(string) int { return s.Departs }
+func (s *sized) at(kind, name string) int {
+	return slices.IndexFunc(s.ReplicaSets, func(x sizedSet) bool { return kind == "ReplicaSet" && x.Name == name })
+}
+
+func (s *sized) Rewound(kind, name string, was decision.Snapshot, size int64) decision.Snapshot {
+	i := s.at(kind, name)
+	if i < 0 {
+		return nil
+	}
+	earlier := &sized{ReplicaSets: slices.Clone(s.ReplicaSets)}
+	earlier.ReplicaSets[i].Size = size
+	return earlier
+}
+
+type sizedCore struct{ *sized }
+
+func (c sizedCore) Decide() (v decision.Verdict) {
+	v.Path = decision.Path{{Question: "RR-2"}}
+	for _, x := range c.ReplicaSets {
+		if x.Size != x.Want {
+			v.Actions = append(v.Actions, resize(x.Name, x.RV, x.Size, x.Want))
+		}
+	}
+	return v
+}
+func (sizedCore) Learn(decision.Round, decision.Learnt)    {}
+func (sizedCore) Settle([]decision.Round) *decision.Report { return nil }
+func (sizedCore) Tell([]decision.Round, *decision.Report, decision.Try, time.Time) decision.Telling {
+	return decision.Telling{}
 }
 
 func (s *sized) VersionOf(kind, name string) string {
-	for _, x := range s.ReplicaSets {
-		if kind == "ReplicaSet" && x.Name == name {
-			return x.RV
-		}
+	if i := s.at(kind, name); i >= 0 {
+		return s.ReplicaSets[i].RV
 	}
 	return ""
 }

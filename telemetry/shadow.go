@@ -21,8 +21,10 @@ const (
 	ShadowAgrees ShadowVerdict = "agrees"
 	// ShadowTiming: the two decided on different versions of something.
 	ShadowTiming ShadowVerdict = "cache-timing"
-	// ShadowOther: a third program wrote the size.
+	// ShadowOther: a third program wrote it, which says nothing of the other controller.
 	ShadowOther ShadowVerdict = "other-writer"
+	// ShadowDeparture: these rules depart from upstream's there, as the register has it.
+	ShadowDeparture ShadowVerdict = "departure"
 	// ShadowOverdue: nobody wrote it within ShadowWithin.
 	ShadowOverdue ShadowVerdict = "overdue"
 	// ShadowUnexplained: on the same versions the other controller did something else.
@@ -30,7 +32,7 @@ const (
 )
 
 // ShadowVerdicts lists every ShadowVerdict, the worst first.
-var ShadowVerdicts = []ShadowVerdict{ShadowUnexplained, ShadowOverdue, ShadowOther, ShadowTiming, ShadowAgrees}
+var ShadowVerdicts = []ShadowVerdict{ShadowUnexplained, ShadowOverdue, ShadowDeparture, ShadowTiming, ShadowOther, ShadowAgrees}
 
 // ShadowWithin is how long the other controller may take.
 const ShadowWithin = 5 * time.Second
@@ -86,9 +88,10 @@ type prediction struct {
 // suspect is a difference that may yet be explained.
 type suspect struct {
 	Difference
-	rv   string // of the observed write
-	grew bool   // by it
-	seen time.Time
+	write sizeWrite
+	seen  time.Time
+	// before is the sync before it.
+	before *Trace
 }
 
 // ShadowState is what has been compared. Counts are since the journal began.
@@ -98,7 +101,8 @@ type ShadowState struct {
 	Syncs  uint64 `json:"syncs"`
 	Silent uint64 `json:"silent"`
 	// Together counts writes of the other controller that came into the caches
-	// together with what they follow from, so that nothing could be decided before.
+	// together with what they follow from, so that nothing could be decided before, and
+	// that could not be decided afterwards either.
 	Together uint64 `json:"together"`
 	// Withdrawn counts decisions that a later sync did not come to any more, and that
 	// the other controller has not written either.
@@ -135,6 +139,8 @@ type Difference struct {
 	Predicted string `json:"predicted"`
 	Observed  string `json:"observed,omitempty"`
 	Manager   string `json:"manager,omitempty"`
+	// Departure is the number of the departure that explains it, in the register.
+	Departure int `json:"departure,omitempty"`
 	// DecidedOn is the version of the ReplicaSet that was decided on, and WrittenOn
 	// the one before the observed write.
 	DecidedOn string `json:"decidedOn,omitempty"`

@@ -35,20 +35,58 @@ func (s *Shadow) Add(batch []*Trace, missed uint64) {
 
 // observe compares what others wrote before this sync.
 func (s *Shadow) observe(t *Trace) {
+	writes := s.sizeWrites(t)
+	for i := range writes {
+		s.compare(t, writes, i)
+	}
+}
+
+// sizeWrite is a size that somebody else wrote, or a ReplicaSet that he created.
+type sizeWrite struct {
+	target shadowTarget
+	cause  *Cause
+	// size is the change of a size; nil for a creation.
+	size *decision.Change
+}
+
+// observed is the write as a prediction has it.
+func (w *sizeWrite) observed() string {
+	if w.size == nil {
+		return w.target.name
+	}
+	return w.size.From + " → " + w.size.To
+}
+
+// from is the size before it.
+func (w *sizeWrite) from() int64 {
+	if w.size == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(w.size.From, 10, 64) // Sizes are numbers, as the API server has it.
+	return n
+}
+
+// grows reports whether it is to a larger size.
+func (w *sizeWrite) grows() bool {
+	if w.size == nil {
+		return false
+	}
+	to, _ := strconv.ParseInt(w.size.To, 10, 64)
+	return to > w.from()
+}
+
+// sizeWrites are the writes of others among the causes of a sync, in their order.
+func (s *Shadow) sizeWrites(t *Trace) (writes []sizeWrite) {
 	for i := range t.Causes {
 		c := &t.Causes[i]
 		name, ok := strings.CutPrefix(c.Object, s.loops.Of(t.Loop).Sizes+" ")
-		if !ok || c.Sync != 0 {
+		size := sizeOf(c)
+		if !ok || c.Sync != 0 || size == nil && c.Kind != CauseAdded {
 			continue
 		}
-		target := shadowTarget{t.Namespace, name}
-		switch size := sizeOf(c); {
-		case c.Kind == CauseAdded && s.predictions[target] != nil && s.predictions[target].create:
-			s.settle(s.predictions[target], target, ShadowAgrees, name, c, t)
-		case size != nil:
-			s.compare(target, size, c, t)
-		}
+		writes = append(writes, sizeWrite{shadowTarget{t.Namespace, name}, c, size})
 	}
+	return writes
 }
 
 // sizeOf is the change of a size that a cause has; nil for none.
@@ -60,67 +98,124 @@ func sizeOf(c *Cause) *decision.Change {
 	return &c.Fields[i]
 }
 
-// compare judges one observed change of a size.
-func (s *Shadow) compare(target shadowTarget, size *decision.Change, c *Cause, t *Trace) {
-	p, before := s.predictions[target], s.outdated[target]
-	observed := size.From + " → " + size.To
-	foreign := slices.ContainsFunc(c.Managers(), s.foreign)
+// compare judges one of the writes that were observed.
+func (s *Shadow) compare(t *Trace, writes []sizeWrite, i int) {
+	w := &writes[i]
+	p, before := s.predictions[w.target], s.outdated[w.target]
+	observed := w.observed()
+	foreign := s.foreignWrite(w.cause)
 	// The other controller decided as an earlier sync here did: it had not seen yet what has changed since.
-	behind := before != nil && before.Predicted == observed && before.DecidedOn == c.OldRV
-	delete(s.outdated, target)
+	behind := before != nil && before.Predicted == observed && before.DecidedOn == w.cause.OldRV
+	delete(s.outdated, w.target)
+	if p != nil && p.create != (w.size == nil) {
+		p = nil
+	}
 	switch {
-	case p != nil && p.Predicted == observed:
-		s.undone(target, size, c)
-		s.settle(p, target, ShadowAgrees, observed, c, t)
-	case behind:
+	case p != nil && p.Predicted == observed && !(foreign && s.known()):
+		s.undone(w)
+		s.settle(p, w, ShadowAgrees, t)
+	case behind && !foreign:
 		if p == nil {
 			s.state.Withdrawn--
 		}
-		s.settle(before, target, ShadowAgrees, observed, c, t)
-	case p == nil && s.alone(target, c, t) && !foreign:
-		s.surprise(target, observed, c, t)
-	case p == nil:
-		s.state.Together++
+		s.settle(before, w, ShadowAgrees, t)
 	case foreign:
-		s.settle(p, target, ShadowOther, observed, c, t)
-	case c.OldRV != p.DecidedOn || len(t.Causes) > 1:
-		s.settle(p, target, ShadowTiming, observed, c, t)
+		s.byOthers(p, w, t)
 	default:
-		s.settle(p, target, ShadowUnexplained, observed, c, t)
+		s.late(p, t, writes, i)
 	}
+}
+
+// late judges a write that came before a sync here had decided as it: on what is known now
+// and was then, would it have?
+func (s *Shadow) late(p *prediction, t *Trace, writes []sizeWrite, i int) {
+	w, before := &writes[i], s.newest[t.Object]
+	if question, same := s.wouldHave(before, t, writes[i:]); same {
+		if p == nil {
+			p = unpredicted(before, t, w, question)
+		}
+		p.Question = question
+		s.settle(p, w, ShadowAgrees, t)
+		return
+	}
+	alone := s.alone(w.target, w.cause, t)
+	switch {
+	case w.size == nil: // Who creates one that nobody expects need not be a controller.
+	case p == nil && alone:
+		p = unpredicted(before, t, w, before.Leaf())
+		s.settle(p, w, ShadowUnexplained, t)
+	case p == nil:
+		s.suspect(unpredicted(before, t, w, "").Difference, w, before, t)
+	case w.cause.OldRV != p.DecidedOn || len(t.Causes) > 1:
+		s.settle(p, w, ShadowTiming, t)
+	default:
+		s.settle(p, w, ShadowUnexplained, t)
+	}
+}
+
+// byOthers notes what a third program wrote.
+func (s *Shadow) byOthers(p *prediction, w *sizeWrite, t *Trace) {
+	before := s.newest[t.Object]
+	switch {
+	case w.size == nil:
+		return // It is adopted, or nothing of this Deployment.
+	case p == nil && before == nil:
+		return
+	case p == nil:
+		p = unpredicted(before, t, w, before.Leaf())
+	}
+	s.settle(p, w, ShadowOther, t)
+}
+
+// unpredicted is what stands for the prediction of a write that nobody had predicted.
+func unpredicted(before, t *Trace, w *sizeWrite, question string) *prediction {
+	d := Difference{At: t.Ended, Object: t.Object, Target: w.target.name, Question: question, Predicted: "none", DecidedOn: w.cause.OldRV, Epoch: t.Epoch, Sync: t.Seq}
+	if before != nil {
+		d.At, d.Epoch, d.Sync = before.Ended, before.Epoch, before.Seq
+	}
+	return &prediction{Difference: d}
 }
 
 // undone looks whether a write that was predicted undoes a suspect one, on its very version:
 // the other controller had not known something then, and knows it now.
-func (s *Shadow) undone(target shadowTarget, size *decision.Change, c *Cause) {
-	s.acquit(func(x *suspect) bool {
-		return x.Object.Namespace == target.namespace && x.Target == target.name && x.rv == c.OldRV && x.grew != grows(size)
+func (s *Shadow) undone(w *sizeWrite) {
+	s.acquit(ShadowTiming, func(x *suspect) bool {
+		return x.write.target == w.target && x.write.cause.NewRV == w.cause.OldRV && x.write.grows() != w.grows()
 	})
-}
-
-// grows reports whether a change of a size is to a larger one.
-func grows(size *decision.Change) bool {
-	from, _ := strconv.ParseInt(size.From, 10, 64) // Sizes are numbers, as the API server has it.
-	to, _ := strconv.ParseInt(size.To, 10, 64)
-	return to > from
 }
 
 // explain looks whether a sync brings something to light that was written before
-// an observed write and that this process had not seen by then.
+// an observed write and that this process had not seen by then. With it, it would have decided
+// the same, or it was a matter of time.
 func (s *Shadow) explain(t *Trace) {
-	s.acquit(func(x *suspect) bool {
-		return x.Object == t.Object && slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Sync == 0 && !after(c.NewRV, x.rv) })
+	late := func(x *suspect) bool {
+		return x.Object == t.Object && slices.ContainsFunc(t.Causes, func(c Cause) bool { return c.Sync == 0 && !after(c.NewRV, x.write.cause.NewRV) })
+	}
+	s.acquit(ShadowAgrees, func(x *suspect) bool {
+		if !late(x) {
+			return false
+		}
+		question, same := s.wouldHave(x.before, t, append([]sizeWrite{x.write}, s.sizeWrites(t)...))
+		if same {
+			x.Question = question
+		}
+		return same
 	})
+	s.acquit(ShadowTiming, late)
 	s.confirm(t.Ended)
 }
 
-// acquit explains the suspects that were a matter of time.
-func (s *Shadow) acquit(late func(*suspect) bool) {
+// acquit explains suspects.
+func (s *Shadow) acquit(v ShadowVerdict, explains func(*suspect) bool) {
 	s.suspects = slices.DeleteFunc(s.suspects, func(x suspect) bool {
-		if !late(&x) {
+		if !explains(&x) {
 			return false
 		}
-		x.Verdict = ShadowTiming
+		if x.Verdict == "" && v != ShadowAgrees {
+			s.state.Together++
+			return true
+		}
+		x.Verdict = v
 		s.note(x.Difference)
 		return true
 	})
@@ -129,11 +224,18 @@ func (s *Shadow) acquit(late func(*suspect) bool) {
 // confirm counts the differences that nothing has explained in time.
 func (s *Shadow) confirm(now time.Time) {
 	s.suspects = slices.DeleteFunc(s.suspects, func(x suspect) bool {
-		over := now.Sub(x.seen) > ShadowSettles
-		if over {
-			s.note(x.Difference)
+		switch over := now.Sub(x.seen) > ShadowSettles; {
+		case !over:
+			return false
+		case x.Verdict == "":
+			s.state.Together++
+			return true
 		}
-		return over
+		if x.Departure = s.departure(x.before, x.Question); x.Departure > 0 {
+			x.Verdict = ShadowDeparture
+		}
+		s.note(x.Difference)
+		return true
 	})
 }
 
@@ -146,10 +248,20 @@ func after(rv, than string) bool {
 	return err == nil && other == nil && a > b
 }
 
+// foreignWrite reports whether somebody else than the other controller made a change. That one
+// signs every size; a change that nobody signed came through the scale subresource.
+func (s *Shadow) foreignWrite(c *Cause) bool {
+	names := c.Managers()
+	return len(names) == 0 && c.Kind == CauseModified && s.known() || slices.ContainsFunc(names, s.foreign)
+}
+
 // foreign reports whether a manager is not the other controller.
 func (s *Shadow) foreign(manager string) bool {
-	return manager != ControllerManager && s.agreed[manager] < knownBy
+	return manager != ControllerManager && (s.known() || s.agreed[manager] < knownBy)
 }
+
+// known reports whether the other controller was seen under its own name: then nobody else is it.
+func (s *Shadow) known() bool { return s.agreed[ControllerManager] > 0 }
 
 // agree notes who wrote what was predicted.
 func (s *Shadow) agree(managers []string) {
@@ -177,31 +289,24 @@ func (s *Shadow) alone(target shadowTarget, c *Cause, t *Trace) bool {
 	return ok && c.OldRV != "" && seen.VersionOf(s.loops.Of(before.Loop).Sizes, target.name) == c.OldRV
 }
 
-// surprise notes a write that nobody predicted, though everything was known.
-func (s *Shadow) surprise(target shadowTarget, observed string, c *Cause, t *Trace) {
-	before := s.newest[t.Object]
-	d := Difference{Verdict: ShadowUnexplained, At: before.Ended, Object: t.Object, Target: target.name, Question: before.Leaf(), Predicted: "none",
-		Observed: observed, Manager: c.Manager, DecidedOn: c.OldRV, WrittenOn: c.OldRV, Epoch: before.Epoch, Sync: before.Seq, SeenIn: t.Seq}
-	s.suspect(d, c, t)
-}
-
 // suspect keeps a difference that may yet be explained.
-func (s *Shadow) suspect(d Difference, c *Cause, t *Trace) {
+func (s *Shadow) suspect(d Difference, w *sizeWrite, before, t *Trace) {
+	d.Observed, d.Manager, d.WrittenOn, d.SeenIn = w.observed(), w.cause.Manager, w.cause.OldRV, t.Seq
 	if len(s.suspects) < maxDifferences {
-		s.suspects = append(s.suspects, suspect{d, c.NewRV, grows(sizeOf(c)), t.Ended})
+		s.suspects = append(s.suspects, suspect{d, *w, t.Ended, before})
 	}
 }
 
 // settle ends a prediction.
-func (s *Shadow) settle(p *prediction, target shadowTarget, v ShadowVerdict, observed string, c *Cause, t *Trace) {
+func (s *Shadow) settle(p *prediction, w *sizeWrite, v ShadowVerdict, t *Trace) {
 	d := p.Difference
-	delete(s.predictions, target)
+	delete(s.predictions, w.target)
 	if v == ShadowAgrees {
-		s.agree(c.Managers())
+		s.agree(w.cause.Managers())
 	}
-	d.Verdict, d.Observed, d.Manager, d.WrittenOn, d.SeenIn = v, observed, c.Manager, c.OldRV, t.Seq
+	d.Verdict, d.Observed, d.Manager, d.WrittenOn, d.SeenIn = v, w.observed(), w.cause.Manager, w.cause.OldRV, t.Seq
 	if v == ShadowUnexplained {
-		s.suspect(d, c, t)
+		s.suspect(d, w, s.newest[t.Object], t)
 		return
 	}
 	s.note(d)

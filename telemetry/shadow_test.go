@@ -171,11 +171,11 @@ func TestShadowUnpredicted(t *testing.T) {
 	w := newWatching(t)
 	w.sync(nil, map[string]string{"web-2": "10"})
 	w.sync([]Cause{{Kind: CauseModified, Object: "Deployment web"}, wrote("web-2", "10", "11", 3, 5, ControllerManager)}, map[string]string{"web-2": "11"})
-	if st := w.shadow.State(w.now); st.Together != 1 || len(st.Questions) != 0 {
+	if st := w.shadow.State(w.now.Add(ShadowSettles + 1)); st.Together != 1 || len(st.Questions) != 0 {
 		t.Errorf("together with its cause: %+v", st)
 	}
 	w.sync([]Cause{wrote("web-2", "11", "12", 5, 6, "kubectl")}, map[string]string{"web-2": "12"})
-	if st := w.shadow.State(w.now); st.Together != 2 {
+	if st := w.shadow.State(w.now); st.Together != 1 || st.Count(ShadowOther) != 1 || st.Differences[0].Manager != "kubectl" {
 		t.Errorf("by somebody else: %+v", st)
 	}
 	w.sync([]Cause{wrote("web-2", "12", "13", 6, 7, ControllerManager)}, map[string]string{"web-2": "13"})

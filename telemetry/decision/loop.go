@@ -59,6 +59,18 @@ type Sizing interface {
 	// VersionOf is the resourceVersion in which it has an object of that loop's Sizes; ""
 	// where it has no such object.
 	VersionOf(kind, name string) string
+	// Rewound is a copy in which an object of that loop's Sizes is as was has it, or has
+	// nothing of it where was has not, and is of that size. Where was is nil only the size is
+	// another one. It is nil where this snapshot has no such object.
+	Rewound(kind, name string, was Snapshot, size int64) Snapshot
+}
+
+// Departing is a snapshot of a loop that does not do everything as upstream does.
+type Departing interface {
+	// Departure is the number that the register of departures gives to what may make the
+	// answer to a question, or what follows from it, another one than upstream's here; 0
+	// for none.
+	Departure(question string) int
 }
 
 // Steering is a snapshot of a loop that works on objects of other loops, which go on deciding

@@ -31,6 +31,7 @@ func TestShadowMetrics(t *testing.T) {
 # TYPE loopscope_shadow_decisions_total counter
 loopscope_shadow_decisions_total{verdict="agrees"} 9
 loopscope_shadow_decisions_total{verdict="cache-timing"} 0
+loopscope_shadow_decisions_total{verdict="departure"} 0
 loopscope_shadow_decisions_total{verdict="other-writer"} 0
 loopscope_shadow_decisions_total{verdict="unexplained"} 1
 # HELP loopscope_shadow_overdue Sizes that this process would have written and that nobody has written for longer than 5 seconds.

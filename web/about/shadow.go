@@ -22,6 +22,7 @@ var shadowWords = map[telemetry.ShadowVerdict]views.Mark{
 	telemetry.ShadowUnexplained: {Tone: views.Failed, Word: "unexplained"},
 	telemetry.ShadowOverdue:     {Tone: views.Waiting, Word: "not written"},
 	telemetry.ShadowOther:       {Tone: views.Idle, Word: "another writer"},
+	telemetry.ShadowDeparture:   {Tone: views.Idle, Word: "known departure"},
 	telemetry.ShadowTiming:      {Tone: views.Idle, Word: "cache timing"},
 	telemetry.ShadowAgrees:      {Tone: views.OK, Word: "agree"},
 }
@@ -80,11 +81,13 @@ func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
 	agree, open := st.Count(telemetry.ShadowAgrees), st.Count(telemetry.ShadowUnexplained)
 	total := uint64(0)
 	for _, v := range telemetry.ShadowVerdicts {
-		total += st.Count(v)
+		if v != telemetry.ShadowOther { // It says nothing of the other controller.
+			total += st.Count(v)
+		}
 	}
 	v := views.Shadow{Compares: true, Headline: shadowHeadline(open, total), Then: views.Sayf("%s agree%s. Only decisions on the size of a ReplicaSet can be compared: %s decided none.",
 		prose.Thousands(agree), shareText(agree, total), prose.Count(st.Silent, "sync"))}
-	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowTiming, telemetry.ShadowOther, telemetry.ShadowOverdue, telemetry.ShadowUnexplained} {
+	for _, verdict := range []telemetry.ShadowVerdict{telemetry.ShadowAgrees, telemetry.ShadowTiming, telemetry.ShadowDeparture, telemetry.ShadowOverdue, telemetry.ShadowUnexplained, telemetry.ShadowOther} {
 		n := views.Number{Label: shadowWords[verdict].Word, Value: views.Say(prose.Thousands(st.Count(verdict)))}
 		if tone := shadowWords[verdict].Tone; st.Count(verdict) > 0 && (tone == views.Failed || tone == views.Waiting) {
 			n.Tone = tone
@@ -97,7 +100,7 @@ func (s *Pages) compared(st telemetry.ShadowState) views.Shadow {
 	v.Differences, v.Questions = differences(st), s.shadowQuestions(st)
 	v.Notes = []views.ShadowNote{
 		{Title: "What this is", Text: views.Say("The same decision as that of a process that acts, computed from this process's own caches. It is not a view into the other controller: both read the same objects, at slightly different moments. What it wrote is seen in the watch events of the ReplicaSets.")},
-		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that arrived together with its cause is seen too late to be predicted. A decision that the next sync does not repeat is withdrawn, unless the other controller writes it all the same. Pods, status and annotations are not compared.")},
+		{Title: "What is compared", Text: views.Say("The sizes that the Deployment loop gives to ReplicaSets, and the names of those that it creates. A write that arrived together with its cause is decided on afterwards, on what was known before it; where that is not enough it was seen too late. What somebody else writes is not held against the other controller, and not counted in the share. A decision that the next sync does not repeat is withdrawn, unless the other controller writes it all the same. Pods, status and annotations are not compared.")},
 		shadowRights()}
 	if st.Missed > 0 {
 		v.Notes = append(v.Notes, views.ShadowNote{Title: "What is missing", Text: views.Say(prose.Count(st.Missed, "sync") + prose.Plural(st.Missed, " was", " were") + " not compared: they arrived too fast to be read.")})
@@ -160,7 +163,14 @@ func differenceOf(d *telemetry.Difference) views.Difference {
 	case telemetry.ShadowTiming:
 		v.Known = v.Known.Plain(": decided on rv " + prose.OrNone(d.DecidedOn) + ", written on rv " + prose.OrNone(d.WrittenOn) + ", and other things had changed by then")
 	case telemetry.ShadowOther:
-		v.Known = v.Known.Plain(": written by ").Code(prose.Clip(d.Manager, 100))
+		v.Known = v.Known.Plain(": written ")
+		if d.Manager == "" {
+			v.Known = v.Known.Plain("through the scale subresource, which nobody has signed")
+		} else {
+			v.Known = v.Known.Plain("by ").Code(prose.Clip(d.Manager, 100))
+		}
+	case telemetry.ShadowDeparture:
+		v.Known = v.Known.Plain(": these rules depart from Kubernetes' there on purpose, entry " + words.Digits(uint64(d.Departure)) + " of the register in controllers/DESIGN.md")
 	case telemetry.ShadowUnexplained:
 		v.Known = v.Known.Plain(": both decided on rv " + prose.OrNone(d.DecidedOn) + ", and nothing else changed")
 	}
