@@ -269,7 +269,7 @@ func TestServingLess(t *testing.T) {
 // A metric that is switched off is not served, and no other is missing.
 func TestDisabledMetrics(t *testing.T) {
 	a := served(t, func(o *Options) { o.DisabledMetrics = []string{"leader_election_master_status"} })
-	request{path: "/metrics", has: []string{"rest_client_requests_total", "loopscope_syncs_total"}, lacks: []string{"leader_election_master_status"}}.ask(t, a.URL())
+	request{path: "/metrics", has: []string{"loopscope_syncs_total"}, lacks: []string{"leader_election_master_status"}}.ask(t, a.URL())
 }
 
 // Two programs of one process cannot both have its configuration, and the next one may.
