@@ -38,7 +38,7 @@ func TestShadowCompares(t *testing.T) {
 	}
 	main := d.one("main")
 	at := -1
-	for _, want := range []string{"1,480 agree of 1,486 (99.6%)", "7,547 syncs decided none", "payments/ledger", "both decided on rv 479902, and nothing else changed", "seen in sync 4", "jobs/dispatcher", "nothing yet", "edge/gateway", "written by <script>helm", "search/query",
+	for _, want := range []string{"1,480 agree of 1,486 (99.6%)", "7,547 syncs decided none", "payments/ledger", "both decided on rv 479902, and nothing else changed", "seen in sync 4", "jobs/dispatcher", "nothing yet", "search/query", "edge/gateway", "written by <script>helm",
 		"Agreement by question", "RR-3b", "99.3%", "RR-2", "99.7%", "RR-1", "100%", "It is not a view into the other controller", "4 syncs were not compared"} {
 		next := strings.Index(main[at+1:], want)
 		if next < 0 {
