@@ -133,6 +133,12 @@ func updateActs() []act {
 		{name: "notes on the old replicationcontroller", method: http.MethodPut, suffix: web, arrange: func(s *scene) { s.update(aName+`,"cleanup":"preserve"`, 0, 2, ending, onItsOwn) }},
 		{name: "template of the new under the old name", method: http.MethodPut, suffix: web, arrange: func(s *scene) { s.update(anImage, 0, 2, ending) }},
 		{name: "have the new replicationcontroller let go of its pods", method: http.MethodPut, suffix: web2, arrange: func(s *scene) { s.update(anImage, 0, 2, ending, parked) }},
+		{name: "have the new replicationcontroller select its pods again", method: http.MethodPut, suffix: web2, arrange: func(s *scene) {
+			s.update(anImage, 0, 0, ending, parked, func(old, n *corev1.ReplicationController) {
+				emptied(n)
+				old.DeletionTimestamp, old.Finalizers = &actingMade, []string{"example.com/wait"}
+			})
+		}},
 		{name: "delete the new replicationcontroller", method: http.MethodDelete, suffix: web2, arrange: func(s *scene) {
 			s.update(anImage, 0, 0, ending, parked, func(_, n *corev1.ReplicationController) { emptied(n) })
 		}},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"syscall"
 
 	"github.com/cli/browser"
 	"github.com/spf13/cobra"
@@ -105,10 +104,23 @@ func (o *openOptions) running(ctx context.Context) string {
 	if askConsole(ctx, at, "/about.json", nil, &about) != nil {
 		return ""
 	}
-	if want, is := *o.manager.kubeconfig.Namespace, about.Page.Namespace; want != "" && is != "" && want != is {
+	want, is := *o.manager.kubeconfig.Namespace, about.Page.Namespace
+	switch {
+	case is == "" || want == is:
+		return at.server
+	case want != "" || o.mayListEverywhere(ctx):
 		return ""
 	}
-	return at.server
+	return at.server // The one namespace in which the user may list anything.
+}
+
+func (o *openOptions) mayListEverywhere(ctx context.Context) bool {
+	config, err := restConfig(o.manager.kubeconfig)
+	if err != nil {
+		return false
+	}
+	may, err := app.MayListEverywhere(ctx, config, stamped())
+	return err == nil && may
 }
 
 // listen takes the usual port, or where somebody has it any that is free.
@@ -117,8 +129,8 @@ func (o *openOptions) listen() (net.Listener, error) {
 	if address == "" {
 		address, o.manager.listen = app.DefaultListen, app.DefaultListen
 		listener, err := net.Listen("tcp", address)
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return listener, err
+		if err == nil {
+			return listener, nil
 		}
 		address = "127.0.0.1:0"
 	} else if err := app.CheckListen(address); err != nil {

@@ -37,19 +37,25 @@ var Catalogue = decision.Catalogue{Loop: "rollingupdate", Report: []string{"RU-9
 		ID: "RU-3.there", Tag: "RU-3", Text: "Is the old ReplicationController there?",
 		Doc:      "An update is known by the ReplicationController that it replaces.",
 		Upstream: "kubectl: RunRollingUpdate, get of the old controller",
-		Answers:  []decision.Answer{passes(yes("go on", "RU-10.parked")), no("is there one that replaces it?")},
+		Answers:  []decision.Answer{passes(yes("go on", "RU-10.parked", "RU-10.vain")), no("is there one that replaces it?")},
 	},
 	{
 		ID: "RU-3.heir", Tag: "RU-3", Text: "Does another one say that it replaces it?",
 		Doc:      "Where the old one is gone, the annotation update-source-id of the new one still names it: the update was interrupted shortly before its end.",
 		Upstream: "kubectl: FindSourceController",
-		Answers:  []decision.Answer{yes("finish that update"), no("forget it", toEnd)},
+		Answers:  []decision.Answer{yes("finish that update", "RU-10.vain", "RU-10.parked"), no("forget it", toEnd)},
+	},
+	{
+		ID: "RU-10.vain", Tag: "RU-10", Text: "Has the new one let go of its pods in vain?",
+		Doc:      "Asked where it has let go of them. Where somebody deletes the old one then, nobody would ever take them over: the new one selects them again.",
+		Upstream: "none: kubectl has deleted the old one by then",
+		Answers:  []decision.Answer{writes(yes("have it select them again", toReport), decision.Update), passes(no("go on"))},
 	},
 	{
 		ID: "RU-10.parked", Tag: "RU-10", Text: "Does it wait for the pods of the new one?",
 		Doc:      "The one that keeps the old name has the template of the new one already, with a selector that matches no pod, and takes over the pods as soon as they have no controller. So nothing is lost wherever this is interrupted.",
 		Upstream: "none: kubectl keeps the new one in its memory meanwhile",
-		Answers:  []decision.Answer{yes("take over the pods", "RU-10.released", "RU-10.counted"), passes(no("go on", "RU-3.asked"))},
+		Answers:  []decision.Answer{yes("take over the pods", "RU-10.released", "RU-10.counted", toReport), passes(no("go on", "RU-3.asked"))},
 	},
 	{
 		ID: "RU-10.released", Tag: "RU-10", Text: "Have its pods been released?",

@@ -158,7 +158,11 @@ func (t *decider) parked() bool {
 // ReplicationControllers may run elsewhere and lag: whatever it has not seen yet, it deletes no
 // pod and makes none too many.
 func (t *decider) takeOver() {
-	if t.s.Old.Parked.Account != nil {
+	switch {
+	case t.s.Old.Deleting:
+		t.leaf = leafDeleting // What is being deleted adopts nothing.
+		return
+	case t.s.Old.Parked.Account != nil:
 		t.unseal()
 		return
 	}
@@ -177,13 +181,23 @@ func (t *decider) takeOver() {
 // released asks whether nobody has the pods any more, and sees to it.
 func (t *decider) released() bool {
 	old, n := t.s.Old, t.s.New
+	size := int64(0)
+	if n != nil {
+		size = n.Size
+	}
 	free := n == nil && len(t.s.Strays) == 0 && old.Size == 0 && old.Replicas == 0 && old.reported()
 	if t.v.Path.Ask("RU-10.released", free,
-		decision.Bool("exists", n != nil), decision.Count("pods", int64(len(t.s.Strays))), decision.Count("own", old.Replicas)) {
+		decision.Bool("exists", n != nil), decision.Count("size", size), decision.Count("pods", int64(len(t.s.Strays))), decision.Count("own", old.Replicas)) {
 		return true
 	}
-	switch {
-	case n != nil && !n.LetsGo && !n.Deleting:
+	switch p := old.Parked; {
+	case n != nil && !n.Deleting && !n.LetsGo && n.Size != p.Size: // Somebody scaled it meanwhile.
+		now := *p
+		now.Size = n.Size
+		t.act(decision.Action{
+			Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.released", Changes: []decision.Change{annotate(AnnotationParked, p.Text(), now.Text())},
+		})
+	case n != nil && !n.Deleting && (!n.LetsGo || n.Size > 0): // Scaled after it let go, it would make others.
 		t.act(decision.Action{
 			Kind: decision.Update, Target: t.s.ref(n), Question: "RU-10.released", Size: &decision.Size{From: n.Size},
 			Changes: append([]decision.Change{resized(n.Size, 0)}, matching("", parkedValue)...),
@@ -215,10 +229,36 @@ func (t *decider) unseal() {
 		})
 		return
 	}
+	changes := append([]decision.Change{annotate(AnnotationParked, old.Parked.Text(), "")}, t.forgotten(old, Complete)...)
+	if old.Account == SealedAccount { // Else somebody has given it another one.
+		changes = append([]decision.Change{{Field: FieldAccount, From: SealedAccount, To: *old.Parked.Account}}, changes...)
+	}
+	t.act(decision.Action{Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.counted", Changes: changes})
+}
+
+// inVain asks [RU-10] whether the new one has let go of its pods for one that somebody deletes,
+// or has deleted, and has it select them again: it counts those that it still sees as its own, and
+// adopts the others.
+func (t *decider) inVain() bool {
+	old, n := t.s.Old, t.s.New
+	if n == nil || !n.LetsGo || n.Deleting {
+		return false
+	}
+	if !t.v.Path.Ask("RU-10.vain", old == nil || old.Deleting) {
+		return false
+	}
+	size := n.Size
+	switch {
+	case old != nil && old.Parked != nil:
+		size = old.Parked.Size
+	case n.Desired != nil:
+		size = *n.Desired
+	}
 	t.act(decision.Action{
-		Kind: decision.Update, Target: t.s.ref(old), Question: "RU-10.counted",
-		Changes: append([]decision.Change{{Field: FieldAccount, From: SealedAccount, To: *old.Parked.Account}, annotate(AnnotationParked, old.Parked.Text(), "")}, t.forgotten(old, Complete)...),
+		Kind: decision.Update, Target: t.s.ref(n), Question: "RU-10.vain", Size: &decision.Size{From: n.Size, To: size},
+		Changes: append([]decision.Change{resized(n.Size, size)}, matching(parkedValue, "", annotate(AnnotationSize, number(n.Given), strconv.FormatInt(size, 10)))...),
 	})
+	return true
 }
 
 // holdTakeOver holds what comes next, and looks again by the clock: the events of pods that

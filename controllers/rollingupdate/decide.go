@@ -65,6 +65,9 @@ func (t *decider) decide() {
 		t.stop(leafGone)
 		return
 	}
+	if t.inVain() {
+		return
+	}
 	if t.parked() {
 		t.takeOver()
 		return

@@ -65,6 +65,10 @@ func (t *teller) ending(a *decision.Action, say func(past, future string) decisi
 	switch {
 	case a.Question == "RU-10.released" && a.Kind == decision.Delete:
 		return say("deleted ", "deletes ").Name(a.Target.Name).Say(", whose pods go over to ").Name(t.s.Name)
+	case a.Question == "RU-10.vain":
+		return say("had ", "has ").Name(a.Target.Name).Say(" select its pods again, as the one that was to take them over is deleted")
+	case a.Question == "RU-10.released" && a.Size == nil:
+		return say("wrote down", "writes down").Say(" that it takes over ").Count("size", t.s.New.Size).Say(prose.Plural(t.s.New.Size, " pod of ", " pods of ")).Name(t.s.New.Name)
 	case a.Question == "RU-10.released" && a.Target.Name != t.s.Name:
 		return say("had ", "has ").Name(a.Target.Name).Say(" let go of its pods, which go over to ").Name(t.s.Name)
 	case a.Question == "RU-10.counted":

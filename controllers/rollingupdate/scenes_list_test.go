@@ -164,6 +164,11 @@ var scenes = []scene{
 	{name: "park", comment: "The old name gets the new template.", snapshot: ended(), outcomes: written("12")},
 	{name: "park-planned", comment: "The same by a process that only watches.", snapshot: ended()},
 	{name: "let-go", comment: "The new one lets go of its pods.", snapshot: ended(parkedOld), outcomes: written("22")},
+	{name: "let-go-again", comment: "Somebody scales it after it let go.", snapshot: ended(parkedOld, lettingGo, func(s *rollingupdate.Snapshot) { s.New.Size, s.New.Generation = 3, 3 }), outcomes: written("22")},
+	{name: "park-resized", comment: "Somebody scales the new one before it lets go.", snapshot: ended(parkedOld, func(s *rollingupdate.Snapshot) { s.New.Size = 5 }), outcomes: written("12")},
+	{name: "vain", comment: "Somebody deletes the old one while it takes over the pods.", snapshot: ended(parkedOld, lettingGo, func(s *rollingupdate.Snapshot) { s.Old.Deleting = true }), outcomes: written("22")},
+	{name: "vain-gone", comment: "Somebody has deleted it.", snapshot: ended(withoutOld, lettingGo, unasked), outcomes: written("22")},
+	{name: "parked-deleting", comment: "Somebody deletes the old one when the new one is gone.", snapshot: ended(parkedOld, withoutNew, func(s *rollingupdate.Snapshot) { s.Old.Deleting = true })},
 	{name: "releasing", comment: "Its pods are not released yet.", snapshot: ended(parkedOld, lettingGo, func(s *rollingupdate.Snapshot) {
 		s.Strays, s.Free = pods("web-6d5", 2, 2, "6d5"), pods("web-7", 1, 1, "6d5")
 	})},
@@ -177,6 +182,7 @@ var scenes = []scene{
 	{name: "counting", comment: "Its loop has not seen all of them.", snapshot: ended(parkedOld, withoutNew, sealed(3, 2))},
 	{name: "adopting", comment: "One of them has no controller yet.", snapshot: ended(parkedOld, withoutNew, sealed(2, 2), func(s *rollingupdate.Snapshot) { s.Free = pods("web-7", 1, 1, "6d5") })},
 	{name: "unseal", comment: "It counts them all.", snapshot: ended(parkedOld, withoutNew, sealed(3, 3)), outcomes: written("14")},
+	{name: "unseal-edited", comment: "Somebody has given it another ServiceAccount meanwhile.", snapshot: ended(parkedOld, withoutNew, sealed(3, 3), func(s *rollingupdate.Snapshot) { s.Old.Account = "builder" }), outcomes: written("14")},
 	{name: "unseal-fewer", comment: "A pod has ended meanwhile, and the request was removed.", snapshot: ended(parkedOld, withoutNew, unasked, sealed(2, 2)), outcomes: written("14")},
 	{name: "heir-grows", comment: "The old one is gone, and the new one is to have more pods.", snapshot: moving(0, 2, 2, asks(to("web-6d5")), withoutOld), outcomes: written("21")},
 	{name: "heir-keeps-its-name", comment: "The old one is gone, and the new one is done.", snapshot: ended(asks(to("web-6d5")), withoutOld), outcomes: written("21")},

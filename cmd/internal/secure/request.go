@@ -17,6 +17,8 @@ import (
 const (
 	// readWithin is how long a request may take to arrive, writeWithin how long to be answered.
 	readWithin, writeWithin = 10 * time.Second, 30 * time.Second
+	// admitWithin is how long the API server may take to say again who somebody is and may what.
+	admitWithin = 10 * time.Second
 )
 
 // bounded limits how long whoever is at the other end may take.
@@ -95,6 +97,8 @@ func (p *Port) admitted(ctx context.Context, was *http.Request) error {
 // admit authenticates and authorizes a request once more. It fails closed: where nobody can be
 // asked, nobody is let in.
 func (p *Port) admit(ctx context.Context, was *http.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, admitWithin)
+	defer cancel()
 	who, ok, err := p.authentication.Authenticator.AuthenticateRequest(was.Clone(ctx))
 	if err != nil || !ok {
 		return errors.Join(errors.New("its credentials are not valid any more"), err)

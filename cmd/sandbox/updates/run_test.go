@@ -179,7 +179,11 @@ func (r *run) left(image string, sizes map[string]int32) {
 			return err
 		}
 		if len(list.Items) != len(sizes) {
-			return fmt.Errorf("%d ReplicationControllers, want %v", len(list.Items), sizes)
+			var all []string
+			for _, rc := range list.Items {
+				all = append(all, fmt.Sprintf("%s with %d pods and %v", rc.Name, *rc.Spec.Replicas, rc.Annotations))
+			}
+			return fmt.Errorf("there is %v, want %v", all, sizes)
 		}
 		for i := range list.Items {
 			rc := &list.Items[i]

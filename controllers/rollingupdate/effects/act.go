@@ -147,6 +147,17 @@ func untracked(from map[string]string) map[string]string {
 	return out
 }
 
+// tracked are labels with those by which tools know the object that had these before.
+func tracked(labels, before map[string]string) map[string]string {
+	out := maps.Clone(labels)
+	for key, value := range before {
+		if slices.ContainsFunc(trackers, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			out = with(out, key, value)
+		}
+	}
+	return out
+}
+
 // trackers are how the keys begin that belong to an update, or to one object alone.
 var trackers = []string{
 	"rollingupdate.loopscope.dev/", "kubectl.kubernetes.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/",
@@ -184,7 +195,7 @@ func (t *updateSync) update(ctx context.Context, a decision.Action) decision.Out
 			return decision.Outcome{State: decision.Superseded}
 		}
 		spec := from.Spec.DeepCopy()
-		rc.Labels = maps.Clone(from.Labels)
+		rc.Labels = tracked(from.Labels, rc.Labels)
 		rc.Spec.Template, rc.Spec.Selector, rc.Spec.MinReadySeconds = spec.Template, spec.Selector, spec.MinReadySeconds
 	}
 	t.apply(rc, a)

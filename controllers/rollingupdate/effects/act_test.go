@@ -17,6 +17,10 @@ func TestUntracked(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"team": "red", "app.kubernetes.io/name": "web", "example.com/helm.sh": "mine"}, got); diff != "" {
 		t.Error(diff)
 	}
+	before := map[string]string{"kustomize.toolkit.fluxcd.io/name": "web", "team": "blue"}
+	if diff := cmp.Diff(map[string]string{"team": "red", "kustomize.toolkit.fluxcd.io/name": "web"}, tracked(map[string]string{"team": "red"}, before)); diff != "" {
+		t.Error(diff)
+	}
 	if got := untracked(nil); got != nil {
 		t.Errorf("%v of nothing", got)
 	}

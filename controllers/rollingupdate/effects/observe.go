@@ -220,7 +220,7 @@ func (t *updateSync) readSplit(ctx context.Context) error {
 	if rc != nil && t.new != nil && apart(rc.Spec.Selector, t.new.Spec.Selector) {
 		return nil // Other labels tell them apart.
 	}
-	if rc == nil || t.s.Request == nil || t.s.Request.Image == "" || rc.Spec.Template == nil || rc.Spec.Template.Labels[key] == "" || rc.Spec.Selector[key] != "" || rc.Status.ObservedGeneration < rc.Generation {
+	if rc == nil || t.s.Request == nil || t.s.Request.Image == "" || t.s.Request.Paused || t.s.Request.Abort || rc.Spec.Template == nil || rc.Spec.Template.Labels[key] == "" || rc.Spec.Selector[key] != "" || rc.Status.ObservedGeneration < rc.Generation {
 		return nil
 	}
 	list, err := t.controller.client.CoreV1().Pods(rc.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(rc.Spec.Selector).String()})
