@@ -60,15 +60,33 @@ func FromRollingUpdate(s *rollingupdate.Snapshot) (*Cluster, error) {
 	asks.request, asks.requestError, asks.result = s.Request, s.RequestError, s.Result
 	u.strays = slices.Clone(s.Strays)
 	if s.Old != nil && s.Old.Parked != nil {
-		c.orphan(u.rcs[0], slices.Concat(u.strays, s.Free))
-		if u.strays = nil; s.Old.Parked.Account != nil {
-			u.rcs[0].adopt()
-		}
+		c.takeOver(s)
 	}
 	if c.count() > MaxPods {
 		return nil, fmt.Errorf("model a snapshot: it has more than %d pods", MaxPods)
 	}
 	return c, nil
+}
+
+// takeOver models what the one of the old name waits for: each pod once, although those that
+// the new one still has are in the snapshot as its own and as strays.
+func (c *Cluster) takeOver(s *rollingupdate.Snapshot) {
+	u := c.rolling
+	old, fresh := u.rcs[0], u.named(s.Old.Parked.From)
+	left := slices.DeleteFunc(u.strays, func(p rollingupdate.Pod) bool { return fresh != nil && fresh.has(p.UID) })
+	c.orphan(old, slices.Concat(left, s.Free))
+	u.strays = nil
+	if fresh != nil && fresh.notes.LetsGo {
+		c.letGo(fresh)
+	}
+	if s.Old.Parked.Account != nil {
+		old.adopt()
+	}
+}
+
+// has reports whether it has that pod.
+func (m *set) has(uid string) bool {
+	return slices.ContainsFunc(m.pods, func(p *pod) bool { return p.UID == uid })
 }
 
 // addController models one of the two as it was recorded.

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,4 +116,73 @@ func TestUpdateEstimate(t *testing.T) {
 			t.Errorf("%s: %q, not %q", c.name, got, c.words)
 		}
 	}
+}
+
+// TestUpdateModelledDuringItsTakeOver: a model that is made of any state of a take-over has
+// each pod once, ready since when it was, and ends at once: no pod is counted anew.
+func TestUpdateModelledDuringItsTakeOver(t *testing.T) {
+	start := updating(5, request(t, `,"updatePeriod":"1s"`))
+	start.Old.MinReady = 30
+	c, err := sim.FromRollingUpdate(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]*rollingupdate.Snapshot{}
+	for range 500 {
+		c.Run(sim.Bound{Syncs: 1})
+		s := c.Update()
+		if s.Old.Parked == nil {
+			continue
+		}
+		name := fmt.Sprintf("there %t, lets go %t, %d free, sealed %t", s.New != nil, s.New != nil && s.New.LetsGo, len(s.Free), s.Old.Parked.Account != nil)
+		states[name] = s
+		switch {
+		case s.New == nil:
+		case s.New.LetsGo: // Its loop releases them one by one.
+			states[name+", none yet"] = held(s, len(s.Free))
+			states[name+", some yet"] = held(s, 2)
+		default:
+			all := *s
+			all.Strays = s.New.Pods
+			states[name+", to be released"] = &all
+		}
+	}
+	if len(states) < 5 {
+		t.Fatalf("only %d states were seen", len(states))
+	}
+	for name, s := range states {
+		t.Run(name, func(t *testing.T) {
+			c, err := sim.FromRollingUpdate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := c.Run(sim.Bound{})
+			for i := range r.Steps {
+				if pods, n := podsIn(&r.Steps[i]), r.Steps[i].Available; pods != 5 || n != 5 {
+					t.Fatalf("after %s there are %d pods, %d available: %s", r.Steps[i].At.Sub(r.Began), pods, n, left(r.Steps[:i+1]))
+				}
+			}
+			if got := left(r.Steps); r.End != sim.Complete || got != "web 5/5 new" || r.Ended.Sub(r.Began) > 5*time.Second {
+				t.Errorf("ends %s after %s with %s: %s", r.End, r.Ended.Sub(r.Began), got, r.Sentence.At(r.At))
+			}
+		})
+	}
+}
+
+// held is a take-over in which the new one has n of its pods yet, as a sync observes them:
+// they are its own, and match what takes them over.
+func held(s *rollingupdate.Snapshot, n int) *rollingupdate.Snapshot {
+	x, of := *s, *s.New
+	x.New = &of
+	of.Pods = append(slices.Clone(of.Pods), s.Free[:n]...)
+	x.Strays, x.Free = s.Free[:n:n], s.Free[n:]
+	of.Replicas = int64(n)
+	return &x
+}
+
+func podsIn(s *sim.Step) (n int64) {
+	for _, one := range s.Sets {
+		n += one.Pods
+	}
+	return n
 }
