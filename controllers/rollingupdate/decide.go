@@ -203,7 +203,7 @@ func (t *decider) takesBack() bool {
 func (t *decider) goBack() {
 	t.back = true
 	old := t.s.Old
-	if n := t.s.New; n != nil && n.Source != t.s.sourceID() { // It is somebody else's, whatever it is called.
+	if n := t.s.New; n != nil && !t.ours(n) { // It is somebody else's, whatever it is called.
 		alone := *t.s
 		alone.New = nil
 		t.s = &alone
@@ -219,6 +219,13 @@ func (t *decider) goBack() {
 		t.desired = *old.Original
 	}
 	t.step()
+}
+
+// ours reports whether the new one was made for this update: it says so, or the update has ended
+// there by a write that came late, when going back had begun.
+func (t *decider) ours(n *Controller) bool {
+	old := t.s.Old
+	return n.Source == t.s.sourceID() || n.Replaced == old.Name && old.Original != nil && old.Next == n.Name
 }
 
 // act adds a write and where it leads.

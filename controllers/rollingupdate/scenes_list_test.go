@@ -149,6 +149,9 @@ var scenes = []scene{
 	{name: "back-leaves-others", comment: "What has the name of the new one is somebody else's: it is left alone.", snapshot: moving(3, 1, 1, asks(aborted), says("True", "RollingUpdateAborted"), func(s *rollingupdate.Snapshot) {
 		s.New.Source = ""
 	}), outcomes: written("12")},
+	{name: "back-after-a-late-write", comment: "The notes went from the new one by a write that came late: going back goes on.", snapshot: moving(1, 3, 3, asks(aborted), says("True", "RollingUpdateAborting"), onItsOwn, func(s *rollingupdate.Snapshot) {
+		s.Old.Stepped, s.New.Replaced = now.Add(-time.Second), "web"
+	}), outcomes: written("21")},
 	{name: "back-at-the-start", comment: "Taken back before the new one was made.", snapshot: starting(asks(aborted)), outcomes: written("11")},
 	{name: "not-cleaning", comment: "The new one was deleted at the end, and another one made of that name.", snapshot: ended(onItsOwn, asks(deletes), func(s *rollingupdate.Snapshot) {
 		s.Old.Stepped, s.New.Replaced = now.Add(-time.Minute), ""
