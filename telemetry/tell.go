@@ -217,11 +217,22 @@ func (m *writeGroup) words() decision.Words {
 			w = w.Name(name)
 		}
 	}
-	w = changes(w, m.Changes)
+	w = changes(w, m.told())
 	if m.RV != "" && len(m.names) == 1 {
 		w = w.Say(" (rv ").Quote(m.RV).Say(")")
 	}
 	return m.answer(w)
+}
+
+// told are the changes that a line has room for: of a scaling the size, without the notes that
+// are written with it.
+func (m *writeGroup) told() []decision.Change {
+	for i := range m.Changes {
+		if m.Kind == decision.Scale && m.Changes[i].Field == "spec.replicas" {
+			return m.Changes[i : i+1]
+		}
+	}
+	return m.Changes
 }
 
 // answer says what the answer was to a write that was not taken.

@@ -87,6 +87,9 @@ func TestBeatsOfSyncs(t *testing.T) {
 		{": created 1 Pod; created 2 Pods", Beat{Writes: []Write{counted(1, decision.Written), counted(2, decision.Written)}}},
 		{": wrote ReplicaSet a; wrote ReplicaSet b", Beat{Writes: []Write{write(decision.UpdateReplicaSet, "ReplicaSet a", decision.Written), write(decision.UpdateReplicaSet, "ReplicaSet b", decision.Written)}}},
 		{": could not publish its status: Post x: exceeded quota", Beat{Writes: []Write{with(write(WriteStatus, "Deployment web", decision.Refused), func(w *Write) { w.Failure = no })}}},
+		{": scaled ReplicationController a: spec.replicas 1 → 2", Beat{Writes: []Write{with(write(decision.Scale, "ReplicationController a", decision.Written), func(w *Write) {
+			w.Changes = []decision.Change{{Field: "metadata.annotations[x]", To: "note"}, {Field: "spec.replicas", From: "1", To: "2"}}
+		})}}},
 		{": could not adopt ReplicaSet a: it is already gone", Beat{Writes: []Write{write(decision.Adopt, "ReplicaSet a", decision.Tolerated)}}},
 		{": could not create 2 Pods: unanswered (exceeded quota)", Beat{Writes: []Write{with(counted(2, decision.Unanswered), func(w *Write) { w.Failure = no })}}},
 		{": could not create 2 Pods: unanswered", Beat{Writes: []Write{counted(2, decision.Unanswered)}}},

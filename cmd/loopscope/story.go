@@ -45,7 +45,8 @@ func newStory(s streams) *cobra.Command {
 		Long: `Asks a running loopscope what happened to a Deployment from the change that
 started its rollout to the sync that found it settled again, or up to now: changes
 by others, pods, syncs with what they wrote and held back, and what each step
-waited for. The ReplicaSets of the Deployment are in its story.`,
+waited for. The ReplicaSets of a Deployment are in its story, and the
+two ReplicationControllers in that of a rolling update.`,
 		Example: `  # What is happening to this rollout, from the beginning?
   loopscope story deployment/web -n shop
 

@@ -141,9 +141,7 @@ func (t *updateSync) create(ctx context.Context, a decision.Action) decision.Out
 // tools know what they have deployed: they would delete what they do not find in their sources.
 func untracked(from map[string]string) map[string]string {
 	out := maps.Clone(from)
-	maps.DeleteFunc(out, func(key, _ string) bool {
-		return slices.ContainsFunc(trackers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-	})
+	maps.DeleteFunc(out, func(key, _ string) bool { return tracks(key) })
 	return out
 }
 
@@ -151,11 +149,15 @@ func untracked(from map[string]string) map[string]string {
 func tracked(labels, before map[string]string) map[string]string {
 	out := maps.Clone(labels)
 	for key, value := range before {
-		if slices.ContainsFunc(trackers, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+		if tracks(key) {
 			out = with(out, key, value)
 		}
 	}
 	return out
+}
+
+func tracks(key string) bool {
+	return slices.ContainsFunc(trackers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // trackers are how the keys begin that belong to an update, or to one object alone.
